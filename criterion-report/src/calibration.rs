@@ -97,7 +97,6 @@ impl Families {
 }
 
 impl Options {
-    /// The profile of a report's rows.
     pub fn profile(&self, report: &Report) -> Result<Profile> {
         let preset = match self.preset.as_deref() {
             Some("auto") => {
@@ -128,16 +127,14 @@ impl Options {
             operations: &self.operations,
             patterns: &patterns,
         };
-        Ok(calibrate(report, &request)?)
+        calibrate(report, &request)
     }
 }
 
-/// A profile as its file holds it.
 pub fn json(profile: &Profile) -> Result<String> {
     Ok(python_json::to_string(profile)? + "\n")
 }
 
-/// A name that says something.
 fn named(text: &str) -> Result<String, String> {
     let name = text.trim();
     if name.is_empty() {
@@ -147,7 +144,6 @@ fn named(text: &str) -> Result<String, String> {
     }
 }
 
-/// A peak that there can be.
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(peak) if peak > 0.0 && peak.is_finite() => Ok(peak),
@@ -156,7 +152,6 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// All presets, each figure with its source.
 pub fn presets(width: Option<usize>, colour: bool) -> String {
     let width = width.map_or(WIDTH, |columns| columns.max(NARROWEST));
     let columns = [("", Align::Left), ("", Align::Left), ("", Align::Right), ("", Align::Left)];
@@ -172,7 +167,7 @@ pub fn presets(width: Option<usize>, colour: bool) -> String {
             );
         };
         for PresetPeak { precision, unit, gflops, source } in &preset.peaks {
-            add(precision.as_str(), unit, *gflops, "GFLOP/s", source);
+            add(precision.word(), unit, *gflops, "GFLOP/s", source);
         }
         add("memory", "", preset.bandwidth.gbps, "GB/s", &preset.bandwidth.source);
         let cores = preset.cores.map(|cores| format!(", {cores} cores")).unwrap_or_default();

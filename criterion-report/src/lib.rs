@@ -4,6 +4,8 @@
 //! files and our records and computes; a writer turns a [`model::Report`] into text and computes
 //! nothing; the command line chooses.
 
+#![allow(missing_docs, reason = "it is for this program, its tests, benchmarks and fuzz targets")]
+
 pub mod aa;
 pub mod calibration;
 pub mod cli;
@@ -17,4 +19,5 @@ pub mod schema;
 pub mod units;
 pub mod validate;
 mod visible;
+mod words;
 pub mod write;

@@ -6,7 +6,6 @@ use crate::model::{Column, Entry};
 
 /// Names and values that can stand among those of another object.
 pub trait Fields {
-    /// Writes each name with its value.
     fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use plan::{Case, FusionWork, ModelWork, OperatorWork, ProbeWork, Shape, Variant, Work, cost};
 use serde::Serialize;
 
+use crate::model::gather;
 use crate::units;
 use crate::write::{Align, Cell, Line, Paint, render, screen};
 
@@ -17,7 +18,6 @@ pub enum Format {
     Json,
 }
 
-/// Planned cases in the given format.
 pub fn write(cases: &[&Case], format: Format, colour: bool) -> String {
     match format {
         Format::Table => table(cases, colour),
@@ -46,7 +46,6 @@ struct Planned<'a> {
     seconds: Option<f64>,
 }
 
-/// What it runs.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PlannedWork {
@@ -144,18 +143,10 @@ fn table(cases: &[&Case], colour: bool) -> String {
         ("memory", Align::Right),
         ("time", Align::Right),
     ];
-    let mut groups: Vec<(&str, Vec<&Case>)> = Vec::new();
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    for &case in cases {
-        let group = case.id.group.as_str();
-        let place = *places.entry(group).or_insert_with(|| {
-            groups.push((group, Vec::new()));
-            groups.len() - 1
-        });
-        groups[place].1.push(case);
-    }
+    let groups = gather(cases.iter().copied(), |case| &case.id.group);
     let mut out = String::new();
-    for (group, members) in &groups {
+    for members in &groups {
+        let group = &members[0].id.group;
         let heading = format!("{group}  ({})", units::count(members.len(), "case"));
         out.push_str(&format!("{}\n", Paint::Bold.on(&heading, colour)));
         let lines: Vec<Line> = members.iter().map(|&case| line(case)).collect();

@@ -22,7 +22,6 @@ fn decimals(value: f64, digits: i32) -> usize {
     usize::try_from(digits - 1 - exponent.unwrap_or(0)).unwrap_or(0)
 }
 
-/// A number with `digits` significant digits.
 pub fn significant(value: f64, digits: i32) -> String {
     format!("{value:.*}", decimals(value, digits))
 }
@@ -70,10 +69,8 @@ pub fn ratio(value: f64, interval: Option<Interval>) -> String {
     }
 }
 
-/// A unit for bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteUnit {
-    /// Its name.
     pub name: &'static str,
     bytes: u64,
 }
@@ -92,7 +89,6 @@ impl ByteUnit {
         Self::ALL.into_iter().rfind(|unit| bytes >= unit.bytes).unwrap_or(Self::ALL[0])
     }
 
-    /// Bytes in one.
     pub const fn bytes(self) -> u64 {
         self.bytes
     }
@@ -106,7 +102,6 @@ impl ByteUnit {
     }
 }
 
-/// Bytes with the unit that suits them.
 pub fn bytes(bytes: u64) -> String {
     let unit = ByteUnit::of(bytes);
     format!("{} {}", unit.number(bytes), unit.name)

@@ -18,14 +18,12 @@ pub struct Options {
 const PLACES: usize = 3;
 
 impl Options {
-    /// Reads the files and checks them.
     pub fn run(&self) -> Checked {
         validate(&self.files)
     }
 }
 
 impl Checked {
-    /// Number of findings that are so bad.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.trap.severity() == severity).count()
     }
@@ -55,12 +53,13 @@ impl Checked {
 }
 
 fn group(file: &Path, trap: Trap, findings: &[&Finding]) -> String {
-    let word = match trap.severity() {
+    let (code, severity, upstream, remedy) = trap.entry();
+    let word = match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
     let name = file.display().to_string();
-    let mut out = format!("{word}[{}]: {}\n", trap.code(), visible::line(&name));
+    let mut out = format!("{word}[{code}]: {}\n", visible::line(&name));
     for finding in findings.iter().take(PLACES) {
         let place = finding.record.map(|record| match finding.path.as_str() {
             "" => format!("record {record}: "),
@@ -73,6 +72,6 @@ fn group(file: &Path, trap: Trap, findings: &[&Finding]) -> String {
     if more > 0 {
         out.push_str(&format!("  and {} more\n", units::count(more, "place")));
     }
-    out.push_str(&format!("  upstream: {}\n  remedy: {}\n\n", trap.upstream(), trap.remedy()));
+    out.push_str(&format!("  upstream: {upstream}\n  remedy: {remedy}\n\n"));
     out
 }

@@ -16,7 +16,7 @@ static FOLDER: LazyLock<TempDir> =
 fuzz_target!(|data: &[u8]| {
     let file = FOLDER.path().join("exported.json");
     std::fs::write(&file, data).expect("written");
-    if let Ok(Exported::Report { inputs, .. }) = Inputs::read_file(&file) {
+    if let Ok(Exported::Report { inputs, .. }) = Exported::read(&file) {
         writers::all(*inputs);
     }
 });

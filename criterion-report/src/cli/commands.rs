@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
-use anyhow::{Result, bail};
-use clap::ColorChoice;
+use anyhow::{Context, Result, bail};
 
-use super::source::{Source, say, say_remarks};
+use super::source::{Source, gated, say};
 use super::{GATE_FAILED, UNUSABLE};
 use crate::model::Selection;
 use crate::model::calibration::Profile;
+use crate::model::compare::{FILE, Profile as NoiseProfile, Side, Thresholds, aa};
 use crate::model::database::Severity;
 use crate::write;
-use crate::{aa, calibration, compare, kernels, output, planned, units, validate};
+use crate::{calibration, compare, kernels, output, planned, units, validate};
 
 impl Source {
     pub(super) fn plan(&self, configs: &[PathBuf], format: planned::Format) -> Result<ExitCode> {
@@ -62,11 +63,7 @@ impl Source {
     }
 
     pub(super) fn calibration(&self, options: &calibration::Options) -> Result<ExitCode> {
-        let colour = match options.color {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => output::colour_terminal(),
-        };
+        let colour = write::is_coloured(options.color, output::colour_terminal());
         if options.list_presets {
             self.nothing_of_results("--list-presets prints the presets", false)?;
             let width = self.output.as_ref().map_or_else(output::terminal_width, |_| None);
@@ -81,7 +78,7 @@ impl Source {
             return Ok(ExitCode::SUCCESS);
         }
         let report = self.report(Some(calibration::MODES), &[])?;
-        say(&report);
+        say(&report.unreadable, &report.warnings);
         let profile = options.profile(&report)?;
         if let Some(file) = &self.output {
             output::put(&calibration::json(&profile)?, Some(file))?;
@@ -97,22 +94,15 @@ impl Source {
         }
         options.check()?;
         let report = self.report(Some(kernels::MODES), kernels::BESIDE)?;
-        say(&report);
+        say(&report.unreadable, &report.warnings);
         write::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
         let filter = self.filter.as_ref();
         let selection = Selection { modes: Some(kernels::MODES), filter, ..Selection::default() };
-        let kernels::Ended { failed, remarks } =
-            options.run(&report, &self.location()?, selection)?;
-        say_remarks(&remarks);
-        failed.iter().for_each(|gate| output::tell(gate));
-        let end = self.end(&report);
-        // A comparison with input that could not be read has not passed, nor has it failed.
+        let (failed, remarks) = options.run(&report, &self.location()?, selection)?;
+        say(&remarks.unreadable, &remarks.warnings);
         let read = report.unreadable.is_empty() && remarks.unreadable.is_empty();
-        Ok(match (read, failed.is_empty()) {
-            (false, _) => ExitCode::from(UNUSABLE),
-            (true, true) => end,
-            (true, false) => ExitCode::from(GATE_FAILED),
-        })
+        let (ended, end) = (gated(read, &failed), self.end(&report));
+        Ok(ended.unwrap_or(end))
     }
 
     pub(super) fn compare(&self, options: &compare::Options) -> Result<ExitCode> {
@@ -124,26 +114,21 @@ impl Source {
         }
         let filter = self.filter.as_ref();
         let selection = Selection { filter, latest: self.latest, ..Selection::default() };
-        let compare::Outcome { comparison, remarks, failed } =
+        let (comparison, remarks, failed) =
             options.run(&self.location()?, &self.baseline, selection)?;
-        say_remarks(&remarks);
+        say(&remarks.unreadable, &remarks.warnings);
         let file = self.output.as_deref();
         let look = write::compare::Look {
             all: options.all,
             details: options.details,
-            colour: self.colour(options.color),
+            colour: write::is_coloured(options.color, file.is_none() && output::colour_terminal()),
             width: file.map_or_else(output::terminal_width, |_| None),
         };
         output::stream(file, |out| write::compare::write(&comparison, options.format, look, out))?;
-        failed.iter().for_each(|gate| output::tell(gate));
-        Ok(match (remarks.unreadable.is_empty(), failed.is_empty()) {
-            (false, _) => ExitCode::from(UNUSABLE),
-            (true, false) => ExitCode::from(GATE_FAILED),
-            (true, true) => ExitCode::SUCCESS,
-        })
+        Ok(gated(remarks.unreadable.is_empty(), &failed).unwrap_or(ExitCode::SUCCESS))
     }
 
-    pub(super) fn aa(&self, options: &aa::Options) -> Result<ExitCode> {
+    pub(super) fn aa(&self, options: &crate::aa::Options) -> Result<ExitCode> {
         if self.strict {
             bail!("--strict asks for results as they are; `aa` compares them with each other");
         }
@@ -152,15 +137,23 @@ impl Source {
         }
         let filter = self.filter.as_ref();
         let selection = Selection { filter, latest: self.latest, ..Selection::default() };
-        let (location, file) = (self.location()?, self.output.clone());
-        let found = options.run(&location, &self.baseline, selection, file)?;
-        say_remarks(&found.remarks);
+        let location = self.location()?;
+        let (side, remarks) = Side::read(&options.name, &location, &self.baseline, selection)?;
+        let file = self.output.clone().unwrap_or_else(|| location.records.join(FILE));
+        let known = NoiseProfile::read(&file)?.unwrap_or_default();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = units::rfc3339(now.context("the clock stands before 1970")?.as_secs());
+        let aa = aa(&side, known, &now, &Thresholds::default(), options.allow_dirty)?;
+        if !options.no_save {
+            output::put(&aa.profile.json()?, Some(&file))?;
+        }
+        say(&remarks.unreadable, &remarks.warnings);
         let colour = output::colour_terminal();
-        output::put(&write::aa::write(&found.aa, output::terminal_width(), colour), None)?;
-        if let Some(file) = found.saved {
+        output::put(&write::aa::write(&aa, output::terminal_width(), colour), None)?;
+        if !options.no_save {
             output::tell_line("note", &format!("the noise profile is {}", file.display()));
         }
-        let readable = found.remarks.unreadable.is_empty();
+        let readable = remarks.unreadable.is_empty();
         Ok(if readable { ExitCode::SUCCESS } else { ExitCode::from(UNUSABLE) })
     }
 }

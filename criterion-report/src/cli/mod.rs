@@ -149,7 +149,6 @@ const GATE_FAILED: u8 = 1;
 /// Wrong usage or unreadable input; clap's own code too.
 const UNUSABLE: u8 = 2;
 
-/// Runs the program; errors are printed here.
 pub fn main() -> ExitCode {
     match Cli::parse().run() {
         Ok(code) => code,

@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap::ColorChoice;
 use regex::Regex;
 
 use super::{GATE_FAILED, NEW, UNUSABLE};
-use crate::model::compare::Remarks;
-use crate::model::{Exported, Inputs, Location, Report, Selection};
+use crate::model::{Exported, Location, Report, Selection};
 use crate::write::{Target, Writer};
 use crate::{output, units, visible};
 
@@ -85,15 +83,6 @@ impl Source {
         bail!("{what} and reads no results: leave {} out", asked.join(", "))
     }
 
-    /// Whether output is to be coloured.
-    pub(super) fn colour(&self, when: ColorChoice) -> bool {
-        match when {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => self.output.is_none() && output::colour_terminal(),
-        }
-    }
-
     pub(super) fn location(&self) -> Result<Location> {
         Ok(match &self.criterion_dir {
             Some(folder) => Location::at(folder.clone()),
@@ -123,7 +112,7 @@ impl Source {
         {
             let read = units::count(report.rows_read(), "recorded case");
             let latest = if self.latest { ", of those that the latest run selected" } else { "" };
-            say(&report);
+            say(&report.unreadable, &report.warnings);
             bail!("--filter {filter} matches none of {read} in {}{latest}", place.display());
         }
         Ok(report)
@@ -137,12 +126,12 @@ impl Source {
             file: self.output.as_deref(),
         };
         if !writer.says_warnings() {
-            say(&report);
+            say(&report.unreadable, &report.warnings);
         }
         let file = self.output.as_deref();
         let written = output::stream(file, |out| writer.write(&report, target, out));
         if writer.says_warnings() && written.is_err() {
-            say(&report);
+            say(&report.unreadable, &report.warnings);
         }
         let notes = written?;
         if writer.says_warnings() && !report.unreadable.is_empty() {
@@ -157,9 +146,8 @@ impl Source {
     }
 }
 
-/// The report of an exported file.
 fn exported(file: &Path, selection: Selection<'_>) -> Result<Report> {
-    match Inputs::read_file(file)? {
+    match Exported::read(file)? {
         Exported::Report { mut inputs, baseline } => {
             inputs.retain(&selection);
             Ok(Report::of(*inputs, &baseline, selection))
@@ -172,15 +160,20 @@ fn exported(file: &Path, selection: Selection<'_>) -> Result<Report> {
 }
 
 /// What was passed over, on standard error.
-pub(super) fn say(report: &Report) {
-    report.unreadable.iter().for_each(|line| output::tell_line("error", line));
-    report.warnings.iter().for_each(|warning| output::tell_line("warning", warning));
+pub(super) fn say(unreadable: &[String], warnings: &[String]) {
+    unreadable.iter().for_each(|line| output::tell_line("error", line));
+    warnings.iter().for_each(|warning| output::tell_line("warning", warning));
 }
 
-/// The same of the sides of a comparison.
-pub(super) fn say_remarks(remarks: &Remarks) {
-    remarks.unreadable.iter().for_each(|line| output::tell_line("error", line));
-    remarks.warnings.iter().for_each(|warning| output::tell_line("warning", warning));
+/// How a comparison ends that did not pass; says the gates that failed. One with input that could not be
+/// read has not passed, nor has it failed.
+pub(super) fn gated(readable: bool, failed: &[String]) -> Option<ExitCode> {
+    failed.iter().for_each(|gate| output::tell(gate));
+    match (readable, failed.is_empty()) {
+        (false, _) => Some(ExitCode::from(UNUSABLE)),
+        (true, false) => Some(ExitCode::from(GATE_FAILED)),
+        (true, true) => None,
+    }
 }
 
 /// Every selected case must have a time of its own.

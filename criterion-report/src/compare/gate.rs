@@ -1,7 +1,7 @@
 //! What a comparison may be refused for.
 
 use crate::model::compare::{Compared, Comparison, Finding, Measure, Verdict, reasons};
-use crate::{units, visible};
+use crate::{units, visible, words};
 
 /// Words of `--fail-on`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -17,15 +17,6 @@ pub enum Gate {
 }
 
 impl Gate {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Regression => "regression",
-            Self::Accuracy => "accuracy",
-            Self::Missing => "missing",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-
     /// What failed it, its cases line by line; nothing if it holds.
     pub fn failed(self, comparison: &Comparison) -> Option<String> {
         let lines: Vec<String> =
@@ -34,7 +25,7 @@ impl Gate {
             return None;
         }
         let cases = units::count(lines.len(), "case");
-        Some(format!("--fail-on {}: {cases}:{}", self.word(), visible::list(&lines)))
+        Some(format!("--fail-on {}: {cases}:{}", words::of_flag(self), visible::list(&lines)))
     }
 
     fn failed_by(self, case: &Compared) -> Option<String> {

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use clap::ColorChoice;
 
 use crate::model::compare::{
-    Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Rule, Settings, Side, SideError,
-    Thresholds, Words, compare, threshold,
+    Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Rule, Settings, Side, Thresholds,
+    Words, compare, threshold,
 };
 use crate::model::{Location, Selection};
 use crate::write::compare::Format;
@@ -70,24 +70,15 @@ pub struct Options {
     pub color: ColorChoice,
 }
 
-/// What was compared, and what reading it had to say.
-pub struct Outcome {
-    /// The comparison.
-    pub comparison: Comparison,
-    /// Remarks on both sides.
-    pub remarks: Remarks,
-    /// Gates that failed, each with its cases.
-    pub failed: Vec<String>,
-}
-
 impl Options {
-    /// Reads both sides and compares them.
+    /// Compares both sides; what reading them has to say, and the gates that failed, each with its
+    /// cases.
     pub fn run(
         &self,
         location: &Location,
         of_folder: &str,
         selection: Selection<'_>,
-    ) -> Result<Outcome> {
+    ) -> Result<(Comparison, Remarks, Vec<String>)> {
         if self.a == self.b {
             bail!(
                 "A and B are both `{}`: what is compared with itself is equivalent; name what is \
@@ -100,7 +91,7 @@ impl Options {
         let mut remarks = Remarks::default();
         let read = |name: &str| Side::read(name, location, of_folder, selection);
         let (a, b) = rayon::join(|| read(&self.a), || read(&self.b));
-        let mut side = |read: Result<(Side, Remarks), SideError>| -> Result<Side> {
+        let mut side = |read: Result<(Side, Remarks)>| -> Result<Side> {
             let (side, said) = read?;
             remarks.extend(said);
             Ok(side)
@@ -134,7 +125,7 @@ impl Options {
                            test; see why in the output";
             remarks.unreadable.push(nothing.to_owned());
         }
-        Ok(Outcome { comparison, remarks, failed })
+        Ok((comparison, remarks, failed))
     }
 
     /// Rules of --thresholds that no case is touched by: a filter with a slip would be of no effect.
@@ -177,7 +168,7 @@ impl Options {
 
     fn profile(&self, location: &Location) -> Result<Option<Profile>> {
         let Some(file) = &self.noise else {
-            return Ok(Profile::read(&location.records.join(FILE))?);
+            return Profile::read(&location.records.join(FILE));
         };
         let profile = Profile::read(file).context("--noise")?;
         if profile.is_none() {

@@ -2,7 +2,7 @@
 
 use crate::model::kernels::{Changed, Changes, KernelResult};
 use crate::write::kernels::numbers;
-use crate::{units, visible};
+use crate::{units, visible, words};
 
 /// Words of `--fail-on`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -19,16 +19,6 @@ pub enum Gate {
 }
 
 impl Gate {
-    /// Its word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Regression => "regression",
-            Self::Accuracy => "accuracy",
-            Self::Missing => "missing",
-            Self::Failure => "failure",
-        }
-    }
-
     /// What failed it, its cases line by line; nothing if it holds.
     pub fn failed(self, changes: Option<&Changes>, results: &[KernelResult<'_>]) -> Option<String> {
         let regressions = changes.map(|changes| changes.regressions.as_slice()).unwrap_or_default();
@@ -51,7 +41,7 @@ impl Gate {
             return None;
         }
         let cases = units::count(lines.len(), "case");
-        Some(format!("--fail-on {}: {cases}:{}", self.word(), visible::list(&lines)))
+        Some(format!("--fail-on {}: {cases}:{}", words::of_flag(self), visible::list(&lines)))
     }
 }
 

@@ -9,14 +9,12 @@ use anyhow::{Context, Result, bail};
 use plan::Mode;
 
 use crate::model::compare::{Limits, Point, Remarks, Side, threshold};
-use crate::model::file::FileError;
 use crate::model::kernels::{Changes, KernelResult, Past, Trend, compare, history, trends};
 use crate::model::{Location, Report, Selection};
 use crate::write::kernels::{self as write, Document};
-use crate::{output, units, visible};
+use crate::{output, units, visible, words};
 use gate::Gate;
 
-/// Modes of the cases that the tree is made of.
 pub const MODES: &[Mode] = &[Mode::Kernels];
 /// Modes whose cases say what the machine can do.
 pub const BESIDE: &[Mode] = &[Mode::Calibration];
@@ -72,19 +70,21 @@ impl Options {
         let compared = self.fail_on.iter().find(|gate| **gate != Gate::Failure);
         match (compared, &self.compare_to) {
             (Some(gate), None) => {
-                bail!("--fail-on {} needs --compare-to: nothing is compared", gate.word())
+                let gate = words::of_flag(*gate);
+                bail!("--fail-on {gate} needs --compare-to: nothing is compared")
             }
             _ => Ok(()),
         }
     }
 
-    /// Writes the tree; says what was written, and which gates failed.
+    /// Writes the tree, and says so; the gates that failed, each with its cases, and what reading the
+    /// other runs has to say.
     pub fn run(
         &self,
         report: &Report,
         location: &Location,
         selection: Selection<'_>,
-    ) -> Result<Ended> {
+    ) -> Result<(Vec<String>, Remarks)> {
         let results = KernelResult::all(report);
         if results.is_empty() {
             bail!(
@@ -123,7 +123,7 @@ impl Options {
         output::put(&visible::lines(&self.written(&results)), None)?;
         let gates = self.fail_on.iter();
         let failed = gates.filter_map(|gate| gate.failed(changes.as_ref(), &results)).collect();
-        Ok(Ended { failed, remarks })
+        Ok((failed, remarks))
     }
 
     /// One line for standard output.
@@ -147,7 +147,7 @@ impl Options {
             ..Limits::default()
         };
         let latest = report.latest_run(Mode::Kernels.as_str());
-        Ok(compare(before, now.to_vec(), latest, limits)?)
+        compare(before, now.to_vec(), latest, limits)
     }
 }
 
@@ -156,16 +156,8 @@ fn trends_of(
     folder: &Path,
     results: &[KernelResult<'_>],
     now: &[Point],
-) -> Result<(Vec<Trend>, Vec<FileError>)> {
+) -> Result<(Vec<Trend>, Vec<anyhow::Error>)> {
     let (runs, unusable) = history(folder).context("--history")?;
     let Some(timestamp) = write::timestamp(results) else { return Ok((Vec::new(), unusable)) };
     Ok((trends(&runs, &Past { timestamp, points: now.to_vec() }), unusable))
-}
-
-/// How it ended, when all is written.
-pub struct Ended {
-    /// The gates that failed, each with its cases.
-    pub failed: Vec<String>,
-    /// What reading the other runs has to say.
-    pub remarks: Remarks,
 }

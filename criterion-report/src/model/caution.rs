@@ -23,10 +23,8 @@ const CLOCK_MOVED: f64 = 0.05;
 /// knows nothing of that, so that less is not pointed out there.
 const OTHER_MOMENT: f64 = 0.15;
 
-/// What qualifies a number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Caution {
-    /// Criterion ran in quick mode.
     Quick,
     /// A later run selected the case and ended before it left a new record; the text says which.
     Outdated(String),
@@ -38,7 +36,6 @@ pub enum Caution {
     WideMedian,
     /// The clock moved by more than 5 % while criterion sampled.
     ClockMoved,
-    /// The processor slowed itself down.
     Throttled {
         /// Why, in the driver's words.
         reasons: String,
@@ -58,7 +55,6 @@ pub enum Caution {
     Wide(Wide),
     /// The speed-up's interval and that of the quotient of the two times exclude each other.
     Disagrees {
-        /// The quotient of the two times.
         quotient: f64,
         /// The side that is most another beside the other one than alone, where that is recorded.
         moved: Option<Moved>,
@@ -67,13 +63,9 @@ pub enum Caution {
     DifferentRuns,
     /// What the case gains over another follows from pairs of two runs.
     QuotientOfRuns,
-    /// A circumstance differs between the records of the two sides.
     Differs {
-        /// The circumstance.
         what: &'static str,
-        /// The baseline's.
         baseline: String,
-        /// The candidate's.
         candidate: String,
     },
 }
@@ -81,9 +73,7 @@ pub enum Caution {
 /// A side whose step took another time in its pair than while criterion sampled it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moved {
-    /// Whether it is the baseline.
     pub is_baseline: bool,
-    /// Nanoseconds of a step alone.
     pub alone_ns: f64,
     /// Nanoseconds of a step beside the other side.
     pub beside_ns: f64,
@@ -215,14 +205,12 @@ impl Caution {
         cautions
     }
 
-    /// What qualifies a speed-up.
     pub fn of_speedup(speedup: &Speedup) -> Vec<Self> {
         let wide = speedup.fell_short().then(|| Self::of_wide(speedup));
         let halved = speedup.has_halved_blocks().then_some(Self::HalvedBlocks);
         wide.into_iter().chain(halved).collect()
     }
 
-    /// Why a speed-up's interval is wider than was asked for.
     fn of_wide(speedup: &Speedup) -> Self {
         let levels = speedup.levels;
         if let Some(RunsOf { count, between }) = speedup.runs {

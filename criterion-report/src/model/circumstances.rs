@@ -6,17 +6,13 @@ use plan::{Environment, HostFacts, Record};
 
 use super::row::Row;
 
-/// Lowest and highest of several values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
-    /// Lowest.
     pub low: f64,
-    /// Highest.
     pub high: f64,
 }
 
 impl Span {
-    /// `span` widened to hold `value`, where there is one.
     fn with(span: Option<Self>, value: Option<f64>) -> Option<Self> {
         let Some(value) = value else { return span };
         let Self { low, high } = span.unwrap_or(Self { low: value, high: value });
@@ -29,13 +25,9 @@ impl Span {
 pub struct Circumstances {
     /// What the rows share. Threads, allocator and CUDA device vary by case: see below.
     pub environment: Environment,
-    /// Intra-op threads.
     pub threads: BTreeSet<u32>,
-    /// Host allocators.
     pub allocators: BTreeSet<String>,
-    /// CUDA devices.
     pub cuda_devices: BTreeSet<String>,
-    /// Frequency governors of the CPUs, where known.
     pub governors: BTreeSet<String>,
     /// How quiet the machine was, from 0 to 1, where a run measured it.
     pub quiet: Option<Span>,
@@ -43,9 +35,7 @@ pub struct Circumstances {
     pub load: Option<Span>,
     /// When the first case ended, seconds since the Unix epoch.
     pub first: u64,
-    /// When the last one did.
     pub last: u64,
-    /// Number of rows.
     pub rows: usize,
 }
 
@@ -70,7 +60,6 @@ impl Circumstances {
         all
     }
 
-    /// Whether the record is of these.
     pub fn hold_of(&self, record: &Record) -> bool {
         same(&self.environment, &record.environment)
     }

@@ -8,7 +8,6 @@ use super::gain::Gain;
 use super::row::Row;
 use super::speedup::{NoSpeedup, Speedup};
 
-/// A candidate's row against another case of its group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// `full_id` of the other case, where it is known.
@@ -24,7 +23,6 @@ pub struct Comparison {
     pub weights_reduction: Option<f64>,
     /// 1 − candidate's peak / baseline's: weights, inputs and preallocated outputs are in both.
     pub peak_reduction: Option<f64>,
-    /// What qualifies the numbers.
     pub cautions: Vec<Caution>,
 }
 

@@ -18,10 +18,9 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 
-use super::criterion_result::{Benchmark, CriterionResult, Estimates, Samples, Unusable};
+use super::criterion_result::{Benchmark, CriterionResult, Estimates, Samples};
 use super::file;
 
-/// What criterion holds of the cases of one baseline.
 #[derive(Debug, Default)]
 pub struct CriterionFiles {
     /// Results by `full_id`. A folder left by an older run can claim an id a second time.
@@ -39,14 +38,14 @@ pub struct ResultFolders(Vec<Found>);
 /// A folder of a result and what was measured, or what cannot be used and why.
 type Found = Result<Box<(PathBuf, Benchmark)>, String>;
 
-/// What a folder is.
 enum Folder {
-    /// A result of the baseline.
     Result(Box<(PathBuf, Benchmark)>),
-    /// One that cannot be used, and why.
     Unusable(String),
     /// None: the folders in it, and what in it cannot be looked into.
-    Parent { folders: Vec<PathBuf>, unreadable: Vec<String> },
+    Parent {
+        folders: Vec<PathBuf>,
+        unreadable: Vec<String>,
+    },
 }
 
 impl ResultFolders {
@@ -75,7 +74,6 @@ impl ResultFolders {
         Self(found)
     }
 
-    /// Reads those whose `full_id` is in `wanted`.
     pub fn read(self, wanted: &HashSet<&str>) -> CriterionFiles {
         let is_foreign =
             |found: &Found| found.as_ref().is_ok_and(|it| !wanted.contains(it.1.full_id.as_str()));
@@ -158,14 +156,10 @@ fn not_followed(link: &Path) -> Option<String> {
 }
 
 fn read_numbers(folder: &Path, benchmark: Benchmark) -> Result<CriterionResult, String> {
-    let sample_path = folder.join("sample.json");
-    let samples: Samples = read_json(&sample_path)?;
-    let estimates_path = folder.join("estimates.json");
-    let estimates: Estimates = read_json(&estimates_path)?;
-    CriterionResult::new(benchmark, estimates, samples).map_err(|refused| match refused {
-        Unusable::Samples(why) => unusable(&sample_path, why),
-        Unusable::Estimates(why) => unusable(&estimates_path, why),
-    })
+    let samples: Samples = read_json(&folder.join("sample.json"))?;
+    let estimates: Estimates = read_json(&folder.join("estimates.json"))?;
+    let result = CriterionResult::new(benchmark, estimates, samples);
+    result.map_err(|(file, why)| unusable(&folder.join(file), why))
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {

@@ -2,8 +2,6 @@
 //! and `sample.json` of criterion 0.8.2. Fields that other versions lack, or that only exchange
 //! formats need, may be absent; unknown ones are ignored.
 
-use std::fmt;
-
 use plan::LastSample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,7 +114,6 @@ impl Samples {
         quantiles.map(|q| statistics::quantile(&steps, q))
     }
 
-    /// Says what is wrong with them.
     fn check(&self) -> Result<(), String> {
         if self.times.is_empty() {
             return Err("no samples".to_owned());
@@ -135,7 +132,6 @@ impl Samples {
 }
 
 impl Estimates {
-    /// Says what is wrong with them.
     pub fn check(&self) -> Result<(), String> {
         let Self { mean, median, median_abs_dev, slope, std_dev } = *self;
         for (name, estimate, is_possible) in [
@@ -172,26 +168,10 @@ impl Estimate {
     }
 }
 
-/// The file that cannot be used, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unusable {
-    /// `sample.json`.
-    Samples(String),
-    /// `estimates.json`.
-    Estimates(String),
-}
-
-impl fmt::Display for Unusable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Samples(why) | Self::Estimates(why) => f.write_str(why),
-        }
-    }
-}
+/// The file whose numbers cannot be times, and why.
+pub type Unusable = (&'static str, String);
 
 impl CriterionResult {
-    /// # Errors
-    /// When the numbers cannot be times.
     pub fn new(
         benchmark: Benchmark,
         estimates: Estimates,
@@ -202,11 +182,9 @@ impl CriterionResult {
         Ok(result)
     }
 
-    /// # Errors
-    /// When the numbers cannot be times.
     pub fn check(&self) -> Result<(), Unusable> {
-        self.samples.check().map_err(Unusable::Samples)?;
-        self.estimates.check().map_err(Unusable::Estimates)
+        self.samples.check().map_err(|why| ("sample.json", why))?;
+        self.estimates.check().map_err(|why| ("estimates.json", why))
     }
 
     /// The last sample, to be compared with the record's. Criterion keeps both numbers as floats;
@@ -231,7 +209,6 @@ impl CriterionResult {
         (estimated / self.sample_median_ns() - 1.0).abs() <= 1e-9
     }
 
-    /// A step's time.
     pub fn time(&self) -> Time {
         let Estimates { mean, median, std_dev, .. } = &self.estimates;
         let ConfidenceInterval { confidence_level, lower_bound, upper_bound } =

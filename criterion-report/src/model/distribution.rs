@@ -5,21 +5,15 @@ use plan::Measures;
 /// Quantiles of times, in nanoseconds. A figure that the measurement does not support is absent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Distribution {
-    /// Number of times.
     pub count: u64,
-    /// Fastest.
     pub fastest_ns: Option<f64>,
-    /// First quartile.
     pub lower_quartile_ns: Option<f64>,
-    /// Median.
     pub median_ns: f64,
-    /// Third quartile.
     pub upper_quartile_ns: Option<f64>,
     /// 90th percentile; only where at least five times lie beyond it.
     pub p90_ns: Option<f64>,
     /// 99th percentile; under the same condition.
     pub p99_ns: Option<f64>,
-    /// Slowest.
     pub slowest_ns: f64,
 }
 

@@ -6,10 +6,8 @@ use super::caution::Caution;
 use super::comparison::Comparison;
 use super::row::Row;
 
-/// One case as writers see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// The case itself.
     pub row: &'a Row,
     /// Against the baseline of its group; absent for that baseline.
     pub comparison: Option<&'a Comparison>,

@@ -1,10 +1,11 @@
 //! Reading a file that someone else wrote.
 
+use std::fmt::Display;
 use std::fs::{self, DirEntry, File};
 use std::io::{self, BufRead, BufReader, Read, Take};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use thiserror::Error;
+use anyhow::anyhow;
 
 /// Beyond this it is no file of one case, one run or one machine: a million samples are 40 MB.
 const OF_ONE: u64 = 1 << 27;
@@ -14,18 +15,8 @@ const OF_ALL: u64 = 1 << 30;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A file that cannot be used, and why.
-#[derive(Debug, Error)]
-#[error("{}: {why}", path.display())]
-pub struct FileError {
-    path: PathBuf,
-    why: String,
-}
-
-impl FileError {
-    /// Of the file at `path`.
-    pub fn at(path: &Path, why: impl ToString) -> Self {
-        Self { path: path.to_owned(), why: why.to_string() }
-    }
+pub fn unusable(path: &Path, why: impl Display) -> anyhow::Error {
+    anyhow!("{}: {why}", path.display())
 }
 
 /// What lies in a folder; nothing where there is no such folder.

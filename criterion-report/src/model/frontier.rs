@@ -8,7 +8,6 @@ use super::report::Report;
 use super::row::Row;
 use super::time::Interval;
 
-/// A case between speed and accuracy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TradeOff {
     /// Over the baseline of its group; 1 of that baseline itself.

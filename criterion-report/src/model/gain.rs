@@ -9,35 +9,24 @@ use super::row::Row;
 use super::speedup::{Levels, NoSpeedup, Speedup};
 use super::time::Interval;
 
-/// How many times faster a case is than another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gain {
     /// The other case's time over this one's.
     pub ratio: f64,
-    /// Interval of the ratio.
     pub interval: Interval,
-    /// Level of the interval, e.g. 0.95.
     pub confidence_level: f64,
-    /// How it is known.
     pub source: GainSource,
 }
 
-/// How a gain is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GainSource {
     /// Both ran in turn.
-    Pairs {
-        /// Number of blocks in which they did.
-        blocks: usize,
-        /// What the blocks are of.
-        levels: Levels,
-    },
+    Pairs { blocks: usize, levels: Levels },
     /// Each ran in turn with the baseline of their group, at moments of its own.
     Quotient,
 }
 
 impl GainSource {
-    /// `pairs`, `quotient`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Pairs { .. } => "pairs",
@@ -54,7 +43,6 @@ impl From<&Speedup> for Gain {
 }
 
 impl Gain {
-    /// What the interval lets one say.
     pub fn verdict(&self) -> Verdict {
         let Interval { low, high } = self.interval;
         statistics::verdict(&Ratio { ratio: self.ratio, low, high })

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexMap;
 use plan::{FusionShape, Shape, Work};
 
 use super::report::Report;
@@ -13,9 +14,7 @@ pub enum HeatmapKind {
     Shapes,
     /// One variant: m in every row, n in every column.
     Sweep {
-        /// The variant.
         variant: String,
-        /// Dtype of the cases.
         dtype: String,
         /// The size that all of them share.
         k: u64,
@@ -25,13 +24,9 @@ pub enum HeatmapKind {
 /// A map of candidates of one group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heatmap {
-    /// Criterion's id of the group.
     pub group: String,
-    /// What it is of.
     pub kind: HeatmapKind,
-    /// Names of the rows.
     pub rows: Vec<String>,
-    /// Names of the columns.
     pub columns: Vec<String>,
     /// Row by row, which of the report's entries stands there; none where the sweep has a hole.
     pub cells: Vec<Option<usize>>,
@@ -50,7 +45,7 @@ impl Heatmap {
     /// All maps of a report's candidates that have at least two rows, and of sweeps two columns;
     /// the groups in the report's order. What is not measured has its field, too.
     pub fn all(report: &Report) -> Vec<Self> {
-        let mut groups: Vec<(&str, Vec<Field<'_>>)> = Vec::new();
+        let mut groups: IndexMap<&str, Vec<Field<'_>>> = IndexMap::new();
         for (place, entry) in report.entries().enumerate() {
             if entry.row.is_baseline() {
                 continue;
@@ -63,11 +58,7 @@ impl Heatmap {
                 dtype: case.dtype.short(),
                 shape: shape(&case.work),
             };
-            // Rows of one group stand together.
-            match groups.last_mut().filter(|(group, _)| *group == case.id.group) {
-                Some((_, fields)) => fields.push(field),
-                None => groups.push((&case.id.group, vec![field])),
-            }
+            groups.entry(&case.id.group).or_default().push(field);
         }
         groups.iter().flat_map(|(group, fields)| Self::of_group(group, fields)).collect()
     }

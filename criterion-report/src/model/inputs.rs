@@ -1,20 +1,20 @@
 //! What was read of one baseline, before anything is joined.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
+use anyhow::Result;
 use plan::Record;
 use rayon::prelude::*;
 
 use super::criterion_files::ResultFolders;
 use super::criterion_result::CriterionResult;
-use super::exported::{Exported, ExportedError};
 use super::location::Location;
-use super::records::{Records, RecordsError, read_runs};
-use super::report::Selection;
+use super::records::{Records, read_runs};
+
 use super::row::NoTime;
 use super::runs::Run;
 use super::saved::Saved;
+use super::selection::Selection;
 
 /// Everything that runs left under one name.
 #[derive(Debug, Default)]
@@ -52,14 +52,7 @@ pub struct Inputs {
 impl Inputs {
     /// Reads what lies at `location` under `baseline`, of the modes that are asked for: of all runs
     /// that were saved under the name with a number each, if there are such.
-    ///
-    /// # Errors
-    /// When there is no usable record.
-    pub fn read(
-        location: &Location,
-        baseline: &str,
-        selection: &Selection<'_>,
-    ) -> Result<Self, RecordsError> {
+    pub fn read(location: &Location, baseline: &str, selection: &Selection<'_>) -> Result<Self> {
         let Saved { names, left_out } = Saved::under(&location.records, baseline)?;
         if names.iter().all(|name| name == baseline) {
             return Self::read_run(location, baseline, selection);
@@ -68,7 +61,7 @@ impl Inputs {
             let inputs = Self::read_run(location, &name, selection)?;
             Ok((name, inputs))
         };
-        let read: Result<Vec<_>, RecordsError> = names.into_par_iter().map(read).collect();
+        let read: Result<Vec<_>> = names.into_par_iter().map(read).collect();
         let mut inputs = Self::of_runs(read?);
         inputs.warnings.extend(left_out);
         Ok(inputs)
@@ -95,11 +88,7 @@ impl Inputs {
         Self { of_runs, ..all }
     }
 
-    fn read_run(
-        location: &Location,
-        baseline: &str,
-        selection: &Selection<'_>,
-    ) -> Result<Self, RecordsError> {
+    fn read_run(location: &Location, baseline: &str, selection: &Selection<'_>) -> Result<Self> {
         let (read, found) = rayon::join(
             || Records::read(&location.records, baseline),
             || ResultFolders::under(&location.criterion, baseline),
@@ -129,15 +118,6 @@ impl Inputs {
             unreadable,
             ..Self::default()
         })
-    }
-
-    /// Reads a file that `criterion-report export json`, `export jsonl` or `critcmp --export` wrote;
-    /// which of them it is, its content says.
-    ///
-    /// # Errors
-    /// When it is none of them, cut off, or of a newer version.
-    pub fn read_file(path: &Path) -> Result<Exported, ExportedError> {
-        Exported::read(path)
     }
 
     /// Leaves out the records of modes that are not asked for, as [`Self::read`] does.

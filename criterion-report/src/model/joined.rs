@@ -1,8 +1,7 @@
 //! The records of a baseline joined with criterion's estimates: a row for each case, of one run or of
 //! several.
 
-use std::collections::HashMap;
-
+use indexmap::IndexMap;
 use plan::Record;
 use rayon::prelude::*;
 
@@ -65,18 +64,13 @@ impl Joined {
 
     /// One row per case, of all runs that selected it.
     fn of_runs(each: Vec<(String, Self)>) -> Self {
-        let mut places: HashMap<String, usize> = HashMap::new();
-        let mut cases: Vec<(String, Vec<InRun>)> = Vec::new();
+        let mut cases: IndexMap<String, Vec<InRun>> = IndexMap::new();
         let mut all = Vec::new();
         for (name, Self { rows, runs, missing }) in each {
             let rows = rows.into_iter().map(|row| (row.record.full_id.clone(), Ok(row)));
             let missing = missing.into_iter().map(|case| (case.full_id, Err(case.reason)));
             for (full_id, row) in rows.chain(missing) {
-                let place = *places.entry(full_id.clone()).or_insert_with(|| {
-                    cases.push((full_id, Vec::new()));
-                    cases.len() - 1
-                });
-                cases[place].1.push(InRun { name: name.clone(), row });
+                cases.entry(full_id).or_default().push(InRun { name: name.clone(), row });
             }
             all.push(runs);
         }

@@ -23,19 +23,11 @@ pub struct Stamp {
     pub run_id: String,
 }
 
-/// Why a line is no record that can be used.
 pub struct Unusable {
     /// In words, with the remedy. The other lines are no worse for it.
     pub why: String,
     /// The case and the run, if both can be read.
-    pub begun: Option<Begun>,
-}
-
-/// The beginning of a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Begun {
-    pub full_id: String,
-    pub run_id: String,
+    pub begun: Option<(String, String)>,
 }
 
 impl From<String> for Unusable {
@@ -53,8 +45,7 @@ pub fn parse(line: &[u8]) -> Result<Line, Unusable> {
                     "invalid record skipped: {what}; measure its case again with `cargo bench`"
                 );
                 let Record { full_id, run_id, .. } = &record;
-                let begun = Begun { full_id: full_id.clone(), run_id: run_id.clone() };
-                Unusable { why, begun: Some(begun) }
+                Unusable { why, begun: Some((full_id.clone(), run_id.clone())) }
             })?;
             Ok(Line::Record(Box::new(record)))
         }
@@ -98,7 +89,7 @@ fn no_record(line: &[u8], error: &serde_json::Error) -> Unusable {
 }
 
 /// What a record that cannot be used begins with, if both its case and its run stand there whole.
-fn begun(line: &[u8]) -> Option<Begun> {
+fn begun(line: &[u8]) -> Option<(String, String)> {
     #[derive(Default)]
     struct Beginning {
         full_id: Option<String>,
@@ -127,14 +118,14 @@ fn begun(line: &[u8]) -> Option<Begun> {
     // The text is known to fail: its beginning is all that is wanted.
     text.deserialize_map(Keep(&beginning)).ok();
     let Beginning { full_id, run_id } = beginning.into_inner();
-    full_id.zip(run_id).map(|(full_id, run_id)| Begun { full_id, run_id })
+    full_id.zip(run_id)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn cut(line: &str) -> Option<Begun> {
+    fn cut(line: &str) -> Option<(String, String)> {
         parse(line.as_bytes()).err().expect("no record").begun
     }
 
@@ -143,13 +134,13 @@ mod tests {
         let line = b"{\"version\":2,\"full_id\":\"a/b\",\"run_id\":\"r1\",\"case\":\"\xff\"}";
         let found = parse(line).err().expect("no record");
         assert!(found.why.starts_with("not a record: invalid unicode"), "{}", found.why);
-        let expected = Begun { full_id: "a/b".to_owned(), run_id: "r1".to_owned() };
+        let expected = ("a/b".to_owned(), "r1".to_owned());
         assert_eq!(found.begun, Some(expected));
     }
 
     #[test]
     fn of_a_record_that_cannot_be_used_case_and_run_are_known_if_they_are_there() {
-        let begun = Some(Begun { full_id: "a/b".to_owned(), run_id: "r1".to_owned() });
+        let begun = Some(("a/b".to_owned(), "r1".to_owned()));
         let whole = r#"{"version":2,"full_id":"a/b","run_id":"r1","timestamp":1,"case":{"id":"#;
         let known = whole.find(",\"timestamp").expect("it is there");
         for end in 1..whole.len() {

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Criterion's root and the folder of our records beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// Criterion's root, e.g. `target/criterion`.
@@ -16,7 +15,6 @@ impl Location {
     /// Name of the folder of records, beside criterion's root.
     pub const RECORDS: &str = "criterion-torch";
 
-    /// The location whose criterion root is `criterion`.
     pub fn at(criterion: PathBuf) -> Self {
         // `.` and `..` have no file name to replace; the real path has.
         let real = criterion.canonicalize().unwrap_or_else(|_| criterion.clone());

@@ -32,6 +32,7 @@ mod report;
 mod row;
 mod runs;
 pub(crate) mod saved;
+mod selection;
 mod speedup;
 mod time;
 mod valid;
@@ -42,16 +43,16 @@ pub use caution::Caution;
 pub use circumstances::{Circumstances, Span};
 pub use comparison::Comparison;
 pub use criterion_result::{
-    Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples, Unusable,
+    Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples,
 };
 pub use distribution::Distribution;
 pub use entry::Entry;
-pub use exported::{CritcmpBaseline, CritcmpBenchmark, Exported, ExportedError};
+pub use exported::{CritcmpBaseline, CritcmpBenchmark, Exported};
 pub use field::{Better, Column, Field, Figure, MEASURES, Part, Unit, Value};
 pub use frontier::TradeOff;
 pub use fusion::{
     Advice, FusionResult, OtherProducts, OverControl, PatternAdvice, Point, SdpaDispatch, Side,
-    Strategy, VariantAdvice, other_products, sdpa_dispatch,
+    VariantAdvice, other_products, sdpa_dispatch,
 };
 pub use gain::{Gain, GainSource};
 pub use heatmap::{Heatmap, HeatmapKind};
@@ -63,11 +64,12 @@ pub use operators::{
     Standing, Summary,
 };
 pub use place::Place;
-pub use records::{Records, RecordsError, read_runs};
+pub use records::{Records, read_runs};
 pub use repeated::Without;
-pub use report::{Report, Selection};
+pub use report::Report;
 pub use row::{InRun, NoTime, Row};
 pub use runs::{Missing, Run, Runs};
+pub use selection::Selection;
 pub use speedup::{Levels, NoSpeedup, RunsOf, Speedup};
 pub use time::{Interval, Time};
 pub use view::{Key, gather};

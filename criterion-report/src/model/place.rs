@@ -11,15 +11,12 @@ use crate::object::object;
 /// another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Place {
-    /// Kind of device.
     pub device: Device,
     /// Model of the processor or of the GPU; none where the machine lacks the device.
     pub processor: Option<String>,
     /// Intra-op threads, as planned.
     pub threads: Threads,
-    /// Host allocator.
     pub allocator: Allocator,
-    /// State of the cache when a step starts.
     pub cache: CacheMode,
 }
 
@@ -34,7 +31,6 @@ object! {
 }
 
 impl Place {
-    /// The place of a record.
     pub fn of(record: &Record) -> Self {
         let environment = &record.environment;
         let settings = &record.case.settings;

@@ -21,7 +21,6 @@ pub fn not_negative(value: f64) -> bool {
     value == 0.0 || positive(value)
 }
 
-/// The level of an interval.
 pub fn level(value: f64) -> bool {
     value > 0.0 && value < 1.0
 }

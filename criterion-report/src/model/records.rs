@@ -12,49 +12,14 @@ use std::fs::TryLockError;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use anyhow::{Result, anyhow, bail};
 use plan::{Record, RunManifest};
 use rayon::prelude::*;
-use thiserror::Error;
 
-use super::line::{Begun, Line, Stamp, Unusable, parse};
+use super::line::{Line, Stamp, Unusable, parse};
 use super::runs::Run;
 use super::{file, possible};
 use crate::{units, visible};
-
-/// Why records could not be read.
-#[derive(Debug, Error)]
-pub enum RecordsError {
-    /// There is nothing to read.
-    #[error(
-        "no records: looked for {}/*.jsonl\n  measure first with `cargo bench`, or say where the \
-         results are with --criterion-dir{}", .folder.display(), or_from(.others)
-    )]
-    Nothing {
-        /// Folder that should hold them.
-        folder: PathBuf,
-        /// Baselines that do have records.
-        others: Vec<String>,
-    },
-    /// There are records, none of which can be used.
-    #[error("no record in {} can be used:{}", .folder.display(), visible::list(.lines))]
-    Unreadable {
-        /// Folder that holds them.
-        folder: PathBuf,
-        /// Why not, a line each.
-        lines: Vec<String>,
-    },
-    /// There are records, all of older schema versions.
-    #[error("{0}")]
-    Older(String),
-    /// A file that cannot be read.
-    #[error("{}: {cause}", .path.display())]
-    Io {
-        /// File or folder.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-}
 
 fn or_from(others: &[String]) -> String {
     if others.is_empty() {
@@ -82,11 +47,16 @@ pub struct Records {
 
 impl Records {
     /// Reads `<root>/<baseline>/*.jsonl`.
-    pub fn read(root: &Path, baseline: &str) -> Result<Self, RecordsError> {
+    pub fn read(root: &Path, baseline: &str) -> Result<Self> {
         let folder = root.join(baseline);
         let files = list(&folder, "jsonl")?;
         if files.is_empty() {
-            return Err(RecordsError::Nothing { folder, others: baselines(root)? });
+            bail!(
+                "no records: looked for {}/*.jsonl\n  measure first with `cargo bench`, or say where \
+                 the results are with --criterion-dir{}",
+                folder.display(),
+                or_from(&baselines(root)?)
+            );
         }
         let mut found = Self::default();
         let mut places = HashMap::new();
@@ -96,19 +66,17 @@ impl Records {
             older_files.extend(older_file(&path, &older));
         }
         if found.records.is_empty() && !found.unreadable.is_empty() {
-            return Err(RecordsError::Unreadable { folder, lines: found.unreadable });
+            let lines = visible::list(&found.unreadable);
+            bail!("no record in {} can be used:{lines}", folder.display());
         }
         if found.records.is_empty() && !older_files.is_empty() {
-            return Err(RecordsError::Older(older_files.join("\n")));
+            return Err(anyhow!(older_files.join("\n")));
         }
         found.warnings.extend(older_files);
         Ok(found)
     }
 
     /// The record of a line; none where an earlier version wrote it.
-    ///
-    /// # Errors
-    /// When it is none, of a newer version, or says what cannot be: why, with the remedy.
     pub fn of_line(line: &[u8]) -> Result<Option<Box<Record>>, String> {
         Ok(match parse(line).map_err(|unusable| unusable.why)? {
             Line::Record(record) => Some(record),
@@ -128,7 +96,6 @@ impl Records {
                     Ok(Line::Older(stamp)) => older.push(stamp),
                     Err(Unusable { why, begun }) => {
                         self.unreadable.push(format!("{}:{number}: {why}", path.display()));
-                        let begun = begun.map(|Begun { full_id, run_id }| (full_id, run_id));
                         self.cut_off.extend(begun);
                     }
                 }
@@ -254,8 +221,8 @@ fn read_running(manifest: &Path) -> io::Result<Option<String>> {
 }
 
 /// Files of `folder` with an extension, sorted; none when there is no such folder.
-fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, RecordsError> {
-    let failed = |cause| RecordsError::Io { path: folder.to_owned(), cause };
+fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let failed = |why| file::unusable(folder, why);
     let paths = file::entries(folder).map_err(failed)?.into_iter().map(|entry| entry.path());
     let mut files: Vec<PathBuf> =
         paths.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
@@ -264,8 +231,8 @@ fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, RecordsError> {
 }
 
 /// Names of the baselines under `root` that have records.
-fn baselines(root: &Path) -> Result<Vec<String>, RecordsError> {
-    let failed = |cause| RecordsError::Io { path: root.to_owned(), cause };
+fn baselines(root: &Path) -> Result<Vec<String>> {
+    let failed = |why| file::unusable(root, why);
     let mut names = Vec::new();
     for entry in file::entries(root).map_err(failed)? {
         let is_folder = entry.file_type().map_err(failed)?.is_dir();

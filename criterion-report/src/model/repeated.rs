@@ -35,9 +35,6 @@ impl fmt::Display for Without {
 
 impl Row {
     /// The row of a case of which there is at least one run.
-    ///
-    /// # Errors
-    /// When no run has a record of it: why the first has none.
     pub(super) fn of_runs(runs: Vec<InRun>) -> Result<Self, String> {
         let known = runs.iter().filter_map(|run| run.row.as_ref().ok());
         let Some(last) = known.max_by_key(|row| weight(row)) else {

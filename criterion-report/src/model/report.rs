@@ -2,57 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use plan::{CaseId, Check, Mode, ModelWork, RunManifest, Variant, Work};
+use anyhow::Result;
+use plan::{CaseId, Check, ModelWork, RunManifest, Variant, Work};
 use rayon::prelude::*;
-use regex::Regex;
 
 use super::circumstances::Circumstances;
 use super::comparison::Comparison;
-pub use super::entry::Entry;
+use super::entry::Entry;
 use super::inputs::Inputs;
 use super::joined::Joined;
 use super::location::Location;
-use super::records::RecordsError;
 use super::row::Row;
 use super::runs::{Missing, Run, Runs};
+use super::selection::Selection;
 
-/// Selects the cases that a report shows. The others still serve as baselines, except for cases of
-/// other modes, which are not even read unless they are asked for.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Selection<'a> {
-    /// Cases of these modes; of all modes if absent.
-    pub modes: Option<&'a [Mode]>,
-    /// Besides those, the cases of these modes are read and not shown.
-    pub beside: &'a [Mode],
-    /// Cases whose id matches.
-    pub filter: Option<&'a Regex>,
-    /// Only cases that the latest run of their bench target selected.
-    pub latest: bool,
-}
-
-impl Selection<'_> {
-    /// Whether cases of the mode are read at all.
-    pub fn reads(&self, mode: Mode) -> bool {
-        self.has_mode(mode.as_str()) || is_among(mode.as_str(), self.beside)
-    }
-
-    fn has_mode(&self, mode: &str) -> bool {
-        self.modes.is_none_or(|modes| is_among(mode, modes))
-    }
-
-    /// Whether the case of this id is asked for, as far as an id tells: its mode is the bench target,
-    /// which it starts with.
-    pub fn names(&self, full_id: &str) -> bool {
-        self.has_mode(plan::target_of(full_id))
-            && self.filter.is_none_or(|filter| filter.is_match(full_id))
-    }
-}
-
-fn is_among(mode: &str, modes: &[Mode]) -> bool {
-    modes.iter().any(|known| known.as_str() == mode)
-}
-
-/// The rows of one baseline, compared, with what qualifies them.
 #[derive(Debug)]
 pub struct Report {
     /// Name under which criterion saved the results.
@@ -87,23 +50,17 @@ pub struct Report {
     pub run_warnings: Vec<String>,
     /// What these runs asked the machine before they began, each check once.
     pub checks: Vec<Check>,
-    /// Circumstances of the shown rows.
     pub circumstances: Vec<Circumstances>,
     runs: Runs,
 }
 
 impl Report {
     /// Reads and joins everything that runs left at `location` under `baseline`.
-    pub fn read(
-        location: &Location,
-        baseline: &str,
-        selection: Selection<'_>,
-    ) -> Result<Self, RecordsError> {
+    pub fn read(location: &Location, baseline: &str, selection: Selection<'_>) -> Result<Self> {
         let inputs = Inputs::read(location, baseline, &selection)?;
         Ok(Self::of(inputs, baseline, selection))
     }
 
-    /// Joins what was read of a baseline.
     pub fn of(mut inputs: Inputs, baseline: &str, selection: Selection<'_>) -> Self {
         let run_names = inputs.of_runs.iter().map(|(name, _)| name.clone()).collect();
         let Joined { rows, runs, mut missing } = Joined::of(&mut inputs, baseline);
@@ -145,7 +102,6 @@ impl Report {
         }
     }
 
-    /// The shown cases.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         self.shown.iter().map(|&place| self.entry(place))
     }
@@ -317,7 +273,6 @@ fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> [Option<Comparison>; 3]
     [Some(comparison), quantization, compilation]
 }
 
-/// What siblings share.
 fn siblings_key(row: &Row) -> (&str, &str) {
     let id = &row.record.case.id;
     (&id.group, &id.parameter)

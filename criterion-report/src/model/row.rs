@@ -124,7 +124,6 @@ impl Row {
         (self.run_place, self.record.timestamp)
     }
 
-    /// Criterion's id.
     pub fn full_id(&self) -> &str {
         &self.record.full_id
     }
@@ -156,7 +155,6 @@ impl Row {
         gates.iter().max_by(|a, b| a.worst.0.abs().total_cmp(&b.worst.0.abs()))
     }
 
-    /// Steps per second at the median time.
     pub fn steps_per_s(&self) -> Option<f64> {
         self.time.as_ref().ok().map(|time| 1e9 / time.median_ns)
     }
@@ -178,13 +176,11 @@ impl Row {
         }
     }
 
-    /// 10⁹ floating-point operations per second at the median time.
     pub fn gflop_per_s(&self) -> Option<f64> {
         let flops = self.flops()? as f64;
         self.time.as_ref().ok().map(|time| flops / time.median_ns)
     }
 
-    /// 10⁹ bytes per second at the median time.
     pub fn gb_per_s(&self) -> Option<f64> {
         let bytes = self.moved_bytes()? as f64;
         self.time.as_ref().ok().map(|time| bytes / time.median_ns)
@@ -206,7 +202,6 @@ impl Row {
     }
 }
 
-/// The same of a record.
 pub(super) fn compared(record: &Record) -> Option<&Accuracy> {
     let has_reference = record.kernel.as_ref().is_none_or(|facts| facts.has_reference);
     record.accuracy.as_ref().filter(|_| has_reference)

@@ -116,12 +116,10 @@ impl Runs {
         them
     }
 
-    /// All of them.
     pub fn all(&self) -> &[Run] {
         &self.runs
     }
 
-    /// The latest run of each bench target.
     pub fn latest(&self) -> BTreeMap<&str, &RunManifest> {
         // The map keeps the last of equal keys.
         self.runs.iter().map(|run| (run.manifest.target.as_str(), &run.manifest)).collect()

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::file;
-use super::records::RecordsError;
+use anyhow::Result;
 
-/// What saved under a name.
+use super::file;
+
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Saved {
     /// Folders of records, in the order of their numbers; the name itself where there are no numbers.
@@ -17,10 +17,7 @@ pub struct Saved {
 
 impl Saved {
     /// The runs of `name` that have a folder in `records`; none where there is nothing of that name.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
-    pub fn under(records: &Path, name: &str) -> Result<Self, RecordsError> {
+    pub fn under(records: &Path, name: &str) -> Result<Self> {
         let mut found = BTreeMap::new();
         for folder in names(records)? {
             let number = match folder.strip_prefix(name) {
@@ -60,14 +57,14 @@ pub fn range(names: &[String]) -> String {
 }
 
 /// Names under which there are records; several runs go by the name that they have in common.
-pub fn known(records: &Path) -> Result<BTreeSet<String>, RecordsError> {
+pub fn known(records: &Path) -> Result<BTreeSet<String>> {
     let names = names(records)?;
     Ok(names.iter().map(|name| all_runs(name).unwrap_or(name).to_owned()).collect())
 }
 
 /// Folders in which there are records.
-fn names(records: &Path) -> Result<Vec<String>, RecordsError> {
-    let failed = |cause| RecordsError::Io { path: records.to_owned(), cause };
+fn names(records: &Path) -> Result<Vec<String>> {
+    let failed = |why| file::unusable(records, why);
     let mut names = Vec::new();
     for entry in file::entries(records).map_err(failed)? {
         // The manifests of runs lie beside the baselines.

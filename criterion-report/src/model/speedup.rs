@@ -16,29 +16,40 @@ use crate::object::object;
 const WHOLE_BLOCK: u64 = 4;
 
 /// How many times faster a candidate is, measured interleaved with the other case.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Speedup {
     /// The other case's time over the candidate's; above 1 the candidate is faster.
+    #[serde(rename = "speedup_factor")]
     pub ratio: f64,
-    /// Interval of the ratio.
+    #[serde(flatten, with = "SpeedupBounds")]
     pub interval: Interval,
-    /// Level of the interval, e.g. 0.95.
     pub confidence_level: f64,
-    /// Number of blocks in which both ran.
     pub blocks: usize,
     /// What the blocks are of, and by how much they differ.
+    #[serde(flatten)]
     pub levels: Levels,
     /// Median nanoseconds of a step of the other case and of the candidate in the timed batches, where
     /// they are recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps_ns: Option<(f64, f64)>,
-    /// Timed batches in a block.
     pub batches_per_block: u64,
     /// Half-width of the interval that was asked for, relative to the ratio.
     pub target: f64,
     /// Why no more blocks were taken.
     pub stopped: Stop,
     /// The runs that it is of; absent where one took all blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<RunsOf>,
+}
+
+/// An interval among the other words of a speed-up.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Interval")]
+pub struct SpeedupBounds {
+    #[serde(rename = "speedup_low")]
+    low: f64,
+    #[serde(rename = "speedup_high")]
+    high: f64,
 }
 
 /// The builds of a speed-up's blocks, and by how much both differ. Nothing is known in records of
@@ -67,7 +78,6 @@ object! {
 /// Several runs, each of which counts as much.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RunsOf {
-    /// How many.
     pub count: usize,
     /// Standard deviation of a run's ln(speed-up).
     pub between: f64,
@@ -158,7 +168,6 @@ impl Speedup {
         self.interval.half_width(self.ratio)
     }
 
-    /// What the interval lets one say.
     pub fn verdict(&self) -> Verdict {
         verdict(&self.as_ratio())
     }
@@ -168,7 +177,6 @@ impl Speedup {
         Benefit::of(&self.as_ratio())
     }
 
-    /// In the terms of the statistics.
     pub fn as_ratio(&self) -> Ratio {
         let Interval { low, high } = self.interval;
         Ratio { ratio: self.ratio, low, high }
@@ -197,7 +205,6 @@ impl Speedup {
     }
 }
 
-/// The pair of a record with another case.
 fn pair_of<'a>(other: Option<&CaseId>, row: &'a Row) -> Result<&'a Pair, NoSpeedup> {
     let record = &row.record;
     if record.outcome != Outcome::Measured {
@@ -227,12 +234,10 @@ fn typical(deviations: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     squares.map(|squares| mean(&squares).sqrt())
 }
 
-/// Why there is no speed-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoSpeedup {
     /// The candidate is not measured; the row itself says why.
     NotMeasured,
-    /// What its record gives as the reason.
     Recorded(String),
     /// Its record has no pair with the other case, and no reason.
     NoPair {
@@ -243,17 +248,13 @@ pub enum NoSpeedup {
     FewBlocks,
     /// The two were not partners, and the other case has no pair with the baseline of both either.
     NoQuotient {
-        /// The other case's variant.
         variant: String,
-        /// Why it has none.
         why: String,
     },
     /// The two were not partners, and their pairs with the baseline of both are of different
     /// circumstances.
     Apart {
-        /// The other case's variant.
         variant: String,
-        /// What differs.
         what: &'static str,
     },
 }

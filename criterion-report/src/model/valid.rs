@@ -8,9 +8,6 @@ use super::field::{self, Field, Figure, Value};
 use super::possible::{LARGEST, LAST_MOMENT, level, not_below_zero, positive};
 
 /// Says what of a record cannot be: the field and its value.
-///
-/// # Errors
-/// When a field has a value that no measurement has.
 pub fn check(record: &Record) -> Result<(), String> {
     if record.timestamp > LAST_MOMENT {
         let moment = record.timestamp;
@@ -81,7 +78,6 @@ fn pair(pair: &Pair) -> Result<(), String> {
     }
 }
 
-/// Checks a number of the catalogue, or the readings.
 fn number(field: &Field, record: &Record) -> Result<(), String> {
     let Some((path, value)) = field.in_record(record) else { return Ok(()) };
     let is_possible = field.unit.is_possible;

@@ -4,12 +4,10 @@ use std::fmt;
 
 use crate::units;
 
-/// Why the interval of a speed-up is wide.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wide {
     /// The values that widen the interval most.
     pub level: Level,
-    /// The standard deviation of these values.
     pub sigma: f64,
     /// The standard deviation of the other level: of blocks, or of builds beside blocks.
     pub other: Option<f64>,
@@ -24,7 +22,6 @@ pub enum Level {
     BlocksOfOneBuild,
     /// Builds inside a run.
     Builds,
-    /// This many runs.
     Runs(usize),
 }
 

@@ -13,7 +13,6 @@ const COLUMNS: &[(&str, Align)] = &[
     ("widened", Align::Right),
 ];
 
-/// The whole text.
 pub fn write(aa: &Aa, width: Option<usize>, colour: bool) -> String {
     const WIDTH: usize = 100;
     let title = format!("{} launches of `{}`, one revision", aa.launches, aa.name);

@@ -9,9 +9,6 @@ use rayon::prelude::*;
 const AT_ONCE: usize = 64;
 
 /// Formats `items`, some at once, and gives each result to `put` in the order of the items.
-///
-/// # Errors
-/// The first error of either.
 pub fn in_order<T: Sync, U: Send>(
     items: &[T],
     format: impl Fn(&T) -> Result<U> + Sync,
@@ -26,9 +23,6 @@ pub fn in_order<T: Sync, U: Send>(
 
 /// Writes the texts of `items`, formatted as [`in_order`] does, between what stands before, between
 /// and behind them. An item without a text is left out.
-///
-/// # Errors
-/// The first error of the formatting or of `out`.
 pub fn joined<T: Sync>(
     items: &[T],
     [before, between, behind]: [&str; 3],

@@ -2,9 +2,7 @@
 
 use crate::visible;
 use crate::write::Align;
-
-/// What stands in the place of an absent value.
-pub const ABSENT: &str = "–";
+pub use crate::write::table::ABSENT;
 
 /// A table; nothing without rows.
 pub fn table(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
@@ -120,7 +118,6 @@ pub fn revision(revision: &str) -> String {
     }
 }
 
-/// A value, or what stands for none.
 pub fn or_absent(value: Option<String>) -> String {
     value.unwrap_or_else(|| ABSENT.to_owned())
 }

@@ -32,6 +32,7 @@ use crate::units;
 
 use in_order::{in_order, joined};
 pub(crate) use table::{Align, Cell, Line, Paint, render, screen, table_width, wrap};
+pub(crate) use view::is_coloured;
 
 /// Every format that a report can be written in; its name is the subcommand.
 #[derive(Debug, Clone, clap::Subcommand)]
@@ -171,7 +172,6 @@ pub enum Writer {
 /// What a writer may know of where its text goes.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
-    /// The output is a terminal that wants colour.
     pub colour_terminal: bool,
     /// Columns of the terminal, if the output is one.
     pub width: Option<usize>,
@@ -228,11 +228,6 @@ impl Writer {
         choice::fields(columns).is_none().then(choice::help)
     }
 
-    /// Writes the report in this format.
-    ///
-    /// # Errors
-    /// When the report does not fit the format, or `out` cannot be written. What was written until
-    /// then is worth nothing.
     pub fn write(&self, report: &Report, target: Target<'_>, out: &mut dyn Write) -> Result<Notes> {
         let mut notes = match self {
             Self::Show(options) => print(out, &show::write(report, options, target))?,

@@ -3,8 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::show::ABSENT;
 use crate::visible;
+
+/// What stands in the place of an absent value.
+pub const ABSENT: &str = "–";
 
 /// How a piece of text stands out, where colour is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,7 +87,6 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// The side of a column on which its text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     Left,
@@ -167,7 +168,7 @@ pub fn clear(column: usize, lines: &mut [Line]) {
 }
 
 /// Leaves columns out, those of `give_way` in its order, until the table fits a terminal of `room`
-/// columns; which ones it were, if they had any value.
+/// columns; which ones it were, if anything stood in them.
 pub fn fit(
     columns: &[(&str, Align)],
     lines: &mut [Line],
@@ -178,7 +179,7 @@ pub fn fit(
     let mut left_out = Vec::new();
     for &column in give_way {
         let too_wide = room.is_some_and(|room| table_width(columns, lines, indent) > room);
-        if too_wide && !is_empty(column, lines) {
+        if too_wide && column_width(columns[column].0, column, lines) > 0 {
             clear(column, lines);
             left_out.push(column);
         }
@@ -186,7 +187,6 @@ pub fn fit(
     left_out
 }
 
-/// Spaces between columns.
 pub const GAP: usize = 2;
 
 fn column_width(heading: &str, column: usize, lines: &[Line]) -> usize {
@@ -247,6 +247,34 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Text on lines of at most `width` characters, behind `first`, and as far from the left below it.
+pub fn hanging(first: &str, text: &str, width: usize) -> Vec<String> {
+    let indent = first.chars().count();
+    let lines = wrap(text, width.saturating_sub(indent)).into_iter().enumerate();
+    let before = |place| if place == 0 { first } else { "" };
+    lines.map(|(place, line)| format!("{:indent$}{line}", before(place))).collect()
+}
+
+/// Remarks with a mark before each.
+pub fn remarks<'a>(
+    remarks: impl IntoIterator<Item = &'a String>,
+    width: usize,
+    colour: bool,
+) -> String {
+    let lines = remarks.into_iter().flat_map(|remark| hanging("! ", remark, width));
+    lines.map(|line| format!("{}\n", Paint::Warn.on(&line, colour))).collect()
+}
+
+pub fn labelled(label: &str, text: &str, width: usize, colour: bool) -> String {
+    const INDENT: usize = 10;
+    let mut out = String::new();
+    for (line, part) in wrap(text, width - INDENT).iter().enumerate() {
+        let label = format!("{:INDENT$}", if line == 0 { label } else { "" });
+        out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
+    }
+    out
 }
 
 #[cfg(test)]

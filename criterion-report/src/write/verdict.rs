@@ -5,7 +5,6 @@ use statistics::{Band, Benefit, Verdict};
 use super::table::Paint;
 use crate::model::Advice;
 
-/// The paint of what a speed-up's interval lets one say.
 pub const fn of_verdict(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::Faster => Paint::Good,
@@ -15,7 +14,6 @@ pub const fn of_verdict(verdict: Verdict) -> Paint {
     }
 }
 
-/// The paint of what a speed-up is worth.
 pub fn of_benefit(benefit: Benefit) -> Paint {
     match benefit {
         Benefit::Of(Band::Strong | Band::Moderate) => Paint::Good,
@@ -28,9 +26,9 @@ pub fn of_benefit(benefit: Benefit) -> Paint {
 /// The paint of what to do with a variant or a pattern.
 pub const fn of_advice(advice: Advice) -> Paint {
     match advice {
-        Advice::Fuse => Paint::Good,
+        Advice::Fuse | Advice::Faster => Paint::Good,
         Advice::Indifferent => Paint::Plain,
-        Advice::Avoid => Paint::Bad,
-        Advice::Conditional | Advice::Inconclusive => Paint::Warn,
+        Advice::Avoid | Advice::Slower => Paint::Bad,
+        Advice::Conditional | Advice::Depends | Advice::Inconclusive => Paint::Warn,
     }
 }

@@ -23,7 +23,15 @@ impl Format {
     }
 }
 
-/// What there is to write on.
+/// Whether text is coloured; `auto` colours where the output is a terminal that wants it.
+pub(crate) const fn is_coloured(when: ColorChoice, auto: bool) -> bool {
+    match when {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => auto,
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct Room {
     /// Columns of a terminal, for tables: elsewhere they have all their columns.
@@ -35,16 +43,11 @@ pub(super) struct Room {
 
 impl Room {
     pub fn of(target: Target<'_>, color: ColorChoice) -> Self {
-        let colour = match color {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => target.colour_terminal,
-        };
+        let colour = is_coloured(color, target.colour_terminal);
         let terminal = target.width.map(|columns| columns.max(NARROWEST));
         Self { terminal, width: terminal.unwrap_or(WIDTH), colour }
     }
 
-    /// A title.
     pub fn bold(&self, text: &str) -> String {
         format!("{}\n", Paint::Bold.on(text, self.colour))
     }
@@ -54,7 +57,6 @@ impl Room {
 /// room, and its alignment.
 pub(super) type Heading = (&'static str, &'static str, &'static str, Align);
 
-/// A table, and which columns it had no room for.
 pub(super) struct Table {
     pub text: String,
     pub left_out: Vec<String>,

@@ -144,7 +144,7 @@ fn one_set_of_results_makes_profiles_and_strategy() {
     let note = |it: &&String| it.contains("fusion/other/") && it.ends_with("earlier, is not");
     assert_eq!(twice.notes.iter().filter(note).count(), 8);
     for advice in &once.fusion_strategy {
-        let points: usize = advice.variants.iter().map(|it| it.points.len()).sum();
+        let points: usize = advice.variants.iter().map(|it| it.cases_with_speedup).sum();
         let own = |it: &&FusionCalibration| it.fusion_pattern == advice.pattern.upstream();
         assert_eq!(points, once.fusion_profiles.values().filter(own).count());
     }

@@ -11,7 +11,7 @@ pub mod sweep;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use criterion_report::model::{Location, RecordsError, Report, Selection};
+use criterion_report::model::{Location, Report, Selection};
 use criterion_report::write::{Target, Writer};
 use plan::{Pair, Stop};
 use regex::Regex;
@@ -105,7 +105,7 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
-pub fn try_report(name: &str, baseline: &str, filter: &str) -> Result<Report, RecordsError> {
+pub fn try_report(name: &str, baseline: &str, filter: &str) -> anyhow::Result<Report> {
     let filter = Regex::new(filter).expect("a valid pattern");
     read(name, baseline, Selection { filter: Some(&filter), ..Selection::default() })
 }
@@ -115,7 +115,7 @@ pub fn latest(name: &str) -> Report {
         .expect("a readable fixture")
 }
 
-fn read(name: &str, baseline: &str, selection: Selection<'_>) -> Result<Report, RecordsError> {
+fn read(name: &str, baseline: &str, selection: Selection<'_>) -> anyhow::Result<Report> {
     Report::read(&location(name), baseline, selection)
 }
 

@@ -30,7 +30,7 @@ fn an_assumed_floor_leaves_all_but_the_largest_open() {
     for (b, expected) in [(112.0, Inconclusive), (100.0, Inconclusive), (150.0, Regressed)] {
         let found = compared([point(100.0)], [point(b)], Floors::Profile(None));
         assert_eq!(found.verdict, expected, "{b}: {}", found.reason);
-        let interval = found.findings[0].interval.expect("an interval");
+        let interval = found.findings[0].interval().expect("an interval");
         let width = interval.high / interval.low;
         assert!((1.5..1.6).contains(&width), "±25 %: {width}");
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use criterion_report::model::{Exported, Inputs, Report, Selection};
+use criterion_report::model::{Exported, Report, Selection};
 use criterion_report::write::Writer;
 use criterion_report::write::export::Format;
 use regex::Regex;
@@ -22,7 +22,7 @@ fn exported(report: &Report, format: Format, folder: &Path) -> PathBuf {
 }
 
 fn back(path: &Path, selection: Selection<'_>) -> Report {
-    match Inputs::read_file(path).expect("readable") {
+    match Exported::read(path).expect("readable") {
         Exported::Report { mut inputs, baseline } => {
             inputs.retain(&selection);
             Report::of(*inputs, &baseline, selection)
@@ -112,7 +112,7 @@ fn read(text: &str) -> Result<Exported, String> {
     let path = folder.path().join("f.json");
     fs::write(&path, text).expect("a temporary file");
     let folder = folder.path().display().to_string();
-    Inputs::read_file(&path).map_err(|error| error.to_string().replace(&folder, "…"))
+    Exported::read(&path).map_err(|error| error.to_string().replace(&folder, "…"))
 }
 
 #[test]

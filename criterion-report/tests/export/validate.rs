@@ -85,7 +85,7 @@ fn found_in(text: &str) -> Vec<String> {
     fs::write(&path, text).expect("written");
     let checked = validate(&[path]);
     assert!(checked.unreadable.is_empty(), "{checked:?}");
-    checked.findings.iter().map(|it| format!("{} {}", it.trap.code(), it.path)).collect()
+    checked.findings.iter().map(|it| format!("{} {}", it.trap.entry().0, it.path)).collect()
 }
 
 #[test]
@@ -291,6 +291,6 @@ fn our_own_dashboards_have_no_error_and_upstreams_form_its_known_ones() {
     }
     assert!(checked > 40, "only {checked}");
     let findings = check("dashboard --torchao-compat", "two-siblings").expect("written");
-    let codes: Vec<&str> = findings.iter().map(|it| it.trap.code()).collect();
+    let codes: Vec<&str> = findings.iter().map(|it| it.trap.entry().0).collect();
     assert!(codes.contains(&"empty-runners") && codes.contains(&"empty-dependencies"), "{codes:?}");
 }

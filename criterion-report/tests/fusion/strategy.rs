@@ -8,7 +8,7 @@ fn the_strategy_follows_from_the_intervals() {
     let linear = advice(&report, Pattern::LinearBiasRelu);
     // In place is better still, but fuses nothing.
     assert_eq!((linear.advice, linear.best), (Advice::Conditional, Some(FusionVariant::Fused)));
-    assert_eq!(of(&linear, FusionVariant::Inplace), Advice::Fuse);
+    assert_eq!(of(&linear, FusionVariant::Inplace), Advice::Faster);
     assert_eq!(of(&linear, FusionVariant::Addmm), Advice::Indifferent);
     assert_eq!(of(&linear, FusionVariant::Mkldnn), Advice::Inconclusive);
     assert_eq!(of(&linear, FusionVariant::TorchScript), Advice::Inconclusive);

@@ -1,8 +1,8 @@
 //! Values of single cases, reckoned by hand.
 
 use criterion_report::model::kernels::{
-    KernelResult, contests, first_calls, high_peaks, most, nondeterministic, precision_gains,
-    slow_calls, unsteady, without_counts, without_reference,
+    KernelResult, contests, descending, high_peak, most, nondeterministic, precision_gains,
+    slow_call, slow_first_call, unsteady, without_counts, without_reference,
 };
 
 use super::*;
@@ -193,11 +193,16 @@ fn recommendations_are_from_evidence() {
     let results = KernelResult::all(&report);
     let reduction = "kernels/default/reduction/cpu/kernel/f32-4096";
     // 36 calls of 50 µs and 4 of 100: mean 55, standard deviation √(0.9 · 25 + 0.1 · 2025) = 15.
-    let unsteady = unsteady(&results);
-    assert_eq!((unsteady.len(), unsteady[0].0), (1, reduction));
+    let unsteady = descending(&results, unsteady);
+    assert_eq!((unsteady.len(), unsteady[0].0.full_id), (1, reduction));
     assert!((unsteady[0].1 - 15.0 / 55.0).abs() < 1e-12);
-    assert_eq!(high_peaks(&results), [(reduction, (3 << 30) + (2 << 20))]);
-    assert_eq!(nondeterministic(&results), [(reduction, 2.5e-7)]);
+    let named = |value: fn(&KernelResult<'_>) -> Option<f64>| {
+        let cases = descending(&results, value).into_iter();
+        cases.map(|(result, value)| (result.full_id.to_owned(), value)).collect::<Vec<_>>()
+    };
+    let bytes = f64::from((3 << 20) + (2 << 10)) * 1024.0;
+    assert_eq!(named(high_peak), [(reduction.to_owned(), bytes)]);
+    assert_eq!(named(nondeterministic), [(reduction.to_owned(), 2.5e-7)]);
     assert_eq!(without_reference(&results), ["reduction"]);
     assert_eq!(without_counts(&results), ["reduction"]);
     let folder = Folder::of(&Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]));
@@ -323,7 +328,7 @@ fn among_equals_none_is_the_most() {
     let results = KernelResult::all(&report);
     assert!(most(&results, |it| it.peak_bytes().map(|bytes| bytes as f64)).is_none());
     let flops = most(&results, |it| it.entry?.row.gflop_per_s());
-    assert_eq!(flops.expect("they differ").result.kernel, "sort");
+    assert_eq!(flops.expect("they differ").0.0.kernel, "sort");
 }
 
 #[test]
@@ -344,10 +349,10 @@ fn calls_far_above_the_median_stand_out() {
             .edit("", |it| fixture::latency(&mut it.record, calls.clone()))
             .report();
         let results = KernelResult::all(&report);
-        let factors = |list: &[(&KernelResult<'_>, f64)]| list.iter().map(|it| it.1).collect();
-        let (first, slow): (Vec<f64>, Vec<f64>) =
-            (factors(&first_calls(&results)), factors(&slow_calls(&results)));
-        (first, slow)
+        let factors = |value: fn(&KernelResult<'_>) -> Option<f64>| -> Vec<f64> {
+            descending(&results, value).into_iter().map(|(_, factor)| factor).collect()
+        };
+        (factors(slow_first_call), factors(slow_call))
     };
     assert_eq!(with(vec![1000; 9]), (vec![], vec![]));
     assert_eq!(with(vec![6000, 1000, 1000, 1000]), (vec![6.0], vec![]));

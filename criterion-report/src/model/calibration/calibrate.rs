@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use anyhow::Result;
 use plan::Probe;
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,7 @@ use super::headroom;
 use super::memory;
 use super::operation::Operation;
 use super::preset::Precision;
-use super::request::{CalibrationError, Request};
+use super::request::Request;
 use super::roofline::Limit;
 use super::roofs::Roofs;
 use super::schema::{
@@ -24,8 +25,7 @@ use crate::model::{
 };
 use crate::units;
 
-/// Makes a profile of a report's rows.
-pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile, CalibrationError> {
+pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
     let device = device(report, request)?;
     let mut notes = Vec::new();
     let operations = latest(report, request, device, &mut notes);
@@ -195,7 +195,6 @@ fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
     extra
 }
 
-/// Says that results are not in the profile.
 fn without_speedup(count: usize) -> Option<String> {
     (count > 0).then(|| {
         format!(
@@ -250,13 +249,11 @@ fn metadata(operations: &[Operation<'_>], request: &Request<'_>) -> Metadata {
     }
 }
 
-/// All rows that a profile is made of.
 fn rows<'a>(operations: &[Operation<'a>], results: &[FusionResult<'a>]) -> Vec<&'a Row> {
     let fusions = results.iter().flat_map(|it| [Some(it.row), it.unfused.row]).flatten();
     operations.iter().map(|it| it.row).chain(fusions).collect()
 }
 
-/// Says that the rows were measured under circumstances that differ.
 fn circumstances(rows: &[&Row]) -> Option<String> {
     let several = Circumstances::of(rows.iter().copied()).len();
     (several > 1).then(|| {

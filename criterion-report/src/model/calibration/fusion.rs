@@ -40,7 +40,6 @@ pub fn results<'a>(
     kept
 }
 
-/// Every result with a speed-up, by its key.
 pub fn profiles(
     results: &[FusionResult<'_>],
     roofs: &Roofs,
@@ -129,7 +128,6 @@ fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Value> {
     extra
 }
 
-/// What qualifies a row's own numbers, in words.
 pub fn cautions(row: Option<&Row>) -> Vec<String> {
     row.map(Row::cautions).unwrap_or_default().iter().map(ToString::to_string).collect()
 }

@@ -10,18 +10,14 @@ pub const BEYOND_LAST: u64 = 4;
 /// then holds half of them at most.
 const BEYOND_NEARER: u64 = 2;
 
-/// The level of memory in which arrays lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// The cache of that level.
     Cache(u8),
-    /// Memory itself.
     Memory,
     /// Partly in one, partly in the other; or nobody knows.
     Unclear,
 }
 
-/// The caches of a machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Caches<'a> {
     caches: &'a [Cache],

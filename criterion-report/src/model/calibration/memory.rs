@@ -10,7 +10,6 @@ use super::roofline::{Best, Limit, PeakSource};
 use super::schema::LevelBandwidth;
 use crate::units;
 
-/// Bandwidths of one device.
 #[derive(Debug, Default)]
 pub struct Memory {
     /// The level in which the arrays of each operation of STREAM lie.
@@ -22,7 +21,6 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The bandwidths that the operations show.
     pub fn of(operations: &[Operation<'_>]) -> Self {
         let streams: Vec<&Operation<'_>> =
             operations.iter().filter(|operation| operation.key.probe.is_stream()).collect();
@@ -36,7 +34,6 @@ impl Memory {
         memory
     }
 
-    /// Adds the operations on so many threads.
     fn add(&mut self, threads: u32, operations: &[&Operation<'_>]) {
         let mut levels: Vec<Level> = operations.iter().map(|operation| level(operation)).collect();
         if !levels.contains(&Level::Memory) {
@@ -86,12 +83,10 @@ impl Memory {
         self.levels.get(key).copied()
     }
 
-    /// The best bandwidth of a level.
     pub fn best(&self, level: Level, threads: u32) -> Option<&Best> {
         self.best.get(&(level, threads)).filter(|_| level != Level::Unclear)
     }
 
-    /// The bandwidth of memory as a limit.
     pub fn limit(&self, threads: u32, instead: Option<(f64, PeakSource)>) -> Option<Limit> {
         Limit::new(self.best(Level::Memory, threads).cloned(), instead)
     }

@@ -24,7 +24,7 @@ pub use operation::{Operation, OperationKey};
 pub use placement::{Headroom, NoPlacement, Placement, Skyline, compulsory_bytes};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
 pub use profile::Products;
-pub use request::{CalibrationError, OperationKind, Request};
+pub use request::{OperationKind, Request};
 pub use roofline::{Best, Limit, PeakSource, Roofline};
 pub use schema::{
     CallOverhead, Finding, FusionCalibration, LaunchLatency, LevelBandwidth, Metadata,

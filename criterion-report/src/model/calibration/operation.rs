@@ -10,15 +10,11 @@ use crate::model::{Figure, Interval, Row, Time};
 /// What was measured. Two measurements with the same key are of the same thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OperationKey {
-    /// The operation.
     pub probe: Probe,
     /// Rows and columns of matrices; bytes of one array.
     pub size: u64,
-    /// Dtype of matrices and arrays.
     pub dtype: Dtype,
-    /// The device that it ran on.
     pub device: Device,
-    /// Intra-op threads in force.
     pub threads: u32,
 }
 
@@ -57,18 +53,12 @@ fn rate(count: u64, time: &Time) -> Figure {
     Figure { value: count / time.median_ns, interval }
 }
 
-/// A measurement of an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation<'a> {
-    /// The operation.
     pub key: OperationKey,
-    /// Its record.
     pub row: &'a Row,
-    /// Time of a step.
     pub time: Time,
-    /// Floating-point operations of a step.
     pub flops: u64,
-    /// Bytes that a step reads and writes.
     pub bytes: u64,
     /// How often a step goes over its arrays.
     pub passes: u64,
@@ -109,12 +99,10 @@ impl<'a> Operation<'a> {
         machines.into_iter().map(|(machine, latest)| (machine, latest.into_values().collect()))
     }
 
-    /// 10⁹ floating-point operations per second.
     pub fn gflops(&self) -> Figure {
         rate(self.flops, &self.time)
     }
 
-    /// 10⁹ bytes per second.
     pub fn gbps(&self) -> Figure {
         rate(self.bytes, &self.time)
     }

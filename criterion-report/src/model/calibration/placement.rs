@@ -16,15 +16,12 @@ use crate::model::row::Row;
 pub struct Skyline {
     /// Processor, CPUs and memory; of a GPU its name, too.
     pub machine: String,
-    /// Device.
     pub device: Device,
     /// The roofs, by dtype and ascending number of threads.
     pub roofs: Vec<Roofline>,
-    /// What there is to say about how they were found.
     pub notes: Vec<String>,
 }
 
-/// A case in the roofline model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placement {
     /// Floating-point operations per byte that has to move; see [`compulsory_bytes`].
@@ -33,27 +30,22 @@ pub struct Placement {
     pub gflop_per_s: f64,
 }
 
-/// What a roof says about a placement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Headroom {
     /// The most that an operation of its intensity can reach, in GFLOP/s.
     pub attainable_gflops: f64,
     /// Reached of that. Nothing is cut off at 1: a roof is the best that was measured.
     pub share: f64,
-    /// Whether memory is the limit, not arithmetic.
     pub is_memory_bound: bool,
 }
 
-/// Why a case is in no roofline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoPlacement {
-    /// It has no time.
     NoTime,
     /// The count of operations is of a forward pass; a training step does more.
     Training,
     /// It computes nothing, or nobody counted what.
     NoOperations,
-    /// The bytes that it has to move are not known.
     NoBytes,
 }
 
@@ -69,7 +61,6 @@ impl fmt::Display for NoPlacement {
 }
 
 impl Placement {
-    /// The placement of a row.
     pub fn of(row: &Row) -> Result<Self, NoPlacement> {
         if row.time.is_err() {
             return Err(NoPlacement::NoTime);
@@ -135,7 +126,6 @@ impl Skyline {
         Operation::by_machine(rows, name).filter_map(skyline).collect()
     }
 
-    /// Whether a row is of this machine and device.
     pub fn is_of(&self, row: &Row) -> bool {
         self.machine == fingerprint(&row.record) && self.device == row.record.case.device
     }

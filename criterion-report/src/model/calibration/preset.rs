@@ -4,8 +4,8 @@ use plan::{Device, Dtype, Record, UnknownWord};
 use serde::Deserialize;
 
 use crate::units;
+use crate::words::words;
 
-/// A machine or device.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
@@ -18,21 +18,15 @@ pub struct Preset {
     /// Cores of a CPU, per socket.
     #[serde(default)]
     pub cores: Option<u32>,
-    /// Whether it is a CPU or a GPU.
     pub device: Device,
-    /// Bandwidth of its memory.
     pub bandwidth: Bandwidth,
-    /// Peaks of its arithmetic.
     pub peaks: Vec<PresetPeak>,
 }
 
-/// A documented bandwidth.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bandwidth {
-    /// 10⁹ bytes per second.
     pub gbps: f64,
-    /// Where the figure is from.
     pub source: String,
 }
 
@@ -40,41 +34,26 @@ pub struct Bandwidth {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PresetPeak {
-    /// What is multiplied.
     pub precision: Precision,
     /// The circuits that do it.
     pub unit: String,
-    /// 10⁹ floating-point operations per second.
     pub gflops: f64,
-    /// Where the figure is from.
     pub source: String,
 }
 
-/// What the operands of a product are multiplied as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Precision {
-    /// In full.
-    Float32,
-    /// float32 rounded to 10 bits of mantissa.
-    Tf32,
-    /// bfloat16.
-    BFloat16,
-    /// float16.
-    Float16,
+words! {
+    /// What the operands of a product are multiplied as.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+    Precision {
+        Float32 = "float32",
+        /// float32 rounded to 10 bits of mantissa.
+        Tf32 = "tf32",
+        BFloat16 = "bfloat16",
+        Float16 = "float16",
+    }
 }
 
 impl Precision {
-    /// The name in files.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Float32 => "float32",
-            Self::Tf32 => "tf32",
-            Self::BFloat16 => "bfloat16",
-            Self::Float16 => "float16",
-        }
-    }
-
     /// The arithmetic with which torch multiplies a dtype, with or without TF32. Dtypes of kernels
     /// alone have none.
     pub const fn of(dtype: Dtype, tf32: bool) -> Option<Self> {
@@ -98,7 +77,6 @@ impl Preset {
             .expect("a test reads the presets")
     }
 
-    /// The one of that name.
     pub fn named(name: &str) -> Result<Self, UnknownWord> {
         let all = Self::all();
         let unknown =
@@ -108,9 +86,6 @@ impl Preset {
 
     /// The one of the GPU on which the records were taken; where several are of its model, the one
     /// that says most of it. A slice of a GPU has none.
-    ///
-    /// # Errors
-    /// Which GPU has none.
     pub fn of_gpu<'r>(mut records: impl Iterator<Item = &'r Record>) -> Result<Self, String> {
         let gpu = records.find_map(|record| record.environment.torch.cuda_device.as_deref());
         let gpu = gpu.ok_or("nothing was measured on a GPU, so no preset is that of it")?;
@@ -155,7 +130,6 @@ impl Preset {
         ))
     }
 
-    /// Its peak, where it is documented.
     pub fn gflops(&self, precision: Precision) -> Option<f64> {
         self.peaks.iter().find(|peak| peak.precision == precision).map(|peak| peak.gflops)
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::Result;
 use plan::Dtype;
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,34 +11,31 @@ use super::operation::OperationKey;
 use super::roofline::{PeakSource, Roofline};
 use super::schema::{OperationCalibration, Profile};
 use super::spread::Spread;
-use crate::model::file::{self, FileError};
+use crate::model::file;
 use crate::units;
 
-/// What products reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Products {
-    /// GFLOP/s.
     pub gflops: Option<Spread>,
-    /// Shares of the peak.
     pub efficiency: Option<Spread>,
 }
 
 impl Profile {
     /// Reads a file of ours or of upstream.
-    pub fn load(path: &Path) -> Result<Self, FileError> {
+    pub fn load(path: &Path) -> Result<Self> {
         /// What is asked first: another version may fail in any other field.
         #[derive(Deserialize)]
         struct Stamp {
             schema: Option<String>,
             version: Option<u32>,
         }
-        let text = file::read(path).map_err(|cause| FileError::at(path, cause))?;
+        let text = file::read(path).map_err(|cause| file::unusable(path, cause))?;
         let malformed = |cause| {
             let why = format!(
                 "this is no calibration profile: {cause}; `criterion-report calibration --output` \
                  writes one"
             );
-            FileError::at(path, why)
+            file::unusable(path, why)
         };
         let Stamp { schema, version } = serde_json::from_slice(&text).map_err(malformed)?;
         let version = version.unwrap_or(0);
@@ -49,7 +47,7 @@ impl Profile {
                 Self::SCHEMA,
                 Self::VERSION
             );
-            return Err(FileError::at(path, why));
+            return Err(file::unusable(path, why));
         }
         serde_json::from_slice(&text).map_err(malformed)
     }

@@ -1,7 +1,6 @@
 //! What a profile is asked to hold.
 
 use plan::{Device, PatternFamily, Probe};
-use thiserror::Error;
 
 use super::preset::{Precision, Preset};
 use super::roofline::PeakSource;
@@ -20,7 +19,6 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
-    /// The one that a probe is of.
     pub const fn of(probe: Probe) -> Self {
         match probe {
             Probe::Matmul | Probe::MatmulOnednn => Self::Matmul,
@@ -29,22 +27,10 @@ impl OperationKind {
             Probe::Call | Probe::CompiledCall => Self::Call,
         }
     }
-
-    /// The user's word for it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Matmul => "matmul",
-            Self::Memory => "memory",
-            Self::Launch => "launch",
-            Self::Call => "call",
-        }
-    }
 }
 
-/// What a profile is to hold.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
-    /// The user's name of the machine.
     pub hardware: &'a str,
     /// The device; without, the only one that there are operations of.
     pub device: Option<Device>,
@@ -54,9 +40,7 @@ pub struct Request<'a> {
     pub peak_bandwidth: Option<f64>,
     /// Documented peaks, to take where the user gives none.
     pub preset: Option<&'a Preset>,
-    /// Kinds of operations.
     pub operations: &'a [OperationKind],
-    /// Families of fusion patterns.
     pub patterns: &'a [PatternFamily],
 }
 
@@ -78,13 +62,7 @@ impl Request<'_> {
         self.preset.map(|preset| PeakSource::Preset(preset.name.clone()))
     }
 
-    /// Whether operations of that kind were asked for.
     pub(super) fn has(&self, probe: Probe) -> bool {
         self.operations.contains(&OperationKind::of(probe))
     }
 }
-
-/// Why there is no profile.
-#[derive(Debug, Error)]
-#[error("{0}")]
-pub struct CalibrationError(pub(super) String);

@@ -8,15 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::operation::Operation;
 use crate::model::Figure;
 
-/// The source of a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum PeakSource {
-    /// The best that was measured.
     Measured,
     /// The user's own figure.
     Given,
-    /// The figure of a preset.
     Preset(String),
 }
 
@@ -49,16 +46,13 @@ impl TryFrom<String> for PeakSource {
     }
 }
 
-/// The best of several measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Best {
     /// Its rate, 10⁹ per second.
     pub value: f64,
     /// Lower bound of it; null in quick mode.
     pub low: Option<f64>,
-    /// Upper bound.
     pub high: Option<f64>,
-    /// Key of the operation.
     pub operation: String,
 }
 
@@ -76,12 +70,10 @@ impl Best {
     }
 }
 
-/// A limit, and what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     /// 10⁹ per second.
     pub value: f64,
-    /// Its source.
     pub source: PeakSource,
     /// The best that was measured, if anything was; equal to `value` unless the source is another.
     pub measured: Option<Best>,
@@ -99,13 +91,9 @@ impl Limit {
 /// The roof over products of one dtype on so many threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Roofline {
-    /// Device.
     pub device: plan::Device,
-    /// Dtype.
     pub dtype: Dtype,
-    /// Intra-op threads.
     pub threads: u32,
-    /// 10⁹ floating-point operations per second.
     pub peak_gflops: Limit,
     /// 10⁹ bytes per second of memory; null where it was not measured on so many threads.
     pub bandwidth_gbps: Option<Limit>,
@@ -114,7 +102,6 @@ pub struct Roofline {
 }
 
 impl Roofline {
-    /// The roof made of two limits.
     pub fn new(
         (device, dtype, threads): (plan::Device, Dtype, u32),
         peak_gflops: Limit,

@@ -13,11 +13,9 @@ use super::roofline::{Best, Limit, PeakSource, Roofline};
 use super::select::newest;
 use crate::units;
 
-/// All roofs of a machine.
 pub struct Roofs {
     /// Per dtype and number of threads.
     pub all: Vec<Roofline>,
-    /// Bandwidths.
     pub memory: Memory,
     /// The most threads that STREAM's operations ran on.
     pub memory_threads: u32,
@@ -81,7 +79,6 @@ impl Roofs {
         self.all.push(Roofline::new((device, dtype, threads), limit, bandwidth));
     }
 
-    /// The bandwidth of memory on so many threads.
     pub fn bandwidth(&self, threads: u32) -> Option<Limit> {
         let whole = threads == self.most;
         self.memory.limit(threads, self.instead_of_memory.clone().filter(|_| whole))
@@ -130,7 +127,6 @@ impl Roofs {
         })
     }
 
-    /// The one over an operation.
     pub fn roof(&self, key: &OperationKey) -> Option<&Roofline> {
         self.over(key.dtype, key.threads)
     }

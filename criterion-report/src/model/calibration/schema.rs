@@ -14,7 +14,6 @@ use crate::model::PatternAdvice;
 /// `extra_params` and in the fields after them, which it passes over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// What was measured, when, with what.
     pub metadata: Metadata,
     /// GFLOP/s that efficiencies of products are relative to.
     pub theoretical_peak_gflops: Option<f64>,
@@ -23,28 +22,21 @@ pub struct Profile {
     /// Highest GFLOP/s of a product.
     #[serde(default)]
     pub best_measured_gflops: Option<f64>,
-    /// Mean of them.
     #[serde(default)]
     pub avg_measured_gflops: Option<f64>,
-    /// Lowest.
     #[serde(default)]
     pub worst_measured_gflops: Option<f64>,
-    /// Highest GB/s of memory.
     #[serde(default)]
     pub measured_bandwidth_gbps: Option<f64>,
     /// That, relative to the theoretical one.
     #[serde(default)]
     pub bandwidth_efficiency: Option<f64>,
-    /// Highest efficiency of a product.
     #[serde(default)]
     pub best_efficiency: Option<f64>,
-    /// Mean of them.
     #[serde(default)]
     pub avg_efficiency: Option<f64>,
-    /// Lowest.
     #[serde(default)]
     pub worst_efficiency: Option<f64>,
-    /// Every operation, by its key.
     #[serde(default)]
     pub operation_profiles: BTreeMap<String, OperationCalibration>,
     /// Every pattern against its unfused form, by its key; older files have none.
@@ -54,10 +46,8 @@ pub struct Profile {
     /// The schema, [`Profile::SCHEMA`]; absent in upstream's files, as are all fields that follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// Version of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
-    /// Sources of the theoretical figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_source: Option<PeakSources>,
     /// Peaks and ridge point per dtype and number of threads.
@@ -66,13 +56,10 @@ pub struct Profile {
     /// Bandwidth of memory and of each cache, per number of threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bandwidth_by_level: Vec<LevelBandwidth>,
-    /// What starting a kernel costs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub launch_latencies: Vec<LaunchLatency>,
-    /// What calling an operation costs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub call_overheads: Vec<CallOverhead>,
-    /// Whether to fuse, per place and pattern.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fusion_strategy: Vec<PatternAdvice>,
     /// Machine, library and working tree.
@@ -81,7 +68,6 @@ pub struct Profile {
     /// What the machine was asked before the runs that measured the profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preflight_checks: Vec<Finding>,
-    /// The runs that measured it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub run_ids: Vec<String>,
     /// What a reader of the numbers must know.
@@ -89,47 +75,36 @@ pub struct Profile {
     pub notes: Vec<String>,
 }
 
-/// An object of parameters.
 pub(super) fn params<const N: usize>(entries: [(&str, Value); N]) -> Map<String, Value> {
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 impl Profile {
-    /// The name of our schema.
     pub const SCHEMA: &str = "criterion-torch/calibration";
     /// The version that this code writes, and the newest that it reads.
     pub const VERSION: u32 = 1;
 }
 
-/// What a run found when it asked the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Question and answer.
     #[serde(flatten)]
     pub check: Check,
     /// The bench target of the run.
     pub target: String,
-    /// The run.
     pub run_id: String,
 }
 
-/// Sources of the two theoretical figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakSources {
-    /// Source of `theoretical_peak_gflops`.
     pub gflops: Option<PeakSource>,
-    /// Source of `theoretical_bandwidth_gbps`.
     pub bandwidth: Option<PeakSource>,
 }
 
-/// What was measured, when, with what.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// The user's name of the machine.
     pub hardware_name: String,
     /// When the last operation ended, in UTC; upstream's has no zone.
     pub calibration_date: String,
-    /// What wrote the file.
     pub calibration_tool_version: String,
     /// Model of the processor; upstream's is an architecture.
     pub cpu_model: String,
@@ -153,7 +128,6 @@ pub struct Metadata {
     pub num_measurement_runs: Option<u64>,
 }
 
-/// One operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationCalibration {
     /// `matmul`, by whichever library; `copy`, `scale`, `add`, `triad`.
@@ -166,7 +140,6 @@ pub struct OperationCalibration {
     pub achieved_bandwidth_gbps: f64,
     /// Whether the intensity is below the ridge point; null without one.
     pub memory_bound: Option<bool>,
-    /// The contrary.
     pub compute_bound: Option<bool>,
     /// flop/byte.
     pub arithmetic_intensity: f64,
@@ -174,53 +147,38 @@ pub struct OperationCalibration {
     pub batch_size: u64,
     /// Shape of one operand.
     pub input_shape: Vec<u64>,
-    /// Shape of the result.
     pub output_shape: Vec<u64>,
-    /// Mean over the samples.
     pub mean_latency_ms: f64,
-    /// Standard deviation over the samples.
     pub std_latency_ms: f64,
-    /// Fastest sample.
     pub min_latency_ms: f64,
-    /// Slowest sample.
     pub max_latency_ms: f64,
-    /// Number of samples.
     pub num_trials: u64,
     /// What upstream has no field for.
     #[serde(default)]
     pub extra_params: Map<String, Value>,
 }
 
-/// One pattern, fused against unfused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FusionCalibration {
     /// Upstream's name of the pattern.
     pub fusion_pattern: String,
     /// The operations that are fused.
     pub operators: Vec<String>,
-    /// How many these are.
     pub num_operators: u64,
-    /// Time of the unfused form.
     pub unfused_latency_ms: Option<f64>,
-    /// Its GFLOP/s.
     pub unfused_gflops: Option<f64>,
     /// Its bytes by upstream's formula.
     pub unfused_memory_bytes: Option<u64>,
-    /// Time of the fused form.
     pub fused_latency_ms: Option<f64>,
-    /// Its GFLOP/s.
     pub fused_gflops: Option<f64>,
     /// Its bytes by upstream's formula; null for a variant to which that does not apply.
     pub fused_memory_bytes: Option<u64>,
-    /// How many times faster the fused form is.
     pub speedup_factor: f64,
     /// 1 − fused/unfused bytes, by formula.
     pub memory_reduction: Option<f64>,
     /// `speedup_factor` − 1: both forms do the same operations.
     pub gflops_improvement: f64,
-    /// Shape of the input.
     pub input_shape: Vec<u64>,
-    /// What upstream has no field for.
     #[serde(default)]
     pub extra_params: Map<String, Value>,
     /// Measurements behind the speed-up.
@@ -230,9 +188,7 @@ pub struct FusionCalibration {
 /// Time of a kernel that does next to nothing. It is no operation with a limit to be measured by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LaunchLatency {
-    /// Device.
     pub device: Device,
-    /// Intra-op threads.
     pub threads: u32,
     /// What queueing it takes the host, in microseconds: the latency of a launch where work is queued.
     pub queue_us: Option<f64>,
@@ -242,11 +198,8 @@ pub struct LaunchLatency {
     pub median_us: f64,
     /// Lower bound of it; null in quick mode.
     pub low_us: Option<f64>,
-    /// Upper bound.
     pub high_us: Option<f64>,
-    /// Number of samples.
     pub num_trials: u64,
-    /// Criterion's id.
     pub full_id: String,
 }
 
@@ -256,9 +209,7 @@ pub struct LaunchLatency {
 pub struct CallOverhead {
     /// `call`, eagerly; `compiled_call`.
     pub probe: Probe,
-    /// Device.
     pub device: Device,
-    /// Intra-op threads.
     pub threads: u32,
     /// Nanoseconds that the host takes to queue it: the call, where work is queued; null on the host.
     pub queue_ns: Option<f64>,
@@ -267,22 +218,16 @@ pub struct CallOverhead {
     pub median_ns: f64,
     /// Lower bound of it; null in quick mode.
     pub low_ns: Option<f64>,
-    /// Upper bound.
     pub high_ns: Option<f64>,
-    /// Number of samples.
     pub num_trials: u64,
-    /// Criterion's id.
     pub full_id: String,
 }
 
-/// Bandwidth of memory or of a cache.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LevelBandwidth {
-    /// Device.
     pub device: Device,
     /// `L1`, `L2`, …, `memory`.
     pub level: String,
-    /// Intra-op threads.
     pub threads: u32,
     /// GB/s of the best of STREAM's operations on arrays that lie there.
     pub gbps: Best,
@@ -295,7 +240,6 @@ impl OperationCalibration {
         operation.unwrap_or(&self.operation_type)
     }
 
-    /// Whether it is one of STREAM's.
     pub(super) fn is_bandwidth(&self) -> bool {
         self.name().parse().is_ok_and(|probe: Probe| probe.is_stream())
     }

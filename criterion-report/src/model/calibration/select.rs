@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::{Result, anyhow, bail};
 use plan::{Device, Mode};
 
 use super::operation::{Operation, OperationKey};
-use super::request::{CalibrationError, OperationKind, Request};
+use super::request::{OperationKind, Request};
 use crate::model::{Report, Row};
-use crate::units;
+use crate::{units, words};
 
 /// The device that the profile is of: the one asked for, else the preset's, else the only one.
-pub fn device(report: &Report, request: &Request<'_>) -> Result<Device, CalibrationError> {
+pub fn device(report: &Report, request: &Request<'_>) -> Result<Device> {
     let rows: Vec<&Row> = report
         .entries()
         .map(|entry| entry.row)
@@ -24,18 +25,18 @@ pub fn device(report: &Report, request: &Request<'_>) -> Result<Device, Calibrat
         None if present.len() > 1 => {
             let names: Vec<&str> = present.iter().map(|device| device.as_str()).collect();
             let names = names.join(" and ");
-            let text = format!("there are calibrations of {names}: choose one with --device");
-            return Err(CalibrationError(text));
+            bail!("there are calibrations of {names}: choose one with --device");
         }
         None => present.first().copied().unwrap_or(Device::Cpu),
     };
     if let Some(preset) = request.preset {
         let measured = if present.contains(&device) { Some(&device) } else { present.first() };
         if let Some(&device) = measured.filter(|device| **device != preset.device) {
-            return Err(CalibrationError(format!(
+            bail!(
                 "preset `{}` is of a device {}, the calibration of {device}: leave it out",
-                preset.name, preset.device,
-            )));
+                preset.name,
+                preset.device
+            );
         }
     }
     if present.contains(&device) {
@@ -45,7 +46,7 @@ pub fn device(report: &Report, request: &Request<'_>) -> Result<Device, Calibrat
 }
 
 /// What was asked for, and what there is instead. `rows` are those asked for, on any device.
-fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> CalibrationError {
+fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> anyhow::Error {
     let kinds: BTreeSet<OperationKind> = request.operations.iter().copied().collect();
     let on = request.device.map(|device| format!(" on {device}")).unwrap_or_default();
     let there: Vec<(OperationKind, Device)> = report
@@ -63,8 +64,10 @@ fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> Calibration
     };
     let known: BTreeSet<(Device, OperationKind)> =
         there.iter().map(|(kind, device)| (*device, *kind)).collect();
-    let known: Vec<String> =
-        known.iter().map(|(device, kind)| format!("{} on {device}", kind.word())).collect();
+    let known: Vec<String> = known
+        .iter()
+        .map(|(device, kind)| format!("{} on {device}", words::of_flag(*kind)))
+        .collect();
     let (of, remedy) = match known.is_empty() {
         true => (String::new(), "measure first with `cargo bench --bench calibration`"),
         false => (
@@ -76,11 +79,9 @@ fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> Calibration
     let reason =
         rows.iter().find_map(|row| Some(format!(" ({}: {})", row.full_id(), row.reason()?)));
     // `matmul, memory, launch, call`
-    let asked = kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(", ");
+    let asked = kinds.into_iter().map(words::of_flag).collect::<Vec<_>>().join(", ");
     let reason = reason.unwrap_or_default();
-    CalibrationError(format!(
-        "no calibration of {asked}{on} with a time: {others}{of}; {remedy}{reason}"
-    ))
+    anyhow!("no calibration of {asked}{on} with a time: {others}{of}; {remedy}{reason}")
 }
 
 /// The operations with a time; of several with one key, which are of several configs, the latest.
@@ -130,7 +131,7 @@ pub fn unmeasured(report: &Report, device: Device) -> Option<String> {
 }
 
 /// A profile is of one machine: operations and fusions alike.
-pub fn one_machine(rows: &[&Row], device: Device) -> Result<(), CalibrationError> {
+pub fn one_machine(rows: &[&Row], device: Device) -> Result<()> {
     let machines: BTreeSet<String> = rows
         .iter()
         .map(|row| {
@@ -142,15 +143,14 @@ pub fn one_machine(rows: &[&Row], device: Device) -> Result<(), CalibrationError
         .collect();
     if machines.len() > 1 {
         let machines = machines.into_iter().collect::<Vec<_>>().join("; ");
-        return Err(CalibrationError(format!(
+        bail!(
             "the calibrations and fusions are of several machines ({machines}): take those of one \
              with --latest, --filter, --fusion-patterns none or --criterion-dir"
-        )));
+        );
     }
     Ok(())
 }
 
-/// The operation that was measured last.
 pub fn newest<'a, 'b>(operations: &'b [Operation<'a>]) -> Option<&'b Operation<'a>> {
     operations.iter().max_by_key(|operation| operation.row.recency())
 }

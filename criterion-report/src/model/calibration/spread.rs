@@ -1,13 +1,9 @@
 //! Several rates in three figures.
 
-/// The best, mean and worst of several values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// The highest.
     pub best: f64,
-    /// The mean.
     pub mean: f64,
-    /// The lowest.
     pub worst: f64,
 }
 

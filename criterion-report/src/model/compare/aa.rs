@@ -2,32 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::{Result, anyhow, bail};
 use statistics::{Launch as Median, between_variance};
-use thiserror::Error;
 
-use super::comparison::{Comparison, HostsDiffer, Settings, compare};
+use super::comparison::{Comparison, Settings, compare};
+use super::finding::Compared;
 use super::floor::{CaseNoise, Floors, HostNoise, Profile, Sigmas};
 use super::launch::Launch;
 use super::noisy::energies_of;
-use super::outcomes::Hosts;
-use super::outcomes::Words;
-use super::point::Point;
+use super::outcomes::{Hosts, Words};
+use super::point::{Point, two_hosts};
 use super::policy::Policy;
 use super::side::Side;
 use super::thresholds::Thresholds;
-use super::verdict::Verdict;
+use super::verdict::{Measure, Verdict};
 use crate::model::saved::all_runs;
 
-/// What launches of one revision say.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aa {
-    /// Name of the launches.
     pub name: String,
-    /// Their number.
     pub launches: usize,
     /// Cases that at least two of them measured, in their order.
     pub cases: Vec<AaCase>,
-    /// The machines that they are of.
     pub hosts: BTreeSet<String>,
     /// What was known, and what they add to it.
     pub profile: Profile,
@@ -35,18 +31,14 @@ pub struct Aa {
     pub pairs: usize,
 }
 
-/// What they say of one case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AaCase {
-    /// Criterion's id.
     pub full_id: String,
-    /// Launches that measured it.
     pub launches: usize,
     /// Standard deviation of ln(median) between them.
     pub sigma: f64,
     /// The slowest median over the fastest, less 1.
     pub spread: f64,
-    /// Pairs of launches that have it.
     pub pairs: usize,
     /// Pairs that are called regressed or improved by the noise within launches alone.
     pub before: usize,
@@ -54,90 +46,27 @@ pub struct AaCase {
     pub after: usize,
 }
 
-/// Why launches are not of one thing.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum AaRefused {
-    /// Nothing to compare with.
-    #[error(
-        "`{0}` has one launch, which shows no spread: measure several of one revision with `cargo \
-         xtask bench --repeat 8 -- --save-baseline {0}`"
-    )]
-    OneLaunch(String),
-    /// One of several was named.
-    #[error(
-        "`{launch}` is one launch, which shows no spread: say `{name}`, which is all of its launches; \
-         if there is no other, measure several of one revision with `cargo xtask bench --repeat 8 -- \
-         --save-baseline {name}`"
-    )]
-    OneOfSeveral {
-        /// The launch as it was asked for.
-        launch: String,
-        /// What all launches have in common.
-        name: String,
-    },
-    /// A folder or a file, which is one launch.
-    #[error(
-        "`{0}` is a file or a folder, and so one launch, which shows no spread: give the name of \
-         launches in --criterion-dir, as `cargo xtask bench --repeat 8 -- --save-baseline NAME` saves \
-         them"
-    )]
-    NoName(String),
-    /// The launches are of several revisions, or of none that is known.
-    #[error(
-        "the launches of `{name}` are of {}: what they differ in may be the code; measure all of them \
-         at one revision", text(.revisions)
-    )]
-    Revisions {
-        /// The launches.
-        name: String,
-        /// Their revisions.
-        revisions: Vec<String>,
-    },
-    /// The sources have uncommitted changes.
-    #[error(
-        "the launches of `{name}` are of {revision}: uncommitted changes may differ from launch to \
-         launch; commit them and measure again, or take it all the same with --allow-dirty"
-    )]
-    Dirty {
-        /// The launches.
-        name: String,
-        /// Their revision.
-        revision: String,
-    },
-    /// Git knows nothing of the sources.
-    #[error(
-        "the records of `{0}` do not say which revision they are of: whether all launches are of the \
-         same is not known; take it all the same with --allow-dirty"
-    )]
-    NoRevision(String),
-    /// The launches are of two machines.
-    #[error("{0}")]
-    Hosts(String),
-    /// No case was measured twice.
-    #[error("no case of `{0}` has a time in two launches")]
-    NoCase(String),
-}
-
-fn text(revisions: &[String]) -> String {
-    format!("{} revisions ({})", revisions.len(), revisions.join(", "))
-}
-
 /// Compares the launches of a side with each other, and adds what they show to what is `known`; `date`
 /// is of now.
-///
-/// # Errors
-/// When they are not of one clean revision and machine, or one is alone.
 pub fn aa(
     side: &Side,
     known: Profile,
     date: &str,
     thresholds: &Thresholds,
     allow_dirty: bool,
-) -> Result<Aa, AaRefused> {
+) -> Result<Aa> {
     if side.launches.len() < 2 {
         return Err(one_launch(side));
     }
     of_one_revision(side, allow_dirty)?;
+    for id in ids(side) {
+        if let Some((a, b)) = two_hosts(measured(side, id).into_iter()) {
+            bail!(
+                "launches are of two machines: `{id}` was measured on {a}, and {b}; measure all of \
+                 them on one"
+            );
+        }
+    }
     let mut profile = known;
     let found = hosts(side, date);
     let hosts = found.keys().cloned().collect();
@@ -163,7 +92,7 @@ pub fn aa(
         })
         .collect();
     if cases.is_empty() {
-        return Err(AaRefused::NoCase(side.name.clone()));
+        bail!("no case of `{}` has a time in two launches", side.name);
     }
     let launches = side.launches.len();
     Ok(Aa {
@@ -177,29 +106,49 @@ pub fn aa(
 }
 
 /// What to do about a side of one launch.
-fn one_launch(side: &Side) -> AaRefused {
-    let name = side.name.clone();
-    match all_runs(&name) {
-        // A baseline's only launch has its name, or is `NAME@1`.
-        _ if !side.launches.iter().any(|launch| launch.name.starts_with(&name)) => {
-            AaRefused::NoName(name)
-        }
-        Some(all) => AaRefused::OneOfSeveral { name: all.to_owned(), launch: name },
-        None => AaRefused::OneLaunch(name),
+fn one_launch(side: &Side) -> anyhow::Error {
+    let name = &side.name;
+    // A baseline's only launch has its name, or is `NAME@1`.
+    if !side.launches.iter().any(|launch| launch.name.starts_with(name)) {
+        return anyhow!(
+            "`{name}` is a file or a folder, and so one launch, which shows no spread: give the name \
+             of launches in --criterion-dir, as `cargo xtask bench --repeat 8 -- --save-baseline NAME` \
+             saves them"
+        );
+    }
+    match all_runs(name) {
+        Some(all) => anyhow!(
+            "`{name}` is one launch, which shows no spread: say `{all}`, which is all of its \
+             launches; if there is no other, measure several of one revision with `cargo xtask bench \
+             --repeat 8 -- --save-baseline {all}`"
+        ),
+        None => anyhow!(
+            "`{name}` has one launch, which shows no spread: measure several of one revision with \
+             `cargo xtask bench --repeat 8 -- --save-baseline {name}`"
+        ),
     }
 }
 
-fn of_one_revision(side: &Side, allow_dirty: bool) -> Result<(), AaRefused> {
-    let name = side.name.clone();
-    let revisions: Vec<String> = side.revisions().into_iter().map(str::to_owned).collect();
-    let measured = || side.launches.iter().flat_map(|it| &it.points).filter(|it| it.is_measured());
-    match revisions.as_slice() {
-        [_, _, ..] => Err(AaRefused::Revisions { name, revisions }),
+fn of_one_revision(side: &Side, allow_dirty: bool) -> Result<()> {
+    let name = &side.name;
+    let revisions: Vec<&str> = side.revisions().into_iter().collect();
+    let mut measured = side.launches.iter().flat_map(|it| &it.points).filter(|it| it.is_measured());
+    match revisions[..] {
+        [_, _, ..] => bail!(
+            "the launches of `{name}` are of {} revisions ({}): what they differ in may be the code; \
+             measure all of them at one revision",
+            revisions.len(),
+            revisions.join(", ")
+        ),
         _ if allow_dirty => Ok(()),
-        [revision] if revision.ends_with("-dirty") => {
-            Err(AaRefused::Dirty { name, revision: revision.clone() })
-        }
-        _ if measured().any(|point| point.revision.is_none()) => Err(AaRefused::NoRevision(name)),
+        [revision] if revision.ends_with("-dirty") => bail!(
+            "the launches of `{name}` are of {revision}: uncommitted changes may differ from launch \
+             to launch; commit them and measure again, or take it all the same with --allow-dirty"
+        ),
+        _ if measured.any(|point| point.revision.is_none()) => bail!(
+            "the records of `{name}` do not say which revision they are of: whether all launches are \
+             of the same is not known; take it all the same with --allow-dirty"
+        ),
         _ => Ok(()),
     }
 }
@@ -255,7 +204,7 @@ fn changed(
     side: &Side,
     thresholds: &Thresholds,
     floors: Floors<'_>,
-) -> Result<BTreeMap<String, usize>, AaRefused> {
+) -> Result<BTreeMap<String, usize>> {
     let alone =
         |launch: &Launch| Side { name: launch.name.clone(), launches: vec![launch.clone()] };
     let alone: Vec<Side> = side.launches.iter().map(alone).collect();
@@ -269,9 +218,7 @@ fn changed(
                 hosts: Hosts::Refused,
                 words: Words::SIDES,
             };
-            let comparison = compare(a, b, settings)
-                .map_err(|HostsDiffer { full_id, a, b }| hosts_differ(&full_id, &a, &b))?;
-            for id in differing(&comparison) {
+            for id in differing(&compare(a, b, settings)?) {
                 *changed.entry(id).or_insert(0) += 1;
             }
         }
@@ -279,22 +226,10 @@ fn changed(
     Ok(changed)
 }
 
-fn hosts_differ(full_id: &str, a: &str, b: &str) -> AaRefused {
-    AaRefused::Hosts(format!(
-        "launches are of two machines: `{full_id}` was measured on {a}, and {b}; measure all of them \
-         on one"
-    ))
-}
-
 /// Cases whose time is called another.
 fn differing(comparison: &Comparison) -> impl Iterator<Item = String> {
-    use super::verdict::Measure;
     let changed = |verdict| matches!(verdict, Verdict::Regressed | Verdict::Improved);
-    comparison
-        .cases
-        .iter()
-        .filter(move |case| {
-            case.of_measure(Measure::Time).is_some_and(|time| changed(time.verdict))
-        })
-        .map(|case| case.full_id.clone())
+    let time = |case: &Compared| Some(case.of_measure(Measure::Time)?.verdict);
+    let cases = comparison.cases.iter().filter(move |case| time(case).is_some_and(changed));
+    cases.map(|case| case.full_id.clone())
 }

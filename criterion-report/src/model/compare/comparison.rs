@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use anyhow::{Result, bail};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
-use thiserror::Error;
 
 use super::finding::{Compared, Finding};
 use super::floor::{FloorSource, Floors};
@@ -18,27 +18,19 @@ use super::side::Side;
 use super::thresholds::Thresholds;
 use super::verdict::{Measure, Verdict};
 
-/// How to compare.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
-    /// The rule.
     pub policy: Policy,
-    /// From which difference on a case is another.
     pub thresholds: &'a Thresholds,
     /// What one launch does not show.
     pub floors: Floors<'a>,
-    /// What becomes of a case of two machines.
     pub hosts: Hosts,
-    /// What the sides are called.
     pub words: Words,
 }
 
-/// Two sides, compared.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// The rule.
     pub policy: Policy,
-    /// Thresholds.
     pub thresholds: Thresholds,
     /// The side that is compared with.
     pub a: SideFacts,
@@ -79,26 +71,7 @@ impl SideFacts {
     }
 }
 
-/// A case was measured on two machines.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "`{full_id}` was measured on two machines: {a}, and {b}\n  times of two machines do not compare; \
-     with --across-hosts they are compared all the same, with a caution on each case"
-)]
-pub struct HostsDiffer {
-    /// A case of both.
-    pub full_id: String,
-    /// A machine.
-    pub a: String,
-    /// The other one.
-    pub b: String,
-}
-
-/// Compares B with A.
-///
-/// # Errors
-/// When a case is of two machines, and they are not to be compared.
-pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison, HostsDiffer> {
+pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison> {
     let ids = ids(a, b);
     if settings.hosts == Hosts::Refused {
         ids.iter().try_for_each(|id| of_one_host(id, a, b))?;
@@ -146,7 +119,6 @@ impl Comparison {
         self.cases.iter().any(|case| case.findings.iter().any(|it| !nothing.contains(&it.verdict)))
     }
 
-    /// Number of cases with a verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.cases.iter().filter(|case| case.verdict == verdict).count()
     }
@@ -169,14 +141,15 @@ fn ids<'a>(a: &'a Side, b: &'a Side) -> Vec<&'a str> {
 }
 
 /// Refuses a case that was measured on two machines, be it on one side.
-fn of_one_host(full_id: &str, a: &Side, b: &Side) -> Result<(), HostsDiffer> {
+fn of_one_host(full_id: &str, a: &Side, b: &Side) -> Result<()> {
     let points = a.points_of(full_id).chain(b.points_of(full_id));
-    match two_hosts(points.filter(|point| point.is_measured())) {
-        Some((a, b)) => {
-            Err(HostsDiffer { full_id: full_id.to_owned(), a: a.to_owned(), b: b.to_owned() })
-        }
-        None => Ok(()),
+    if let Some((a, b)) = two_hosts(points.filter(|point| point.is_measured())) {
+        bail!(
+            "`{full_id}` was measured on two machines: {a}, and {b}\n  times of two machines do not \
+             compare; with --across-hosts they are compared all the same, with a caution on each case"
+        );
     }
+    Ok(())
 }
 
 fn compared(
@@ -186,7 +159,7 @@ fn compared(
     settings: Settings<'_>,
 ) -> Compared {
     findings.extend(outcomes.finding(pairing));
-    Compared::of(pairing, findings, cautions(pairing, settings))
+    Compared::of(pairing, findings, cautions(pairing, settings), settings.policy)
 }
 
 fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {

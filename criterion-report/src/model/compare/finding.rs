@@ -1,35 +1,61 @@
 //! What was found of a case: measure by measure, and all together.
 
+use plan::Stat;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use statistics::Ratio;
+
 use super::pairing::Pairing;
-use super::thresholds::Limits;
+use super::policy::Policy;
 use super::verdict::{Measure, Verdict};
 use crate::model::Interval;
 
-/// One measure of a case on both sides.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Measured")]
 pub struct Finding {
-    /// The measure.
     pub measure: Measure,
-    /// Its name where the measure has several: `relative_error` or `rmse`.
+    /// The measure, or which error an accuracy is: `relative_error` or `rmse`.
     pub name: &'static str,
-    /// Value of A, over its launches, in the measure's unit.
+    pub unit: Option<&'static str>,
+    /// Value of A, over its launches.
+    #[serde(serialize_with = "stat")]
+    #[schemars(with = "Option<Stat>")]
     pub a: Option<f64>,
     /// Value of B.
+    #[serde(serialize_with = "stat")]
+    #[schemars(with = "Option<Stat>")]
     pub b: Option<f64>,
     /// B over A.
+    #[serde(serialize_with = "stat")]
+    #[schemars(with = "Option<Stat>")]
     pub ratio: Option<f64>,
-    /// Interval of the ratio.
-    pub interval: Option<Interval>,
-    /// Its level: 95 %, or of single launches by the policy `within` criterion's.
+    /// Lower bound of the ratio's interval.
+    #[serde(serialize_with = "stat")]
+    #[schemars(with = "Option<Stat>")]
+    pub low: Option<f64>,
+    /// Upper bound.
+    #[serde(serialize_with = "stat")]
+    #[schemars(with = "Option<Stat>")]
+    pub high: Option<f64>,
+    /// Level of the interval: 0.95, or of single launches by the policy `within` criterion's.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence_level: Option<f64>,
+    /// From which difference on it is another; null where the policy has bounds of its own.
+    #[schemars(range(min = 0.0))]
+    pub threshold: Option<f64>,
     /// Two-sided p of no difference.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub p: Option<f64>,
     /// The same for all cases at once, by Holm's method.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub adjusted_p: Option<f64>,
-    /// What follows.
     pub verdict: Verdict,
-    /// Why.
     pub reason: String,
+}
+
+/// An error may be infinite or NaN.
+fn stat<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.map(Stat).serialize(serializer)
 }
 
 impl Finding {
@@ -38,16 +64,30 @@ impl Finding {
         Self {
             measure,
             name: measure.word(),
+            unit: measure.unit(),
             a: None,
             b: None,
             ratio: None,
-            interval: None,
+            low: None,
+            high: None,
             confidence_level: None,
+            threshold: None,
             p: None,
             adjusted_p: None,
             verdict,
             reason: reason.into(),
         }
+    }
+
+    /// With B over A, and its interval at a level.
+    pub fn with_ratio(self, ratio: &Ratio, confidence_level: f64) -> Self {
+        let Ratio { ratio, low, high } = *ratio;
+        let (ratio, low, high) = (Some(ratio), Some(low), Some(high));
+        Self { ratio, low, high, confidence_level: Some(confidence_level), ..self }
+    }
+
+    pub fn interval(&self) -> Option<Interval> {
+        self.low.zip(self.high).map(|(low, high)| Interval { low, high })
     }
 
     /// How much it is, to sort by: what has no number comes first, then the factor either way.
@@ -74,25 +114,22 @@ pub fn reasons<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<(Vec<Meas
 
 const NOTHING: &str = "nothing was measured on both sides";
 
-/// A case of both sides, or of one.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Case")]
 pub struct Compared {
     /// Criterion's id.
     pub full_id: String,
+    /// The worst of its measures'.
+    pub verdict: Verdict,
+    pub reason: String,
     /// Launches in which A measured it.
     pub launches_a: usize,
     /// Launches in which B did.
     pub launches_b: usize,
-    /// From when on its measures are another.
-    pub limits: Limits,
-    /// Its measures.
-    pub findings: Vec<Finding>,
-    /// The worst of its measures' verdicts.
-    pub verdict: Verdict,
-    /// The reason of each measure with that verdict.
-    pub reason: String,
     /// What qualifies the numbers.
     pub cautions: Vec<String>,
+    #[serde(rename = "measures")]
+    pub findings: Vec<Finding>,
 }
 
 impl Compared {
@@ -100,8 +137,16 @@ impl Compared {
     ///
     /// The worst decides. An energy that is left open counts only where its values differ by more than
     /// the threshold: one launch hardly ever shows more, and nobody may have asked for it.
-    pub fn of(pairing: &Pairing<'_>, findings: Vec<Finding>, cautions: Vec<String>) -> Self {
+    pub fn of(
+        pairing: &Pairing<'_>,
+        mut findings: Vec<Finding>,
+        cautions: Vec<String>,
+        policy: Policy,
+    ) -> Self {
         let limits = pairing.limits;
+        for finding in findings.iter_mut().filter(|_| policy != Policy::Hud) {
+            finding.threshold = limits.of(finding.measure);
+        }
         let beyond = |ratio: f64| ratio.ln().abs() > limits.energy.ln_1p();
         let counts = |finding: &&Finding| {
             finding.measure != Measure::Energy
@@ -120,13 +165,12 @@ impl Compared {
         let reason = Self::why(verdict, &counting);
         Self {
             full_id: pairing.full_id.to_owned(),
-            launches_a: pairing.a.len(),
-            launches_b: pairing.b.len(),
-            limits,
-            findings,
             verdict,
             reason,
+            launches_a: pairing.a.len(),
+            launches_b: pairing.b.len(),
             cautions,
+            findings,
         }
     }
 
@@ -151,7 +195,6 @@ impl Compared {
         self.findings.iter().find(same)
     }
 
-    /// What was found of a measure.
     pub fn of_measure(&self, measure: Measure) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.measure == measure)
     }

@@ -13,21 +13,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use statistics::quantile;
-use thiserror::Error;
 
 use super::verdict::Measure;
 use crate::model::file;
 use crate::units;
 
-/// Schema of the file.
 pub const SCHEMA: &str = "criterion-torch/noise";
-/// Version of the schema that this code reads and writes.
 pub const VERSION: u32 = 1;
-/// Name of the file, beside the records.
 pub const FILE: &str = "noise.json";
 
 /// σ where no profile says anything: the interval of a ratio of two launches is then ±25 % at 95 %,
@@ -39,7 +36,6 @@ const POOLED: f64 = 0.9;
 /// And below which none is taken to be.
 const TYPICAL: f64 = 0.5;
 
-/// The file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     schema: String,
@@ -48,7 +44,6 @@ pub struct Profile {
     pub hosts: BTreeMap<String, HostNoise>,
 }
 
-/// The noise of one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostNoise {
     /// When it was computed, RFC 3339 in UTC.
@@ -63,7 +58,6 @@ pub struct HostNoise {
     pub cases: BTreeMap<String, CaseNoise>,
 }
 
-/// The noise of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseNoise {
     /// Launches that timed it.
@@ -71,13 +65,11 @@ pub struct CaseNoise {
     /// Launches with an energy, where these are not as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_launches: Option<usize>,
-    /// Its σ.
     #[serde(flatten)]
     pub sigmas: Sigmas,
 }
 
 impl CaseNoise {
-    /// Launches that the σ of a measure is of.
     fn launches_of(&self, measure: Measure) -> usize {
         match measure {
             Measure::Energy => self.energy_launches.unwrap_or(self.launches),
@@ -92,7 +84,6 @@ impl CaseNoise {
     }
 }
 
-/// σ of each measure that has one.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sigmas {
     /// σ of ln(median time).
@@ -120,35 +111,6 @@ impl Sigmas {
     }
 }
 
-/// Why a file is no noise profile that can be used.
-#[derive(Debug, Error)]
-pub enum ProfileError {
-    /// It cannot be read.
-    #[error("{}: {cause}", .path.display())]
-    Io {
-        /// File.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// It is something else.
-    #[error("{}: not a noise profile of `criterion-report aa`: {cause}; {ANEW}", .path.display())]
-    Foreign {
-        /// File.
-        path: PathBuf,
-        /// What is wrong with it.
-        cause: serde_json::Error,
-    },
-    /// The profile has another schema or version, or a σ that is none.
-    #[error("{}: {reason}; {ANEW}", .path.display())]
-    Unusable {
-        /// File.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-}
-
 /// `aa` reads the file, too: it keeps the cases of earlier launches.
 const ANEW: &str = "delete it, and make it anew with `criterion-report aa NAME`";
 
@@ -160,17 +122,16 @@ impl Default for Profile {
 
 impl Profile {
     /// Reads a file; none where there is none.
-    ///
-    /// # Errors
-    /// When there is one that cannot be used.
-    pub fn read(path: &Path) -> Result<Option<Self>, ProfileError> {
-        let at = || path.to_owned();
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        let unusable = |why: String| file::unusable(path, format!("{why}; {ANEW}"));
         let text = match file::read(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(cause) => return Err(ProfileError::Io { path: at(), cause }),
+            Err(cause) => return Err(file::unusable(path, cause)),
         };
-        let foreign = |cause| ProfileError::Foreign { path: at(), cause };
+        let foreign = |cause: serde_json::Error| {
+            unusable(format!("not a noise profile of `criterion-report aa`: {cause}"))
+        };
         #[derive(Deserialize)]
         struct Stamp {
             schema: String,
@@ -178,15 +139,14 @@ impl Profile {
         }
         let Stamp { schema, version } = serde_json::from_slice(&text).map_err(foreign)?;
         if schema != SCHEMA || version != VERSION {
-            let reason = format!(
+            return Err(unusable(format!(
                 "schema `{schema}`, version {version}, but this criterion-report reads `{SCHEMA}`, \
                  version {VERSION}"
-            );
-            return Err(ProfileError::Unusable { path: at(), reason });
+            )));
         }
         let profile: Self = serde_json::from_slice(&text).map_err(foreign)?;
         match profile.impossible() {
-            Some(reason) => Err(ProfileError::Unusable { path: at(), reason }),
+            Some(reason) => Err(unusable(reason)),
             None => Ok(Some(profile)),
         }
     }
@@ -218,14 +178,12 @@ impl Profile {
         self.hosts.insert(host.to_owned(), HostNoise::of(&found.date, revisions, cases));
     }
 
-    /// The profile as its file has it.
     pub fn json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 }
 
 impl HostNoise {
-    /// What these cases say of their machine.
     pub fn of(date: &str, revisions: BTreeSet<String>, cases: BTreeMap<String, CaseNoise>) -> Self {
         let at = |q: f64| {
             let of = |measure: Measure| {
@@ -243,32 +201,22 @@ impl HostNoise {
 /// What one launch per side does not show, and where it is had from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KnownFloor {
-    /// The spread between launches.
     pub floor: statistics::Floor,
-    /// Whence.
     pub source: FloorSource,
 }
 
-/// The source of a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FloorSource {
     /// This case, on this machine.
-    Case {
-        /// In so many launches.
-        launches: usize,
-    },
+    Case { launches: usize },
     /// Other cases on this machine.
-    Pooled {
-        /// So many.
-        cases: usize,
-    },
+    Pooled { cases: usize },
     /// Nothing is known of this machine.
     Assumed,
     /// What differs between launches is not looked at.
     Ignored,
 }
 
-/// The sources of floors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Floors<'a> {
     /// The noise profile, if there is one, else [`ASSUMED`].
@@ -278,7 +226,6 @@ pub enum Floors<'a> {
 }
 
 impl Floors<'_> {
-    /// The floor of a case on a machine.
     pub fn of(&self, host: Option<&str>, full_id: &str, measure: Measure) -> KnownFloor {
         let floor = |sigma: f64, freedom: f64, source| KnownFloor {
             floor: statistics::Floor { sigma, freedom },
@@ -307,7 +254,6 @@ impl Floors<'_> {
 }
 
 impl KnownFloor {
-    /// The larger of two.
     pub fn or_larger(self, other: Self) -> Self {
         if other.floor.sigma > self.floor.sigma { other } else { self }
     }

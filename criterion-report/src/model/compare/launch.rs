@@ -14,7 +14,6 @@ use crate::model::{CritcmpBaseline, Entry, Inputs, Report, Selection};
 pub struct Launch {
     /// The name, e.g. `main@3`.
     pub name: String,
-    /// Its cases, as they stood in the records.
     pub points: Vec<Point>,
     /// By bench target, the latest run that saved under the name.
     pub runs: BTreeMap<String, RunManifest>,
@@ -32,7 +31,6 @@ impl Launch {
         Self { name: name.to_owned(), points, runs: BTreeMap::new(), places }
     }
 
-    /// One of what was read.
     pub fn of_inputs(mut inputs: Inputs, name: &str, selection: Selection<'_>) -> (Self, Remarks) {
         let remarks = Remarks {
             unreadable: std::mem::take(&mut inputs.unreadable),
@@ -66,7 +64,6 @@ impl Launch {
         Self { runs, ..Self::new(name, points) }
     }
 
-    /// The case with this id.
     pub fn get(&self, full_id: &str) -> Option<&Point> {
         self.places.get(full_id).map(|&place| &self.points[place])
     }
@@ -77,7 +74,6 @@ impl Launch {
     }
 }
 
-/// What reading a side has to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remarks {
     /// Files and lines that should be results and cannot be used.

@@ -20,12 +20,11 @@ mod thresholds;
 mod verdict;
 mod within;
 
-pub use aa::{Aa, AaCase, AaRefused, aa};
-pub use comparison::{Comparison, HostsDiffer, Settings, SideFacts, compare};
+pub use aa::{Aa, AaCase, aa};
+pub use comparison::{Comparison, Settings, SideFacts, compare};
 pub use finding::{Compared, Finding, reasons};
 pub use floor::{
-    ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, KnownFloor, Profile, ProfileError,
-    Sigmas,
+    ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, KnownFloor, Profile, Sigmas,
 };
 pub use launch::{Launch, Remarks};
 pub use outcomes::{Hosts, Words};
@@ -33,6 +32,6 @@ pub use pairing::{Doubts, Pairing};
 pub use point::{Bytes, Disturbances, Estimate, Point, TESTED};
 pub use policy::Policy;
 pub use ratio_test::{launches_for, p_text};
-pub use side::{Side, SideError};
-pub use thresholds::{Limits, Rule, Thresholds, ThresholdsError, threshold};
+pub use side::Side;
+pub use thresholds::{Limits, Rule, Thresholds, threshold};
 pub use verdict::{Measure, Verdict};

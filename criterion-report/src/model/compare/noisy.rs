@@ -10,7 +10,6 @@ use super::point::Point;
 use super::ratio_test::{Noisy, judge};
 use super::verdict::Measure;
 
-/// The times of all cases.
 pub fn times(pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Finding> {
     let cases: Vec<Result<Noisy, String>> =
         pairings.par_iter().map(|it| time(it, floors)).collect();
@@ -32,9 +31,6 @@ pub fn energies(pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Option<Find
 }
 
 /// The times of a side's launches.
-///
-/// # Errors
-/// Says why there is none.
 pub fn launches(name: &str, side: &[&Point]) -> Result<Vec<Launch>, String> {
     let times = some_times(&format!("in {name}"), side)?;
     let launches: Vec<Launch> = times.iter().filter_map(|time| time.launch).collect();

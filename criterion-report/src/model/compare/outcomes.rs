@@ -39,7 +39,6 @@ pub struct Words {
 }
 
 impl Words {
-    /// Any two sides.
     pub const SIDES: Self = Self {
         a: "A",
         absent: "B has no record of it",

@@ -8,13 +8,9 @@ use crate::units;
 /// A case in the launches of both sides that measured it.
 #[derive(Debug, Clone)]
 pub struct Pairing<'a> {
-    /// Criterion's id.
     pub full_id: &'a str,
-    /// The case as A's launches left it.
     pub a: Vec<&'a Point>,
-    /// The case as B's launches left it.
     pub b: Vec<&'a Point>,
-    /// From when on it is another.
     pub limits: Limits,
 }
 
@@ -60,7 +56,6 @@ impl<'a> Pairing<'a> {
         !a.is_empty() && a == b && a.iter().all(|time| time.launch.is_some())
     }
 
-    /// Why the times are not to be trusted.
     pub fn doubts(&self) -> Doubts {
         let mut doubts = Doubts::default();
         let clock = |side: &[&Point]| {
@@ -122,9 +117,6 @@ pub fn times(side: &[&Point]) -> Vec<Estimate> {
 }
 
 /// The same where there is any.
-///
-/// # Errors
-/// Says why there is none; `place` is where, e.g. `in A`.
 pub fn some_times(place: &str, side: &[&Point]) -> Result<Vec<Estimate>, String> {
     let times = times(side);
     if !times.is_empty() {

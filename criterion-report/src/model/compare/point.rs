@@ -14,14 +14,11 @@ pub(super) fn two_hosts<'a>(points: impl Iterator<Item = &'a Point>) -> Option<(
     hosts.find(|host| *host != first).map(|other| (first, other))
 }
 
-/// Criterion's estimate of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// Median, in nanoseconds.
     pub median_ns: f64,
     /// Its interval; absent in quick mode.
     pub interval: Option<Interval>,
-    /// Level of the interval.
     pub confidence_level: f64,
     /// ln of the median and its variance by the samples' own noise; absent in quick mode.
     pub launch: Option<Launch>,
@@ -49,7 +46,6 @@ impl Estimate {
         }
     }
 
-    /// What criterion holds of a measurement.
     pub fn of_criterion(criterion: &CriterionResult) -> Self {
         let samples: Vec<f64> = criterion.samples.steps_ns().collect();
         let known = Self::of_estimates(&criterion.estimates);
@@ -79,9 +75,6 @@ impl Estimate {
     }
 
     /// This time over an earlier one, with an interval: the noises of both are independent.
-    ///
-    /// # Errors
-    /// Says why there is none.
     pub fn over(&self, earlier: &Self) -> Result<Ratio, String> {
         let quick = "has no interval: it was measured in quick mode";
         let bounds = |of: &Self| of.interval.map(|it| (of.median_ns, it));
@@ -103,7 +96,6 @@ impl Estimate {
 /// The normal distribution's quantile at 97.5 %.
 const TWO_SIDED: f64 = 1.959_963_984_540_054;
 
-/// Bytes of a case on its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bytes {
     /// Peak of a step, everything that is alive included.
@@ -117,7 +109,6 @@ pub struct Bytes {
 /// The state of the processor while criterion sampled.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Disturbances {
-    /// Median clock frequency, in MHz.
     pub clock_mhz: Option<f64>,
     /// Why the processor slowed itself down, in the driver's words; empty when it did not.
     pub throttled: String,
@@ -125,10 +116,8 @@ pub struct Disturbances {
     pub steal: Option<f64>,
 }
 
-/// A case as it was at one time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Point {
-    /// Criterion's id.
     pub full_id: String,
     /// The machine; not known of a case without a record.
     pub host: Option<String>,
@@ -136,7 +125,6 @@ pub struct Point {
     pub status: String,
     /// Why it was not measured, or has no time.
     pub reason: Option<String>,
-    /// Criterion's estimate.
     pub time: Option<Estimate>,
     /// Whether it is of an earlier run than the latest, which did not select it.
     pub earlier: bool,
@@ -146,13 +134,9 @@ pub struct Point {
     pub relative_error: Option<f64>,
     /// √(mean (out − ref)²)
     pub rmse: Option<f64>,
-    /// Memory; absent where it was not counted.
     pub bytes: Option<Bytes>,
-    /// Energy of a step.
     pub joules: Option<f64>,
-    /// Speed-up over the baseline of its group, from interleaved runs.
     pub speedup: Option<f64>,
-    /// What happened to the processor meanwhile.
     pub disturbances: Disturbances,
 }
 
@@ -228,7 +212,6 @@ impl Point {
         }
     }
 
-    /// Whether it was measured.
     pub fn is_measured(&self) -> bool {
         self.status == Self::MEASURED
     }

@@ -24,16 +24,6 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// Its name.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::Within => "within",
-            Self::Hud => "hud",
-            Self::Quasim => "quasim",
-        }
-    }
-
     /// The measures of cases that both sides measured, all cases at once: in a family of tests the
     /// verdict on one depends on the others.
     pub fn judge(self, pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Vec<Finding>> {

@@ -14,7 +14,6 @@ use super::finding::Finding;
 use super::floor::{FloorSource, KnownFloor};
 use super::pairing::Doubts;
 use super::verdict::{Measure, Verdict};
-use crate::model::Interval;
 use crate::units;
 
 /// Largest adjusted p of a difference between several launches.
@@ -22,18 +21,14 @@ const OF_LAUNCHES: f64 = 0.05;
 /// The same where a side has one launch.
 const OF_ONE_LAUNCH: f64 = 0.01;
 
-/// A noisy measure of a case on both sides.
 #[derive(Debug, Clone)]
 pub struct Noisy {
-    /// A's launches.
     pub a: Vec<Launch>,
-    /// B's launches.
     pub b: Vec<Launch>,
     /// What one launch does not show.
     pub floor: KnownFloor,
     /// Relative difference from which on it is another.
     pub threshold: f64,
-    /// Why not to trust it.
     pub doubts: Doubts,
 }
 
@@ -84,16 +79,13 @@ struct Judged<'a> {
 impl Judged<'_> {
     fn finding(&self) -> Finding {
         let (verdict, reason) = self.verdict();
-        let Ratio { ratio, low, high } = self.test.ratio;
+        let finding = Finding::new(self.measure, verdict, reason);
         Finding {
             a: Some(centre(&self.noisy.a)),
             b: Some(centre(&self.noisy.b)),
-            ratio: Some(ratio),
-            interval: Some(Interval { low, high }),
-            confidence_level: Some(CONFIDENCE_LEVEL),
             p: Some(self.test.p),
             adjusted_p: Some(self.adjusted_p),
-            ..Finding::new(self.measure, verdict, reason)
+            ..finding.with_ratio(&self.test.ratio, CONFIDENCE_LEVEL)
         }
     }
 
@@ -162,7 +154,6 @@ impl Judged<'_> {
         format!("±{}", units::percent(self.noisy.threshold))
     }
 
-    /// What the interval leaves open.
     fn open(&self) -> String {
         let Ratio { ratio, low, high } = self.test.ratio;
         let limit = 1.0 + self.noisy.threshold;
@@ -175,7 +166,6 @@ impl Judged<'_> {
         }
     }
 
-    /// What would decide it.
     fn remedy(&self) -> String {
         if self.test.of_launches {
             return "more launches narrow it".to_owned();

@@ -1,53 +1,22 @@
 //! One side of a comparison: all launches of a name, a folder or a file.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use anyhow::{Result, bail};
 use rayon::prelude::*;
-use thiserror::Error;
 
 use super::launch::{Launch, Remarks};
 use super::point::Point;
-use crate::model::file::FileError;
 use crate::model::kernels::{Past, SUMMARY};
 use crate::model::saved::{Saved, known};
-use crate::model::{Exported, ExportedError, Inputs, Location, RecordsError, Selection};
+use crate::model::{Exported, Inputs, Location, Selection};
 
-/// One side.
 #[derive(Debug, Clone, Default)]
 pub struct Side {
-    /// Its name, as it was asked for.
     pub name: String,
     /// In the order in which they were measured.
     pub launches: Vec<Launch>,
-}
-
-/// Why there is no side.
-#[derive(Debug, Error)]
-pub enum SideError {
-    /// There are no records.
-    #[error(transparent)]
-    Records(#[from] RecordsError),
-    /// An exported file that cannot be used.
-    #[error(transparent)]
-    Exported(#[from] ExportedError),
-    /// A summary of an earlier report that cannot be used.
-    #[error(transparent)]
-    Past(#[from] FileError),
-    /// Nothing of the kind.
-    #[error(
-        "`{name}` is no side of a comparison: neither a baseline in {}, nor criterion's folder with a \
-         `{}` beside it, nor a folder with a {SUMMARY}, nor an exported file{}", .records.display(), Location::RECORDS,
-        remedy(.name, .names)
-    )]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// The folder in which baselines were looked for.
-        records: PathBuf,
-        /// The baselines that are there.
-        names: BTreeSet<String>,
-    },
 }
 
 fn remedy(name: &str, names: &BTreeSet<String>) -> String {
@@ -60,7 +29,6 @@ fn remedy(name: &str, names: &BTreeSet<String>) -> String {
 }
 
 impl Side {
-    /// A case in each launch that has it.
     pub(super) fn points_of(&self, full_id: &str) -> impl Iterator<Item = &Point> {
         self.launches.iter().filter_map(move |launch| launch.get(full_id))
     }
@@ -68,15 +36,12 @@ impl Side {
     /// Reads what `name` is: a baseline with records, with its launches `NAME@1`, `NAME@2` and so
     /// on; else a file that results were exported to, or a folder, of which `of_folder` is the
     /// baseline.
-    ///
-    /// # Errors
-    /// When it is none of these, or nothing in it can be used.
     pub fn read(
         name: &str,
         location: &Location,
         of_folder: &str,
         selection: Selection<'_>,
-    ) -> Result<(Self, Remarks), SideError> {
+    ) -> Result<(Self, Remarks)> {
         let folder = Path::new(name);
         let is_name =
             !name.is_empty() && !name.contains(['/', '\\']) && ![".", ".."].contains(&name);
@@ -97,11 +62,13 @@ impl Side {
                 return Self::of_baseline(name, of_folder, &other, selection);
             }
         }
-        Err(SideError::Unknown {
-            name: name.to_owned(),
-            records: location.records.clone(),
-            names: known(&location.records)?,
-        })
+        bail!(
+            "`{name}` is no side of a comparison: neither a baseline in {}, nor criterion's folder with \
+             a `{}` beside it, nor a folder with a {SUMMARY}, nor an exported file{}",
+            location.records.display(),
+            Location::RECORDS,
+            remedy(name, &known(&location.records)?)
+        )
     }
 
     fn of_baseline(
@@ -109,7 +76,7 @@ impl Side {
         baseline: &str,
         location: &Location,
         selection: Selection<'_>,
-    ) -> Result<(Self, Remarks), SideError> {
+    ) -> Result<(Self, Remarks)> {
         let inputs = Inputs::read(location, baseline, &selection)?;
         Ok(Self::of_inputs(name, inputs, baseline, selection))
     }
@@ -141,7 +108,6 @@ impl Side {
         (side, remarks)
     }
 
-    /// Says that launches may differ in the code.
     fn of_several_revisions(&self) -> Option<String> {
         let revisions: Vec<&str> = self.revisions().into_iter().collect();
         let differ = self.launches.len() > 1 && revisions.len() > 1;
@@ -156,12 +122,8 @@ impl Side {
     }
 
     /// An export of ours, or of critcmp.
-    fn of_file(
-        name: &str,
-        file: &Path,
-        selection: Selection<'_>,
-    ) -> Result<(Self, Remarks), SideError> {
-        let (launch, remarks) = match Inputs::read_file(file)? {
+    fn of_file(name: &str, file: &Path, selection: Selection<'_>) -> Result<(Self, Remarks)> {
+        let (launch, remarks) = match Exported::read(file)? {
             Exported::Report { mut inputs, baseline } => {
                 inputs.retain(&selection);
                 return Ok(Self::of_inputs(name, *inputs, &baseline, selection));
@@ -175,11 +137,7 @@ impl Side {
         Ok((Self { name: name.to_owned(), launches: vec![launch] }, remarks))
     }
 
-    fn of_summary(
-        name: &str,
-        summary: &Path,
-        selection: Selection<'_>,
-    ) -> Result<(Self, Remarks), SideError> {
+    fn of_summary(name: &str, summary: &Path, selection: Selection<'_>) -> Result<(Self, Remarks)> {
         let mut points = Past::read(summary)?.points;
         points.retain(|point| selection.names(&point.full_id));
         let launches = vec![Launch::new(SUMMARY, points)];

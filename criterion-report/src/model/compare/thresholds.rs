@@ -1,14 +1,14 @@
 //! From which difference on a case is another, measure by measure and case by case.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use anyhow::Result;
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use thiserror::Error;
 
+use super::verdict::Measure;
 use crate::model::file;
 
 /// The thresholds of one case.
@@ -35,7 +35,6 @@ impl Default for Limits {
     }
 }
 
-/// The thresholds of all cases.
 #[derive(Debug, Clone, Default)]
 pub struct Thresholds {
     /// The limits of cases that no rule matches.
@@ -84,30 +83,6 @@ struct File {
     rules: Vec<Rule>,
 }
 
-/// Why there are no thresholds in a file.
-#[derive(Debug, Error)]
-pub enum ThresholdsError {
-    /// It cannot be read.
-    #[error("{}: {cause}", .path.display())]
-    Io {
-        /// File.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// It says something else.
-    #[error(
-        "{}: {}\n  it takes `latency`, `memory`, `accuracy` and `energy`, and `rules`, a list of \
-         the same with a `filter`", .path.display(), placed(.cause)
-    )]
-    Malformed {
-        /// File.
-        path: PathBuf,
-        /// What is wrong, with its line and column.
-        cause: serde_yaml::Error,
-    },
-}
-
 /// The error with its place, which it leaves out itself where that is the very beginning.
 fn placed(cause: &serde_yaml::Error) -> String {
     let begins = cause.location().is_some_and(|at| (at.line(), at.column()) == (1, 1));
@@ -116,14 +91,16 @@ fn placed(cause: &serde_yaml::Error) -> String {
 
 impl Thresholds {
     /// Reads a file; what it does not name is as by default.
-    ///
-    /// # Errors
-    /// When it cannot be read, or says something else.
-    pub fn read(path: &Path) -> Result<Self, ThresholdsError> {
-        let text = file::text(path)
-            .map_err(|cause| ThresholdsError::Io { path: path.to_owned(), cause })?;
-        Self::parse(&text)
-            .map_err(|cause| ThresholdsError::Malformed { path: path.to_owned(), cause })
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = file::text(path).map_err(|cause| file::unusable(path, cause))?;
+        Self::parse(&text).map_err(|cause| {
+            let why = format!(
+                "{}\n  it takes `latency`, `memory`, `accuracy` and `energy`, and `rules`, a list of \
+                 the same with a `filter`",
+                placed(&cause)
+            );
+            file::unusable(path, why)
+        })
     }
 
     fn parse(text: &str) -> Result<Self, serde_yaml::Error> {
@@ -135,7 +112,6 @@ impl Thresholds {
         Ok(Self { limits, rules })
     }
 
-    /// The limits of a case.
     pub fn of(&self, full_id: &str) -> Limits {
         let mut limits = self.limits;
         for rule in self.rules.iter().filter(|rule| rule.filter.is_match(full_id)) {
@@ -146,6 +122,16 @@ impl Thresholds {
 }
 
 impl Limits {
+    pub const fn of(&self, measure: Measure) -> Option<f64> {
+        match measure {
+            Measure::Time => Some(self.latency),
+            Measure::Memory => Some(self.memory),
+            Measure::Accuracy => Some(self.accuracy),
+            Measure::Energy => Some(self.energy),
+            Measure::Speedup | Measure::Outcome => None,
+        }
+    }
+
     /// Replaces what is given.
     pub fn set(
         &mut self,
@@ -161,10 +147,6 @@ impl Limits {
     }
 }
 
-/// A threshold that there can be.
-///
-/// # Errors
-/// Says what is wrong with it.
 pub fn threshold(text: &str) -> Result<f64, String> {
     text.parse().map_err(|error: std::num::ParseFloatError| error.to_string()).and_then(checked)
 }

@@ -3,82 +3,55 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is compared of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Measure {
-    /// How it ended: measured or not.
-    Outcome,
-    /// Median time of a step, in nanoseconds; less is better.
-    Time,
-    /// Peak of its memory, in bytes; less is better.
-    Memory,
-    /// Error against its reference; less is better.
-    Accuracy,
-    /// Energy of a step, in joules; less is better.
-    Energy,
-    /// Time of its group's baseline over its own; more is better.
-    #[serde(rename = "speed-up")]
-    Speedup,
+use crate::words::words;
+
+words! {
+    /// What is compared of a case.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+    Measure {
+        /// How it ended: measured or not.
+        Outcome = "outcome",
+        /// Median time of a step, in nanoseconds; less is better.
+        Time = "time",
+        /// Peak of its memory, in bytes; less is better.
+        Memory = "memory",
+        /// Error against its reference; less is better.
+        Accuracy = "accuracy",
+        /// Energy of a step, in joules; less is better.
+        Energy = "energy",
+        /// Time of its group's baseline over its own; more is better.
+        Speedup = "speed-up",
+    }
 }
 
 impl Measure {
-    /// Its word.
-    pub const fn word(self) -> &'static str {
+    pub const fn unit(self) -> Option<&'static str> {
         match self {
-            Self::Outcome => "outcome",
-            Self::Time => "time",
-            Self::Memory => "memory",
-            Self::Accuracy => "accuracy",
-            Self::Energy => "energy",
-            Self::Speedup => "speed-up",
+            Self::Time => Some("ns"),
+            Self::Memory => Some("B"),
+            Self::Energy => Some("J"),
+            Self::Accuracy | Self::Speedup | Self::Outcome => None,
         }
     }
 }
 
-/// What may be said of a difference. In this order the worst comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// Worse, beyond the threshold and beyond what noise explains.
-    Regressed,
-    /// What was measured has no result now.
-    Missing,
-    /// Noise hides whether there is a difference that matters.
-    Inconclusive,
-    /// Better, beyond the threshold and beyond what noise explains.
-    Improved,
-    /// Measured now, and not earlier.
-    New,
-    /// Any difference is too small to matter.
-    Equivalent,
-    /// There is nothing to compare.
-    #[serde(rename = "not compared")]
-    NotCompared,
-}
-
-impl Verdict {
-    /// All of them, the worst first.
-    pub const ALL: [Self; 7] = [
-        Self::Regressed,
-        Self::Missing,
-        Self::Inconclusive,
-        Self::Improved,
-        Self::New,
-        Self::Equivalent,
-        Self::NotCompared,
-    ];
-
-    /// Its words.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Regressed => "regressed",
-            Self::Missing => "missing",
-            Self::Inconclusive => "inconclusive",
-            Self::Improved => "improved",
-            Self::New => "new",
-            Self::Equivalent => "equivalent",
-            Self::NotCompared => "not compared",
-        }
+words! {
+    /// What may be said of a difference. In this order the worst comes first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+    Verdict {
+        /// Worse, beyond the threshold and beyond what noise explains.
+        Regressed = "regressed",
+        /// What was measured has no result now.
+        Missing = "missing",
+        /// Noise hides whether there is a difference that matters.
+        Inconclusive = "inconclusive",
+        /// Better, beyond the threshold and beyond what noise explains.
+        Improved = "improved",
+        /// Measured now, and not earlier.
+        New = "new",
+        /// Any difference is too small to matter.
+        Equivalent = "equivalent",
+        /// There is nothing to compare.
+        NotCompared = "not compared",
     }
 }

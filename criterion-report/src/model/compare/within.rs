@@ -29,7 +29,6 @@ pub fn judge(pairing: &Pairing<'_>) -> Vec<Finding> {
     std::iter::once(time).chain(counted::accuracy(pairing)).collect()
 }
 
-/// The times of both sides.
 struct Times {
     a_ns: f64,
     b_ns: f64,
@@ -72,14 +71,8 @@ impl Times {
             units::time(*b_ns),
             units::ratio(ratio.ratio, Some(interval))
         );
-        Finding {
-            a: Some(*a_ns),
-            b: Some(*b_ns),
-            ratio: Some(ratio.ratio),
-            interval: Some(interval),
-            confidence_level: Some(*confidence_level),
-            ..Finding::new(Measure::Time, verdict, reason)
-        }
+        let finding = Finding::new(Measure::Time, verdict, reason);
+        Finding { a: Some(*a_ns), b: Some(*b_ns), ..finding.with_ratio(ratio, *confidence_level) }
     }
 }
 

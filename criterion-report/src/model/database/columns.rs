@@ -15,7 +15,6 @@ enum Column {
     Strings,
     /// Values by these names.
     Tuple(&'static [(&'static str, Column)]),
-    /// Any number of one kind.
     List(&'static Column),
     /// The same by names of one's own.
     Map(&'static Column),

@@ -8,12 +8,9 @@ use serde_json::Value;
 use super::text;
 use crate::model::file;
 
-/// How reading a file went.
 #[derive(Debug, Default)]
 pub struct Read {
-    /// How many records it has.
     pub records: usize,
-    /// Whether it starts with a byte-order mark.
     pub byte_order_mark: bool,
     /// What is no JSON: lines of it, or the whole file.
     pub unreadable: Vec<String>,

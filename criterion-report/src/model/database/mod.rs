@@ -16,12 +16,9 @@ use serde_json::Value;
 pub use rules::{Series, has_upload_name, is_storable};
 pub use trap::{Severity, Trap};
 
-/// A trap, and where a file runs into it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// The trap.
     pub trap: Trap,
-    /// The file.
     pub file: PathBuf,
     /// Index of the record, from 0; none where the file itself is meant.
     pub record: Option<usize>,
@@ -84,7 +81,6 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// What happens to a record.
     fn record(&mut self, place: [usize; 2], record: &Value) -> Vec<Finding> {
         let [file, number] = place;
         let finding = |(trap, path, found)| Finding {
@@ -117,12 +113,10 @@ impl Known<'_> {
     }
 }
 
-/// A JSON pointer to what is under a key.
 fn pointer(parent: &str, key: &str) -> String {
     format!("{parent}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// What the uploader does with names.
 fn names(files: &[PathBuf]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut first: BTreeMap<_, &PathBuf> = BTreeMap::new();

@@ -107,7 +107,6 @@ fn metric(record: &Value) -> Vec<Found> {
     found
 }
 
-/// The metric that counts failures.
 const FAILURE_REPORT: &str = "FAILURE_REPORT";
 
 fn number_trap(value: &Value, failed: bool) -> Option<Trap> {

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Whether the uploader takes a file of this name.
 pub fn has_upload_name(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "json")
 }
@@ -28,17 +27,14 @@ impl<'a> Series<'a> {
         Self(parts)
     }
 
-    /// The same, whatever becomes of the record.
     pub fn into_owned(self) -> Series<'static> {
         Series(self.0.map(|part| Cow::Owned(part.into_owned())))
     }
 
-    /// Name of the metric.
     pub fn metric(&self) -> &str {
         &self.0[4]
     }
 
-    /// Name of the model.
     pub fn model(&self) -> &str {
         &self.0[6]
     }

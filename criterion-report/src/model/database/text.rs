@@ -64,7 +64,6 @@ fn marked(text: &str) -> Cow<'_, str> {
     out
 }
 
-/// The end of the word or number that starts here.
 fn token(bytes: &[u8], start: usize) -> usize {
     let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
     start + bytes[start..].iter().take_while(|byte| goes_on(byte)).count()

@@ -8,10 +8,8 @@ use serde::{Deserialize, Deserializer};
 
 use crate::model::criterion_result::{Benchmark, Estimates};
 
-/// A baseline.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct CritcmpBaseline {
-    /// Its name.
     pub name: String,
     /// Its benchmarks, by `full_id`.
     #[serde(deserialize_with = "in_order")]
@@ -36,13 +34,10 @@ impl CritcmpBaseline {
     }
 }
 
-/// One benchmark of it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct CritcmpBenchmark {
-    /// What was measured.
     #[serde(rename = "criterion_benchmark_v1")]
     pub benchmark: Benchmark,
-    /// What criterion made of the samples, in nanoseconds.
     #[serde(rename = "criterion_estimates_v1")]
     pub estimates: Estimates,
 }

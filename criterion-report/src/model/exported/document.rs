@@ -12,7 +12,6 @@ use crate::model::row::NoTime;
 use crate::model::runs::Run;
 use crate::units;
 
-/// What is said once.
 #[derive(Clone, Deserialize)]
 pub struct Head {
     pub baseline: String,
@@ -28,7 +27,6 @@ pub struct Head {
     pub unreadable: Vec<String>,
 }
 
-/// One case.
 #[derive(Deserialize)]
 pub struct Case {
     pub record: Box<Record>,
@@ -61,7 +59,6 @@ struct Count {
     cases: usize,
 }
 
-/// A document in one piece.
 pub fn whole(text: &[u8]) -> serde_json::Result<(Head, Vec<Case>)> {
     let Document { head, cases } = serde_json::from_slice(text)?;
     Ok((head, cases))

@@ -4,14 +4,13 @@
 mod critcmp;
 mod document;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use anyhow::{Result, bail};
 use plan::Record;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
-use thiserror::Error;
 
 pub use critcmp::{CritcmpBaseline, CritcmpBenchmark};
 
@@ -20,82 +19,20 @@ use super::inputs::Inputs;
 use super::{file, valid};
 use document::{Case, CaseInRun, Head};
 
-/// What an exported file holds.
 #[derive(Debug)]
 pub enum Exported {
     /// Everything that was read of a folder.
-    Report {
-        /// The same as from the folder itself.
-        inputs: Box<Inputs>,
-        /// Name of the baseline.
-        baseline: String,
-    },
+    Report { inputs: Box<Inputs>, baseline: String },
     /// Times of criterion alone.
     Critcmp(CritcmpBaseline),
 }
 
-/// Why a file cannot be read back.
-#[derive(Debug, Error)]
-pub enum ExportedError {
-    /// It cannot be read at all.
-    #[error("{}: {cause}", .path.display())]
-    Io {
-        /// File.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// It is something else.
-    #[error(
-        "{}: not an export of results: {why}; write one with `criterion-report export json`, \
-         `criterion-report export jsonl` or `critcmp --export`", .path.display()
-    )]
-    Foreign {
-        /// File.
-        path: PathBuf,
-        /// How one sees it.
-        why: String,
-    },
-    /// A newer criterion-report wrote it.
-    #[error(
-        "{}: version {found} of `{schema}`, but this criterion-report ({}) reads version {}: read \
-         it with the criterion-report that wrote it{}",
-        .path.display(), env!("CARGO_PKG_VERSION"), Exported::VERSION, named(.tool)
-    )]
-    Version {
-        /// File.
-        path: PathBuf,
-        /// What it says to be.
-        schema: String,
-        /// Its version.
-        found: u64,
-        /// The tool that wrote it, if it says so.
-        tool: Option<Tool>,
-    },
-    /// It is one of ours, and not as it should be.
-    #[error("{}: {cause}; export it again", .path.display())]
-    Malformed {
-        /// File.
-        path: PathBuf,
-        /// The place and the reason.
-        cause: serde_json::Error,
-    },
+#[derive(Deserialize)]
+struct Tool {
+    name: String,
+    version: String,
 }
 
-fn named(tool: &Option<Tool>) -> String {
-    tool.as_ref().map(|tool| format!(" ({} {})", tool.name, tool.version)).unwrap_or_default()
-}
-
-/// The tool that wrote a file.
-#[derive(Debug, Deserialize)]
-pub struct Tool {
-    /// Program.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-}
-
-/// What tells the files apart.
 #[derive(Deserialize)]
 struct Stamp {
     schema: Option<String>,
@@ -113,12 +50,18 @@ impl Exported {
     /// they contain.
     pub const VERSION: u32 = 1;
 
-    /// See [`Inputs::read_file`].
-    pub fn read(path: &Path) -> Result<Self, ExportedError> {
-        let text = file::read_all(path)
-            .map_err(|cause| ExportedError::Io { path: path.to_owned(), cause })?;
-        let malformed = |cause| ExportedError::Malformed { path: path.to_owned(), cause };
-        let foreign = |why: String| ExportedError::Foreign { path: path.to_owned(), why };
+    /// Reads a file that `criterion-report export json`, `export jsonl` or `critcmp --export` wrote;
+    /// which of them it is, its content says.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = file::read_all(path).map_err(|cause| file::unusable(path, cause))?;
+        let malformed = |cause| file::unusable(path, format!("{cause}; export it again"));
+        let foreign = |why: String| {
+            let why = format!(
+                "not an export of results: {why}; write one with `criterion-report export json`, \
+                 `criterion-report export jsonl` or `critcmp --export`"
+            );
+            file::unusable(path, why)
+        };
         let stamp = match Deserializer::from_slice(&text).into_iter::<Stamp>().next() {
             Some(Ok(stamp)) => stamp,
             Some(Err(error)) if error.is_eof() => return Err(malformed(error)),
@@ -135,8 +78,16 @@ impl Exported {
             None => return Err(foreign("it has neither `schema` nor `benchmarks`".to_owned())),
         };
         if stamp.version != Some(u64::from(Self::VERSION)) {
-            let (path, found) = (path.to_owned(), stamp.version.unwrap_or(0));
-            return Err(ExportedError::Version { path, schema, found, tool: stamp.tool });
+            let found = stamp.version.unwrap_or(0);
+            let tool = stamp.tool.map(|Tool { name, version }| format!(" ({name} {version})"));
+            bail!(
+                "{}: version {found} of `{schema}`, but this criterion-report ({}) reads version {}: \
+                 read it with the criterion-report that wrote it{}",
+                path.display(),
+                env!("CARGO_PKG_VERSION"),
+                Self::VERSION,
+                tool.unwrap_or_default()
+            );
         }
         let (head, cases) = if schema == Self::SCHEMA {
             document::whole(&text).map_err(malformed)?
@@ -185,7 +136,7 @@ fn inputs_of(head: Head, cases: Vec<Case>, path: &Path) -> Inputs {
     for Case { record, criterion, no_time, in_runs: _ } in cases {
         let id = || record.full_id.clone();
         let times = || criterion.as_ref().map_or(Ok(()), CriterionResult::check);
-        let usable = valid::check(&record).and_then(|()| times().map_err(|it| it.to_string()));
+        let usable = valid::check(&record).and_then(|()| times().map_err(|(_, why)| why));
         if let Err(why) = usable {
             inputs.unreadable.push(format!("{}: {}: {why}", path.display(), id()));
             continue;

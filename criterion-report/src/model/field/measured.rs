@@ -1,5 +1,8 @@
 //! What was measured besides time, memory and accuracy, and how.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
 use plan::Stop;
 
 use super::*;
@@ -7,266 +10,130 @@ use crate::model::speedup::Speedup;
 use crate::model::time::Interval;
 use crate::units;
 
-/// In the order of the columns of CSV: what is new comes last.
-pub(super) const FIELDS: &[Field] = &[
-    text("verdict", "what the speed-up's interval lets one say", |e| {
-        Value::word(pair(e)?.verdict().word())
-    }),
-    text("no-speedup-reason", "why it has no speed-up", |e| {
-        Value::word(e.comparison?.speedup.as_ref().err()?)
-    }),
-    derived("pair-blocks", NONE, "blocks of the speed-up", |e| Some(pair(e)?.blocks.into())),
-    text("pair-stopped", "why no more blocks were taken", |e| stop(pair(e)?.stopped)),
-    derived("pair-target", SHARE, "half-width asked for", |e| Some(pair(e)?.target.into())),
-    derived("pair-half-width", SHARE, "half-width of the speed-up's interval", |e| {
-        Some(pair(e)?.half_width().into())
-    }),
-    derived("pair-batches-per-block", NONE, "timed batches in a block", |e| {
-        Some(pair(e)?.batches_per_block.into())
-    }),
-    of("latency-calls", NONE, "single calls", at!(measures.latency?.calls)),
-    smaller(of("latency-p50", NS, "median of single calls", at!(measures.latency?.p50_ns))),
-    smaller(of(
-        "latency-p90",
-        NS,
-        "90th percentile of single calls",
-        at!(measures.latency?.p90_ns?),
-    ))
-    .why(few_calls),
-    smaller(of(
-        "latency-p99",
-        NS,
-        "99th percentile of single calls",
-        at!(measures.latency?.p99_ns?),
-    ))
-    .why(few_calls),
-    smaller(of("latency-max", NS, "slowest single call", at!(measures.latency?.max_ns))),
-    of("call-mean", NS, "mean of single calls", at!(measures.latency?.mean_ns)),
-    bigger(derived("throughput", unit("steps/s"), "steps per second", |e| {
-        rate(e, e.row.steps_per_s()?)
-    })),
-    bigger(derived("gflops", unit("GFLOP/s"), "operations per second", |e| {
-        rate(e, e.row.gflop_per_s()?)
-    })),
-    smaller(of("first-call", NS, "first call after building", at!(measures.first_call_ns?))),
-    of("counted-steps", NONE, "steps that were counted over", at!(measures.counters?.iters)),
-    smaller(of(
-        "page-faults",
-        unit("faults"),
-        "minor page faults of a step",
-        at!(measures.counters?.minor_faults),
-    )),
-    of(
-        "major-faults-per-step",
-        unit("faults"),
-        "pages of a step that were read from disk",
-        at!(measures.counters?.major_faults),
-    ),
-    of(
-        "fault-share",
-        SHARE,
-        "share of the CPU time that page faults take",
-        at!(measures.counters?.fault_share?),
-    )
-    .why(|e| {
-        why(e.row.record.measures.counters.is_some(), "the cost of a page fault is not known")
-    }),
-    of(
-        "voluntary-switches-per-step",
-        unit("switches"),
-        "waits of a step that gave the CPU away",
-        at!(measures.counters?.voluntary_switches),
-    ),
-    of(
-        "involuntary-switches-per-step",
-        unit("switches"),
-        "times in a step that the CPU was taken away",
-        at!(measures.counters?.involuntary_switches),
-    ),
-    of("cpu-user", NS, "CPU time of a step in user mode", at!(measures.counters?.user_ns)),
-    of("cpu-system", NS, "CPU time of a step in the kernel", at!(measures.counters?.system_ns)),
-    of("counted-wall", NS, "wall time of a counted step", at!(measures.counters?.wall_ns)),
-    smaller(of("energy", JOULES, "energy of a step", at!(measures.energy?.joules))),
-    of("energy-watts", unit("W"), "mean power", at!(measures.energy?.watts)),
-    of(
-        "energy-idle-watts",
-        unit("W"),
-        "mean power of the idle machine",
-        at!(measures.energy?.idle_watts?),
-    ),
-    of(
-        "energy-idle-subtracted",
-        NONE,
-        "whether the energy is less that of the idle machine",
-        at!(measures.energy?.idle_subtracted),
-    ),
-    of("energy-window-s", SECONDS, "length of the energy's window", at!(measures.energy?.window_s)),
-    of("energy-method", NONE, "counter of energy", at!(measures.energy?.method)),
-    of(
-        "sm-utilization",
-        SHARE,
-        "time in which a kernel ran on the GPU",
-        at!(measures.utilization?.sm),
-    ),
-    of(
-        "memory-utilization",
-        SHARE,
-        "time in which the GPU's memory was in use",
-        at!(measures.utilization?.memory),
-    ),
-    of("utilization-samples", NONE, "samples of both", at!(measures.utilization?.samples)),
-    of(
-        "utilization-window-s",
-        SECONDS,
-        "length of their window",
-        at!(measures.utilization?.window_s),
-    ),
-    of("utilization-method", NONE, "source of these samples", at!(measures.utilization?.method)),
-    of("clock", unit("MHz"), "clock while criterion sampled", at!(measures.conditions?.clock_mhz?))
-        .why(hidden),
-    of("clock-method", NONE, "how the clock was read", at!(measures.conditions?.clock_method)),
-    of(
-        "temperature",
-        CELSIUS,
-        "temperature while criterion sampled",
-        at!(measures.conditions?.temperature_c?),
-    )
-    .why(hidden),
-    text("throttle-reasons", "why the processor slowed itself down", |e| {
-        Value::list(&e.row.record.measures.conditions.as_ref()?.throttle_reasons)
-    }),
-    of(
-        "discarded-samples",
-        NONE,
-        "samples that were taken again",
-        at!(measures.conditions?.discarded_samples),
-    ),
-    of(
-        "steal",
-        SHARE,
-        "CPU time that the hypervisor gave to others",
-        at!(measures.conditions?.steal?),
-    )
-    .why(|e| why(e.row.record.measures.conditions.is_some(), "the system does not count it")),
-    of("device-time", NS, "step by the device's clock", at!(measures.clocks?.device_ns)),
-    of("host-time", NS, "step by the host's clock", at!(measures.clocks?.host_ns)),
-    of("queue-time", NS, "time to queue a step", at!(measures.clocks?.queue_ns)),
-    of(
-        "host-bound",
-        NONE,
-        "whether the device would wait for the host",
-        at!(measures.clocks?.host_bound),
-    ),
-    text("absent", "measures that are absent, and why", |e| {
-        Value::list(e.row.record.measures.absent.iter().map(|(name, why)| format!("{name}: {why}")))
-    }),
-    of("quiet-score", SHARE, "how quiet the machine was", at!(environment.quiet?.score)),
-    of(
-        "load-1m",
-        unit("processes"),
-        "runnable processes over one minute",
-        at!(environment.quiet?.load_1m?),
-    ),
-    of("governor", NONE, "frequency governor", at!(environment.host.governor.as_ref()?)),
-    of("planned-samples", NONE, "samples asked for", at!(planned?.samples)),
-    of("planned-iters", NONE, "steps in each", at!(planned?.iters)),
-    text("planned-limited-by", "what set the number of samples", |e| {
-        stop(e.row.record.planned?.limited_by)
-    }),
-    smaller(of(
-        "bits-per-weight",
-        unit("bit"),
-        "stored bits per weight of linear layers",
-        at!(weights?.bits_per_weight),
-    )),
-    of(
-        "packed-weight-bytes",
-        BYTES,
-        "bytes of the linear layers' weights",
-        at!(weights?.packed_bytes),
-    ),
-    of(
-        "baseline-weight-bytes",
-        BYTES,
-        "bytes of the same weights, dense",
-        at!(weights?.baseline_bytes),
-    ),
-    of("linears-quantized", NONE, "quantized linear layers", at!(weights?.quantized)),
-    of("linears", NONE, "linear layers", at!(weights?.linears)),
-    of("density", SHARE, "weights that pruning left", at!(weights?.density?)),
-    bigger(derived("bandwidth", unit("GB/s"), "bytes moved per second", |e| {
-        rate(e, e.row.gb_per_s()?)
-    })),
-    text("speedup-source", "how the speed-up of quantization is known", |e| {
-        Value::word(e.quantization?.gain.as_ref().ok()?.source.word())
-    }),
-    bigger(derived("speedup-over-eager", TIMES, "speed-up over the same run eagerly", |e| {
-        Some(e.compilation?.gain.as_ref().ok()?.into())
-    }))
-    .why(|e| Some(e.compilation?.gain.as_ref().err()?.to_string())),
-    text("speedup-over-eager-source", "how that is known", |e| {
-        Value::word(e.compilation?.gain.as_ref().ok()?.source.word())
-    }),
-    text("compile-mode", "mode of torch.compile", |e| {
-        Value::word(e.row.record.case.work.compile()?)
-    }),
-    smaller(of("compile-time", SECONDS, "seconds to compile", at!(compilation?.seconds))),
-    of(
-        "compile-cache-hit",
-        NONE,
-        "whether the package was there already",
-        at!(compilation?.cache_hit),
-    ),
-    smaller(of(
-        "package-size",
-        BYTES,
-        "bytes of the compiled package",
-        at!(compilation?.package_bytes),
-    )),
-    text("compile-options", "Inductor's settings", |e| {
-        let options = &e.row.record.compilation.as_ref()?.options;
-        Value::list(options.iter().map(|(name, value)| format!("{name}: {value}")))
-    }),
-    of("compiler", NONE, "compiler and its target", at!(compilation?.compiler)),
-    of("compile-key", NONE, "name in the cache of packages", at!(compilation?.key)),
-    of("eager-sqnr", DECIBELS, "the same, against the eager output", at!(accuracy?.eager?.sqnr_db)),
-    of(
-        "eager-max-abs-error",
-        ERROR,
-        "largest difference from the eager output",
-        at!(accuracy?.eager?.max_abs_error),
-    ),
-    of(
-        "eager-min-sqnr",
-        DECIBELS,
-        "gate of the SQNR against eager",
-        at!(accuracy?.eager?.min_sqnr_db),
-    ),
-    text("kernel", "name of a kernel", |e| Value::word(&e.row.record.case.work.kernel()?.kernel)),
-    text("problem-size", "problem size of a kernel", |e| {
-        Value::word(units::fields(e.row.problem_size()?))
-    }),
-    of("rmse", ERROR, "root of the mean square error", at!(accuracy.rmse?)),
-    of(
-        "determinism-std",
-        ERROR,
-        "largest deviation of an element between runs",
-        at!(kernel?.determinism_std?),
-    ),
-    derived("pair-builds", NONE, "fresh builds of the pair", |e| {
-        Some(pair(e)?.levels.builds?.into())
-    }),
-    derived("pair-within", SHARE, "σ of a block's ln(speed-up) in a build", |e| {
-        Some(pair(e)?.levels.within?.into())
-    }),
-    derived("pair-between", SHARE, "σ of a build's ln(speed-up)", |e| {
-        Some(pair(e)?.levels.between?.into())
-    }),
-    derived("pair-between-runs", SHARE, "σ of a run's ln(speed-up)", |e| {
-        Some(pair(e)?.runs?.between.into())
-    }),
-    derived("runs", NONE, "runs that it is of", |e| Some(e.row.runs.len().max(1).into())),
-];
+fields! {
+    /// In the order of the columns of CSV: what is new comes last.
+    FIELDS:
+    "verdict", NONE, "what the speed-up's interval lets one say",
+        (|e| Value::word(pair(e)?.verdict().word()));
+    "no-speedup-reason", NONE, "why it has no speed-up",
+        (|e| Value::word(e.comparison?.speedup.as_ref().err()?));
+    "pair-blocks", NONE, "blocks of the speed-up", (|e| Some(pair(e)?.blocks.into()));
+    "pair-stopped", NONE, "why no more blocks were taken", (|e| stop(pair(e)?.stopped));
+    "pair-target", SHARE, "half-width asked for", (|e| Some(pair(e)?.target.into()));
+    "pair-half-width", SHARE, "half-width of the speed-up's interval",
+        (|e| Some(pair(e)?.half_width().into()));
+    "pair-batches-per-block", NONE, "timed batches in a block",
+        (|e| Some(pair(e)?.batches_per_block.into()));
+    "latency-calls", NONE, "single calls", (measures.latency?.calls);
+    smaller "latency-p50", NS, "median of single calls", (measures.latency?.p50_ns);
+    smaller "latency-p90", NS, "90th percentile of single calls", (measures.latency?.p90_ns?)
+        why (few_calls);
+    smaller "latency-p99", NS, "99th percentile of single calls", (measures.latency?.p99_ns?)
+        why (few_calls);
+    smaller "latency-max", NS, "slowest single call", (measures.latency?.max_ns);
+    "call-mean", NS, "mean of single calls", (measures.latency?.mean_ns);
+    bigger "throughput", unit("steps/s"), "steps per second", (|e| rate(e, e.row.steps_per_s()?));
+    bigger "gflops", unit("GFLOP/s"), "operations per second", (|e| rate(e, e.row.gflop_per_s()?));
+    smaller "first-call", NS, "first call after building", (measures.first_call_ns?);
+    "counted-steps", NONE, "steps that were counted over", (measures.counters?.iters);
+    smaller "page-faults", unit("faults"), "minor page faults of a step",
+        (measures.counters?.minor_faults);
+    "major-faults-per-step", unit("faults"), "pages of a step that were read from disk",
+        (measures.counters?.major_faults);
+    "fault-share", SHARE, "share of the CPU time that page faults take",
+        (measures.counters?.fault_share?)
+        why (|e| {
+            why(e.row.record.measures.counters.is_some(), "the cost of a page fault is not known")
+        });
+    "voluntary-switches-per-step", unit("switches"), "waits of a step that gave the CPU away",
+        (measures.counters?.voluntary_switches);
+    "involuntary-switches-per-step", unit("switches"),
+        "times in a step that the CPU was taken away", (measures.counters?.involuntary_switches);
+    "cpu-user", NS, "CPU time of a step in user mode", (measures.counters?.user_ns);
+    "cpu-system", NS, "CPU time of a step in the kernel", (measures.counters?.system_ns);
+    "counted-wall", NS, "wall time of a counted step", (measures.counters?.wall_ns);
+    smaller "energy", JOULES, "energy of a step", (measures.energy?.joules);
+    "energy-watts", unit("W"), "mean power", (measures.energy?.watts);
+    "energy-idle-watts", unit("W"), "mean power of the idle machine",
+        (measures.energy?.idle_watts?);
+    "energy-idle-subtracted", NONE, "whether the energy is less that of the idle machine",
+        (measures.energy?.idle_subtracted);
+    "energy-window-s", SECONDS, "length of the energy's window", (measures.energy?.window_s);
+    "energy-method", NONE, "counter of energy", (measures.energy?.method);
+    "sm-utilization", SHARE, "time in which a kernel ran on the GPU", (measures.utilization?.sm);
+    "memory-utilization", SHARE, "time in which the GPU's memory was in use",
+        (measures.utilization?.memory);
+    "utilization-samples", NONE, "samples of both", (measures.utilization?.samples);
+    "utilization-window-s", SECONDS, "length of their window", (measures.utilization?.window_s);
+    "utilization-method", NONE, "source of these samples", (measures.utilization?.method);
+    "clock", unit("MHz"), "clock while criterion sampled", (measures.conditions?.clock_mhz?)
+        why (hidden);
+    "clock-method", NONE, "how the clock was read", (measures.conditions?.clock_method);
+    "temperature", CELSIUS, "temperature while criterion sampled",
+        (measures.conditions?.temperature_c?) why (hidden);
+    "throttle-reasons", NONE, "why the processor slowed itself down",
+        (|e| Value::list(&e.row.record.measures.conditions.as_ref()?.throttle_reasons));
+    "discarded-samples", NONE, "samples that were taken again",
+        (measures.conditions?.discarded_samples);
+    "steal", SHARE, "CPU time that the hypervisor gave to others", (measures.conditions?.steal?)
+        why (|e| why(e.row.record.measures.conditions.is_some(), "the system does not count it"));
+    "device-time", NS, "step by the device's clock", (measures.clocks?.device_ns);
+    "host-time", NS, "step by the host's clock", (measures.clocks?.host_ns);
+    "queue-time", NS, "time to queue a step", (measures.clocks?.queue_ns);
+    "host-bound", NONE, "whether the device would wait for the host", (measures.clocks?.host_bound);
+    "absent", NONE, "measures that are absent, and why",
+        (|e| Value::list(named(&e.row.record.measures.absent)));
+    "quiet-score", SHARE, "how quiet the machine was", (environment.quiet?.score);
+    "load-1m", unit("processes"), "runnable processes over one minute",
+        (environment.quiet?.load_1m?);
+    "governor", NONE, "frequency governor", (environment.host.governor.as_ref()?);
+    "planned-samples", NONE, "samples asked for", (planned?.samples);
+    "planned-iters", NONE, "steps in each", (planned?.iters);
+    "planned-limited-by", NONE, "what set the number of samples",
+        (|e| stop(e.row.record.planned?.limited_by));
+    smaller "bits-per-weight", unit("bit"), "stored bits per weight of linear layers",
+        (weights?.bits_per_weight);
+    "packed-weight-bytes", BYTES, "bytes of the linear layers' weights", (weights?.packed_bytes);
+    "baseline-weight-bytes", BYTES, "bytes of the same weights, dense", (weights?.baseline_bytes);
+    "linears-quantized", NONE, "quantized linear layers", (weights?.quantized);
+    "linears", NONE, "linear layers", (weights?.linears);
+    "density", SHARE, "weights that pruning left", (weights?.density?);
+    bigger "bandwidth", unit("GB/s"), "bytes moved per second", (|e| rate(e, e.row.gb_per_s()?));
+    "speedup-source", NONE, "how the speed-up of quantization is known",
+        (|e| Value::word(e.quantization?.gain.as_ref().ok()?.source.word()));
+    bigger "speedup-over-eager", TIMES, "speed-up over the same run eagerly",
+        (|e| Some(e.compilation?.gain.as_ref().ok()?.into()))
+        why (|e| Some(e.compilation?.gain.as_ref().err()?.to_string()));
+    "speedup-over-eager-source", NONE, "how that is known",
+        (|e| Value::word(e.compilation?.gain.as_ref().ok()?.source.word()));
+    "compile-mode", NONE, "mode of torch.compile",
+        (|e| Value::word(e.row.record.case.work.compile()?));
+    smaller "compile-time", SECONDS, "seconds to compile", (compilation?.seconds);
+    "compile-cache-hit", NONE, "whether the package was there already", (compilation?.cache_hit);
+    smaller "package-size", BYTES, "bytes of the compiled package", (compilation?.package_bytes);
+    "compile-options", NONE, "Inductor's settings",
+        (|e| Value::list(named(&e.row.record.compilation.as_ref()?.options)));
+    "compiler", NONE, "compiler and its target", (compilation?.compiler);
+    "compile-key", NONE, "name in the cache of packages", (compilation?.key);
+    "eager-sqnr", DECIBELS, "the same, against the eager output", (accuracy?.eager?.sqnr_db);
+    "eager-max-abs-error", ERROR, "largest difference from the eager output",
+        (accuracy?.eager?.max_abs_error);
+    "eager-min-sqnr", DECIBELS, "gate of the SQNR against eager", (accuracy?.eager?.min_sqnr_db);
+    "kernel", NONE, "name of a kernel", (|e| Value::word(&e.row.record.case.work.kernel()?.kernel));
+    "problem-size", NONE, "problem size of a kernel",
+        (|e| Value::word(units::fields(e.row.problem_size()?)));
+    "rmse", ERROR, "root of the mean square error", (accuracy.rmse?);
+    "determinism-std", ERROR, "largest deviation of an element between runs",
+        (kernel?.determinism_std?);
+    "pair-builds", NONE, "fresh builds of the pair", (|e| Some(pair(e)?.levels.builds?.into()));
+    "pair-within", SHARE, "σ of a block's ln(speed-up) in a build",
+        (|e| Some(pair(e)?.levels.within?.into()));
+    "pair-between", SHARE, "σ of a build's ln(speed-up)",
+        (|e| Some(pair(e)?.levels.between?.into()));
+    "pair-between-runs", SHARE, "σ of a run's ln(speed-up)",
+        (|e| Some(pair(e)?.runs?.between.into()));
+    "runs", NONE, "runs that it is of", (|e| Some(e.row.runs.len().max(1).into()));
+}
 
 /// What is done per time is as certain as the time, the other way round.
 fn rate<'a>(entry: &Entry<'a>, value: f64) -> Option<Value<'a>> {
@@ -278,6 +145,10 @@ fn rate<'a>(entry: &Entry<'a>, value: f64) -> Option<Value<'a>> {
 
 fn pair<'a>(entry: &Entry<'a>) -> Option<&'a Speedup> {
     entry.comparison?.speedup.as_ref().ok()
+}
+
+fn named<T: Display>(values: &BTreeMap<String, T>) -> impl Iterator<Item = String> {
+    values.iter().map(|(name, value)| format!("{name}: {value}"))
 }
 
 fn stop<'a>(stop: Stop) -> Option<Value<'a>> {

@@ -27,7 +27,6 @@ pub enum Better {
 }
 
 impl Better {
-    /// `smaller`, `bigger`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Smaller => "smaller",
@@ -36,14 +35,12 @@ impl Better {
     }
 }
 
-/// A value that a case can have.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
     /// Lower case and hyphens: its name in files and on the command line.
     pub name: &'static str,
     /// One line for people.
     pub description: &'static str,
-    /// Unit of its numbers.
     pub unit: Unit,
     /// Which values are better; neither unless it is a measure.
     pub better: Option<Better>,
@@ -52,7 +49,6 @@ pub struct Field {
     why: fn(&Entry<'_>) -> Option<String>,
 }
 
-/// The place of a value.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     /// In the record, at this path.
@@ -61,8 +57,28 @@ enum Source {
     Case(for<'a> fn(&Entry<'a>) -> Option<Value<'a>>),
 }
 
-/// Reads the record at a path as plan's types have it: `at!(measures.latency?.p50_ns)`.
+/// Rows of the catalogue: which values are better, if any are; name, unit and description; and in
+/// parentheses the value, which is a path in the record as plan's types have it
+/// (`measures.latency?.p50_ns`), or follows from what is known of a case (`|entry| …`).
+macro_rules! fields {
+    ($(#[$doc:meta])* $list:ident: $(
+        $($better:ident)? $name:literal, $unit:expr, $description:literal, ($($value:tt)+)
+        $($addition:ident ($($argument:tt)+))?;
+    )*) => {
+        $(#[$doc])*
+        pub(super) const $list: &[Field] = &[$(
+            $($better)? (
+                of($name, $unit, $description, at!($($value)+))
+                    $(.$addition($($argument)+))?
+            ),
+        )*];
+    };
+}
+
 macro_rules! at {
+    (|$entry:ident| $read:expr) => {
+        Source::Case(|$entry| $read)
+    };
     (@ $name:expr, |$record:ident| $read:expr) => {
         Source::Record($name, |$record| Some(Value::from(&$read)))
     };
@@ -86,30 +102,10 @@ macro_rules! at {
         at!(@ stringify!($($path)+), |record| record.$($path)+)
     };
 }
-use at;
+use {at, fields};
 
-/// A value of the record.
 const fn of(name: &'static str, unit: Unit, description: &'static str, source: Source) -> Field {
     Field { name, description, unit, better: None, source, measure: None, why: |_| None }
-}
-
-/// A value that follows from what is known of a case.
-const fn derived(
-    name: &'static str,
-    unit: Unit,
-    description: &'static str,
-    read: for<'a> fn(&Entry<'a>) -> Option<Value<'a>>,
-) -> Field {
-    of(name, unit, description, Source::Case(read))
-}
-
-/// A word, a text, or yes and no.
-const fn text(
-    name: &'static str,
-    description: &'static str,
-    read: for<'a> fn(&Entry<'a>) -> Option<Value<'a>>,
-) -> Field {
-    derived(name, NONE, description, read)
 }
 
 const fn smaller(field: Field) -> Field {
@@ -141,7 +137,6 @@ impl Field {
         case::FIELDS.iter().chain(measured::FIELDS)
     }
 
-    /// The field of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::all().find(|field| field.name == name)
     }
@@ -162,7 +157,6 @@ impl Field {
         panic!("no field of the catalogue has this name")
     }
 
-    /// Its value for a case, where there is one.
     pub fn value<'a>(&self, entry: &Entry<'a>) -> Option<Value<'a>> {
         match self.source {
             Source::Record(_, read) => read(&entry.row.record),
@@ -237,11 +231,8 @@ const fn same(one: &str, other: &str) -> bool {
 /// A value under the name that a format has for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
-    /// The foreign name.
     pub name: &'static str,
-    /// The value.
     pub field: &'static Field,
-    /// Which part of it.
     pub part: Part,
     /// How many of the field's unit are one of the format's: 10⁶ for nanoseconds in milliseconds.
     pub scale: f64,
@@ -258,12 +249,10 @@ impl Column {
         Self { scale, ..self }
     }
 
-    /// A bound of it.
     pub const fn part(self, part: Part) -> Self {
         Self { part, ..self }
     }
 
-    /// Its value for a case.
     pub fn value<'a>(&self, entry: &Entry<'a>) -> Option<Value<'a>> {
         self.field.value(entry)?.part(self.part).map(|value| value.per(self.scale))
     }

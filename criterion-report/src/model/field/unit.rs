@@ -4,7 +4,6 @@ use crate::model::possible;
 use crate::model::time::Interval;
 use crate::units;
 
-/// A unit.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit {
     /// As files have it.
@@ -20,7 +19,6 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// A number for people.
     pub fn text(&self, value: f64, interval: Option<Interval>) -> String {
         (self.text)(self.symbol, value, interval)
     }
@@ -47,19 +45,15 @@ pub(super) const NS: Unit = Unit {
     scale: 1e6,
     ..unit("ns")
 };
-/// Seconds.
 pub(super) const SECONDS: Unit =
     Unit { text: |_, seconds, _| units::time(seconds * 1e9), ..unit("s") };
-/// Bytes.
 pub(super) const BYTES: Unit = Unit {
     text: |_, bytes, _| units::bytes(bytes as u64),
     is_possible: |bytes| bytes <= possible::MOST_BYTES as f64,
     ..unit("B")
 };
-/// How many times.
 pub(super) const TIMES: Unit =
     Unit { text: |_, ratio, interval| units::ratio(ratio, interval), ..unit("x") };
-/// Decibels.
 pub(super) const DECIBELS: Unit =
     Unit { text: |_, decibels, _| units::decibels(decibels), is_possible: |_| true, ..unit("dB") };
 /// An error, in the unit of the values or relative to them.
@@ -76,5 +70,4 @@ pub(super) const SHARE: Unit = Unit {
 };
 /// Joules; less the idle machine's they may be below zero.
 pub(super) const JOULES: Unit = Unit { is_possible: possible::signed, ..unit("J") };
-/// Degrees Celsius.
 pub(super) const CELSIUS: Unit = Unit { is_possible: possible::signed, ..unit("°C") };

@@ -8,7 +8,6 @@ use serde::{Serialize, Serializer};
 use crate::model::gain::Gain;
 use crate::model::time::{Interval, Time};
 
-/// A number, with its interval where it has one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
     /// The value; an SQNR may be infinite, and no error a number.
@@ -17,18 +16,13 @@ pub struct Figure {
     pub interval: Option<Interval>,
 }
 
-/// A value of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
-    /// A measured number.
     Figure(Figure),
-    /// A whole number.
     Count(u64),
     /// Readings.
     Range(Range),
-    /// Yes or no.
     Flag(bool),
-    /// A word or a sentence.
     Text(Cow<'a, str>),
     /// Several, never none.
     List(Vec<String>),
@@ -46,7 +40,6 @@ pub enum Part {
 }
 
 impl<'a> Value<'a> {
-    /// A word for something.
     pub fn word(of: impl ToString) -> Option<Self> {
         Some(Self::Text(of.to_string().into()))
     }
@@ -57,7 +50,6 @@ impl<'a> Value<'a> {
         (!items.is_empty()).then_some(Self::List(items))
     }
 
-    /// As a number.
     pub const fn figure(&self) -> Option<Figure> {
         match *self {
             Self::Figure(figure) => Some(figure),
@@ -67,7 +59,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// One part of it.
     pub fn part(self, part: Part) -> Option<Self> {
         match (part, self) {
             (Part::Value, Self::Range(Range { median, .. })) => Some(median.into()),

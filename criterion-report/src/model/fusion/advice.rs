@@ -28,57 +28,44 @@ use plan::{CompileMode, Dtype, FusionShape, FusionVariant, Pattern};
 use serde::{Deserialize, Serialize};
 use statistics::{Band, Benefit};
 
-use super::document::Strategy;
 use super::result::FusionResult;
 use crate::model::place::Place;
-use crate::model::speedup::Speedup;
+use crate::model::speedup::{Speedup, SpeedupBounds};
 use crate::model::time::Interval;
 use crate::model::view::gather;
+use crate::words::words;
 
-/// What to do with a variant, or with a pattern. The later, the better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Advice {
-    /// It loses somewhere and gains nowhere.
-    Avoid,
-    /// It neither gains nor loses.
-    Indifferent,
-    /// The intervals leave it open, or there are none.
-    Inconclusive,
-    /// It gains somewhere, and loses elsewhere or may.
-    Conditional,
-    /// It gains somewhere and loses nowhere.
-    Fuse,
+words! {
+    /// What to do with a variant, or with a pattern. The later, the better. What has no vote is said
+    /// in words of speed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    Advice {
+        /// It loses somewhere and gains nowhere.
+        Avoid = "avoid",
+        /// The same without a vote.
+        Slower = "slower",
+        /// It neither gains nor loses.
+        Indifferent = "indifferent",
+        /// The intervals leave it open, or there are none.
+        Inconclusive = "inconclusive",
+        /// It gains somewhere, and loses elsewhere or may.
+        Conditional = "fuse conditionally",
+        /// The same without a vote.
+        Depends = "depends",
+        /// It gains somewhere and loses nowhere.
+        Fuse = "fuse",
+        /// The same without a vote.
+        Faster = "faster",
+    }
 }
 
 impl Advice {
-    /// All of them, the worst first.
-    pub const ALL: [Self; 5] =
-        [Self::Avoid, Self::Indifferent, Self::Inconclusive, Self::Conditional, Self::Fuse];
-
-    /// The one that is called so, whether of fusing or of speed.
-    pub fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| [it.word(), it.word_of_speed()].contains(&word))
-    }
-
-    /// `fuse`, `fuse conditionally`, `indifferent`, `avoid`, `inconclusive`.
-    pub const fn word(self) -> &'static str {
+    const fn of_speed(self) -> Self {
         match self {
-            Self::Fuse => "fuse",
-            Self::Conditional => "fuse conditionally",
-            Self::Indifferent => "indifferent",
-            Self::Avoid => "avoid",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-
-    /// The same of what does not fuse, or not only: `faster`, `depends`, `indifferent`, `slower`,
-    /// `inconclusive`.
-    pub const fn word_of_speed(self) -> &'static str {
-        match self {
-            Self::Fuse => "faster",
-            Self::Conditional => "depends",
-            Self::Avoid => "slower",
-            Self::Indifferent | Self::Inconclusive => self.word(),
+            Self::Avoid => Self::Slower,
+            Self::Conditional => Self::Depends,
+            Self::Fuse => Self::Faster,
+            other => other,
         }
     }
 
@@ -101,12 +88,6 @@ impl Advice {
     }
 }
 
-impl fmt::Display for Advice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
 fn gains(case: Benefit) -> bool {
     case.lowest() >= Band::Moderate
 }
@@ -115,15 +96,15 @@ fn loses(case: Benefit) -> bool {
     case.highest() == Band::Slower
 }
 
-/// The speed-up of one case.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The speed-up of a case; its size is as ids have it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Dtype of inputs and parameters.
+    pub size: String,
     pub dtype: Dtype,
-    /// Size.
-    pub size: FusionShape,
-    /// Speed-up over the unfused operations.
-    pub speedup: Speedup,
+    #[serde(rename = "speedup_factor")]
+    pub ratio: f64,
+    #[serde(flatten, with = "SpeedupBounds")]
+    pub interval: Interval,
 }
 
 impl fmt::Display for Point {
@@ -133,26 +114,46 @@ impl fmt::Display for Point {
     }
 }
 
+/// The same with all that is known of it: a machine's profile holds what its advice was made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    size: String,
+    dtype: Dtype,
+    #[serde(flatten)]
+    speedup: Speedup,
+    dimensions: FusionShape,
+}
+
+impl Evidence {
+    fn new(dtype: Dtype, dimensions: FusionShape, speedup: Speedup) -> Self {
+        Self { size: dimensions.to_string(), dtype, speedup, dimensions }
+    }
+
+    fn point(&self) -> Point {
+        let Speedup { ratio, interval, .. } = self.speedup;
+        Point { size: self.size.clone(), dtype: self.dtype, ratio, interval }
+    }
+}
+
 /// The gain of fusing if its product is oneDNN's: `mkldnn` over `mkldnn-unfused`, the quotient of two
-/// speed-ups over `unfused`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// speed-ups over `unfused`. It is derived, not measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverControl {
-    /// Dtype of inputs and parameters.
+    pub size: String,
     pub dtype: Dtype,
-    /// Size.
-    pub size: FusionShape,
     /// From the lowest of the one over the highest of the other to the highest over the lowest:
     /// wherever in their intervals the two speed-ups lie, their quotient lies in here.
+    #[serde(flatten, with = "SpeedupBounds")]
     pub interval: Interval,
 }
 
 impl OverControl {
-    fn of(fused: &Point, control: &Point) -> Option<Self> {
+    fn of(fused: &Evidence, control: &Evidence) -> Option<Self> {
         let (own, base) = (fused.speedup.interval, control.speedup.interval);
-        let same = fused.dtype == control.dtype && fused.size == control.size;
+        let same = fused.dtype == control.dtype && fused.dimensions == control.dimensions;
         same.then(|| Self {
+            size: fused.size.clone(),
             dtype: fused.dtype,
-            size: fused.size,
             interval: Interval { low: own.low / base.high, high: own.high / base.low },
         })
     }
@@ -160,9 +161,8 @@ impl OverControl {
 
 /// The advice on a variant at a place, and its evidence: cases by the product of the unfused
 /// operations, or cases by another.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VariantAdvice {
-    /// The variant.
     pub variant: FusionVariant,
     /// `torch.compile` mode, if it is compiled.
     pub compile: Option<CompileMode>,
@@ -171,14 +171,25 @@ pub struct VariantAdvice {
     /// Whether its product is that of `unfused` in all these cases
     /// ([`FusionResult::same_product`]).
     pub same_product: Option<bool>,
-    /// What to do with it.
+    /// Whether it says something about fusing: it fuses, and its product is that of `unfused`.
+    pub votes: bool,
     pub advice: Advice,
     /// Its cases, measured or not.
     pub cases: usize,
-    /// The cases with a speed-up, in the report's order.
-    pub points: Vec<Point>,
+    pub cases_with_speedup: usize,
+    pub lowest: Option<Point>,
+    pub highest: Option<Point>,
+    /// Cases that gain: the whole interval is at least 1.1.
+    pub gaining: Vec<Point>,
+    /// Cases that lose: the whole interval is below 0.95.
+    pub losing: Vec<Point>,
+    /// Cases of which the interval leaves open whether they gain or lose.
+    pub undecided: Vec<Point>,
     /// The cases of `mkldnn` by another product, if its control ran, too.
     pub over_control: Vec<OverControl>,
+    /// In the report's order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speedups: Option<Vec<Evidence>>,
 }
 
 impl VariantAdvice {
@@ -194,39 +205,56 @@ impl VariantAdvice {
                     && it.same_product() == same_product
             };
             let own: Vec<&FusionResult<'_>> = results.iter().copied().filter(own).collect();
-            (!own.is_empty()).then(|| Self::of(variant, compile, same_product, &own))
+            if own.is_empty() {
+                return None;
+            }
+            let speedups = own.iter().filter_map(|it| {
+                let speedup = *it.speedup.as_ref().ok()?;
+                Some(Evidence::new(it.key.dtype, it.key.work.size, speedup))
+            });
+            let fuses = compile.is_none().then(|| own.iter().any(|it| it.fuses() == Some(true)));
+            let advice = Self::of(variant, fuses, same_product, speedups.collect());
+            Some(Self { compile, cases: own.len(), ..advice })
         };
         [Some(true), Some(false), None].into_iter().filter_map(of).collect()
     }
 
+    /// The advice on a variant that is not compiled, with a speed-up of each case.
     fn of(
         variant: FusionVariant,
-        compile: Option<CompileMode>,
+        fuses: Option<bool>,
         same_product: Option<bool>,
-        results: &[&FusionResult<'_>],
+        speedups: Vec<Evidence>,
     ) -> Self {
-        let points: Vec<Point> = results
-            .iter()
-            .filter_map(|result| {
-                let speedup = *result.speedup.as_ref().ok()?;
-                Some(Point { dtype: result.key.dtype, size: result.key.work.size, speedup })
-            })
-            .collect();
+        let open = |case: Benefit| {
+            let may_gain = case.highest() >= Band::Moderate && !gains(case);
+            let may_lose = case.lowest() == Band::Slower && !loses(case);
+            may_gain || may_lose
+        };
+        let those = |are: fn(Benefit) -> bool| {
+            let own = speedups.iter().filter(|it| are(it.speedup.benefit()));
+            own.map(Evidence::point).collect()
+        };
+        let by_ratio = |a: &&Evidence, b: &&Evidence| a.speedup.ratio.total_cmp(&b.speedup.ratio);
+        let votes = fuses == Some(true) && same_product == Some(true);
+        let advice = Advice::of(speedups.iter().map(|it| it.speedup.benefit()));
         Self {
             variant,
-            compile,
-            fuses: compile.is_none().then(|| results.iter().any(|it| it.fuses() == Some(true))),
+            compile: None,
+            fuses,
             same_product,
-            advice: Advice::of(points.iter().map(|point| point.speedup.benefit())),
-            cases: results.len(),
-            points,
+            votes,
+            advice: if votes { advice } else { advice.of_speed() },
+            cases: speedups.len(),
+            cases_with_speedup: speedups.len(),
+            lowest: speedups.iter().min_by(by_ratio).map(Evidence::point),
+            highest: speedups.iter().max_by(by_ratio).map(Evidence::point),
+            gaining: those(gains),
+            losing: those(loses),
+            undecided: those(open),
             over_control: Vec::new(),
+            speedups: Some(speedups),
         }
-    }
-
-    /// Whether it says something about fusing: it fuses, and its product is that of `unfused`.
-    pub fn votes(&self) -> bool {
-        self.fuses == Some(true) && self.same_product == Some(true)
     }
 
     /// Whether it says what another product is worth.
@@ -240,45 +268,15 @@ impl VariantAdvice {
         compile.map_or_else(|| variant.to_string(), |mode| format!("{variant}+{}", mode.suffix()))
     }
 
-    /// The word for its advice, which of what has no vote does not speak of fusing.
-    pub fn word(&self) -> &'static str {
-        if self.votes() { self.advice.word() } else { self.advice.word_of_speed() }
-    }
-
-    /// The case of the lowest speed-up.
-    pub fn lowest(&self) -> Option<&Point> {
-        self.points.iter().min_by(|a, b| a.speedup.ratio.total_cmp(&b.speedup.ratio))
-    }
-
-    /// The case of the highest speed-up.
-    pub fn highest(&self) -> Option<&Point> {
-        self.points.iter().max_by(|a, b| a.speedup.ratio.total_cmp(&b.speedup.ratio))
-    }
-
-    /// Cases that gain: the whole interval is at least 1.1.
-    pub fn gaining(&self) -> Vec<&Point> {
-        self.points.iter().filter(|point| gains(point.speedup.benefit())).collect()
-    }
-
-    /// Cases that lose: the whole interval is below 0.95.
-    pub fn losing(&self) -> Vec<&Point> {
-        self.points.iter().filter(|point| loses(point.speedup.benefit())).collect()
-    }
-
-    /// Cases of which the interval leaves open whether they gain or lose.
-    pub fn undecided(&self) -> Vec<&Point> {
-        let open = |case: Benefit| {
-            let may_gain = case.highest() >= Band::Moderate && !gains(case);
-            let may_lose = case.lowest() == Band::Slower && !loses(case);
-            may_gain || may_lose
-        };
-        self.points.iter().filter(|point| open(point.speedup.benefit())).collect()
+    fn evidence(&self) -> &[Evidence] {
+        self.speedups.as_deref().unwrap_or_default()
     }
 
     /// Geometric mean of the speed-ups; 0 without any.
     fn mean(&self) -> f64 {
-        let sum: f64 = self.points.iter().map(|point| point.speedup.ratio.ln()).sum();
-        if self.points.is_empty() { 0.0 } else { (sum / self.points.len() as f64).exp() }
+        let sum: f64 = self.evidence().iter().map(|it| it.speedup.ratio.ln()).sum();
+        let count = self.evidence().len();
+        if count == 0 { 0.0 } else { (sum / count as f64).exp() }
     }
 }
 
@@ -286,17 +284,20 @@ impl VariantAdvice {
 /// product of the unfused operations. A variant that runs as many operations as the unfused side, or
 /// more, or another product, says nothing about fusing; its own line says what it is worth.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Strategy", try_from = "Strategy")]
 pub struct PatternAdvice {
-    /// Where.
+    #[serde(flatten)]
     pub place: Place,
-    /// The pattern.
     pub pattern: Pattern,
-    /// What to do: the advice of `best`; inconclusive without one.
+    fusion_pattern: String,
+    /// The advice of `best`; inconclusive without one.
     pub advice: Advice,
     /// The variant with the best advice among those that have a vote and a speed-up; of several the
     /// one with the most speed-ups, then the one with the highest geometric mean.
+    #[serde(rename = "best_variant")]
     pub best: Option<FusionVariant>,
+    /// That of the best of those with another product than `unfused`, by the same order.
+    pub other_product_advice: Option<Advice>,
+    pub other_product_variant: Option<FusionVariant>,
     /// Every variant, in the pattern's order; one twice whose product is another in some cases.
     pub variants: Vec<VariantAdvice>,
 }
@@ -308,7 +309,7 @@ impl PatternAdvice {
             let key = &results[0].key;
             Self::of(&key.place, key.work.pattern, &results)
         };
-        let blocks = gather(results, |it| (&it.key.place, it.key.work.pattern));
+        let blocks = gather(results, |it| (it.key.place.to_string(), it.key.work.pattern));
         blocks.into_iter().map(of).collect()
     }
 
@@ -320,24 +321,25 @@ impl PatternAdvice {
             .flat_map(|(variant, compile)| VariantAdvice::all(variant, compile, results))
             .collect();
         compare_with_control(&mut variants);
-        let best = best(&variants, VariantAdvice::votes);
+        let own = best(&variants, |it| it.votes);
+        let other = best(&variants, VariantAdvice::is_other_product);
         Self {
             place: place.clone(),
             pattern,
-            advice: best.map_or(Advice::Inconclusive, |best| best.advice),
-            best: best.map(|best| best.variant),
+            fusion_pattern: pattern.upstream().to_owned(),
+            advice: own.map_or(Advice::Inconclusive, |best| best.advice),
+            best: own.map(|best| best.variant),
+            other_product_advice: other.map(|best| best.advice),
+            other_product_variant: other.map(|best| best.variant),
             variants,
         }
     }
 
-    /// The line of `best`.
-    pub fn best_variant(&self) -> Option<&VariantAdvice> {
-        best(&self.variants, VariantAdvice::votes)
-    }
-
-    /// The best of those with another product than `unfused`, by the same order.
-    pub fn best_of_other_product(&self) -> Option<&VariantAdvice> {
-        best(&self.variants, VariantAdvice::is_other_product)
+    /// The same without the speed-ups that it was made of.
+    pub fn without_evidence(&self) -> Self {
+        let mut without = self.clone();
+        without.variants.iter_mut().for_each(|variant| variant.speedups = None);
+        without
     }
 }
 
@@ -350,21 +352,21 @@ fn modes() -> impl Iterator<Item = Option<CompileMode>> {
 fn compare_with_control(variants: &mut [VariantAdvice]) {
     let is = |it: &VariantAdvice, variant| it.variant == variant && it.is_other_product();
     let control = variants.iter().find(|it| is(it, FusionVariant::MkldnnUnfused));
-    let Some(control) = control.map(|control| control.points.clone()) else { return };
+    let Some(control) = control.map(|control| control.evidence().to_vec()) else { return };
     if let Some(fused) = variants.iter_mut().find(|it| is(it, FusionVariant::Mkldnn)) {
-        let of = |point| control.iter().find_map(|control| OverControl::of(point, control));
-        fused.over_control = fused.points.iter().filter_map(of).collect();
+        let of = |own| control.iter().find_map(|control| OverControl::of(own, control));
+        fused.over_control = fused.evidence().iter().filter_map(of).collect();
     }
 }
 
 fn best(variants: &[VariantAdvice], counts: fn(&VariantAdvice) -> bool) -> Option<&VariantAdvice> {
-    variants.iter().filter(|it| counts(it) && !it.points.is_empty()).reduce(better)
+    variants.iter().filter(|it| counts(it) && it.cases_with_speedup > 0).reduce(better)
 }
 
 /// The first, unless the second is better.
 fn better<'v>(first: &'v VariantAdvice, second: &'v VariantAdvice) -> &'v VariantAdvice {
     let order = first.advice.cmp(&second.advice);
-    let order = order.then(first.points.len().cmp(&second.points.len()));
+    let order = order.then(first.cases_with_speedup.cmp(&second.cases_with_speedup));
     if order.then(first.mean().total_cmp(&second.mean())).is_lt() { second } else { first }
 }
 

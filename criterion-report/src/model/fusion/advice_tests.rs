@@ -79,37 +79,22 @@ fn an_advice_stands_wherever_the_true_speedups_lie() {
 }
 
 fn variant(variant: FusionVariant, speedups: &[(f64, f64, f64)]) -> VariantAdvice {
-    let points: Vec<Point> = speedups
-        .iter()
-        .zip(1..)
-        .map(|(&(low, ratio, high), m)| Point {
-            dtype: Dtype::Float32,
-            size: FusionShape::Linear { m, k: 8, n: 8 },
-            speedup: Speedup {
-                ratio,
-                interval: Interval { low, high },
-                confidence_level: 0.95,
-                blocks: 24,
-                levels: Levels::default(),
-                steps_ns: None,
-                batches_per_block: 4,
-                target: 0.01,
-                stopped: Stop::Target,
-                runs: None,
-            },
-        })
-        .collect();
-    let advice = Advice::of(points.iter().map(|point| point.speedup.benefit()));
-    VariantAdvice {
-        variant,
-        compile: None,
-        fuses: Some(true),
-        same_product: Some(true),
-        advice,
-        cases: speedups.len(),
-        points,
-        over_control: Vec::new(),
-    }
+    let evidence = speedups.iter().zip(1..).map(|(&(low, ratio, high), m)| {
+        let speedup = Speedup {
+            ratio,
+            interval: Interval { low, high },
+            confidence_level: 0.95,
+            blocks: 24,
+            levels: Levels::default(),
+            steps_ns: None,
+            batches_per_block: 4,
+            target: 0.01,
+            stopped: Stop::Target,
+            runs: None,
+        };
+        Evidence::new(Dtype::Float32, FusionShape::Linear { m, k: 8, n: 8 }, speedup)
+    });
+    VariantAdvice::of(variant, Some(true), Some(true), evidence.collect())
 }
 
 #[test]
@@ -119,14 +104,14 @@ fn the_evidence_names_its_cases() {
         &[(1.2, 1.3, 1.4), (0.7, 0.8, 0.9), (0.9, 1.0, 1.2), (0.99, 1.0, 1.01)],
     );
     assert_eq!(mixed.advice, Advice::Conditional);
-    let rows = |points: Vec<&Point>| points.iter().map(|it| it.to_string()).collect::<Vec<_>>();
-    assert_eq!(rows(mixed.gaining()), ["f32 1x8x8"]);
-    assert_eq!(rows(mixed.losing()), ["f32 2x8x8"]);
-    assert_eq!(rows(mixed.undecided()), ["f32 3x8x8"]);
-    assert_eq!(mixed.lowest().map(|it| it.speedup.ratio), Some(0.8));
-    assert_eq!(mixed.highest().map(|it| it.speedup.ratio), Some(1.3));
+    let rows = |points: &[Point]| points.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(rows(&mixed.gaining), ["f32 1x8x8"]);
+    assert_eq!(rows(&mixed.losing), ["f32 2x8x8"]);
+    assert_eq!(rows(&mixed.undecided), ["f32 3x8x8"]);
+    assert_eq!(mixed.lowest.map(|it| it.ratio), Some(0.8));
+    assert_eq!(mixed.highest.map(|it| it.ratio), Some(1.3));
     let nothing = variant(FusionVariant::Fused, &[]);
-    assert_eq!((nothing.lowest(), nothing.advice), (None, Advice::Inconclusive));
+    assert_eq!((nothing.lowest, nothing.advice), (None, Advice::Inconclusive));
 }
 
 #[test]

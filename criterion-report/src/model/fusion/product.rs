@@ -7,7 +7,7 @@
 //! are oneDNN's; `aten::mm`, `addmm`, `bmm`, `baddbmm` and attention's kernels, the BLAS library's.
 //! On other devices all variants of a pattern have their products from one vendor's library.
 
-use plan::{Device, Dtype, FusionVariant, FusionWork, PatternFamily};
+use plan::{Device, Dtype, FusionVariant, FusionWork, Pattern, PatternFamily};
 
 use super::result::FusionResult;
 use crate::model::view::Key;
@@ -51,7 +51,6 @@ fn has_onednn_product(kernel: &str) -> bool {
 /// What computes the products of the variants that have another one than `unfused`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherProducts<'a> {
-    /// The variants with another product, each once.
     pub variants: Vec<FusionVariant>,
     /// Their kernels with a product, each once.
     pub kernels: Vec<&'a str>,
@@ -84,9 +83,51 @@ pub fn other_products<'a>(results: &[&FusionResult<'a>]) -> Option<OtherProducts
     Some(found)
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SdpaDispatch<'a> {
+    /// For tensors `[b, s, d]`, as `sdpa-3d` has them.
+    pub without_heads: &'a str,
+    /// For tensors `[b, heads, s, d]`, as `fused` has them.
+    pub with_heads: &'a str,
+}
+
+/// What `sdpa-3d` and `fused` ran, by their records, if that was not the same and at some size their
+/// speed-ups differ by more than their intervals.
+pub fn sdpa_dispatch<'a>(results: &[&FusionResult<'a>]) -> Option<SdpaDispatch<'a>> {
+    let of = |variant: FusionVariant| {
+        let own = move |it: &&&FusionResult<'a>| {
+            it.key.work.pattern == Pattern::FullAttention && it.key.work.variant == variant
+        };
+        results.iter().filter(own)
+    };
+    of(FusionVariant::Sdpa3d).find_map(|without| {
+        let same = |it: &&&FusionResult<'a>| {
+            (it.key.work.size, it.key.dtype, &it.key.place)
+                == (without.key.work.size, without.key.dtype, &without.key.place)
+        };
+        let with = of(FusionVariant::Fused).find(same)?;
+        let without_heads = sdpa_kernel(without)?;
+        let with_heads = sdpa_kernel(with)?;
+        (without_heads != with_heads && differ(without, with))
+            .then_some(SdpaDispatch { without_heads, with_heads })
+    })
+}
+
+fn sdpa_kernel<'a>(result: &FusionResult<'a>) -> Option<&'a str> {
+    let kernels = result.row.record.kernels.iter().map(String::as_str);
+    kernels.into_iter().find(|kernel| kernel.contains("scaled_dot_product"))
+}
+
+/// Whether the two intervals have nothing in common.
+fn differ(a: &FusionResult<'_>, b: &FusionResult<'_>) -> bool {
+    let intervals = a.speedup.as_ref().ok().zip(b.speedup.as_ref().ok());
+    intervals
+        .is_some_and(|(a, b)| a.interval.high < b.interval.low || b.interval.high < a.interval.low)
+}
+
 #[cfg(test)]
 mod tests {
-    use plan::{Allocator, CacheMode, FusionShape, Pattern, SizeSet, Threads};
+    use plan::{Allocator, CacheMode, FusionShape, SizeSet, Threads};
 
     use super::*;
     use crate::model::Place;

@@ -38,7 +38,6 @@ impl<'a> Side<'a> {
         self.row.and_then(Row::gflop_per_s)
     }
 
-    /// The interval of that.
     fn interval(&self) -> Option<Interval> {
         self.time()?.interval
     }
@@ -53,20 +52,16 @@ impl<'a> Side<'a> {
 /// report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FusionResult<'a> {
-    /// What it is of.
     pub key: Key<FusionWork>,
     /// The variant as it went, measured or not.
     pub row: &'a Row,
-    /// The unfused operations' numbers.
     pub unfused: Side<'a>,
-    /// The variant's.
     pub fused: Side<'a>,
     /// How many times faster the variant is, from interleaved pairs: never the quotient of the two
     /// sides' times, which are of two moments.
     pub speedup: Result<Speedup, NoSpeedup>,
     /// Floating-point operations of one step by upstream's formula, the same on both sides.
     pub flops: u64,
-    /// What qualifies the variant's numbers and the comparison.
     pub cautions: Vec<Caution>,
 }
 
@@ -100,7 +95,6 @@ impl<'a> FusionResult<'a> {
         })
     }
 
-    /// What fusing gains; none without a speed-up.
     pub fn benefit(&self) -> Option<Benefit> {
         self.speedup.as_ref().ok().map(Speedup::benefit)
     }

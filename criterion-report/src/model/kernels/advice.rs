@@ -1,6 +1,5 @@
-//! What to look at next: each point from evidence, none without.
+//! What stands out, and what to look at next: each point from evidence, none without.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use plan::Dtype;
@@ -12,40 +11,64 @@ use crate::model::{Bandwidths, Report, Speedup};
 
 /// Standard deviation of the single calls over their mean, above which a case is called unsteady.
 const UNSTEADY: f64 = 0.10;
-/// Peak above which memory is called high: 1 GiB.
 const HIGH_BYTES: u64 = 1 << 30;
+/// Times the median from which on a call is far above it.
+const FAR: f64 = 5.0;
 
-/// Cases whose single calls spread widely, the most so first: id, and standard deviation over mean.
-pub fn unsteady<'a>(results: &[KernelResult<'a>]) -> Vec<(&'a str, f64)> {
-    most(results, |result| {
-        let share = result.latency_std_ns()? / result.latency()?.mean_ns;
-        (share > UNSTEADY).then_some(share)
-    })
-}
+pub type Valued<'r, 'a> = (&'r KernelResult<'a>, f64);
 
-/// Cases whose output differs from run to run, the most so first: id, and standard deviation.
-pub fn nondeterministic<'a>(results: &[KernelResult<'a>]) -> Vec<(&'a str, f64)> {
-    // A NaN is no zero either.
-    most(results, |result| result.determinism_std().map(|std| std.0).filter(|std| *std != 0.0))
-}
-
-/// Those that have the value, the largest first.
-fn most<'a>(
-    results: &[KernelResult<'a>],
+/// The cases that have the value, the largest first.
+pub fn descending<'r, 'a>(
+    results: &'r [KernelResult<'a>],
     value: impl Fn(&KernelResult<'a>) -> Option<f64>,
-) -> Vec<(&'a str, f64)> {
-    let with = results.iter().filter_map(|result| Some((result.full_id, value(result)?)));
+) -> Vec<Valued<'r, 'a>> {
+    let with = results.iter().filter_map(|result| Some((result, value(result)?)));
     let mut cases: Vec<_> = with.collect();
     cases.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     cases
 }
 
-/// Peaks above 1 GiB, the highest first: id, and bytes.
-pub fn high_peaks<'a>(results: &[KernelResult<'a>]) -> Vec<(&'a str, u64)> {
-    let peaks = results.iter().filter_map(|result| Some((result.full_id, result.peak_bytes()?)));
-    let mut high: Vec<_> = peaks.filter(|(_, bytes)| *bytes > HIGH_BYTES).collect();
-    high.sort_by_key(|(_, bytes)| Reverse(*bytes));
-    high
+/// The first case with the most of a value, and how many others have as much; none where all have.
+pub fn most<'r, 'a>(
+    results: &'r [KernelResult<'a>],
+    value: impl Fn(&KernelResult<'a>) -> Option<f64>,
+) -> Option<(Valued<'r, 'a>, usize)> {
+    let cases = descending(results, value);
+    let first = *cases.first()?;
+    let equals = cases.iter().filter(|(_, value)| *value == first.1).count();
+    // Among equals there is no largest.
+    (cases.len() == 1 || equals < cases.len()).then_some((first, equals - 1))
+}
+
+/// Standard deviation of single calls over their mean, where they spread widely.
+pub fn unsteady(result: &KernelResult<'_>) -> Option<f64> {
+    let share = result.latency_std_ns()? / result.latency()?.mean_ns;
+    (share > UNSTEADY).then_some(share)
+}
+
+/// Standard deviation of an output that differs from run to run.
+pub fn nondeterministic(result: &KernelResult<'_>) -> Option<f64> {
+    // A NaN is no zero either.
+    result.determinism_std().map(|std| std.0).filter(|std| *std != 0.0)
+}
+
+pub fn high_peak(result: &KernelResult<'_>) -> Option<f64> {
+    result.peak_bytes().filter(|bytes| *bytes > HIGH_BYTES).map(|bytes| bytes as f64)
+}
+
+/// The first call after the warm-up over the median, where that is far above it.
+pub fn slow_first_call(result: &KernelResult<'_>) -> Option<f64> {
+    let first = *result.measured()?.measures.calls_ns.first()?;
+    Some(first as f64 / result.latency()?.p50_ns).filter(|factor| *factor >= FAR)
+}
+
+/// The same of the 99th percentile or, where the calls are too few, the slowest unless it is the first.
+pub fn slow_call(result: &KernelResult<'_>) -> Option<f64> {
+    let latency = result.latency()?;
+    let first = result.measured()?.measures.calls_ns.first().map(|&ns| ns as f64);
+    let slowest = Some(latency.max_ns).filter(|max| first != Some(*max));
+    let factor = latency.p99_ns.or(slowest)? / latency.p50_ns;
+    (factor >= FAR).then_some(factor)
 }
 
 /// The narrower precisions that are faster and proven, faster and unproven, and not faster: same, or
@@ -85,7 +108,6 @@ pub fn shares_of_bandwidth<'a>(
     shares
 }
 
-/// Kernels without a reference.
 pub fn without_reference<'a>(results: &[KernelResult<'a>]) -> Vec<&'a str> {
     kernels(results, |result| !result.has_reference())
 }
@@ -115,9 +137,7 @@ fn kernels<'a>(
 pub struct PrecisionGain<'a> {
     /// Criterion's id of the narrower one.
     pub full_id: &'a str,
-    /// Its precision.
     pub narrow: Dtype,
-    /// The other's.
     pub wide: Dtype,
     /// The wider one's time over the narrower one's, from two moments.
     pub gain: Ratio,
@@ -126,7 +146,6 @@ pub struct PrecisionGain<'a> {
 }
 
 impl PrecisionGain<'_> {
-    /// What the interval lets one say.
     pub fn verdict(&self) -> Verdict {
         verdict(&self.gain)
     }
@@ -180,9 +199,7 @@ fn estimate(result: &KernelResult<'_>) -> Option<Estimate> {
 /// An implementation against `kernel.rs`, over all that `kernel.rs` was measured on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rival<'a> {
-    /// The kernel.
     pub kernel: &'a str,
-    /// Name of the implementation.
     pub implementation: &'a str,
     /// Its cases that are faster, the most so first.
     pub faster: Vec<(&'a str, Speedup)>,

@@ -3,20 +3,19 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::Result;
 use plan::{RunManifest, Stat};
 use serde_json::{Value, json};
 
 use crate::model::Interval;
 use crate::model::compare::{
-    self, Finding, Floors, Hosts, HostsDiffer, Launch, Limits, Measure, Point, Policy, Settings,
-    Side, Thresholds, Verdict, Words,
+    self, Finding, Floors, Hosts, Launch, Limits, Measure, Point, Policy, Settings, Side,
+    Thresholds, Verdict, Words,
 };
 use crate::object::object;
 
-/// A measure of a case at both times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
-    /// Criterion's id.
     pub full_id: String,
     /// What was found; of times in nanoseconds.
     pub found: Finding,
@@ -25,7 +24,6 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// `latency`, `accuracy`, `failure`.
     pub const fn kind(&self) -> &'static str {
         match self.found.measure {
             Measure::Outcome => "failure",
@@ -34,7 +32,6 @@ impl Changed {
         }
     }
 
-    /// Whether it is of an error.
     pub const fn is_error(&self) -> bool {
         matches!(self.found.measure, Measure::Accuracy)
     }
@@ -46,8 +43,7 @@ impl Changed {
 
     /// A time now over the earlier one, with its interval.
     pub fn ratio(&self) -> Option<(f64, Interval)> {
-        let Finding { ratio, interval, .. } = self.found;
-        ratio.zip(interval).filter(|_| self.kind() == "latency")
+        self.found.ratio.zip(self.found.interval()).filter(|_| self.kind() == "latency")
     }
 
     /// How much it is, to sort by within a list: failures come before times, by their factor either
@@ -85,7 +81,6 @@ impl Changed {
     }
 }
 
-/// All cases of two times.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Changes {
     /// What the cases are compared with.
@@ -94,13 +89,10 @@ pub struct Changes {
     pub revisions: BTreeSet<String>,
     /// The thresholds, of which those of the time and the error count.
     pub thresholds: Limits,
-    /// Surely worse.
     pub regressions: Vec<Changed>,
-    /// Surely better.
     pub improvements: Vec<Changed>,
     /// Beyond the threshold, but the interval includes 1.
     pub inconclusive: Vec<Changed>,
-    /// Measured now, and not earlier.
     pub new: Vec<Changed>,
     /// Measured earlier, and neither measured nor broken now.
     pub missing: Vec<Changed>,
@@ -176,15 +168,12 @@ object! {
 ///
 /// `latest` is the latest run: what it was kept from, and what it would have selected if it were still
 /// there. Cases of another machine are not compared.
-///
-/// # Errors
-/// When a case of two machines is refused.
 pub fn compare(
     before: &Side,
     now: Vec<Point>,
     latest: Option<&RunManifest>,
     limits: Limits,
-) -> Result<Changes, HostsDiffer> {
+) -> Result<Changes> {
     let mut now = Launch::new("now", now);
     now.runs.extend(latest.map(|run| (run.target.clone(), run.clone())));
     let now = Side { name: "now".to_owned(), launches: vec![now] };

@@ -1,7 +1,8 @@
 //! Leaderboards: the fastest of cases that do the same.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::result::KernelResult;
@@ -12,9 +13,7 @@ use crate::model::machine;
 /// against each other.
 #[derive(Debug)]
 pub struct Contest<'r, 'a> {
-    /// The kernel.
     pub kernel: &'a str,
-    /// The problem.
     pub problem_size: BTreeMap<String, Value>,
     /// The machine; a CUDA case is on the machine that has the GPU.
     pub host: String,
@@ -36,20 +35,18 @@ impl Contest<'_, '_> {
 
 /// All contests, in the order in which kernels and problems first appear.
 pub fn contests<'r, 'a>(results: &'r [KernelResult<'a>]) -> Vec<Contest<'r, 'a>> {
-    let mut contests: Vec<Contest<'r, 'a>> = Vec::new();
-    let mut places = HashMap::new();
+    let mut contests: IndexMap<_, Contest<'r, 'a>> = IndexMap::new();
     for result in results {
         let Some(record) = result.measured() else { continue };
         let host = machine(record);
-        let place = places.entry((result.kernel, result.problem_key(), host.clone()));
-        let place = *place.or_insert_with(|| {
+        let contest = contests.entry((result.kernel, result.problem_key(), host.clone()));
+        let contest = contest.or_insert_with(|| {
             let problem_size = result.problem_size().cloned().unwrap_or_default();
-            let ranked = Vec::new();
-            contests.push(Contest { kernel: result.kernel, problem_size, host, ranked });
-            contests.len() - 1
+            Contest { kernel: result.kernel, problem_size, host, ranked: Vec::new() }
         });
-        contests[place].ranked.push(result);
+        contest.ranked.push(result);
     }
+    let mut contests: Vec<_> = contests.into_values().collect();
     let p50 = |result: &KernelResult<'_>| {
         result.latency().map_or(f64::INFINITY, |latency| latency.p50_ns)
     };

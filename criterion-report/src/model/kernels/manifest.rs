@@ -8,10 +8,8 @@ use serde_json::Value;
 use super::result::KernelResult;
 use crate::object::object;
 
-/// A kernel with all that its cases say of it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KernelEntry<'a> {
-    /// Its name.
     pub name: &'a str,
     /// Its files, relative to their package, each with the name of its implementation.
     pub implementations: BTreeMap<&'a str, Option<&'a str>>,
@@ -25,7 +23,6 @@ pub struct KernelEntry<'a> {
     pub has_reference: Option<bool>,
     /// What the output may be away from it.
     pub tolerances: Vec<KernelTolerances>,
-    /// When it is not run.
     pub skip_conditions: Vec<&'a SkipCondition>,
     /// The author's own.
     pub metadata: BTreeMap<&'a str, &'a Value>,

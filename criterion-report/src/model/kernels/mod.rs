@@ -3,7 +3,6 @@
 
 mod advice;
 mod compare;
-mod findings;
 mod leaderboard;
 mod manifest;
 mod past;
@@ -11,11 +10,11 @@ mod result;
 
 pub use super::compare::Point;
 pub use advice::{
-    PrecisionGain, Rival, high_peaks, narrower, nondeterministic, precision_gains, rivals,
-    shares_of_bandwidth, unsteady, without_counts, without_reference,
+    PrecisionGain, Rival, Valued, descending, high_peak, most, narrower, nondeterministic,
+    precision_gains, rivals, shares_of_bandwidth, slow_call, slow_first_call, unsteady,
+    without_counts, without_reference,
 };
 pub use compare::{Changed, Changes, compare};
-pub use findings::{Extreme, first_calls, most, slow_calls};
 pub use leaderboard::{Contest, contests};
 pub use manifest::{KernelEntry, manifest};
 pub use past::{Past, SCHEMA, SUMMARY, Trend, VERSION, history, trends};

@@ -4,18 +4,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use anyhow::Result;
 use plan::Stat;
 use serde::Deserialize;
 
 use crate::model::compare::{Estimate, Point};
-use crate::model::file::{self, FileError};
+use crate::model::file;
 use crate::model::{Interval, possible};
 
-/// Name of a summary in its folder.
 pub const SUMMARY: &str = "summary.json";
-/// Schema of a summary.
 pub const SCHEMA: &str = "criterion-torch/kernels";
-/// Version of the schema that this code reads and writes.
 pub const VERSION: u32 = 1;
 
 /// An earlier run.
@@ -23,20 +21,15 @@ pub const VERSION: u32 = 1;
 pub struct Past {
     /// When it was, RFC 3339 in UTC.
     pub timestamp: String,
-    /// Its cases.
     pub points: Vec<Point>,
 }
 
 impl Past {
-    /// Reads a summary.
-    ///
-    /// # Errors
-    /// When it is none.
-    pub fn read(path: &Path) -> Result<Self, FileError> {
-        let text = file::read_all(path).map_err(|cause| FileError::at(path, cause))?;
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = file::read_all(path).map_err(|cause| file::unusable(path, cause))?;
         let foreign = |cause| {
             let why = format!("not a summary.json of `criterion-report kernels`: {cause}");
-            FileError::at(path, why)
+            file::unusable(path, why)
         };
         let Stamp { schema, version } = serde_json::from_slice(&text).map_err(foreign)?;
         if schema != SCHEMA || version != VERSION {
@@ -44,7 +37,7 @@ impl Past {
                 "schema `{schema}`, version {version}, but this criterion-report reads `{SCHEMA}`, \
                  version {VERSION}"
             );
-            return Err(FileError::at(path, why));
+            return Err(file::unusable(path, why));
         }
         let Summary { timestamp, results } = serde_json::from_slice(&text).map_err(foreign)?;
         if let Some(PastResult { full_id, .. }) = results.iter().find(|it| !it.is_possible()) {
@@ -52,18 +45,15 @@ impl Past {
                 "the time of `{full_id}` is none: a median and its bounds are positive and in their \
                  order; leave the file out, or write it anew with `criterion-report kernels`"
             );
-            return Err(FileError::at(path, why));
+            return Err(file::unusable(path, why));
         }
         Ok(Self { timestamp, points: results.into_iter().map(Point::from).collect() })
     }
 }
 
 /// Every `*.json` of a folder, the earliest first, and why some are left out.
-///
-/// # Errors
-/// When the folder cannot be read.
-pub fn history(folder: &Path) -> Result<(Vec<Past>, Vec<FileError>), FileError> {
-    let failed = |cause| FileError::at(folder, cause);
+pub fn history(folder: &Path) -> Result<(Vec<Past>, Vec<anyhow::Error>)> {
+    let failed = |cause| file::unusable(folder, cause);
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -162,26 +152,21 @@ impl From<PastResult> for Point {
 /// Medians of one case on one machine, the earliest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trend {
-    /// Criterion's id.
     pub full_id: String,
-    /// The machine.
     pub host: String,
     /// Medians in nanoseconds, with the moments of their runs.
     pub medians: Vec<(String, f64)>,
 }
 
 impl Trend {
-    /// The earliest median, in nanoseconds.
     pub fn first(&self) -> f64 {
         self.medians[0].1
     }
 
-    /// The latest one.
     pub fn last(&self) -> f64 {
         self.medians[self.medians.len() - 1].1
     }
 
-    /// The shortest one.
     pub fn best(&self) -> f64 {
         self.medians.iter().map(|(_, ns)| *ns).fold(f64::INFINITY, f64::min)
     }

@@ -11,9 +11,7 @@ use crate::model::{Entry, Missing, Report, Speedup, Time, fingerprint};
 /// A case of a kernel as its last run left it.
 #[derive(Debug, Clone)]
 pub struct KernelResult<'a> {
-    /// Criterion's id.
     pub full_id: &'a str,
-    /// Name of the kernel.
     pub kernel: &'a str,
     /// Device on which it is to run: `cpu`, `cuda`.
     pub backend: &'a str,
@@ -109,7 +107,6 @@ impl<'a> KernelResult<'a> {
         self.record().is_some_and(|record| record.outcome.is_failure())
     }
 
-    /// What it runs.
     pub fn work(&self) -> Option<&'a KernelWork> {
         self.case?.work.kernel()
     }
@@ -127,7 +124,6 @@ impl<'a> KernelResult<'a> {
         serde_json::json!(self.problem_size()).to_string()
     }
 
-    /// The machine that it ran on.
     pub fn host(&self) -> Option<String> {
         self.record().map(fingerprint)
     }
@@ -148,7 +144,6 @@ impl<'a> KernelResult<'a> {
         (!calls.is_empty()).then(|| statistics::population_sd(&calls))
     }
 
-    /// Criterion's estimate.
     pub fn time(&self) -> Option<&'a Time> {
         self.entry?.row.time.as_ref().ok()
     }
@@ -158,7 +153,6 @@ impl<'a> KernelResult<'a> {
         self.entry?.comparison?.speedup.as_ref().ok()
     }
 
-    /// Whether the output was compared with a reference.
     pub fn has_reference(&self) -> bool {
         let facts = self.record().and_then(|record| record.kernel.as_ref());
         facts.is_some_and(|facts| facts.has_reference)
@@ -169,7 +163,6 @@ impl<'a> KernelResult<'a> {
         self.record()?.kernel.as_ref()?.determinism_std
     }
 
-    /// Peak of its memory, in bytes.
     pub fn peak_bytes(&self) -> Option<u64> {
         self.measured()?.measures.memory.map(|memory| memory.peak_bytes())
     }

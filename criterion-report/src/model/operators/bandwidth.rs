@@ -29,10 +29,8 @@ fn name(record: &Record) -> Name {
     (host.hostname.clone(), host.cpu_model.clone(), gpu, device)
 }
 
-/// The bandwidth that is an operator's limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ceiling {
-    /// 10⁹ bytes per second.
     pub gb_per_s: f64,
     /// Interval of them; absent in quick mode.
     pub gb_per_s_interval: Option<Interval>,

@@ -26,11 +26,9 @@ pub struct Efficiency {
     pub share: f64,
     /// Interval of the share; absent in quick mode without pairs.
     pub interval: Option<Interval>,
-    /// What the limit is.
     pub source: EfficiencySource,
 }
 
-/// What an implementation is compared with, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EfficiencySource {
     /// It is `stream` itself: at its limit by definition.
@@ -44,7 +42,6 @@ pub enum EfficiencySource {
 }
 
 impl EfficiencySource {
-    /// A word for the source of the limit.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Itself | Self::Pairs | Self::Times => "stream",
@@ -52,7 +49,6 @@ impl EfficiencySource {
         }
     }
 
-    /// The bandwidth, where that is the limit.
     pub const fn ceiling(&self) -> Option<&Ceiling> {
         match self {
             Self::Calibration(ceiling) => Some(ceiling),
@@ -70,16 +66,12 @@ impl EfficiencySource {
     }
 }
 
-/// Why there is no efficiency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoEfficiency {
-    /// It is not measured; the row itself says why.
     NotMeasured,
     /// It has neither a time nor a pair to go by.
     NoTime,
-    /// There is nothing to compare it with.
     NoLimit {
-        /// What is the matter with `stream`.
         stream: String,
     },
 }

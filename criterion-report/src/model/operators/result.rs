@@ -13,14 +13,11 @@ use crate::model::row::Row;
 use crate::model::speedup::{NoSpeedup, Speedup};
 use crate::model::view::Key;
 
-/// An implementation at a size. It borrows from the report.
 #[derive(Debug, Clone)]
 pub struct OperatorResult<'a> {
-    /// What it is of.
     pub key: Key<OperatorWork>,
     /// The case as it went, measured or not, with all that it is compared with.
     pub entry: Entry<'a>,
-    /// The case alone.
     pub row: &'a Row,
     /// How many times faster than `aten` it is, from interleaved pairs; none of `aten` itself.
     pub speedup: Option<Result<Speedup, NoSpeedup>>,
@@ -28,7 +25,6 @@ pub struct OperatorResult<'a> {
     pub efficiency: Result<Efficiency, NoEfficiency>,
     /// Whether it is the fastest of its siblings, shown or not.
     pub standing: Option<Standing>,
-    /// What qualifies its numbers and the comparisons.
     pub cautions: Vec<Caution>,
 }
 
@@ -76,7 +72,6 @@ impl<'a> OperatorResult<'a> {
     }
 }
 
-/// What qualifies the limit that a row is compared with.
 fn of_limit(efficiency: &Efficiency, row: &Row, stream: Option<&Row>) -> Vec<String> {
     let of_stream = |row: &Row, stream: &Row| {
         let sides = Caution::of_sides(stream, row);

@@ -16,7 +16,6 @@ type Key<'a> = (&'a str, &'a str);
 pub struct Siblings<'a>(HashMap<Key<'a>, Vec<&'a Row>>);
 
 impl<'a> Siblings<'a> {
-    /// The siblings among the rows of a report.
     pub fn of(rows: &'a [Row]) -> Self {
         let mut siblings: HashMap<_, Vec<&Row>> = HashMap::new();
         for row in rows.iter().filter(|row| row.record.case.mode == Mode::Operators) {
@@ -60,7 +59,6 @@ pub fn over_aten(row: &Row) -> Option<Ratio> {
     Speedup::over(Some(&aten(row)), row).ok().map(|speedup| speedup.as_ratio())
 }
 
-/// `aten` over itself.
 pub const ONE: Ratio = Ratio { ratio: 1.0, low: 1.0, high: 1.0 };
 
 fn aten(row: &Row) -> CaseId {

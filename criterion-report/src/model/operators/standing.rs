@@ -20,7 +20,6 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// `fastest`, `tie`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Fastest => "fastest",

@@ -24,16 +24,6 @@ pub enum Axis {
 }
 
 impl Axis {
-    /// The user's word for it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Batch => "batch",
-            Self::Sequence => "sequence",
-            Self::Dimension => "dimension",
-        }
-    }
-
-    /// A size along it.
     pub const fn of(self, size: OperatorShape) -> u64 {
         match self {
             Self::Batch => size.batch_size,
@@ -43,16 +33,12 @@ impl Axis {
     }
 }
 
-/// A geometric mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mean {
     /// exp of the mean logarithm.
     pub value: f64,
-    /// The lowest of the values.
     pub lowest: f64,
-    /// The highest.
     pub highest: f64,
-    /// How many values.
     pub count: usize,
 }
 
@@ -78,7 +64,6 @@ pub type Contender = (Implementation, Option<CompileMode>);
 pub struct Summary {
     /// Its name in full: `aten+compile`.
     pub variant: String,
-    /// Whether it is what the others are compared with.
     pub is_baseline: bool,
     /// Cases, measured or not.
     pub cases: usize,
@@ -88,7 +73,6 @@ pub struct Summary {
     pub verdicts: [usize; 4],
     /// Mean of the shares of the limit; `stream` itself has none.
     pub efficiency: Option<Mean>,
-    /// Words for the sources of the limits.
     pub sources: BTreeSet<&'static str>,
 }
 

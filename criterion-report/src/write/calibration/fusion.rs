@@ -6,13 +6,13 @@ use plan::Dtype;
 use serde_json::Value;
 use statistics::{Benefit, Ratio};
 
-use super::{ABSENT, clear, fit, heading, number, strings, text};
+use super::{ABSENT, heading, number, strings, text};
 use crate::model::Interval;
 use crate::model::calibration::{FusionCalibration, Profile};
 use crate::units;
 use crate::write::fusion::strategy as advice;
 use crate::write::show::footnotes::Footnotes;
-use crate::write::table::{Align, Cell, GAP, Line, Paint, render, table_width, wrap};
+use crate::write::table::{Align, Cell, GAP, Line, Paint, clear, fit, render, table_width, wrap};
 use crate::write::verdict;
 
 /// The columns: heading, what stands below it, alignment. Changes of bytes by upstream's formula
@@ -27,7 +27,6 @@ const COLUMNS: [(&str, &str, Align); 7] = [
     ("", "", Align::Left),
 ];
 
-/// The last column.
 const MARKS: usize = COLUMNS.len() - 1;
 const INDENT: usize = 4;
 /// Columns that give way, in this order, where the table is too wide: benefit, bytes by formula.
@@ -77,7 +76,7 @@ fn below_where_too_wide(
 ) -> Vec<Line> {
     let mut bare = lines.clone();
     clear(MARKS, &mut bare);
-    for column in fit(columns, &mut bare, &GIVE_WAY, INDENT, width) {
+    for column in fit(columns, &mut bare, INDENT, Some(width), &GIVE_WAY) {
         clear(column, &mut lines);
     }
     let room = width.saturating_sub(table_width(columns, &bare, INDENT) + GAP);
@@ -154,7 +153,6 @@ fn line(fusion: &FusionCalibration, footnotes: &mut Footnotes) -> Line {
     ])
 }
 
-/// What the reader must know of the line's numbers.
 fn notes(fusion: &FusionCalibration) -> Vec<String> {
     let params = &fusion.extra_params;
     let mut notes = Vec::new();
@@ -166,7 +164,6 @@ fn notes(fusion: &FusionCalibration) -> Vec<String> {
     notes
 }
 
-/// Whether to fuse, at each place: as `fusion` says it.
 pub fn strategy(profile: &Profile, width: usize, colour: bool) -> String {
     if profile.fusion_strategy.is_empty() {
         return String::new();

@@ -7,11 +7,11 @@ use crate::model::calibration::{CallOverhead, LaunchLatency, Profile};
 use crate::units;
 use crate::write::table::wrap;
 
-/// All of a profile, wrapped.
 pub fn lines(profile: &Profile, width: usize) -> String {
     let launches = profile.launch_latencies.iter().map(launch);
     let calls = profile.call_overheads.iter().map(call);
-    launches.chain(calls).map(|text| hanging(&text, width)).collect()
+    let lines = launches.chain(calls).map(|text| wrap(&text, width - 4).join("\n    "));
+    lines.map(|text| format!("  {text}\n")).collect()
 }
 
 /// `launch of a kernel, cuda, 1 thread: 2.100 µs to queue, 9.800 µs round trip, 1.500 µs [1.4, 1.6]
@@ -51,14 +51,4 @@ fn time(median_ns: f64, low_ns: Option<f64>, high_ns: Option<f64>) -> String {
 /// `2.100 µs to queue, `, where it is known.
 fn said(ns: Option<f64>, what: &str) -> String {
     ns.map(|ns| format!("{} {what}, ", units::time(ns))).unwrap_or_default()
-}
-
-/// Indented, the lines after the first more.
-fn hanging(text: &str, width: usize) -> String {
-    let lines = wrap(text, width - 4);
-    let indented = lines.iter().enumerate().map(|(place, line)| {
-        let indent = if place == 0 { 2 } else { 4 };
-        format!("{:indent$}{line}\n", "")
-    });
-    indented.collect()
 }

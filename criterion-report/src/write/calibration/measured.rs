@@ -1,11 +1,10 @@
 //! Peaks, what was reached of them, and the roofline that they make.
 
-use super::{ABSENT, dtype, fit, heading, latencies, rate};
+use super::{ABSENT, dtype, heading, latencies, rate};
 use crate::model::calibration::{Best, Limit, PeakSource, Products, Profile};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, Paint, render};
+use crate::write::table::{Align, Cell, Line, Paint, fit, render};
 
-/// What efficiencies are relative to, and where it is from.
 pub fn peaks(profile: &Profile, width: usize, colour: bool) -> String {
     let sources = profile.peak_source.as_ref();
     let source = |source: Option<&PeakSource>| {
@@ -117,7 +116,7 @@ pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
             ])
         })
         .collect();
-    fit(&columns, &mut lines, &[INTERVAL], 2, width);
+    fit(&columns, &mut lines, 2, Some(width), &[INTERVAL]);
     out.push_str(&render(&columns, &lines, 2, width, colour));
     let columns = [
         ("bandwidth of", Align::Left),
@@ -139,7 +138,7 @@ pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
             ])
         })
         .collect();
-    fit(&columns, &mut lines, &[INTERVAL], 2, width);
+    fit(&columns, &mut lines, 2, Some(width), &[INTERVAL]);
     out.push_str(&render(&columns, &lines, 2, width, colour));
     out + &latencies
 }

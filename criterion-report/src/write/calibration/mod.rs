@@ -9,12 +9,9 @@ use plan::CheckStatus;
 use serde_json::{Map, Value};
 
 use super::show::NARROWEST;
-use super::table::{Align, Line, Paint, clear, screen, table_width, wrap};
+use super::table::{ABSENT, Paint, labelled, remarks, screen, wrap};
 use crate::model::calibration::{Finding, Profile};
 use crate::units;
-
-/// What stands in the place of an absent value.
-const ABSENT: &str = "–";
 
 /// Columns, as upstream's, unless a terminal says otherwise.
 pub(crate) const WIDTH: usize = 80;
@@ -81,36 +78,6 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// Text beside a label, wrapped.
-fn labelled(label: &str, text: &str, width: usize, colour: bool) -> String {
-    const INDENT: usize = 10;
-    let mut out = String::new();
-    for (line, part) in wrap(text, width - INDENT).iter().enumerate() {
-        let label = format!("{:INDENT$}", if line == 0 { label } else { "" });
-        out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
-    }
-    out
-}
-
-/// Empties columns, which leaves them out, in this order until the table is no wider; and says
-/// which.
-fn fit(
-    columns: &[(&str, Align)],
-    lines: &mut [Line],
-    give_way: &[usize],
-    indent: usize,
-    width: usize,
-) -> Vec<usize> {
-    let mut cleared = Vec::new();
-    for &column in give_way {
-        if table_width(columns, lines, indent) > width {
-            clear(column, lines);
-            cleared.push(column);
-        }
-    }
-    cleared
-}
-
 fn heading(text: &str, colour: bool) -> String {
     format!("{}\n", Paint::Bold.on(text, colour))
 }
@@ -152,14 +119,7 @@ fn notes(profile: &Profile, width: usize, colour: bool) -> String {
     let mut notes = profile.notes.clone();
     let overshoots = profile.overshoots();
     notes.extend(overshoots.into_iter().filter(|note| !profile.notes.contains(note)));
-    let mut out = String::new();
-    for note in notes {
-        for (line, part) in wrap(&note, width - 2).iter().enumerate() {
-            let mark = if line == 0 { "!" } else { " " };
-            out.push_str(&format!("{}\n", Paint::Warn.on(&format!("{mark} {part}"), colour)));
-        }
-    }
-    out
+    remarks(&notes, width, colour)
 }
 
 /// A rate, four significant digits.
@@ -181,17 +141,14 @@ fn dtype(name: &str) -> &str {
     name.strip_prefix("torch.").unwrap_or(name)
 }
 
-/// A parameter that is text.
 fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     params.get(name)?.as_str()
 }
 
-/// A parameter that is a number.
 fn number(params: &Map<String, Value>, name: &str) -> Option<f64> {
     params.get(name)?.as_f64()
 }
 
-/// A parameter that is a list of texts.
 fn strings(params: &Map<String, Value>, name: &str) -> Vec<String> {
     let list = params.get(name).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(|it| Some(it.as_str()?.to_owned())).collect()

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{ABSENT, dtype, efficiency, fit, heading, rate, strings, text};
+use super::{ABSENT, dtype, efficiency, heading, rate, strings, text};
 use crate::model::calibration::{OperationCalibration, Profile};
 use crate::units;
 use crate::write::show::footnotes::Footnotes;
-use crate::write::table::{Align, Cell, Line, Paint, render};
+use crate::write::table::{Align, Cell, Line, Paint, fit, render};
 
 /// Columns that give way, in this order, where the table is too wide: what bounds an operation,
 /// GB/s.
@@ -44,7 +44,7 @@ pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
         operations.sort_by_key(|it| (it.name().to_owned(), it.input_shape.clone()));
         lines.extend(operations.into_iter().map(|it| line(profile, it, &mut footnotes)));
     }
-    fit(&columns, &mut lines, &GIVE_WAY, 4, width);
+    fit(&columns, &mut lines, 4, Some(width), &GIVE_WAY);
     let title = format!("Operation Profiles ({} total):", profile.operation_profiles.len());
     heading(&title, colour)
         + &render(&columns, &lines, 4, width, colour)

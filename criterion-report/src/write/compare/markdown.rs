@@ -6,7 +6,6 @@ use crate::model::compare::{Compared, Comparison, Verdict};
 use crate::units;
 use crate::write::markdown::{cell, code, plain};
 
-/// Most characters of the whole.
 const MOST: usize = 65_000;
 /// Left for what counts the cases that did not fit, and for closing tags.
 const RESERVE: usize = 400;

@@ -23,23 +23,15 @@ pub enum Format {
     Json,
 }
 
-/// What the terminal wants.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// Show equivalent cases, too.
     pub all: bool,
     /// Show the cautions of all cases that are shown, not only of those that differ.
     pub details: bool,
-    /// In colour.
     pub colour: bool,
-    /// Columns of the terminal, if it is one.
     pub width: Option<usize>,
 }
 
-/// Writes a comparison.
-///
-/// # Errors
-/// When `out` cannot be written.
 pub fn write(
     comparison: &Comparison,
     format: Format,

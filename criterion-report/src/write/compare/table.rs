@@ -25,7 +25,8 @@ pub fn write(comparison: &Comparison, look: Look) -> String {
     let width = look.width.unwrap_or(WIDTH);
     let mut out = header(comparison, look, width);
     let sections: Vec<(Verdict, usize, Vec<Line>)> = Verdict::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|verdict| shows(*verdict, look))
         .map(|verdict| {
             let cases = comparison.of_verdict(verdict);
@@ -52,7 +53,6 @@ pub fn write(comparison: &Comparison, look: Look) -> String {
     screen(&out, look.colour)
 }
 
-/// Whether cases with the verdict are shown.
 fn shows(verdict: Verdict, look: Look) -> bool {
     verdict != Verdict::Equivalent || look.all
 }

@@ -3,29 +3,29 @@
 use crate::model::compare::{
     Compared, Comparison, Finding, FloorSource, Measure, Policy, SideFacts, Verdict,
 };
-use crate::{units, visible};
+use crate::write::table::ABSENT;
+use crate::{units, visible, words};
 
-/// A value of a measure, in its unit.
 pub fn value(measure: Measure, value: Option<f64>) -> String {
-    let Some(value) = value else { return "–".to_owned() };
+    let Some(value) = value else { return ABSENT.to_owned() };
     match measure {
         Measure::Time => units::time(value),
         Measure::Memory => units::bytes(value.round() as u64),
         Measure::Accuracy => units::error(value),
         Measure::Energy => format!("{} J", units::significant(value, 3)),
         Measure::Speedup => units::ratio(value, None),
-        Measure::Outcome => "–".to_owned(),
+        Measure::Outcome => ABSENT.to_owned(),
     }
 }
 
 /// `1.12× [1.08, 1.16]`; nothing without a ratio.
 pub fn ratio(finding: &Finding) -> String {
-    finding.ratio.map_or_else(String::new, |ratio| units::ratio(ratio, finding.interval))
+    finding.ratio.map_or_else(String::new, |ratio| units::ratio(ratio, finding.interval()))
 }
 
 /// `2 regressed, 1 improved, 47 equivalent`, the worst first; those that do not occur are left out.
 pub fn counts(comparison: &Comparison) -> String {
-    let counted = Verdict::ALL.into_iter().map(|it| (it, comparison.count(it)));
+    let counted = Verdict::ALL.iter().map(|it| (it, comparison.count(*it)));
     let counts: Vec<String> = counted
         .filter(|(_, count)| *count > 0)
         .map(|(verdict, count)| format!("{count} {}", verdict.word()))
@@ -71,10 +71,9 @@ pub fn hosts(comparison: &Comparison) -> Option<String> {
     differ.then(|| format!("caution: of two machines: {} against {}", a.join(", "), b.join(", ")))
 }
 
-/// The rule and its thresholds.
 pub fn rule(comparison: &Comparison) -> String {
     let limits = comparison.thresholds.limits;
-    let policy = comparison.policy.word();
+    let policy = words::of_flag(comparison.policy);
     let time = units::percent(limits.latency);
     let rules = match comparison.thresholds.rules.len() {
         0 => String::new(),

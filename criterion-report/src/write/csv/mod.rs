@@ -52,9 +52,6 @@ pub enum Layout {
 }
 
 /// The report as CSV, a heading line first.
-///
-/// # Errors
-/// When `out` cannot be written.
 pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> Result<Notes> {
     match options.layout {
         Layout::Cases => {

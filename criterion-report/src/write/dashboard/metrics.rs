@@ -23,7 +23,6 @@ fn metric(
     Metric { name, benchmark_values: [value], target_value: 0.0, extra_info: Some(info) }
 }
 
-/// A speed-up, and what it is made of.
 fn speedup(name: String, gain: &Gain) -> Metric {
     let mut metric = metric(name, "x", gain.ratio, Some((gain.interval, gain.confidence_level)));
     if let Some(info) = &mut metric.extra_info {

@@ -9,14 +9,13 @@ mod v3;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow, bail};
 use plan::{Device, Outcome};
 
 use super::{Notes, Target, in_order, joined};
 use crate::model::database::has_upload_name;
 use crate::model::{Entry, Report, Row};
 use crate::units;
-pub use check::DashboardError;
 use check::{Check, Named};
 use record::{DbCase, Form};
 
@@ -46,7 +45,6 @@ const LAYER: &str = "micro-benchmark custom layer";
 /// `model.origins`: whose models these are.
 const ORIGIN: &str = "torchao";
 
-/// The report as a dashboard file.
 pub fn write(
     report: &Report,
     options: &Options,
@@ -56,7 +54,10 @@ pub fn write(
     if let Some(file) = target.file
         && !has_upload_name(file)
     {
-        return Err(DashboardError::NotJson { file: file.display().to_string() }.into());
+        bail!(
+            "{}: the uploader takes only files named *.json; write to a name that ends in .json",
+            file.display()
+        );
     }
     let notes = checked(report, options)?;
     put(report, options, out)?;
@@ -82,13 +83,13 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<Notes> {
                 if let (Outcome::Measured, Err(no_time)) = (&row.record.outcome, &row.time) {
                     notes.push(format!("{}: without its times: {no_time}", row.full_id()));
                 }
-                match case.and_then(|case| check.add(case)) {
+                if let Some(text) = check.add(case?) {
                     // Upstream's names do not tell models, dtypes and compilation apart; that is
                     // their form.
-                    Err(error @ DashboardError::SameSeries { .. }) if options.is_upstreams() => {
-                        same.get_or_insert(error);
+                    if !options.is_upstreams() {
+                        return Err(anyhow!(text));
                     }
-                    checked => checked?,
+                    same.get_or_insert(text);
                 }
             }
             Err(Some(reason)) => *left_out.entry(reason).or_insert(0) += 1,
@@ -101,7 +102,8 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<Notes> {
     }
     notes.extend(report.missing.iter().map(|case| format!("{}: {}", case.full_id, case.reason)));
     if empty {
-        return Err(DashboardError::Empty(notes).into());
+        let notes: String = notes.iter().map(|note| format!("\n  {note}")).collect();
+        bail!("no case has a result for the dashboard{notes}");
     }
     notes.extend(same.map(|same| format!("not for uploading as it is: {same}")));
     Ok(notes)

@@ -15,21 +15,17 @@ pub struct Info(Vec<(&'static str, Word)>);
 /// A value in it. A number becomes text where it is written: most records are first looked at.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Word {
-    /// A text.
     Text(Cow<'static, str>),
-    /// A number.
     Number(f64),
     /// A whole one.
     Whole(u64),
 }
 
 impl Info {
-    /// These texts.
     pub fn of(texts: impl IntoIterator<Item = (&'static str, String)>) -> Self {
         Self(texts.into_iter().map(|(key, text)| (key, text.into())).collect())
     }
 
-    /// The text of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         let (_, word) = self.0.iter().find(|(known, _)| *known == key)?;
         if let Word::Text(text) = word { Some(text) } else { None }
@@ -98,7 +94,6 @@ pub struct DbCase {
     pub metrics: Vec<Metric>,
     /// The machine. An empty list, as upstream wrote, keeps the uploader from filling it in.
     pub runners: Vec<Runner>,
-    /// What else the results depend on.
     pub dependencies: Dependencies,
 }
 
@@ -145,7 +140,6 @@ pub enum Form {
 }
 
 impl Form {
-    /// Adds the text of a part of a record.
     fn write(self, part: &impl Serialize, out: &mut Vec<u8>) -> serde_json::Result<()> {
         match self {
             Self::List => python_json::write(part, PART, out),
@@ -170,7 +164,6 @@ impl Form {
     }
 }
 
-/// Things that a result depends on, by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dependencies(pub Vec<(&'static str, Dependency)>);
 
@@ -196,10 +189,8 @@ pub struct Model {
     /// Recipe and shape; a series on a dashboard is known by it.
     pub name: String,
     pub r#type: &'static str,
-    /// What computes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<&'static str>,
-    /// The projects that the model is from.
     pub origins: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_info: Option<Info>,
@@ -221,22 +212,18 @@ pub struct Metric {
 /// The machine, in the database's terms: whole numbers, gigabytes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Runner {
-    /// `cpu`, `cuda`, …
     pub name: String,
-    /// The processor's or the GPU's name.
     pub r#type: String,
     pub cpu_info: String,
     pub cpu_count: u32,
     /// Memory in whole GiB.
     pub avail_mem_in_gb: u64,
-    /// GPU name, where the case ran on one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_info: Option<String>,
     /// Host name and system.
     pub extra_info: Info,
 }
 
-/// Something that a result depends on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Dependency {
     /// Repository, `owner/name`.

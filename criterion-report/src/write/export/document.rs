@@ -121,7 +121,6 @@ impl Serialize for Catalogue {
     }
 }
 
-/// The schema of a map from the names of measures.
 fn by_measure<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
@@ -268,7 +267,6 @@ impl Percentiles {
     }
 }
 
-/// Every measure that the case has, by slug.
 struct Measures<'a>(Entry<'a>);
 
 /// A measure of a case, with its confidence interval where it has one.

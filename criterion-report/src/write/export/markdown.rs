@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::model::{Circumstances, Entry, Field, Figure, Interval, NoTime, Report, Row};
+use crate::model::{Circumstances, Entry, Field, Figure, Interval, NoTime, Report, Row, gather};
 use crate::units;
 use crate::write::markdown::{code, or_absent, plain, reason, revision, table};
 use crate::write::show::footnotes::{Footnotes, Note};
@@ -15,7 +15,6 @@ const MOST: usize = 65_000;
 /// What is kept for saying what was cut.
 const RESERVE: usize = 200;
 
-/// A comment that grows up to its limit.
 struct Comment {
     text: String,
     characters: usize,
@@ -37,7 +36,8 @@ impl Comment {
 pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     let mut comment = Comment { text: String::new(), characters: 0 };
     comment.add(&heading(report));
-    let mut groups = groups(report).into_iter().peekable();
+    let groups = gather(report.entries(), |entry| &entry.row.record.case.id.group);
+    let mut groups = groups.into_iter().peekable();
     let mut cut = 0;
     while let Some(group) = groups.next_if(|_| cut == 0) {
         cut = add_group(&mut comment, &group);
@@ -83,7 +83,6 @@ fn heading(report: &Report) -> String {
     out
 }
 
-/// How many circumstances are told.
 const MACHINES: usize = 3;
 
 fn measured(shared: &Circumstances) -> String {
@@ -99,20 +98,6 @@ fn measured(shared: &Circumstances) -> String {
         git.as_deref().unwrap_or("none"),
         units::minute(shared.last),
     )
-}
-
-/// Cases of one criterion group.
-fn groups(report: &Report) -> Vec<Vec<Entry<'_>>> {
-    let mut groups: Vec<Vec<Entry<'_>>> = Vec::new();
-    for entry in report.entries() {
-        let group = |entry: &Entry<'_>| entry.row.record.case.id.group.clone();
-        // The cases of a group stand together.
-        match groups.last_mut().filter(|last| group(&last[0]) == group(&entry)) {
-            Some(last) => last.push(entry),
-            None => groups.push(vec![entry]),
-        }
-    }
-    groups
 }
 
 /// Adds as many cases of a group as fit; how many do not.

@@ -16,7 +16,6 @@ use super::{Notes, Target};
 use crate::model::{Entry, Field, Figure, Interval, MEASURES, Report};
 use crate::units;
 
-/// What `export json` writes.
 pub(crate) type Whole<'a> = document::Document<'a, &'a Report>;
 
 /// The formats; the name of each is what stands behind `export`.
@@ -90,7 +89,6 @@ fn without_figures(report: &Report) -> Notes {
     }
 }
 
-/// The report in a format.
 pub fn write(
     report: &Report,
     format: &Format,

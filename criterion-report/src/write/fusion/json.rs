@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use plan::Environment;
 use serde::Serialize;
 
-use crate::model::{Circumstances, FusionResult, Missing, PatternAdvice, Report, Strategy};
+use crate::model::{Circumstances, FusionResult, Missing, PatternAdvice, Report};
 use crate::object::object;
 
 struct Document<'a> {
@@ -14,7 +14,6 @@ struct Document<'a> {
     advice: &'a [PatternAdvice],
 }
 
-/// The place and time at which the cases were measured.
 #[derive(Serialize)]
 struct Circumstance<'a> {
     #[serde(flatten)]
@@ -27,7 +26,6 @@ struct Circumstance<'a> {
     cases: usize,
 }
 
-/// A case without a record.
 struct Absent<'a>(&'a Missing);
 
 // The names are part of the command's contract.
@@ -38,7 +36,7 @@ object! {
         "baseline": it.report.baseline,
         "environments": it.report.circumstances.iter().map(Circumstance::of).collect::<Vec<_>>(),
         "results": it.results,
-        "strategy": it.advice.iter().map(|it| Strategy::of(it, false)).collect::<Vec<_>>(),
+        "strategy": it.advice.iter().map(PatternAdvice::without_evidence).collect::<Vec<_>>(),
         "missing": it.report.missing.iter().map(Absent).collect::<Vec<_>>(),
     }
 

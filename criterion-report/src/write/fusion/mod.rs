@@ -27,10 +27,6 @@ pub struct Options {
     pub color: ColorChoice,
 }
 
-/// The variants of patterns among a report's cases.
-///
-/// # Errors
-/// There are none.
 pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<String> {
     let results = FusionResult::all(report);
     if results.is_empty() && report.missing.is_empty() {
@@ -61,7 +57,7 @@ fn tables(
     let Room { width, colour, .. } = room;
     let mut out = header::header(report, width, colour);
     let mut left_out = BTreeSet::new();
-    for block in gather(results, |it| (&it.row.record.case.id.group, &it.key.place)) {
+    for block in gather(results, |it| (&it.row.record.case.id.group, it.key.place.to_string())) {
         out.push('\n');
         let table = table::table(&block, room);
         out.push_str(&table.text);

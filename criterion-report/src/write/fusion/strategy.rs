@@ -31,28 +31,27 @@ pub fn strategy(advice: &[PatternAdvice], width: usize, colour: bool) -> String 
 
 fn pattern(advice: &PatternAdvice, width: usize, colour: bool) -> String {
     let word = verdict::of_advice(advice.advice).on(advice.advice.word(), colour);
-    let measured = advice.variants.iter().any(|variant| !variant.points.is_empty());
+    let measured = advice.variants.iter().any(|variant| variant.cases_with_speedup > 0);
     let by = match advice.best {
         Some(best) => format!("best: `{best}`"),
         None if measured => "none that only fuses measured in pairs".to_owned(),
         None => "nothing measured in pairs".to_owned(),
     };
     let mut out = format!("  {}\n    fuse?             {word} ({by})\n", advice.pattern);
-    if let Some(best) = advice.best_of_other_product() {
-        let word = verdict::of_advice(best.advice).on(best.word(), colour);
-        let variant = best.variant;
+    if let Some((other, variant)) = advice.other_product_advice.zip(advice.other_product_variant) {
+        let word = verdict::of_advice(other).on(other.word(), colour);
         out.push_str(&format!("    another product?  {word} (best: `{variant}`, by oneDNN)\n"));
     }
     if !measured {
         return out;
     }
     let names = advice.variants.iter().map(|it| it.name().len()).max().unwrap_or(0);
-    let words = advice.variants.iter().map(|it| it.word().len()).max().unwrap_or(0);
+    let words = advice.variants.iter().map(|it| it.advice.word().len()).max().unwrap_or(0);
     let beside = 4 + names + 2 + words + 2;
     let below = width < beside + EVIDENCE;
     let (indent, words) = if below { (6, 0) } else { (beside, words) };
     for variant in &advice.variants {
-        let word = format!("{:words$}", variant.word());
+        let word = format!("{:words$}", variant.advice.word());
         let word = verdict::of_advice(variant.advice).on(&word, colour);
         out.push_str(&format!("    {:names$}  {word}", variant.name()));
         for (line, part) in wrap(&evidence(variant), width - indent).iter().enumerate() {
@@ -69,14 +68,14 @@ fn pattern(advice: &PatternAdvice, width: usize, colour: bool) -> String {
 
 /// `3 of 4 cases: 0.71× [0.70, 0.72] (f32 4x256x64) to …; fuse at …; not at …`
 fn evidence(of: &VariantAdvice) -> String {
-    let mut parts = vec![match (of.lowest(), of.highest()) {
-        (Some(lowest), Some(highest)) if of.points.len() > 1 => {
+    let mut parts = vec![match (&of.lowest, &of.highest) {
+        (Some(lowest), Some(highest)) if of.cases_with_speedup > 1 => {
             format!("{}: {} to {}", cases(of), ratio(lowest), ratio(highest))
         }
         (Some(only), _) => format!("{}: {}", cases(of), ratio(only)),
         (None, _) => format!("none of {} has a measured speed-up", units::count(of.cases, "case")),
     }];
-    let mut say = |what: &str, points: Vec<&Point>| {
+    let mut say = |what: &str, points: &[Point]| {
         let names: Vec<String> = points.iter().map(|point| glued(&point.to_string())).collect();
         if !names.is_empty() {
             parts.push(format!("{what} {}", names.join(", ")));
@@ -84,15 +83,20 @@ fn evidence(of: &VariantAdvice) -> String {
     };
     match of.advice {
         Advice::Conditional => {
-            say(if of.votes() { "fuse at" } else { "faster at" }, of.gaining());
-            say(if of.votes() { "not at" } else { "slower at" }, of.losing());
-            say("open at", of.undecided());
+            say("fuse at", &of.gaining);
+            say("not at", &of.losing);
+            say("open at", &of.undecided);
+        }
+        Advice::Depends => {
+            say("faster at", &of.gaining);
+            say("slower at", &of.losing);
+            say("open at", &of.undecided);
         }
         Advice::Inconclusive => {
-            say("slower at", of.losing());
-            say("open at", of.undecided());
+            say("slower at", &of.losing);
+            say("open at", &of.undecided);
         }
-        Advice::Fuse | Advice::Indifferent | Advice::Avoid => {}
+        _ => {}
     }
     match of.fuses {
         Some(true) => {}
@@ -105,7 +109,7 @@ fn evidence(of: &VariantAdvice) -> String {
         _ if of.compile.is_some() => {}
         Some(true) => {}
         Some(false) => parts.push("by another library's product than `unfused`".to_owned()),
-        None if of.points.is_empty() => {}
+        None if of.cases_with_speedup == 0 => {}
         None => parts.push("whose product it runs is not recorded".to_owned()),
     }
     let over: Vec<String> = of.over_control.iter().map(over_control).collect();
@@ -123,13 +127,13 @@ fn over_control(over: &OverControl) -> String {
 
 /// How many of its cases are evidence.
 fn cases(of: &VariantAdvice) -> String {
-    match of.points.len() {
+    match of.cases_with_speedup {
         measured if measured == of.cases => units::count(measured, "case"),
         measured => format!("{measured} of {}", units::count(of.cases, "case")),
     }
 }
 
 fn ratio(point: &Point) -> String {
-    let speedup = units::ratio(point.speedup.ratio, Some(point.speedup.interval));
+    let speedup = units::ratio(point.ratio, Some(point.interval));
     glued(&format!("{speedup} ({point})"))
 }

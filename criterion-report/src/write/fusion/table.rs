@@ -5,10 +5,9 @@ use statistics::{Band, Benefit};
 use crate::model::{FusionResult, NoSpeedup, NoTime, Row, Side, other_products, sdpa_dispatch};
 use crate::units;
 use crate::write::failures;
-use crate::write::show::ABSENT;
 use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::show::group::level;
-use crate::write::table::{Align, Cell, Line, Paint, wrap};
+use crate::write::table::{ABSENT, Align, Cell, Line, Paint, wrap};
 use crate::write::verdict;
 use crate::write::view::{Heading, Layout, Room, Table};
 
@@ -144,7 +143,6 @@ fn benefit(result: &FusionResult<'_>) -> Cell {
     result.benefit().map(cell).unwrap_or_default()
 }
 
-/// What the reader must know of the line's numbers.
 fn notes(result: &FusionResult<'_>) -> Vec<Note> {
     let mut notes: Vec<Note> = no_time(result.row).into_iter().map(Note::from).collect();
     match &result.speedup {

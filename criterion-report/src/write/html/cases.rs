@@ -14,7 +14,6 @@ use crate::model::{
 };
 use crate::units;
 
-/// Numbers for charts and orders.
 const NUMBERS: &[Column] = &[
     Column::new("time", "latency"),
     Column::new("speedup", "speedup"),
@@ -32,7 +31,6 @@ const NUMBERS: &[Column] = &[
 const TEXTS: &[Column] =
     &[Column::new("time_text", "latency"), Column::new("speedup_text", "speedup")];
 
-/// A column's name and its value for one case.
 type Cell = (&'static str, Value);
 
 /// Name of a column to its values, one per case; null where a case has none. A column in which no

@@ -6,10 +6,8 @@ use super::template::escape;
 use crate::model::{Circumstances, Report, Span};
 use crate::units;
 
-/// What is said of one set, a line each.
 type Facts = Vec<(&'static str, String)>;
 
-/// A block for each set of circumstances.
 pub fn blocks(report: &Report) -> String {
     let several = report.circumstances.len() > 1;
     let blocks = report.circumstances.iter().enumerate();

@@ -10,7 +10,6 @@ use crate::model::calibration::Skyline;
 use crate::model::{Entry, Heatmap, Report};
 use crate::units;
 
-/// Everything that charts and table are made of.
 #[derive(Debug, Serialize)]
 pub struct Data {
     /// Names of the units of time with the nanoseconds in each, for the axes.
@@ -26,7 +25,6 @@ pub struct Data {
 }
 
 impl Data {
-    /// The data of a report's entries.
     pub fn of(report: &Report, entries: &[Entry<'_>]) -> Self {
         let mut strings = Strings::default();
         let skylines = Skyline::all(report.rows());

@@ -60,10 +60,6 @@ const SCRIPTS: &[&str] = &[
     include_str!("main.js"),
 ];
 
-/// Writes the page.
-///
-/// # Errors
-/// When it would go to a terminal, or `out` cannot be written.
 pub fn write(
     report: &Report,
     options: &Options,
@@ -93,7 +89,6 @@ pub fn write(
     Ok(Notes::new())
 }
 
-/// Names the results.
 fn subtitle(report: &Report) -> String {
     let first = report.circumstances.iter().map(|it| it.first).min();
     let last = report.circumstances.iter().map(|it| it.last).max();

@@ -13,7 +13,6 @@ pub struct Place {
     /// `cpu, 2 threads: AMD EPYC 7763, 2 CPUs, 8 GiB`.
     label: String,
     roofs: Vec<Roof>,
-    /// What there is to say about the roofs.
     notes: Vec<String>,
 }
 

@@ -11,7 +11,6 @@ use crate::units;
 pub struct Spread(Option<([Option<String>; 7], u64)>);
 
 impl Spread {
-    /// The spread of a distribution, if there is one.
     pub fn of(distribution: Option<Distribution>) -> Self {
         Self(distribution.map(|it| {
             let quantiles = [

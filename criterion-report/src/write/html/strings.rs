@@ -29,7 +29,6 @@ impl Strings {
         place
     }
 
-    /// The texts in the order of their places.
     pub fn into_all(self) -> Vec<String> {
         self.all
     }

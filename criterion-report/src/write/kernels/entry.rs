@@ -176,7 +176,6 @@ impl<'a> Accuracy<'a> {
     }
 }
 
-/// Why a measured case has no speed-up.
 fn why_no_speedup(entry: model::Entry<'_>) -> Option<String> {
     match entry.comparison.map(|comparison| &comparison.speedup) {
         None => {

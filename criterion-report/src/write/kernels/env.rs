@@ -88,7 +88,6 @@ object! {
     }
 }
 
-/// A revision, and the branch where one is checked out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Git<'a> {
     pub commit: &'a str,
@@ -97,7 +96,6 @@ pub struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// The revision of an environment.
     pub fn of(environment: &'a Environment) -> Option<Self> {
         let revision = environment.git_revision.as_deref()?;
         let clean = revision.strip_suffix("-dirty");

@@ -3,24 +3,23 @@
 mod entry;
 mod env;
 mod markdown;
-mod summary;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 
 use crate::model::Report;
-use crate::model::kernels::{Changes, KernelResult, SUMMARY, Trend, manifest};
+use crate::model::kernels::{Changes, KernelResult, SCHEMA, SUMMARY, Trend, VERSION, manifest};
+use crate::object::object;
+use crate::units;
+use entry::Entry;
+use env::{Env, Git, latest};
 
 pub use markdown::numbers;
-pub use summary::{kernels, outcomes, timestamp};
 
-/// Everything that the files are made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Document<'a> {
-    /// What was read.
     pub report: &'a Report,
-    /// Its kernels' cases.
     pub results: &'a [KernelResult<'a>],
     /// What differs from another time, where one was asked for.
     pub changes: Option<&'a Changes>,
@@ -28,24 +27,18 @@ pub struct Document<'a> {
     pub trends: Option<&'a [Trend]>,
 }
 
-/// A file of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     /// Its path inside the tree, with `/`.
     pub path: String,
-    /// All of it.
     pub text: String,
 }
 
 /// Files that there are only with a comparison.
 pub const OF_A_COMPARISON: [&str; 2] = ["regressions.md", "regressions.json"];
-/// What kernels there are.
 pub const MANIFEST: &str = "kernel_manifest.json";
 
 /// The path of a kernel's own file.
-///
-/// # Errors
-/// When the name would lead elsewhere: records are files, which anybody may have written.
 pub fn path_of(kernel: &str) -> Result<String> {
     let plain = |char: char| char.is_alphanumeric() || "-_.+".contains(char);
     if kernel.is_empty() || kernel.starts_with('.') || !kernel.chars().all(plain) {
@@ -59,11 +52,11 @@ pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
     let Document { report, results, changes, .. } = *document;
     let mut files = Vec::new();
     let mut add = |path: &str, text: String| files.push(File { path: path.to_owned(), text });
-    add("env.json", pretty(&env::Env { report, results })?);
+    add("env.json", pretty(&Env { report, results })?);
     add(MANIFEST, pretty(&manifest(results))?);
-    let mut by_kernel: BTreeMap<&str, Vec<entry::Entry<'_, '_>>> = BTreeMap::new();
+    let mut by_kernel: BTreeMap<&str, Vec<Entry<'_, '_>>> = BTreeMap::new();
     for result in results {
-        by_kernel.entry(result.kernel).or_default().push(entry::Entry { result, raw: true });
+        by_kernel.entry(result.kernel).or_default().push(Entry { result, raw: true });
     }
     for (kernel, entries) in by_kernel {
         add(&path_of(kernel)?, pretty(&entries)?);
@@ -80,4 +73,51 @@ pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
 
 fn pretty(value: &impl serde::Serialize) -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+// `summary.json`: all cases in one file, to be kept and compared with.
+// The single calls are in `kernels/<name>.json` alone.
+object! {
+    Document<'_> => |it| [
+        outcomes = outcomes(it.results);
+        ended = |status: &str| outcomes.get(status).copied().unwrap_or(0);
+    ] {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "timestamp": timestamp(it.results),
+        "commit": latest(it.results).and_then(|it| Some(Git::of(&it.environment)?.commit)),
+        "total_kernels": kernels(it.results).len(),
+        "total_cases": it.results.len(),
+        "successful": ended("measured"),
+        "failed": ended("failed"),
+        "skipped": ended("skipped"),
+        "unsupported": ended("unsupported"),
+        "oom": ended("oom"),
+        "timeout": ended("timeout"),
+        "tested": ended("tested"),
+        "missing": ended(KernelResult::MISSING),
+        "environment": Env { report: it.report, results: it.results },
+        "results":
+            it.results.iter().map(|result| Entry { result, raw: false }).collect::<Vec<_>>(),
+    }
+}
+
+/// When the last of the cases ended.
+pub fn timestamp(results: &[KernelResult<'_>]) -> Option<String> {
+    latest(results).map(|record| units::rfc3339(record.timestamp))
+}
+
+pub fn outcomes(results: &[KernelResult<'_>]) -> BTreeMap<&'static str, usize> {
+    let mut outcomes = BTreeMap::new();
+    for result in results {
+        *outcomes.entry(result.status).or_insert(0) += 1;
+    }
+    outcomes
+}
+
+pub fn kernels<'a>(results: &[KernelResult<'a>]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = results.iter().map(|result| result.kernel).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }

@@ -4,17 +4,16 @@ use crate::model::{OperatorResult, gather};
 use crate::write::table::{Paint, wrap};
 use crate::write::view::Room;
 
-/// Results that one table is of, in their order.
 pub type Block<'r, 'a> = Vec<&'r OperatorResult<'a>>;
 
 /// Results of one operator: of one criterion group, dtype and place.
 pub fn of_groups<'r, 'a>(results: &'r [OperatorResult<'a>]) -> Vec<Block<'r, 'a>> {
-    gather(results, |it| (&it.row.record.case.id.group, it.key.dtype, &it.key.place))
+    gather(results, |it| (&it.row.record.case.id.group, it.key.dtype, it.key.place.to_string()))
 }
 
 /// Results of all operators of one config, dtype and place.
 pub fn of_configs<'r, 'a>(results: &'r [OperatorResult<'a>]) -> Vec<Block<'r, 'a>> {
-    gather(results, |it| (&it.row.record.case.config, it.key.dtype, &it.key.place))
+    gather(results, |it| (&it.row.record.case.config, it.key.dtype, it.key.place.to_string()))
 }
 
 /// A title, and below it where the block's cases were measured: `float32 on cpu (AMD EPYC 7763), 1

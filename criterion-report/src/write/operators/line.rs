@@ -7,10 +7,9 @@ use statistics::Verdict;
 use crate::model::{EfficiencySource, NoEfficiency, NoSpeedup, OperatorResult, Speedup, Standing};
 use crate::units;
 use crate::write::fusion::table::{no_time, time};
-use crate::write::show::ABSENT;
 use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::show::group::speedup;
-use crate::write::table::{Cell, Line, Paint};
+use crate::write::table::{ABSENT, Cell, Line, Paint};
 use crate::write::{failures, verdict};
 
 /// Its cells, in the order of the table's columns; or why it has no numbers.
@@ -89,7 +88,6 @@ fn standing(standing: Standing) -> Cell {
     Cell::new(standing.word(), paint)
 }
 
-/// What the reader must know of the line's numbers.
 fn notes(result: &OperatorResult<'_>) -> Vec<Note> {
     let mut notes: Vec<Note> = no_time(result.row).into_iter().map(Note::from).collect();
     match &result.speedup {

@@ -46,10 +46,6 @@ pub struct Options {
     pub color: ColorChoice,
 }
 
-/// The implementations of operators among a report's cases.
-///
-/// # Errors
-/// There are none; or the options contradict each other.
 pub fn write(
     report: &Report,
     options: &Options,

@@ -3,11 +3,10 @@
 use super::block::Block;
 use super::line::SIGNS;
 use crate::model::{Axis, Mean, Summary};
-use crate::units;
-use crate::write::show::ABSENT;
 use crate::write::show::footnotes::Footnotes;
-use crate::write::table::{Align, Cell, Line, Paint, fit, render};
+use crate::write::table::{ABSENT, Align, Cell, Line, Paint, fit, render};
 use crate::write::view::{Layout, Room, Table};
+use crate::{units, words};
 
 /// The columns behind the first one.
 const COLUMNS: [(&str, Align); 11] = [
@@ -56,7 +55,7 @@ pub fn along(axis: Axis, block: &Block<'_, '_>, room: Room) -> Table {
         let values = values.iter();
         lines.extend(values.map(|(value, it)| line(value.to_string().into(), it, &mut footnotes)));
     }
-    table(axis.word(), lines, &footnotes, room)
+    table(&words::of_flag(axis), lines, &footnotes, room)
 }
 
 fn table(

@@ -44,7 +44,6 @@ fn time_level(result: &OperatorResult<'_>) -> Option<f64> {
     interval.map(|_| *confidence_level)
 }
 
-/// The levels of the speed-ups' intervals.
 fn speedups<'r>(block: &'r Block<'_, '_>) -> impl Iterator<Item = f64> + 'r {
     let speedups = block.iter().filter_map(|result| result.speedup.as_ref()?.as_ref().ok());
     speedups.map(|speedup: &Speedup| speedup.confidence_level)

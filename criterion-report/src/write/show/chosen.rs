@@ -10,7 +10,6 @@ use crate::write::choice::Choice;
 use crate::write::failures;
 use crate::write::table::{self, Align, Cell, Line, Paint, render, table_width, wrap};
 
-/// What the lines are sorted by.
 #[derive(Debug, Clone, Copy)]
 pub struct Sorting {
     by: &'static Field,
@@ -81,7 +80,6 @@ pub fn table(
     out
 }
 
-/// Spaces before the lines of a table.
 const INDENT: usize = 4;
 
 fn lines(

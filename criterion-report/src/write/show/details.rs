@@ -9,7 +9,6 @@ use crate::model::{Entry, Field, Value};
 use crate::units;
 use crate::write::table::{Align, Cell, Line, clear, render, table_width};
 
-/// A column: its heading, the value, and how it looks.
 struct Column {
     heading: &'static str,
     field: &'static Field,

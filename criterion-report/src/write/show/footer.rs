@@ -7,7 +7,7 @@ use plan::{Mode, Outcome};
 use crate::model::Report;
 use crate::units;
 use crate::write::earlier;
-use crate::write::table::{Paint, wrap};
+use crate::write::table::{remarks, wrap};
 
 /// How the cases ended, and what the reader of the table must know besides.
 pub fn footer(report: &Report, width: usize, colour: bool) -> String {
@@ -46,12 +46,7 @@ pub fn footer(report: &Report, width: usize, colour: bool) -> String {
         ));
     }
     notes.extend(report.unreadable.iter().chain(&report.warnings).cloned());
-    for note in notes {
-        for (line, part) in wrap(&note, width - 2).iter().enumerate() {
-            let mark = if line == 0 { "!" } else { " " };
-            out.push_str(&format!("{}\n", Paint::Warn.on(&format!("{mark} {part}"), colour)));
-        }
-    }
+    out.push_str(&remarks(&notes, width, colour));
     out
 }
 

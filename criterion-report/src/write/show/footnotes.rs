@@ -1,7 +1,7 @@
 //! Warnings beside the numbers that they concern.
 
 use crate::model::Caution;
-use crate::write::table::{Line, Paint, wrap};
+use crate::write::table::{Line, Paint, hanging};
 
 /// Marks beside numbers and the notes that they refer to, each text once.
 #[derive(Default)]
@@ -47,7 +47,6 @@ impl Footnotes {
         (made, footnotes)
     }
 
-    /// The mark of a note.
     pub fn mark(&mut self, note: String) -> String {
         superscript(self.number(note.into()))
     }
@@ -90,17 +89,14 @@ impl Footnotes {
         self.notes.iter().map(|note| note.text.as_str())
     }
 
-    /// All notes with their marks.
     pub fn render(&self, width: usize, colour: bool) -> String {
         let mut out = String::new();
         let indent = superscript(self.notes.len()).chars().count() + 1;
         for (index, note) in self.notes.iter().enumerate() {
             let Some(text) = self.text(index, note) else { continue };
-            let mark = superscript(index + 1);
-            for (line, part) in wrap(&text, width - 4 - indent).iter().enumerate() {
-                let mark = if line == 0 { mark.as_str() } else { "" };
-                let line = Paint::Warn.on(&format!("{mark:indent$}{part}"), colour);
-                out.push_str(&format!("    {line}\n"));
+            let mark = format!("{:indent$}", superscript(index + 1));
+            for line in hanging(&mark, &text, width - 4) {
+                out.push_str(&format!("    {}\n", Paint::Warn.on(&line, colour)));
             }
         }
         out

@@ -71,13 +71,11 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
     out
 }
 
-/// How the sizes of a table are written.
 #[derive(Clone, Copy)]
 struct Sizes {
     unit: ByteUnit,
     /// Characters of the longest size of weights.
     weights_width: usize,
-    /// What else is said of the speed.
     rate: Option<Rate>,
 }
 
@@ -258,7 +256,6 @@ fn weights_cell(entry: &Entry<'_>, sizes: Sizes) -> Cell {
     format!("{:>width$}{}", weights(entry, unit), reduction.unwrap_or_default()).into()
 }
 
-/// What the reader must know of the line's numbers.
 pub fn notes(entry: &Entry<'_>) -> Vec<Note> {
     let mut notes: Vec<Note> = Vec::new();
     if let Err(why) = &entry.row.time

@@ -2,7 +2,7 @@
 
 use crate::model::{Circumstances, Report, Span, Speedup};
 use crate::units;
-use crate::write::table::{Paint, wrap};
+use crate::write::table::{Paint, hanging, labelled};
 
 /// Circumstances of the numbers, without which they say nothing. Machine and library are said again
 /// only where they are others than those just said.
@@ -16,27 +16,16 @@ pub fn header(report: &Report, width: usize, colour: bool) -> String {
         }
         let facts = facts(circumstances, &report.baseline, several);
         for (label, text) in facts.iter().filter(|fact| !said.contains(*fact)) {
-            let indent = 10;
-            for (line, part) in wrap(text, width - indent).iter().enumerate() {
-                let label = format!("{:indent$}", if line == 0 { *label } else { "" });
-                out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
-            }
+            out.push_str(&labelled(label, text, width, colour));
         }
         said = facts;
         said.retain(|(label, _)| ["machine", "libtorch"].contains(label));
     }
-    let indent = 10;
     for (label, text) in runs(report).into_iter().chain(intervals(report)) {
-        for (line, part) in wrap(&text, width - indent).iter().enumerate() {
-            let label = format!("{:indent$}", if line == 0 { label } else { "" });
-            out.push_str(&format!("{}{part}\n", Paint::Dim.on(&label, colour)));
-        }
+        out.push_str(&labelled(label, &text, width, colour));
     }
-    for warning in &report.run_warnings {
-        for (line, part) in wrap(warning, width - indent).iter().enumerate() {
-            let label = format!("{:indent$}", if line == 0 { "warning" } else { "" });
-            out.push_str(&format!("{}\n", Paint::Warn.on(&format!("{label}{part}"), colour)));
-        }
+    for line in report.run_warnings.iter().flat_map(|it| hanging("warning   ", it, width)) {
+        out.push_str(&format!("{}\n", Paint::Warn.on(&line, colour)));
     }
     out
 }

@@ -8,14 +8,14 @@ pub(super) mod footnotes;
 pub(super) mod group;
 pub(super) mod header;
 
-use std::collections::HashMap;
-
 use clap::ColorChoice;
 use rayon::prelude::*;
 
 use super::choice::{self, Choice};
+use super::table::ABSENT;
+use super::view::Room;
 use super::{Target, screen};
-use crate::model::{Entry, Report};
+use crate::model::{Entry, Report, gather};
 pub use chosen::Sorting;
 
 /// What `show` can be told.
@@ -56,22 +56,13 @@ pub struct Options {
     pub sort: Option<Sorting>,
 }
 
-/// What stands in the place of an absent value.
-pub(super) const ABSENT: &str = "–";
-
 /// Columns that text keeps to where ids and names let it, unless a terminal says otherwise.
 pub(super) const WIDTH: usize = 100;
 /// Narrower than this, text is no easier to read than lines that the terminal breaks.
 pub(crate) const NARROWEST: usize = 60;
 
-/// The report as a table for people.
 pub fn write(report: &Report, options: &Options, target: Target) -> String {
-    let colour = match options.color {
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-        ColorChoice::Auto => target.colour_terminal,
-    };
-    let width = target.width.map_or(WIDTH, |columns| columns.max(NARROWEST));
+    let Room { width, colour, .. } = Room::of(target, options.color);
     let columns = choice::fields(&options.columns).unwrap_or_default();
     let mut out = header::header(report, width, colour);
     let table = |mut group: Vec<Entry<'_>>| {
@@ -103,20 +94,4 @@ fn groups(report: &Report) -> Vec<Vec<Entry<'_>>> {
 /// Entries of one dtype and shape.
 fn parameters<'a>(entries: impl IntoIterator<Item = Entry<'a>>) -> Vec<Vec<Entry<'a>>> {
     gather(entries, |entry| &entry.row.record.case.id.parameter)
-}
-
-fn gather<'a, I: IntoIterator<Item = Entry<'a>>>(
-    entries: I,
-    key: impl Fn(&Entry<'a>) -> &'a String,
-) -> Vec<Vec<Entry<'a>>> {
-    let mut places = HashMap::new();
-    let mut gathered: Vec<Vec<Entry<'a>>> = Vec::new();
-    for entry in entries {
-        let place = *places.entry(key(&entry)).or_insert_with(|| {
-            gathered.push(Vec::new());
-            gathered.len() - 1
-        });
-        gathered[place].push(entry);
-    }
-    gathered
 }

@@ -7,7 +7,6 @@ use crate::write::Align;
 use crate::write::markdown::{and_more, code, or_absent, reason, revision, table};
 use crate::{units, visible};
 
-/// Lines of one table.
 const LINES: usize = 20;
 const ALL: &str = "`regressions.json`";
 
@@ -30,7 +29,6 @@ pub fn section(changes: &Changes) -> String {
     format!("Compared with {}: {}", baseline(changes), body(changes, "###"))
 }
 
-/// Its name and what it is of.
 fn baseline(changes: &Changes) -> String {
     const MOST: usize = 3;
     let revisions: Vec<String> =

@@ -1,0 +1,31 @@
+//! Closed sets of words, each word written once.
+
+/// An enum whose members are words, in documents as in messages. It derives one of serde's traits.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident {
+        $($(#[$member_meta:meta])* $member:ident = $word:literal,)*
+    }) => {
+        $(#[$meta])*
+        pub enum $name {
+            $($(#[$member_meta])* #[serde(rename = $word)] $member,)*
+        }
+
+        impl $name {
+            pub const ALL: &[Self] = &[$(Self::$member),*];
+
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$member => $word,)*
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use words;
+
+/// The word that a flag has for a value.
+pub fn of_flag(value: impl clap::ValueEnum) -> String {
+    let word = value.to_possible_value().expect("no word is hidden");
+    word.get_name().to_owned()
+}
