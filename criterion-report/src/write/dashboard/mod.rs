@@ -148,7 +148,12 @@ fn put(report: &Report, options: &Options, out: &mut dyn Write) -> Result<()> {
     let end = if options.is_upstreams() { "" } else { "\n" };
     let entries: Vec<Entry<'_>> = report.entries().collect();
     let text = |entry: &Entry<'_>| match convert(entry, options) {
-        Ok(case) => Ok(Some(case.text(form)?)),
+        Ok(mut case) => {
+            if !options.is_upstreams() {
+                v3::complete(&mut case, entry);
+            }
+            Ok(Some(case.text(form)?))
+        }
         Err(_) => Ok(None),
     };
     joined(&entries, [before, between, &format!("{behind}{end}")], text, out)

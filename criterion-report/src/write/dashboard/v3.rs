@@ -10,26 +10,16 @@ use super::{BENCHMARK, LAYER, ORIGIN, arch};
 use crate::model::{Entry, Row};
 use crate::units;
 
-/// The records of a case; none when it is no result of this machine.
+/// The metrics of a case, and what dashboards tell them by; none when it is no result of this machine.
 pub fn records(entry: &Entry<'_>) -> Option<DbCase> {
     let metrics = metrics(entry);
     let row = entry.row;
-    (!metrics.is_empty()).then(|| DbCase {
-        benchmark: benchmark(entry),
-        model: model(row),
-        metrics,
-        runners: vec![runner(row)],
-        dependencies: dependencies(row),
-    })
-}
-
-fn benchmark(entry: &Entry<'_>) -> Benchmark {
-    let row = entry.row;
-    let record = &row.record;
-    let (case, environment) = (&record.case, &record.environment);
-    let variant = row.variant();
+    let case = &row.record.case;
+    if metrics.is_empty() {
+        return None;
+    }
     let compiled = case.work.compile().is_some().to_string();
-    let mut info = Info::of([
+    let extra_info = Info::of([
         ("device", case.device.to_string()),
         ("arch", arch(row)),
         // Dashboards disagree on the name, and on what its absence means.
@@ -37,6 +27,39 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
         ("compile", compiled),
         ("torch_compile_mode", compile_mode(case)),
     ]);
+    Some(DbCase {
+        benchmark: Benchmark {
+            name: BENCHMARK,
+            mode: case.mode.to_string(),
+            dtype: recipe_or_dtype(case),
+            extra_info,
+        },
+        model: Model {
+            name: series_name(case),
+            r#type: LAYER,
+            backend: Some("libtorch"),
+            origins: origins(&case.work),
+            extra_info: None,
+        },
+        metrics,
+        runners: Vec::new(),
+        dependencies: Dependencies(Vec::new()),
+    })
+}
+
+/// Adds what else the records say of a case.
+pub fn complete(case: &mut DbCase, entry: &Entry<'_>) {
+    circumstances(&mut case.benchmark.extra_info, entry);
+    case.model.extra_info = Some(model_info(entry.row));
+    case.runners = vec![runner(entry.row)];
+    case.dependencies = dependencies(entry.row);
+}
+
+fn circumstances(info: &mut Info, entry: &Entry<'_>) {
+    let row = entry.row;
+    let record = &row.record;
+    let (case, environment) = (&record.case, &record.environment);
+    let variant = row.variant();
     if let Some(failure) = failure_type(&record.outcome) {
         info.push("failure_type", Some(failure));
         info.push("failure_reason", record.outcome.reason());
@@ -70,12 +93,6 @@ fn benchmark(entry: &Entry<'_>) -> Benchmark {
     info.push("git_revision", environment.git_revision.as_ref());
     info.push("run_id", Some(&record.run_id));
     info.push("measured_at", Some(units::rfc3339(record.timestamp)));
-    Benchmark {
-        name: BENCHMARK,
-        mode: case.mode.to_string(),
-        dtype: recipe_or_dtype(case),
-        extra_info: info,
-    }
 }
 
 /// The mode, or the tutorial's word for none.
@@ -102,7 +119,7 @@ pub fn failure_type(outcome: &Outcome) -> Option<&'static str> {
     }
 }
 
-fn model(row: &Row) -> Model {
+fn model_info(row: &Row) -> Info {
     let case = &row.record.case;
     let mut info = match &case.work {
         Work::Model(ModelWork { model, shape, .. }) => vec![
@@ -128,13 +145,7 @@ fn model(row: &Row) -> Model {
     };
     info.push(("shape_names", case.shape_names.join(";")));
     info.push(("config", case.config.clone()));
-    Model {
-        name: series_name(case),
-        r#type: LAYER,
-        backend: Some("libtorch"),
-        origins: origins(&case.work),
-        extra_info: Some(Info::of(info)),
-    }
+    Info::of(info)
 }
 
 /// The projects that a benchmark is from: models are torchao's, patterns are of branes-ai/graphs, the

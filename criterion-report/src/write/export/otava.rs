@@ -2,18 +2,17 @@
 //! configuration that names them. A file of its own for each case because the importer refuses an
 //! empty cell in a column that a test reads, and no run measures every case.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use serde::Serialize;
-
 use super::figures;
 use crate::model::{Better, Entry, Field, Report, file};
 use crate::write::{Notes, in_order};
 use crate::{output, units};
+use anyhow::{Context, Result};
 
 /// What `export otava` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -25,20 +24,6 @@ pub struct Options {
 
 /// What every row starts with.
 const ATTRIBUTES: [&str; 4] = ["time", "commit", "branch", "run"];
-
-#[derive(Serialize)]
-struct Config<'a> {
-    tests: BTreeMap<&'a str, Test<'a>>,
-}
-
-/// A test but for its metrics, which stand behind the rest.
-#[derive(Serialize)]
-struct Test<'a> {
-    r#type: &'static str,
-    file: &'a Path,
-    time_column: &'static str,
-    attributes: [&'static str; 3],
-}
 
 /// The rows of a case, each as long as the heading.
 #[derive(Debug, Default, PartialEq)]
@@ -189,9 +174,13 @@ const TESTS: &str = "tests:\n";
 /// A test as it stands below [`TESTS`].
 fn test(full_id: &str, file: &Path, mut measures: Vec<&Field>) -> Result<String> {
     let [time_column, attributes @ ..] = ATTRIBUTES;
-    let test = Test { r#type: "csv", file, time_column, attributes };
-    let text = serde_yaml::to_string(&Config { tests: BTreeMap::from([(full_id, test)]) })?;
-    let mut text = text.strip_prefix(TESTS).expect("the only key").to_owned();
+    let path = file.to_str();
+    let path = path.with_context(|| format!("{}: a path that is not UTF-8", file.display()))?;
+    let (id, path) = (scalar(full_id)?, scalar(path)?);
+    let mut text = format!(
+        "  {id}:\n    type: csv\n    file: {path}\n    time_column: {time_column}\n    attributes:\n"
+    );
+    text.extend(attributes.map(|attribute| format!("    - {attribute}\n")));
     text.push_str("    metrics:\n");
     measures.sort_unstable_by_key(|measure| measure.name);
     measures.dedup_by_key(|measure| measure.name);
@@ -203,6 +192,16 @@ fn test(full_id: &str, file: &Path, mut measures: Vec<&Field>) -> Result<String>
         ));
     }
     Ok(text)
+}
+
+/// A text of YAML, which is nearly always a path of plain letters.
+fn scalar(text: &str) -> Result<Cow<'_, str>> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/_-".contains(letter);
+    let is_path = text.contains('/') && text.starts_with(|first: char| first != '-');
+    if is_path && text.chars().all(|letter| plain(letter) || letter == '.') {
+        return Ok(text.into());
+    }
+    Ok(serde_yaml::to_string(text)?.trim_end().to_owned().into())
 }
 
 /// Lets one export at a time read and write the histories of a folder: of two at once each would
