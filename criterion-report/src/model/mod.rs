@@ -17,7 +17,6 @@ mod frontier;
 mod fusion;
 mod gain;
 mod heatmap;
-mod host;
 mod inputs;
 mod joined;
 pub mod kernels;
@@ -56,14 +55,13 @@ pub use fusion::{
 };
 pub use gain::{Gain, GainSource};
 pub use heatmap::{Heatmap, HeatmapKind};
-pub use host::{fingerprint, machine};
 pub use inputs::Inputs;
 pub use location::Location;
 pub use operators::{
     Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorResult,
     Standing, Summary,
 };
-pub use place::Place;
+pub use place::{Place, fingerprint, machine};
 pub use records::{Records, read_runs};
 pub use repeated::Without;
 pub use report::Report;

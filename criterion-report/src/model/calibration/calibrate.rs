@@ -11,6 +11,7 @@ use super::headroom;
 use super::memory;
 use super::operation::Operation;
 use super::preset::Precision;
+use super::profile::Spread;
 use super::request::Request;
 use super::roofline::Limit;
 use super::roofs::Roofs;
@@ -19,7 +20,6 @@ use super::schema::{
     params,
 };
 use super::select::{device, latest, newest, one_machine, unmeasured};
-use super::spread::Spread;
 use crate::model::{
     Circumstances, FusionResult, Interval, PatternAdvice, Report, Row, sdpa_dispatch,
 };

@@ -15,7 +15,6 @@ mod roofline;
 mod roofs;
 mod schema;
 mod select;
-mod spread;
 
 pub use calibrate::calibrate;
 pub use level::{BEYOND_LAST, Caches, Level};
@@ -23,11 +22,10 @@ pub(super) use memory::{Memory, name as level_name};
 pub use operation::{Operation, OperationKey};
 pub use placement::{Headroom, NoPlacement, Placement, Skyline, compulsory_bytes};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
-pub use profile::Products;
+pub use profile::{Products, Spread};
 pub use request::{OperationKind, Request};
 pub use roofline::{Best, Limit, PeakSource, Roofline};
 pub use schema::{
     CallOverhead, Finding, FusionCalibration, LaunchLatency, LevelBandwidth, Metadata,
     OperationCalibration, PeakSources, Profile,
 };
-pub use spread::Spread;

@@ -8,7 +8,7 @@ use super::operation::Operation;
 use super::request::{OperationKind, Request};
 use super::roofline::Roofline;
 use super::roofs::Roofs;
-use crate::model::host::fingerprint;
+use crate::model::place::fingerprint;
 use crate::model::row::Row;
 
 /// The roofs of one device of one machine.

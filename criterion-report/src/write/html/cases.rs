@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::data::Spread;
 use super::roofs::Place;
-use super::spread::Spread;
 use super::strings::{Figure, Strings};
 use crate::model::calibration::{Placement, Skyline};
 use crate::model::{

@@ -3,11 +3,10 @@
 use serde::Serialize;
 
 use super::cases::Cases;
-use super::maps::Map;
 use super::roofs::Place;
-use super::strings::Strings;
+use super::strings::{Strings, Text};
 use crate::model::calibration::Skyline;
-use crate::model::{Entry, Heatmap, Report};
+use crate::model::{Distribution, Entry, Heatmap, HeatmapKind, Report};
 use crate::units;
 
 #[derive(Debug, Serialize)]
@@ -40,5 +39,61 @@ impl Data {
             places,
             texts: strings.into_all(),
         }
+    }
+}
+
+/// A map; the colours of its fields follow from the cases.
+#[derive(Debug, Serialize)]
+pub struct Map {
+    group: Text,
+    /// `shapes` or `sweep`.
+    kind: &'static str,
+    /// Variant, dtype and k of a sweep.
+    title: Text,
+    rows: Vec<Text>,
+    columns: Vec<Text>,
+    /// Row by row the place of the case, or null.
+    cells: Vec<Option<usize>>,
+}
+
+impl Map {
+    pub fn of(map: Heatmap, strings: &mut Strings) -> Self {
+        let Heatmap { group, kind, rows, columns, cells } = map;
+        let (kind, title) = match kind {
+            HeatmapKind::Shapes => ("shapes", "dtype and shape × variant".to_owned()),
+            HeatmapKind::Sweep { variant, dtype, k } => {
+                ("sweep", format!("{variant}, {dtype}, k = {k}"))
+            }
+        };
+        Self {
+            group: strings.text(&group),
+            kind,
+            title: strings.text(&title),
+            rows: rows.iter().map(|name| strings.text(name)).collect(),
+            columns: columns.iter().map(|name| strings.text(name)).collect(),
+            cells,
+        }
+    }
+}
+
+/// Quantiles as times to be read: fastest, quartiles with the median between them, 90th and 99th
+/// percentile, slowest; what is not known is null. Behind them the number of times.
+#[derive(Debug, Serialize)]
+pub struct Spread(Option<([Option<String>; 7], u64)>);
+
+impl Spread {
+    pub fn of(distribution: Option<Distribution>) -> Self {
+        Self(distribution.map(|it| {
+            let quantiles = [
+                it.fastest_ns,
+                it.lower_quartile_ns,
+                Some(it.median_ns),
+                it.upper_quartile_ns,
+                it.p90_ns,
+                it.p99_ns,
+                Some(it.slowest_ns),
+            ];
+            (quantiles.map(|ns| ns.map(units::time)), it.count)
+        }))
     }
 }

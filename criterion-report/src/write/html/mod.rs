@@ -5,10 +5,8 @@
 mod cases;
 mod circumstances;
 mod data;
-mod maps;
 mod notices;
 mod roofs;
-mod spread;
 mod strings;
 mod template;
 

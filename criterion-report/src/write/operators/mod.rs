@@ -1,6 +1,5 @@
 //! `operators`: how fast each implementation is, as tables for people or as a list for programs.
 
-mod block;
 mod json;
 mod line;
 mod summary;
@@ -17,10 +16,10 @@ use super::show::{footer, header};
 pub use super::view::Format;
 use super::view::{Room, Table};
 use super::{Notes, Target, print, screen};
-use crate::model::{Axis, NoEfficiency, OperatorResult, Report};
+use crate::model::{Axis, NoEfficiency, OperatorResult, Report, gather};
 use crate::units;
 use crate::write::failures;
-use crate::write::table::wrap;
+use crate::write::table::{Paint, wrap};
 
 /// What `operators` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -85,7 +84,7 @@ fn tables(report: &Report, results: &[OperatorResult<'_>], by: Option<Axis>, roo
         out.push_str(&format!("\n{heading}{}", table.text));
         left_out.extend(table.left_out);
     };
-    for block in block::of_groups(results) {
+    for block in of_groups(results) {
         let table = match (failures::common(block.iter().map(|result| result.row)), by) {
             (Some(text), _) => Table {
                 text: failures::render(&text, room.width, room.colour),
@@ -94,14 +93,14 @@ fn tables(report: &Report, results: &[OperatorResult<'_>], by: Option<Axis>, roo
             (None, Some(axis)) => summary::along(axis, &block, room),
             (None, None) => table::table(&block, room),
         };
-        put(&block::heading(&block[0].row.record.case.id.group, &block, room), table);
+        put(&heading(&block[0].row.record.case.id.group, &block, room), table);
     }
     let measured = |result: &&OperatorResult<'_>| result.row.record.outcome == Outcome::Measured;
-    for block in block::of_configs(results) {
+    for block in of_configs(results) {
         // Why nothing was measured stands in the tables.
         if by.is_none() && block.iter().any(measured) {
             let title = format!("summary of {}", block[0].row.record.case.config);
-            put(&block::heading(&title, &block, room), summary::summary(&block, room));
+            put(&heading(&title, &block, room), summary::summary(&block, room));
         }
     }
     out.push('\n');
@@ -145,4 +144,27 @@ fn remarks(results: &[OperatorResult<'_>], by: Option<Axis>) -> Vec<String> {
         );
     }
     texts
+}
+
+pub type Block<'r, 'a> = Vec<&'r OperatorResult<'a>>;
+
+/// Results of one operator: of one criterion group, dtype and place.
+fn of_groups<'r, 'a>(results: &'r [OperatorResult<'a>]) -> Vec<Block<'r, 'a>> {
+    gather(results, |it| (&it.row.record.case.id.group, it.key.dtype, it.key.place.to_string()))
+}
+
+/// Results of all operators of one config, dtype and place.
+fn of_configs<'r, 'a>(results: &'r [OperatorResult<'a>]) -> Vec<Block<'r, 'a>> {
+    gather(results, |it| (&it.row.record.case.config, it.key.dtype, it.key.place.to_string()))
+}
+
+/// A title, and below it where the block's cases were measured: `float32 on cpu (AMD EPYC 7763), 1
+/// thread`.
+fn heading(title: &str, block: &Block<'_, '_>, room: Room) -> String {
+    let key = &block[0].key;
+    let dtype = key.dtype.as_str();
+    let place = format!("{} on {}", dtype.strip_prefix("torch.").unwrap_or(dtype), key.place);
+    let parts = wrap(&place, room.width - 2);
+    let parts = parts.iter().map(|part| format!("  {}\n", Paint::Dim.on(part, room.colour)));
+    room.bold(title) + &parts.collect::<String>()
 }

@@ -1,6 +1,6 @@
 //! What an implementation's cases amount to: over all of them, and along one dimension.
 
-use super::block::Block;
+use super::Block;
 use super::line::SIGNS;
 use crate::model::{Axis, Mean, Summary};
 use crate::write::show::footnotes::Footnotes;

@@ -1,6 +1,6 @@
 //! The table of one operator.
 
-use super::block::Block;
+use super::Block;
 use super::line::line;
 use crate::model::{OperatorResult, Speedup, Time};
 use crate::units;

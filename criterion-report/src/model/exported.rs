@@ -1,23 +1,20 @@
 //! Files that results are exchanged in, read back: our own document, whole or in lines, and
 //! critcmp's export.
 
-mod critcmp;
-mod document;
-
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use plan::Record;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::Deserializer;
+use serde::de::{Error as _, IgnoredAny};
+use serde::{Deserialize, Deserializer};
 
-pub use critcmp::{CritcmpBaseline, CritcmpBenchmark};
-
-use super::criterion_result::CriterionResult;
+use super::criterion_result::{Benchmark, CriterionResult, Estimates};
 use super::inputs::Inputs;
+use super::row::NoTime;
+use super::runs::Run;
 use super::{file, valid};
-use document::{Case, CaseInRun, Head};
+use crate::units;
 
 #[derive(Debug)]
 pub enum Exported {
@@ -62,7 +59,7 @@ impl Exported {
             );
             file::unusable(path, why)
         };
-        let stamp = match Deserializer::from_slice(&text).into_iter::<Stamp>().next() {
+        let stamp = match serde_json::Deserializer::from_slice(&text).into_iter::<Stamp>().next() {
             Some(Ok(stamp)) => stamp,
             Some(Err(error)) if error.is_eof() => return Err(malformed(error)),
             Some(Err(error)) => return Err(foreign(error.to_string())),
@@ -90,9 +87,9 @@ impl Exported {
             );
         }
         let (head, cases) = if schema == Self::SCHEMA {
-            document::whole(&text).map_err(malformed)?
+            whole(&text).map_err(malformed)?
         } else {
-            document::lines(&text, path).map_err(malformed)?
+            lines(&text, path).map_err(malformed)?
         };
         Ok(Self::report(head, cases, path))
     }
@@ -150,3 +147,126 @@ fn inputs_of(head: Head, cases: Vec<Case>, path: &Path) -> Inputs {
 
 /// Records are read as those of today; whoever changes their version changes this one.
 const _: () = assert!(Record::VERSION == 2 && Exported::VERSION == 1);
+
+/// What our own document says once, as far as it is read back; what follows from the rest is passed over.
+#[derive(Clone, Deserialize)]
+struct Head {
+    baseline: String,
+    #[serde(default)]
+    run_names: Vec<String>,
+    runs: Vec<Run>,
+    older: HashSet<String>,
+    #[serde(default)]
+    cut_off: HashMap<String, String>,
+    left_out: HashSet<String>,
+    foreign: Vec<String>,
+    warnings: Vec<String>,
+    unreadable: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    record: Box<Record>,
+    criterion: Option<CriterionResult>,
+    no_time: Option<NoTime>,
+    /// The case as several runs left it; then the rest follows from them.
+    #[serde(default)]
+    in_runs: Vec<CaseInRun>,
+}
+
+/// A case as one of several runs left it; without a record, why follows from the runs.
+#[derive(Deserialize)]
+struct CaseInRun {
+    run_name: String,
+    record: Option<Box<Record>>,
+    criterion: Option<CriterionResult>,
+    no_time: Option<NoTime>,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    #[serde(flatten)]
+    head: Head,
+    cases: Vec<Case>,
+}
+
+/// How many lines follow the first.
+#[derive(Deserialize)]
+struct Count {
+    cases: usize,
+}
+
+fn whole(text: &[u8]) -> serde_json::Result<(Head, Vec<Case>)> {
+    let Document { head, cases } = serde_json::from_slice(text)?;
+    Ok((head, cases))
+}
+
+/// A document whose first line is the head and each further one a case. A line that cannot be used
+/// costs itself alone.
+fn lines(text: &[u8], path: &Path) -> serde_json::Result<(Head, Vec<Case>)> {
+    let mut lines = text.split(|byte| *byte == b'\n').enumerate();
+    let (_, first) = lines.next().ok_or_else(|| serde_json::Error::custom("it is empty"))?;
+    let mut head: Head = serde_json::from_slice(first)?;
+    let Count { cases: expected } = serde_json::from_slice(first)?;
+    let mut cases = Vec::with_capacity(expected.min(text.len()));
+    let mut found = 0;
+    for (index, line) in lines.filter(|(_, line)| !line.is_empty()) {
+        found += 1;
+        match serde_json::from_slice(line) {
+            Ok(case) => cases.push(case),
+            Err(why) => {
+                let place = format!("{}:{}", path.display(), index + 1);
+                head.unreadable.push(format!("{place}: not a case: {why}; export it again"));
+            }
+        }
+    }
+    if found != expected {
+        head.unreadable.push(format!(
+            "{}: {} of {expected}: cut off, or two files in one; export it again",
+            path.display(),
+            units::count(found, "case"),
+        ));
+    }
+    Ok((head, cases))
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct CritcmpBaseline {
+    pub name: String,
+    /// Its benchmarks, by `full_id`.
+    #[serde(deserialize_with = "in_order")]
+    pub benchmarks: Vec<CritcmpBenchmark>,
+    /// Benchmarks that are left out because their numbers cannot be times, a line each.
+    #[serde(skip)]
+    pub unreadable: Vec<String>,
+}
+
+impl CritcmpBaseline {
+    /// Without what cannot be used.
+    fn checked(mut self, path: &Path) -> Self {
+        self.benchmarks.retain(|it| match it.estimates.check() {
+            Ok(()) => true,
+            Err(why) => {
+                let id = &it.benchmark.full_id;
+                self.unreadable.push(format!("{}: {id}: {why}", path.display()));
+                false
+            }
+        });
+        self
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct CritcmpBenchmark {
+    #[serde(rename = "criterion_benchmark_v1")]
+    pub benchmark: Benchmark,
+    #[serde(rename = "criterion_estimates_v1")]
+    pub estimates: Estimates,
+}
+
+fn in_order<'de, D: Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<Vec<CritcmpBenchmark>, D::Error> {
+    let benchmarks: BTreeMap<String, CritcmpBenchmark> = BTreeMap::deserialize(from)?;
+    Ok(benchmarks.into_values().collect())
+}
