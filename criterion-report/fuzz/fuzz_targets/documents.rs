@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use criterion_report::model::compare::{
-    Floors, Launch, Limits, Measure, Profile, Side, Thresholds,
+    Floors, SideRun, Limits, Measure, Profile, Side, Thresholds,
 };
 use criterion_report::model::kernels::{Past, compare, trends};
 use criterion_report::model::{Inputs, Location, Report, Selection, calibration};
@@ -126,8 +126,8 @@ fn summary(text: &[u8]) {
     for trend in trends(&[past.clone()], &now) {
         assert!(trend.change().is_finite() && trend.best() > 0.0);
     }
-    let launches = vec![Launch::new("past", past.points)];
-    let before = Side { name: "past".to_owned(), launches };
+    let runs = vec![SideRun::new("past", past.points)];
+    let before = Side { name: "past".to_owned(), runs };
     drop(compare(&before, now.points, None, Limits::default()));
 }
 

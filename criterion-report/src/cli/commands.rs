@@ -133,7 +133,7 @@ impl Source {
             bail!("--strict asks for results as they are; `aa` compares them with each other");
         }
         if self.from.is_some() {
-            bail!("--from is one launch; `aa` takes the name of several");
+            bail!("--from is one run; `aa` takes the name of several");
         }
         let filter = self.filter.as_ref();
         let selection = Selection { filter, latest: self.latest, ..Selection::default() };

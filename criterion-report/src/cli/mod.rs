@@ -80,7 +80,7 @@ enum Command {
     Kernels(Box<kernels::Options>),
     /// Compare two baselines: what regressed, improved or stayed, and what noise leaves open
     ///
-    /// A side is the name given to `--save-baseline` (with all its launches `NAME@1`, `NAME@2` and so
+    /// A side is the name given to `--save-baseline` (with all its runs `NAME@1`, `NAME@2` and so
     /// on, as `cargo xtask bench --repeat N` saves them), or a folder: criterion's of another checkout
     /// (target/criterion, or its target), of which --baseline says which results, or an earlier
     /// --output-dir of `kernels`; or a file of `export json`, `export jsonl` or `critcmp --export`, of
@@ -88,13 +88,13 @@ enum Command {
     /// time, peak memory, error and energy of each case; a case has the worst verdict of its measures.
     ///
     /// By the default policy a time is regressed where B over A is above 1 plus the threshold, its
-    /// whole 95 % interval above 1, and the rank-sum test over the launches, adjusted by Holm's method
+    /// whole 95 % interval above 1, and the rank-sum test over the runs, adjusted by Holm's method
     /// for all cases compared, below 5 %. improved is the mirror image, equivalent an interval within
     /// the threshold of 1, and everything else inconclusive, with what would decide it. A threshold is
     /// no more than it says: a case that is slower by just that much is called regressed about every
     /// other time.
     ///
-    /// With one launch on a side, the interval is widened by the noise between launches that
+    /// With one run on a side, the interval is widened by the noise between runs that
     /// `criterion-report aa` found on this machine, else by an assumed one of ±25 %, and the adjusted p
     /// has to be below 1 %.
     ///
@@ -108,13 +108,13 @@ enum Command {
     /// Exit codes: 0 fine; 1 a gate of --fail-on failed, its cases on stderr; 2 wrong usage, two
     /// machines, or input that cannot be read. Where 1 and 2 both apply it is 2.
     Compare(Box<compare::Options>),
-    /// Measure how far launches of one revision lie apart: the noise floor that `compare` reads
+    /// Measure how far runs of one revision lie apart: the noise floor that `compare` reads
     ///
-    /// Takes all launches of a name, as `cargo xtask bench --repeat 8 -- --save-baseline NAME` leaves
+    /// Takes all runs of a name, as `cargo xtask bench --repeat 8 -- --save-baseline NAME` leaves
     /// them, all of one clean git revision and one machine. Per case: `σ`, the standard deviation of
-    /// ln(median) between launches; `spread`, the slowest median over the fastest; and in how many of
-    /// all pairs of single launches `compare` would call the case regressed or improved, by the noise
-    /// within launches alone (`changed`), and widened by the floor of the profile that these launches
+    /// ln(median) between runs; `spread`, the slowest median over the fastest; and in how many of
+    /// all pairs of single runs `compare` would call the case regressed or improved, by the noise
+    /// within runs alone (`changed`), and widened by the floor of the profile that these runs
     /// and earlier ones make (`widened`). Below stands the pooled σ, the 90 % quantile over the cases,
     /// which is for cases that the profile does not know.
     ///

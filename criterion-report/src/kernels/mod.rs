@@ -30,12 +30,12 @@ pub struct Options {
     /// Compare with the results of another time
     ///
     /// What `compare` takes as a side: the name that was given to `--save-baseline`, with all its
-    /// launches `NAME@1`, `NAME@2` and so on; a folder, which is an earlier --output-dir, or
+    /// runs `NAME@1`, `NAME@2` and so on; a folder, which is an earlier --output-dir, or
     /// criterion's of another checkout (target/criterion, or its target); or a file of `export json`,
     /// `export jsonl` or `critcmp --export`. A name that has records comes before a path. Cases are
     /// the same where their ids are and the machine is: processor, number of CPUs, GiB of memory and,
     /// of CUDA cases, the GPU. The interval is of the noise within the two measurements: what the
-    /// machine did otherwise between them is in it only where the baseline has several launches.
+    /// machine did otherwise between them is in it only where the baseline has several runs.
     #[arg(long, value_name = "SIDE")]
     compare_to: Option<String>,
     /// Show how times went over earlier runs: each *.json of the folder is the summary.json of one

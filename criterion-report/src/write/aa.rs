@@ -1,4 +1,4 @@
-//! Launches of one revision against each other, as a table.
+//! Runs of one revision against each other, as a table.
 
 use crate::model::compare::{Aa, AaCase};
 use crate::units;
@@ -6,7 +6,7 @@ use crate::write::{Align, Line, Paint, render, screen};
 
 const COLUMNS: &[(&str, Align)] = &[
     ("case", Align::Left),
-    ("launches", Align::Right),
+    ("runs", Align::Right),
     ("σ", Align::Right),
     ("spread", Align::Right),
     ("changed", Align::Right),
@@ -15,7 +15,7 @@ const COLUMNS: &[(&str, Align)] = &[
 
 pub fn write(aa: &Aa, width: Option<usize>, colour: bool) -> String {
     const WIDTH: usize = 100;
-    let title = format!("{} launches of `{}`, one revision", aa.launches, aa.name);
+    let title = format!("{} runs of `{}`, one revision", aa.runs, aa.name);
     let lines: Vec<Line> = aa.cases.iter().map(line).collect();
     let table = render(COLUMNS, &lines, 0, width.unwrap_or(WIDTH), colour);
     let (title, summary) = (Paint::Bold.on(&title, colour), summary(aa));
@@ -26,7 +26,7 @@ fn line(case: &AaCase) -> Line {
     let share = |called: usize| units::percent(called as f64 / case.pairs as f64);
     Line::Cells(vec![
         case.full_id.as_str().into(),
-        case.launches.to_string().into(),
+        case.runs.to_string().into(),
         units::percent(case.sigma).into(),
         units::percent(case.spread).into(),
         share(case.before).into(),
@@ -42,8 +42,8 @@ fn summary(aa: &Aa) -> String {
     };
     let (before, after) = (called(|case| case.before), called(|case| case.after));
     let mut text = format!(
-        "Of {pairs} times that two single launches were compared, nothing having changed, {before} \
-         were called\nregressed or improved by the noise within launches alone, {after} with the floor \
+        "Of {pairs} times that two single runs were compared, nothing having changed, {before} \
+         were called\nregressed or improved by the noise within runs alone, {after} with the floor \
          of this profile.\n"
     );
     for host in &aa.hosts {

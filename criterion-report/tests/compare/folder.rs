@@ -18,12 +18,12 @@ impl Folder {
         Self(tempfile::tempdir().expect("a temporary folder"))
     }
 
-    /// Saves what `launch` makes, once for each number, as `name@1` and so on; 0 is the name alone.
-    pub fn save(&self, name: &str, launches: u64, launch: impl Fn(u64) -> Fixture) -> &Self {
-        match launches {
-            0 => drop(launch(0).write_in(self.0.path(), name)),
-            _ => (1..=launches).for_each(|number| {
-                launch(number).write_in(self.0.path(), &format!("{name}@{number}"));
+    /// Saves what `run` makes, once for each number, as `name@1` and so on; 0 is the name alone.
+    pub fn save(&self, name: &str, runs: u64, run: impl Fn(u64) -> Fixture) -> &Self {
+        match runs {
+            0 => drop(run(0).write_in(self.0.path(), name)),
+            _ => (1..=runs).for_each(|number| {
+                run(number).write_in(self.0.path(), &format!("{name}@{number}"));
             }),
         }
         self
@@ -71,9 +71,9 @@ pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Times of a launch: each differs by a few thousandths from the next.
-pub fn in_launch(launch: u64, ns: u64) -> u64 {
-    ns + ns / 1000 * (launch * 7 % 5)
+/// Times of a run: each differs by a few thousandths from the next.
+pub fn in_run(run: u64, ns: u64) -> u64 {
+    ns + ns / 1000 * (run * 7 % 5)
 }
 
 pub fn clean(fixture: Fixture) -> Fixture {
@@ -86,28 +86,28 @@ pub const KERNELS: [&str; 9] =
     ["gemv", "reduction", "scan", "sort", "stencil", "fft", "spmv", "softmax", "histogram"];
 
 /// What `main` measured: each kernel takes 1 ms.
-pub fn main_branch(launch: u64) -> Fixture {
-    let ns = in_launch(launch, 1_000_000);
+pub fn main_branch(run: u64) -> Fixture {
+    let ns = in_run(run, 1_000_000);
     let made: Vec<Make<'_>> =
         KERNELS.iter().map(|kernel| Make(kernel, "kernel", Float32, Cpu, ns)).collect();
-    clean(Fixture::of(&made)).edit("gemv", |it| wobble(it, launch, 1_000_000))
+    clean(Fixture::of(&made)).edit("gemv", |it| wobble(it, run, 1_000_000))
 }
 
 /// Five percent to either side, by turns.
-pub fn wobble(it: &mut Measured, launch: u64, ns: u64) {
-    let ns = ns / 100 * (95 + 5 * (launch % 3));
+pub fn wobble(it: &mut Measured, run: u64, ns: u64) {
+    let ns = ns / 100 * (95 + 5 * (run % 3));
     it.ns = Some(ns);
     it.record.last_sample = Some(plan::LastSample { iters: 1, ns });
 }
 
 /// And what a branch did: one of each verdict.
-pub fn branch(launch: u64) -> Fixture {
+pub fn branch(run: u64) -> Fixture {
     let failed = Outcome::Failed { error: "the output has a NaN".to_owned() };
     let skipped = Outcome::Skipped { reason: "memory_gb < 1: it needs a GiB".to_owned() };
-    let mut fixture = main_branch(launch)
-        .edit("gemv", |it| wobble(it, launch, 1_080_000))
-        .takes("reduction", in_launch(launch, 1_250_000))
-        .takes("scan", in_launch(launch, 700_000))
+    let mut fixture = main_branch(run)
+        .edit("gemv", |it| wobble(it, run, 1_080_000))
+        .takes("reduction", in_run(run, 1_250_000))
+        .takes("scan", in_run(run, 700_000))
         .without("sort")
         .end("fft", &failed)
         .end("spmv", &skipped)

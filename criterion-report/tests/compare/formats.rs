@@ -76,8 +76,8 @@ fn what_an_id_holds_does_not_break_a_table_of_markdown() {
 }
 
 /// The same as `branch`, on a machine that others share.
-fn disturbed(launch: u64) -> Fixture {
-    branch(launch).edit("kernels/", |it| {
+fn disturbed(run: u64) -> Fixture {
+    branch(run).edit("kernels/", |it| {
         it.record.measures.conditions = Some(Conditions {
             clock_mhz: None,
             clock_method: "none".to_owned(),
@@ -94,7 +94,7 @@ fn cautions_are_shown_where_they_matter_and_counted_elsewhere() {
     let folder = Folder::new();
     folder.save("main", 6, main_branch).save("pr", 6, disturbed);
     let text = |args: &[&str]| folder.out(0, &[&["compare", "main", "pr"], args].concat());
-    let caution = "the hypervisor gave 5.0 % of the CPU time to others in B (in 6 of 6 launches)";
+    let caution = "the hypervisor gave 5.0 % of the CPU time to others in B (in 6 of 6 runs)";
     let count = |text: &str| one_line(text).matches(caution).count();
     // Three regressed and one improved; one is left open, and one equivalent.
     let quiet = text(&[]);

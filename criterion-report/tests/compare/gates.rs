@@ -27,8 +27,8 @@ fn gates_fail_on_what_they_name() {
 #[test]
 fn a_gate_that_nothing_was_put_to_has_not_held() {
     let folder = Folder::new();
-    let others = |launch| {
-        let mut fixture = main_branch(launch);
+    let others = |run| {
+        let mut fixture = main_branch(run);
         for case in &mut fixture.cases {
             case.record.outcome = Outcome::Tested;
         }
@@ -39,12 +39,12 @@ fn a_gate_that_nothing_was_put_to_has_not_held() {
     let said = folder.says(2, &["compare", "tested", "also", "--fail-on", "regression"]);
     assert!(said.contains(nothing), "{said}");
     // If two sides have no common case, one is all missing and the other all new.
-    let others = |launch| {
-        let mut fixture = main_branch(launch);
+    let others = |run| {
+        let mut fixture = main_branch(run);
         fixture.cases.truncate(1);
         fixture
     };
-    let rest = |launch| main_branch(launch).without(KERNELS[0]);
+    let rest = |run| main_branch(run).without(KERNELS[0]);
     folder.save("one", 2, others).save("rest", 2, rest);
     let said = folder.says(2, &["compare", "one", "rest", "--fail-on", "regression"]);
     assert!(said.contains(nothing), "{said}");

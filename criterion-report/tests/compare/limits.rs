@@ -1,6 +1,6 @@
-//! Many cases: how many launches they need, and what a comment has room for.
+//! Many cases: how many runs they need, and what a comment has room for.
 
-use criterion_report::model::compare::{Comparison, Floors, Launch, Point, Side, Verdict};
+use criterion_report::model::compare::{Comparison, Floors, Point, Side, SideRun, Verdict};
 use criterion_report::write::compare::{Format, Look, write};
 
 use Verdict::{Inconclusive, Regressed};
@@ -8,24 +8,24 @@ use Verdict::{Inconclusive, Regressed};
 use super::sides::*;
 
 #[test]
-fn more_cases_need_more_launches() {
-    let many = |ns: f64, count: u32| -> Vec<Launch> {
-        let launch = |launch: u32| {
+fn more_cases_need_more_runs() {
+    let many = |ns: f64, count: u32| -> Vec<SideRun> {
+        let run = |run: u32| {
             let points = (0..50).map(|case| Point {
                 full_id: format!("kernels/default/case{case}/cpu/kernel/f32"),
-                ..point((if case == 0 { ns } else { 100.0 }) * (1.0 + 0.001 * f64::from(launch)))
+                ..point((if case == 0 { ns } else { 100.0 }) * (1.0 + 0.001 * f64::from(run)))
             });
-            Launch::new("x", points.collect())
+            SideRun::new("x", points.collect())
         };
-        (0..count).map(launch).collect()
+        (0..count).map(run).collect()
     };
     for (count, expected) in [(5, Inconclusive), (6, Inconclusive), (7, Regressed), (8, Regressed)]
     {
-        let side = |ns| Side { name: "x".to_owned(), launches: many(ns, count) };
+        let side = |ns| Side { name: "x".to_owned(), runs: many(ns, count) };
         let found = comparison(side(100.0), side(120.0), Floors::Profile(None));
         assert_eq!(found.cases[0].verdict, expected, "{count}: {}", found.cases[0].reason);
         if count == 5 {
-            let says = "5 launches per side cannot show a difference among 50 cases (least adjusted p \
+            let says = "5 runs per side cannot show a difference among 50 cases (least adjusted p \
                         0.40): take 7";
             assert!(found.cases[0].reason.contains(says), "{}", found.cases[0].reason);
         }
@@ -39,7 +39,7 @@ fn many_regressions(count: usize) -> Comparison {
             full_id: format!("inference/default/linear/cpu/int8wo-{case}/bf16-4096x4096x4096"),
             ..point(ns)
         });
-        Side { name: "x".to_owned(), launches: vec![Launch::new("x", points.collect())] }
+        Side { name: "x".to_owned(), runs: vec![SideRun::new("x", points.collect())] }
     };
     comparison(of(100.0), of(200.0), Floors::Ignored)
 }

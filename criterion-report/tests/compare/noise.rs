@@ -8,7 +8,7 @@ use crate::fixture::Fixture;
 use crate::folder::*;
 
 #[test]
-fn one_launch_per_side_is_widened_by_what_is_known_of_the_machine() {
+fn one_run_per_side_is_widened_by_what_is_known_of_the_machine() {
     let folder = Folder::new();
     let slower = |_| main_branch(0).takes("reduction", 1_250_000);
     folder.save("main", 0, main_branch).save("pr", 0, slower);
@@ -22,12 +22,12 @@ fn one_launch_per_side_is_widened_by_what_is_known_of_the_machine() {
     let open = of(&folder, "reduction");
     assert_eq!(open["verdict"], "inconclusive");
     assert!(open["reason"].as_str().expect("text").contains("cargo xtask bench --repeat 8"));
-    // With the launches of one revision it is decided.
+    // With the runs of one revision it is decided.
     folder.save("quiet", 8, main_branch);
     let table = folder.out(0, &["aa", "quiet"]);
     insta::assert_snapshot!("aa", table);
     let text = one_line(&folder.out(0, &["compare", "main", "pr"]));
-    assert!(text.contains("widened by the case's own noise floor, from 8 launches"), "{text}");
+    assert!(text.contains("widened by the case's own noise floor, from 8 runs"), "{text}");
     assert_eq!(of(&folder, "reduction")["verdict"], "regressed");
     assert_eq!(of(&folder, "stencil")["verdict"], "equivalent");
 }
@@ -50,7 +50,7 @@ fn a_noise_profile_is_versioned_and_kept_whole() {
         (text.replace("\"version\": 1", "\"version\": 2"), "reads `criterion-torch/noise`"),
         (
             text.replace("\"launches\": 3", "\"launches\": 1"),
-            "of `AMD EPYC 7763 64-Core Processor, 2 CPUs, 8 GiB`, cases.kernels/default/gemv/cpu/kernel/f32-4096.launches is 1, and one launch shows no spread",
+            "of `AMD EPYC 7763 64-Core Processor, 2 CPUs, 8 GiB`, cases.kernels/default/gemv/cpu/kernel/f32-4096.launches is 1, and one run shows no spread",
         ),
         (text.replace("\"time\": ", "\"time\": -"), "which is no deviation"),
         (text.replace("\"time\": ", "\"time\": NaN, \"x\": "), "not a noise profile"),
@@ -71,7 +71,7 @@ fn a_noise_profile_is_versioned_and_kept_whole() {
 }
 
 #[test]
-fn aa_takes_launches_of_one_clean_revision_and_machine() {
+fn aa_takes_runs_of_one_clean_revision_and_machine() {
     let revision = |revision: &'static str| {
         move |fixture: Fixture| {
             fixture.edit("kernels/", |it| {
@@ -83,25 +83,23 @@ fn aa_takes_launches_of_one_clean_revision_and_machine() {
     let folder = Folder::new();
     folder
         .save("alone", 1, main_branch)
-        .save("dirty", 3, |launch| dirty(main_branch(launch)))
-        .save("mixed", 3, |launch| {
-            if launch == 2 { other(main_branch(launch)) } else { main_branch(launch) }
-        })
-        .save("moved", 3, |launch| {
-            main_branch(launch).edit("scan", |it| {
-                it.record.environment.host.cpus = if launch == 3 { 64 } else { 2 };
+        .save("dirty", 3, |run| dirty(main_branch(run)))
+        .save("mixed", 3, |run| if run == 2 { other(main_branch(run)) } else { main_branch(run) })
+        .save("moved", 3, |run| {
+            main_branch(run).edit("scan", |it| {
+                it.record.environment.host.cpus = if run == 3 { 64 } else { 2 };
             })
         });
     let said = folder.says(0, &["compare", "mixed", "dirty"]);
-    assert!(said.contains("the launches of `mixed` are of 2 revisions"), "{said}");
+    assert!(said.contains("the runs of `mixed` are of 2 revisions"), "{said}");
     folder.out(0, &["export", "json", "--baseline", "alone@1", "--output", "alone.json"]);
     for (name, says) in [
-        ("alone", "`alone` has one launch, which shows no spread: measure several"),
-        ("dirty@2", "`dirty@2` is one launch, which shows no spread: say `dirty`, which is all of"),
-        ("alone.json", "`alone.json` is a file or a folder, and so one launch"),
+        ("alone", "`alone` has one run, which shows no spread: measure several"),
+        ("dirty@2", "`dirty@2` is one run, which shows no spread: say `dirty`, which is all of"),
+        ("alone.json", "`alone.json` is a file or a folder, and so one run"),
         ("dirty", "are of 1f0c2ab34d56-dirty: uncommitted changes may differ"),
         ("mixed", "are of 2 revisions (0a1b2c3d4e5f, 1f0c2ab34d56)"),
-        ("moved", "launches are of two machines: `kernels/default/scan"),
+        ("moved", "runs are of two machines: `kernels/default/scan"),
     ] {
         let said = folder.says(2, &["aa", name]);
         assert!(said.contains(says), "{name}: {said}");
@@ -113,15 +111,14 @@ fn aa_takes_launches_of_one_clean_revision_and_machine() {
 fn another_aa_widens_by_what_both_show() {
     let folder = Folder::new();
     // All cases of the first are noisy; the second has one, and it is quiet.
-    let noisy =
-        |launch| clean(main_branch(launch)).edit("kernels/", |it| wobble(it, launch, 1_000_000));
+    let noisy = |run| clean(main_branch(run)).edit("kernels/", |it| wobble(it, run, 1_000_000));
     folder.save("noisy", 6, noisy);
-    let few = |launch| {
-        let mut fixture = main_branch(launch);
+    let few = |run| {
+        let mut fixture = main_branch(run);
         fixture.cases.retain(|it| it.record.full_id.contains("scan"));
         fixture
     };
-    let differs = |launch: u64| few(launch).takes("scan", 1_000_000 + 120_000 * (launch % 2));
+    let differs = |run: u64| few(run).takes("scan", 1_000_000 + 120_000 * (run % 2));
     folder.save("few", 4, differs);
     folder.out(0, &["aa", "noisy"]);
     let kept = folder.out(0, &["aa", "few", "--no-save"]);
@@ -133,12 +130,12 @@ fn another_aa_widens_by_what_both_show() {
 }
 
 #[test]
-fn an_energy_s_deviation_is_of_the_launches_that_have_one() {
+fn an_energy_s_deviation_is_of_the_runs_that_have_one() {
     let folder = Folder::new();
-    let some = |launch: u64| {
-        main_branch(launch).edit("scan", |it| match &mut it.record.measures.energy {
-            energy if launch < 3 => *energy = None,
-            energy => energy.as_mut().expect("measured").joules *= 1.0 + 0.1 * launch as f64,
+    let some = |run: u64| {
+        main_branch(run).edit("scan", |it| match &mut it.record.measures.energy {
+            energy if run < 3 => *energy = None,
+            energy => energy.as_mut().expect("measured").joules *= 1.0 + 0.1 * run as f64,
         })
     };
     folder.save("quiet", 5, some);
@@ -150,6 +147,6 @@ fn an_energy_s_deviation_is_of_the_launches_that_have_one() {
     let scan = &cases["kernels/default/scan/cpu/kernel/f32-4096"];
     assert_eq!((&scan["launches"], &scan["energy_launches"]), (&5.into(), &3.into()));
     assert!(scan["energy"].as_f64().is_some_and(|sigma| sigma > 0.0), "{scan}");
-    // One number says what all launches have.
+    // One number says what all runs have.
     assert_eq!(cases["kernels/default/gemv/cpu/kernel/f32-4096"].get("energy_launches"), None);
 }

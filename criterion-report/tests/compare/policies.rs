@@ -13,7 +13,7 @@ use crate::sides::{ID, point, side};
 #[test]
 fn other_policies_are_named() {
     let folder = Folder::new();
-    let slower = |launch| main_branch(launch).takes("reduction", 1_250_000);
+    let slower = |run| main_branch(run).takes("reduction", 1_250_000);
     folder.save("main", 3, main_branch).save("pr", 2, slower);
     let verdict = |args: &[&str]| {
         let document = folder.json(&[&["compare", "main", "pr"], args].concat());
@@ -25,8 +25,8 @@ fn other_policies_are_named() {
         (document["policy"].as_str().expect("text").to_owned(), text("verdict"), text("reason"))
     };
     for (args, policy, expected, says) in [
-        (&[][..], "default", "inconclusive", "3 launches against 2 cannot show a difference"),
-        (&["--policy", "hud"], "hud", "regressed", "the last 2 launches violate 1.20 × the least"),
+        (&[][..], "default", "inconclusive", "3 runs against 2 cannot show a difference"),
+        (&["--policy", "hud"], "hud", "regressed", "the last 2 runs violate 1.20 × the least"),
         (&["--policy", "quasim"], "quasim", "regressed", "latency increased by 24.8 %"),
     ] {
         let (name, verdict, reason) = verdict(args);
@@ -50,14 +50,14 @@ fn judged(policy: Policy, a: Vec<Point>, b: Vec<Point>) -> Compared {
     found.cases.into_iter().next().expect("a case")
 }
 
-/// Launches with these medians, of the case with this id.
+/// Runs with these medians, of the case with this id.
 fn timed(id: &str, medians: &[f64]) -> Vec<Point> {
-    let launch = |&ns: &f64| Point {
+    let run = |&ns: &f64| Point {
         full_id: id.to_owned(),
         time: Some(Estimate::of_interval(ns, None, 0.95)),
         ..point(1.0)
     };
-    medians.iter().map(launch).collect()
+    medians.iter().map(run).collect()
 }
 
 #[test]
@@ -67,12 +67,12 @@ fn hud_by_hand() {
     let a = [110.0, 100.0, 130.0];
     let operator = "operators/default/gelu/cpu/kernel/f32-4096";
     for (id, b, verdict, says) in [
-        (ID, &[121.0, 121.0][..], Regressed, "regression: the last 2 launches violate"),
-        (ID, &[100.0, 121.0, 121.0], Regressed, "regression: the last 2 launches"),
+        (ID, &[121.0, 121.0][..], Regressed, "regression: the last 2 runs violate"),
+        (ID, &[100.0, 121.0, 121.0], Regressed, "regression: the last 2 runs"),
         (ID, &[120.0, 120.0], Equivalent, "no_regression"),
         (ID, &[121.0, 119.0], Equivalent, "no_regression"),
         (ID, &[100.0, 121.0], Equivalent, "no_regression"),
-        (ID, &[121.0, 121.0, 121.0, 119.0], Inconclusive, "suspicious: 3 launches in a row"),
+        (ID, &[121.0, 121.0, 121.0, 119.0], Inconclusive, "suspicious: 3 runs in a row"),
         (ID, &[500.0], Inconclusive, "insufficient_data"),
         (ID, &[1.0, 1.0], Equivalent, "no_regression"),
         (operator, &[148.0, 148.0], Equivalent, "no_regression against 1.35 × the median of A"),
@@ -106,7 +106,7 @@ fn hud_s_speed_up_by_hand() {
     }
     // A finding of both measures is said once.
     let found = judged(Policy::Hud, with(&a), with(&[1.0]));
-    assert_eq!(found.reason, "insufficient_data: B has one launch, the rule needs two");
+    assert_eq!(found.reason, "insufficient_data: B has one run, the rule needs two");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use Verdict::{Equivalent, Improved, Inconclusive, Missing, New, NotCompared, Reg
 use super::sides::*;
 
 #[test]
-fn one_launch_without_a_floor_is_judged_by_the_interval_alone() {
+fn one_run_without_a_floor_is_judged_by_the_interval_alone() {
     for (a, b, expected) in [
         (100.0, 112.0, Regressed),
         (100.0, 109.0, Equivalent),
@@ -37,30 +37,30 @@ fn an_assumed_floor_leaves_all_but_the_largest_open() {
 }
 
 #[test]
-fn several_launches_need_ranks_apart_and_enough_of_them() {
+fn several_runs_need_ranks_apart_and_enough_of_them() {
     for (count, ns, expected, says) in [
-        (2, 120.0, Inconclusive, "2 launches per side cannot show a difference among 1 case"),
+        (2, 120.0, Inconclusive, "2 runs per side cannot show a difference among 1 case"),
         (3, 120.0, Inconclusive, "(least adjusted p 0.10): take 4"),
         (4, 120.0, Regressed, "20.0 % slower (threshold 10.0 %, adjusted p 0.029)"),
         (8, 120.0, Regressed, "adjusted p 1.6e-4"),
         (8, 80.0, Improved, "20.0 % faster"),
         (8, 102.0, Equivalent, "within ±10.0 %"),
     ] {
-        let found = compared(launches(count, 100.0), launches(count, ns), Floors::Profile(None));
+        let found = compared(runs(count, 100.0), runs(count, ns), Floors::Profile(None));
         assert_eq!(found.verdict, expected, "{count} {ns}: {}", found.reason);
         assert!(found.reason.contains(says), "{count} {ns}: {}", found.reason);
     }
 }
 
 #[test]
-fn sides_may_differ_in_launches() {
-    let found = compared(launches(3, 100.0), launches(8, 130.0), Floors::Profile(None));
+fn sides_may_differ_in_runs() {
+    let found = compared(runs(3, 100.0), runs(8, 130.0), Floors::Profile(None));
     assert_eq!((found.verdict, found.launches_a, found.launches_b), (Regressed, 3, 8));
-    // One launch has the floor.
-    let found = compared([point(100.0)], launches(8, 115.0), Floors::Profile(None));
+    // One run has the floor.
+    let found = compared([point(100.0)], runs(8, 115.0), Floors::Profile(None));
     assert_eq!(found.verdict, Inconclusive);
     assert!(
-        found.reason.contains("one launch of A, and launches are assumed to differ by ±25.0 %"),
+        found.reason.contains("one run of A, and runs are assumed to differ by ±25.0 %"),
         "{}",
         found.reason
     );
@@ -69,8 +69,8 @@ fn sides_may_differ_in_launches() {
 #[test]
 fn exchanging_the_sides_exchanges_worse_and_better() {
     for (a, b) in [(100.0, 130.0), (100.0, 109.5), (100.0, 70.0)] {
-        let one = compared(launches(6, a), launches(6, b), Floors::Ignored);
-        let other = compared(launches(6, b), launches(6, a), Floors::Ignored);
+        let one = compared(runs(6, a), runs(6, b), Floors::Ignored);
+        let other = compared(runs(6, b), runs(6, a), Floors::Ignored);
         let mirrored = match one.verdict {
             Regressed => Improved,
             Improved => Regressed,
@@ -83,7 +83,7 @@ fn exchanging_the_sides_exchanges_worse_and_better() {
 }
 
 #[test]
-fn what_happened_to_the_processor_leaves_one_launch_open() {
+fn what_happened_to_the_processor_leaves_one_run_open() {
     let drifting = |ns: f64| {
         let samples: Vec<f64> =
             (0..30).map(|index| ns * (1.0 + 0.2 * f64::from(index) / 29.0)).collect();
@@ -116,15 +116,15 @@ fn what_happened_to_the_processor_leaves_one_launch_open() {
         );
         assert!(found.cautions[0].contains(says), "{:?}", found.cautions);
     }
-    // Several launches show in their spread what it does, and the case keeps the caution.
-    let mut several = launches(6, 130.0);
+    // Several runs show in their spread what it does, and the case keeps the caution.
+    let mut several = runs(6, 130.0);
     several[2].disturbances = throttled.disturbances;
-    let found = compared(launches(6, 100.0), several, Floors::Ignored);
+    let found = compared(runs(6, 100.0), several, Floors::Ignored);
     assert_eq!(found.verdict, Regressed);
-    assert!(found.cautions[0].contains("(in 1 of 6 launches)"), "{:?}", found.cautions);
-    // A clock that all launches share is another matter.
-    let a: Vec<Point> = launches(6, 100.0).into_iter().map(slow_clock(3000.0)).collect();
-    let b: Vec<Point> = launches(6, 130.0).into_iter().map(slow_clock(2300.0)).collect();
+    assert!(found.cautions[0].contains("(in 1 of 6 runs)"), "{:?}", found.cautions);
+    // A clock that all runs share is another matter.
+    let a: Vec<Point> = runs(6, 100.0).into_iter().map(slow_clock(3000.0)).collect();
+    let b: Vec<Point> = runs(6, 130.0).into_iter().map(slow_clock(2300.0)).collect();
     let found = compared(a, b, Floors::Ignored);
     assert_eq!(found.verdict, Inconclusive, "{}", found.reason);
     assert!(found.reason.contains("3000 MHz in A, 2300 MHz in B"), "{}", found.reason);
@@ -185,7 +185,7 @@ fn energy_left_open_is_no_verdict_on_the_case_unless_it_differs() {
     let profile = criterion_report::model::compare::Profile::default();
     let floors = Floors::Profile(Some(&profile));
     let energy = |found: &Compared| found.of_measure(Measure::Energy).map(|it| it.verdict);
-    // One launch per side and no floor: time is open, too.
+    // One run per side and no floor: time is open, too.
     let found = compared([with(1.0)], [with(1.02)], floors);
     assert_eq!(energy(&found), Some(Inconclusive));
     assert!(!found.reason.contains("energy"), "{}", found.reason);
@@ -220,11 +220,11 @@ fn outcomes_that_changed() {
     assert_eq!(compared([], [point(100.0)], Floors::Ignored).verdict, New);
     assert_eq!(compared([], [ended("skipped")], Floors::Ignored).verdict, NotCompared);
     // It fails now and then.
-    let mut now_and_then = launches(5, 100.0);
+    let mut now_and_then = runs(5, 100.0);
     now_and_then.push(Point { reason: Some("NaN".to_owned()), ..ended("failed") });
-    let found = compared(launches(6, 100.0), now_and_then, Floors::Ignored);
+    let found = compared(runs(6, 100.0), now_and_then, Floors::Ignored);
     assert_eq!(found.verdict, Regressed);
-    assert_eq!(found.reason, "now in 1 of 6 launches failed: NaN");
+    assert_eq!(found.reason, "now in 1 of 6 runs failed: NaN");
 }
 
 /// B's only run, with these arguments and cases.
@@ -244,8 +244,8 @@ fn asked(mut side: Side, args: &[&str], selected: &[&str]) -> Side {
         selected: selected.iter().map(|&id| id.to_owned()).collect(),
         outcomes: std::collections::BTreeMap::new(),
     };
-    for launch in &mut side.launches {
-        launch.runs.insert("kernels".to_owned(), run.clone());
+    for of_side in &mut side.runs {
+        of_side.manifests.insert("kernels".to_owned(), run.clone());
     }
     side
 }
@@ -330,7 +330,7 @@ fn rules_set_thresholds_by_case() {
 }
 
 #[test]
-fn within_looks_at_one_launch_per_side_and_at_no_memory() {
+fn within_looks_at_one_run_per_side_and_at_no_memory() {
     let thresholds = Thresholds::default();
     let settings = Settings {
         policy: Policy::Within,
@@ -357,7 +357,7 @@ fn within_looks_at_one_launch_per_side_and_at_no_memory() {
     ] {
         assert_eq!(of(&[timed(ns, half_width)]).0, expected, "{ns} ±{half_width}");
     }
-    // The launches of one side say what the single one of the other does not show: of 98, 100, 102 the
+    // The runs of one side say what the single one of the other does not show: of 98, 100, 102 the
     // deviation is 2 %, and t at 97.5 % with two degrees of freedom 4.3.
     let several = [timed(118.0, 0.001), timed(120.0, 0.001), timed(122.0, 0.001)];
     assert_eq!(of(&several).0, Regressed, "{}", of(&several).1);

@@ -33,10 +33,10 @@ fn documents() -> Vec<(String, Value)> {
         })
     };
     let faster = |ns: u64| {
-        move |launch| {
+        move |run| {
             Fixture::of(&[
-                Make("gemv", "kernel", Float32, Cpu, in_launch(launch, 2_000_000)),
-                Make("gemv", "faster", Float32, Cpu, in_launch(launch, ns)),
+                Make("gemv", "kernel", Float32, Cpu, in_run(run, 2_000_000)),
+                Make("gemv", "faster", Float32, Cpu, in_run(run, ns)),
             ])
         }
     };
@@ -53,7 +53,7 @@ fn documents() -> Vec<(String, Value)> {
         add(&["main", "one", "--policy", policy]);
     }
     add(&["two", "too", "--policy", "hud"]);
-    // An interval of two launches reaches very far.
+    // An interval of two runs reaches very far.
     add(&["main@1", "wild", "--thresholds", "thresholds.yml"]);
     add(&["main@1", "one"]);
     folder.out(0, &["aa", "quiet", "--filter", "gemv|scan"]);

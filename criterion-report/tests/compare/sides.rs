@@ -1,8 +1,8 @@
 //! Sides that are made here.
 
 use criterion_report::model::compare::{
-    Bytes, Compared, Comparison, Estimate, Floors, Hosts, Launch, Limits, Point, Policy, Settings,
-    Side, Thresholds, Words, compare,
+    Bytes, Compared, Comparison, Estimate, Floors, Hosts, Limits, Point, Policy, Settings, Side,
+    SideRun, Thresholds, Words, compare,
 };
 
 pub const ID: &str = "kernels/default/gemv/cpu/kernel/f32-4096";
@@ -31,10 +31,10 @@ pub fn ended(status: &str) -> Point {
     Point { status: status.to_owned(), time: None, ..point(1.0) }
 }
 
-/// A side of these launches of one case.
+/// A side of these runs of one case.
 pub fn side(name: &str, points: impl IntoIterator<Item = Point>) -> Side {
-    let launches = points.into_iter().map(|point| Launch::new(name, vec![point])).collect();
-    Side { name: name.to_owned(), launches }
+    let runs = points.into_iter().map(|point| SideRun::new(name, vec![point])).collect();
+    Side { name: name.to_owned(), runs }
 }
 
 pub fn comparison(a: Side, b: Side, floors: Floors<'_>) -> Comparison {
@@ -72,7 +72,7 @@ fn only(mut comparison: Comparison) -> Compared {
     comparison.cases.remove(0)
 }
 
-/// Launches with medians one thousandth apart.
-pub fn launches(count: u32, ns: f64) -> Vec<Point> {
-    (0..count).map(|launch| point(ns * (1.0 + 0.001 * f64::from(launch)))).collect()
+/// Runs with medians one thousandth apart.
+pub fn runs(count: u32, ns: f64) -> Vec<Point> {
+    (0..count).map(|run| point(ns * (1.0 + 0.001 * f64::from(run)))).collect()
 }

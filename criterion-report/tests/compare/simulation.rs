@@ -1,12 +1,12 @@
-//! Launches of many cases with the noise of real machines, made here from fixed seeds.
+//! Runs of many cases with the noise of real machines, made here from fixed seeds.
 
 use std::f64::consts::TAU;
 
-use criterion_report::model::compare::{Estimate, Launch, Point, Side};
+use criterion_report::model::compare::{Estimate, Point, Side, SideRun};
 
 /// The machine of all cases.
 pub const HOST: &str = "simulated, 2 CPUs, 8 GiB";
-/// Samples of a launch.
+/// Samples of a run.
 const SAMPLES: usize = 30;
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
@@ -33,13 +33,13 @@ impl Random {
 pub struct Case {
     /// Median of a step, in nanoseconds.
     pub ns: f64,
-    /// Standard deviation of ln(time) between launches.
+    /// Standard deviation of ln(time) between runs.
     pub between: f64,
-    /// The same between samples of a launch.
+    /// The same between samples of a run.
     pub within: f64,
     /// What else samples do.
     pub kind: Kind,
-    /// Share of launches that others disturb all the while: they take 15 % longer.
+    /// Share of runs that others disturb all the while: they take 15 % longer.
     pub disturbed: f64,
 }
 
@@ -49,11 +49,11 @@ pub enum Kind {
     Steady,
     /// A third of the samples takes 4 % longer.
     Bimodal,
-    /// Samples get slower by 2 % in the course of a launch.
+    /// Samples get slower by 2 % in the course of a run.
     Drifting,
 }
 
-/// Fifty cases: between launches 1 % for 32 of them, 1.5 % for fifteen, 2 % for three; every seventh is
+/// Fifty cases: between runs 1 % for 32 of them, 1.5 % for fifteen, 2 % for three; every seventh is
 /// bimodal, every ninth drifts.
 pub fn cases() -> Vec<Case> {
     (0..50)
@@ -80,20 +80,20 @@ pub fn id(place: usize) -> String {
     format!("simulated/default/case{place}/cpu/kernel/f32-{place}")
 }
 
-/// So many launches of all cases; `slower` says by which factor each is.
+/// So many runs of all cases; `slower` says by which factor each is.
 pub fn side(
     name: &str,
-    launches: usize,
+    runs: usize,
     cases: &[Case],
     slower: impl Fn(usize) -> f64,
     random: &mut Random,
 ) -> Side {
-    let launches = (1..=launches).map(|launch| {
+    let runs = (1..=runs).map(|run| {
         let points = cases.iter().enumerate();
         let points = points.map(|(place, case)| point(place, case, slower(place), random));
-        Launch::new(&format!("{name}@{launch}"), points.collect())
+        SideRun::new(&format!("{name}@{run}"), points.collect())
     });
-    Side { name: name.to_owned(), launches: launches.collect() }
+    Side { name: name.to_owned(), runs: runs.collect() }
 }
 
 fn point(place: usize, case: &Case, slower: f64, random: &mut Random) -> Point {

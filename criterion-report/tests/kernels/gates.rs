@@ -198,17 +198,17 @@ fn whatever_compare_takes_is_a_baseline_too() {
 }
 
 #[test]
-fn the_launches_of_a_baseline_say_what_one_does_not_show() {
+fn the_runs_of_a_baseline_say_what_one_does_not_show() {
     let folder = Folder::of(&now().without("fft"));
-    // Five launches 4 % apart, but for two cases: there they agree.
-    for launch in 1..=5_u64 {
-        let ns = 800_000 + 32_000 * launch;
+    // Five runs 4 % apart, but for two cases: there they agree.
+    for run in 1..=5_u64 {
+        let ns = 800_000 + 32_000 * run;
         let main = main_branch().without("fft").without("stencil").takes("gemv", ns);
         let main = main.edit("gemv", |it| it.half_width = 0.005).edit("scan", |it| {
             let accuracy = it.record.accuracy.as_mut().expect("measured");
-            accuracy.relative_error = plan::Stat(0.004 * (launch - 1) as f64);
+            accuracy.relative_error = plan::Stat(0.004 * (run - 1) as f64);
         });
-        main.write_in(folder.0.path(), &format!("main@{launch}"));
+        main.write_in(folder.0.path(), &format!("main@{run}"));
     }
     folder.written(&["--compare-to", "main@2"]);
     let one = folder.json("reports/regressions.json");
@@ -230,7 +230,7 @@ fn the_launches_of_a_baseline_say_what_one_does_not_show() {
     // Their errors reach from 0 to 0.016, and that of now is among them.
     let scan = "\"kernels/default/scan/cpu/kernel/f32-4096\" \"accuracy\"".to_owned();
     assert!(ids(&all["inconclusive"]).contains(&scan), "{all}");
-    assert!(folder.text("reports/regressions.md").contains("or launches disagree as much"));
+    assert!(folder.text("reports/regressions.md").contains("or runs disagree as much"));
 }
 
 fn ids(list: &Value) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Launches of one revision against each other: how far they lie apart when nothing changed.
+//! Runs of one revision against each other: how far they lie apart when nothing changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use statistics::{Launch as Median, between_variance};
 use super::comparison::{Comparison, Settings, compare};
 use super::finding::Compared;
 use super::floor::{CaseNoise, Floors, HostNoise, Profile, Sigmas};
-use super::launch::Launch;
 use super::noisy::energies_of;
 use super::outcomes::{Hosts, Words};
 use super::point::{Point, two_hosts};
 use super::policy::Policy;
+use super::run::SideRun;
 use super::side::Side;
 use super::thresholds::Thresholds;
 use super::verdict::{Measure, Verdict};
@@ -21,32 +21,32 @@ use crate::model::saved::all_runs;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aa {
     pub name: String,
-    pub launches: usize,
+    pub runs: usize,
     /// Cases that at least two of them measured, in their order.
     pub cases: Vec<AaCase>,
     pub hosts: BTreeSet<String>,
     /// What was known, and what they add to it.
     pub profile: Profile,
-    /// Pairs of two single launches.
+    /// Pairs of two single runs.
     pub pairs: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct AaCase {
     pub full_id: String,
-    pub launches: usize,
+    pub runs: usize,
     /// Standard deviation of ln(median) between them.
     pub sigma: f64,
     /// The slowest median over the fastest, less 1.
     pub spread: f64,
     pub pairs: usize,
-    /// Pairs that are called regressed or improved by the noise within launches alone.
+    /// Pairs that are called regressed or improved by the noise within runs alone.
     pub before: usize,
     /// The same with the floor that is known now.
     pub after: usize,
 }
 
-/// Compares the launches of a side with each other, and adds what they show to what is `known`; `date`
+/// Compares the runs of a side with each other, and adds what they show to what is `known`; `date`
 /// is of now.
 pub fn aa(
     side: &Side,
@@ -55,14 +55,14 @@ pub fn aa(
     thresholds: &Thresholds,
     allow_dirty: bool,
 ) -> Result<Aa> {
-    if side.launches.len() < 2 {
-        return Err(one_launch(side));
+    if side.runs.len() < 2 {
+        return Err(one_run(side));
     }
     of_one_revision(side, allow_dirty)?;
     for id in ids(side) {
         if let Some((a, b)) = two_hosts(measured(side, id).into_iter()) {
             bail!(
-                "launches are of two machines: `{id}` was measured on {a}, and {b}; measure all of \
+                "runs are of two machines: `{id}` was measured on {a}, and {b}; measure all of \
                  them on one"
             );
         }
@@ -82,7 +82,7 @@ pub fn aa(
             let medians = medians(side, id);
             (medians.len() > 1).then(|| AaCase {
                 full_id: id.to_owned(),
-                launches: medians.len(),
+                runs: medians.len(),
                 sigma: between_variance(&medians).sqrt(),
                 spread: spread(&medians),
                 pairs: medians.len() * (medians.len() - 1) / 2,
@@ -92,38 +92,31 @@ pub fn aa(
         })
         .collect();
     if cases.is_empty() {
-        bail!("no case of `{}` has a time in two launches", side.name);
+        bail!("no case of `{}` has a time in two runs", side.name);
     }
-    let launches = side.launches.len();
-    Ok(Aa {
-        name: side.name.clone(),
-        launches,
-        cases,
-        hosts,
-        profile,
-        pairs: launches * (launches - 1) / 2,
-    })
+    let runs = side.runs.len();
+    Ok(Aa { name: side.name.clone(), runs, cases, hosts, profile, pairs: runs * (runs - 1) / 2 })
 }
 
-/// What to do about a side of one launch.
-fn one_launch(side: &Side) -> anyhow::Error {
+/// What to do about a side of one run.
+fn one_run(side: &Side) -> anyhow::Error {
     let name = &side.name;
-    // A baseline's only launch has its name, or is `NAME@1`.
-    if !side.launches.iter().any(|launch| launch.name.starts_with(name)) {
+    // A baseline's only run has its name, or is `NAME@1`.
+    if !side.runs.iter().any(|run| run.name.starts_with(name)) {
         return anyhow!(
-            "`{name}` is a file or a folder, and so one launch, which shows no spread: give the name \
-             of launches in --criterion-dir, as `cargo xtask bench --repeat 8 -- --save-baseline NAME` \
+            "`{name}` is a file or a folder, and so one run, which shows no spread: give the name \
+             of runs in --criterion-dir, as `cargo xtask bench --repeat 8 -- --save-baseline NAME` \
              saves them"
         );
     }
     match all_runs(name) {
         Some(all) => anyhow!(
-            "`{name}` is one launch, which shows no spread: say `{all}`, which is all of its \
-             launches; if there is no other, measure several of one revision with `cargo xtask bench \
+            "`{name}` is one run, which shows no spread: say `{all}`, which is all of its \
+             runs; if there is no other, measure several of one revision with `cargo xtask bench \
              --repeat 8 -- --save-baseline {all}`"
         ),
         None => anyhow!(
-            "`{name}` has one launch, which shows no spread: measure several of one revision with \
+            "`{name}` has one run, which shows no spread: measure several of one revision with \
              `cargo xtask bench --repeat 8 -- --save-baseline {name}`"
         ),
     }
@@ -132,21 +125,21 @@ fn one_launch(side: &Side) -> anyhow::Error {
 fn of_one_revision(side: &Side, allow_dirty: bool) -> Result<()> {
     let name = &side.name;
     let revisions: Vec<&str> = side.revisions().into_iter().collect();
-    let mut measured = side.launches.iter().flat_map(|it| &it.points).filter(|it| it.is_measured());
+    let mut measured = side.runs.iter().flat_map(|it| &it.points).filter(|it| it.is_measured());
     match revisions[..] {
         [_, _, ..] => bail!(
-            "the launches of `{name}` are of {} revisions ({}): what they differ in may be the code; \
+            "the runs of `{name}` are of {} revisions ({}): what they differ in may be the code; \
              measure all of them at one revision",
             revisions.len(),
             revisions.join(", ")
         ),
         _ if allow_dirty => Ok(()),
         [revision] if revision.ends_with("-dirty") => bail!(
-            "the launches of `{name}` are of {revision}: uncommitted changes may differ from launch \
-             to launch; commit them and measure again, or take it all the same with --allow-dirty"
+            "the runs of `{name}` are of {revision}: uncommitted changes may differ from run \
+             to run; commit them and measure again, or take it all the same with --allow-dirty"
         ),
         _ if measured.any(|point| point.revision.is_none()) => bail!(
-            "the records of `{name}` do not say which revision they are of: whether all launches are \
+            "the records of `{name}` do not say which revision they are of: whether all runs are \
              of the same is not known; take it all the same with --allow-dirty"
         ),
         _ => Ok(()),
@@ -155,21 +148,21 @@ fn of_one_revision(side: &Side, allow_dirty: bool) -> Result<()> {
 
 fn ids(side: &Side) -> Vec<&str> {
     let mut known = BTreeSet::new();
-    let points = side.launches.iter().flat_map(|launch| &launch.points);
+    let points = side.runs.iter().flat_map(|run| &run.points);
     points.map(|point| point.full_id.as_str()).filter(|id| known.insert(*id)).collect()
 }
 
 fn measured<'a>(side: &'a Side, id: &str) -> Vec<&'a Point> {
-    let points = side.launches.iter().filter_map(|launch| launch.get(id));
+    let points = side.runs.iter().filter_map(|run| run.get(id));
     points.filter(|point| point.is_measured()).collect()
 }
 
 fn medians(side: &Side, id: &str) -> Vec<Median> {
-    measured(side, id).into_iter().filter_map(|point| point.time?.launch).collect()
+    measured(side, id).into_iter().filter_map(|point| point.time?.run).collect()
 }
 
 fn spread(medians: &[Median]) -> f64 {
-    let ln = || medians.iter().map(|launch| launch.ln_median);
+    let ln = || medians.iter().map(|run| run.ln_median);
     let least = ln().fold(f64::INFINITY, f64::min);
     (ln().fold(f64::NEG_INFINITY, f64::max) - least).exp_m1()
 }
@@ -181,14 +174,13 @@ fn hosts(side: &Side, date: &str) -> BTreeMap<String, HostNoise> {
         let points = measured(side, id);
         let Some(host) = points.iter().find_map(|point| point.host.clone()) else { continue };
         let (medians, energies) = (medians(side, id), energies_of(&points));
-        let sigma =
-            |launches: &[Median]| (launches.len() > 1).then(|| between_variance(launches).sqrt());
+        let sigma = |runs: &[Median]| (runs.len() > 1).then(|| between_variance(runs).sqrt());
         let sigmas = Sigmas { time: sigma(&medians), energy: sigma(&energies) };
         if medians.len() > 1 {
             let others = sigmas.energy.is_some() && energies.len() != medians.len();
             let noise = CaseNoise {
-                launches: medians.len(),
-                energy_launches: others.then_some(energies.len()),
+                runs: medians.len(),
+                energy_runs: others.then_some(energies.len()),
                 sigmas,
             };
             cases.entry(host).or_default().insert(id.to_owned(), noise);
@@ -199,15 +191,14 @@ fn hosts(side: &Side, date: &str) -> BTreeMap<String, HostNoise> {
     cases.into_iter().map(|(host, cases)| (host, of(cases))).collect()
 }
 
-/// In how many pairs of launches each case is called another, by its id.
+/// In how many pairs of runs each case is called another, by its id.
 fn changed(
     side: &Side,
     thresholds: &Thresholds,
     floors: Floors<'_>,
 ) -> Result<BTreeMap<String, usize>> {
-    let alone =
-        |launch: &Launch| Side { name: launch.name.clone(), launches: vec![launch.clone()] };
-    let alone: Vec<Side> = side.launches.iter().map(alone).collect();
+    let alone = |run: &SideRun| Side { name: run.name.clone(), runs: vec![run.clone()] };
+    let alone: Vec<Side> = side.runs.iter().map(alone).collect();
     let mut changed = BTreeMap::new();
     for (place, a) in alone.iter().enumerate() {
         for b in &alone[place + 1..] {

@@ -22,7 +22,7 @@ use super::verdict::{Measure, Verdict};
 pub struct Settings<'a> {
     pub policy: Policy,
     pub thresholds: &'a Thresholds,
-    /// What one launch does not show.
+    /// What one run does not show.
     pub floors: Floors<'a>,
     pub hosts: Hosts,
     pub words: Words,
@@ -40,7 +40,7 @@ pub struct Comparison {
     pub cases: Vec<Compared>,
     /// Number of cases of which both sides hold the same measurement, and not one each.
     pub same: usize,
-    /// Floors that sides of one launch were widened by, with the number of cases of each kind.
+    /// Floors that sides of one run were widened by, with the number of cases of each kind.
     pub floors: BTreeMap<FloorSource, usize>,
 }
 
@@ -49,8 +49,9 @@ pub struct Comparison {
 pub struct SideFacts {
     /// Its name, as it was asked for.
     pub name: String,
-    /// Names of its launches.
-    pub launches: Vec<String>,
+    /// Names of its runs.
+    #[serde(rename = "launches")]
+    pub runs: Vec<String>,
     /// Revisions of its measured cases, each once.
     pub revisions: Vec<String>,
     /// Machines of its measured cases, each once.
@@ -64,7 +65,7 @@ impl SideFacts {
         };
         Self {
             name: side.name.clone(),
-            launches: side.launches.iter().map(|launch| launch.name.clone()).collect(),
+            runs: side.runs.iter().map(|run| run.name.clone()).collect(),
             revisions: owned(side.revisions()),
             hosts: owned(side.hosts()),
         }
@@ -81,7 +82,7 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison>
         .iter()
         .map(|id| {
             let limits = settings.thresholds.of(id);
-            let pairing = Pairing::of(id, &a.launches, &b.launches, limits);
+            let pairing = Pairing::of(id, &a.runs, &b.runs, limits);
             if outcomes.is_out(id) { Pairing { b: Vec::new(), ..pairing } } else { pairing }
         })
         .collect();
@@ -136,7 +137,7 @@ impl Comparison {
 /// Ids of both sides, each once, those of A first.
 fn ids<'a>(a: &'a Side, b: &'a Side) -> Vec<&'a str> {
     let mut known = HashSet::new();
-    let points = a.launches.iter().chain(&b.launches).flat_map(|launch| &launch.points);
+    let points = a.runs.iter().chain(&b.runs).flat_map(|run| &run.points);
     points.map(|point| point.full_id.as_str()).filter(|id| known.insert(*id)).collect()
 }
 
@@ -182,7 +183,7 @@ fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {
     cautions
 }
 
-/// What sides of one launch are widened by.
+/// What sides of one run are widened by.
 fn floors(pairings: &[Pairing<'_>], floors: Floors<'_>) -> BTreeMap<FloorSource, usize> {
     let mut used = BTreeMap::new();
     for pairing in pairings.iter().filter(|pairing| pairing.is_widened()) {

@@ -1,4 +1,4 @@
-//! The default rule for what is counted or computed, not timed: memory and accuracy. Launches of one
+//! The default rule for what is counted or computed, not timed: memory and accuracy. Runs of one
 //! revision agree on it, and where they do not, only differences count that all of them show.
 
 use statistics::median;
@@ -52,7 +52,7 @@ const fn verdict(worse: bool, better: bool) -> Verdict {
     }
 }
 
-/// The part of the memory that changed most, of one launch each.
+/// The part of the memory that changed most, of one run each.
 fn part(pairing: &Pairing<'_>) -> String {
     let first = |side: &[&Point]| side.iter().find_map(|point| point.bytes);
     let (Some(a), Some(b)) = (first(&pairing.a), first(&pairing.b)) else { return String::new() };
@@ -122,13 +122,13 @@ fn middle(values: &[f64], rank: impl Fn(f64) -> f64) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// A difference that not all launches show is none that one can be sure of.
+/// A difference that not all runs show is none that one can be sure of.
 fn agreed(finding: Finding, a: &[f64], b: &[f64], reason: String) -> Finding {
     let least = |side: &[f64]| side.iter().copied().fold(f64::INFINITY, f64::min);
     let most = |side: &[f64]| side.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let overlap = least(a) <= most(b) && least(b) <= most(a);
     if overlap && finding.verdict != Verdict::Equivalent {
-        let reason = format!("{reason}, but launches of one side disagree as much");
+        let reason = format!("{reason}, but runs of one side disagree as much");
         return Finding { verdict: Verdict::Inconclusive, reason, ..finding };
     }
     Finding { reason, ..finding }

@@ -17,7 +17,7 @@ pub struct Finding {
     /// The measure, or which error an accuracy is: `relative_error` or `rmse`.
     pub name: &'static str,
     pub unit: Option<&'static str>,
-    /// Value of A, over its launches.
+    /// Value of A, over its runs.
     #[serde(serialize_with = "stat")]
     #[schemars(with = "Option<Stat>")]
     pub a: Option<f64>,
@@ -37,7 +37,7 @@ pub struct Finding {
     #[serde(serialize_with = "stat")]
     #[schemars(with = "Option<Stat>")]
     pub high: Option<f64>,
-    /// Level of the interval: 0.95, or of single launches by the policy `within` criterion's.
+    /// Level of the interval: 0.95, or of single runs by the policy `within` criterion's.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence_level: Option<f64>,
     /// From which difference on it is another; null where the policy has bounds of its own.
@@ -122,9 +122,9 @@ pub struct Compared {
     /// The worst of its measures'.
     pub verdict: Verdict,
     pub reason: String,
-    /// Launches in which A measured it.
+    /// Runs in which A measured it.
     pub launches_a: usize,
-    /// Launches in which B did.
+    /// Runs in which B did.
     pub launches_b: usize,
     /// What qualifies the numbers.
     pub cautions: Vec<String>,
@@ -136,7 +136,7 @@ impl Compared {
     /// Sums the measures up.
     ///
     /// The worst decides. An energy that is left open counts only where its values differ by more than
-    /// the threshold: one launch hardly ever shows more, and nobody may have asked for it.
+    /// the threshold: one run hardly ever shows more, and nobody may have asked for it.
     pub fn of(
         pairing: &Pairing<'_>,
         mut findings: Vec<Finding>,

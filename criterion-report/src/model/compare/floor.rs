@@ -1,12 +1,12 @@
-//! The noise profile: how far launches of one revision lie apart, on this machine, case by case.
+//! The noise profile: how far runs of one revision lie apart, on this machine, case by case.
 //!
 //! ```text
 //! <records>/noise.json   {"schema": "criterion-torch/noise", "version": 1, "hosts": {…}}
 //! ```
 //!
-//! A σ is the standard deviation of ln(median of a launch) between launches. That of a case is of a few
-//! launches, and may be small by chance: no case is taken to be quieter than the median one, and the
-//! interval is Student's with the launches' degrees of freedom. A case that the profile does not know
+//! A σ is the standard deviation of ln(median of a run) between runs. That of a case is of a few
+//! runs, and may be small by chance: no case is taken to be quieter than the median one, and the
+//! interval is Student's with the runs' degrees of freedom. A case that the profile does not know
 //! has the pooled one: the 90 % quantile of the σ of all cases that it does know. Half of all cases are
 //! noisier than the median one, and nothing says that the unknown one is not among them. Neither is
 //! moved by a few wild cases, as a mean would be.
@@ -27,7 +27,7 @@ pub const SCHEMA: &str = "criterion-torch/noise";
 pub const VERSION: u32 = 1;
 pub const FILE: &str = "noise.json";
 
-/// σ where no profile says anything: the interval of a ratio of two launches is then ±25 % at 95 %,
+/// σ where no profile says anything: the interval of a ratio of two runs is then ±25 % at 95 %,
 /// ln 1.25 / (1.96 · √2). Twice to five times what quiet machines show; shared ones were seen there.
 pub const ASSUMED: f64 = 0.0805;
 
@@ -60,27 +60,28 @@ pub struct HostNoise {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseNoise {
-    /// Launches that timed it.
-    pub launches: usize,
-    /// Launches with an energy, where these are not as many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub energy_launches: Option<usize>,
+    /// Runs that timed it.
+    #[serde(rename = "launches")]
+    pub runs: usize,
+    /// Runs with an energy, where these are not as many.
+    #[serde(rename = "energy_launches", default, skip_serializing_if = "Option::is_none")]
+    pub energy_runs: Option<usize>,
     #[serde(flatten)]
     pub sigmas: Sigmas,
 }
 
 impl CaseNoise {
-    fn launches_of(&self, measure: Measure) -> usize {
+    fn runs_of(&self, measure: Measure) -> usize {
         match measure {
-            Measure::Energy => self.energy_launches.unwrap_or(self.launches),
-            _ => self.launches,
+            Measure::Energy => self.energy_runs.unwrap_or(self.runs),
+            _ => self.runs,
         }
     }
 
     fn too_few(&self) -> Option<String> {
-        let counts = [("launches", Some(self.launches)), ("energy_launches", self.energy_launches)];
+        let counts = [("launches", Some(self.runs)), ("energy_launches", self.energy_runs)];
         let (key, few) = counts.into_iter().find(|(_, count)| count.is_some_and(|it| it < 2))?;
-        Some(format!("{key} is {}, and one launch shows no spread", few.unwrap_or_default()))
+        Some(format!("{key} is {}, and one run shows no spread", few.unwrap_or_default()))
     }
 }
 
@@ -111,7 +112,7 @@ impl Sigmas {
     }
 }
 
-/// `aa` reads the file, too: it keeps the cases of earlier launches.
+/// `aa` reads the file, too: it keeps the cases of earlier runs.
 const ANEW: &str = "delete it, and make it anew with `criterion-report aa NAME`";
 
 impl Default for Profile {
@@ -198,7 +199,7 @@ impl HostNoise {
     }
 }
 
-/// What one launch per side does not show, and where it is had from.
+/// What one run per side does not show, and where it is had from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KnownFloor {
     pub floor: statistics::Floor,
@@ -208,12 +209,12 @@ pub struct KnownFloor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FloorSource {
     /// This case, on this machine.
-    Case { launches: usize },
+    Case { runs: usize },
     /// Other cases on this machine.
     Pooled { cases: usize },
     /// Nothing is known of this machine.
     Assumed,
-    /// What differs between launches is not looked at.
+    /// What differs between runs is not looked at.
     Ignored,
 }
 
@@ -221,7 +222,7 @@ pub enum FloorSource {
 pub enum Floors<'a> {
     /// The noise profile, if there is one, else [`ASSUMED`].
     Profile(Option<&'a Profile>),
-    /// None: the interval is of the noise within the launches alone.
+    /// None: the interval is of the noise within the runs alone.
     Ignored,
 }
 
@@ -239,9 +240,9 @@ impl Floors<'_> {
         let Some(noise) = noise else { return floor(ASSUMED, certain, FloorSource::Assumed) };
         let case = noise.cases.get(full_id);
         if let Some((case, sigma)) = case.and_then(|it| Some((it, it.sigmas.of(measure)?))) {
-            let launches = case.launches_of(measure);
+            let runs = case.runs_of(measure);
             let sigma = sigma.max(noise.typical.of(measure).unwrap_or(0.0));
-            return floor(sigma, (launches - 1) as f64, FloorSource::Case { launches });
+            return floor(sigma, (runs - 1) as f64, FloorSource::Case { runs });
         }
         match noise.pooled.of(measure) {
             Some(sigma) => {
@@ -258,26 +259,26 @@ impl KnownFloor {
         if other.floor.sigma > self.floor.sigma { other } else { self }
     }
 
-    /// Half of the width that it gives the interval of a ratio of two launches, at 95 %.
+    /// Half of the width that it gives the interval of a ratio of two runs, at 95 %.
     fn half_width(&self) -> f64 {
         (1.96 * f64::sqrt(2.0) * self.floor.sigma).exp_m1()
     }
 
-    /// `launches of it differ by ±3.1 % (as 8 of one revision showed)`.
+    /// `runs of it differ by ±3.1 % (as 8 of one revision showed)`.
     pub fn text(&self) -> String {
         let width = units::percent(self.half_width());
         match self.source {
-            FloorSource::Case { launches } => {
-                format!("launches of it differ by ±{width} (as {launches} of one revision showed)")
+            FloorSource::Case { runs } => {
+                format!("runs of it differ by ±{width} (as {runs} of one revision showed)")
             }
             FloorSource::Pooled { cases } => {
                 let cases = units::count(cases, "other case");
-                format!("launches differ by ±{width} (as {cases} on this machine showed)")
+                format!("runs differ by ±{width} (as {cases} on this machine showed)")
             }
             FloorSource::Assumed => format!(
-                "launches are assumed to differ by ±{width} (`criterion-report aa` measures it)"
+                "runs are assumed to differ by ±{width} (`criterion-report aa` measures it)"
             ),
-            FloorSource::Ignored => "what differs between launches is not looked at".to_owned(),
+            FloorSource::Ignored => "what differs between runs is not looked at".to_owned(),
         }
     }
 }

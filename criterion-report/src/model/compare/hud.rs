@@ -4,8 +4,8 @@
 //! where it is above 1.20 times the least of a window, that of an operator's microbenchmark above
 //! 1.35 times the window's median, a speed-up where it is below 0.9 times the median. Two violations at
 //! the end of a series are a regression; three in a row before the end are suspicious; less than two
-//! points are insufficient data. No noise is looked at. Here A's launches are the window and B's
-//! launches the series, in their order. Nothing can improve.
+//! points are insufficient data. No noise is looked at. Here A's runs are the window and B's
+//! runs the series, in their order. Nothing can improve.
 
 use plan::Mode;
 use statistics::median;
@@ -68,12 +68,12 @@ fn series(
     let trailing = flags.iter().rev().take_while(|violates| **violates).count();
     let longest = flags.split(|violates| !violates).map(<[bool]>::len).max().unwrap_or(0);
     let (verdict, reason) = if b.len() < POINTS {
-        let few = "insufficient_data: B has one launch, the rule needs two";
+        let few = "insufficient_data: B has one run, the rule needs two";
         (Verdict::Inconclusive, few.to_owned())
     } else if trailing >= TRAILING {
-        (Verdict::Regressed, format!("regression: the last {trailing} launches violate {rule}"))
+        (Verdict::Regressed, format!("regression: the last {trailing} runs violate {rule}"))
     } else if longest >= RUN {
-        (Verdict::Inconclusive, format!("suspicious: {longest} launches in a row violate {rule}"))
+        (Verdict::Inconclusive, format!("suspicious: {longest} runs in a row violate {rule}"))
     } else {
         (Verdict::Equivalent, format!("no_regression against {rule}"))
     };

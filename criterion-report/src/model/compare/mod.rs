@@ -1,4 +1,4 @@
-//! Two sides, each of one launch or several, compared case by case and measure by measure.
+//! Two sides, each of one run or several, compared case by case and measure by measure.
 
 mod aa;
 mod asked;
@@ -7,7 +7,6 @@ mod counted;
 mod finding;
 mod floor;
 mod hud;
-mod launch;
 mod noisy;
 mod outcomes;
 mod pairing;
@@ -15,6 +14,7 @@ mod point;
 mod policy;
 mod quasim;
 mod ratio_test;
+mod run;
 mod side;
 mod thresholds;
 mod verdict;
@@ -26,12 +26,12 @@ pub use finding::{Compared, Finding, reasons};
 pub use floor::{
     ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, KnownFloor, Profile, Sigmas,
 };
-pub use launch::{Launch, Remarks};
 pub use outcomes::{Hosts, Words};
 pub use pairing::{Doubts, Pairing};
 pub use point::{Bytes, Disturbances, Estimate, Point, TESTED};
 pub use policy::Policy;
-pub use ratio_test::{launches_for, p_text};
+pub use ratio_test::{p_text, runs_for};
+pub use run::{Remarks, SideRun};
 pub use side::Side;
 pub use thresholds::{Limits, Rule, Thresholds, threshold};
 pub use verdict::{Measure, Verdict};

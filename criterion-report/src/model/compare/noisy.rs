@@ -1,7 +1,7 @@
 //! What the default rule is given of each case's time and energy.
 
 use rayon::prelude::*;
-use statistics::Launch;
+use statistics::Launch as Median;
 
 use super::finding::Finding;
 use super::floor::{Floors, KnownFloor};
@@ -30,20 +30,20 @@ pub fn energies(pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Option<Find
     found
 }
 
-/// The times of a side's launches.
-pub fn launches(name: &str, side: &[&Point]) -> Result<Vec<Launch>, String> {
+/// The times of a side's runs.
+pub fn runs(name: &str, side: &[&Point]) -> Result<Vec<Median>, String> {
     let times = some_times(&format!("in {name}"), side)?;
-    let launches: Vec<Launch> = times.iter().filter_map(|time| time.launch).collect();
-    if launches.is_empty() {
+    let runs: Vec<Median> = times.iter().filter_map(|time| time.run).collect();
+    if runs.is_empty() {
         return Err(format!("its time in {name} has no noise: it was measured in quick mode"));
     }
-    Ok(launches)
+    Ok(runs)
 }
 
 fn time(pairing: &Pairing<'_>, floors: Floors<'_>) -> Result<Noisy, String> {
     Ok(Noisy {
-        a: launches("A", &pairing.a)?,
-        b: launches("B", &pairing.b)?,
+        a: runs("A", &pairing.a)?,
+        b: runs("B", &pairing.b)?,
         floor: floor(pairing, floors, Measure::Time),
         threshold: pairing.limits.latency,
         doubts: pairing.doubts(),
@@ -69,11 +69,11 @@ fn energy(pairing: &Pairing<'_>, floors: Floors<'_>) -> Option<Result<Noisy, Str
     Some(Err(format!("it was not measured in {side}")))
 }
 
-/// Energies as launches have them. What is no more than the idle machine's has no logarithm.
-pub fn energies_of(side: &[&Point]) -> Vec<Launch> {
+/// Energies as runs have them. What is no more than the idle machine's has no logarithm.
+pub fn energies_of(side: &[&Point]) -> Vec<Median> {
     let joules = side.iter().filter_map(|point| point.joules);
     let positive = joules.filter(|joules| *joules > 0.0 && joules.is_finite());
-    positive.map(|joules| Launch { ln_median: joules.ln(), variance: 0.0 }).collect()
+    positive.map(|joules| Median { ln_median: joules.ln(), variance: 0.0 }).collect()
 }
 
 /// The floor of a measure; the larger one counts if the sides are of two machines.

@@ -15,7 +15,7 @@ pub(super) struct Outcomes<'a> {
     b: &'a Side,
     hosts: Hosts,
     words: Words,
-    /// The cases that each of B's launches was asked for.
+    /// The cases that each of B's runs was asked for.
     asked: Vec<HashMap<&'a str, Asked<'a>>>,
 }
 
@@ -54,7 +54,7 @@ impl Words {
 
 impl<'a> Outcomes<'a> {
     pub fn of(a: &'a Side, b: &'a Side, hosts: Hosts, words: Words) -> Self {
-        let asked = b.launches.iter().map(|launch| launch.asked()).collect();
+        let asked = b.runs.iter().map(|run| run.asked()).collect();
         Self { a, b, hosts, words, asked }
     }
 
@@ -75,8 +75,8 @@ impl<'a> Outcomes<'a> {
         match (pairing.a.is_empty(), pairing.b.is_empty()) {
             (false, false) => match broken_b.first() {
                 Some(first) if broken_a.is_empty() => {
-                    let launches = format!("in {} of {} launches", broken_b.len(), b.len());
-                    found(Verdict::Regressed, format!("now {launches} {}", first.ended()))
+                    let runs = format!("in {} of {} runs", broken_b.len(), b.len());
+                    found(Verdict::Regressed, format!("now {runs} {}", first.ended()))
                 }
                 _ => found(Verdict::Missing, lost_time(pairing)?),
             },
@@ -139,7 +139,7 @@ impl<'a> Outcomes<'a> {
     /// Whether what B has of a case is of earlier runs than the latest, which would have selected it if
     /// it were still there.
     fn is_gone(&self, id: &str) -> bool {
-        let mut points = self.b.launches.iter().filter_map(|launch| launch.get(id)).peekable();
+        let mut points = self.b.runs.iter().filter_map(|run| run.get(id)).peekable();
         let excused = || {
             self.asked.iter().any(|asked| {
                 asked.get(plan::target_of(id)).is_some_and(|asked| asked.passed_over(id).is_some())
@@ -149,7 +149,7 @@ impl<'a> Outcomes<'a> {
     }
 }
 
-/// Why no launch of B has a time, where one of A has.
+/// Why no run of B has a time, where one of A has.
 fn lost_time(pairing: &Pairing<'_>) -> Option<String> {
     if times(&pairing.a).is_empty() || !times(&pairing.b).is_empty() {
         return None;

@@ -1,11 +1,11 @@
 //! A case that both sides measured, and what qualifies the comparison of its times.
 
-use super::launch::Launch;
 use super::point::{Estimate, Point};
+use super::run::SideRun;
 use super::thresholds::Limits;
 use crate::units;
 
-/// A case in the launches of both sides that measured it.
+/// A case in the runs of both sides that measured it.
 #[derive(Debug, Clone)]
 pub struct Pairing<'a> {
     pub full_id: &'a str,
@@ -17,9 +17,9 @@ pub struct Pairing<'a> {
 /// What makes a time doubtful.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Doubts {
-    /// It applies to whole sides: launches do not average it out.
+    /// It applies to whole sides: runs do not average it out.
     pub systematic: Vec<String>,
-    /// It happened within launches: their spread shows it where there are several.
+    /// It happened within runs: their spread shows it where there are several.
     pub within: Vec<String>,
 }
 
@@ -33,27 +33,26 @@ const DRIFT_P: f64 = 0.001;
 const DRIFT_SHARE: f64 = 0.5;
 
 impl<'a> Pairing<'a> {
-    /// The case with this id; the points of launches that did not measure it are left out.
-    pub fn of(full_id: &'a str, a: &'a [Launch], b: &'a [Launch], limits: Limits) -> Self {
-        let measured = |side: &'a [Launch]| -> Vec<&'a Point> {
-            let points = side.iter().filter_map(|launch| launch.get(full_id));
+    /// The case with this id; the points of runs that did not measure it are left out.
+    pub fn of(full_id: &'a str, a: &'a [SideRun], b: &'a [SideRun], limits: Limits) -> Self {
+        let measured = |side: &'a [SideRun]| -> Vec<&'a Point> {
+            let points = side.iter().filter_map(|run| run.get(full_id));
             points.filter(|point| point.is_measured()).collect()
         };
         Self { full_id, a: measured(a), b: measured(b), limits }
     }
 
-    /// Whether a side has one launch with a time, and the interval of both a floor therefore.
+    /// Whether a side has one run with a time, and the interval of both a floor therefore.
     pub fn is_widened(&self) -> bool {
-        let launches =
-            |side: &[&Point]| times(side).iter().filter(|time| time.launch.is_some()).count();
-        let (a, b) = (launches(&self.a), launches(&self.b));
+        let runs = |side: &[&Point]| times(side).iter().filter(|time| time.run.is_some()).count();
+        let (a, b) = (runs(&self.a), runs(&self.b));
         a.min(b) == 1
     }
 
     /// Whether both sides hold the same measurement, and not one each.
     pub fn is_of_one(&self) -> bool {
         let (a, b) = (times(&self.a), times(&self.b));
-        !a.is_empty() && a == b && a.iter().all(|time| time.launch.is_some())
+        !a.is_empty() && a == b && a.iter().all(|time| time.run.is_some())
     }
 
     pub fn doubts(&self) -> Doubts {
@@ -85,8 +84,8 @@ impl<'a> Pairing<'a> {
             .collect();
         let worst = drifts.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
         let way = if worst > 0.0 { "rose" } else { "fell" };
-        let (percent, launches) = (units::percent(worst.abs()), of(drifts.len(), side.len()));
-        Some(format!("samples of {name} {way} by {percent} while they were taken{launches}"))
+        let (percent, runs) = (units::percent(worst.abs()), of(drifts.len(), side.len()));
+        Some(format!("samples of {name} {way} by {percent} while they were taken{runs}"))
     }
 }
 
@@ -94,21 +93,21 @@ fn throttled(name: &str, side: &[&Point]) -> Option<String> {
     let reasons: Vec<&str> = side.iter().map(|it| it.disturbances.throttled.as_str()).collect();
     let reasons: Vec<&str> = reasons.into_iter().filter(|reason| !reason.is_empty()).collect();
     let first = reasons.first()?;
-    let launches = of(reasons.len(), side.len());
-    Some(format!("the processor slowed itself down in {name}{launches}: {first}"))
+    let runs = of(reasons.len(), side.len());
+    Some(format!("the processor slowed itself down in {name}{runs}: {first}"))
 }
 
 fn stolen(name: &str, side: &[&Point]) -> Option<String> {
     let steals = side.iter().filter_map(|point| point.disturbances.steal);
     let steals: Vec<f64> = steals.filter(|steal| *steal > STEAL).collect();
     let worst = steals.iter().copied().max_by(f64::total_cmp)?;
-    let (percent, launches) = (units::percent(worst), of(steals.len(), side.len()));
-    Some(format!("the hypervisor gave {percent} of the CPU time to others in {name}{launches}"))
+    let (percent, runs) = (units::percent(worst), of(steals.len(), side.len()));
+    Some(format!("the hypervisor gave {percent} of the CPU time to others in {name}{runs}"))
 }
 
-/// `, in 2 of 8 launches`; of one launch nothing.
+/// `, in 2 of 8 runs`; of one run nothing.
 fn of(some: usize, all: usize) -> String {
-    if all == 1 { String::new() } else { format!(" (in {some} of {all} launches)") }
+    if all == 1 { String::new() } else { format!(" (in {some} of {all} runs)") }
 }
 
 /// The times of a side; points without one are left out.

@@ -1,7 +1,7 @@
-//! A case as one launch, or one earlier time, left it: what is compared.
+//! A case as one run, or one earlier time, left it: what is compared.
 
 use plan::{Outcome, Record};
-use statistics::{CONFIDENCE_LEVEL, Drift, Launch, Ratio};
+use statistics::{CONFIDENCE_LEVEL, Drift, Launch as Median, Ratio};
 
 use crate::model::{
     Benchmark, CriterionResult, Entry, Estimates, Interval, Missing, Row, fingerprint,
@@ -21,7 +21,7 @@ pub struct Estimate {
     pub interval: Option<Interval>,
     pub confidence_level: f64,
     /// ln of the median and its variance by the samples' own noise; absent in quick mode.
-    pub launch: Option<Launch>,
+    pub run: Option<Median>,
     /// Whether the samples rose or fell while they were taken; not known without samples.
     pub drift: Option<Drift>,
 }
@@ -30,11 +30,11 @@ impl Estimate {
     /// One of which only the median and its interval are known.
     pub fn of_interval(median_ns: f64, interval: Option<Interval>, confidence_level: f64) -> Self {
         // The variance of a normal distribution with this interval; at another level it is not known.
-        let launch = interval.filter(|_| confidence_level == CONFIDENCE_LEVEL).map(|interval| {
+        let run = interval.filter(|_| confidence_level == CONFIDENCE_LEVEL).map(|interval| {
             let error = (interval.high / interval.low).ln() / (2.0 * TWO_SIDED);
-            Launch { ln_median: median_ns.ln(), variance: error * error }
+            Median { ln_median: median_ns.ln(), variance: error * error }
         });
-        Self { median_ns, interval, confidence_level, launch, drift: None }
+        Self { median_ns, interval, confidence_level, run, drift: None }
     }
 
     /// The point of a row. Several runs' samples say nothing but their mean and its interval.
@@ -49,10 +49,10 @@ impl Estimate {
     pub fn of_criterion(criterion: &CriterionResult) -> Self {
         let samples: Vec<f64> = criterion.samples.steps_ns().collect();
         let known = Self::of_estimates(&criterion.estimates);
-        let (launch, drift) = (Launch::of(&samples), statistics::drift(&samples));
+        let (run, drift) = (Median::of(&samples), statistics::drift(&samples));
         // Criterion's interval of two samples, as quick mode takes, means nothing.
-        let interval = known.interval.filter(|_| launch.is_some());
-        Self { interval, launch, drift, ..known }
+        let interval = known.interval.filter(|_| run.is_some());
+        Self { interval, run, drift, ..known }
     }
 
     /// Criterion's estimates alone. Whether they are of quick mode is not known.
@@ -64,12 +64,12 @@ impl Estimate {
 
     /// One of samples of a step, in nanoseconds, in the order in which they were taken.
     pub fn of_samples(samples: &[f64]) -> Self {
-        let launch = Launch::of(samples);
+        let run = Median::of(samples);
         Self {
             median_ns: statistics::median(samples),
             interval: None,
             confidence_level: CONFIDENCE_LEVEL,
-            launch,
+            run,
             drift: statistics::drift(samples),
         }
     }

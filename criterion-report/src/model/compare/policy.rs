@@ -12,10 +12,10 @@ use super::{counted, hud, noisy, quasim, within};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// Intervals, tests over launches and a noise floor
+    /// Intervals, tests over runs and a noise floor
     #[default]
     Default,
-    /// That of `kernels --compare-to`: one launch per side, and the noise within both
+    /// That of `kernels --compare-to`: one run per side, and the noise within both
     Within,
     /// PyTorch's HUD: 1.20 × the least time of A, twice in a row at the end of B; no statistics
     Hud,

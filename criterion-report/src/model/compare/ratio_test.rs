@@ -4,11 +4,13 @@
 //! cases of the comparison, is small; better is the mirror image; equivalent is an interval within the
 //! threshold of 1. Everything else is inconclusive, and the reason says what would decide it.
 //!
-//! With several launches on both sides p is that of the rank-sum test over launches, which assumes
-//! nothing about their distribution. Where a side has one launch, interval and p rest on a floor from
-//! other launches and on a normal distribution: p has to be smaller there.
+//! With several runs on both sides p is that of the rank-sum test over runs, which assumes
+//! nothing about their distribution. Where a side has one run, interval and p rest on a floor from
+//! other runs and on a normal distribution: p has to be smaller there.
 
-use statistics::{CONFIDENCE_LEVEL, Launch, Ratio, holm, least_p, mann_whitney, sides_ratio};
+use statistics::{
+    CONFIDENCE_LEVEL, Launch as Median, Ratio, holm, least_p, mann_whitney, sides_ratio,
+};
 
 use super::finding::Finding;
 use super::floor::{FloorSource, KnownFloor};
@@ -16,16 +18,16 @@ use super::pairing::Doubts;
 use super::verdict::{Measure, Verdict};
 use crate::units;
 
-/// Largest adjusted p of a difference between several launches.
-const OF_LAUNCHES: f64 = 0.05;
-/// The same where a side has one launch.
-const OF_ONE_LAUNCH: f64 = 0.01;
+/// Largest adjusted p of a difference between several runs.
+const OF_RUNS: f64 = 0.05;
+/// The same where a side has one run.
+const OF_ONE_RUN: f64 = 0.01;
 
 #[derive(Debug, Clone)]
 pub struct Noisy {
-    pub a: Vec<Launch>,
-    pub b: Vec<Launch>,
-    /// What one launch does not show.
+    pub a: Vec<Median>,
+    pub b: Vec<Median>,
+    /// What one run does not show.
     pub floor: KnownFloor,
     /// Relative difference from which on it is another.
     pub threshold: f64,
@@ -51,19 +53,19 @@ pub fn judge(measure: Measure, cases: &[Result<Noisy, String>]) -> Vec<Finding> 
 struct Test {
     ratio: Ratio,
     p: f64,
-    /// Whether p is of launches.
-    of_launches: bool,
+    /// Whether p is of runs.
+    of_runs: bool,
 }
 
 impl Test {
     fn of(noisy: &Noisy) -> Self {
         let Noisy { a, b, floor, .. } = noisy;
-        let sides = sides_ratio(b, a, floor.floor).expect("both sides have a launch");
+        let sides = sides_ratio(b, a, floor.floor).expect("both sides have a run");
         let logarithms =
-            |side: &[Launch]| -> Vec<f64> { side.iter().map(|launch| launch.ln_median).collect() };
-        let of_launches = a.len() > 1 && b.len() > 1;
-        let ranks = of_launches.then(|| mann_whitney(&logarithms(b), &logarithms(a))).flatten();
-        Self { ratio: sides.ratio, p: ranks.map_or(sides.p, |ranks| ranks.p), of_launches }
+            |side: &[Median]| -> Vec<f64> { side.iter().map(|run| run.ln_median).collect() };
+        let of_runs = a.len() > 1 && b.len() > 1;
+        let ranks = of_runs.then(|| mann_whitney(&logarithms(b), &logarithms(a))).flatten();
+        Self { ratio: sides.ratio, p: ranks.map_or(sides.p, |ranks| ranks.p), of_runs }
     }
 }
 
@@ -114,7 +116,7 @@ impl Judged<'_> {
             _ => self.noisy.threshold,
         };
         let p = match self.noisy.floor.source {
-            FloorSource::Ignored if !self.test.of_launches => String::new(),
+            FloorSource::Ignored if !self.test.of_runs => String::new(),
             _ => format!(", adjusted p {}", p_text(self.adjusted_p)),
         };
         (verdict, format!("{} (threshold {}{p})", self.change(), units::percent(beyond)))
@@ -123,17 +125,17 @@ impl Judged<'_> {
     /// Largest adjusted p that is no chance.
     fn level(&self) -> f64 {
         match self.noisy.floor.source {
-            _ if self.test.of_launches => OF_LAUNCHES,
+            _ if self.test.of_runs => OF_RUNS,
             FloorSource::Ignored => f64::INFINITY,
-            _ => OF_ONE_LAUNCH,
+            _ => OF_ONE_RUN,
         }
     }
 
-    /// A doubt about a difference that the numbers show. Several launches have the events within them
+    /// A doubt about a difference that the numbers show. Several runs have the events within them
     /// in their spread.
     fn doubt(&self) -> Option<String> {
         let Doubts { systematic, within } = &self.noisy.doubts;
-        let within = within.iter().filter(|_| !self.test.of_launches);
+        let within = within.iter().filter(|_| !self.test.of_runs);
         let doubts: Vec<&str> = systematic.iter().chain(within).map(String::as_str).collect();
         (!doubts.is_empty()).then(|| doubts.join("; "))
     }
@@ -167,17 +169,17 @@ impl Judged<'_> {
     }
 
     fn remedy(&self) -> String {
-        if self.test.of_launches {
-            return "more launches narrow it".to_owned();
+        if self.test.of_runs {
+            return "more runs narrow it".to_owned();
         }
         let floor = match self.noisy.floor.source {
             FloorSource::Ignored => return "more samples narrow it".to_owned(),
             _ => self.noisy.floor.text(),
         };
         let sides = match (self.noisy.a.len(), self.noisy.b.len()) {
-            (1, 1) => "one launch per side",
-            (1, _) => "one launch of A",
-            _ => "one launch of B",
+            (1, 1) => "one run per side",
+            (1, _) => "one run of A",
+            _ => "one run of B",
         };
         format!("{sides}, and {floor}: take several (`cargo xtask bench --repeat 8`)")
     }
@@ -187,24 +189,19 @@ impl Judged<'_> {
         let (a, b) = (self.noisy.a.len(), self.noisy.b.len());
         let (change, cases) = (self.change(), units::count(self.family, "case"));
         let least = (least_p(a, b) * self.family as f64).min(1.0);
-        if self.test.of_launches && least >= OF_LAUNCHES {
-            let launches = if a == b {
-                format!("{a} launches per side")
-            } else {
-                format!("{a} launches against {b}")
-            };
+        if self.test.of_runs && least >= OF_RUNS {
+            let runs =
+                if a == b { format!("{a} runs per side") } else { format!("{a} runs against {b}") };
             return format!(
-                "{change}, but {launches} cannot show a difference among {cases} (least adjusted p \
+                "{change}, but {runs} cannot show a difference among {cases} (least adjusted p \
                  {}): take {}",
                 p_text(least),
-                launches_for(self.family)
+                runs_for(self.family)
             );
         }
         let p = p_text(self.adjusted_p);
-        if self.test.of_launches {
-            return format!(
-                "{change}, but the launches overlap (adjusted p {p}): take more of them"
-            );
+        if self.test.of_runs {
+            return format!("{change}, but the runs overlap (adjusted p {p}): take more of them");
         }
         format!(
             "{change}, but among {cases} that may be chance (adjusted p {p}); {}",
@@ -213,15 +210,15 @@ impl Judged<'_> {
     }
 }
 
-/// The value of a side: the geometric mean of its launches' medians.
-pub(super) fn centre(side: &[Launch]) -> f64 {
-    let sum: f64 = side.iter().map(|launch| launch.ln_median).sum();
+/// The value of a side: the geometric mean of its runs' medians.
+pub(super) fn centre(side: &[Median]) -> f64 {
+    let sum: f64 = side.iter().map(|run| run.ln_median).sum();
     (sum / side.len() as f64).exp()
 }
 
-/// Launches per side from which on the rank-sum test can show a difference among so many cases.
-pub fn launches_for(cases: usize) -> usize {
-    let shows = |launches: &usize| least_p(*launches, *launches) * (cases as f64) < OF_LAUNCHES;
+/// Runs per side from which on the rank-sum test can show a difference among so many cases.
+pub fn runs_for(cases: usize) -> usize {
+    let shows = |runs: &usize| least_p(*runs, *runs) * (cases as f64) < OF_RUNS;
     // 2 / C(2n, n) falls faster than 3⁻ⁿ.
     (1..=64).find(shows).unwrap_or(64)
 }

@@ -1,4 +1,4 @@
-//! One side of a comparison: all launches of a name, a folder or a file.
+//! One side of a comparison: all runs of a name, a folder or a file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use rayon::prelude::*;
 
-use super::launch::{Launch, Remarks};
 use super::point::Point;
+use super::run::{Remarks, SideRun};
 use crate::model::kernels::{Past, SUMMARY};
 use crate::model::saved::{Saved, known};
 use crate::model::{Exported, Inputs, Location, Selection};
@@ -16,7 +16,7 @@ use crate::model::{Exported, Inputs, Location, Selection};
 pub struct Side {
     pub name: String,
     /// In the order in which they were measured.
-    pub launches: Vec<Launch>,
+    pub runs: Vec<SideRun>,
 }
 
 fn remedy(name: &str, names: &BTreeSet<String>) -> String {
@@ -30,10 +30,10 @@ fn remedy(name: &str, names: &BTreeSet<String>) -> String {
 
 impl Side {
     pub(super) fn points_of(&self, full_id: &str) -> impl Iterator<Item = &Point> {
-        self.launches.iter().filter_map(move |launch| launch.get(full_id))
+        self.runs.iter().filter_map(move |run| run.get(full_id))
     }
 
-    /// Reads what `name` is: a baseline with records, with its launches `NAME@1`, `NAME@2` and so
+    /// Reads what `name` is: a baseline with records, with its runs `NAME@1`, `NAME@2` and so
     /// on; else a file that results were exported to, or a folder, of which `of_folder` is the
     /// baseline.
     pub fn read(
@@ -81,7 +81,7 @@ impl Side {
         Ok(Self::of_inputs(name, inputs, baseline, selection))
     }
 
-    /// A side of what was read of a baseline, with a launch for each run.
+    /// A side of what was read of a baseline, with a run for each run.
     fn of_inputs(
         name: &str,
         mut inputs: Inputs,
@@ -89,20 +89,20 @@ impl Side {
         selection: Selection<'_>,
     ) -> (Self, Remarks) {
         let runs = std::mem::take(&mut inputs.of_runs);
-        let (mut remarks, launches) = if runs.is_empty() {
-            let (launch, remarks) = Launch::of_inputs(inputs, baseline, selection);
-            (remarks, vec![(launch, Remarks::default())])
+        let (mut remarks, runs) = if runs.is_empty() {
+            let (run, remarks) = SideRun::of_inputs(inputs, baseline, selection);
+            (remarks, vec![(run, Remarks::default())])
         } else {
             let remarks = Remarks { unreadable: inputs.unreadable, warnings: inputs.warnings };
-            let launches = runs
+            let runs = runs
                 .into_par_iter()
-                .map(|(name, inputs)| Launch::of_inputs(inputs, &name, selection));
-            (remarks, launches.collect())
+                .map(|(name, inputs)| SideRun::of_inputs(inputs, &name, selection));
+            (remarks, runs.collect())
         };
-        let mut side = Self { name: name.to_owned(), launches: Vec::new() };
-        for (launch, said) in launches {
+        let mut side = Self { name: name.to_owned(), runs: Vec::new() };
+        for (run, said) in runs {
             remarks.extend(said);
-            side.launches.push(launch);
+            side.runs.push(run);
         }
         remarks.warnings.extend(side.of_several_revisions());
         (side, remarks)
@@ -110,10 +110,10 @@ impl Side {
 
     fn of_several_revisions(&self) -> Option<String> {
         let revisions: Vec<&str> = self.revisions().into_iter().collect();
-        let differ = self.launches.len() > 1 && revisions.len() > 1;
+        let differ = self.runs.len() > 1 && revisions.len() > 1;
         differ.then(|| {
             format!(
-                "the launches of `{}` are of {} revisions ({}): what they differ in may be the code",
+                "the runs of `{}` are of {} revisions ({}): what they differ in may be the code",
                 self.name,
                 revisions.len(),
                 revisions.join(", ")
@@ -123,7 +123,7 @@ impl Side {
 
     /// An export of ours, or of critcmp.
     fn of_file(name: &str, file: &Path, selection: Selection<'_>) -> Result<(Self, Remarks)> {
-        let (launch, remarks) = match Exported::read(file)? {
+        let (run, remarks) = match Exported::read(file)? {
             Exported::Report { mut inputs, baseline } => {
                 inputs.retain(&selection);
                 return Ok(Self::of_inputs(name, *inputs, &baseline, selection));
@@ -131,22 +131,22 @@ impl Side {
             Exported::Critcmp(baseline) => {
                 let unreadable = baseline.unreadable.clone();
                 let remarks = Remarks { unreadable, ..Remarks::default() };
-                (Launch::of_critcmp(baseline, selection), remarks)
+                (SideRun::of_critcmp(baseline, selection), remarks)
             }
         };
-        Ok((Self { name: name.to_owned(), launches: vec![launch] }, remarks))
+        Ok((Self { name: name.to_owned(), runs: vec![run] }, remarks))
     }
 
     fn of_summary(name: &str, summary: &Path, selection: Selection<'_>) -> Result<(Self, Remarks)> {
         let mut points = Past::read(summary)?.points;
         points.retain(|point| selection.names(&point.full_id));
-        let launches = vec![Launch::new(SUMMARY, points)];
-        Ok((Self { name: name.to_owned(), launches }, Remarks::default()))
+        let runs = vec![SideRun::new(SUMMARY, points)];
+        Ok((Self { name: name.to_owned(), runs }, Remarks::default()))
     }
 
     /// Revisions of its measured cases, each once.
     pub fn revisions(&self) -> BTreeSet<&str> {
-        let points = self.launches.iter().flat_map(|launch| &launch.points);
+        let points = self.runs.iter().flat_map(|run| &run.points);
         points
             .filter(|point| point.is_measured())
             .filter_map(|point| point.revision.as_deref())
@@ -155,7 +155,7 @@ impl Side {
 
     /// Machines that its measured cases are of, each once.
     pub fn hosts(&self) -> BTreeSet<&str> {
-        let points = self.launches.iter().flat_map(|launch| &launch.points);
+        let points = self.runs.iter().flat_map(|run| &run.points);
         points
             .filter(|point| point.is_measured())
             .filter_map(|point| point.host.as_deref())

@@ -1,19 +1,19 @@
-//! The rule of `kernels --compare-to`: the noise within two launches, and between them where a side has
+//! The rule of `kernels --compare-to`: the noise within two runs, and between them where a side has
 //! several.
 //!
 //! A time is worse where the ratio of criterion's medians is above 1 + threshold and its whole interval
 //! above 1, and better where the inverse ratio is; beyond the threshold with an interval that includes 1
 //! it is inconclusive, and within the threshold as it was, however wide the interval. Errors are judged
-//! as the default rule does. With one launch on both sides, what the machine does otherwise from launch
-//! to launch is in no interval; the spread of several is, and a single one on the other side is taken to
+//! as the default rule does. With one run on both sides, what the machine does otherwise from run
+//! to run is in no interval; the spread of several is, and a single one on the other side is taken to
 //! be one of as many. No case is judged more strictly because there are others: a difference that
 //! matters is to be measured again.
 
-use statistics::{CONFIDENCE_LEVEL, Floor, Launch, Ratio, between_variance, sides_ratio};
+use statistics::{CONFIDENCE_LEVEL, Floor, Launch as Median, Ratio, between_variance, sides_ratio};
 
 use super::counted;
 use super::finding::Finding;
-use super::noisy::launches;
+use super::noisy::runs;
 use super::pairing::{Pairing, some_times};
 use super::ratio_test::centre;
 use super::verdict::{Measure, Verdict};
@@ -48,8 +48,8 @@ impl Times {
                 confidence_level: now.confidence_level,
             });
         }
-        let (a, b) = (launches("A", &pairing.a)?, launches("B", &pairing.b)?);
-        let ratio = sides_ratio(&b, &a, floor(&a, &b)).expect("both sides have a launch").ratio;
+        let (a, b) = (runs("A", &pairing.a)?, runs("B", &pairing.b)?);
+        let ratio = sides_ratio(&b, &a, floor(&a, &b)).expect("both sides have a run").ratio;
         let [a_ns, b_ns] = [a, b].map(|side| centre(&side));
         Ok(Self { a_ns, b_ns, ratio, confidence_level: CONFIDENCE_LEVEL })
     }
@@ -76,8 +76,8 @@ impl Times {
     }
 }
 
-/// What a single launch does not show, as the launches of the other side do.
-fn floor(a: &[Launch], b: &[Launch]) -> Floor {
+/// What a single run does not show, as the runs of the other side do.
+fn floor(a: &[Median], b: &[Median]) -> Floor {
     let several = if a.len() > b.len() { a } else { b };
     if several.len() == 1 {
         return Floor { sigma: 0.0, freedom: f64::INFINITY };

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::model::Interval;
 use crate::model::compare::{
-    self, Finding, Floors, Hosts, Launch, Limits, Measure, Point, Policy, Settings, Side,
+    self, Finding, Floors, Hosts, Limits, Measure, Point, Policy, Settings, Side, SideRun,
     Thresholds, Verdict, Words,
 };
 use crate::object::object;
@@ -174,9 +174,9 @@ pub fn compare(
     latest: Option<&RunManifest>,
     limits: Limits,
 ) -> Result<Changes> {
-    let mut now = Launch::new("now", now);
-    now.runs.extend(latest.map(|run| (run.target.clone(), run.clone())));
-    let now = Side { name: "now".to_owned(), launches: vec![now] };
+    let mut now = SideRun::new("now", now);
+    now.manifests.extend(latest.map(|run| (run.target.clone(), run.clone())));
+    let now = Side { name: "now".to_owned(), runs: vec![now] };
     let settings = Settings {
         policy: Policy::Within,
         thresholds: &Thresholds { limits, rules: Vec::new() },
@@ -207,10 +207,10 @@ pub fn compare(
     Ok(changes)
 }
 
-/// The launch of a side that says how a case ended: if any measured it, it was measured, and a defect
+/// The run of a side that says how a case ended: if any measured it, it was measured, and a defect
 /// of the case comes before another reason.
 fn deciding<'a>(side: &'a Side, id: &str) -> Option<&'a Point> {
-    let points = side.launches.iter().filter_map(|launch| launch.get(id));
+    let points = side.runs.iter().filter_map(|run| run.get(id));
     points.rev().max_by_key(|point| (point.is_measured(), point.is_broken()))
 }
 

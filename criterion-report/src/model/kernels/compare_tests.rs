@@ -28,12 +28,12 @@ fn of(before: Point, now: Point) -> Changes {
 }
 
 fn compared(before: Vec<Point>, now: Vec<Point>) -> Changes {
-    of_launches(vec![before], now)
+    of_runs(vec![before], now)
 }
 
-fn of_launches(before: Vec<Vec<Point>>, now: Vec<Point>) -> Changes {
-    let launches = before.into_iter().map(|points| Launch::new("main", points)).collect();
-    let before = Side { name: "main".to_owned(), launches };
+fn of_runs(before: Vec<Vec<Point>>, now: Vec<Point>) -> Changes {
+    let runs = before.into_iter().map(|points| SideRun::new("main", points)).collect();
+    let before = Side { name: "main".to_owned(), runs };
     compare(&before, now, None, Limits::default()).expect("machines are kept apart")
 }
 
@@ -193,9 +193,9 @@ fn failures_come_first_and_then_the_worst() {
 }
 
 #[test]
-fn of_several_launches_the_one_that_measured_it_says_how_it_ended() {
+fn of_several_runs_the_one_that_measured_it_says_how_it_ended() {
     let failed = || vec![ended("x", "failed")];
-    let changes = of_launches(vec![failed(), vec![point("x", 100.0, 0.01)]], failed());
+    let changes = of_runs(vec![failed(), vec![point("x", 100.0, 0.01)]], failed());
     assert_eq!(changes.regressions[0].kind(), "failure");
     assert_eq!(changes.regressions[0].ended, ["measured", "failed"]);
 }

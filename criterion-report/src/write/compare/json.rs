@@ -27,7 +27,7 @@ pub struct Document<'a> {
     rules: &'a [Rule],
     a: &'a SideFacts,
     b: &'a SideFacts,
-    /// What the intervals of sides of one launch were widened by.
+    /// What the intervals of sides of one run were widened by.
     floors: Vec<Floor>,
     /// Cases of each verdict, the worst first; all verdicts are there.
     counts: Vec<Count>,
@@ -41,11 +41,12 @@ struct Floor {
     /// known of the machine.
     #[schemars(extend("enum" = ["case", "pooled", "assumed"]))]
     source: &'static str,
-    /// Launches that showed it; of `case` alone.
-    launches: Option<usize>,
+    /// Runs that showed it; of `case` alone.
+    #[serde(rename = "launches")]
+    runs: Option<usize>,
     /// Cases that it is of; of `pooled` alone.
     known_cases: Option<usize>,
-    /// Standard deviation of the logarithm between launches; of `assumed` alone.
+    /// Standard deviation of the logarithm between runs; of `assumed` alone.
     sigma: Option<f64>,
     /// Cases that were widened by it.
     cases: usize,
@@ -81,15 +82,9 @@ pub fn write(comparison: &Comparison, out: &mut dyn Write) -> serde_json::Result
 
 /// None where nothing was widened.
 fn floor(source: FloorSource, cases: usize) -> Option<Floor> {
-    let of = |source, launches, known_cases, sigma| Floor {
-        source,
-        launches,
-        known_cases,
-        sigma,
-        cases,
-    };
+    let of = |source, runs, known_cases, sigma| Floor { source, runs, known_cases, sigma, cases };
     Some(match source {
-        FloorSource::Case { launches } => of("case", Some(launches), None, None),
+        FloorSource::Case { runs } => of("case", Some(runs), None, None),
         FloorSource::Pooled { cases } => of("pooled", None, Some(cases), None),
         FloorSource::Assumed => of("assumed", None, None, Some(ASSUMED)),
         FloorSource::Ignored => return None,

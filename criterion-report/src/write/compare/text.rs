@@ -33,15 +33,15 @@ pub fn counts(comparison: &Comparison) -> String {
     counts.join(", ")
 }
 
-/// The name with its launches and revisions: `main` (8 launches, 1f0c2ab34d56).
+/// The name with its runs and revisions: `main` (8 runs, 1f0c2ab34d56).
 pub fn side(side: &SideFacts) -> String {
-    let launches = match side.launches.len() {
-        1 => "1 launch".to_owned(),
-        several => format!("{several} launches"),
+    let runs = match side.runs.len() {
+        1 => "1 run".to_owned(),
+        several => format!("{several} runs"),
     };
     let text = match side.revisions.as_slice() {
-        [] => format!("`{}` ({launches})", side.name),
-        revisions => format!("`{}` ({launches}, {})", side.name, revisions.join(" and ")),
+        [] => format!("`{}` ({runs})", side.name),
+        revisions => format!("`{}` ({runs}, {})", side.name, revisions.join(" and ")),
     };
     visible::line(&text).into_owned()
 }
@@ -87,7 +87,7 @@ pub fn rule(comparison: &Comparison) -> String {
             units::percent(limits.energy),
         ),
         Policy::Within => format!(
-            "policy {policy}: time {time}, accuracy {}{rules}; the noise within launches, and between \
+            "policy {policy}: time {time}, accuracy {}{rules}; the noise within runs, and between \
              those of a side",
             units::error(limits.accuracy),
         ),
@@ -99,23 +99,23 @@ pub fn rule(comparison: &Comparison) -> String {
     }
 }
 
-/// What the intervals of sides of one launch were widened by.
+/// What the intervals of sides of one run were widened by.
 pub fn floors(comparison: &Comparison) -> Vec<String> {
     let sources = comparison.floors.iter();
     sources
         .filter_map(|(source, cases)| {
             let cases = units::count(*cases, "case");
             Some(match source {
-                FloorSource::Case { launches } => format!(
-                    "{cases} with one launch on a side: widened by the case's own noise floor, from \
-                     {launches} launches of one revision"
+                FloorSource::Case { runs } => format!(
+                    "{cases} with one run on a side: widened by the case's own noise floor, from \
+                     {runs} runs of one revision"
                 ),
                 FloorSource::Pooled { cases: known } => format!(
-                    "{cases} with one launch on a side and not in the noise profile: widened by the \
+                    "{cases} with one run on a side and not in the noise profile: widened by the \
                      pooled floor of its {known} cases"
                 ),
                 FloorSource::Assumed => format!(
-                    "{cases} with one launch on a side and no noise profile of this machine: widened \
+                    "{cases} with one run on a side and no noise profile of this machine: widened \
                      by an assumed floor of ±25 %; `criterion-report aa` measures it"
                 ),
                 FloorSource::Ignored => return None,

@@ -46,7 +46,7 @@ fn baseline(changes: &Changes) -> String {
 fn body(changes: &Changes, level: &str) -> String {
     let mut out = totals(changes);
     let inconclusive = if changes.inconclusive.iter().any(Changed::is_error) {
-        "Inconclusive: beyond the threshold, but the interval includes 1×, or launches disagree as much"
+        "Inconclusive: beyond the threshold, but the interval includes 1×, or runs disagree as much"
     } else {
         "Inconclusive: beyond the threshold, but the interval includes 1×"
     };

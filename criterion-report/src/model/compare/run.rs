@@ -11,16 +11,16 @@ use crate::model::{CritcmpBaseline, Entry, Inputs, Report, Selection};
 
 /// The cases of one name under which results were saved.
 #[derive(Debug, Clone, Default)]
-pub struct Launch {
+pub struct SideRun {
     /// The name, e.g. `main@3`.
     pub name: String,
     pub points: Vec<Point>,
     /// By bench target, the latest run that saved under the name.
-    pub runs: BTreeMap<String, RunManifest>,
+    pub manifests: BTreeMap<String, RunManifest>,
     places: HashMap<String, usize>,
 }
 
-impl Launch {
+impl SideRun {
     /// One of these cases, each id once.
     pub fn new(name: &str, points: Vec<Point>) -> Self {
         let places = points
@@ -28,7 +28,7 @@ impl Launch {
             .enumerate()
             .map(|(place, point)| (point.full_id.clone(), place))
             .collect();
-        Self { name: name.to_owned(), points, runs: BTreeMap::new(), places }
+        Self { name: name.to_owned(), points, manifests: BTreeMap::new(), places }
     }
 
     pub fn of_inputs(mut inputs: Inputs, name: &str, selection: Selection<'_>) -> (Self, Remarks) {
@@ -57,11 +57,11 @@ impl Launch {
         // Each once: a manifest names all cases of its run.
         let targets: BTreeSet<&str> =
             points.iter().map(|point| plan::target_of(&point.full_id)).collect();
-        let runs = targets
+        let manifests = targets
             .into_iter()
             .filter_map(|target| Some((target.to_owned(), report.latest_run(target)?.clone())))
             .collect();
-        Self { runs, ..Self::new(name, points) }
+        Self { manifests, ..Self::new(name, points) }
     }
 
     pub fn get(&self, full_id: &str) -> Option<&Point> {
@@ -70,7 +70,7 @@ impl Launch {
 
     /// What its runs were asked for, by bench target.
     pub fn asked(&self) -> HashMap<&str, Asked<'_>> {
-        self.runs.iter().map(|(target, run)| (target.as_str(), Asked::of(Some(run)))).collect()
+        self.manifests.iter().map(|(target, run)| (target.as_str(), Asked::of(Some(run)))).collect()
     }
 }
 
@@ -85,7 +85,7 @@ pub struct Remarks {
 impl Remarks {
     /// Adds what reading another side has to say, each line once.
     pub fn extend(&mut self, other: Self) {
-        // Launches of one folder share their defects.
+        // Runs of one folder share their defects.
         let add = |to: &mut Vec<String>, from: Vec<String>| {
             for line in from {
                 if !to.contains(&line) {
