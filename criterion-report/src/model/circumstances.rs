@@ -1,41 +1,53 @@
 //! Under which circumstances the rows were measured, said once for all rows that share them.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use plan::{Environment, HostFacts, Record};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::row::Row;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Span {
-    pub low: f64,
-    pub high: f64,
-}
+// Lowest and highest value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Span([f64; 2]);
 
 impl Span {
     fn with(span: Option<Self>, value: Option<f64>) -> Option<Self> {
         let Some(value) = value else { return span };
-        let Self { low, high } = span.unwrap_or(Self { low: value, high: value });
-        Some(Self { low: low.min(value), high: high.max(value) })
+        let Self([low, high]) = span.unwrap_or(Self([value, value]));
+        Some(Self([low.min(value), high.max(value)]))
     }
 }
 
-/// One machine, library and working tree, and what varied under them.
-#[derive(Debug, Clone, PartialEq)]
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [low, high] = self.0.map(|value| format!("{value:.2}"));
+        if low == high { f.write_str(&low) } else { write!(f, "{low} to {high}") }
+    }
+}
+
+// One machine, library and working tree, and what varied under them. Threads, allocator and CUDA
+// device vary by case: the environment has those of one of them.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Circumstance")]
 pub struct Circumstances {
-    /// What the rows share. Threads, allocator and CUDA device vary by case: see below.
     pub environment: Environment,
     pub threads: BTreeSet<u32>,
     pub allocators: BTreeSet<String>,
     pub cuda_devices: BTreeSet<String>,
     pub governors: BTreeSet<String>,
-    /// How quiet the machine was, from 0 to 1, where a run measured it.
+    // How quiet the machine was, from 0 to 1, where a run measured it.
     pub quiet: Option<Span>,
-    /// Runnable processes over one minute, when the runs began.
+    // Runnable processes over one minute, when the runs began.
+    #[serde(rename = "load_1m")]
     pub load: Option<Span>,
-    /// When the first case ended, seconds since the Unix epoch.
+    // When the first case ended, seconds since the Unix epoch.
     pub first: u64,
     pub last: u64,
+    #[serde(rename = "cases")]
     pub rows: usize,
 }
 

@@ -39,7 +39,7 @@ mod view;
 mod wide;
 
 pub use caution::Caution;
-pub use circumstances::{Circumstances, Span};
+pub use circumstances::Circumstances;
 pub use comparison::Comparison;
 pub use criterion_result::{
     Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples,

@@ -251,6 +251,13 @@ pub(crate) fn print(out: &mut dyn Write, text: &str) -> Result<Notes> {
     Ok(Notes::new())
 }
 
+/// Says that results of others are not shown.
+pub(crate) fn foreign(report: &Report) -> Option<String> {
+    let (example, results) =
+        (report.foreign.first()?, units::count(report.foreign.len(), "result"));
+    Some(format!("{results} in criterion's folder without a record not shown, e.g. {example}"))
+}
+
 /// Says that rows of earlier runs are among those shown, and what leaves them out.
 pub(crate) fn earlier(report: &Report) -> Option<String> {
     let rows = units::count(report.entries().count(), "row");

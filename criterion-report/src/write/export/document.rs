@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plan::{Check, Environment, Record, Stat};
+use plan::{Check, Record, Stat};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::model::{
     Better, Caution, Circumstances, Comparison, CriterionResult, Entry, Exported, Figure, Gain,
-    GainSource, InRun, Levels, MEASURES, Missing, NoTime, Report, Run, Span,
+    GainSource, InRun, Levels, MEASURES, Missing, NoTime, Report, Run,
 };
 
 /// What `criterion-report export json` writes. `export jsonl` writes the same in lines: the first is
@@ -46,7 +46,7 @@ pub struct Head<'a> {
     #[schemars(schema_with = "by_measure::<CatalogueEntry>")]
     measures: Catalogue,
     /// Machines, libraries and revisions of the shown cases.
-    circumstances: Vec<Circumstance<'a>>,
+    circumstances: &'a [Circumstances],
     /// What the runs asked the machine before they began, each check once.
     checks: &'a [Check],
     /// What the runs found wrong with the machine.
@@ -85,7 +85,7 @@ impl<'a> Head<'a> {
             baseline: &report.baseline,
             run_names: &report.run_names,
             measures: Catalogue,
-            circumstances: report.circumstances.iter().map(Circumstance::of).collect(),
+            circumstances: &report.circumstances,
             checks: &report.checks,
             run_warnings: &report.run_warnings,
             runs: report.runs(),
@@ -127,38 +127,6 @@ fn by_measure<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
         "propertyNames": { "enum": MEASURES.map(|field| field.name) },
         "additionalProperties": generator.subschema_for::<T>(),
     })
-}
-
-#[derive(serde::Serialize, JsonSchema)]
-struct Circumstance<'a> {
-    environment: &'a Environment,
-    threads: &'a BTreeSet<u32>,
-    allocators: &'a BTreeSet<String>,
-    cuda_devices: &'a BTreeSet<String>,
-    governors: &'a BTreeSet<String>,
-    quiet: Option<[f64; 2]>,
-    load_1m: Option<[f64; 2]>,
-    first: u64,
-    last: u64,
-    cases: usize,
-}
-
-impl<'a> Circumstance<'a> {
-    fn of(shared: &'a Circumstances) -> Self {
-        let bounds = |span: Option<Span>| span.map(|Span { low, high }| [low, high]);
-        Self {
-            environment: &shared.environment,
-            threads: &shared.threads,
-            allocators: &shared.allocators,
-            cuda_devices: &shared.cuda_devices,
-            governors: &shared.governors,
-            quiet: bounds(shared.quiet),
-            load_1m: bounds(shared.load),
-            first: shared.first,
-            last: shared.last,
-            cases: shared.rows,
-        }
-    }
 }
 
 /// One case: what was read of it, then what follows.

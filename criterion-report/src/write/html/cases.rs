@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::data::Spread;
+use super::data::{Figure, Strings};
 use super::roofs::Place;
-use super::strings::{Figure, Strings};
 use crate::model::calibration::{Placement, Skyline};
 use crate::model::{
     Column, Distribution, Entry, Field, Missing, Part, Report, Row, TradeOff, Value as Figures,

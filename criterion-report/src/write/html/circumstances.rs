@@ -3,7 +3,7 @@
 use plan::{Environment, HostFacts, TorchFacts};
 
 use super::template::escape;
-use crate::model::{Circumstances, Report, Span};
+use crate::model::{Circumstances, Report};
 use crate::units;
 
 type Facts = Vec<(&'static str, String)>;
@@ -121,8 +121,8 @@ fn measuring(of: &Circumstances) -> Facts {
     });
     facts.extend(git.map(|git| ("git", git)));
     facts.push(("compiler", rustc.clone()));
-    facts.extend(of.quiet.map(|quiet| ("quiet score", span(quiet))));
-    facts.extend(of.load.map(|load| ("load", span(load))));
+    facts.extend(of.quiet.map(|quiet| ("quiet score", quiet.to_string())));
+    facts.extend(of.load.map(|load| ("load", load.to_string())));
     let variables: Vec<String> =
         variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
     facts.extend((!variables.is_empty()).then(|| ("variables", variables.join(", "))));
@@ -139,9 +139,4 @@ fn joined<T: ToString>(
 
 fn on_off(on: bool) -> String {
     if on { "on" } else { "off" }.to_owned()
-}
-
-fn span(Span { low, high }: Span) -> String {
-    let [low, high] = [low, high].map(|value| format!("{value:.2}"));
-    if low == high { low } else { format!("{low} to {high}") }
 }

@@ -7,7 +7,6 @@ mod circumstances;
 mod data;
 mod notices;
 mod roofs;
-mod strings;
 mod template;
 
 use std::io;

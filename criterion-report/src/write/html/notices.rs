@@ -5,7 +5,7 @@ use plan::{Check, CheckStatus, Outcome};
 use super::template::escape;
 use crate::model::Report;
 use crate::units;
-use crate::write::earlier;
+use crate::write::{earlier, foreign};
 
 /// How many cases ended how, as items of a list.
 pub fn outcomes(report: &Report) -> String {
@@ -42,12 +42,7 @@ pub fn notices(report: &Report) -> String {
     let unreadable = report.unreadable.iter().map(|text| ("bad", "unreadable", text.clone()));
     let files = report.warnings.iter().map(|text| ("warn", "files", text.clone()));
     let earlier = earlier(report).map(|text| ("note", "rows", text));
-    let foreign = report.foreign.first().map(|example| {
-        let results = units::count(report.foreign.len(), "result");
-        let text =
-            format!("{results} in criterion's folder without a record not shown, e.g. {example}");
-        ("note", "rows", text)
-    });
+    let foreign = foreign(report).map(|text| ("note", "rows", text));
     let hidden = report.rows_read() - report.entries().count();
     let hidden = (hidden > 0).then(|| {
         let text = format!(

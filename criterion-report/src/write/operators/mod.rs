@@ -1,7 +1,6 @@
 //! `operators`: how fast each implementation is, as tables for people or as a list for programs.
 
 mod json;
-mod line;
 mod summary;
 mod table;
 

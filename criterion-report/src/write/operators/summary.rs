@@ -1,75 +1,64 @@
 //! What an implementation's cases amount to: over all of them, and along one dimension.
 
 use super::Block;
-use super::line::SIGNS;
+use super::table::SIGNS;
 use crate::model::{Axis, Mean, Summary};
 use crate::write::show::footnotes::Footnotes;
-use crate::write::table::{ABSENT, Align, Cell, Line, Paint, fit, render};
-use crate::write::view::{Layout, Room, Table};
+use crate::write::table::{ABSENT, Align, Cell, Line, Paint};
+use crate::write::view::{Heading, Layout, Room, Table};
 use crate::{units, words};
 
-/// The columns behind the first one.
-const COLUMNS: [(&str, Align); 11] = [
-    ("speed-up", Align::Right),
-    ("low", Align::Right),
-    ("high", Align::Right),
-    (SIGNS[0], Align::Right),
-    (SIGNS[1], Align::Right),
-    (SIGNS[2], Align::Right),
-    (SIGNS[3], Align::Right),
-    ("cases", Align::Right),
-    ("of limit", Align::Right),
-    ("cases", Align::Right),
-    ("", Align::Left),
+const COLUMNS: [Heading; 12] = [
+    ("", "", "", Align::Left),
+    ("speed-up", "", "", Align::Right),
+    ("low", "", "low", Align::Right),
+    ("high", "", "high", Align::Right),
+    (SIGNS[0], "", "", Align::Right),
+    (SIGNS[1], "", "", Align::Right),
+    (SIGNS[2], "", "", Align::Right),
+    (SIGNS[3], "", "", Align::Right),
+    ("cases", "", "", Align::Right),
+    ("of limit", "", "", Align::Right),
+    ("cases", "", "", Align::Right),
+    ("", "", "", Align::Left),
 ];
-const INDENT: usize = Layout::INDENT;
-
 /// Columns that give way, in this order, where the table is too wide.
 const GIVE_WAY: [usize; 2] = [3, 2];
 
 /// A line per implementation, over all operators and sizes of one config, dtype and place.
 pub fn summary(block: &Block<'_, '_>, room: Room) -> Table {
-    let mut footnotes = Footnotes::default();
-    let lines = Summary::all(block)
-        .iter()
-        .map(|summary| line(summary.variant.as_str().into(), summary, &mut footnotes))
-        .collect();
-    table("", lines, &footnotes, room)
+    let of =
+        |it: &Summary, footnotes: &mut Footnotes| line(it.variant.as_str().into(), it, footnotes);
+    let summaries = Summary::all(block);
+    table("", |footnotes| summaries.iter().map(|it| of(it, footnotes)).collect(), room)
 }
 
 /// Per implementation of one operator a line for each value along the axis.
 pub fn along(axis: Axis, block: &Block<'_, '_>, room: Room) -> Table {
-    let mut footnotes = Footnotes::default();
-    let mut lines = Vec::new();
-    for contender in Summary::contenders(block) {
-        let values = Summary::along(axis, contender, block);
-        let Some((_, Summary { variant, .. })) = values.first() else { continue };
-        let mark = if is_even(&values) {
-            String::new()
-        } else {
-            let note = "its means are not all of as many cases, so they are of different sizes too, \
-                        and a trend may be due to these";
-            format!("  {}", footnotes.mark(note.to_owned()))
-        };
-        lines.push(Line::Text(Cell::new(format!("  {variant}{mark}"), Paint::Dim)));
-        let values = values.iter();
-        lines.extend(values.map(|(value, it)| line(value.to_string().into(), it, &mut footnotes)));
-    }
-    table(&words::of_flag(axis), lines, &footnotes, room)
+    let lines = |footnotes: &mut Footnotes| {
+        let mut lines = Vec::new();
+        for contender in Summary::contenders(block) {
+            let values = Summary::along(axis, contender, block);
+            let Some((_, Summary { variant, .. })) = values.first() else { continue };
+            let mark = if is_even(&values) {
+                String::new()
+            } else {
+                let note = "its means are not all of as many cases, so they are of different sizes \
+                            too, and a trend may be due to these";
+                format!("  {}", footnotes.mark(note.to_owned()))
+            };
+            lines.push(Line::Text(Cell::new(format!("  {variant}{mark}"), Paint::Dim)));
+            let values = values.iter();
+            lines.extend(values.map(|(value, it)| line(value.to_string().into(), it, footnotes)));
+        }
+        lines
+    };
+    table(&words::of_flag(axis), lines, room)
 }
 
-fn table(
-    first: &str,
-    mut lines: Vec<Line>,
-    footnotes: &Footnotes,
-    Room { terminal, width, colour }: Room,
-) -> Table {
-    let columns: Vec<(&str, Align)> =
-        std::iter::once((first, Align::Left)).chain(COLUMNS).collect();
-    let left_out = fit(&columns, &mut lines, INDENT, terminal, &GIVE_WAY);
-    let left_out = left_out.into_iter().map(|column| columns[column].0.to_owned()).collect();
-    let text = render(&columns, &lines, INDENT, width, colour) + &footnotes.render(width, colour);
-    Table { text, left_out }
+fn table(first: &str, lines: impl Fn(&mut Footnotes) -> Vec<Line>, room: Room) -> Table {
+    let headings = [(0, first.to_owned())];
+    Layout { columns: &COLUMNS, headings: &headings, give_way: &GIVE_WAY }.table(lines, room)
 }
 
 /// Whether each mean is of as many cases at every value.

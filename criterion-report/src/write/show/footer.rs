@@ -6,8 +6,8 @@ use plan::{Mode, Outcome};
 
 use crate::model::Report;
 use crate::units;
-use crate::write::earlier;
 use crate::write::table::{remarks, wrap};
+use crate::write::{earlier, foreign};
 
 /// How the cases ended, and what the reader of the table must know besides.
 pub fn footer(report: &Report, width: usize, colour: bool) -> String {
@@ -38,13 +38,7 @@ pub fn footer(report: &Report, width: usize, colour: bool) -> String {
     for missing in &report.missing {
         notes.push(format!("{}: {}", missing.full_id, missing.reason));
     }
-    if !report.foreign.is_empty() {
-        notes.push(format!(
-            "{} in criterion's folder without a record not shown, e.g. {}",
-            units::count(report.foreign.len(), "result"),
-            report.foreign[0],
-        ));
-    }
+    notes.extend(foreign(report));
     notes.extend(report.unreadable.iter().chain(&report.warnings).cloned());
     out.push_str(&remarks(&notes, width, colour));
     out

@@ -1,6 +1,6 @@
 //! Under which circumstances the numbers were measured.
 
-use crate::model::{Circumstances, Report, Span, Speedup};
+use crate::model::{Circumstances, Report, Speedup};
 use crate::units;
 use crate::write::table::{Paint, hanging, labelled};
 
@@ -105,13 +105,10 @@ fn facts(of: &Circumstances, baseline: &str, several: bool) -> Vec<(&'static str
 
 /// `score 0.98, load 0.12, governor performance`, as far as known.
 fn quiet(of: &Circumstances) -> Option<String> {
-    let span = |what: &str, span: Span| {
-        let [low, high] = [span.low, span.high].map(|value| format!("{value:.2}"));
-        if low == high { format!("{what} {low}") } else { format!("{what} {low} to {high}") }
-    };
     let governors: Vec<&str> = of.governors.iter().map(String::as_str).collect();
     let governor = (!governors.is_empty()).then(|| format!("governor {}", governors.join(" or ")));
-    let (score, load) = (of.quiet.map(|it| span("score", it)), of.load.map(|it| span("load", it)));
+    let (score, load) =
+        (of.quiet.map(|it| format!("score {it}")), of.load.map(|it| format!("load {it}")));
     let facts: Vec<String> = [score, load, governor].into_iter().flatten().collect();
     (!facts.is_empty()).then(|| facts.join(", "))
 }
