@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::row::Row;
 
-/// Lowest and highest value.
+// Lowest and highest value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Span([f64; 2]);
@@ -94,9 +94,9 @@ impl Circumstances {
     fn add(&mut self, record: &Record) {
         let torch = &record.environment.torch;
         self.threads.insert(torch.threads);
-        self.allocators.insert(record.environment.allocator.clone());
-        self.cuda_devices.extend(torch.cuda_device.clone());
-        self.governors.extend(record.environment.host.governor.clone());
+        keep(&mut self.allocators, Some(&record.environment.allocator));
+        keep(&mut self.cuda_devices, torch.cuda_device.as_ref());
+        keep(&mut self.governors, record.environment.host.governor.as_ref());
         let quiet = record.environment.quiet.as_ref();
         self.quiet = Span::with(self.quiet, quiet.map(|quiet| quiet.score));
         self.load = Span::with(self.load, quiet.and_then(|quiet| quiet.load_1m));
@@ -105,18 +105,25 @@ impl Circumstances {
     }
 }
 
+/// Thousands of rows have the same few.
+fn keep(texts: &mut BTreeSet<String>, text: Option<&String>) {
+    if let Some(text) = text.filter(|text| !texts.contains(*text)) {
+        texts.insert(text.clone());
+    }
+}
+
 /// Whether two environments are the same but for what a case's own settings decide.
 fn same(a: &Environment, b: &Environment) -> bool {
-    let facts = |environment: &Environment| {
-        let HostFacts { hostname, os, cpu_model, cpus, memory_bytes, .. } =
-            environment.host.clone();
-        let torch = environment.torch.clone();
-        (
-            (hostname, os, cpu_model, cpus, memory_bytes),
-            (torch.libtorch, torch.tch, torch.cpu_capability, torch.cuda),
-            torch.float32_matmul_precision,
-            (environment.git_revision.clone(), environment.rustc.clone()),
-        )
-    };
     facts(a) == facts(b)
+}
+
+fn facts(of: &Environment) -> impl PartialEq + '_ {
+    let HostFacts { hostname, os, cpu_model, cpus, memory_bytes, .. } = &of.host;
+    let torch = &of.torch;
+    (
+        (hostname, os, cpu_model, cpus, memory_bytes),
+        (&torch.libtorch, &torch.tch, &torch.cpu_capability, &torch.cuda),
+        &torch.float32_matmul_precision,
+        (&of.git_revision, &of.rustc),
+    )
 }

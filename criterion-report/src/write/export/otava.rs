@@ -174,10 +174,11 @@ const TESTS: &str = "tests:\n";
 /// A test as it stands below [`TESTS`].
 fn test(full_id: &str, file: &Path, mut measures: Vec<&Field>) -> Result<String> {
     let [time_column, attributes @ ..] = ATTRIBUTES;
-    let (id, file) = (scalar(full_id)?, file.to_str().context("a path that is not UTF-8")?);
+    let path = file.to_str();
+    let path = path.with_context(|| format!("{}: a path that is not UTF-8", file.display()))?;
+    let (id, path) = (scalar(full_id)?, scalar(path)?);
     let mut text = format!(
-        "  {id}:\n    type: csv\n    file: {}\n    time_column: {time_column}\n    attributes:\n",
-        scalar(file)?
+        "  {id}:\n    type: csv\n    file: {path}\n    time_column: {time_column}\n    attributes:\n"
     );
     text.extend(attributes.map(|attribute| format!("    - {attribute}\n")));
     text.push_str("    metrics:\n");
