@@ -3,10 +3,10 @@
 mod blocks;
 mod builds;
 mod cell;
-mod launches;
 mod noise;
 mod pairs;
 mod planning;
 mod quotients;
 mod runs;
 mod shifts;
+mod sides;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use statistics::{Launch as Median, between_variance};
+use statistics::{RunMedian as Median, between_variance};
 use thiserror::Error;
 
 use super::comparison::{Comparison, HostsDiffer, Settings, compare};

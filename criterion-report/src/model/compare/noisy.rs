@@ -1,7 +1,7 @@
 //! What the default rule is given of each case's time and energy.
 
 use rayon::prelude::*;
-use statistics::Launch;
+use statistics::RunMedian;
 
 use super::finding::Finding;
 use super::floor::{Floors, KnownFloor};
@@ -35,9 +35,9 @@ pub fn energies(pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Option<Find
 ///
 /// # Errors
 /// Says why there is none.
-pub fn launches(name: &str, side: &[&Point]) -> Result<Vec<Launch>, String> {
+pub fn launches(name: &str, side: &[&Point]) -> Result<Vec<RunMedian>, String> {
     let times = some_times(&format!("in {name}"), side)?;
-    let launches: Vec<Launch> = times.iter().filter_map(|time| time.launch).collect();
+    let launches: Vec<RunMedian> = times.iter().filter_map(|time| time.launch).collect();
     if launches.is_empty() {
         return Err(format!("its time in {name} has no noise: it was measured in quick mode"));
     }
@@ -74,10 +74,10 @@ fn energy(pairing: &Pairing<'_>, floors: Floors<'_>) -> Option<Result<Noisy, Str
 }
 
 /// Energies as launches have them. What is no more than the idle machine's has no logarithm.
-pub fn energies_of(side: &[&Point]) -> Vec<Launch> {
+pub fn energies_of(side: &[&Point]) -> Vec<RunMedian> {
     let joules = side.iter().filter_map(|point| point.joules);
     let positive = joules.filter(|joules| *joules > 0.0 && joules.is_finite());
-    positive.map(|joules| Launch { ln_median: joules.ln(), variance: 0.0 }).collect()
+    positive.map(|joules| RunMedian { ln_median: joules.ln(), variance: 0.0 }).collect()
 }
 
 /// The floor of a measure; the larger one counts if the sides are of two machines.

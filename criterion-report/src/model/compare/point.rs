@@ -1,7 +1,7 @@
 //! A case as one launch, or one earlier time, left it: what is compared.
 
 use plan::{Outcome, Record};
-use statistics::{CONFIDENCE_LEVEL, Drift, Launch, Ratio};
+use statistics::{CONFIDENCE_LEVEL, Drift, Ratio, RunMedian};
 
 use crate::model::{
     Benchmark, CriterionResult, Entry, Estimates, Interval, Missing, Row, fingerprint,
@@ -24,7 +24,7 @@ pub struct Estimate {
     /// Level of the interval.
     pub confidence_level: f64,
     /// ln of the median and its variance by the samples' own noise; absent in quick mode.
-    pub launch: Option<Launch>,
+    pub launch: Option<RunMedian>,
     /// Whether the samples rose or fell while they were taken; not known without samples.
     pub drift: Option<Drift>,
 }
@@ -35,7 +35,7 @@ impl Estimate {
         // The variance of a normal distribution with this interval; at another level it is not known.
         let launch = interval.filter(|_| confidence_level == CONFIDENCE_LEVEL).map(|interval| {
             let error = (interval.high / interval.low).ln() / (2.0 * TWO_SIDED);
-            Launch { ln_median: median_ns.ln(), variance: error * error }
+            RunMedian { ln_median: median_ns.ln(), variance: error * error }
         });
         Self { median_ns, interval, confidence_level, launch, drift: None }
     }
@@ -53,7 +53,7 @@ impl Estimate {
     pub fn of_criterion(criterion: &CriterionResult) -> Self {
         let samples: Vec<f64> = criterion.samples.steps_ns().collect();
         let known = Self::of_estimates(&criterion.estimates);
-        let (launch, drift) = (Launch::of(&samples), statistics::drift(&samples));
+        let (launch, drift) = (RunMedian::of(&samples), statistics::drift(&samples));
         // Criterion's interval of two samples, as quick mode takes, means nothing.
         let interval = known.interval.filter(|_| launch.is_some());
         Self { interval, launch, drift, ..known }
@@ -68,7 +68,7 @@ impl Estimate {
 
     /// One of samples of a step, in nanoseconds, in the order in which they were taken.
     pub fn of_samples(samples: &[f64]) -> Self {
-        let launch = Launch::of(samples);
+        let launch = RunMedian::of(samples);
         Self {
             median_ns: statistics::median(samples),
             interval: None,

@@ -8,7 +8,7 @@
 //! nothing about their distribution. Where a side has one launch, interval and p rest on a floor from
 //! other launches and on a normal distribution: p has to be smaller there.
 
-use statistics::{CONFIDENCE_LEVEL, Launch, Ratio, holm, least_p, mann_whitney, sides_ratio};
+use statistics::{CONFIDENCE_LEVEL, Ratio, RunMedian, holm, least_p, mann_whitney, sides_ratio};
 
 use super::finding::Finding;
 use super::floor::{FloorSource, KnownFloor};
@@ -26,9 +26,9 @@ const OF_ONE_LAUNCH: f64 = 0.01;
 #[derive(Debug, Clone)]
 pub struct Noisy {
     /// A's launches.
-    pub a: Vec<Launch>,
+    pub a: Vec<RunMedian>,
     /// B's launches.
-    pub b: Vec<Launch>,
+    pub b: Vec<RunMedian>,
     /// What one launch does not show.
     pub floor: KnownFloor,
     /// Relative difference from which on it is another.
@@ -64,8 +64,9 @@ impl Test {
     fn of(noisy: &Noisy) -> Self {
         let Noisy { a, b, floor, .. } = noisy;
         let sides = sides_ratio(b, a, floor.floor).expect("both sides have a launch");
-        let logarithms =
-            |side: &[Launch]| -> Vec<f64> { side.iter().map(|launch| launch.ln_median).collect() };
+        let logarithms = |side: &[RunMedian]| -> Vec<f64> {
+            side.iter().map(|launch| launch.ln_median).collect()
+        };
         let of_launches = a.len() > 1 && b.len() > 1;
         let ranks = of_launches.then(|| mann_whitney(&logarithms(b), &logarithms(a))).flatten();
         Self { ratio: sides.ratio, p: ranks.map_or(sides.p, |ranks| ranks.p), of_launches }
@@ -224,7 +225,7 @@ impl Judged<'_> {
 }
 
 /// The value of a side: the geometric mean of its launches' medians.
-pub(super) fn centre(side: &[Launch]) -> f64 {
+pub(super) fn centre(side: &[RunMedian]) -> f64 {
     let sum: f64 = side.iter().map(|launch| launch.ln_median).sum();
     (sum / side.len() as f64).exp()
 }
