@@ -13,7 +13,7 @@ use super::flags::Flags;
 
 /// Criterion's way with a selected case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum Action {
     /// Prints ids.
     List,
     /// Runs each step once, without sampling.
@@ -36,8 +36,8 @@ enum Filter {
 /// The command line, resolved.
 #[derive(Debug)]
 pub struct Args {
-    /// Criterion's mode.
-    pub mode: Mode,
+    /// What is asked for: criterion's mode.
+    pub action: Action,
     /// The baseline under which criterion saves, beside `new`; absent when it compares only.
     pub saved_as: Option<String>,
     /// Whether criterion saves anything at all.
@@ -95,7 +95,7 @@ impl Args {
         let saved_as = (saves && !compares)
             .then(|| name("save-baseline").unwrap_or_else(|| "base".to_owned()));
         Ok(Self {
-            mode: mode(&flags),
+            action: action(&flags),
             saved_as,
             saves,
             needs,
@@ -162,15 +162,15 @@ impl Args {
 }
 
 /// Without `--bench` (under `cargo test --benches`, or a test runner) criterion only tests.
-fn mode(flags: &Flags) -> Mode {
+fn action(flags: &Flags) -> Action {
     if flags.has("list") {
-        Mode::List
+        Action::List
     } else if flags.has("test") || !flags.has("bench") {
-        Mode::Test
+        Action::Test
     } else if flags.number("profile-time").is_some() {
-        Mode::Profile
+        Action::Profile
     } else {
-        Mode::Measure
+        Action::Measure
     }
 }
 
@@ -198,15 +198,15 @@ mod tests {
     }
 
     #[test]
-    fn modes_are_criterions() {
-        for (line, mode) in [
-            ("", Mode::Test),
-            ("--bench", Mode::Measure),
-            ("--bench --test", Mode::Test),
-            ("--bench --list --format terse", Mode::List),
-            ("--bench --profile-time 2", Mode::Profile),
+    fn actions_are_criterions() {
+        for (line, action) in [
+            ("", Action::Test),
+            ("--bench", Action::Measure),
+            ("--bench --test", Action::Test),
+            ("--bench --list --format terse", Action::List),
+            ("--bench --profile-time 2", Action::Profile),
         ] {
-            assert_eq!(read(line).mode, mode, "{line}");
+            assert_eq!(read(line).action, action, "{line}");
         }
     }
 
