@@ -58,9 +58,14 @@ impl Fixture {
         Self { tensors, metadata, path: path.to_owned() }
     }
 
-    /// Whether there is a tensor of that name.
+    /// Whether there is a tensor of that name, or its digest.
     pub fn has(&self, name: &str) -> bool {
-        self.tensors.contains_key(name)
+        self.tensors.contains_key(name) || self.digest(name).is_some()
+    }
+
+    /// What stands for a tensor that is only compared bit for bit; `digest.py` says how it is made.
+    pub fn digest(&self, name: &str) -> Option<&str> {
+        self.find_text(&format!("digest.{name}"))
     }
 
     /// The tensor of that name.

@@ -30,7 +30,7 @@ struct MemoryReport {
 };
 }
 
-namespace {
+namespace memory {
 
 class Tally {
  public:
@@ -209,20 +209,20 @@ struct Quiet {
   Quiet& operator=(const Quiet&) = delete;
 };
 
-} // namespace
+} // namespace memory
 
 struct MemoryScope {
-  explicit MemoryScope(std::shared_ptr<Reporter> shared)
+  explicit MemoryScope(std::shared_ptr<memory::Reporter> shared)
       : reporter(std::move(shared)), guard(c10::DebugInfoKind::PROFILER_STATE, reporter) {}
 
-  Quiet quiet;
-  std::shared_ptr<Reporter> reporter;
+  memory::Quiet quiet;
+  std::shared_ptr<memory::Reporter> reporter;
   // Declared last, so that the slot is given back before the reporter goes.
   c10::DebugInfoGuard guard;
 };
 
 extern "C" Status ctn_memory_begin(MemoryScope** out) noexcept {
-  return border::guard([&] { *out = new MemoryScope(std::make_shared<Reporter>(current())); });
+  return border::guard([&] { *out = new MemoryScope(std::make_shared<memory::Reporter>(memory::current())); });
 }
 
 extern "C" Status ctn_memory_read(const MemoryScope* scope, MemoryReport* out) noexcept {
