@@ -12,7 +12,7 @@ use criterion_report::write::export::Format;
 use criterion_report::write::{Writer, csv, show};
 use insta::assert_snapshot;
 use plan::Record;
-use statistics::{Floor, Launch as Median, Run, runs_ratio, sides_ratio};
+use statistics::{Floor, RunMedian, Run, runs_ratio, sides_ratio};
 
 fn report(name: &str, baseline: &str) -> Report {
     try_report(name, baseline, "").expect("a readable fixture")
@@ -80,14 +80,14 @@ fn the_speed_up_is_that_of_the_runs() {
 fn the_time_is_that_of_a_side_of_as_many_runs() {
     let of_name = report("several-runs", "main");
     let runs = [1, 2, 3].map(|run| report("several-runs", &format!("main@{run}")));
-    let of_runs: Vec<Median> = runs
+    let of_runs: Vec<RunMedian> = runs
         .iter()
         .map(|report| {
             let result = entry(report, "int8wo").row.criterion.as_ref().expect("a time");
-            Median::of(&result.samples.steps_ns().collect::<Vec<_>>()).expect("enough samples")
+            RunMedian::of(&result.samples.steps_ns().collect::<Vec<_>>()).expect("enough samples")
         })
         .collect();
-    let one = [Median { ln_median: 0.0, variance: 0.0 }];
+    let one = [RunMedian { ln_median: 0.0, variance: 0.0 }];
     let nothing = Floor { sigma: 0.0, freedom: f64::INFINITY };
     let expected = sides_ratio(&of_runs, &one, nothing).expect("both sides").ratio;
     let time = entry(&of_name, "int8wo").row.time.expect("a time");

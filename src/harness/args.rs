@@ -14,7 +14,7 @@ use super::flags::{self, FILTER};
 
 /// Criterion's way with a selected case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum Action {
     List,
     /// Runs each step once, without sampling.
     Test,
@@ -35,7 +35,7 @@ enum Filter {
 /// The command line, resolved.
 #[derive(Debug)]
 pub struct Args {
-    pub mode: Mode,
+    pub action: Action,
     /// The baseline under which criterion saves, beside `new`; absent when it compares only.
     pub saved_as: Option<String>,
     pub saves: bool,
@@ -89,7 +89,7 @@ impl Args {
         let saved_as = (saves && !compares)
             .then(|| name("save-baseline").unwrap_or_else(|| "base".to_owned()));
         Ok(Self {
-            mode: mode(&flags),
+            action: action(&flags),
             saved_as,
             saves,
             needs,
@@ -155,15 +155,15 @@ impl Args {
 }
 
 /// Without `--bench` (under `cargo test --benches`, or a test runner) criterion only tests.
-fn mode(flags: &ArgMatches) -> Mode {
+fn action(flags: &ArgMatches) -> Action {
     if flags.get_flag("list") {
-        Mode::List
+        Action::List
     } else if flags.get_flag("test") || !flags.get_flag("bench") {
-        Mode::Test
+        Action::Test
     } else if flags.contains_id("profile-time") {
-        Mode::Profile
+        Action::Profile
     } else {
-        Mode::Measure
+        Action::Measure
     }
 }
 
@@ -191,15 +191,15 @@ mod tests {
     }
 
     #[test]
-    fn modes_are_criterions() {
-        for (line, mode) in [
-            ("", Mode::Test),
-            ("--bench", Mode::Measure),
-            ("--bench --test", Mode::Test),
-            ("--bench --list --format terse", Mode::List),
-            ("--bench --profile-time 2", Mode::Profile),
+    fn actions_are_criterions() {
+        for (line, action) in [
+            ("", Action::Test),
+            ("--bench", Action::Measure),
+            ("--bench --test", Action::Test),
+            ("--bench --list --format terse", Action::List),
+            ("--bench --profile-time 2", Action::Profile),
         ] {
-            assert_eq!(read(line).mode, mode, "{line}");
+            assert_eq!(read(line).action, action, "{line}");
         }
     }
 

@@ -8,7 +8,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId};
 use plan::{Case, Device, Outcome, Role};
 
-use super::args::{Args, Mode};
+use super::args::{Action, Args};
 use super::case_run::{CaseRun, Findings, release};
 use super::clock::Stopwatch;
 use super::fault::Fault;
@@ -187,7 +187,7 @@ impl<'a> GroupRun<'a> {
     ) -> Outcome {
         let (args, mut timer) = (&*self.args, timer(&self.timer));
         let CaseRun { subject, pilot: found, alone_ns, .. } = run;
-        let measures = args.mode == Mode::Measure;
+        let measures = args.action == Action::Measure;
         let planned = settled(panics::catch(|| -> Result<(), Refusal> {
             if measures {
                 let wall = Stopwatch::start();

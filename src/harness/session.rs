@@ -9,7 +9,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion};
 use plan::{Allocator, Case, Device, Plan, Role, cost};
 
-use super::args::{Args, Mode};
+use super::args::{Action, Args};
 use super::case_run::{release, settle_allocator};
 use super::compiling;
 use super::fault::Fault;
@@ -60,14 +60,14 @@ impl Session {
         let Folders { criterion, records } = folders;
         let selected: Vec<&Case> =
             plan.cases().filter(|case| args.selects(&case.full_id())).collect();
-        let measures = args.mode == Mode::Measure && !args.loads();
+        let measures = args.action == Action::Measure && !args.loads();
         let run = Run::new(target);
         let lock = measures.then(|| Lock::take(&records, &run, args.waits)).transpose()?;
-        if args.mode == Mode::Measure {
+        if args.action == Action::Measure {
             saved::check(&args.needs, &criterion, selected.iter().copied())?;
         }
         let cuda = selected.iter().any(|case| case.device == Device::Cuda);
-        if args.mode != Mode::List && !args.loads() {
+        if args.action != Action::List && !args.loads() {
             numerics::pin().map_err(|error| error.to_string())?;
             // Asked before a case can make the device fail at each call, whose record needs its name, too.
             if cuda && let Err(error) = cuda_facts() {
@@ -81,7 +81,8 @@ impl Session {
         let threads = selected.iter().map(|case| threads::count(case.settings.threads)).max();
         // The run owes no record of a case that it will skip.
         let owed = |case: &&Case| {
-            args.mode != Mode::Measure || saved::missing(&args.needs, &criterion, case).is_none()
+            args.action != Action::Measure
+                || saved::missing(&args.needs, &criterion, case).is_none()
         };
         let ids = selected.into_iter().filter(owed).map(Case::full_id).collect();
         let mut journal = Journal::new(&run, &args, records, ids, measures);
@@ -97,7 +98,7 @@ impl Session {
             let checks = preflight::checks(&facts, &quiet, threads);
             journal.machine(quiet, checks);
         }
-        if args.mode != Mode::List {
+        if args.action != Action::List {
             journal.open(plan.cases().count())?;
         }
         let args = Rc::new(args);
@@ -122,7 +123,7 @@ impl Session {
     pub(super) fn order(&self) -> Vec<usize> {
         let retains = |index: &usize| retains(&self.plan.groups[*index].cases);
         let mut order: Vec<usize> = (0..self.plan.groups.len()).collect();
-        if self.args.mode != Mode::List {
+        if self.args.action != Action::List {
             order.sort_by_key(retains);
         }
         order
@@ -139,7 +140,7 @@ impl Session {
         let cases = std::mem::take(&mut self.plan.groups[index].cases);
         let Some(first) = cases.first() else { return };
         let mut group = criterion.benchmark_group(first.id.group.clone());
-        if self.args.mode == Mode::List || self.args.loads() {
+        if self.args.action == Action::List || self.args.loads() {
             self.named(&mut group, &cases);
         } else {
             self.run(&mut group, &cases);
@@ -151,7 +152,7 @@ impl Session {
     /// from disk. Nothing is run.
     fn named(&mut self, group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case]) {
         for case in cases {
-            let listed = self.args.mode == Mode::List;
+            let listed = self.args.action == Action::List;
             if listed || (self.args.selects(&case.full_id()) && !self.is_passed_over(case)) {
                 group.bench_function(criterion_id(case), |_| ());
             }
@@ -161,7 +162,7 @@ impl Session {
     /// Says so when a case lacks the baseline that criterion is to compare with. Its record of an
     /// earlier run stays as it is.
     fn is_passed_over(&self, case: &Case) -> bool {
-        let missing = (self.args.mode == Mode::Measure)
+        let missing = (self.args.action == Action::Measure)
             .then(|| saved::missing(&self.args.needs, &self.criterion, case))
             .flatten();
         if let Some(name) = missing {
@@ -180,7 +181,7 @@ impl Session {
         }
         let selected = |case: &&Case| self.args.selects(&case.full_id());
         let selected: Vec<&Case> = cases.iter().filter(selected).collect();
-        if self.args.mode == Mode::Measure && !selected.is_empty() {
+        if self.args.action == Action::Measure && !selected.is_empty() {
             // Again for every group: memory that ran short meanwhile may have taken them away.
             if constants::map() == 0 {
                 static SAID: Once = Once::new();
@@ -192,7 +193,7 @@ impl Session {
                 });
             }
         }
-        let wanted = self.args.mode == Mode::Measure
+        let wanted = self.args.action == Action::Measure
             && selected.iter().any(|case| case.role == Role::Candidate);
         let (args, fault) = (Rc::clone(&self.args), Rc::clone(&self.fault));
         let mut run = GroupRun::new(&cases[0], wanted, args, self.prepare, fault);
@@ -269,8 +270,8 @@ impl Session {
             self.journal.abandon();
             return Err(error);
         }
-        match self.args.mode {
-            Mode::List => Ok(ExitCode::SUCCESS),
+        match self.args.action {
+            Action::List => Ok(ExitCode::SUCCESS),
             _ => self.journal.close(),
         }
     }

@@ -19,9 +19,6 @@ pub fn load(files: &[PathBuf]) -> Result<Plan, Diagnostics> {
 }
 
 /// Reads `files`; those that lie in no package are of `package`.
-///
-/// # Errors
-/// Every error of every file.
 pub(crate) fn read(files: &[PathBuf], package: &Path) -> Result<Vec<Config>, Diagnostics> {
     let mut configs = Vec::new();
     let mut errors = Vec::new();

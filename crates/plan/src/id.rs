@@ -69,7 +69,7 @@ fn shorten(text: &str, room: usize) -> String {
     text[..head].to_owned() + &tail(text)
 }
 
-/// What distinguishes a part that does not hold the whole of `text`.
+/// The end of a part that does not hold the whole of `text`.
 fn tail(text: &str) -> String {
     format!("~{:06x}", fnv1a(text) & 0xff_ffff)
 }

@@ -1,4 +1,4 @@
-//! What distinguishes a model's case from its siblings.
+//! The difference between a model's case and its siblings.
 
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@ use crate::distribution::normal_tail;
 use crate::mann_whitney::doubled_ranks;
 use crate::quantile::median;
 
-/// A trend over the samples of one launch.
+/// A trend over the samples of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
     /// Spearman's ρ of order and value, −1 to 1.

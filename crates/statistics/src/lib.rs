@@ -14,7 +14,7 @@
 //!   that a test by sign flips (Fisher, "The design of experiments", 1935) does not reject. The comparison
 //!   with torchao uses it.
 //!
-//! Two revisions are compared by launches, processes that measured: [`sides_ratio`] has the interval,
+//! Two revisions are compared by runs, each a process that measured: [`sides_ratio`] has the interval,
 //! [`mann_whitney`] the test that assumes nothing, [`holm`] the correction for many tests at once.
 //!
 //! # How often the intervals hold the true ratio
@@ -65,7 +65,7 @@ mod verdict;
 pub use band::{Band, Benefit};
 pub use builds::{BLOCKS_PER_BUILD, BuildsRatio, Run, RunsRatio, builds_ratio, runs_ratio};
 pub use drift::{Drift, drift};
-pub use hierarchical::{Floor, Launch, MIN_SAMPLES, SidesRatio, between_variance, sides_ratio};
+pub use hierarchical::{Floor, MIN_SAMPLES, RunMedian, SidesRatio, between_variance, sides_ratio};
 pub use holm::holm;
 pub use mann_whitney::{EXACT, MannWhitney, least_p, mann_whitney};
 pub use paired::{CONFIDENCE_LEVEL, MIN_BLOCKS, Ratio, block, ratio};

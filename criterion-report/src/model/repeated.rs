@@ -7,7 +7,7 @@ use std::fmt;
 
 use plan::Outcome;
 use statistics::{
-    CONFIDENCE_LEVEL, Floor, Launch as Median, Ratio, between_variance, mean, sides_ratio,
+    CONFIDENCE_LEVEL, Floor, RunMedian, Ratio, between_variance, mean, sides_ratio,
 };
 
 use super::criterion_result::{ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples};
@@ -109,14 +109,14 @@ impl CriterionResult {
             let ln_median = result.estimates.median.point_estimate.ln();
             let steps: Vec<f64> = result.samples.steps_ns().collect();
             // Two samples, as quick mode takes, have no noise that could be known.
-            Median::of(&steps).unwrap_or(Median { ln_median, variance: 0.0 })
+            RunMedian::of(&steps).unwrap_or(RunMedian { ln_median, variance: 0.0 })
         };
         let of_mean = |result: &&Self| {
             let Estimate { point_estimate, standard_error, .. } = result.estimates.mean;
             let variance = (standard_error / point_estimate).powi(2);
-            Median { ln_median: point_estimate.ln(), variance }
+            RunMedian { ln_median: point_estimate.ln(), variance }
         };
-        let over = |run: &dyn Fn(&&Self) -> Median| estimate(results.iter().map(run).collect());
+        let over = |run: &dyn Fn(&&Self) -> RunMedian| estimate(results.iter().map(run).collect());
         let steps: Vec<f64> = samples.steps_ns().collect();
         let deviations = results.iter().map(|result| result.estimates.std_dev);
         let std_dev = widest(statistics::population_sd(&steps), deviations);
@@ -132,9 +132,9 @@ impl CriterionResult {
 }
 
 /// The geometric mean of the runs.
-fn estimate(runs: Vec<Median>) -> Estimate {
+fn estimate(runs: Vec<RunMedian>) -> Estimate {
     /// A side that is known to be 1, so that the ratio over it is the other side.
-    const ONE: [Median; 1] = [Median { ln_median: 0.0, variance: 0.0 }];
+    const ONE: [RunMedian; 1] = [RunMedian { ln_median: 0.0, variance: 0.0 }];
     const NOTHING: Floor = Floor { sigma: 0.0, freedom: f64::INFINITY };
     let side = sides_ratio(&runs, &ONE, NOTHING).expect("both sides have a run");
     let Ratio { ratio, low, high } = side.ratio;

@@ -132,7 +132,6 @@ impl<'k> Subject for &'k KernelParams {
 pub(crate) struct Skip {
     backend: Option<Device>,
     precision: Option<Dtype>,
-    /// What the cases carry that it is about.
     condition: SkipCondition,
 }
 
@@ -142,7 +141,7 @@ impl Skip {
     }
 }
 
-/// What a config says over every `bench.yaml`: of precisions and backends a selection.
+/// A config's word over every `bench.yaml`. Precisions and backends are a selection of those listed there.
 #[derive(Debug, Default)]
 pub(super) struct Override {
     precisions: Option<Vec<Dtype>>,
@@ -175,9 +174,6 @@ const COMPILES: &str = "compile_timeout_s";
 const BACKENDS: &[Device] = &[Device::Cpu, Device::Cuda];
 
 /// Reads what `bench` says of the kernel, on top of what the config says for all.
-///
-/// # Errors
-/// Every error of the file.
 pub(super) fn read(
     kernel: &Kernel,
     bench: Option<&Path>,

@@ -21,9 +21,6 @@ pub(super) struct Document {
 
 impl Document {
     /// The document `text` of `file`, and what it says.
-    ///
-    /// # Errors
-    /// What is no YAML.
     pub(super) fn parse(file: &Path, text: &str) -> Result<(Self, Value), Diagnostics> {
         let mut value: Value = yaml::parse(text).map_err(|error| syntax(file, &error))?;
         value.apply_merge().map_err(|error| syntax(file, &error))?;
@@ -36,10 +33,7 @@ impl Document {
         Ok((document, value))
     }
 
-    /// What a reader has made of the document.
-    ///
-    /// # Errors
-    /// Every error of the text, by its place, and of the files that it names.
+    /// Ends the reading, with `read` if there was no error.
     pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, Diagnostics> {
         let sizes = self.sizes.get();
         if sizes > MOST_CASES {

@@ -103,20 +103,20 @@ pub(crate) trait Listed: Subject + Word {
     const KEY: &'static str;
     /// The key of an entry's words.
     const WORDS_KEY: &'static str;
-    /// What an entry lists, in messages.
+    /// One of the things that an entry lists, in messages.
     const WHAT: &'static str;
     /// The keys of an entry, besides those of compilation and our own.
     const KEYS: &'static [&'static str];
     const IS_COMPILED: bool;
     const LISTS_THREADS: bool;
 
-    /// What to do about an entry without words.
+    /// The remedy for an entry without words.
     fn missing() -> String;
 
     /// Words that stand for several kernels.
     fn groups() -> Vec<(&'static str, Vec<Self>)>;
 
-    /// What to write instead of an unknown word that is known elsewhere.
+    /// The remedy for an unknown word that is known elsewhere.
     fn remedy(_unknown: &str) -> Option<String> {
         None
     }

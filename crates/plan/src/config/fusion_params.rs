@@ -121,7 +121,7 @@ impl Listed for Pattern {
     }
 }
 
-/// What each size is combined with.
+/// Axes that each size is combined with.
 struct Axes {
     memory_formats: Vec<MemoryFormat>,
     heads: Vec<u64>,

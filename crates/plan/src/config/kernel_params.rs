@@ -28,7 +28,6 @@ impl KernelSuite {
 
 pub(super) const KEY: &str = "kernel_paths";
 
-/// What holds over every `bench.yaml`.
 const OVERRIDE: &str = "override";
 
 /// The environment variable that says the same for one run, in JSON: `{"iterations": {"timed": 10}}`. It holds in every
@@ -124,7 +123,7 @@ fn of_shared(error: Diagnostic, kernel: &Kernel) -> Diagnostic {
     Diagnostic { message, remedy, ..error }
 }
 
-/// What to say, with the remedy, where an override leaves nothing of any kernel.
+/// The message and the remedy where an override leaves nothing of any kernel.
 fn nothing_left(kernels: &[KernelParams]) -> Option<(String, String)> {
     if kernels.is_empty() || !kernels.iter().all(KernelParams::is_empty) {
         return None;

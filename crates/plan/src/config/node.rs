@@ -21,9 +21,6 @@ pub(crate) struct Node<'d> {
 
 impl<'d> Node<'d> {
     /// What `read` makes of the document `text` of `file`.
-    ///
-    /// # Errors
-    /// Every error of the text, by its place, and of the files that it names.
     pub(super) fn read_document<T>(
         file: &Path,
         text: &str,

@@ -8,7 +8,7 @@ use crate::words::UnknownWord;
 /// Deepest nesting: every level is one of the stack's.
 const DEEPEST: usize = 64;
 
-/// What the fields of a problem size begin with.
+/// Fields of a problem size begin with it.
 const PROBLEM: &str = "problem.";
 
 /// How Python asks for [`Fact::CudaAvailable`]; the only call that is read.

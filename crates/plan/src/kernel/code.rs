@@ -23,10 +23,8 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("bytes", "bytes", "fn(&ProblemSize, Dtype) -> u64"),
 ];
 
-/// The modules, and the function that prepares a case of any.
-///
-/// # Errors
-/// Two files of one name, by which a case names its file.
+/// The modules, and the function that prepares a case of any. Two files of one name are an error, as cases
+/// name their files.
 pub(crate) fn source<'k>(
     kernels: impl IntoIterator<Item = &'k Kernel>,
 ) -> Result<String, Diagnostics> {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::KernelWork;
 
-/// What a file's or folder's name begins with that holds no kernel.
+/// Files and folders whose names begin so hold no kernel.
 const HELPERS: &[&str] = &["_", "test_", "."];
 
 /// The file that gives its folder's name to a kernel.
 const KERNEL_STEM: &str = KernelWork::BASELINE;
 
-/// What says how the kernels of its folder are measured.
+/// The file that says how the kernels of its folder are measured.
 pub(crate) const BENCH_FILE: &str = "bench.yaml";
 
 /// A kernel: its files and what says how they are measured.
@@ -23,7 +23,7 @@ pub(crate) struct Found {
     /// The baseline, or the only one, and behind it the others by their names; each with the word of
     /// its implementation.
     pub(crate) files: Vec<(String, PathBuf)>,
-    /// What lies beside them that they may be made of: sources that are no kernels.
+    /// Sources beside them that are no kernels, of which they may be made.
     pub(crate) helpers: Vec<PathBuf>,
     /// The `bench.yaml` beside it, if there is one.
     pub(crate) bench: Option<PathBuf>,
@@ -144,7 +144,7 @@ impl Search {
     }
 }
 
-/// What lies in `folder`, by name.
+/// The contents of `folder`, by name.
 fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut entries = std::fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))

@@ -14,7 +14,7 @@ pub(crate) struct Kernel {
     pub(crate) name: String,
     /// Its files, the baseline first.
     pub(crate) files: Vec<KernelFile>,
-    /// What the baseline declares, and all files solve.
+    /// The baseline declares it, and all files solve it.
     pub(crate) size: ProblemSize,
     pub(crate) hash: String,
 }
@@ -32,9 +32,6 @@ pub(crate) struct KernelFile {
 
 impl Kernel {
     /// Reads the files that were `found`; they belong to `package`.
-    ///
-    /// # Errors
-    /// Every reason why one does not fit.
     pub(crate) fn read(found: &Found, package: &Path) -> Result<Self, Diagnostics> {
         let (mut files, mut size, mut errors) = (Vec::new(), None, Vec::new());
         for (index, (implementation, path)) in found.files.iter().enumerate() {

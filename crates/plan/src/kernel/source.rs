@@ -1,4 +1,4 @@
-//! What the files of a kernel offer: the form of each, and the fields of their one problem size.
+//! The files of a kernel, read: the form of each, and the fields of their one problem size.
 //!
 //! Only what the generated code has to spell is read here. Whether it fits is the compiler's to say.
 
@@ -69,9 +69,6 @@ pub(crate) struct ProblemSize {
 
 impl Source {
     /// Reads the file at `path`.
-    ///
-    /// # Errors
-    /// What keeps it from being read as Rust.
     pub(crate) fn read(path: &Path) -> Result<Self, Diagnostic> {
         let whole_file = |message: String, remedy| Diagnostic::whole_file(path, message, remedy);
         let bytes = std::fs::read(path).map_err(|error| {
@@ -89,10 +86,6 @@ impl Source {
         Ok(Self { path: path.to_owned(), syntax })
     }
 
-    /// What is measured.
-    ///
-    /// # Errors
-    /// Nothing that is, or more than one thing.
     pub(crate) fn form(&self) -> Result<Form, Diagnostic> {
         let implementations: Vec<_> = self.implementations().collect();
         let run = self.functions().find(|function| function.sig.ident == RUN);
@@ -153,9 +146,6 @@ impl Source {
     }
 
     /// The problem size that this file declares for all of its folder.
-    ///
-    /// # Errors
-    /// That there is none, or every field that a `bench.yaml` cannot give.
     pub(crate) fn problem_size(&self) -> Result<ProblemSize, Diagnostics> {
         let Some(item) = self.declared_size() else {
             let message = format!("no `pub struct {PROBLEM_SIZE}`");

@@ -10,3 +10,4 @@ mod quotients;
 mod runs;
 mod runs;
 mod shifts;
+mod sides;

@@ -1,8 +1,8 @@
 //! How often the interval of two sides holds their true ratio, and the percentiles of a plain
-//! bootstrap over the same launches. `cargo test … -- --nocapture` prints the table.
+//! bootstrap over the same runs. `cargo test … -- --nocapture` prints the table.
 
 use fastrand::Rng;
-use statistics::{Floor, Launch, sides_ratio};
+use statistics::{Floor, RunMedian, sides_ratio};
 
 use crate::noise::{Model, Noise};
 
@@ -10,17 +10,17 @@ const SAMPLES: usize = 31;
 const RUNS: u64 = 600;
 const TRUE_RATIO: f64 = 1.05;
 
-/// Samples of one launch, with what it drew once.
-fn launch(model: Model, between: f64, factor: f64, random: &mut Rng) -> Launch {
+/// Samples of one run, with what it drew once.
+fn run(model: Model, between: f64, factor: f64, random: &mut Rng) -> RunMedian {
     let shift = (between * crate::noise::normal(random)).exp();
     let mut noise = Noise::new(model, 0.02, random.u64(..));
     let samples: Vec<f64> = (0..SAMPLES).map(|_| factor * shift * noise.next()).collect();
-    Launch::of(&samples).expect("enough samples")
+    RunMedian::of(&samples).expect("enough samples")
 }
 
-fn sides(model: Model, between: f64, count: usize, random: &mut Rng) -> [Vec<Launch>; 2] {
+fn sides(model: Model, between: f64, count: usize, random: &mut Rng) -> [Vec<RunMedian>; 2] {
     [TRUE_RATIO, 1.0]
-        .map(|factor| (0..count).map(|_| launch(model, between, factor, random)).collect())
+        .map(|factor| (0..count).map(|_| run(model, between, factor, random)).collect())
 }
 
 const NO_FLOOR: Floor = Floor { sigma: 0.0, freedom: f64::INFINITY };
@@ -30,14 +30,14 @@ fn coverage(model: Model, between: f64, count: usize) -> f64 {
     let mut random = Rng::with_seed(17 * count as u64 + 1);
     let held = |random: &mut Rng| {
         let [of, over] = sides(model, between, count, random);
-        let ratio = sides_ratio(&of, &over, NO_FLOOR).expect("both sides have launches").ratio;
+        let ratio = sides_ratio(&of, &over, NO_FLOOR).expect("both sides have runs").ratio;
         (ratio.low..=ratio.high).contains(&TRUE_RATIO)
     };
     (0..RUNS).filter(|_| held(&mut random)).count() as f64 * 100.0 / RUNS as f64
 }
 
 #[test]
-fn the_interval_of_several_launches_holds_the_true_ratio() {
+fn the_interval_of_several_runs_holds_the_true_ratio() {
     let models = [
         Model::Independent,
         Model::Autoregressive(0.9),
@@ -51,13 +51,13 @@ fn the_interval_of_several_launches_holds_the_true_ratio() {
             for count in [2, 3, 5, 8] {
                 let held = coverage(model, between, count);
                 println!("{model:?} {between} {count}: {held:.1}");
-                assert!(held >= 93.0, "{model:?}, {between}, {count} launches: {held}");
-                // An interval that is too wide holds the ratio, too. It may be so where launches
-                // hardly differ, or where a launch drifts by more than they do; and of two or
-                // three launches the degrees of freedom are estimated low.
+                assert!(held >= 93.0, "{model:?}, {between}, {count} runs: {held}");
+                // An interval that is too wide holds the ratio, too. It may be so where runs
+                // hardly differ, or where a run drifts by more than they do; and of two or
+                // three runs the degrees of freedom are estimated low.
                 if between >= 0.05 && model != Model::Drift {
                     let most = if count < 5 { 99.0 } else { 97.5 };
-                    assert!(held <= most, "{model:?}, {between}, {count} launches: {held}");
+                    assert!(held <= most, "{model:?}, {between}, {count} runs: {held}");
                 }
             }
         }
@@ -65,13 +65,13 @@ fn the_interval_of_several_launches_holds_the_true_ratio() {
 }
 
 #[test]
-fn a_floor_does_for_one_launch_what_launches_would() {
+fn a_floor_does_for_one_run_what_runs_would() {
     let mut random = Rng::with_seed(3);
     for between in [0.01, 0.03] {
         let floor = Floor { sigma: between, freedom: f64::INFINITY };
         let held = |random: &mut Rng| {
             let [of, over] = sides(Model::Independent, between, 1, random);
-            let ratio = sides_ratio(&of, &over, floor).expect("a launch each").ratio;
+            let ratio = sides_ratio(&of, &over, floor).expect("a run each").ratio;
             (ratio.low..=ratio.high).contains(&TRUE_RATIO)
         };
         let held = (0..RUNS).filter(|_| held(&mut random)).count() as f64 * 100.0 / RUNS as f64;
@@ -79,15 +79,15 @@ fn a_floor_does_for_one_launch_what_launches_would() {
     }
 }
 
-/// The bootstrap that is not used, by chance: launches with replacement, percentiles of the means.
+/// The bootstrap that is not used, by chance: runs with replacement, percentiles of the means.
 #[test]
-fn percentiles_over_few_launches_miss_the_true_ratio() {
+fn percentiles_over_few_runs_miss_the_true_ratio() {
     let held = |count: usize| {
         let mut random = Rng::with_seed(40 + count as u64);
         let mut held = 0;
         for _ in 0..RUNS {
             let sides = sides(Model::Independent, 0.02, count, &mut random);
-            let mut mean = |side: &[Launch]| {
+            let mut mean = |side: &[RunMedian]| {
                 let drawn = (0..count).map(|_| side[random.usize(..count)].ln_median);
                 drawn.sum::<f64>() / count as f64
             };

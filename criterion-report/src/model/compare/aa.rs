@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail};
-use statistics::{Launch as Median, between_variance};
+use statistics::{RunMedian, between_variance};
 
 use super::comparison::{Comparison, Settings, compare};
 use super::finding::Compared;
@@ -157,11 +157,11 @@ fn measured<'a>(side: &'a Side, id: &str) -> Vec<&'a Point> {
     points.filter(|point| point.is_measured()).collect()
 }
 
-fn medians(side: &Side, id: &str) -> Vec<Median> {
+fn medians(side: &Side, id: &str) -> Vec<RunMedian> {
     measured(side, id).into_iter().filter_map(|point| point.time?.run).collect()
 }
 
-fn spread(medians: &[Median]) -> f64 {
+fn spread(medians: &[RunMedian]) -> f64 {
     let ln = || medians.iter().map(|run| run.ln_median);
     let least = ln().fold(f64::INFINITY, f64::min);
     (ln().fold(f64::NEG_INFINITY, f64::max) - least).exp_m1()
@@ -174,7 +174,7 @@ fn hosts(side: &Side, date: &str) -> BTreeMap<String, HostNoise> {
         let points = measured(side, id);
         let Some(host) = points.iter().find_map(|point| point.host.clone()) else { continue };
         let (medians, energies) = (medians(side, id), energies_of(&points));
-        let sigma = |runs: &[Median]| (runs.len() > 1).then(|| between_variance(runs).sqrt());
+        let sigma = |runs: &[RunMedian]| (runs.len() > 1).then(|| between_variance(runs).sqrt());
         let sigmas = Sigmas { time: sigma(&medians), energy: sigma(&energies) };
         if medians.len() > 1 {
             let others = sigmas.energy.is_some() && energies.len() != medians.len();

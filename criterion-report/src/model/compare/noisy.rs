@@ -1,7 +1,7 @@
 //! What the default rule is given of each case's time and energy.
 
 use rayon::prelude::*;
-use statistics::Launch as Median;
+use statistics::RunMedian;
 
 use super::finding::Finding;
 use super::floor::{Floors, KnownFloor};
@@ -31,9 +31,9 @@ pub fn energies(pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Option<Find
 }
 
 /// The times of a side's runs.
-pub fn runs(name: &str, side: &[&Point]) -> Result<Vec<Median>, String> {
+pub fn runs(name: &str, side: &[&Point]) -> Result<Vec<RunMedian>, String> {
     let times = some_times(&format!("in {name}"), side)?;
-    let runs: Vec<Median> = times.iter().filter_map(|time| time.run).collect();
+    let runs: Vec<RunMedian> = times.iter().filter_map(|time| time.run).collect();
     if runs.is_empty() {
         return Err(format!("its time in {name} has no noise: it was measured in quick mode"));
     }
@@ -70,10 +70,10 @@ fn energy(pairing: &Pairing<'_>, floors: Floors<'_>) -> Option<Result<Noisy, Str
 }
 
 /// Energies as runs have them. What is no more than the idle machine's has no logarithm.
-pub fn energies_of(side: &[&Point]) -> Vec<Median> {
+pub fn energies_of(side: &[&Point]) -> Vec<RunMedian> {
     let joules = side.iter().filter_map(|point| point.joules);
     let positive = joules.filter(|joules| *joules > 0.0 && joules.is_finite());
-    positive.map(|joules| Median { ln_median: joules.ln(), variance: 0.0 }).collect()
+    positive.map(|joules| RunMedian { ln_median: joules.ln(), variance: 0.0 }).collect()
 }
 
 /// The floor of a measure; the larger one counts if the sides are of two machines.

@@ -1,7 +1,7 @@
 //! A case as one run, or one earlier time, left it: what is compared.
 
 use plan::{Outcome, Record};
-use statistics::{CONFIDENCE_LEVEL, Drift, Launch as Median, Ratio};
+use statistics::{CONFIDENCE_LEVEL, Drift, RunMedian, Ratio};
 
 use crate::model::{
     Benchmark, CriterionResult, Entry, Estimates, Interval, Missing, Row, fingerprint,
@@ -21,7 +21,7 @@ pub struct Estimate {
     pub interval: Option<Interval>,
     pub confidence_level: f64,
     /// ln of the median and its variance by the samples' own noise; absent in quick mode.
-    pub run: Option<Median>,
+    pub run: Option<RunMedian>,
     /// Whether the samples rose or fell while they were taken; not known without samples.
     pub drift: Option<Drift>,
 }
@@ -32,7 +32,7 @@ impl Estimate {
         // The variance of a normal distribution with this interval; at another level it is not known.
         let run = interval.filter(|_| confidence_level == CONFIDENCE_LEVEL).map(|interval| {
             let error = (interval.high / interval.low).ln() / (2.0 * TWO_SIDED);
-            Median { ln_median: median_ns.ln(), variance: error * error }
+            RunMedian { ln_median: median_ns.ln(), variance: error * error }
         });
         Self { median_ns, interval, confidence_level, run, drift: None }
     }
@@ -49,7 +49,7 @@ impl Estimate {
     pub fn of_criterion(criterion: &CriterionResult) -> Self {
         let samples: Vec<f64> = criterion.samples.steps_ns().collect();
         let known = Self::of_estimates(&criterion.estimates);
-        let (run, drift) = (Median::of(&samples), statistics::drift(&samples));
+        let (run, drift) = (RunMedian::of(&samples), statistics::drift(&samples));
         // Criterion's interval of two samples, as quick mode takes, means nothing.
         let interval = known.interval.filter(|_| run.is_some());
         Self { interval, run, drift, ..known }
@@ -64,7 +64,7 @@ impl Estimate {
 
     /// One of samples of a step, in nanoseconds, in the order in which they were taken.
     pub fn of_samples(samples: &[f64]) -> Self {
-        let run = Median::of(samples);
+        let run = RunMedian::of(samples);
         Self {
             median_ns: statistics::median(samples),
             interval: None,

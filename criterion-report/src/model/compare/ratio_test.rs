@@ -9,7 +9,7 @@
 //! other runs and on a normal distribution: p has to be smaller there.
 
 use statistics::{
-    CONFIDENCE_LEVEL, Launch as Median, Ratio, holm, least_p, mann_whitney, sides_ratio,
+    CONFIDENCE_LEVEL, RunMedian, Ratio, holm, least_p, mann_whitney, sides_ratio,
 };
 
 use super::finding::Finding;
@@ -25,8 +25,8 @@ const OF_ONE_RUN: f64 = 0.01;
 
 #[derive(Debug, Clone)]
 pub struct Noisy {
-    pub a: Vec<Median>,
-    pub b: Vec<Median>,
+    pub a: Vec<RunMedian>,
+    pub b: Vec<RunMedian>,
     /// What one run does not show.
     pub floor: KnownFloor,
     /// Relative difference from which on it is another.
@@ -62,7 +62,7 @@ impl Test {
         let Noisy { a, b, floor, .. } = noisy;
         let sides = sides_ratio(b, a, floor.floor).expect("both sides have a run");
         let logarithms =
-            |side: &[Median]| -> Vec<f64> { side.iter().map(|run| run.ln_median).collect() };
+            |side: &[RunMedian]| -> Vec<f64> { side.iter().map(|run| run.ln_median).collect() };
         let of_runs = a.len() > 1 && b.len() > 1;
         let ranks = of_runs.then(|| mann_whitney(&logarithms(b), &logarithms(a))).flatten();
         Self { ratio: sides.ratio, p: ranks.map_or(sides.p, |ranks| ranks.p), of_runs }
@@ -211,7 +211,7 @@ impl Judged<'_> {
 }
 
 /// The value of a side: the geometric mean of its runs' medians.
-pub(super) fn centre(side: &[Median]) -> f64 {
+pub(super) fn centre(side: &[RunMedian]) -> f64 {
     let sum: f64 = side.iter().map(|run| run.ln_median).sum();
     (sum / side.len() as f64).exp()
 }

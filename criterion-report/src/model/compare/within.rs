@@ -9,7 +9,7 @@
 //! be one of as many. No case is judged more strictly because there are others: a difference that
 //! matters is to be measured again.
 
-use statistics::{CONFIDENCE_LEVEL, Floor, Launch as Median, Ratio, between_variance, sides_ratio};
+use statistics::{CONFIDENCE_LEVEL, Floor, RunMedian, Ratio, between_variance, sides_ratio};
 
 use super::counted;
 use super::finding::Finding;
@@ -77,7 +77,7 @@ impl Times {
 }
 
 /// What a single run does not show, as the runs of the other side do.
-fn floor(a: &[Median], b: &[Median]) -> Floor {
+fn floor(a: &[RunMedian], b: &[RunMedian]) -> Floor {
     let several = if a.len() > b.len() { a } else { b };
     if several.len() == 1 {
         return Floor { sigma: 0.0, freedom: f64::INFINITY };

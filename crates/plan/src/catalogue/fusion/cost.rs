@@ -1,4 +1,4 @@
-//! What a pattern costs at a size, run one way.
+//! The cost of a pattern at a size, run one way.
 //!
 //! Two accounts of memory traffic stand here side by side. *Upstream's*, of branes-ai/graphs, is
 //! kept to the byte for comparability; what it counts differs from pattern to pattern (of full

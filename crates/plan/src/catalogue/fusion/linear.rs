@@ -5,7 +5,7 @@ use super::formulas::{Counts, Formulas, ONEDNN_GROUP, Operation};
 use crate::catalogue::{product, sum};
 use crate::words::{Device, Dtype};
 
-/// What follows the bias.
+/// The function behind the bias.
 #[derive(Clone, Copy)]
 pub(super) struct Activation {
     name: &'static str,
