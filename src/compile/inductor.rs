@@ -38,7 +38,6 @@ pub const SETTINGS: [&str; 13] = [
     "GCC_EXEC_PREFIX",
 ];
 
-/// The request that `aot_compile.py` reads.
 #[derive(Debug, Serialize)]
 pub(super) struct Request<'r> {
     pub graph: &'r Path,
@@ -75,7 +74,6 @@ enum Kind {
     Failed,
 }
 
-/// Has a package written.
 pub(super) fn compile(
     python: &Interpreter,
     compiler: &Compiler,

@@ -11,7 +11,6 @@ use std::sync::OnceLock;
 use crate::native;
 use crate::refusal::Refusal;
 
-/// A C++ compiler that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Compiler {
     /// The value of Inductor's variable CXX.

@@ -23,7 +23,6 @@ pub enum Action {
     Measure,
 }
 
-/// The cases that are selected, by criterion's rules.
 #[derive(Debug)]
 enum Filter {
     All,
@@ -32,7 +31,6 @@ enum Filter {
     Matching(Regex),
 }
 
-/// The command line, resolved.
 #[derive(Debug)]
 pub struct Args {
     pub action: Action,
@@ -67,7 +65,6 @@ pub struct Needs {
     pub samples: Option<String>,
 }
 
-/// The parts of the sampling budget that the command line sets.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Overrides {
     /// `--sample-size`
@@ -133,7 +130,6 @@ impl Args {
         }
     }
 
-    /// Whether the filter is a whole id.
     pub fn is_exact(&self) -> bool {
         matches!(self.filter, Filter::Exact(_))
     }

@@ -13,7 +13,6 @@ use super::progress::rough;
 use super::{panics, release};
 use crate::workload::Ahead;
 
-/// A case and its trace, ready to be compiled.
 type Traced<'a> = (&'a Case, Ahead);
 
 /// Compiles the cases that are to be compiled and are not in the cache. Refusals are not reported here:

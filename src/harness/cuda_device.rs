@@ -1,7 +1,8 @@
 //! A CUDA device as [`launch::sample`](super::launch::sample) uses it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::clock::Stopwatch;
 use super::launch::{self, Device};
 use crate::measurement::nvml;
 use crate::native::cuda;
@@ -14,7 +15,7 @@ pub struct CudaDevice<'a, T> {
     step: &'a mut dyn FnMut() -> Result<T, Refusal>,
     flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
     /// What the host's clock counts from.
-    since: Instant,
+    watch: Stopwatch,
 }
 
 impl<'a, T> CudaDevice<'a, T> {
@@ -24,7 +25,7 @@ impl<'a, T> CudaDevice<'a, T> {
         step: &'a mut dyn FnMut() -> Result<T, Refusal>,
         flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
     ) -> Self {
-        Self { index, step, flush, since: Instant::now() }
+        Self { index, step, flush, watch: Stopwatch::start() }
     }
 }
 
@@ -64,7 +65,7 @@ impl<T> Device for CudaDevice<'_, T> {
     }
 
     fn host(&mut self) -> Duration {
-        self.since.elapsed()
+        self.watch.elapsed()
     }
 
     fn between(&self, start: &Event, stop: &Event) -> Result<Duration, Refusal> {

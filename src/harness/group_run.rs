@@ -76,7 +76,6 @@ impl<'a> GroupRun<'a> {
         self.pairing.take()
     }
 
-    /// Takes one case through all its steps.
     pub fn case(
         &mut self,
         group: &mut BenchmarkGroup<'_, WallTime>,
@@ -177,7 +176,6 @@ impl<'a> GroupRun<'a> {
         settled(panics::catch(|| CaseRun::prepare(case, prepare, timer)))
     }
 
-    /// Warms the case up and hands it to criterion.
     fn sampled(
         &mut self,
         group: &mut BenchmarkGroup<'_, WallTime>,
@@ -298,7 +296,6 @@ impl<'a> GroupRun<'a> {
 enum Partner {
     /// Not prepared yet: the filter left it out, and no candidate has asked for it.
     NotYet,
-    /// Prepared and checked.
     Ready(Rc<RefCell<CaseRun>>),
     Absent(String),
 }

@@ -71,7 +71,6 @@ pub fn peak_khz(rated_khz: u64, most_mhz: Result<f64, String>) -> u64 {
     most_mhz.map_or(rated_khz, |mhz| rated_khz.max((mhz * 1e3).ceil() as u64))
 }
 
-/// How long the device sleeps before a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaunchHiding {
     queue_ns: f64,
@@ -93,7 +92,6 @@ impl LaunchHiding {
         Ok(Self { queue_ns: queue.as_nanos() as f64, cycles_per_ns: peak_khz as f64 / 1e6 })
     }
 
-    /// The sleep before a round of `steps`.
     pub fn before(&self, steps: u64) -> Sleep {
         let wanted_ns = MARGIN * self.queue_ns * steps as f64 + FIXED_NS;
         let cycles = (wanted_ns.min(LONGEST_SLEEP_NS) * self.cycles_per_ns).ceil();
@@ -102,7 +100,6 @@ impl LaunchHiding {
     }
 }
 
-/// How a sample is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Order {
     cold: bool,
@@ -128,7 +125,6 @@ impl Order {
         Self { hiding: Some(hiding), ..self }
     }
 
-    /// Most steps in one round.
     pub fn steps_at_most(&self) -> u64 {
         self.most
     }

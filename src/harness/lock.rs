@@ -11,7 +11,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-/// Name of the file in the folder of the records.
 const FILE: &str = "lock";
 
 /// A run as it introduces itself to others.

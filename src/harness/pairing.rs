@@ -129,7 +129,6 @@ impl Sides for Both {
 pub struct Pairing {
     both: Both,
     pairs: Pairs,
-    /// `full_id` of the baseline.
     against: String,
     target: f64,
 }

@@ -212,7 +212,6 @@ fn slow_start(measures: &Measures) -> Option<String> {
     })
 }
 
-/// Gives every null measure a reason.
 pub fn explain(measures: &mut Measures, cut_short: Option<&str>) {
     let Measures {
         first_call_ns,

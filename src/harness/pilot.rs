@@ -23,7 +23,6 @@ pub struct Pilot {
     pub fastest_wall_ns: f64,
     /// Relative robust standard deviation of the batches.
     pub noise: f64,
-    /// Batches that these are of.
     pub batches: u64,
 }
 

@@ -32,13 +32,11 @@ use crate::workload::{self, Prepare};
 pub struct Session {
     plan: Plan,
     args: Rc<Args>,
-    /// Criterion's folder.
     criterion: PathBuf,
     journal: Journal,
     /// Only a measuring run is long enough to have any.
     progress: Option<Progress>,
     prepare: Prepare,
-    /// Pairs that wait for more looks.
     rounds: Rounds,
     fault: Rc<Fault>,
     /// Why nothing more is run: what cannot be stored need not be measured.
@@ -212,7 +210,6 @@ impl Session {
         self.release(cases[0].device);
     }
 
-    /// Runs a case and writes down how it ended.
     fn case(
         &mut self,
         group: &mut BenchmarkGroup<'_, WallTime>,

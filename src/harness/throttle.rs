@@ -23,7 +23,6 @@ pub struct PowerCap(AtomicBool);
 /// The state of this process, which is one run.
 pub static POWER_CAP: PowerCap = PowerCap(AtomicBool::new(false));
 
-/// Counts of the samples of one case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Throttling {
     pub discarded: u64,

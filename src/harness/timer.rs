@@ -28,7 +28,6 @@ pub struct Timer {
     flush: Option<Flush>,
 }
 
-/// The timed step, and how it is queued.
 pub struct Subject {
     pub workload: Box<dyn Workload>,
     threads: Threads,

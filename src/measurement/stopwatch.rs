@@ -1,7 +1,7 @@
-//! Wall time, for probes and budgets. Timed samples have a clock of their own, in
-//! `harness/clock.rs`.
+//! Wall time, for probes and budgets, and of the host beside a device's events. Timed samples have a
+//! clock of their own, in `harness/clock.rs`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Time since it was started, on the host's monotonic clock.
 #[derive(Debug, Clone, Copy)]
@@ -11,6 +11,11 @@ impl Stopwatch {
     /// Starts it.
     pub fn start() -> Self {
         Self(Instant::now())
+    }
+
+    /// Time since the start.
+    pub fn elapsed(self) -> Duration {
+        self.0.elapsed()
     }
 
     /// Nanoseconds since the start.

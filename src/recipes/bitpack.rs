@@ -9,7 +9,6 @@ use tch::{Kind, TchError, Tensor};
 /// A packed k is a multiple of this: the lanes of a shard of one bit.
 pub(super) const LANES: u64 = 8;
 
-/// A part of the bits of all values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shard {
     /// Bits of it: 4, 2 or 1.

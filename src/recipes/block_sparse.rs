@@ -63,7 +63,6 @@ fn by_norm(blocks: &Tensor) -> Result<Tensor, TchError> {
     norms.f_argsort_stable(true, -1, true)
 }
 
-/// The layer of a pruned weight.
 pub(super) fn layer(weight: &Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
     Ok(Box::new(BlockSparse::compress(weight)?))
 }

@@ -93,7 +93,6 @@ fn pack(codes: &Tensor) -> Result<Tensor, TchError> {
     Tensor::f_stack(&bytes, -1)?.f_view([n, k / 4 * 3])
 }
 
-/// The inverse of [`pack`].
 fn unpack(packed: &Tensor) -> Result<Tensor, TchError> {
     let (n, bytes) = packed.size2()?;
     let [a, b, c] = columns(&packed.f_view([n, bytes / 3, 3])?)?;

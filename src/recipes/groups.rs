@@ -33,7 +33,6 @@ impl Grouped {
 /// The middle of 4 bits.
 const INT4_MIDDLE: i64 = middle(4);
 
-/// The largest integer of so many bits.
 pub(super) const fn largest(bits: u8) -> i64 {
     (1 << bits) - 1
 }

@@ -61,7 +61,6 @@ fn round_up(size: i64, multiple: i64) -> i64 {
     (size + multiple - 1) / multiple * multiple
 }
 
-/// A weight in the kernel's layout.
 #[derive(Debug)]
 pub(super) struct Int4Packed {
     /// CPU: uint8 `[n, k / 2]`; CUDA: int32 `[n / 8, k / 128, 32, 4]` of the padded weight.

@@ -13,15 +13,12 @@ use super::int4pack::{self, Int4Packed};
 use super::{LinearLayer, Quantized, Site, hqq};
 use crate::refusal::Refusal;
 
-/// Smallest scales.
 const EPS: f64 = 1e-6;
 const BFLOAT16_EPSILON: f64 = 0.0078125;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
-    /// Weights that share a scale.
     pub group: i64,
-    /// How scale and zero point are chosen.
     pub numerics: Int4Numerics,
 }
 

@@ -28,14 +28,12 @@ use crate::refusal::Refusal;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
-    /// The torchao version whose roundings are followed.
     pub numerics: Int8Numerics,
     /// Whether a single token is multiplied unquantized.
     pub decodes: bool,
 }
 
 impl Scheme {
-    /// The quantized weight, if a layer can be built of it.
     fn quantize_or_refuse(self, weight: &Tensor) -> Result<Quantized, Refusal> {
         let quantized = quantize_weight(weight, self.numerics)?;
         int8::refuse_overflowing_reciprocals(&quantized.scale)?;

@@ -11,7 +11,6 @@ use crate::refusal::Refusal;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme {
-    /// The torchao version whose roundings are followed.
     pub numerics: Int8Numerics,
 }
 
@@ -20,7 +19,6 @@ impl Scheme {
         int8::weight(weight, self.numerics, Some(int8::zero_point_kind(self.numerics)))
     }
 
-    /// The quantized weight, if a layer can be built of it.
     fn quantize_or_refuse(self, weight: &Tensor) -> Result<Quantized, Refusal> {
         let quantized = self.quantize_weight(weight)?;
         int8::refuse_overflowing_reciprocals(&quantized.scale)?;

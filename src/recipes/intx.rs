@@ -26,9 +26,7 @@ use crate::refusal::Refusal;
 pub(super) struct Scheme {
     /// 1 to 8.
     pub bits: u8,
-    /// Weights that share a scale.
     pub group: i64,
-    /// Whether weights have a zero point.
     pub asymmetric: bool,
 }
 

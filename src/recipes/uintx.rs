@@ -18,9 +18,7 @@ use crate::refusal::Refusal;
 pub(super) struct Scheme {
     /// 1 to 8.
     pub bits: u8,
-    /// Weights that share a scale.
     pub group: i64,
-    /// Half-quadratic quantization of the group parameters.
     pub hqq: bool,
 }
 
@@ -97,7 +95,6 @@ impl super::Scheme for Scheme {
     }
 }
 
-/// How the integers are stored.
 #[derive(Debug)]
 enum Values {
     /// uint8 `[n, k]`.

@@ -16,7 +16,6 @@ pub(super) struct Forward {
     output: Option<Tensor>,
     linears: Vec<LinearShape>,
     judge: Judge,
-    /// What pruning has done to the weights.
     pruning: Option<String>,
 }
 

@@ -67,7 +67,6 @@ pub(crate) fn tensor(call: impl FnOnce(Out) -> Status) -> Result<Tensor, Error> 
     Ok(unsafe { Tensor::from_ptr(tensor) })
 }
 
-/// The text that a call hands over.
 pub(crate) fn text(call: impl FnOnce(TextOut) -> Status) -> Result<String, Error> {
     let mut text = std::ptr::null_mut();
     check(call(&mut text))?;
@@ -76,7 +75,6 @@ pub(crate) fn text(call: impl FnOnce(TextOut) -> Status) -> Result<String, Error
     Ok(unsafe { take_string(text) })
 }
 
-/// The numbers that a call writes.
 pub(crate) fn value<T: Default>(call: impl FnOnce(*mut T) -> Status) -> Result<T, Error> {
     let mut value = T::default();
     check(call(&mut value))?;
@@ -104,7 +102,6 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// The object that a call hands over.
     pub(crate) fn new(call: impl FnOnce(*mut Self) -> Status) -> Result<Self, Error> {
         let mut handle = Self { object: std::ptr::null_mut(), free: None };
         check(call(&mut handle))?;

@@ -100,10 +100,11 @@ impl Operation<ProbeWork> for Matmul {
                     onednn::linear_pointwise(&a, &weight, None, PostOp::None)
                 })
             }
-            _ => {
+            Probe::Matmul => {
                 let step = Step::new(&["aten::mm"], move || a.f_mm(&b));
                 whose(site).into_iter().fold(step, Step::noting)
             }
+            _ => return Err(site.no_such_implementation()),
         };
         Ok(step.of_inputs_alone(bytes).reading(vec![]))
     }
@@ -169,7 +170,8 @@ impl Operation<ProbeWork> for Stream {
             Probe::Scale => x.f_mul_scalar_(scalar)?,
             Probe::Add => x.f_add_(&y)?,
             Probe::Triad => x.f_add_(&y.f_mul_scalar_(scalar)?)?,
-            _ => x,
+            Probe::Copy => x,
+            _ => return Err(site.no_such_implementation()),
         })
     }
 
@@ -191,11 +193,12 @@ impl Operation<ProbeWork> for Stream {
                 triad(&mut output, &x, &y, SCALAR.into())?;
                 Ok(output)
             }),
-            _ => Step::new::<TchError>(&["aten::copy_"], move || {
+            Probe::Copy => Step::new::<TchError>(&["aten::copy_"], move || {
                 let mut output = output.shallow_clone();
                 output.f_copy_(&x)?;
                 Ok(output)
             }),
+            _ => return Err(site.no_such_implementation()),
         };
         Ok(step.of_inputs_alone(bytes).reading(vec![]))
     }

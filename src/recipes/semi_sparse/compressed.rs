@@ -85,7 +85,6 @@ impl Compressed {
         Ok(Self { values, mask })
     }
 
-    /// The dense matrix `[n, k]`.
     pub fn expand(&self) -> Result<Tensor, TchError> {
         cpu::expand_2_4(&self.values, &self.mask)
     }

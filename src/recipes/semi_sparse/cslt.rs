@@ -7,7 +7,6 @@ use crate::recipes::{LinearLayer, output_size, refuse_out};
 /// A 2:4 sparse matrix in cuSPARSELt's layout.
 #[derive(Debug)]
 pub(in crate::recipes) struct Cslt {
-    /// Values and metadata.
     compressed: Tensor,
 }
 
@@ -45,7 +44,6 @@ impl Cslt {
         product.f_tr()?.f_narrow(0, 0, rows)
     }
 
-    /// What is stored.
     pub fn tensor(&self) -> &Tensor {
         &self.compressed
     }

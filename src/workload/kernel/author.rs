@@ -20,10 +20,8 @@ pub(super) const OWN: &str = "give it a `reference` of its own";
 /// Runs whose outputs are compared with each other.
 const RUNS: usize = 3;
 
-/// Several runs of a kernel.
 pub(super) struct Runs {
     pub(super) site: Site,
-    /// How often it has run.
     count: Rc<Cell<u64>>,
     facts: KernelFacts,
     judge: Judge,
@@ -34,7 +32,6 @@ pub(super) struct Runs {
     always: RefCell<Option<Tensor>>,
 }
 
-/// Prepares a case of one of these files.
 pub(in crate::workload) fn prepare(entries: &[Entry], case: &Case) -> Result<Kernel, Refusal> {
     let (step, inputs_bytes, runs) = prepared(entries, case)?;
     let check = Box::new(runs);
@@ -135,7 +132,6 @@ impl Runs {
         Ok(output.f_to_device(tch::Device::Cpu)?.f_to_dtype(kept, false, true)?)
     }
 
-    /// The output of another run.
     fn once(&self, step: &Step) -> Result<Tensor, Refusal> {
         drop(step.run()?);
         self.output(step)

@@ -61,7 +61,6 @@ fn cuda_devices() -> usize {
     cuda::build().ok().flatten().map_or(0, |build| build.devices)
 }
 
-/// The one that cases run on.
 fn gpu() -> Option<cuda::Device> {
     cuda::device(0).ok()
 }

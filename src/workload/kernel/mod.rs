@@ -23,7 +23,6 @@ use crate::inputs::Inputs;
 use crate::kernel::{Shipped, Site, Step};
 use crate::{device, threads};
 
-/// A kernel by one of its implementations.
 pub(super) struct Kernel {
     step: Step,
     /// What the step reads. Where it folds or reorders its weights, the weights as drawn.
@@ -39,7 +38,6 @@ trait Check {
     /// An output of the case, whoever computed it.
     fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal>;
 
-    /// What the step computes.
     fn check(&self, step: &Step) -> Result<Accuracy, Refusal>;
 
     /// Looks at the output once more, after everything that was timed.
@@ -48,12 +46,10 @@ trait Check {
         Ok(())
     }
 
-    /// What a record has about an author's kernel.
     fn facts(&self) -> Option<KernelFacts> {
         None
     }
 
-    /// What a reader should know.
     fn notes(&self) -> Vec<String> {
         vec![]
     }

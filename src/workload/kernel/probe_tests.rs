@@ -8,7 +8,9 @@ use crate::native::memory;
 use crate::{inputs, workload};
 use kernels::cpu::Capability;
 
-const STREAM: [Probe; 4] = [Probe::Copy, Probe::Scale, Probe::Add, Probe::Triad];
+fn streams() -> impl Iterator<Item = Probe> {
+    Probe::ALL.iter().copied().filter(Probe::is_stream)
+}
 
 fn case(probe: Probe, size: u64, dtype: Dtype, device: Device) -> (Case, ProbeWork) {
     let work = ProbeWork::new(probe, size, Threads::Count(1), Device::Cpu);
@@ -82,7 +84,7 @@ fn a_product_that_onednn_leaves_to_aten_is_noted() {
 
 #[test]
 fn stream_on_the_host_runs_our_kernels_and_is_exact() {
-    for probe in STREAM {
+    for probe in streams() {
         // A rest behind the vectors, whole ones, several pages.
         for size in [4 * 1003, 8 << 10, 1 << 20] {
             let stream = prepared(probe, size, Dtype::Float32);
@@ -99,7 +101,7 @@ fn stream_on_the_host_runs_our_kernels_and_is_exact() {
 
 #[test]
 fn a_step_on_the_host_allocates_nothing_of_torchs() {
-    for probe in STREAM {
+    for probe in streams() {
         let stream = prepared(probe, 64 << 10, Dtype::Float32);
         let (output, report) = memory::track(|| stream.step()).expect("nothing else tracks");
         assert_eq!(output.expect("a step").numel(), 0);
@@ -109,7 +111,7 @@ fn a_step_on_the_host_allocates_nothing_of_torchs() {
 
 #[test]
 fn what_a_device_would_run_is_stream_too() {
-    for probe in STREAM {
+    for probe in streams() {
         for size in [4, 4 * 1003, 1 << 20] {
             let stream = as_on_a_device(probe, size).unwrap();
             let accuracy = stream.check().unwrap_or_else(|it| panic!("{probe} {size}: {it}"));

@@ -10,7 +10,6 @@ use crate::kernel::{Parts, Shipped, Site, Step, Tolerance, over_nan, unravel};
 use crate::refusal::Refusal;
 use crate::verify::{self, Judge, Reference};
 
-/// A kernel that ships with the library.
 pub(in crate::workload) fn prepare<W: Shipped>(case: &Case, work: W) -> Result<Kernel, Refusal> {
     let (site, inputs) = drawn(case, work)?;
     let check = tch::no_grad(|| Sampled::new(case, site, &inputs))?;
@@ -70,7 +69,6 @@ impl<W: Shipped> Sampled<W> {
 /// What the record calls the case's inputs.
 const OWN: &str = "own";
 
-/// Which parts are compared.
 pub(super) fn rows(Parts { all, flops, elements, .. }: Parts) -> Vec<i64> {
     verify::rows(all, flops, elements)
 }

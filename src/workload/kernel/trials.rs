@@ -11,12 +11,10 @@ use crate::refusal::Refusal;
 /// What makes an implementation: [`Site::build`], or a test's own.
 pub(super) type Build<'a, W> = &'a dyn Fn(&Site<W>, Inputs) -> Result<Step, Refusal>;
 
-/// What an implementation has passed.
 #[derive(Debug)]
 pub(super) struct Passed {
     /// One for each kind of inputs.
     pub gates: Vec<Gate>,
-    /// The kernels that computed on any of them.
     kernels: BTreeSet<String>,
 }
 

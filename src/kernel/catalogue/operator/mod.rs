@@ -317,13 +317,11 @@ fn root_of(held: f64, count: u64) -> f64 {
     (held.min(sums / count as f64) / 32.0).sqrt()
 }
 
-/// The last dimension.
 fn row(x: &Tensor) -> Result<i64, TchError> {
     x.size().last().copied().ok_or_else(|| TchError::Shape("x without dimensions".to_owned()))
 }
 
 impl Site<OperatorWork> {
-    /// The number of the CUDA device.
     fn cuda(&self) -> Result<usize, Refusal> {
         match self.place {
             tch::Device::Cuda(device) => Ok(device),

@@ -114,7 +114,6 @@ impl Formula for Normalization {
 }
 
 impl Normalization {
-    /// What is normalized.
     fn normalized(self, inputs: &Inputs) -> Result<Tensor, TchError> {
         let x = &inputs.examples[0];
         if self == Self::AddLayer { x.f_add(&inputs.examples[1]) } else { Ok(x.shallow_clone()) }
@@ -133,7 +132,6 @@ fn layer_norm(x: &Tensor, parameters: &[Tensor]) -> Result<Tensor, TchError> {
     Ok(y)
 }
 
-/// That of each row.
 fn mean(x: &Tensor) -> Result<Tensor, TchError> {
     x.f_mean_dim([-1_i64].as_slice(), true, None::<Kind>)
 }

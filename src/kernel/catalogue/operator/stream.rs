@@ -13,7 +13,6 @@ use crate::refusal::Refusal;
 use kernels::cpu::{Capability, pass_through};
 use kernels::cuda::pass_through::{PassThrough, Read};
 
-/// The pass over these examples.
 pub(super) fn build(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
     let mut examples = inputs.examples.into_iter();
     let x = examples.next().ok_or_else(|| site.unsupported("there is nothing to read"))?;
