@@ -130,7 +130,7 @@ pub(super) fn exact(operator: Operator, operands: &Operands) -> Tensor {
         }
     };
     if let Some(weight) = weight {
-        y = y * weight;
+        y *= weight;
     }
     bias.map_or(y.shallow_clone(), |bias| &y + bias)
 }
