@@ -16,7 +16,7 @@ use crate::cpu::vector::{Element, Kernel, Together, Vector, with_element};
 /// neither weights, smoothing nor an ignored class.
 ///
 /// logits `[.., dim]` and out, without dimensions, float32, bfloat16 or float16; target int64,
-/// contiguous, a class below dim for each row. RowPointers may lie any one stride apart, their elements
+/// contiguous, a class below dim for each row. Rows may lie any one stride apart, their elements
 /// follow one another. The result is off by at most (16 + ln dim)·2⁻²⁴ and, of itself, 2⁻⁵⁰ before
 /// it is rounded to the dtype, and the same on any number of threads. The mean of no rows is NaN, as
 /// is the loss of a row with a NaN or an infinity, or of negative infinities alone.

@@ -49,7 +49,7 @@ unsafe fn run<K: Kernel<Output = ()>>(
     })
 }
 
-/// RowPointers at whose multiples a thread's part may begin, so that no part is smaller than is worth it.
+/// Rows at whose multiples a thread's part may begin, so that no part is smaller than is worth it.
 fn step(rows: &RowPointers) -> usize {
     let parts = rows.elements().div_ceil(GRAIN).max(1);
     if parts >= threads() { 1 } else { rows.count.div_ceil(parts).max(1) }

@@ -12,7 +12,7 @@ use crate::cpu::vector::{Kernel, Vector, with_element};
 
 /// Writes the mean of (x − target)² to `out`.
 ///
-/// x and target `[.., dim]`, out without dimensions, all float32, bfloat16 or float16. RowPointers may lie
+/// x and target `[.., dim]`, out without dimensions, all float32, bfloat16 or float16. Rows may lie
 /// any one stride apart, their elements follow one another. The result is off by at most 72·2⁻²⁴ of
 /// itself before it is rounded to the dtype, and the same on any number of threads. The mean of no
 /// elements is NaN.

@@ -26,7 +26,7 @@ const EPSILON: f64 = Operator::EPSILON;
 /// one pass over memory.
 ///
 /// x, the residual and out `[.., dim]`, weight and bias `[dim]`, all float32, bfloat16 or float16.
-/// RowPointers may lie any one stride apart, their elements follow one another. With x̂ the normalized value,
+/// Rows may lie any one stride apart, their elements follow one another. With x̂ the normalized value,
 /// a result is off by at most 4·2⁻²⁴·(1 + |x̂|)·|weight|, and 2⁻²⁴·|bias|, before it is rounded to the
 /// dtype: also where the mean is large against the deviation, as nothing is lost when it is
 /// subtracted. Without a mean, it is off by at most 4·2⁻²⁴ of itself, and where that is a subnormal

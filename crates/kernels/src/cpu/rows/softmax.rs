@@ -17,7 +17,7 @@ use crate::overlap::refuse_overlap;
 
 /// Writes e^(x − max) / Σ e^(x − max) of each row to `out`.
 ///
-/// x and out `[.., dim]`, float32, bfloat16 or float16. RowPointers may lie any one stride apart, their
+/// x and out `[.., dim]`, float32, bfloat16 or float16. Rows may lie any one stride apart, their
 /// elements follow one another. For float32 a result is off by at most (12 + |x − max|)·2⁻²⁴ of
 /// itself, and then rounded where it is subnormal; for half dtypes by 2⁻¹² of itself before it is
 /// rounded to the dtype. A row with a NaN or an infinity, or of negative infinities alone, becomes

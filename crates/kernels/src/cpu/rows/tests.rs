@@ -21,7 +21,7 @@ fn wave(size: &[i64], frequency: f64) -> Tensor {
     ((Tensor::arange(count, DOUBLE) * frequency + 0.3).sin() * 12.9).fmod(1.0).reshape(size)
 }
 
-/// RowPointers of many kinds, nine of each, float64: what dtypes make of them is for the caller to see.
+/// Rows of many kinds, nine of each, float64: what dtypes make of them is for the caller to see.
 fn samples(dim: i64) -> Vec<(&'static str, Tensor)> {
     let noise = wave(&[9, dim], 1.7);
     let beginning = Tensor::arange(dim, DOUBLE).lt(64.0).to_kind(Kind::Double);
@@ -278,7 +278,7 @@ fn cross_entropy_is_what_float64_says() {
     println!("largest error: {largest:.2} of its bound");
 }
 
-/// RowPointers enough for several threads and blocks.
+/// Rows enough for several threads and blocks.
 fn large(dim: i64) -> Tensor {
     wave(&[120_000 / dim, dim], 1.7).to_kind(Kind::Float)
 }
