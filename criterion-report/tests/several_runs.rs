@@ -12,7 +12,7 @@ use criterion_report::write::export::Format;
 use criterion_report::write::{Writer, csv, show};
 use insta::assert_snapshot;
 use plan::Record;
-use statistics::{Floor, RunMedian, Run, runs_ratio, sides_ratio};
+use statistics::{Floor, Run, RunMedian, runs_ratio, sides_ratio};
 
 fn report(name: &str, baseline: &str) -> Report {
     try_report(name, baseline, "").expect("a readable fixture")

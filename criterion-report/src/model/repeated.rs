@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use plan::Outcome;
-use statistics::{
-    CONFIDENCE_LEVEL, Floor, RunMedian, Ratio, between_variance, mean, sides_ratio,
-};
+use statistics::{CONFIDENCE_LEVEL, Floor, Ratio, RunMedian, between_variance, mean, sides_ratio};
 
 use super::criterion_result::{ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples};
 use super::row::{InRun, Row};

@@ -8,6 +8,5 @@ mod pairs;
 mod planning;
 mod quotients;
 mod runs;
-mod runs;
 mod shifts;
 mod sides;

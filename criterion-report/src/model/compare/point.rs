@@ -1,7 +1,7 @@
 //! A case as one run, or one earlier time, left it: what is compared.
 
 use plan::{Outcome, Record};
-use statistics::{CONFIDENCE_LEVEL, Drift, RunMedian, Ratio};
+use statistics::{CONFIDENCE_LEVEL, Drift, Ratio, RunMedian};
 
 use crate::model::{
     Benchmark, CriterionResult, Entry, Estimates, Interval, Missing, Row, fingerprint,

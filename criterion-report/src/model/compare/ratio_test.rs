@@ -8,9 +8,7 @@
 //! nothing about their distribution. Where a side has one run, interval and p rest on a floor from
 //! other runs and on a normal distribution: p has to be smaller there.
 
-use statistics::{
-    CONFIDENCE_LEVEL, RunMedian, Ratio, holm, least_p, mann_whitney, sides_ratio,
-};
+use statistics::{CONFIDENCE_LEVEL, Ratio, RunMedian, holm, least_p, mann_whitney, sides_ratio};
 
 use super::finding::Finding;
 use super::floor::{FloorSource, KnownFloor};

@@ -9,7 +9,7 @@
 //! be one of as many. No case is judged more strictly because there are others: a difference that
 //! matters is to be measured again.
 
-use statistics::{CONFIDENCE_LEVEL, Floor, RunMedian, Ratio, between_variance, sides_ratio};
+use statistics::{CONFIDENCE_LEVEL, Floor, Ratio, RunMedian, between_variance, sides_ratio};
 
 use super::counted;
 use super::finding::Finding;
