@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema as Generated};
 use serde_json::{Map, Value};
 
-use crate::write::{compare, export};
+use crate::write::{compare, export, summary};
 
 /// A file that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -15,6 +15,8 @@ pub enum Schema {
     Report,
     /// What `compare --format json` writes
     Compare,
+    /// What `summary --format json` writes
+    Summary,
     /// What `dashboard` writes, and what `validate` checks
     PytorchOssBenchmarkV3,
 }
@@ -25,6 +27,7 @@ impl Schema {
         match self {
             Self::Report => "report-v1.schema.json",
             Self::Compare => "comparison-v1.schema.json",
+            Self::Summary => "summary-v1.schema.json",
             Self::PytorchOssBenchmarkV3 => "pytorch-oss-benchmark-v3.schema.json",
         }
     }
@@ -35,6 +38,9 @@ impl Schema {
             Self::Report => published::<export::Whole<'_>>(self.file(), "criterion-torch report"),
             Self::Compare => {
                 published::<compare::Document<'_>>(self.file(), "criterion-torch comparison")
+            }
+            Self::Summary => {
+                published::<summary::Document<'_>>(self.file(), "criterion-torch summary")
             }
             Self::PytorchOssBenchmarkV3 => {
                 include_str!("../../docs/schema/pytorch-oss-benchmark-v3.schema.json").to_owned()

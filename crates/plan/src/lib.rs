@@ -29,7 +29,7 @@ pub use catalogue::fusion::{
     FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern, PatternFamily,
 };
 pub use catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork, Traffic};
-pub use catalogue::probe::{Probe, ProbeWork};
+pub use catalogue::probe::{Probe, ProbeKind, ProbeWork};
 pub use catalogue::{SizeSet, fusion};
 pub use config::{
     CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OVERRIDE_VARIABLE,

@@ -1,7 +1,7 @@
 //! Probes: limits of a machine. STREAM on the host, which is no function of tensors, is measured by the
 //! workload itself.
 
-use plan::{Device, Dtype, Probe, ProbeWork};
+use plan::{Device, Dtype, Probe, ProbeKind, ProbeWork};
 use tch::{Kind, TchError, Tensor};
 
 use crate::inputs::{self, Inputs};
@@ -20,10 +20,10 @@ impl Named for ProbeWork {
 
 impl Shipped for ProbeWork {
     fn operation(&self) -> Box<dyn Operation<Self>> {
-        match self.probe {
-            Probe::Matmul | Probe::MatmulOnednn => Box::new(Matmul),
-            Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Box::new(Stream),
-            Probe::Launch | Probe::Call | Probe::CompiledCall => Box::new(Sign),
+        match self.probe.kind() {
+            ProbeKind::Product => Box::new(Matmul),
+            ProbeKind::Stream => Box::new(Stream),
+            ProbeKind::Launch | ProbeKind::Call => Box::new(Sign),
         }
     }
 
@@ -38,12 +38,10 @@ impl Shipped for ProbeWork {
     /// Rows of a product; elements of STREAM's arrays; one element otherwise.
     fn parts(site: &Site<Self>) -> Parts {
         let size = site.work.size;
-        let (all, flops, elements) = match site.work.probe {
-            Probe::Matmul | Probe::MatmulOnednn => (size, 2 * size * size, size),
-            Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => {
-                (size / site.dtype.bytes(), 2, 1)
-            }
-            Probe::Launch | Probe::Call | Probe::CompiledCall => (1, 1, 1),
+        let (all, flops, elements) = match site.work.probe.kind() {
+            ProbeKind::Product => (size, 2 * size * size, size),
+            ProbeKind::Stream => (size / site.dtype.bytes(), 2, 1),
+            ProbeKind::Launch | ProbeKind::Call => (1, 1, 1),
         };
         Parts { all, flops, elements, are_averaged: false }
     }

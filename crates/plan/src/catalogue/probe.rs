@@ -23,6 +23,19 @@ enum ProbeFacts {
     Call { compile: Option<CompileMode> },
 }
 
+/// What probes of one kind have in common: how their size is read, and what of a machine they show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// Products of square matrices: floating-point operations per second.
+    Product,
+    /// STREAM's operations: bytes per second.
+    Stream,
+    /// Kernels that do next to nothing: what starting one costs.
+    Launch,
+    /// Operations of torch on one element: what a call costs.
+    Call,
+}
+
 closed_set! {
     /// A limit of a machine, and what reaches it.
     Probe, "probe", ProbeFacts {
@@ -48,19 +61,29 @@ closed_set! {
 }
 
 impl Probe {
+    /// What it has in common with others.
+    pub const fn kind(&self) -> ProbeKind {
+        match self.facts() {
+            ProbeFacts::Product => ProbeKind::Product,
+            ProbeFacts::Stream { .. } => ProbeKind::Stream,
+            ProbeFacts::Launch => ProbeKind::Launch,
+            ProbeFacts::Call { .. } => ProbeKind::Call,
+        }
+    }
+
     /// Whether it is a product of square matrices.
     pub const fn is_product(&self) -> bool {
-        matches!(self.facts(), ProbeFacts::Product)
+        matches!(self.kind(), ProbeKind::Product)
     }
 
     /// Whether it is one of STREAM's.
     pub const fn is_stream(&self) -> bool {
-        matches!(self.facts(), ProbeFacts::Stream { .. })
+        matches!(self.kind(), ProbeKind::Stream)
     }
 
     /// Whether it is a call of an operation.
     pub const fn is_call(&self) -> bool {
-        matches!(self.facts(), ProbeFacts::Call { .. })
+        matches!(self.kind(), ProbeKind::Call)
     }
 
     /// Arrays that an operation of STREAM's reads and writes; none of the other probes has such.

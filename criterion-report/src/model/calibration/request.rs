@@ -1,6 +1,6 @@
 //! What a profile is asked to hold.
 
-use plan::{Device, PatternFamily, Probe};
+use plan::{Device, PatternFamily, Probe, ProbeKind};
 
 use super::preset::{Precision, Preset};
 use super::roofline::PeakSource;
@@ -22,11 +22,11 @@ impl OperationKind {
     pub const ALL: [Self; 4] = [Self::Matmul, Self::Memory, Self::Launch, Self::Call];
 
     pub const fn of(probe: Probe) -> Self {
-        match probe {
-            Probe::Matmul | Probe::MatmulOnednn => Self::Matmul,
-            Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Memory,
-            Probe::Launch => Self::Launch,
-            Probe::Call | Probe::CompiledCall => Self::Call,
+        match probe.kind() {
+            ProbeKind::Product => Self::Matmul,
+            ProbeKind::Stream => Self::Memory,
+            ProbeKind::Launch => Self::Launch,
+            ProbeKind::Call => Self::Call,
         }
     }
 }

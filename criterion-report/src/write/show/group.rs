@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use plan::{Probe, Work};
+use plan::{ProbeKind, Work};
 
 use super::footnotes::{Footnotes, Note};
 use super::{ABSENT, compiled, details, parameters};
@@ -97,10 +97,10 @@ impl Rate {
             Work::Model(_) => None,
             Work::Fusion(_) => Some(Self::Flops),
             Work::Operator(_) => Some(Self::Bytes),
-            Work::Probe(work) => Some(match work.probe {
-                Probe::Matmul | Probe::MatmulOnednn => Self::Flops,
-                Probe::Copy | Probe::Scale | Probe::Add | Probe::Triad => Self::Bytes,
-                Probe::Launch | Probe::Call | Probe::CompiledCall => Self::Queueing,
+            Work::Probe(work) => Some(match work.probe.kind() {
+                ProbeKind::Product => Self::Flops,
+                ProbeKind::Stream => Self::Bytes,
+                ProbeKind::Launch | ProbeKind::Call => Self::Queueing,
             }),
             Work::Kernel(_) => {
                 let counts = entry.row.record.kernel.as_ref()?;

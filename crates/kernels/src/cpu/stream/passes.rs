@@ -68,7 +68,10 @@ pub unsafe fn run(operation: Probe, capability: Capability, part: Part, passes: 
                 capability.run(Passes { part, passes, operation: PhantomData::<Scale> })
             }
             Probe::Add => capability.run(Passes { part, passes, operation: PhantomData::<Add> }),
-            _ => capability.run(Passes { part, passes, operation: PhantomData::<Triad> }),
+            Probe::Triad => {
+                capability.run(Passes { part, passes, operation: PhantomData::<Triad> })
+            }
+            _ => unreachable!("{operation} is none of STREAM's"),
         }
     }
 }
