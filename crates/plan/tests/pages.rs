@@ -16,8 +16,10 @@ type Words = BTreeSet<String>;
 fn table(page: &str, heading: &str) -> Vec<Vec<String>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book/src/configs");
     let text = std::fs::read_to_string(folder.join(page)).expect("a page of the book");
-    let below = text.lines().skip_while(|line| line.trim_start_matches('#') != format!(" {heading}"));
-    let lines = below.skip_while(|line| !line.starts_with('|')).take_while(|it| it.starts_with('|'));
+    let below =
+        text.lines().skip_while(|line| line.trim_start_matches('#') != format!(" {heading}"));
+    let lines =
+        below.skip_while(|line| !line.starts_with('|')).take_while(|it| it.starts_with('|'));
     let cells = |line: &str| {
         let line = line.replace("\\|", "¦");
         line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
@@ -53,17 +55,24 @@ fn listed(remedy: &str, opening: &str) -> Option<Words> {
     Some(set(list.split(", ")))
 }
 
+/// A kernel with a field `n`.
+const KERNEL: &str = "pub struct ProblemSize { pub n: u32 }\n\
+                      pub fn run_benchmark(size: &ProblemSize) -> Result<f32, Refusal> { Ok(0.0) }\n";
+
 /// The errors of a config; `bench`, if there is any, is the `bench.yaml` of its kernel.
 fn errors(config: &str, bench: &str) -> Vec<Diagnostic> {
+    errors_with(config, KERNEL, bench)
+}
+
+fn errors_with(config: &str, kernel: &str, bench: &str) -> Vec<Diagnostic> {
     let package = tempfile::tempdir().expect("a temporary folder");
-    let kernel = "pub struct ProblemSize { pub n: u32 }\n\
-                  pub fn run_benchmark(size: &ProblemSize) -> Result<f32, Refusal> { Ok(0.0) }\n";
     let folder = package.path().join("benches/kernels/mine");
     std::fs::create_dir_all(&folder).expect("made");
     std::fs::write(package.path().join("Cargo.toml"), "").expect("written");
     std::fs::write(folder.join("kernel.rs"), kernel).expect("written");
     std::fs::write(folder.join("bench.yaml"), bench).expect("written");
-    Config::parse(&package.path().join("test.yml"), config).map_or_else(|errors| errors.0, |_| vec![])
+    Config::parse(&package.path().join("test.yml"), config)
+        .map_or_else(|errors| errors.0, |_| vec![])
 }
 
 /// A table of keys, and the key whose parts are wanted of it; the keys themselves, if that is empty.
@@ -85,7 +94,13 @@ const PLACES: &[(&str, &str, &str, &[Keys])] = &[
         "'?': 1\nmodel_params: {}",
         "",
         "",
-        &[MODE, BOTH, ("inference.md", "At the top", ""), ("inference.md", "Training", ""), SETTINGS],
+        &[
+            MODE,
+            BOTH,
+            ("inference.md", "At the top", ""),
+            ("inference.md", "Training", ""),
+            SETTINGS,
+        ],
     ),
     (
         "model_params: {'?': 1}",
@@ -164,7 +179,9 @@ fn keys((page, heading, of): Keys, in_bench: bool) -> Vec<(String, Words)> {
             match of {
                 "" if rest.is_empty() => keys.push((key, words(&row[1]))),
                 "" => keys.push((first.to_owned(), Words::new())),
-                _ if first == of && !rest.is_empty() => keys.push((rest.to_owned(), words(&row[1]))),
+                _ if first == of && !rest.is_empty() => {
+                    keys.push((rest.to_owned(), words(&row[1])))
+                }
                 _ => {}
             }
         }
@@ -183,7 +200,11 @@ fn the_pages_have_the_keys_of_the_readers() {
         }
         let found = errors(config, bench);
         let known = found.iter().find_map(|it| listed(&it.remedy, "the keys here are: "));
-        assert_eq!(named, known.expect("an error of the unknown key"), "{config}\n{bench}\n{tables:?}");
+        assert_eq!(
+            named,
+            known.expect("an error of the unknown key"),
+            "{config}\n{bench}\n{tables:?}"
+        );
     }
 }
 
@@ -233,11 +254,21 @@ fn the_pages_have_the_words_of_the_catalogue() {
     assert_eq!(Some(named("shapes.md", "Sets")), sets);
 }
 
+#[test]
+fn the_bench_yaml_is_one_of_its_kernel() {
+    let page = include_str!("../../../docs/book/src/kernels.md");
+    let kernel = include_str!("../../../benches/kernels/pi/kernel.rs");
+    let (_, bench) = page.split_once("```yaml,part\n").expect("a block");
+    let (bench, _) = bench.split_once("```").expect("its end");
+    assert_eq!(errors_with("benchmark_mode: kernels", kernel, bench), []);
+}
+
 /// The page writes `G` for a group, `B` for bits and `A` for the flag.
 #[test]
 fn the_page_has_the_spellings_of_recipes() {
     let is_one = |pattern: &str, word: &str| {
-        let (pattern, word): (Vec<_>, Vec<_>) = (pattern.split('-').collect(), word.split('-').collect());
+        let (pattern, word): (Vec<_>, Vec<_>) =
+            (pattern.split('-').collect(), word.split('-').collect());
         let fits = |(pattern, part): (&&str, &&str)| match *pattern {
             "G" | "B" => part.parse::<u16>().is_ok(),
             "A" => part.parse::<bool>().is_ok(),
@@ -273,7 +304,8 @@ fn the_pages_have_the_facts_of_the_catalogue() {
     }
     for row in table("fusion.md", "Sizes") {
         let family = words(&row[0]).first().expect("a word").parse().expect("a family");
-        let size = |size: &fusion::FusionShape| format!("[{}]", size.to_string().replace('x', ", "));
+        let size =
+            |size: &fusion::FusionShape| format!("[{}]", size.to_string().replace('x', ", "));
         let sizes: Vec<String> = fusion::sizes(family, SizeSet::Full).iter().map(size).collect();
         assert_eq!(row[2], sizes.join(", "));
     }
