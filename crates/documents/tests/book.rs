@@ -124,7 +124,7 @@ fn every_page_is_in_the_summary_and_says_something() {
 }
 
 /// Pages that are still to be written.
-const UNWRITTEN: &[&str] = &["docs/book/src"];
+const UNWRITTEN: &[&str] = &["/comparing.md", "/files.md", "/reports/", "/exports/", "/extending/"];
 
 #[test]
 fn no_paragraph_is_too_long() {
