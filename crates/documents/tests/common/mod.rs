@@ -48,9 +48,6 @@ impl Document {
     }
 }
 
-/// Not written anew yet.
-const PENDING: &[&str] = &["CONTRIBUTING.md"];
-
 /// README, CONTRIBUTING, and every page of the book.
 pub fn documents() -> Vec<Document> {
     let files = WalkDir::new(pages()).sort_by_file_name().into_iter();
@@ -58,8 +55,7 @@ pub fn documents() -> Vec<Document> {
         path.extension().is_some_and(|it| it == "md") && !path.ends_with("SUMMARY.md")
     });
     let own = ["README.md", "CONTRIBUTING.md"].map(|name| root().join(name));
-    let all = own.into_iter().chain(files).map(Document::read);
-    all.filter(|document| !PENDING.contains(&&*document.name())).collect()
+    own.into_iter().chain(files).map(Document::read).collect()
 }
 
 /// The events of a text with their places, in mdBook's dialect.
