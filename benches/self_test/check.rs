@@ -32,12 +32,9 @@ impl Check {
 }
 
 /// How findings are printed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// Lines of text for people.
-    #[default]
     Text,
-    /// A JSON object per line.
     Json,
 }
 

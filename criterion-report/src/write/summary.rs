@@ -17,10 +17,10 @@ use crate::units;
 /// What `summary` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// A screen for people, Markdown for a pull request, or JSON for programs
+    /// Screen for people, Markdown for a pull request, or JSON
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
-    /// When to colour the screen; `auto` colours on a terminal unless NO_COLOR is set
+    /// When to colour the screen
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
 }

@@ -19,10 +19,10 @@ use crate::units;
 /// What `fusion` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// A table for people, or a JSON document with every key of upstream's result dictionary
+    /// Table for people, or JSON with every key of upstream's results
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
-    /// When to colour the table; `auto` colours on a terminal unless NO_COLOR is set
+    /// When to colour the table
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
 }

@@ -23,23 +23,20 @@ use crate::write::table::{Paint, wrap};
 /// What `operators` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// Tables for people, or a JSON array with every field of upstream's results
+    /// Tables for people, or JSON with every field of upstream's results
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
-    /// Instead of every case: means at each batch size, sequence length or dimension
+    /// Show means per value of this axis instead of every case
     ///
-    /// Means are geometric, over the other two dimensions, of speed-ups and of shares of the limit,
-    /// each with the number of cases that it is of.
+    /// Means are geometric, over the other two axes.
     #[arg(long, value_enum, value_name = "AXIS")]
     pub by: Option<Axis>,
-    /// Of the JSON only what upstream's scripts can read: cases with a time, without `stream`
+    /// Write only the JSON that upstream's scripts can read
     ///
-    /// Upstream's scripts take sums and minima of `time_ms` over all results of an operation: null
-    /// is an error to them, and `stream`, which computes nothing, the fastest. What is left out is
-    /// counted on standard error.
+    /// These are the cases with a time, without `stream`; the others are counted on stderr.
     #[arg(long)]
     pub upstream_compat: bool,
-    /// When to colour the tables; `auto` colours on a terminal unless NO_COLOR is set
+    /// When to colour the tables
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
 }
