@@ -253,13 +253,16 @@ fn compared(case: &Case, peers: &mut Peers) -> Result<Outcome, Outcome> {
 
 /// The reason why a case has no counterpart in torchao, or is not compared here.
 fn without_peer(case: &Case) -> Option<&'static str> {
-    let Some(work) = case.work.model() else { return Some("models alone are compared") };
+    let Some(work) = case.work.model() else { return Some("only models are compared") };
     match work.variant {
         Variant { packed: true, .. } => Some("torchao has no packed form of it"),
-        Variant { preallocated: true, .. } => Some("torchao writes into no given output"),
-        _ if case.mode == Mode::Training => Some("inference alone is compared"),
-        _ if case.device != Device::Cpu => Some("times on a CPU alone are compared"),
-        _ if case.settings.cache != CacheMode::Hot => Some("hot caches alone are compared"),
+        Variant { preallocated: true, .. } => Some(
+            "torchao cannot write into a preallocated \
+                                                    output",
+        ),
+        _ if case.mode == Mode::Training => Some("only inference is compared"),
+        _ if case.device != Device::Cpu => Some("only times on a CPU are compared"),
+        _ if case.settings.cache != CacheMode::Hot => Some("only hot caches are compared"),
         _ => None,
     }
 }

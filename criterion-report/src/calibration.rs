@@ -115,7 +115,7 @@ impl Options {
             && self.fusion_patterns.len() > 1
         {
             let word = if *alone == Families::All { "all" } else { "none" };
-            bail!("--fusion-patterns: `{word}` stands alone; leave it or the others out");
+            bail!("--fusion-patterns: `{word}` cannot be combined with other families");
         }
         let named = self.hardware.as_ref().or(preset.as_ref().map(|preset| &preset.title));
         let patterns: Vec<PatternFamily> =
@@ -139,17 +139,13 @@ pub fn json(profile: &Profile) -> Result<String> {
 
 fn named(text: &str) -> Result<String, String> {
     let name = text.trim();
-    if name.is_empty() {
-        Err("a name has a letter at least".to_owned())
-    } else {
-        Ok(name.to_owned())
-    }
+    if name.is_empty() { Err("the name is empty".to_owned()) } else { Ok(name.to_owned()) }
 }
 
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(peak) if peak > 0.0 && peak.is_finite() => Ok(peak),
-        Ok(_) => Err("a peak is above zero; leave it out to take what was measured".to_owned()),
+        Ok(_) => Err("a peak must be above 0; omit the option to use the measured peak".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

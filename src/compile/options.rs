@@ -62,7 +62,7 @@ pub(super) fn expressible(device: Device, mode: CompileMode) -> Result<(), Refus
         }
     };
     Err(Refusal::Unsupported(format!(
-        "{} asks for CUDA graphs, which are no part of a compiled package; {} is the same without \
+        "{} asks for CUDA graphs, which a compiled package cannot hold; {} is the same without \
          them",
         mode.as_str(),
         instead.as_str()
@@ -72,7 +72,7 @@ pub(super) fn expressible(device: Device, mode: CompileMode) -> Result<(), Refus
 /// What the mode asks for and has no effect.
 pub(super) fn notes(device: Device, mode: CompileMode) -> Vec<String> {
     let graphs = matches!(mode, CompileMode::ReduceOverhead | CompileMode::MaxAutotune);
-    let note = || format!("{} asks for CUDA graphs, which a CPU has not", mode.as_str());
+    let note = || format!("{} asks for CUDA graphs, which a CPU does not have", mode.as_str());
     (device == Device::Cpu && graphs).then(note).into_iter().collect()
 }
 
@@ -94,7 +94,8 @@ fn ask(device: Device) -> Result<(), Refusal> {
 
 fn demand(python: &Interpreter, package: &str, release: &str) -> Result<(), Refusal> {
     let remedy = format!(
-        "run `cargo xtask setup --python`, or set {} to a python that has {package} {release}",
+        "run `{}`, or set {} to a python that has {package} {release}",
+        ::libtorch::command::ours("setup --python"),
         ::libtorch::COMPILER_PYTHON
     );
     python.demand(package, release, &remedy).map_err(Refusal::Skipped)

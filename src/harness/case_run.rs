@@ -138,7 +138,7 @@ pub fn settle_allocator(wanted: Allocator) {
         (Allocator::System, Retention::System) => Ok(()),
     };
     if let Err(error) = settled {
-        eprintln!("note: the allocator is not as asked for: {error}");
+        eprintln!("note: the allocator could not be set: {error}");
     }
 }
 

@@ -42,7 +42,9 @@ impl<T> Device for CudaDevice<'_, T> {
     fn flush(&mut self) -> Result<(), Refusal> {
         match &mut self.flush {
             Some(flush) => flush(),
-            None => Err(Refusal::Failed("a cold sample has nothing to flush with".to_owned())),
+            None => Err(Refusal::Failed(
+                "a cold sample has no buffer to flush the cache with".to_owned(),
+            )),
         }
     }
 

@@ -97,7 +97,7 @@ where
 /// A name is a folder's.
 fn name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(['/', '\\']) || text.starts_with('.') {
-        return Err("it names a folder; use letters, digits, `-`, `_`".to_owned());
+        return Err("it becomes the name of a folder; use letters, digits, `-`, `_`".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -107,7 +107,7 @@ fn saved_name(text: &str) -> Result<String, String> {
     const TAKEN: [&str; 6] = ["new", "change", "report", "runs", "profiles", "lock"];
     match name(text)? {
         name if TAKEN.contains(&name.as_str()) => {
-            Err("it is the name of something else there; use another".to_owned())
+            Err("this name is reserved; use another".to_owned())
         }
         name => Ok(name),
     }

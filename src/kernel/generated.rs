@@ -168,7 +168,7 @@ pub fn function<S: 'static, R: IntoTensor + 'static>(
         move || {
             let output = match read.replace(Last::None) {
                 Last::None => {
-                    return Err(Refusal::Failed("an output was asked of no run".to_owned()));
+                    return Err(Refusal::Failed("`output()` was called before `run()`".to_owned()));
                 }
                 Last::Returned(returned) => returned.into_tensor()?,
                 Last::Output(output) => output,

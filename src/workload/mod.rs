@@ -131,7 +131,7 @@ fn eager(case: &Case) -> Result<Box<dyn Eager>, Refusal> {
         Work::Probe(work) => Box::new(kernel::prepare(case, *work)?),
         Work::Kernel(work) => {
             let what =
-                format!("kernel `{}` is known to the target alone that found it", work.kernel);
+                format!("kernel `{}` is known only to the bench target that found it", work.kernel);
             return Err(Refusal::Failed(what));
         }
     })

@@ -26,7 +26,7 @@ fn a_shallow_clone_with_an_odd_path_says_what_it_lacks() {
     let notes = shallow.clone.join("target/compare");
     let commit = shallow.git(&["rev-parse", "--short=12", "HEAD~1"]);
     fs::write(notes.join(commit).join("Änderung"), "mine").expect("work in a worktree");
-    let said = ["is not as it was checked out: ?? Änderung\n"];
+    let said = ["has changes: ?? Änderung\n"];
     shallow.xtask("compare-branches HEAD~1 .", &[]).assert_refused(1, &said);
 }
 

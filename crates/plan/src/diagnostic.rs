@@ -95,7 +95,7 @@ impl Found {
         if more > 0 {
             let rest = if self.are_too_many() { ", and the rest was not read" } else { "" };
             let message = format!("{more} more errors are not shown{rest}");
-            self.errors.push(Diagnostic::whole_file(file, message, "mend those above first"));
+            self.errors.push(Diagnostic::whole_file(file, message, "fix those above first"));
         }
         (!self.errors.is_empty()).then_some(Diagnostics(self.errors))
     }

@@ -79,8 +79,7 @@ impl Options {
     ) -> Result<(Comparison, Remarks, Vec<String>)> {
         if self.a == self.b {
             bail!(
-                "A and B are both `{}`: what is compared with itself is equivalent; name what is \
-                 compared with first, and what is judged second",
+                "A and B are both `{}`: name two different results, first the one to compare with",
                 self.a
             );
         }
@@ -119,8 +118,8 @@ impl Options {
         let failed: Vec<String> =
             self.fail_on.iter().filter_map(|gate| gate.failed(&comparison)).collect();
         if failed.is_empty() && !self.fail_on.is_empty() && !comparison.compares() {
-            let nothing = "--fail-on: not one case could be compared, so that no gate was put to the \
-                           test; see why in the output";
+            let nothing = "--fail-on: no gate was checked, because no case could be compared; the \
+                           output says why";
             remarks.unreadable.push(nothing.to_owned());
         }
         Ok((comparison, remarks, failed))
@@ -149,7 +148,7 @@ impl Options {
         ];
         let given: Vec<&str> = given.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
         if self.policy == Policy::Hud && !given.is_empty() {
-            bail!("--policy hud has bounds of its own: leave {} out", given.join(", "));
+            bail!("--policy hud has its own thresholds: omit {}", given.join(", "));
         }
         let mut thresholds = match &self.thresholds {
             Some(file) => Thresholds::read(file).context("--thresholds")?,
@@ -180,8 +179,8 @@ impl Options {
 fn of_one_measurement(comparison: &Comparison) -> Option<String> {
     (comparison.same > 0).then(|| {
         format!(
-            "A and B hold the same measurement of {}, which says nothing about a change: criterion \
-             keeps what is saved under a name as `new`, too, until the next run",
+            "A and B hold the same measurement of {}: until the next run, criterion keeps results \
+             saved under a name as `new`, too",
             units::count(comparison.same, "case")
         )
     })

@@ -115,15 +115,15 @@ impl fmt::Display for Caution {
                  device's work alone, a caller waits about the `host` time of `show --details`",
             ),
             Self::HalvedBlocks => f.write_str(
-                "few alternations of both sides fitted into the time of the speed-up, so that each \
-                 counts as two for its interval; `sampling.measurement_s` gives it more",
+                "only a few blocks fitted into the time budget; the interval uses half blocks; \
+                 `sampling.measurement_s` extends it",
             ),
             Self::OutOfTime { target } => {
                 let percent = (target * 1e4).round() / 1e2;
                 write!(
                     f,
-                    "the time ran out before the speed-up's interval was as narrow as the \
-                     ±{percent} % asked for; `sampling.measurement_s` gives it more"
+                    "time budget spent before the speed-up's interval reached ±{percent} %; \
+                     `sampling.measurement_s` extends it"
                 )
             }
             Self::Wide(wide) => wide.fmt(f),
@@ -134,15 +134,16 @@ impl fmt::Display for Caution {
                     None => f.write_str(": the machine changed ")?,
                 }
                 f.write_str(
-                    "between the two moments; believe the pair, which compares neighbours in time",
+                    "between the two moments; trust the speed-up, which compares neighbours in \
+                     time",
                 )
             }
             Self::DifferentRuns => f.write_str(
-                "the baseline's time and memory are of another run (the speed-up is not made of \
+                "the baseline's time and memory are of another run (the speed-up does not use \
                  them)",
             ),
             Self::QuotientOfRuns => f.write_str(
-                "what it gains over a case that was not its partner follows from pairs of two runs",
+                "its gain over a case that was not its partner is derived from pairs of two runs",
             ),
             Self::Differs { what, baseline, candidate } => {
                 write!(f, "baseline and candidate differ in {what}: {baseline} against {candidate}")

@@ -150,7 +150,7 @@ fn not_followed(link: &Path) -> Option<String> {
              folder itself here, or name it with --criterion-dir"
             .to_owned(),
         Ok(_) => return None,
-        Err(error) => format!("a link that leads nowhere: {error}"),
+        Err(error) => format!("a broken link: {error}"),
     };
     Some(format!("{}: {why}", link.display()))
 }

@@ -124,7 +124,7 @@ impl Samples {
         }
         let wrong = |value: &&f64| !possible::positive(**value);
         match (self.times.iter().find(wrong), self.iters.iter().find(wrong)) {
-            (Some(ns), _) => Err(format!("a sample of {ns:?} ns is none that can be")),
+            (Some(ns), _) => Err(format!("a sample of {ns:?} ns is not possible")),
             (_, Some(iters)) => Err(format!("a sample of {iters} iterations")),
             (None, None) => Ok(()),
         }
@@ -155,8 +155,8 @@ impl Estimate {
         let possible = [self.point_estimate, lower_bound, upper_bound].into_iter().all(is_possible);
         if !(possible && lower_bound <= upper_bound) {
             return Err(format!(
-                "the {name} {:?} in [{lower_bound:?}, {upper_bound:?}] is none: all three have to \
-                 be positive and below {:?} ns, and the bounds in their order",
+                "the {name} {:?} in [{lower_bound:?}, {upper_bound:?}] is invalid: all three have \
+                 to be positive and below {:?} ns, and the bounds in order",
                 self.point_estimate,
                 possible::LARGEST,
             ));

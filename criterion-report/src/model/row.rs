@@ -82,7 +82,7 @@ impl fmt::Display for NoTime {
                 f.write_str("criterion has no estimate of it; measure it again with `cargo bench`")
             }
             Self::Unverifiable => f.write_str(
-                "its record does not say what criterion saw last, so no estimate can be matched \
+                "its record does not name criterion's last sample, so no estimate can be matched \
                  with it; measure it again with `cargo bench`",
             ),
             Self::Stale { recorded: (iters, ns), found: (found_iters, found_ns) } => write!(

@@ -273,8 +273,8 @@ impl fmt::Display for NoSpeedup {
                 f.write_str("; measure it again with `cargo bench`")
             }
             Self::FewBlocks => f.write_str(
-                "a run's record has too few blocks of its pair to be put together with those of \
-                 other runs; measure it again with `cargo bench`",
+                "a run's record has too few blocks of its pair to be combined with those of other \
+                 runs; measure it again with `cargo bench`",
             ),
             Self::NoQuotient { variant, why } => {
                 write!(f, "`{variant}`, which it is compared with, has no speed-up itself: {why}")

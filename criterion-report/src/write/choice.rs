@@ -18,9 +18,9 @@ impl FromStr for Choice {
         if name == "help" {
             return Ok(Self::Help);
         }
-        Field::named(name).map(Self::Field).ok_or_else(|| {
-            "there is no such value; `--columns help` lists those that there are".to_owned()
-        })
+        Field::named(name)
+            .map(Self::Field)
+            .ok_or_else(|| "unknown value; `--columns help` lists those that exist".to_owned())
     }
 }
 

@@ -211,7 +211,7 @@ pub(crate) fn print(out: &mut dyn Write, text: &str) -> Result<Notes> {
 pub(crate) fn foreign(report: &Report) -> Option<String> {
     let (example, results) =
         (report.foreign.first()?, units::count(report.foreign.len(), "result"));
-    Some(format!("{results} in criterion's folder without a record not shown, e.g. {example}"))
+    Some(format!("{results} in criterion's folder skipped for want of a record, e.g. {example}"))
 }
 
 /// Says that rows of earlier runs are among those shown, and what leaves them out.
@@ -219,11 +219,9 @@ pub(crate) fn earlier(report: &Report) -> Option<String> {
     let rows = units::count(report.entries().count(), "row");
     match report.earlier {
         0 => None,
-        1 => Some(format!(
-            "1 of {rows} is of an earlier run than the latest; `--latest` leaves it out"
-        )),
+        1 => Some(format!("1 of {rows} is of an earlier run than the latest; `--latest` skips it")),
         several => Some(format!(
-            "{several} of {rows} are of earlier runs than the latest; `--latest` leaves them out"
+            "{several} of {rows} are of earlier runs than the latest; `--latest` skips them"
         )),
     }
 }

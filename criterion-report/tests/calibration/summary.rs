@@ -79,10 +79,10 @@ fn errors_say_what_to_do() {
     error: unknown preset `h-100`: did you mean `h100`?
     ");
     assert_snapshot!(err(&on("calibration", &["--preset", "a100"])), @r"
-    error: preset `a100` is of a device cuda, the calibration of cpu: leave it out
+    error: preset `a100` is for cuda, but the calibration is of cpu: omit --preset
     ");
     assert_snapshot!(err(&on("calibration", &["--hardware", "x", "--peak-gflops", "0"])), @r"
-    error: invalid value '0' for '--peak-gflops <GFLOP/S>': a peak is above zero; leave it out to take what was measured
+    error: invalid value '0' for '--peak-gflops <GFLOP/S>': a peak must be above 0; omit the option to use the measured peak
 
     For more information, try '--help'.
     ");
@@ -93,18 +93,18 @@ fn errors_say_what_to_do() {
     error: no calibration of launch on cpu with a time: 7 others have one (matmul on cpu, memory on cpu, launch on cuda); ask for these with --operations and --device, or measure with `cargo bench --bench calibration`
     ");
     assert_snapshot!(err(&on("calibration", &["--hardware", "x", "--peak-gflops", "-3"])), @r"
-    error: invalid value '-3' for '--peak-gflops <GFLOP/S>': a peak is above zero; leave it out to take what was measured
+    error: invalid value '-3' for '--peak-gflops <GFLOP/S>': a peak must be above 0; omit the option to use the measured peak
 
     For more information, try '--help'.
     ");
     assert_snapshot!(err(&on("calibration", &["--hardware", " "])), @r"
-    error: invalid value ' ' for '--hardware <NAME>': a name has a letter at least
+    error: invalid value ' ' for '--hardware <NAME>': the name is empty
 
     For more information, try '--help'.
     ");
     let mixed = ["--hardware", "x", "--fusion-patterns", "none,linear"];
     assert_snapshot!(err(&on("calibration", &mixed)), @r"
-    error: --fusion-patterns: `none` stands alone; leave it or the others out
+    error: --fusion-patterns: `none` cannot be combined with other families
     ");
     assert_snapshot!(err(&run(&["--load", "profile.json", "--baseline", "x"])), @r"
     error: --load prints a profile and reads no results: leave --baseline out

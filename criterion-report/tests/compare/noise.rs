@@ -21,7 +21,7 @@ fn one_run_per_side_is_widened_by_what_is_known_of_the_machine() {
     };
     let open = of(&folder, "reduction");
     assert_eq!(open["verdict"], "inconclusive");
-    assert!(open["reason"].as_str().expect("text").contains("cargo xtask bench --repeat 8"));
+    assert!(open["reason"].as_str().expect("text").contains("cargo torch-bench bench --repeat 8"));
     // With the runs of one revision it is decided.
     folder.save("quiet", 8, main_branch);
     let table = folder.out(0, &["aa", "quiet"]);

@@ -58,7 +58,7 @@ fn sides_are_names_folders_and_earlier_reports() {
         }
     }
     let said = folder.says(0, &["compare", "both", "main"]);
-    let note = "`both` is left out: its runs `both@1` to `both@2` are taken";
+    let note = "`both` is skipped: its runs `both@1` to `both@2` are used instead";
     assert!(said.contains(note), "{said}");
     let said = folder.says(2, &["compare", "main", "elsewhere"]);
     let names = "use one of: both, main, new";

@@ -147,7 +147,7 @@ fn upstreams_scripts_can_take_the_compatible_array() {
     let (_, notes) = text_and_notes(&COMPAT, &fixture.report(""), TO_STDOUT).expect("written");
     assert_eq!(
         notes,
-        ["2 cases of `stream` left out: it computes nothing", "2 cases without a time left out"]
+        ["2 cases of `stream` skipped: it computes nothing", "2 cases without a time skipped"]
     );
 }
 
@@ -235,7 +235,7 @@ fn exit_codes_and_messages() {
     let (_folder, calibration) = Fixture::of("bandwidth", calibration).write();
     for (folder, args, message) in [
         (&good, &["--by", "batch", "--format", "json"][..], "--by is of the tables"),
-        (&good, &["--upstream-compat"], "--upstream-compat is of the JSON array"),
+        (&good, &["--upstream-compat"], "--upstream-compat applies to the JSON array only"),
         (&good, &["--by", "width"], "invalid value 'width'"),
         (&good, &["--filter", "int8wo"], "--filter int8wo matches none of 10 recorded cases"),
         (&good, &["--baseline", "main"], "no records: looked for"),

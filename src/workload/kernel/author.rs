@@ -43,7 +43,7 @@ pub(super) fn prepared(
     entries: &[Entry],
     case: &Case,
 ) -> Result<(Step, Result<u64, String>, Runs), Refusal> {
-    let none = || Refusal::Failed(format!("{} is no case of a kernel", case.id));
+    let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
     let work = case.work.kernel().ok_or_else(none)?;
     let entry = find(entries, &work.file)?;
     let site = super::site(case, (), device::resolve(case.device)?);
@@ -81,7 +81,7 @@ pub(super) fn prepared(
 
 fn find<'a>(entries: &'a [Entry], file: &str) -> Result<&'a Entry, Refusal> {
     entries.iter().find(|entry| entry.file == file).ok_or_else(|| {
-        Refusal::Failed(format!("{file} is none of the files of this build; build it again"))
+        Refusal::Failed(format!("{file} is not among the files of this build; build again"))
     })
 }
 
@@ -110,13 +110,13 @@ fn reference_of(
 impl Runs {
     /// A copy of the output on the host, which the next run cannot change.
     pub(super) fn output(&self, step: &Step) -> Result<Tensor, Refusal> {
-        let none = || Refusal::Failed("its output is nowhere to be read".to_owned());
+        let none = || Refusal::Failed("its output cannot be read".to_owned());
         let output = step.left()?.ok_or_else(none)?;
         let (kind, place) = (output.f_kind()?, output.device());
         let wanted = inputs::kind(self.site.dtype);
         if kind != wanted {
             return Err(Refusal::Failed(format!(
-                "its output is {kind:?}, and the case is {wanted:?}: a kernel that has not every \
+                "its output is {kind:?}, and the case is {wanted:?}: a kernel that lacks a \
                  precision says so with `site.unsupported`"
             )));
         }

@@ -26,7 +26,7 @@ impl Passed {
         };
         let tried: Vec<_> = self.kernels.iter().map(String::as_str).collect();
         Err(Refusal::Failed(format!(
-            "`{untried}` runs at this size, but on none of the small inputs, which `{}` passed",
+            "`{untried}` runs at this size, but ran on none of the small inputs, which `{}` passed",
             tried.join("`, `")
         )))
     }

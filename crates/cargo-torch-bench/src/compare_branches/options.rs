@@ -59,7 +59,7 @@ impl Options {
             (_, Some(name)) => Err(Error::usage(format!(
                 "--save-baseline {name}: {COMMAND} names what it keeps after the revisions"
             ))
-            .remedy(format!("what it takes: cargo xtask {COMMAND} --help"))),
+            .remedy(format!("its options: cargo xtask {COMMAND} --help"))),
         }
     }
 

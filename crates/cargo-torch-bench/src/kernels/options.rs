@@ -129,7 +129,7 @@ fn is_path(word: &OsStr) -> bool {
 }
 
 fn usage(what: &str) -> Error {
-    Error::usage(what).remedy("what it takes: cargo xtask kernels --help")
+    Error::usage(what).remedy("its options: cargo xtask kernels --help")
 }
 
 #[cfg(test)]

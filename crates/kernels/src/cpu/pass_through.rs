@@ -120,7 +120,7 @@ impl Bytes {
     fn of(tensor: &Tensor) -> Result<Self, TchError> {
         if tensor.device() != Device::Cpu || !tensor.is_contiguous() {
             return Err(TchError::Shape(format!(
-                "{tensor:?} with strides {:?}: bytes are moved of contiguous tensors on the CPU",
+                "{tensor:?} with strides {:?}: only contiguous tensors on the CPU are copied",
                 tensor.stride()
             )));
         }
@@ -136,7 +136,7 @@ impl Bytes {
     fn expect_as_many(&self, other: &Self) -> Result<(), TchError> {
         if self.count != other.count {
             let counts = format!("{} and {} bytes", self.count, other.count);
-            return Err(TchError::Shape(format!("{counts}, which have to be as many")));
+            return Err(TchError::Shape(format!("{counts}, which have to be equal")));
         }
         Ok(())
     }

@@ -215,7 +215,7 @@ fn parse(answer: &[u8]) -> Result<(Metadata, &[u8]), String> {
     let metadata = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let cubin = &rest[1..];
     if !cubin.starts_with(cache::ELF) {
-        return Err(format!("{} bytes that are no cubin", cubin.len()));
+        return Err(format!("{} bytes that are not a cubin", cubin.len()));
     }
     Ok((metadata, cubin))
 }

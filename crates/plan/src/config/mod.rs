@@ -190,7 +190,7 @@ fn top<'d>(
     entry_keys: &[&str],
 ) -> Option<Fields<'d>> {
     let keys = [COMMON_KEYS, OWN_KEYS, keys].concat();
-    let in_entry = format!("it belongs into an entry of `{entries}`");
+    let in_entry = format!("it belongs in an entry of `{entries}`");
     let of_mode = |(key, mode): &(&'static str, Mode)| {
         (*key, format!("write `benchmark_mode: {mode}`, or put it into another file"))
     };

@@ -198,7 +198,7 @@ fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
 fn without_speedup(count: usize) -> Option<String> {
     (count > 0).then(|| {
         format!(
-            "{} without a speed-up not in the profile; `criterion-report fusion` says why",
+            "{} without a speed-up skipped in the profile; `criterion-report fusion` says why",
             units::count(count, "fusion case")
         )
     })
@@ -259,7 +259,7 @@ fn circumstances(rows: &[&Row]) -> Option<String> {
     (several > 1).then(|| {
         format!(
             "the rows are of {several} circumstances: machine, libtorch, compiler or git revision \
-             differ (`criterion-report show` lists them); --latest leaves earlier runs out"
+             differ (`criterion-report show` lists them); --latest skips earlier runs"
         )
     })
 }

@@ -54,7 +54,7 @@ impl Profile {
         let text = file::read(path).map_err(|cause| file::unusable(path, cause))?;
         let malformed = |cause| {
             let why = format!(
-                "this is no calibration profile: {cause}; `criterion-report calibration --output` \
+                "not a calibration profile: {cause}; `criterion-report calibration --output` \
                  writes one"
             );
             file::unusable(path, why)

@@ -33,7 +33,7 @@ pub fn device(report: &Report, request: &Request<'_>) -> Result<Device> {
         let measured = if present.contains(&device) { Some(&device) } else { present.first() };
         if let Some(&device) = measured.filter(|device| **device != preset.device) {
             bail!(
-                "preset `{}` is of a device {}, the calibration of {device}: leave it out",
+                "preset `{}` is for {}, but the calibration is of {device}: omit --preset",
                 preset.name,
                 preset.device
             );
@@ -144,8 +144,8 @@ pub fn one_machine(rows: &[&Row], device: Device) -> Result<()> {
     if machines.len() > 1 {
         let machines = machines.into_iter().collect::<Vec<_>>().join("; ");
         bail!(
-            "the calibrations and fusions are of several machines ({machines}): take those of one \
-             with --latest, --filter, --fusion-patterns none or --criterion-dir"
+            "the calibrations and fusions are of several machines ({machines}): choose one \
+             machine with --latest, --filter, --fusion-patterns none or --criterion-dir"
         );
     }
     Ok(())

@@ -146,8 +146,8 @@ fn of_one_host(full_id: &str, a: &Side, b: &Side) -> Result<()> {
     let points = a.points_of(full_id).chain(b.points_of(full_id));
     if let Some((a, b)) = two_hosts(points.filter(|point| point.is_measured())) {
         bail!(
-            "`{full_id}` was measured on two machines: {a}, and {b}\n  times of two machines do not \
-             compare; with --across-hosts they are compared all the same, with a caution on each case"
+            "`{full_id}` was measured on two machines: {a}, and {b}\n  times of two machines \
+             cannot be compared; --across-hosts compares them with a caution on each case"
         );
     }
     Ok(())

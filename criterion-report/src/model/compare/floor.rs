@@ -100,7 +100,12 @@ impl Sigmas {
         let known = [("time", self.time), ("energy", self.energy)];
         let known = known.into_iter().filter_map(|(key, sigma)| Some((key, sigma?)));
         let mut wrong = known.filter(|(_, sigma)| !(sigma.is_finite() && *sigma >= 0.0));
-        wrong.next().map(|(key, sigma)| format!("{key} is {sigma}, which is no deviation"))
+        wrong.next().map(|(key, sigma)| {
+            format!(
+                "{key} is {sigma}, which is not a standard \
+                                                 deviation"
+            )
+        })
     }
 
     fn of(&self, measure: Measure) -> Option<f64> {
@@ -113,7 +118,7 @@ impl Sigmas {
 }
 
 /// `aa` reads the file, too: it keeps the cases of earlier runs.
-const ANEW: &str = "delete it, and make it anew with `criterion-report aa NAME`";
+const ANEW: &str = "delete it and create it again with `criterion-report aa NAME`";
 
 impl Default for Profile {
     fn default() -> Self {
@@ -278,7 +283,7 @@ impl KnownFloor {
             FloorSource::Assumed => format!(
                 "runs are assumed to differ by ±{width} (`criterion-report aa` measures it)"
             ),
-            FloorSource::Ignored => "what differs between runs is not looked at".to_owned(),
+            FloorSource::Ignored => "differences between runs are ignored".to_owned(),
         }
     }
 }

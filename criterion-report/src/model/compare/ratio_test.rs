@@ -179,7 +179,7 @@ impl Judged<'_> {
             (1, _) => "one run of A",
             _ => "one run of B",
         };
-        format!("{sides}, and {floor}: take several (`cargo xtask bench --repeat 8`)")
+        format!("{sides}, and {floor}: take several (`cargo torch-bench bench --repeat 8`)")
     }
 
     /// The numbers show a difference, but among so many cases it may be chance.

@@ -89,7 +89,7 @@ fn holds_records(line: &str) -> bool {
 fn why(error: &serde_json::Error) -> String {
     match error.to_string() {
         text if text.starts_with("recursion limit exceeded") => {
-            format!("nested more than 100 levels deep, and a record is not: {text}")
+            format!("nested more than 100 levels deep, which no record is: {text}")
         }
         text => format!("not JSON: {text}"),
     }
@@ -135,7 +135,7 @@ mod tests {
             (
                 &deep,
                 0,
-                "nested more than 100 levels deep, and a record is not: recursion limit exceeded \
+                "nested more than 100 levels deep, which no record is: recursion limit exceeded \
                  at line 1 column 128",
             ),
         ] {

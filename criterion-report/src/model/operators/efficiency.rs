@@ -105,7 +105,10 @@ impl Efficiency {
             Some((_, Some(why))) => why,
             Some((stream, None)) => match Self::over_stream(row, stream) {
                 Some(efficiency) => return Ok(efficiency),
-                None => "it and `stream` have neither both a pair with `aten` nor both a time",
+                None => {
+                    "it and `stream` lack a common measure: both need a pair with `aten`, or \
+                         both a time"
+                }
             }
             .to_owned(),
         };

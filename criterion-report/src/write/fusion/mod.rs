@@ -33,7 +33,9 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
         let read = report.rows_read();
         let found = match read {
             0 => format!("the records of `{}` hold no fusion case", report.baseline),
-            _ => format!("of {} none shown is fused", units::count(read, "recorded fusion case")),
+            _ => {
+                format!("none of the {} shown is fused", units::count(read, "recorded fusion case"))
+            }
         };
         bail!("{found}\n  measure some with `cargo bench --bench fusion`");
     }

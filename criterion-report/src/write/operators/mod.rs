@@ -49,11 +49,14 @@ pub fn write(
 ) -> Result<Notes> {
     match options.format {
         Format::Json if options.by.is_some() => bail!(
-            "--by is of the tables: the JSON array has every case\n  leave out one of --by and \
-             --format json"
+            "--by applies to the tables only: the JSON array has every case\n  leave out one of \
+             --by and --format json"
         ),
         Format::Table if options.upstream_compat => {
-            bail!("--upstream-compat is of the JSON array\n  add --format json, or leave it out")
+            bail!(
+                "--upstream-compat applies to the JSON array only\n  add --format json, or \
+                   leave it out"
+            )
         }
         Format::Table | Format::Json => {}
     }

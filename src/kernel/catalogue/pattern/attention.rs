@@ -82,7 +82,7 @@ impl Operation<FusionWork> for Attention {
     /// the mask `[s, s]`, 0 where a token attends and −∞ where it does not.
     fn inputs(&self, site: &Site<FusionWork>) -> Result<Inputs, Refusal> {
         let FusionShape::Attention { b, heads, s, d, causal } = site.work.size else {
-            return Err(site.unsupported(&format!("{} is no size of attention", site.work.size)));
+            return Err(site.unsupported(&format!("{} is not a size of attention", site.work.size)));
         };
         let count = if self.ends == Ends::Product { 3 } else { 2 };
         let examples = (0..count).map(|_| site.normal(&[b, heads, s, d]));

@@ -117,7 +117,7 @@ impl Operation<FusionWork> for Conv {
     fn inputs(&self, site: &Site<FusionWork>) -> Result<Inputs, Refusal> {
         let FusionShape::Conv { b, i, o, s, memory_format } = site.work.size else {
             return Err(
-                site.unsupported(&format!("{} is no size of a convolution", site.work.size))
+                site.unsupported(&format!("{} is not a size of a convolution", site.work.size))
             );
         };
         let range = inputs::initial_range(i * KERNEL_SIZE * KERNEL_SIZE);

@@ -77,7 +77,7 @@ pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
     };
     let efficient = backend == SdpaBackend::Efficient;
     if site.device != Device::Cuda {
-        Err(format!("libtorch has {what} on cuda alone, not on {}", site.device))
+        Err(format!("libtorch has {what} only on cuda, not on {}", site.device))
     } else if site.dtype == Dtype::Float32 && !efficient {
         Err(format!("{what} takes bfloat16 and float16, not {}", site.dtype))
     } else if !d.is_multiple_of(multiple) {

@@ -69,7 +69,7 @@ impl Stream {
         capability.demand()?;
         let Some(float64) = passes::float64(operation) else {
             return Err(TchError::Kind(format!(
-                "`{operation}` is none of STREAM's operations: copy, scale, add, triad"
+                "`{operation}` is not one of STREAM's operations: copy, scale, add, triad"
             )));
         };
         if !(1..=MOST).contains(&elements) {

@@ -71,7 +71,7 @@ pub unsafe fn run(operation: Probe, capability: Capability, part: Part, passes: 
             Probe::Triad => {
                 capability.run(Passes { part, passes, operation: PhantomData::<Triad> })
             }
-            _ => unreachable!("{operation} is none of STREAM's"),
+            _ => unreachable!("{operation} is not one of STREAM's"),
         }
     }
 }
