@@ -1,6 +1,5 @@
 //! `aa`: runs of one revision against each other, and the noise profile that follows.
 
-/// What `aa` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Name of the runs that were saved as NAME@1, NAME@2 and so on

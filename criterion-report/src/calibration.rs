@@ -16,7 +16,6 @@ use crate::write::{Align, Cell, Line, Paint, python_json, render, wrap};
 /// Modes of the cases that a profile is made of.
 pub const MODES: &[Mode] = &[Mode::Calibration, Mode::Fusion];
 
-/// What `calibration` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Name of the machine in the profile [default: the preset's]

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::model::database::{Checked, Finding, Severity, Trap, validate};
 use crate::{units, visible};
 
-/// What `validate` can be told.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Files that are uploaded together

@@ -14,7 +14,7 @@ pub struct CudaDevice<'a, T> {
     index: usize,
     step: &'a mut dyn FnMut() -> Result<T, Refusal>,
     flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
-    /// What the host's clock counts from.
+    /// The start of the host's clock.
     watch: Stopwatch,
 }
 

@@ -10,16 +10,16 @@ use crate::refusal::Refusal;
 /// infinitely many.
 const MOST_DB: f64 = 200.0;
 
-/// What the output of a case has to be.
+/// The demands on the output of a case.
 #[derive(Debug)]
 pub struct Judge {
     reference: Option<Reference>,
     min_sqnr_db: f64,
-    /// Of a kernel of the author's own; what ships has the gate alone.
+    /// The demands of a user's kernel; shipped kernels have the gate alone.
     own: Option<Own>,
 }
 
-/// What an author may set.
+/// The tolerances that a user may set.
 #[derive(Debug)]
 struct Own {
     tolerances: KernelTolerances,
@@ -155,8 +155,7 @@ impl Judge {
 }
 
 impl Own {
-    /// What is wrong beside a reference of zeros, of which no share can be told: absolute tolerances
-    /// decide.
+    /// The violations beside a reference of zeros, where only absolute tolerances decide.
     fn away_from_nothing(&self, distance: &Distance) -> Vec<String> {
         let absolute = KernelTolerances { relative_error: None, ..self.tolerances };
         if absolute != KernelTolerances::default() {

@@ -1,4 +1,4 @@
-//! What can be known about a case before anything is built.
+//! Checks of a case before anything is built.
 
 use plan::{
     Case, Device, Dtype, FusionVariant, Implementation, Mode, ModelKind, ModelWork, Work, cost,
@@ -29,7 +29,7 @@ pub fn preflight(case: &Case) -> Result<(), Refusal> {
     memory(case)
 }
 
-/// What is compared with float64 does not run in it.
+/// Work that is compared with float64 does not run in it.
 fn precision(case: &Case) -> Result<(), Refusal> {
     if matches!(case.work, Work::Kernel(_)) || Dtype::ALL.contains(&case.dtype) {
         return Ok(());
@@ -82,7 +82,7 @@ fn compilation(case: &Case) -> Result<(), Refusal> {
     compile::available(case.device, mode)
 }
 
-/// Of the models, `linear` alone ends with its linear layer.
+/// Only the model `linear` ends with its linear layer.
 fn output(work: &ModelWork) -> Result<(), Refusal> {
     let last = work.model == ModelKind::Linear;
     let variant = work.variant;

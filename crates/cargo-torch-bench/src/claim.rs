@@ -69,8 +69,8 @@ impl Claim {
         .remedy(format!("to see which process it is: fuser -v {}", self.path.display()))
     }
 
-    /// The claim as what a child process reads: nothing of use to it, but held by it, too. What is
-    /// still measuring when its parent was killed is then not taken for ended.
+    /// The claim as what a child process reads: nothing of use to it, but held by it, too. So a
+    /// child that still measures after its parent was killed does not count as ended.
     pub fn as_stdin(&self) -> Result<Stdio> {
         let file = self.file.try_clone();
         file.map(Stdio::from).map_err(|error| Error::io("pass on", &self.path, &error))

@@ -1,4 +1,4 @@
-//! What an operator reads, and what its kernels demand of that; on a GPU, in full.
+//! The tensors that an operator reads, and the demands of its kernels on them.
 
 use plan::Operator;
 use tch::{Device, Kind, TchError, Tensor};
@@ -7,7 +7,7 @@ use crate::overlap::refuse_overlap;
 use crate::rows::Rows;
 use native::refusal::Refusal;
 
-/// What an operator reads.
+/// The tensors that an operator reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Operands<'t> {
     /// `[…, dim]`, with neighbouring values in the last dimension and one stride between rows.

@@ -31,7 +31,7 @@ namespace package {
 namespace fs = std::filesystem;
 using caffe2::serialize::PyTorchStreamReader;
 
-// Where a package keeps its one model.
+// The folder of the one model in a package.
 constexpr std::string_view kModel = "data/aotinductor/model/";
 
 static bool ends_with(std::string_view text, std::string_view end) {
@@ -200,7 +200,7 @@ static at::Tensor* run(Package& package) {
 
 } // namespace package
 
-// What the package says of itself, as JSON.
+// The package's metadata, as JSON.
 extern "C" Status ctn_package_metadata(Text path, char** out) noexcept {
   return border::guard([&] {
     caffe2::serialize::PyTorchStreamReader archive(path.str());

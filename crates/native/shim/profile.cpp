@@ -18,7 +18,7 @@ struct ProfileEvent {
   size_t name_length;
   // A `profile::Activity`.
   int32_t activity;
-  // Of a CUDA device; negative for the host.
+  // The CUDA device; negative for the host.
   int32_t device_index;
   uint64_t start_ns;
   uint64_t duration_ns;

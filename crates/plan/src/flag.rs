@@ -41,14 +41,14 @@ pub enum Value {
     Word(&'static [&'static str]),
 }
 
-/// What an option does to a run's results.
+/// The effect of an option on a run's results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Results {
     /// They are kept as without it.
     Kept,
     /// They are kept, but under no name.
     Unnamed,
-    /// What is measured is not kept.
+    /// The run measures and keeps nothing.
     Dropped,
     /// Nothing is measured.
     None,

@@ -1,4 +1,4 @@
-//! What each command does with the options that all have.
+//! Each command, with the options that all of them have.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -53,7 +53,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// How a command ends that has written its output. What could not be read is no success.
+    /// The exit code of a command that has written its output. Unreadable input is not a success.
     pub(super) fn end(&self, report: &Report) -> ExitCode {
         let strict = if self.strict { strict(report) } else { ExitCode::SUCCESS };
         if report.unreadable.is_empty() { strict } else { ExitCode::from(UNUSABLE) }
@@ -84,7 +84,7 @@ impl Source {
         })
     }
 
-    /// What was recorded of these modes, or of all; and, without being shown, `beside` them.
+    /// Reads the records of these modes, or of all; and, without showing them, those of `beside`.
     pub(super) fn report(
         &self,
         modes: Option<&'static [plan::Mode]>,
@@ -153,7 +153,7 @@ fn exported(file: &Path, selection: Selection<'_>) -> Result<Report> {
     }
 }
 
-/// What was passed over, on standard error.
+/// Prints skipped input on standard error.
 pub(super) fn say(unreadable: &[String], warnings: &[String]) {
     unreadable.iter().for_each(|line| output::tell_line("error", line));
     warnings.iter().for_each(|warning| output::tell_line("warning", warning));

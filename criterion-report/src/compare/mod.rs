@@ -16,7 +16,6 @@ use crate::write::compare::Format;
 use crate::{units, visible};
 use gate::Gate;
 
-/// What `compare` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Baseline name, folder or exported file to compare with

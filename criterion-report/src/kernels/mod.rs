@@ -21,7 +21,6 @@ pub const BESIDE: &[Mode] = &[Mode::Calibration];
 /// The baseline of a folder that is compared with.
 const OF_FOLDER: &str = "new";
 
-/// What `kernels` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Folder of the reports; each file is replaced only when complete

@@ -61,7 +61,7 @@ pub enum Caution {
     },
     /// The baseline's record is of another process: machine state may differ.
     DifferentRuns,
-    /// What the case gains over another follows from pairs of two runs.
+    /// The gain over another case is derived from pairs of two runs.
     QuotientOfRuns,
     Differs {
         what: &'static str,
@@ -109,7 +109,7 @@ impl fmt::Display for Caution {
             Self::Discarded => f.write_str(
                 "samples that were taken while the processor was throttled were taken again",
             ),
-            // Which time that is differs from row to row, and rows share this text.
+            // The text names no figure: it differs from row to row, and rows share this text.
             Self::HostBound => f.write_str(
                 "run back to back, the device would wait for the host: the time shown is the \
                  device's work alone, a caller waits about the `host` time of `show --details`",
@@ -159,7 +159,7 @@ impl Serialize for Caution {
 }
 
 impl Row {
-    /// What qualifies the row's own numbers: of a row of several runs, in any of them.
+    /// The cautions on the row's own numbers; in a row of several runs, those of any run.
     pub fn cautions(&self) -> Vec<Caution> {
         let time = self.time.as_ref().ok();
         let mut cautions: Vec<Caution> =
@@ -188,7 +188,7 @@ impl Caution {
         }
     }
 
-    /// What qualifies the numbers of one run, but for the time that they come to.
+    /// The cautions on one run, apart from those on its time.
     fn of_run(row: &Row) -> Vec<Self> {
         let measures = &row.record.measures;
         let mut cautions = Vec::new();
@@ -264,7 +264,7 @@ impl Caution {
         differing.find(|what| *what != REVISION)
     }
 
-    /// What qualifies the time and memory of a baseline beside those of a candidate.
+    /// The cautions on comparing time and memory of a baseline with those of a candidate.
     pub fn of_sides(baseline: &Row, candidate: &Row) -> Vec<Self> {
         let different = of_different_runs(baseline, candidate);
         let (baseline, candidate) = (&baseline.record, &candidate.record);

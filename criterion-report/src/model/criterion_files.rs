@@ -143,7 +143,7 @@ fn list(folder: &Path, baseline: &str) -> io::Result<Folder> {
     Ok(Folder::Parent { folders, unreadable })
 }
 
-/// What is said of a link, unless it is one to a file.
+/// The error about a link, unless it leads to a file.
 fn not_followed(link: &Path) -> Option<String> {
     let why = match fs::metadata(link) {
         Ok(target) if target.is_dir() => "a link to a folder, which is not followed; move the \

@@ -13,9 +13,7 @@ use super::time::{Interval, Time};
 /// One result folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CriterionResult {
-    /// What was measured.
     pub benchmark: Benchmark,
-    /// What criterion made of the samples.
     pub estimates: Estimates,
     /// The samples.
     pub samples: Samples,

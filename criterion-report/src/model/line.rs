@@ -15,7 +15,7 @@ pub enum Line {
     Older(Stamp),
 }
 
-/// What records of every version have.
+/// The fields that records of every version have.
 #[derive(Deserialize)]
 pub struct Stamp {
     pub version: u32,
@@ -88,7 +88,7 @@ fn no_record(line: &[u8], error: &serde_json::Error) -> Unusable {
     Unusable { why, begun: begun(line) }
 }
 
-/// What a record that cannot be used begins with, if both its case and its run stand there whole.
+/// Case and run of a record that cannot be used, if both are complete.
 fn begun(line: &[u8]) -> Option<(String, String)> {
     #[derive(Default)]
     struct Beginning {

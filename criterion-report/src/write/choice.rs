@@ -33,7 +33,7 @@ pub fn fields(choices: &[Choice]) -> Option<Vec<&'static Field>> {
     choices.iter().map(field).collect()
 }
 
-/// What can be chosen, a line each: name, unit, description.
+/// The choices, a line each: name, unit, description.
 pub fn help() -> String {
     let line = |field: &Field| {
         let Field { name, unit, description, .. } = field;

@@ -120,7 +120,7 @@ pub enum Writer {
     Export(export::Format),
 }
 
-/// What a writer may know of where its text goes.
+/// The destination of a writer's text.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     pub colour_terminal: bool,
@@ -130,7 +130,7 @@ pub struct Target<'a> {
     pub file: Option<&'a Path>,
 }
 
-/// What a writer has to say about its output that is not part of it.
+/// Remarks on the output that are not part of it.
 pub type Notes = Vec<String>;
 
 impl Writer {
@@ -173,7 +173,7 @@ impl Writer {
         }
     }
 
-    /// What there is to choose from, if that is all that was asked.
+    /// The list of columns, if only that was asked for.
     pub fn help(&self) -> Option<String> {
         let columns = match self {
             Self::Show(options) => &options.columns,
@@ -201,7 +201,7 @@ impl Writer {
     }
 }
 
-/// What is small enough to be made whole first, and says everything itself.
+/// Writes a text that was made as a whole and holds all its remarks.
 pub(crate) fn print(out: &mut dyn Write, text: &str) -> Result<Notes> {
     out.write_all(text.as_bytes())?;
     Ok(Notes::new())

@@ -14,7 +14,6 @@ use super::{Target, markdown, screen};
 use crate::model::{Answer, Answers, Circumstances, Interval, Level, Question, Report, Speedups};
 use crate::units;
 
-/// What `summary` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Screen for people, Markdown for a pull request, or JSON
@@ -35,7 +34,7 @@ pub enum Format {
     Json,
 }
 
-/// What `--format json` writes.
+/// The document of `--format json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Document<'a> {
     schema: &'static str,
@@ -215,7 +214,7 @@ fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line>
     out
 }
 
-/// What else decides.
+/// The other figures that matter for a decision.
 fn details(of: &Answer) -> Vec<String> {
     let decibels = |db: f64| format!("{db:.0} dB");
     let mut details = Vec::new();

@@ -51,7 +51,7 @@ impl Shipped for ProbeWork {
     }
 }
 
-/// Those other than products are measured in float32 alone.
+/// Probes other than products are measured in float32 only.
 fn in_float32(site: &Site<ProbeWork>) -> Result<(), String> {
     match site.dtype {
         Dtype::Float32 => Ok(()),

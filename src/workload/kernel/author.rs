@@ -13,9 +13,9 @@ use crate::refusal::Refusal;
 use crate::verify::{Judge, spread};
 use crate::{device, inputs};
 
-/// What a record says of an output that nothing is known about.
+/// The note in a record on an unverified output.
 pub(super) const UNVERIFIED: &str = "no reference: its output is unverified";
-/// What to do where a baseline's cannot be had.
+/// The remedy if the baseline's reference is not available.
 pub(super) const OWN: &str = "give it a `reference` of its own";
 /// Runs whose outputs are compared with each other.
 const RUNS: usize = 3;
@@ -85,7 +85,7 @@ fn find<'a>(entries: &'a [Entry], file: &str) -> Result<&'a Entry, Refusal> {
     })
 }
 
-/// That of the group's baseline, prepared as its sibling is, and what to say about it.
+/// The reference of the group's baseline, prepared as its sibling is, with the note about it.
 fn reference_of(
     baseline: &Entry,
     work: &KernelWork,
@@ -144,7 +144,7 @@ impl Check for Runs {
     }
 
     fn check(&self, step: &Step) -> Result<Accuracy, Refusal> {
-        // What the very first run has left tells most: nothing can be left over from before.
+        // The output of the very first run tells most: nothing can be left over from before.
         let first = if self.count.get() > 0 { self.output(step)? } else { self.once(step)? };
         let mut outputs = vec![first];
         while outputs.len() < RUNS {

@@ -8,7 +8,7 @@ use crate::inputs::Inputs;
 use crate::kernel::{ByValue, Shipped, Site, Step, Trial};
 use crate::refusal::Refusal;
 
-/// What makes an implementation: [`Site::build`], or a test's own.
+/// Builds an implementation: [`Site::build`], or a test's own.
 pub(super) type Build<'a, W> = &'a dyn Fn(&Site<W>, Inputs) -> Result<Step, Refusal>;
 
 #[derive(Debug)]

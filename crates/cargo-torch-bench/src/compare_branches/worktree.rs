@@ -24,8 +24,8 @@ impl Worktrees {
         Ok(Self { folder: target.join("compare"), _claim: claim })
     }
 
-    /// A checkout of `commit` of the clone at `root`, in a folder called `short`. Those that are called as in `needed`
-    /// stay.
+    /// A checkout of `commit` of the clone at `root`, in a folder called `short`. Worktrees named
+    /// in `needed` stay.
     pub fn provide(
         &self,
         root: &Path,

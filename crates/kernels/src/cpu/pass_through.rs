@@ -162,8 +162,8 @@ impl<const N: usize> Kernel for Pass<N> {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> u64 {
-        // What the compiler knows of the addresses ends here: for all it knows they overlap, so
-        // that this does not become a call of `memcpy`, which writes large arrays past the cache.
+        // The compiler's knowledge of the addresses ends here: they may overlap, so that this does
+        // not become a call of `memcpy`, which writes large arrays past the cache.
         let Self { inputs, out, count } = black_box(self);
         // SAFETY: the caller's promise.
         unsafe {

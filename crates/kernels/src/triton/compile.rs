@@ -20,8 +20,8 @@ pub(super) const FILES: [(&str, &str); 5] = [
 
 const DRIVER: &str = include_str!("compile.py");
 
-/// What Triton appends to a kernel's parameters: addresses of scratch memory on the device, for the
-/// kernel and for its profiler.
+/// Parameters that Triton appends: addresses of scratch memory on the device, for the kernel and
+/// for its profiler.
 pub(super) const HIDDEN: usize = 2;
 
 /// A parameter's type.
@@ -70,7 +70,7 @@ pub(super) struct Specification {
     pub kernel: &'static str,
     /// In order, without the constants.
     pub parameters: Vec<(&'static str, Type)>,
-    /// Which of the parameters 16 divides.
+    /// The parameters that are multiples of 16.
     pub aligned: Vec<&'static str>,
     pub constants: Vec<(&'static str, Constant)>,
     pub warps: u32,

@@ -167,8 +167,8 @@ impl Axes {
     }
 }
 
-/// `full`, `quick`, or lists of numbers; upstream's full sizes when absent. Of unknown patterns only
-/// what is wrong for every family is an error.
+/// `full`, `quick`, or lists of numbers; upstream's full sizes when absent. If no pattern is known,
+/// only sizes that are wrong for every family are an error.
 fn read_sizes(
     fields: &Fields<'_>,
     patterns: Option<&[Pattern]>,

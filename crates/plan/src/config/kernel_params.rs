@@ -10,12 +10,12 @@ use super::top;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::kernel::{Kernel, discovery};
 
-/// What a config of kernels says, and what it finds; what each kernel is, its own folder says.
+/// A config of kernels and the kernels that it finds; each kernel is described in its own folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelSuite {
     /// Folders that are searched for kernels.
     pub roots: Vec<PathBuf>,
-    /// What the search found, and how each kernel is measured.
+    /// The kernels that the search found, and how each is measured.
     pub(crate) kernels: Vec<KernelParams>,
     pub(crate) files: Vec<PathBuf>,
 }

@@ -49,9 +49,9 @@ pub struct Config {
     pub stem: String,
     /// Hash of its text, 16 hexadecimal digits. Shape lists in files of their own are no part of it.
     pub hash: String,
-    /// What one step is.
+    /// The kind of step.
     pub mode: Mode,
-    /// What is to be measured.
+    /// The work that is to be measured.
     pub suite: Suite,
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn boolean(word: &str) -> Option<bool> {
     }
 }
 
-/// What a text says.
+/// Parses a text.
 ///
 /// # Errors
 /// When it is no YAML, or says something else.

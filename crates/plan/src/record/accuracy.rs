@@ -46,7 +46,7 @@ schema_is!(
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gate {
-    /// What is special about the inputs, e.g. `denormal`.
+    /// The kind of special inputs, e.g. `denormal`.
     pub inputs: String,
     /// The size of the inputs.
     pub size: Vec<u64>,

@@ -50,7 +50,7 @@ pub struct Planned {
     pub iters: u64,
     /// Relative half-width of the median's interval that was aimed at.
     pub target: f64,
-    /// What set the number of samples.
+    /// The limit that set the number of samples.
     pub limited_by: Stop,
 }
 
@@ -76,13 +76,13 @@ pub struct Record {
     /// The weights as they are stored; absent unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
-    /// What was found out about a kernel; absent of other work, and unless the step ran.
+    /// Facts about a kernel; absent for other work, and unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelFacts>,
     /// How it was compiled; absent of what runs eagerly, and where there is no package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compilation: Option<Compilation>,
-    /// What criterion saw last; absent unless measured.
+    /// Criterion's last sample; absent unless measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sample: Option<LastSample>,
     /// How criterion's sampling was planned; absent unless measured, and in quick mode.
@@ -94,7 +94,7 @@ pub struct Record {
     /// Why a measured candidate has no pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_pair: Option<String>,
-    /// What criterion does not hold.
+    /// The measures that criterion does not have.
     #[serde(default)]
     pub measures: Measures,
     /// Accuracy; absent unless the step ran.
@@ -144,7 +144,7 @@ pub struct RunManifest {
     /// Whether the filter is a whole id.
     #[serde(default)]
     pub exact: bool,
-    /// What the machine was asked before the run; empty unless the run measures.
+    /// The checks of the machine before the run; empty unless the run measures.
     #[serde(default)]
     pub checks: Vec<Check>,
     /// A line for each check that did not pass.

@@ -214,7 +214,7 @@ fn dispatch(results: &[FusionResult<'_>]) -> Option<String> {
     ))
 }
 
-/// What the machine was asked before the runs of the profile, each check once.
+/// The checks of the machine before the runs of the profile, each once.
 fn findings(report: &Report, run_ids: &BTreeSet<String>) -> Vec<Finding> {
     let run_ids: HashSet<&str> = run_ids.iter().map(String::as_str).collect();
     let findings = report.findings(&run_ids).into_iter();

@@ -9,11 +9,11 @@ use crate::words::words;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// What `--preset` takes.
+    /// The name that `--preset` takes.
     pub name: String,
     /// The product.
     pub title: String,
-    /// What the model has in its name that machines record, wherever they have it.
+    /// A part of the model's name that every such machine records.
     pub model: String,
     /// Cores of a CPU, per socket.
     #[serde(default)]
@@ -42,7 +42,7 @@ pub struct PresetPeak {
 }
 
 words! {
-    /// What the operands of a product are multiplied as.
+    /// The type in which operands of a product are multiplied.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
     Precision {
         Float32 = "float32",

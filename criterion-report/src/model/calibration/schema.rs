@@ -10,8 +10,8 @@ use super::roofline::{Best, PeakSource, Roofline};
 use crate::model::PatternAdvice;
 
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
-/// the objects in them: its loader takes neither more nor fewer. What it has no field for stands in
-/// `extra_params` and in the fields after them, which it passes over.
+/// the objects in them: its loader takes neither more nor fewer. Values that it has no field for
+/// are in `extra_params` and in the fields after them, which it ignores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     pub metadata: Metadata,
@@ -65,12 +65,12 @@ pub struct Profile {
     /// Machine, library and working tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
-    /// What the machine was asked before the runs that measured the profile.
+    /// The checks of the machine before the runs that measured the profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preflight_checks: Vec<Finding>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub run_ids: Vec<String>,
-    /// What a reader of the numbers must know.
+    /// Notes for readers of the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -153,7 +153,7 @@ pub struct OperationCalibration {
     pub min_latency_ms: f64,
     pub max_latency_ms: f64,
     pub num_trials: u64,
-    /// What upstream has no field for.
+    /// Values that upstream has no field for.
     #[serde(default)]
     pub extra_params: Map<String, Value>,
 }
@@ -190,7 +190,8 @@ pub struct FusionCalibration {
 pub struct LaunchLatency {
     pub device: Device,
     pub threads: u32,
-    /// What queueing it takes the host, in microseconds: the latency of a launch where work is queued.
+    /// The host's time for queueing it, in microseconds: the latency of a launch where work is
+    /// queued.
     pub queue_us: Option<f64>,
     /// From the call until the host knows that it is done, in microseconds.
     pub round_trip_us: Option<f64>,
@@ -234,7 +235,7 @@ pub struct LevelBandwidth {
 }
 
 impl OperationCalibration {
-    /// What it does. Upstream stores its copy as `add` and says so elsewhere.
+    /// The operation's name. Upstream stores its copy as `add` and says so elsewhere.
     pub fn name(&self) -> &str {
         let operation = self.extra_params.get("operation").and_then(Value::as_str);
         operation.unwrap_or(&self.operation_type)

@@ -45,7 +45,8 @@ pub fn device(report: &Report, request: &Request<'_>) -> Result<Device> {
     Err(nothing(report, request, &rows))
 }
 
-/// What was asked for, and what there is instead. `rows` are those asked for, on any device.
+/// The error that nothing matches the request, with what exists instead. `rows` match it on any
+/// device.
 fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> anyhow::Error {
     let kinds: BTreeSet<OperationKind> = request.operations.iter().copied().collect();
     let on = request.device.map(|device| format!(" on {device}")).unwrap_or_default();

@@ -25,7 +25,7 @@ pub struct Aa {
     /// Cases that at least two of them measured, in their order.
     pub cases: Vec<AaCase>,
     pub hosts: BTreeSet<String>,
-    /// What was known, and what they add to it.
+    /// The known profile with these runs added.
     pub profile: Profile,
     /// Pairs of two single runs.
     pub pairs: usize,
@@ -98,7 +98,7 @@ pub fn aa(
     Ok(Aa { name: side.name.clone(), runs, cases, hosts, profile, pairs: runs * (runs - 1) / 2 })
 }
 
-/// What to do about a side of one run.
+/// The error about a side of one run, with the remedy.
 fn one_run(side: &Side) -> anyhow::Error {
     let name = &side.name;
     // A baseline's only run has its name, or is `NAME@1`.

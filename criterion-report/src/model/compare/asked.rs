@@ -107,7 +107,7 @@ mod tests {
             (&["gemv|sort", "--bench"], None),
         ] {
             let run = run(args, &[other]);
-            // What the manifest says counts more than its arguments.
+            // The manifest's filter counts more than its arguments.
             let said = RunManifest { filter: Some("sort|gemv".to_owned()), ..run.clone() };
             assert_eq!(Asked::of(Some(&said)).passed_over(gone), None, "{args:?}");
             let exact = RunManifest { filter: Some("sort".to_owned()), exact: true, ..run.clone() };

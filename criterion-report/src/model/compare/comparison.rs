@@ -22,7 +22,7 @@ use super::verdict::{Measure, Verdict};
 pub struct Settings<'a> {
     pub policy: Policy,
     pub thresholds: &'a Thresholds,
-    /// What one run does not show.
+    /// The noise between runs, which one run does not show.
     pub floors: Floors<'a>,
     pub hosts: Hosts,
     pub words: Words,
@@ -44,7 +44,6 @@ pub struct Comparison {
     pub floors: BTreeMap<FloorSource, usize>,
 }
 
-/// What is known of a side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SideFacts {
     /// Its name, as it was asked for.
@@ -183,7 +182,7 @@ fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {
     cautions
 }
 
-/// What sides of one run are widened by.
+/// The floors that widen sides of one run, with the number of cases.
 fn floors(pairings: &[Pairing<'_>], floors: Floors<'_>) -> BTreeMap<FloorSource, usize> {
     let mut used = BTreeMap::new();
     for pairing in pairings.iter().filter(|pairing| pairing.is_widened()) {

@@ -25,7 +25,7 @@ const OF_ONE_RUN: f64 = 0.01;
 pub struct Noisy {
     pub a: Vec<RunMedian>,
     pub b: Vec<RunMedian>,
-    /// What one run does not show.
+    /// The noise between runs, which one run does not show.
     pub floor: KnownFloor,
     /// Relative difference from which on it is another.
     pub threshold: f64,

@@ -12,11 +12,11 @@ use crate::model::file;
 pub struct Read {
     pub records: usize,
     pub byte_order_mark: bool,
-    /// What is no JSON: lines of it, or the whole file.
+    /// The lines that are not JSON, or the whole file.
     pub unreadable: Vec<String>,
 }
 
-/// Hands every record to `visit`. Of a file of lines one line is held at a time.
+/// Hands every record to `visit`. A file of lines is read one line at a time.
 pub fn read(path: &Path, mut visit: impl FnMut(Value)) -> Read {
     let mut read = Read::default();
     let whole = file::open_all(path).and_then(|file| read.file(BufReader::new(file), &mut visit));

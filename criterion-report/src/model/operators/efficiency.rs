@@ -56,7 +56,7 @@ impl EfficiencySource {
         }
     }
 
-    /// What the comparison is made of; nothing of `stream` itself.
+    /// The source of the comparison; `None` for `stream` itself.
     pub const fn method(&self) -> Option<&'static str> {
         match self {
             Self::Itself => None,

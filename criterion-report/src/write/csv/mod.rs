@@ -14,10 +14,9 @@ use super::choice::{self, Choice};
 use super::{Notes, in_order};
 use crate::model::Report;
 
-/// What `csv` can be told.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
-    /// What a line is
+    /// The meaning of a line
     #[arg(long, value_enum, default_value = "cases")]
     pub layout: Layout,
     /// Write texts as they are, for programs
@@ -30,7 +29,7 @@ pub struct Options {
     pub columns: Vec<Choice>,
 }
 
-/// What a line is.
+/// The meaning of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Layout {
     /// A case, compiled or not: torchao's columns of July 2025, then ours

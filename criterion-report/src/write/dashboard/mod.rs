@@ -19,7 +19,6 @@ use crate::units;
 use check::{Check, Named};
 use record::{DbCase, Form};
 
-/// What `dashboard` can be told.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
     /// Write exactly the fields that torchao's CI wrote last

@@ -10,7 +10,6 @@ use super::{Finite, figures};
 use crate::model::{Better, Entry, Interval, Report};
 use crate::write::Notes;
 
-/// What `export github-action-benchmark` can be told.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Options {
     /// Write the measures of which these values are better

@@ -86,7 +86,7 @@ struct Finite {
     interval: Option<Interval>,
 }
 
-/// What a case has of the catalogue, as far as JSON and CSV have numbers for it.
+/// A case's values of the catalogue that are finite numbers.
 fn figures<'a>(entry: &'a Entry<'a>) -> impl Iterator<Item = Finite> + use<'a> {
     MEASURES.into_iter().filter_map(move |field| {
         let Figure { value, interval } = field.figure(entry)?;

@@ -16,7 +16,6 @@ use super::{Target, screen};
 use crate::model::{FusionResult, PatternAdvice, Report, gather};
 use crate::units;
 
-/// What `fusion` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Table for people, or JSON with every key of upstream's results

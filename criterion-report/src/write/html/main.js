@@ -1,4 +1,4 @@
-// What is drawn when.
+// Draws the parts of the page.
 
 /** Chart to what draws it. */
 const CHARTS = {

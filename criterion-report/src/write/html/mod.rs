@@ -20,7 +20,6 @@ use crate::units;
 use data::Data;
 use template::{escape, fill, json};
 
-/// What `html` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Title of the page

@@ -20,7 +20,6 @@ use crate::units;
 use crate::write::failures;
 use crate::write::table::{Paint, wrap};
 
-/// What `operators` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Tables for people, or JSON with every field of upstream's results
@@ -114,7 +113,7 @@ fn tables(report: &Report, results: &[OperatorResult<'_>], by: Option<Axis>, roo
 /// Cases whose tables are longer than anyone reads.
 const MANY: usize = 200;
 
-/// What the signs mean, what the means are, how to get a limit where there is none, and fewer lines.
+/// Remarks: the meaning of signs and means, how to get a missing limit, and how to get fewer lines.
 fn remarks(results: &[OperatorResult<'_>], by: Option<Axis>) -> Vec<String> {
     let mut texts = Vec::new();
     if results.iter().any(|result| matches!(result.speedup, Some(Ok(_)))) {

@@ -1,4 +1,4 @@
-//! What an implementation's cases amount to: over all of them, and along one dimension.
+//! The summary of an implementation's cases: over all of them, and along one dimension.
 
 use super::Block;
 use super::table::SIGNS;

@@ -193,7 +193,7 @@ pub fn tables(
     out
 }
 
-/// What did each variant's work, once where it is the same for all shapes.
+/// The kernels of each variant, once if they are the same for all shapes.
 fn kernels(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
     let mut lines = Vec::new();
     for record in entries.iter().map(|entry| &entry.row.record) {

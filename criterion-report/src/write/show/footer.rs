@@ -1,4 +1,4 @@
-//! What the reader must know after the tables.
+//! The remarks below the tables.
 
 use std::collections::BTreeSet;
 

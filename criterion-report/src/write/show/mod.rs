@@ -18,7 +18,6 @@ use super::{Target, screen};
 use crate::model::{Entry, Report, gather};
 pub use chosen::Sorting;
 
-/// What `show` can be told.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
     /// When to colour the table

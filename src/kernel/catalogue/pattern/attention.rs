@@ -190,7 +190,7 @@ fn operations([mul, add]: [&'static str; 2], has_mask: bool) -> Vec<&'static str
     ["aten::bmm", mul].into_iter().chain(has_mask.then_some(add)).collect()
 }
 
-/// What is done to the scores.
+/// The operations on the scores.
 struct Rest {
     ends: Ends,
     v: Option<Tensor>,
@@ -263,7 +263,7 @@ struct FusedScores {
     q: Tensor,
     /// `[b·heads, d, s]`, a view of K.
     k_t: Tensor,
-    /// What is added, `[s, s]` or a single element.
+    /// The summand, `[s, s]` or a single element.
     input: Tensor,
     beta: f64,
     alpha: f64,

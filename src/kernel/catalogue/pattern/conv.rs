@@ -73,7 +73,7 @@ const POINTWISE: &str = "mkldnn::_convolution_pointwise";
 const SAME: Convolution =
     Convolution { padding: [1, 1], stride: [1, 1], dilation: [1, 1], groups: 1 };
 
-/// What is done to the output of a convolution, by operations of its own.
+/// The separate operations on the output of a convolution.
 struct Rest {
     norm: Option<BatchNorm>,
     relu: Relu,

@@ -59,8 +59,8 @@ fn backend(variant: FusionVariant) -> Option<SdpaBackend> {
     }
 }
 
-/// On CUDA, what SDPA itself asks before it takes the kernel (libtorch 2.11): called by name, a kernel
-/// that is asked for more fails. What depends on the GPU's generation is left to the kernel.
+/// Checks, on CUDA, SDPA's own conditions for the kernel (libtorch 2.11): called by name, the
+/// kernel fails if they do not hold. Conditions on the GPU's generation are left to the kernel.
 pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
     let (FusionShape::Attention { s, d, .. }, Some(backend)) =
         (site.work.size, backend(site.work.variant))

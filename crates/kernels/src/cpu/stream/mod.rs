@@ -121,7 +121,7 @@ impl Stream {
         for_each_part(self.elements, LINE, |range| work(whole.part(&range), range.start))
     }
 
-    /// Where an array begins.
+    /// The address of an array's first element.
     fn array(&self, index: usize) -> *mut f32 {
         self.memory.data_ptr().cast::<f32>().wrapping_add(index * stride(self.elements))
     }

@@ -1,4 +1,4 @@
-//! What stands out, and what to look at next.
+//! The advice of the summary.
 
 use std::collections::BTreeSet;
 
