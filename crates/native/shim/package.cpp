@@ -1,8 +1,9 @@
-// What AOTInductor has compiled: a package holds a library, which is loaded, bound to its inputs and called.
+// Runs AOTInductor's packages: a package holds a library, which is loaded, bound to its inputs and
+// called.
 //
-// Not by torch::inductor::AOTIModelPackageLoader: it leaves its folder in /tmp behind when a package does not load and
-// when the process is killed, does not ask how many inputs there are, and copies more for a call. What runs below is
-// libtorch's own runner all the same.
+// Not by torch::inductor::AOTIModelPackageLoader: it leaves its folder in /tmp behind when a
+// package does not load and when the process is killed, does not ask how many inputs there are, and
+// copies more for a call. Libtorch's own runner still does the work.
 #include "border.h"
 #include "cuda.h"
 #include "tensor.h"

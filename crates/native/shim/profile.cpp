@@ -1,4 +1,4 @@
-// What one step ran, operators on the host and kernels on a device, by libtorch's Kineto profiler.
+// Records one step, operators on the host and kernels on a device, by libtorch's Kineto profiler.
 #include "border.h"
 #include "cuda.h"
 
