@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn help_fits_on_a_screen_and_its_example_is_understood() {
-        for example in help::examples(command(), str::to_owned) {
+        for example in help::examples(command(), help::COLUMNS, str::to_owned) {
             let line =
                 example.strip_prefix("cargo bench --bench inference").expect("a bench target");
             read(line.split_whitespace().map(str::to_owned)).expect(line);

@@ -6,12 +6,13 @@ use clap::Command;
 
 /// Lines and columns of the screen.
 const LINES: usize = 40;
-const COLUMNS: usize = 100;
+#[allow(dead_code, reason = "the tool has a narrower width of its own")]
+pub const COLUMNS: usize = 100;
 
-/// Checks the help of a command and of all below it, and returns their examples. `shown` is what the
-/// program does to a text before it prints it.
-pub fn examples(command: Command, shown: fn(&str) -> String) -> Vec<String> {
-    let mut command = command.term_width(COLUMNS);
+/// Checks the help of a command and of all below it, rendered in so many columns, and returns their
+/// examples. `shown` is the program's change to a text before it prints it.
+pub fn examples(command: Command, columns: usize, shown: fn(&str) -> String) -> Vec<String> {
+    let mut command = command.term_width(columns);
     command.build();
     let mut found = Vec::new();
     check(&mut command, shown, &mut found);

@@ -33,7 +33,7 @@ fn read(line: &str) -> Result<Options, clap::Error> {
 
 #[test]
 fn help_fits_on_a_screen_and_its_examples_are_understood() {
-    for example in help::examples(Options::command(), str::to_owned) {
+    for example in help::examples(Options::command(), help::COLUMNS, str::to_owned) {
         let line = example.strip_prefix("cargo bench --bench self_test").expect("this target");
         let line = line.trim_start().strip_prefix("-- ").unwrap_or_default();
         read(line.split("  ").next().expect("text before the remark")).expect(line);

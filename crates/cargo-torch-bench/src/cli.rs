@@ -9,6 +9,9 @@ use crate::name;
 use crate::torchao::Comparison;
 use crate::{cache_report, compare_branches, gpu_check, kernels, published, setup};
 
+/// Columns of the help: room for the installed tool's name, which is longer than the alias.
+const COLUMNS: usize = 94;
+
 /// Provision libtorch, then run the plain cargo command
 ///
 /// After any of setup, bench, kernels and test, plain `cargo bench`, `cargo bench -- int8wo` and
@@ -17,8 +20,11 @@ use crate::{cache_report, compare_branches, gpu_check, kernels, published, setup
 /// Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line. bench, kernels and
 /// test end with the code of the first command that failed.
 #[derive(Debug, PartialEq, Eq, Parser)]
-#[command(bin_name = name::ALIAS, max_term_width = 100, after_long_help = EXAMPLES)]
+#[command(bin_name = name::ALIAS, max_term_width = COLUMNS, after_long_help = EXAMPLES)]
 // An alias gives options, and the user may give them again.
+/// Columns of the help: room for the installed tool's name, which is longer than the alias.
+const COLUMNS: usize = 94;
+
 /// Provision libtorch, then run the plain cargo command
 ///
 /// After any of setup, bench, kernels and test, plain `cargo bench`, `cargo bench -- int8wo` and

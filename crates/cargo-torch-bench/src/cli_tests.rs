@@ -125,7 +125,7 @@ fn anything_else_is_a_usage_error() {
 #[test]
 fn help_fits_on_a_screen_and_its_examples_are_understood() {
     let installed = |text: &str| text.replace(name::ALIAS, command::INSTALLED);
-    for example in help::examples(Cli::command(), installed) {
+    for example in help::examples(Cli::command(), COLUMNS, installed) {
         let (_, line) = example.split_once("cargo ").expect("a command of cargo's");
         let line = line.split("  ").next().expect("text before the remark");
         if let Some(line) = line.strip_prefix("torch-bench ") {

@@ -11,6 +11,7 @@ pub struct Flag {
     pub alias: Option<&'static str>,
     /// Its value, if it takes one.
     pub value: Option<Value>,
+    /// Its effect on the results.
     pub results: Results,
     /// One line for people; empty where help does not show the option.
     pub help: &'static str,

@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn help_fits_on_a_screen_and_its_examples_are_understood() {
-        for example in help::examples(Cli::command(), str::to_owned) {
+        for example in help::examples(Cli::command(), help::COLUMNS, str::to_owned) {
             let parsed = Cli::try_parse_from(example.split_whitespace());
             assert!(parsed.is_ok(), "{example}: {parsed:?}");
         }

@@ -74,7 +74,7 @@ impl Source {
         if asked.is_empty() {
             return Ok(());
         }
-        bail!("{what} and reads no results: leave {} out", asked.join(", "))
+        bail!("{what} and reads no results: omit {}", asked.join(", "))
     }
 
     pub(super) fn location(&self) -> Result<Location> {

@@ -42,7 +42,7 @@ pub struct Options {
     #[arg(long, value_name = "SHARE", value_parser = threshold, allow_negative_numbers = true)]
     memory_threshold: Option<f64>,
     /// Least change of a relative error [default: 0.001]
-    #[arg(long, value_name = "DIFFERENCE", value_parser = threshold, allow_negative_numbers = true)]
+    #[arg(long, value_name = "ERROR", value_parser = threshold, allow_negative_numbers = true)]
     accuracy_threshold: Option<f64>,
     /// Least relative change of an energy [default: 0.1]
     #[arg(long, value_name = "SHARE", value_parser = threshold, allow_negative_numbers = true)]

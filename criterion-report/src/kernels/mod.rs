@@ -49,7 +49,7 @@ pub struct Options {
     /// Least change of a relative error
     #[arg(
         long,
-        value_name = "DIFFERENCE",
+        value_name = "ERROR",
         default_value_t = Limits::default().accuracy,
         value_parser = threshold,
         allow_negative_numbers = true

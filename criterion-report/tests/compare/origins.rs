@@ -62,7 +62,7 @@ fn sides_are_names_folders_and_earlier_reports() {
     assert!(said.contains(note), "{said}");
     let said = folder.says(2, &["compare", "main", "elsewhere"]);
     let names = "use one of: both, main, new";
-    assert!(said.contains("`elsewhere` is no side") && said.contains(names), "{said}");
+    assert!(said.contains("`elsewhere` cannot be compared") && said.contains(names), "{said}");
     for slip in ["mian", "mains", "main@1"] {
         let said = folder.says(2, &["compare", slip, "new"]);
         assert!(said.contains("did you mean `main`?"), "{said}");
@@ -99,7 +99,7 @@ fn a_measurement_is_not_taken_for_another_one() {
     assert!(said.contains("A and B are both `main`"), "{said}");
     for (b, cases) in [("new", "9 cases"), ("pr", "8 cases")] {
         let said = folder.says(0, &["compare", "main", b]);
-        let says = format!("A and B hold the same measurement of {cases}, which says nothing");
+        let says = format!("A and B hold the same measurement of {cases}: until the next run");
         assert!(said.contains(&says), "{b}: {said}");
     }
 }
