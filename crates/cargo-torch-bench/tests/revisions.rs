@@ -77,7 +77,7 @@ fn a_configuration_that_reaches_into_the_other_side_is_noted() {
     let repository = Repository::new();
     let path = repository.clone.join(".cargo/config.toml");
     let before = fs::read_to_string(&path).expect("read the configuration");
-    let note = "goes by both there";
+    let note = "reads both there";
     let outcome = repository.xtask("compare-branches main . --runs 1", &[]);
     assert!(!outcome.assert_fine().stderr.contains(note), "{}", outcome.stderr);
     let text = format!("{before}\n[build]\nrustflags = [\"-Cdebug-assertions\"]\n");
