@@ -15,23 +15,13 @@ const COLUMNS: usize = 94;
 /// Provision libtorch, then run the plain cargo command
 ///
 /// After any of setup, bench, kernels and test, plain `cargo bench`, `cargo bench -- int8wo` and
-/// `cargo test` work too, with no variable set.
+/// `cargo test` work, too, with no variable set.
 ///
 /// Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line. bench, kernels and
 /// test end with the code of the first command that failed.
 #[derive(Debug, PartialEq, Eq, Parser)]
 #[command(bin_name = name::ALIAS, max_term_width = COLUMNS, after_long_help = EXAMPLES)]
 // An alias gives options, and the user may give them again.
-/// Columns of the help: room for the installed tool's name, which is longer than the alias.
-const COLUMNS: usize = 94;
-
-/// Provision libtorch, then run the plain cargo command
-///
-/// After any of setup, bench, kernels and test, plain `cargo bench`, `cargo bench -- int8wo` and
-/// `cargo test` work, too, with no variable set.
-///
-/// Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line. bench, kernels and
-/// test end with the code of the first command that failed.
 #[command(args_override_self = true)]
 pub struct Cli {
     #[command(subcommand)]
@@ -64,31 +54,13 @@ pub enum Command {
     /// one screen says what the results say, and report.html is written beside the records.
     #[command(after_long_help = BENCH)]
     Bench {
-        /// Build once and measure in N runs, each a process of its own; stands before `--`
-        ///
-        /// The interval of one run does not show how far off the next one would be.
-        ///
-        /// Results are kept as main@1 to main@N with `-- --save-baseline main`, otherwise as base@1 to
-        /// base@N. A side of `cargo criterion-report compare main pr` is all runs of a name, and
-        /// `cargo criterion-report aa main` shows how far they lie apart.
-        ///
-        /// Earlier runs under that name are removed first, with a FILTER also those of cases that
-        /// it skips: a name is one set of runs. Choose another name to keep both.
-        ///
-        /// It takes N times as long as one run: 8 runs of the default suites take more than an
-        /// hour. stderr shows how much is left. A run that fails ends the command with its exit code,
-        /// and what was measured is kept; so it is after Ctrl-C. Failed cases are kept as such, the
-        /// runs go on, and the exit code is 1.
-        ///
-        /// No report follows. --test, --list, --profile-time, --no-run and the other options for
-        /// baselines are refused. Sources that change meanwhile are noticed, and end it.
-        // Else clap would find fault with the next word, not with this option.
         /// Measure in N runs, each a process of its own; before `--`
         ///
         /// The interval of one run does not show how far off the next one would be. The runs are
         /// kept as main@1 to main@N with `-- --save-baseline main`, otherwise as base@1 to base@N;
         /// earlier runs under that name are removed. No report follows: `cargo criterion-report
         /// compare main pr` takes all runs of a name.
+        // Else clap would find fault with the next word, not with this option.
         #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = runs)]
         repeat: Option<u64>,
         /// Run all default suites, not the tour
