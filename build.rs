@@ -20,7 +20,7 @@ fn main() {
 /// tch's own flags reach only its own binaries, and this package's only its own.
 fn link() {
     let Some(linked) = Linked::by("criterion_torch_native") else {
-        println!("cargo::error=libtorch was not found; run `cargo xtask setup`");
+        println!("cargo::error=libtorch was not found; run `cargo torch-bench setup`");
         return;
     };
     linked.link();

@@ -2,6 +2,7 @@
 
 use crate::native;
 use crate::refusal::Refusal;
+use ::libtorch::command;
 
 /// Bytes of host memory that the process may still take without swapping; `None` where the system does
 /// not say (not Linux).
@@ -9,7 +10,7 @@ pub fn available_bytes() -> Option<u64> {
     Some(::libtorch::memory::Memory::read()?.available)
 }
 
-/// The tch device of a plan's device, or why it is not here and what would mend that.
+/// The tch device of a plan's device, or why it is not here and what to do about it.
 ///
 /// Allocates nothing on any device.
 pub fn resolve(device: plan::Device) -> Result<tch::Device, Refusal> {
@@ -32,8 +33,11 @@ fn cuda() -> Result<tch::Device, Refusal> {
     match native::cuda::build()? {
         None => absent(
             device,
-            "libtorch was linked without CUDA; link a libtorch that has it \
-             (`cargo xtask doctor` says which one was found and what is missing)",
+            &format!(
+                "libtorch was linked without CUDA; link a libtorch that has it (`{}` says which one \
+                 was found and what is missing)",
+                command::ours("doctor")
+            ),
         ),
         Some(build) if build.devices == 0 => absent(
             device,

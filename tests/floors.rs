@@ -10,7 +10,7 @@ struct House {
     floors: &'static [&'static [&'static str]],
 }
 
-/// What needs no torch and so stands below the library.
+/// The crates that need no torch and so stand below the library.
 const PLAN: House = House {
     folder: "crates/plan/src",
     lowest: 1,
@@ -165,7 +165,7 @@ fn imports_go_down() {
         for file in rust_files(house.folder) {
             let Some(here) = house.height(&house.module_of(&file)) else { continue };
             for import in imports(&code(&file)) {
-                // What `lib.rs` exports again may be of any floor.
+                // Items that `lib.rs` exports again may be of any floor.
                 let is_item = import.starts_with(|c: char| c.is_uppercase());
                 assert!(!is_item, "{}: name the module of `{import}`", file.display());
                 let Some(there) = house.height(&import) else { continue };

@@ -1,4 +1,4 @@
-//! What is counted of the memory of plain Rust. Alone in its process, because all threads count.
+//! The counted memory of plain Rust. Alone in its process, because all threads count.
 
 use std::process::ExitCode;
 
@@ -81,7 +81,7 @@ fn other_threads_count() {
             threads.spawn(|| vec![0_u8; 100_000]).join().expect("it does not panic")
         })
     });
-    // What a thread itself needs is there, too.
+    // A thread's own memory counts, too.
     assert!(found.live_bytes >= 100_000 && found.peak_bytes < 110_000, "{found:?}, {}", kept.len());
 }
 

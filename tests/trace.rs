@@ -15,7 +15,7 @@ use tch::Tensor;
 /// Roomy enough for every recipe.
 const SHAPE: Shape = Shape::new(4, 256, 256);
 
-/// What becomes of a step.
+/// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// The graph is what it does, and reads its inputs alone.

@@ -11,15 +11,15 @@ pub struct Check {
     pub name: &'static str,
     /// The two values that are compared.
     pub what: &'static str,
-    /// Where it measures.
+    /// The device that it measures.
     pub device: Device,
     /// Measures; as many findings as there are things to find.
     pub run: fn() -> Result<Vec<Finding>, Refusal>,
 }
 
 impl Check {
-    /// What it finds; or one finding that says why there are none: there is no such device, it lacks
-    /// something, or something went wrong.
+    /// Its findings; or a single one that says why there are none: there is no such device, it
+    /// lacks something, or something went wrong.
     pub fn findings(&self) -> Vec<Finding> {
         match resolve(self.device).and_then(|_| (self.run)()) {
             Ok(findings) => findings,
@@ -32,12 +32,9 @@ impl Check {
 }
 
 /// How findings are printed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// Lines of text for people.
-    #[default]
     Text,
-    /// A JSON object per line.
     Json,
 }
 

@@ -1,20 +1,7 @@
 //! The harness against known truth, as far as that takes a clock: measures of known things, and the
 //! harness's own cost. `cargo test` has the checks that need no clock.
 //!
-//! ```text
-//! cargo bench --bench self_test               # all checks, about two minutes, and one for a GPU
-//! cargo bench --bench self_test -- planted    # those whose name holds the text
-//! cargo bench --bench self_test -- repeat     # eight runs of the default suite, about six minutes
-//! cargo bench --bench self_test -- --list
-//! cargo bench --bench self_test -- device --exact   # the one of this name, not `device-memory`
-//! cargo bench --bench self_test -- --format json    # a JSON object per finding and line
-//! ```
-//!
-//! Findings go to standard output, progress to standard error.
-//!
-//! `torchao` as the first argument is no check: it compares our times with torchao's (torchao.rs).
-//!
-//! Exits with 1 when a check fails. Run it on a quiet machine: it is about the machine too.
+//! `cargo bench --bench self_test -- --help` shows its options.
 
 mod budget;
 mod check;
@@ -34,7 +21,8 @@ mod torchao;
 use std::process::ExitCode;
 
 use check::{Check, Format};
-use options::Options;
+use clap::Parser;
+use options::{Command, Options};
 
 /// They run in this order; those of a GPU come after them.
 const CHECKS: &[Check] = &[
@@ -66,35 +54,26 @@ fn main() -> ExitCode {
     if let Some(code) = child::main(&[PARTS, gpu::PARTS].concat()) {
         return code;
     }
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [command, rest @ ..] = arguments.as_slice()
-        && command == torchao::COMMAND
-    {
-        return torchao::main(rest);
+    let mut options = Options::parse();
+    if let Some(Command::Torchao(options)) = options.command.take() {
+        return torchao::main(options);
     }
-    let options = match Options::read(arguments) {
-        Ok(options) => options,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::from(2);
-        }
-    };
-    let named = if options.text.is_empty() && !options.lists { &[] } else { NAMED };
+    let named = if options.text.is_empty() && !options.list { &[] } else { NAMED };
     let selected = || {
         CHECKS.iter().chain(gpu::CHECKS).chain(named).filter(|check| options.selects(check.name))
     };
-    if options.lists {
+    if options.list {
         for check in selected() {
             println!("{:13} {}", check.name, check.what);
         }
         return ExitCode::SUCCESS;
     }
     if selected().next().is_none() {
-        eprintln!("error: no check is called `{}`; `--list` shows them", options.text);
+        eprintln!("error: no check has a name with `{}`; `--list` shows the names", options.text);
         return ExitCode::from(2);
     }
     if options.format == Format::Json && selected().any(|check| check.name == repeat::CHECK.name) {
-        eprintln!("error: `repeat` prints a table, which is not JSON: leave `--format json` out");
+        eprintln!("error: `repeat` prints a table and no JSON: run it without `--format json`");
         return ExitCode::from(2);
     }
     let _no_gradients = tch::no_grad_guard();

@@ -2,12 +2,8 @@
 //! turn on the same machine. Eager against eager; a compiled case against `torch.compile` of
 //! torchao's model in the same mode.
 //!
-//! ```text
-//! SELF_TEST_PYTHON=python3 cargo bench --bench self_test -- torchao CONFIG [--filter REGEX]
-//! ```
-//!
-//! `cargo xtask compare-torchao CONFIG` provisions the Python and calls this. Exits with 1 when a
-//! ratio is above what is allowed, surely or not, or when a case fails.
+//! `cargo xtask compare-torchao CONFIG` provisions the Python, names it in SELF_TEST_PYTHON and calls
+//! this. Exits with 1 when a ratio is above what is allowed, surely or not, or when a case fails.
 
 mod peer;
 mod rounds;
@@ -15,7 +11,6 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -28,23 +23,19 @@ use criterion_torch::native::{numerics, runtime};
 use criterion_torch::refusal::Refusal;
 use criterion_torch::threads;
 use criterion_torch::workload::{self, Workload};
-use libtorch::{PYTHON, TORCHAO, release as release_of};
+use libtorch::{PYTHON, TORCHAO, command, release as release_of};
 use plan::{Allocator, CacheMode, Case, Device, Mode, Variant, cost};
-use regex::Regex;
 
+use crate::options::Torchao;
 use peer::{Answer, Built, Facts, Patience, Peer};
 use rounds::{ALLOWED, Contender, Goal};
 use table::{Outcome, Row};
 
-/// The first argument that asks for this.
-pub const COMMAND: &str = "torchao";
-
 /// Wall seconds for the blocks of a case, unless its config says how long sampling may take.
 const BUDGET_S: f64 = 4.0;
 
-/// Runs the command; `arguments` are those behind its name.
-pub fn main(arguments: &[String]) -> ExitCode {
-    match run(arguments) {
+pub fn main(options: Torchao) -> ExitCode {
+    match run(options) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
@@ -53,41 +44,17 @@ pub fn main(arguments: &[String]) -> ExitCode {
     }
 }
 
-struct Arguments {
-    config: PathBuf,
-    filter: Option<Regex>,
-}
-
-fn parse(arguments: &[String]) -> Result<Arguments, String> {
-    let (mut config, mut filter) = (None, None);
-    let mut words = arguments.iter().filter(|word| *word != "--bench");
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--filter" => {
-                let text = words.next().ok_or("--filter needs a regular expression")?;
-                let parsed = Regex::new(text).map_err(|error| format!("--filter: {error}"))?;
-                filter = Some(parsed);
-            }
-            flag if flag.starts_with('-') => return Err(format!("unknown flag `{flag}`")),
-            file if config.is_none() => config = Some(PathBuf::from(file)),
-            file => return Err(format!("one config at a time, and not `{file}` as well")),
-        }
-    }
-    let config = config.ok_or("a config is missing: torchao CONFIG [--filter REGEX]")?;
-    Ok(Arguments { config, filter })
-}
-
-fn run(arguments: &[String]) -> Result<ExitCode, String> {
-    let Arguments { config, filter } = parse(arguments)?;
+fn run(Torchao { config, filter }: Torchao) -> Result<ExitCode, String> {
     let python = std::env::var_os(PYTHON).filter(|value| !value.is_empty()).ok_or_else(|| {
-        format!("{PYTHON} does not name a Python; `cargo xtask compare-torchao` provides one")
+        let provides = command::ours("compare-torchao");
+        format!("{PYTHON} does not name a Python; `{provides}` provides one")
     })?;
     let plan = plan::load(&[config]).map_err(|errors| errors.to_string())?;
     let selects = |case: &&Case| filter.as_ref().is_none_or(|it| it.is_match(&case.full_id()));
     let cases: Vec<&Case> = plan.cases().filter(selects).collect();
     let left_out = plan.cases().count() - cases.len();
     let threads = cases.iter().map(|case| threads::count(case.settings.threads)).max();
-    let threads = threads.ok_or("no case is selected")?;
+    let threads = threads.ok_or("the config has no case that --filter selects")?;
     waits_passively(threads)?;
     numerics::pin().map_err(|error| error.to_string())?;
     let _no_gradients = tch::no_grad_guard();
@@ -108,7 +75,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, String> {
     let rows = rows(&cases, &order, &mut peers);
     print!("{}", table::render(&rows));
     if left_out > 0 {
-        println!("--filter left out {left_out} of the {} cases", left_out + cases.len());
+        println!("--filter skipped {left_out} of the {} cases", left_out + cases.len());
     }
     let failed = rows.iter().any(|row| row.outcome.is_failure());
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -286,13 +253,16 @@ fn compared(case: &Case, peers: &mut Peers) -> Result<Outcome, Outcome> {
 
 /// The reason why a case has no counterpart in torchao, or is not compared here.
 fn without_peer(case: &Case) -> Option<&'static str> {
-    let Some(work) = case.work.model() else { return Some("models alone are compared") };
+    let Some(work) = case.work.model() else { return Some("only models are compared") };
     match work.variant {
         Variant { packed: true, .. } => Some("torchao has no packed form of it"),
-        Variant { preallocated: true, .. } => Some("torchao writes into no given output"),
-        _ if case.mode == Mode::Training => Some("inference alone is compared"),
-        _ if case.device != Device::Cpu => Some("times on a CPU alone are compared"),
-        _ if case.settings.cache != CacheMode::Hot => Some("hot caches alone are compared"),
+        Variant { preallocated: true, .. } => Some(
+            "torchao cannot write into a preallocated \
+                                                    output",
+        ),
+        _ if case.mode == Mode::Training => Some("only inference is compared"),
+        _ if case.device != Device::Cpu => Some("only times on a CPU are compared"),
+        _ if case.settings.cache != CacheMode::Hot => Some("only hot caches are compared"),
         _ => None,
     }
 }

@@ -5,6 +5,6 @@ use plan::build::Linked;
 fn main() {
     match Linked::by("criterion_torch_native") {
         Some(linked) => linked.link(),
-        None => println!("cargo::error=libtorch was not found; run `cargo xtask setup`"),
+        None => println!("cargo::error=libtorch was not found; run `cargo torch-bench setup`"),
     }
 }

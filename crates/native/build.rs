@@ -8,7 +8,7 @@ use std::{env, fs, io};
 
 use libtorch::Libtorch;
 
-const REMEDY: &str = "run `cargo xtask setup` or unset LIBTORCH";
+const REMEDY: &str = "run `cargo torch-bench setup` or unset LIBTORCH";
 
 fn main() {
     // An error printed this way fails the build as one readable line, without a panic trace.

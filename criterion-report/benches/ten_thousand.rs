@@ -45,7 +45,7 @@ struct Arguments {
 
 const REPORT: &str = env!("CARGO_BIN_EXE_criterion-report");
 
-/// What is written, in order; critcmp's come behind.
+/// The formats that are written, in order; critcmp's come behind.
 const FORMATS: &[(&str, &[&str])] = &[
     ("show", &["show"]),
     ("csv", &["csv"]),

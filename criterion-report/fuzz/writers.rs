@@ -44,7 +44,7 @@ fn parse(words: &[&str]) -> Writer {
     Line::parse_from(["criterion-report"].iter().chain(words)).writer
 }
 
-/// What one writer writes.
+/// The output of one writer.
 pub fn one(words: &[&str], report: &Report) -> anyhow::Result<Vec<u8>> {
     let target = Target { colour_terminal: true, width: None, file: None };
     let mut out = Vec::new();

@@ -15,10 +15,9 @@ use crate::write::{Align, Cell, Line, Paint, python_json, render, wrap};
 /// Modes of the cases that a profile is made of.
 pub const MODES: &[Mode] = &[Mode::Calibration, Mode::Fusion];
 
-/// What `calibration` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// Name of the machine, as the profile is to have it; by default the preset's
+    /// Name of the machine in the profile [default: the preset's]
     #[arg(
         long,
         value_name = "NAME",
@@ -26,13 +25,15 @@ pub struct Options {
         required_unless_present_any = ["preset", "load", "list_presets"]
     )]
     hardware: Option<String>,
-    /// Peaks that the vendor documents, see --list-presets; `auto` takes those of the GPU that was measured
+    /// Peaks as the vendor documents them; `auto` finds the GPU's
+    ///
+    /// --list-presets prints all of them.
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// GFLOP/s of dense float32 products on the whole machine, instead of those measured
+    /// Peak of float32 products, in place of the measured one
     #[arg(long, value_name = "GFLOP/S", value_parser = positive, allow_negative_numbers = true)]
     peak_gflops: Option<f64>,
-    /// GB/s (10⁹) of its memory, instead of those measured
+    /// Memory bandwidth (10⁹ bytes/s), in place of the measured one
     #[arg(long, value_name = "GB/S", value_parser = positive, allow_negative_numbers = true)]
     peak_bandwidth: Option<f64>,
     /// Families of fusion patterns in the profile
@@ -46,10 +47,10 @@ pub struct Options {
         default_value = "matmul,memory,launch,call"
     )]
     operations: Vec<OperationKind>,
-    /// Device whose profile it is; needed where several were measured
+    /// Device to profile; needed if several were measured
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
-    /// Print the summary of a profile, ours or upstream's; nothing else is read
+    /// Print the summary of a stored profile, and read nothing else
     #[arg(
         long,
         value_name = "FILE",
@@ -68,7 +69,7 @@ pub struct Options {
         ]
     )]
     pub list_presets: bool,
-    /// When to colour; `auto` colours on a terminal unless NO_COLOR is set
+    /// When to colour the output
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
 }
@@ -112,7 +113,7 @@ impl Options {
             && self.fusion_patterns.len() > 1
         {
             let word = if *alone == Families::All { "all" } else { "none" };
-            bail!("--fusion-patterns: `{word}` stands alone; leave it or the others out");
+            bail!("--fusion-patterns: `{word}` cannot be combined with other families");
         }
         let named = self.hardware.as_ref().or(preset.as_ref().map(|preset| &preset.title));
         let patterns: Vec<PatternFamily> =
@@ -136,17 +137,13 @@ pub fn json(profile: &Profile) -> Result<String> {
 
 fn named(text: &str) -> Result<String, String> {
     let name = text.trim();
-    if name.is_empty() {
-        Err("a name has a letter at least".to_owned())
-    } else {
-        Ok(name.to_owned())
-    }
+    if name.is_empty() { Err("the name is empty".to_owned()) } else { Ok(name.to_owned()) }
 }
 
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(peak) if peak > 0.0 && peak.is_finite() => Ok(peak),
-        Ok(_) => Err("a peak is above zero; leave it out to take what was measured".to_owned()),
+        Ok(_) => Err("a peak must be above 0; omit the option to use the measured peak".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

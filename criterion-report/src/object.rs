@@ -26,9 +26,9 @@ impl Fields for Columns<'_> {
     }
 }
 
-/// Says which names and values the objects of types have: `Type => |it| { "name": value, … }`. In the
-/// place of a name `_` stands for all [`Fields`] of its value. What several values need is in brackets
-/// before the braces.
+/// Says which names and values the objects of types have: `Type => |it| { "name": value, … }`. In
+/// the place of a name `_` stands for all [`Fields`] of its value. Bindings that several values
+/// need are in brackets before the braces.
 macro_rules! object {
     ($($type:ty => |$it:ident| $([$($local:ident = $init:expr;)*])? {
         $($key:tt: $value:expr,)*

@@ -58,7 +58,7 @@ fn real_file(path: &Path) -> io::Result<Option<PathBuf>> {
     }
 }
 
-/// Writes beside the file, and takes its place when all is on disk. What fails leaves nothing.
+/// Writes beside the file, and takes its place when all is on disk. A failure leaves nothing.
 fn replace<T>(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     let folder = file.parent().unwrap_or(Path::new(""));
     let mut name = file.file_name().unwrap_or_default().to_owned();

@@ -189,7 +189,7 @@ fn totals(cases: &[&Case], groups: usize) -> String {
         format!("{} in {}", units::count(cases.len(), "case"), units::count(groups, "group"));
     let kernels = cases.iter().filter(|case| case.work.kernel().is_some()).count();
     if kernels > 0 && kernels == cases.len() {
-        return format!("{counted}; what kernels take shows when they run\n");
+        return format!("{counted}; the time of kernels is known only when they run\n");
     }
     let seconds: f64 = cases.iter().filter_map(|&case| seconds(case)).sum();
     let memory = cases.iter().filter_map(|&case| memory_bytes(case)).max().unwrap_or(0);
@@ -198,7 +198,7 @@ fn totals(cases: &[&Case], groups: usize) -> String {
         0 => (String::new(), ""),
         count => (format!(", {count} of them compiled"), " once compiled"),
     };
-    let but = if kernels > 0 { ", but for the kernels" } else { "" };
+    let but = if kernels > 0 { ", without the kernels" } else { "" };
     format!(
         "{counted}{compiled}; about {} to measure{apart}, at most {} of memory at a time \
          (estimates{but})\n",

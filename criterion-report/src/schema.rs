@@ -11,13 +11,13 @@ use crate::write::{compare, export, summary};
 /// A file that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Schema {
-    /// What `export json` writes; `export jsonl` writes the same in lines
+    /// The document of `export json`; `export jsonl` writes the same in lines
     Report,
-    /// What `compare --format json` writes
+    /// The document of `compare --format json`
     Compare,
-    /// What `summary --format json` writes
+    /// The document of `summary --format json`
     Summary,
-    /// What `dashboard` writes, and what `validate` checks
+    /// The records that `dashboard` writes and `validate` checks
     PytorchOssBenchmarkV3,
 }
 
@@ -32,7 +32,7 @@ impl Schema {
         }
     }
 
-    /// The schema, JSON of draft 2020-12. That of the database follows from upstream's code.
+    /// The schema, JSON of draft 2020-12. The database's schema follows from upstream's code.
     pub fn text(self) -> String {
         match self {
             Self::Report => published::<export::Whole<'_>>(self.file(), "criterion-torch report"),

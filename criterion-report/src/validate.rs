@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::model::database::{Checked, Finding, Severity, Trap, validate};
 use crate::{units, visible};
 
-/// What `validate` can be told.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Files that are to be uploaded together
+    /// Files that are uploaded together
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 }

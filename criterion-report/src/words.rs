@@ -24,6 +24,15 @@ macro_rules! words {
 
 pub(crate) use words;
 
+/// The end of a command's `--help`: an example, and the page of the book that says more.
+macro_rules! more {
+    ($example:literal, $page:literal) => {
+        concat!("Example:\n  ", $example, "\n\nRead more: docs/book/src/", $page)
+    };
+}
+
+pub(crate) use more;
+
 /// The word that a flag has for a value.
 pub fn of_flag(value: impl clap::ValueEnum) -> String {
     let word = value.to_possible_value().expect("no word is hidden");

@@ -86,8 +86,7 @@ fn a_failed_gate_says_which_cases() {
 #[test]
 fn rows_of_earlier_runs_are_announced() {
     for format in ["csv", "dashboard"] {
-        let note = "note: 1 of 2 rows is of an earlier run than the latest; `--latest` leaves it \
-                    out\n";
+        let note = "note: 1 of 2 rows is of an earlier run than the latest; `--latest` skips it\n";
         let output = on("earlier-runs", &[format]);
         assert!(err(&output).contains(note), "{format}: {}", err(&output));
         let latest = on("earlier-runs", &[format, "--latest"]);
@@ -177,7 +176,13 @@ fn a_plan_estimates_no_kernel() {
     let lines: Vec<&str> = out(&table).lines().collect();
     let cells: Vec<&str> = lines[2].split_whitespace().collect();
     assert_eq!(cells, ["kernel/f32-default", "default", "-", "-", "-"]);
-    assert_eq!(lines.last(), Some(&"1 case in 1 group; what kernels take shows when they run"));
+    assert_eq!(
+        lines.last(),
+        Some(
+            &"1 case in 1 group; the time of kernels is known only when \
+                                    they run"
+        )
+    );
     let json = run(&["plan", config, "--format", "json"]);
     let cases: serde_json::Value = serde_json::from_str(out(&json)).expect("JSON");
     assert!(cases[0]["memory_bytes"].is_null() && cases[0]["seconds"].is_null(), "{cases}");

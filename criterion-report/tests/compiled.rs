@@ -70,7 +70,7 @@ fn a_quotient_of_two_runs_is_pointed_out() {
         let cautions = entry(&report, variant).cautions();
         cautions
             .iter()
-            .any(|caution| caution.to_string().contains("follows from pairs of two runs"))
+            .any(|caution| caution.to_string().contains("is derived from pairs of two runs"))
     };
     assert!(said("int8wo+compile"));
     assert!(!said("int8wo+max-autotune"));

@@ -90,13 +90,13 @@ fn over_its_control_every_quotient_of_the_intervals_is_possible() {
 fn a_file_has_all_columns_and_a_terminal_names_those_left_out() {
     let report = report("fusion-products");
     let file = write(&TABLE, &report);
-    assert!(file.contains("total") && !file.contains("left out for want of room"), "{file}");
+    assert!(file.contains("total") && !file.contains("columns that did not fit"), "{file}");
     let narrow = write_on(Some(64), &TABLE, &report);
-    assert!(narrow.contains("left out for want of room"), "{narrow}");
-    let (tables, end) = narrow.split_once("left out for want of room").expect("it is said");
+    assert!(narrow.contains("columns that did not fit"), "{narrow}");
+    let (tables, end) = narrow.split_once("columns that did not fit").expect("it is said");
     for column in ["total", "upstream"] {
         assert!(!tables.contains(column) && end.contains(column), "{column}: {narrow}");
     }
-    assert!(!write_on(Some(200), &TABLE, &report).contains("left out for want of room"));
+    assert!(!write_on(Some(200), &TABLE, &report).contains("columns that did not fit"));
     assert_snapshot!("fusion-products", file);
 }

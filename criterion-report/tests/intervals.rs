@@ -44,7 +44,7 @@ fn a_wide_interval_says_why_and_what_helps_in_one_note() {
         (
             wide(levels(8, 0.031, 0.024), None),
             "the speed-up's interval is wide as builds differ by σ 2.4 % (blocks 3.1 %): several \
-             runs say more (cargo xtask bench --repeat 4)",
+             runs say more (cargo torch-bench bench --repeat 4)",
         ),
         (
             wide(levels(8, 0.05, 0.006), None),
@@ -59,12 +59,12 @@ fn a_wide_interval_says_why_and_what_helps_in_one_note() {
         (
             wide(levels(32, 0.031, 0.02), Some(runs)),
             "the speed-up's interval is wide as runs differ by σ 2.4 % (blocks 3.1 %): more runs \
-             narrow it (cargo xtask bench --repeat 16)",
+             narrow it (cargo torch-bench bench --repeat 16)",
         ),
         (
             wide(Levels::default(), None),
-            "the time ran out before the speed-up's interval was as narrow as the ±1 % asked for; \
-             `sampling.measurement_s` gives it more",
+            "time budget spent before the speed-up's interval reached ±1 %; \
+             `sampling.measurement_s` extends it",
         ),
     ] {
         let notes: Vec<String> =
@@ -171,8 +171,8 @@ fn the_note_says_what_to_believe_and_which_side_changed() {
             .expect("they exclude each other")
     };
     let start = "the two medians give 1.82×: ";
-    let end = " so the machine changed between the two moments; believe the pair, which compares \
-               neighbours in time";
+    let end = " so the machine changed between the two moments; trust the speed-up, which \
+               compares neighbours in time";
     let said = beside(0.75, 1.01);
     let side = "the baseline took 12.34 ms alone and 9.258 ms beside this case,";
     assert_eq!(said, format!("{start}{side}{end}"));

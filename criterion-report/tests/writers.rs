@@ -287,7 +287,7 @@ fn what_the_dashboard_refuses() {
     ");
     assert_snapshot!(write(&compat, &report("preallocated")), @r"
     error: no case has a result for the dashboard
-      left out: 2 cases: a preallocated output, which its names do not tell from a fresh one
+      left out: 2 cases: a preallocated output, which its names cannot distinguish from a fresh one
     ");
     assert_snapshot!(write(&compat, &report("torn-last-line")), @r"
     error: no case has a result for the dashboard

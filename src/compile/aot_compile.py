@@ -36,13 +36,13 @@ started = time.monotonic()
 
 # Nothing of the current folder.
 sys.path = [path for path in sys.path if path]
-# What a compiler prints is no part of the answer.
+# A compiler's output is not part of the answer.
 answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)
 
 request = json.load(sys.stdin)
 os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(request["scratch"], "inductor")
-# What the C++ compiler says is read.
+# The C++ compiler's messages are parsed.
 os.environ["LC_ALL"] = "C"
 
 import torch
@@ -59,8 +59,8 @@ def options(mode, threads):
     settings = dict(torch._inductor.list_mode_options(mode))
     settings.pop("triton.cudagraphs", None)
     settings["cpp.threads"] = threads
-    # Of no influence on the code. Headers compiled beforehand save a second and take a quarter of
-    # a gigabyte; workers would outlive this process when it is killed.
+    # These settings do not change the code. Headers compiled beforehand save a second and take a
+    # quarter of a gigabyte; workers would outlive this process when it is killed.
     settings["aot_inductor.precompile_headers"] = False
     settings["compile_threads"] = 1
     return settings
@@ -301,7 +301,7 @@ def judged(kind):
 
 def lowered(program, settings):
     """The files of a package."""
-    # Who loads the package holds its inputs against this: the code itself does not look at them.
+    # The loader compares its inputs with this: the code itself does not check them.
     forms = [f"{it['dtype']} {it['sizes']} {it['strides']}" for it in request["inputs"]]
     metadata = {"inputs": "\n".join(forms)}
     return torch._inductor.aot_compile(

@@ -101,8 +101,8 @@ impl Job {
     /// does for another process or thread that is compiling the same.
     ///
     /// # Errors
-    /// Skipped, with the remedy, where it is not kept and cannot be compiled here; unsupported, with
-    /// Inductor's own reason; timeout; failed. What was refused once is not tried again.
+    /// Skipped, with the remedy, where it is not kept and cannot be compiled here; unsupported,
+    /// with Inductor's own reason; timeout; failed. A refused compilation is not tried again.
     pub fn compile(&self) -> Result<Compiled, Refusal> {
         let store = options::store()?;
         let ready = || {
@@ -114,7 +114,7 @@ impl Job {
         if !compiled.facts.cache_hit {
             made.insert(self.key.clone());
         }
-        // What this run compiled before it began to measure was not there already.
+        // A package that this run compiled before measuring was not in the cache.
         compiled.facts.cache_hit = !made.contains(&self.key);
         Ok(compiled)
     }
@@ -156,7 +156,7 @@ impl Job {
         Ok(self.result(held.package.clone(), held.facts.clone(), Keep::Held(held)))
     }
 
-    /// Where nothing can be kept.
+    /// Compiles for this process alone, if nothing can be kept.
     fn compile_for_now(&self, python: &Interpreter, why: &str) -> Result<Compiled, Refusal> {
         let failed = |why: &dyn std::fmt::Display| {
             let folder = std::env::temp_dir();
@@ -297,7 +297,7 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// What the tracer has no word for is no failure of the step.
+/// A step that the tracer cannot express has not failed.
 fn of_tracing(refusal: Refusal) -> Refusal {
     const UNTRACEABLE: [&str; 2] = ["Unsupported value kind", "unsupported input list type"];
     match refusal {

@@ -296,7 +296,7 @@ fn modes_that_a_package_cannot_be_are_unsupported_on_cuda_and_noted_on_a_cpu() {
 
         let place = Place::new(&compiles(""));
         let compiled = place.compile(&Job::new(&[&x], options(1, mode), || x.f_add(&x)).unwrap());
-        let note = format!("{} asks for CUDA graphs, which a CPU has not", mode.as_str());
+        let note = format!("{} asks for CUDA graphs, which a CPU does not have", mode.as_str());
         assert_eq!(compiled.unwrap().notes, [note]);
     }
     assert!(matches!(

@@ -1,4 +1,4 @@
-//! What a case asks for, and whether this machine has it.
+//! The options of a compilation, and whether this machine can do it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,13 +16,13 @@ use ::libtorch::Interpreter;
 pub struct Options {
     /// Mode of `torch.compile`.
     pub mode: CompileMode,
-    /// Of a generated kernel on the CPU: those of eager.
+    /// Threads of a generated kernel on the CPU, as many as eager has.
     pub threads: u64,
     /// The plan's device, and its tch device.
     pub device: Device,
-    /// Where the step's tensors are.
+    /// The device of the step's tensors.
     pub place: tch::Device,
-    /// Of one compilation.
+    /// The limit of one compilation.
     pub timeout: Duration,
 }
 
@@ -42,7 +42,7 @@ pub fn available(device: Device, mode: CompileMode) -> Result<(), Refusal> {
     }
 }
 
-/// Where packages are kept; none where no variable says where the cache is.
+/// The store of packages; `None` if no variable names the cache.
 pub(super) fn store() -> Result<Option<Store>, Refusal> {
     Store::of_environment().map_err(Refusal::Failed)
 }
@@ -62,17 +62,17 @@ pub(super) fn expressible(device: Device, mode: CompileMode) -> Result<(), Refus
         }
     };
     Err(Refusal::Unsupported(format!(
-        "{} asks for CUDA graphs, which are no part of a compiled package; {} is the same without \
+        "{} asks for CUDA graphs, which a compiled package cannot hold; {} is the same without \
          them",
         mode.as_str(),
         instead.as_str()
     )))
 }
 
-/// What the mode asks for and has no effect.
+/// Notes on parts of the mode that have no effect.
 pub(super) fn notes(device: Device, mode: CompileMode) -> Vec<String> {
     let graphs = matches!(mode, CompileMode::ReduceOverhead | CompileMode::MaxAutotune);
-    let note = || format!("{} asks for CUDA graphs, which a CPU has not", mode.as_str());
+    let note = || format!("{} asks for CUDA graphs, which a CPU does not have", mode.as_str());
     (device == Device::Cpu && graphs).then(note).into_iter().collect()
 }
 
@@ -94,7 +94,8 @@ fn ask(device: Device) -> Result<(), Refusal> {
 
 fn demand(python: &Interpreter, package: &str, release: &str) -> Result<(), Refusal> {
     let remedy = format!(
-        "run `cargo xtask setup --python`, or set {} to a python that has {package} {release}",
+        "run `{}`, or set {} to a python that has {package} {release}",
+        ::libtorch::command::ours("setup --python"),
         ::libtorch::COMPILER_PYTHON
     );
     python.demand(package, release, &remedy).map_err(Refusal::Skipped)

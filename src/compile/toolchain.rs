@@ -93,13 +93,13 @@ fn cpu() -> Result<String, Refusal> {
 /// The processor of a file; without it, packages of different processors would have one name.
 fn named(path: &str, text: std::io::Result<String>) -> Result<String, Refusal> {
     let skipped = |why: &str| {
-        let reason = format!("packages are kept for a processor, and which this is {path} {why}");
-        Err(Refusal::Skipped(reason))
+        let reason = "compiled packages are stored per processor, and it is not known";
+        Err(Refusal::Skipped(format!("{reason}: {path} {why}")))
     };
     match text.map(|text| of_cpuinfo(&text)) {
-        Ok(processor) if processor.is_empty() => skipped("does not say"),
+        Ok(processor) if processor.is_empty() => skipped("does not name it"),
         Ok(processor) => Ok(processor),
-        Err(error) => skipped(&format!("cannot say: {error}")),
+        Err(error) => skipped(&format!("cannot be read: {error}")),
     }
 }
 

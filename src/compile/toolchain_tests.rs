@@ -68,12 +68,12 @@ fn a_target_is_model_and_features_and_not_what_changes_from_minute_to_minute() {
 fn a_processor_that_is_not_named_is_none() {
     let named = |text: &str| named("/proc/cpuinfo", Ok(text.to_owned()));
     assert_eq!(named(X86), Ok(of_cpuinfo(X86)));
-    let start = "packages are kept for a processor, and which this is /proc/cpuinfo ";
-    let expected = Refusal::Skipped(format!("{start}does not say"));
+    let start = "compiled packages are stored per processor, and it is not known: /proc/cpuinfo ";
+    let expected = Refusal::Skipped(format!("{start}does not name it"));
     assert_eq!([named(""), named("cache size : 512 KB\n")], [Err(expected.clone()), Err(expected)]);
     let unreadable = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
     let refusal = super::named("/proc/cpuinfo", Err(unreadable)).unwrap_err();
-    let expected = format!("{start}cannot say: permission denied");
+    let expected = format!("{start}cannot be read: permission denied");
     assert_eq!(refusal, Refusal::Skipped(expected));
 }
 

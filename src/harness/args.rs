@@ -45,10 +45,8 @@ pub struct Args {
     pub overrides: Overrides,
     /// `--wait`: another run in the same folder is waited for.
     pub waits: bool,
-    /// Whether one of the flags is none of criterion's.
+    /// Whether one of the flags is not criterion's.
     has_own_flag: bool,
-    /// `--help`, which criterion answers.
-    helps: bool,
     filter: Filter,
 }
 
@@ -98,20 +96,13 @@ impl Args {
             },
             waits: flags.get_flag("wait") || std::env::var_os(WAITS).is_some(),
             has_own_flag: flags.get_flag("wait"),
-            helps: flags.get_flag("help"),
             filter: filter(&flags)?,
         })
     }
 
-    /// Starts this process anew without the flags that criterion does not know, which reads the
-    /// process's arguments itself and refuses them. Its help does not name them, so they are here.
+    /// Starts this process anew without the flags that criterion does not know: it reads the process's
+    /// arguments itself and would refuse them.
     pub fn hide_own_flags(&self) -> Result<(), String> {
-        if self.helps {
-            println!(
-                "Beside criterion's options, which follow:\n      {WAIT}  Wait for another run that \
-                 measures in the same target folder, where this one would fail otherwise.\n"
-            );
-        }
         if !self.has_own_flag {
             return Ok(());
         }

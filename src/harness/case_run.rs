@@ -123,8 +123,8 @@ fn count_memory(
     }))
 }
 
-/// Puts the allocator into the state that the case asks for, as far as that goes: retention
-/// cannot be undone within a process. What is in force stands in the case's record.
+/// Puts the allocator into the state that the case asks for, as far as that goes: retention cannot
+/// be undone within a process. The case's record names the state in force.
 pub fn settle_allocator(wanted: Allocator) {
     let settled = match (wanted, allocator::retention()) {
         (_, Retention::Retained) => Ok(()),
@@ -138,7 +138,7 @@ pub fn settle_allocator(wanted: Allocator) {
         (Allocator::System, Retention::System) => Ok(()),
     };
     if let Err(error) = settled {
-        eprintln!("note: the allocator is not as asked for: {error}");
+        eprintln!("note: the allocator could not be set: {error}");
     }
 }
 

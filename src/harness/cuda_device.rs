@@ -14,7 +14,7 @@ pub struct CudaDevice<'a, T> {
     index: usize,
     step: &'a mut dyn FnMut() -> Result<T, Refusal>,
     flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
-    /// What the host's clock counts from.
+    /// The start of the host's clock.
     watch: Stopwatch,
 }
 
@@ -42,7 +42,9 @@ impl<T> Device for CudaDevice<'_, T> {
     fn flush(&mut self) -> Result<(), Refusal> {
         match &mut self.flush {
             Some(flush) => flush(),
-            None => Err(Refusal::Failed("a cold sample has nothing to flush with".to_owned())),
+            None => Err(Refusal::Failed(
+                "a cold sample has no buffer to flush the cache with".to_owned(),
+            )),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the device's own clock, events on torch's current stream, and the host's say of a case together.
+//! A case's time by the device's own clock, events on torch's current stream, and by the host's.
 
 use std::time::Duration;
 

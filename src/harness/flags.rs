@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use clap::builder::ValueParser;
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plan::cost;
 use plan::flag::{FLAGS, Flag, Value};
@@ -13,21 +14,44 @@ use plan::flag::{FLAGS, Flag, Value};
 pub const FILTER: &str = "filter";
 
 /// Reads `arguments`, the program's name first. A flag has the type that its [`Value`] says: text, a
-/// number (`f64`) or a count (`u64`).
+/// number (`f64`) or a count (`u64`). Help ends the process.
 pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<ArgMatches, String> {
-    let command = Command::new(env!("CARGO_PKG_NAME"))
-        .disable_help_flag(true)
-        .disable_version_flag(true)
-        .arg(Arg::new(FILTER))
-        .args(FLAGS.iter().map(arg));
-    command.try_get_matches_from(arguments).map_err(|error| {
+    command().try_get_matches_from(arguments).map_err(|error| {
+        if error.kind() == ErrorKind::DisplayHelp {
+            error.exit();
+        }
         let text = error.to_string();
         text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
     })
 }
 
+fn command() -> Command {
+    const EXAMPLE: &str = "\
+Example:
+  cargo bench --bench inference -- int8wo --save-baseline main
+
+Read more: docs/book/src/configs/ids.md";
+    Command::new(env!("CARGO_PKG_NAME"))
+        .about("Measure the cases of a bench target")
+        .long_about(
+            "Measure the cases of a bench target: those of its default configs, or of the files that \
+             the variable BENCH_CONFIG names. Criterion's options work as in any bench target.",
+        )
+        .after_long_help(EXAMPLE)
+        .override_usage("cargo bench --bench <TARGET> -- [OPTIONS] [FILTER]")
+        .max_term_width(100)
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .arg(Arg::new(FILTER).value_name("FILTER").help("Only cases whose id matches this regular expression"))
+        .args(FLAGS.iter().map(arg))
+}
+
 fn arg(flag: &'static Flag) -> Arg {
     let arg = Arg::new(flag.name).long(flag.name).short(flag.short).aliases(flag.alias);
+    let arg = arg.help(flag.help).hide(flag.help.is_empty()).hide_short_help(!flag.common);
+    if flag.name == "help" {
+        return arg.action(ArgAction::Help);
+    }
     let Some(value) = flag.value else { return arg.action(ArgAction::SetTrue) };
     let shown = match value {
         Value::Seconds | Value::WholeSeconds => "SECONDS",
@@ -73,7 +97,7 @@ where
 /// A name is a folder's.
 fn name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(['/', '\\']) || text.starts_with('.') {
-        return Err("it names a folder; use letters, digits, `-`, `_`".to_owned());
+        return Err("it becomes the name of a folder; use letters, digits, `-`, `_`".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -83,15 +107,28 @@ fn saved_name(text: &str) -> Result<String, String> {
     const TAKEN: [&str; 6] = ["new", "change", "report", "runs", "profiles", "lock"];
     match name(text)? {
         name if TAKEN.contains(&name.as_str()) => {
-            Err("it is the name of something else there; use another".to_owned())
+            Err("this name is reserved; use another".to_owned())
         }
         name => Ok(name),
     }
 }
 
 #[cfg(test)]
+#[path = "../../tests/common/help.rs"]
+mod help;
+
+#[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn help_fits_on_a_screen_and_its_example_is_understood() {
+        for example in help::examples(command(), help::COLUMNS, str::to_owned) {
+            let line =
+                example.strip_prefix("cargo bench --bench inference").expect("a bench target");
+            read(line.split_whitespace().map(str::to_owned)).expect(line);
+        }
+    }
 
     /// Every flag with a value, and what is none of its values. Criterion would panic at many, and
     /// accept some that no run could be made with.

@@ -161,7 +161,7 @@ impl<'a> GroupRun<'a> {
         if matches!(run, Err(Outcome::Oom { .. })) && matches!(self.partner, Partner::Ready(_)) {
             // The next candidate may be smaller.
             self.partner = Partner::NotYet;
-            self.alone = Some("memory does not suffice for it and its baseline at once".to_owned());
+            self.alone = Some("memory is too small for it and its baseline at once".to_owned());
             release(case.device);
             return self.prepared_beside(case);
         }

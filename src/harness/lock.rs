@@ -76,7 +76,8 @@ impl Lock {
             // As on some network file systems.
             Err(TryLockError::Error(error)) => {
                 eprintln!(
-                    "note: {} cannot be locked ({error}); see that no other run measures here",
+                    "note: {} cannot be locked ({error}); make sure that no other run measures \
+                     here",
                     path.display()
                 );
                 return Ok(Self { file: None });

@@ -211,8 +211,8 @@ fn record(against: String, paired: Paired, target: f64) -> Result<Pair, String> 
 fn absent(why: NoRatio) -> String {
     match why {
         NoRatio::TooShort => {
-            "as long as the case itself took was too short for an interval beside \
-            its baseline; a larger `sampling.measurement_s` gives more time"
+            "the time budget was too short for an interval of the speed-up; raise \
+            `sampling.measurement_s`"
                 .to_owned()
         }
         NoRatio::Displaced { side, beside_ns, alone_ns } => {

@@ -164,7 +164,7 @@ impl Session {
             .then(|| saved::missing(&self.args.needs, &self.criterion, case))
             .flatten();
         if let Some(name) = missing {
-            eprintln!("{}: passed over: it has no baseline `{name}`", case.id);
+            eprintln!("{}: skipped: it has no baseline `{name}`", case.id);
         }
         missing.is_some()
     }

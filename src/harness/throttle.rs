@@ -101,7 +101,7 @@ impl Throttling {
                 .to_owned()
         });
         let untold = untold.as_ref().map(|reason| {
-            format!("not known of every sample whether the device was throttled: {reason}")
+            format!("not every sample says whether the device was throttled: {reason}")
         });
         [accepted, capped, untold].into_iter().flatten().collect()
     }

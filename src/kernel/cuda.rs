@@ -44,7 +44,7 @@ use kernels::cuda as machinery;
 /// CUDA C++, such as `Source { name: "sum.cu", text: include_str!("sum.cu") }`.
 #[derive(Debug, Clone, Copy)]
 pub struct Source {
-    /// What the compiler's messages call it.
+    /// Its name in the compiler's messages.
     pub name: &'static str,
     /// Entry functions are `extern "C" __global__`.
     pub text: &'static str,
@@ -81,7 +81,7 @@ impl Source {
         Ok(Function { entry: module.function(entry)?, device: site.place })
     }
 
-    /// What the library compiles.
+    /// The text that the library compiles.
     pub(super) fn whole(&self) -> String {
         format!("{}#line 1 \"{}\"\n{}", machinery::PRELUDE, self.name, self.text)
     }

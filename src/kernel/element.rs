@@ -29,7 +29,7 @@ pub trait Element:
     + Neg<Output = Self>
     + 'static
 {
-    /// What it is computed with: float32 for half precision, else the same.
+    /// The type for computing with it: float32 for half precision, else the same.
     type Wide: Element<Wide = Self::Wide>;
 
     /// Its dtype.

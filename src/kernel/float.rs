@@ -14,7 +14,7 @@ pub struct Float {
 }
 
 impl Float {
-    /// That of a dtype.
+    /// The type of a dtype.
     pub const fn of(dtype: Dtype) -> Self {
         match dtype {
             Dtype::Float64 => Self { significand: 53, lowest: -1022, highest: 1023 },

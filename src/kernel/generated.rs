@@ -1,4 +1,4 @@
-//! What the code that the build script generates of a kernel's file is written with. Not for authors.
+//! Items for the code that the build script generates from a kernel's file. Not for authors.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -124,7 +124,7 @@ type Computes<S> = fn(&S, &Site) -> Result<Tensor, Refusal>;
 /// The functions of a file without a [`Kernel`].
 #[derive(Debug)]
 pub struct Function<S: 'static, R> {
-    /// `run_benchmark`. What it borrows lives forever, because an `impl IntoTensor` may borrow it.
+    /// `run_benchmark`. Its arguments live forever, because an `impl IntoTensor` may borrow them.
     pub run: fn(&'static S, &'static Site) -> Result<R, Refusal>,
     /// `reference`
     pub reference: Option<Computes<S>>,
@@ -134,7 +134,7 @@ pub struct Function<S: 'static, R> {
     pub bytes: Option<fn(&S, Dtype) -> u64>,
 }
 
-/// What the last call of a function has returned; a tensor as soon as somebody wants one.
+/// The result of a function's last call, made a tensor when one is needed.
 enum Last<R> {
     None,
     Returned(R),
@@ -168,7 +168,7 @@ pub fn function<S: 'static, R: IntoTensor + 'static>(
         move || {
             let output = match read.replace(Last::None) {
                 Last::None => {
-                    return Err(Refusal::Failed("an output was asked of no run".to_owned()));
+                    return Err(Refusal::Failed("`output()` was called before `run()`".to_owned()));
                 }
                 Last::Returned(returned) => returned.into_tensor()?,
                 Last::Output(output) => output,

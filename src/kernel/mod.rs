@@ -71,7 +71,7 @@ pub use values::{IntoTensor, tensor, values};
 
 pub use crate::refusal::Refusal;
 
-/// What a kernel's file needs.
+/// The imports of a kernel's file.
 pub mod prelude {
     pub use super::{
         Device, Dtype, Element, IntoTensor, Kernel, Refusal, Site, TchError, Tensor, bf16, f16,
@@ -79,28 +79,28 @@ pub mod prelude {
     };
 }
 
-/// One kernel. Of a type that is generic over one [`Element`] there is an instance for each precision;
-/// another looks at [`Site::dtype`] itself, and refuses what it has not as [`Refusal::Unsupported`].
-/// The same goes for [`Site::device`].
+/// One kernel. A type that is generic over one [`Element`] has an instance for each precision;
+/// another type looks at [`Site::dtype`] itself, and refuses a precision that it lacks as
+/// [`Refusal::Unsupported`]. The same goes for [`Site::device`].
 pub trait Kernel: Sized + 'static {
     /// The struct in `kernel.rs` whose fields are the keys of `problem_size`; the other files of the
     /// folder import it.
     type ProblemSize: 'static;
 
-    /// Everything that a step reads, made before the clock starts. What it draws ([`Site::normal`])
-    /// depends on the case's seed alone, so that siblings see the same input if they draw in the same
-    /// order.
+    /// Everything that a step reads, made before the clock starts. Drawn values ([`Site::normal`])
+    /// depend on the case's seed alone, so that siblings see the same input if they draw in the
+    /// same order.
     fn prepare(size: &Self::ProblemSize, site: &Site) -> Result<Self, Refusal>;
 
     /// One step, which is what is timed. It runs many times and finds the same every time: where it works
     /// in place, it first puts back what it starts from.
     fn run(&mut self) -> Result<(), Refusal>;
 
-    /// What the last step computed, in the case's dtype, where the case runs. Not timed.
+    /// The result of the last step, in the case's dtype, where the case runs. Not timed.
     fn output(&self) -> Result<Tensor, Refusal>;
 
-    /// What the output should be, in float64, of the output's size, by another way. Not timed. Without
-    /// one the kernel is measured all the same, and said to be unverified.
+    /// The expected output, in float64, of the output's size, computed in another way. Not timed.
+    /// Without one the kernel is measured all the same, and said to be unverified.
     fn reference(&self) -> Result<Option<Tensor>, Refusal> {
         Ok(None)
     }

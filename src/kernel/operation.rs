@@ -14,8 +14,8 @@ use crate::refusal::Refusal;
 
 /// A function of tensors.
 pub trait Operation<W> {
-    /// What it computes with, drawn from torch's default generator, the same on every device and for
-    /// every implementation.
+    /// Its inputs, drawn from torch's default generator, the same on every device and for every
+    /// implementation.
     fn inputs(&self, site: &Site<W>) -> Result<Inputs, Refusal>;
 
     /// Whether the implementation can run here, before anything is built.
@@ -94,7 +94,7 @@ pub trait Shipped: Named + Copy + 'static {
     /// Skipped, with what is missing.
     fn tools(site: &Site<Self>) -> Result<(), Refusal>;
 
-    /// What it consists of, whatever the implementation.
+    /// Its parts, whatever the implementation.
     fn parts(site: &Site<Self>) -> Parts;
 
     /// An input or an output, a part to each place of the first dimension: no part influences another.
@@ -125,7 +125,7 @@ impl<W: Shipped> Site<W> {
         self.work.operation().check(self).map_err(|constraint| self.unsupported(&constraint))
     }
 
-    /// What the kernel computes with, drawn from the case's seed.
+    /// The kernel's inputs, drawn from the case's seed.
     pub fn inputs(&self) -> Result<Inputs, Refusal> {
         let _drawing = self.seeded();
         self.work.operation().inputs(self)

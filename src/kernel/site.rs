@@ -26,7 +26,7 @@ pub struct Site<W = ()> {
     pub seed: i64,
 }
 
-/// What messages call the kernel and its implementation.
+/// The names of the kernel and its implementation in messages.
 pub trait Named: Sized {
     /// The words in front of what is refused.
     fn name(site: &Site<Self>) -> String;
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::kernel::{Element, bf16, f16, values};
 
-    /// Those in `dtype` of one seed, and whether none has more bits than a float32.
+    /// The values in `dtype` from one seed, and whether none has more bits than a float32.
     fn drawn<T: Element>() -> (Vec<f64>, bool) {
         let (device, place) = (Device::Cpu, tch::Device::Cpu);
         let site = Site { work: (), dtype: T::DTYPE, device, place, threads: 1, seed: 7 };

@@ -9,8 +9,8 @@ use crate::refusal::Refusal;
 
 type Run = Box<dyn Fn() -> Result<Tensor, Refusal>>;
 
-/// What [`Step::again`] has replaced, which keeps its memory while it lives, and how many bytes these
-/// are.
+/// The bytes that [`Step::again`] has replaced, and their owner, which keeps the memory while it
+/// lives.
 pub type Replaced = (u64, Box<dyn Any>);
 
 /// Operations on what it holds, ready to run.

@@ -5,7 +5,7 @@ use tch::{Kind, TchError, Tensor};
 
 use crate::refusal::Refusal;
 
-/// What each value of an output has to be.
+/// The demand on each value of an output.
 #[derive(Debug)]
 pub struct Tolerance {
     /// The size of the inputs, as the record has it.
@@ -29,7 +29,7 @@ pub struct Worst {
     pub index: Vec<i64>,
     /// The value.
     pub output: f64,
-    /// What it should be.
+    /// The expected value.
     pub reference: f64,
     /// How far it may be from that.
     pub allowed: f64,

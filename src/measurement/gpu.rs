@@ -182,8 +182,8 @@ impl<G: Gpu> EnergyCounter for GpuProbe<G> {
         let before = std::mem::replace(&mut self.last_mj, now);
         if now < before {
             return Err(format!(
-                "the energy counter of {} went back from {before} mJ to {now} mJ; \
-                 was the driver loaded anew?",
+                "the energy counter of {} went back from {before} mJ to {now} mJ; was the driver \
+                 reloaded?",
                 self.name
             ));
         }

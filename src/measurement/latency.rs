@@ -38,7 +38,7 @@ mod tests {
         let expected = Latency {
             calls: 501,
             mean_ns: 251e3,
-            // Of 1 to n: (n² − 1) / 12.
+            // The variance of 1 to n is (n² − 1) / 12.
             std_ns: Some(20_916.666_666_666_668_f64.sqrt() * 1e3),
             p50_ns: 251e3,
             p90_ns: Some(451e3),

@@ -48,7 +48,7 @@ impl Rapl {
         if packages.is_empty() {
             return Err(format!(
                 "no intel-rapl:* package in {shown}: this machine exposes no energy counter; on \
-                 hardware of one's own, `sudo modprobe intel_rapl_msr` may"
+                 your own hardware, `sudo modprobe intel_rapl_msr` may provide it"
             ));
         }
         Ok(Self { packages, root: root.to_owned() })

@@ -49,7 +49,7 @@ fn what_it_cannot_do_is_refused_by_value() {
             "gemlitewo-4-64",
             128,
             |site| site.variant.sparsity = Some(Sparsity::SemiSparse),
-            "semi-sparse, which it is not combined with",
+            "semi-sparse, which does not combine with this recipe",
         ),
     ] {
         let found = refused(text, k, change);

@@ -70,8 +70,8 @@ impl super::Scheme for Scheme {
     ///
     /// The rise is stopped by the rounding of the activation in float32, and elsewhere the smallest
     /// scale, at k = 16384 (the last line is bfloat16 again, at k = 1024). The −3.0 of one bit, an
-    /// output of 24 values, is what any output of the right size would give: below the gate. Those of
-    /// 8 bits are of 16×1024×1024 and larger alone.
+    /// output of 24 values, is what any output of the right size would give: below the gate. The
+    /// values of 8 bits are for 16×1024×1024 and larger only.
     fn min_sqnr_db(&self, dtype: Dtype) -> f64 {
         let of_bits = match self.bits {
             1 => -2.5,
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn extremes_of_a_group_land_where_the_formula_puts_them() {
-        // Of 4 bits: (name, weights, symmetric values, asymmetric values less their zero point).
+        // 4 bits: (name, weights, symmetric values, asymmetric values less their zero point).
         for (name, row, symmetric, asymmetric) in [
             ("zero", [0.0; 4], [0; 4], [0; 4]),
             // amax / 7.5 is the scale, and 7.5 rounds up to 8, which is clamped.

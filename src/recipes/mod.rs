@@ -98,7 +98,7 @@ pub fn check(site: &Site) -> Result<(), Refusal> {
     let Variant { recipe, sparsity, packed, .. } = site.variant;
     let combination = match sparsity {
         Some(sparsity) if !sparsity.pairs_with(recipe) => {
-            Err(format!("{sparsity}, which it is not combined with"))
+            Err(format!("{sparsity}, which does not combine with this recipe"))
         }
         Some(sparsity) if packed => Err(format!("packed and {sparsity} at once")),
         None if packed && !recipe.has_packed() => Err("packed, but libtorch has no such op".into()),

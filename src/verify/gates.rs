@@ -7,7 +7,7 @@ use crate::recipes;
 
 /// Outputs from which on a ratio is that of the recipe rather than of chance.
 const MANY: usize = 1024;
-/// What chance may take from the ratio of fewer outputs, in dB.
+/// The loss, in dB, that chance may cause in the ratio of fewer outputs.
 const CHANCE_DB: f64 = 10.0;
 
 /// The smallest signal-to-noise ratio, in dB, that a model's `outputs`, so many as are compared, may

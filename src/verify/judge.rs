@@ -10,16 +10,16 @@ use crate::refusal::Refusal;
 /// infinitely many.
 const MOST_DB: f64 = 200.0;
 
-/// What the output of a case has to be.
+/// The demands on the output of a case.
 #[derive(Debug)]
 pub struct Judge {
     reference: Option<Reference>,
     min_sqnr_db: f64,
-    /// Of a kernel of the author's own; what ships has the gate alone.
+    /// The demands of a user's kernel; shipped kernels have the gate alone.
     own: Option<Own>,
 }
 
-/// What an author may set.
+/// The tolerances that a user may set.
 #[derive(Debug)]
 struct Own {
     tolerances: KernelTolerances,
@@ -71,8 +71,8 @@ impl Judge {
         for (run, output) in outputs.iter().enumerate() {
             let accuracy = self.one(output).map_err(|refusal| match (run, refusal) {
                 (1.., Refusal::Failed(what)) => Refusal::Failed(format!(
-                    "run {} of {} is wrong and those before it are right, so that it did not start \
-                     from what they started from: {what}; `run` has to find the same every time",
+                    "run {} of {} is wrong and those before it are right: {what}; every call of \
+                     `run` must start from the same state",
                     run + 1,
                     outputs.len()
                 )),
@@ -97,8 +97,8 @@ impl Judge {
     ) -> Result<(), Refusal> {
         let drifted = |refusal: Refusal| match refusal {
             Refusal::Failed(what) => Refusal::Failed(format!(
-                "after {runs} runs it computes something else: {what}; `run` has to find the same \
-                 every time"
+                "the output changed since the check, after {runs} runs: {what}; every call of \
+                 `run` must start from the same state"
             )),
             other => other,
         };
@@ -108,7 +108,7 @@ impl Judge {
         match spread(&pair).map_err(drifted)? {
             0.0 => Ok(()),
             spread => Err(drifted(Refusal::Failed(format!(
-                "its first runs had one output, and an element of this one is {:.3e} away",
+                "its first runs agreed, and an element of this output differs by {:.3e}",
                 2.0 * spread
             )))),
         }
@@ -155,8 +155,7 @@ impl Judge {
 }
 
 impl Own {
-    /// What is wrong beside a reference of zeros, of which no share can be told: absolute tolerances
-    /// decide.
+    /// The violations beside a reference of zeros, where only absolute tolerances decide.
     fn away_from_nothing(&self, distance: &Distance) -> Vec<String> {
         let absolute = KernelTolerances { relative_error: None, ..self.tolerances };
         if absolute != KernelTolerances::default() {
@@ -164,7 +163,7 @@ impl Own {
         }
         let Distance { rmse, max_abs_error, .. } = distance;
         vec![format!(
-            "its reference is 0 everywhere, and a relative error is of nothing; give \
+            "its reference is 0 everywhere, so that no relative error exists; give \
              `tolerances.max_error` (its largest error is {max_abs_error:.3e}) or \
              `tolerances.rmse` (it is {rmse:.3e})"
         )]

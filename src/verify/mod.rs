@@ -31,7 +31,7 @@ pub struct Distance {
 }
 
 impl Distance {
-    /// Of an output that nothing is known about.
+    /// The accuracy of an unverified output.
     pub const UNKNOWN: Self = Self {
         sqnr_db: f64::NAN,
         max_abs_error: f64::NAN,

@@ -62,7 +62,7 @@ impl Reference {
         }
     }
 
-    /// Which row of the whole stands at `at`.
+    /// The row of the whole that stands at `at`.
     pub fn row(&self, at: i64) -> Result<i64, TchError> {
         self.rows.as_ref().map_or(Ok(at), |rows| rows.f_int64_value(&[at]))
     }
@@ -80,7 +80,7 @@ pub fn rows(all: u64, flops: u64, elements: u64) -> Vec<i64> {
     evenly_spaced(all, affordable.max(REFERENCE_ROWS))
 }
 
-/// Those of a model.
+/// The rows of a model.
 fn model_rows(work: &ModelWork) -> Vec<i64> {
     let all = work.shape.m;
     let linears = plan::linears(work.model, work.shape);

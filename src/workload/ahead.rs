@@ -49,7 +49,7 @@ impl Ahead {
     }
 }
 
-/// What has come of compiling the case ahead; none where that was not done.
+/// The result of compiling the case ahead; `None` if that was not done.
 pub(super) fn result(case: &Case) -> Option<Result<Compiled, Refusal>> {
     results().get(&case.full_id()).cloned()
 }

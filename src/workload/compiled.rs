@@ -91,8 +91,8 @@ impl Compiled {
 fn remedied(error: native::Error) -> Refusal {
     match Refusal::from(error) {
         Refusal::Failed(text) => Refusal::Failed(format!(
-            "{text}; `cargo xtask cache clear compiled` has it compiled anew, TMPDIR names another \
-             folder to unpack it in"
+            "{text}; `{}` has it compiled again; TMPDIR names another folder to unpack it in",
+            ::libtorch::command::ours("cache clear compiled")
         )),
         other => other,
     }

@@ -12,7 +12,7 @@ use crate::{device, inputs, recipes};
 pub(super) struct Forward {
     model: Box<dyn Model>,
     input: Tensor,
-    /// What steps write into, where it is preallocated.
+    /// The output that steps write into, if it is preallocated.
     output: Option<Tensor>,
     linears: Vec<LinearShape>,
     judge: Judge,

@@ -1,4 +1,4 @@
-//! What the code that the build script generates of kernels names. Not for authors.
+//! Items for the code that the build script generates from kernels. Not for authors.
 
 pub use plan::Case;
 

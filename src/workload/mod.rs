@@ -22,7 +22,7 @@ use tch::Tensor;
 
 use crate::native::storage;
 
-/// What is timed.
+/// A case's timed step with its preparation and checks.
 pub trait Workload {
     /// One step: a forward pass, a pattern, a probe. The caller switches gradients off. Nothing is
     /// allocated but what the operations themselves allocate; a C++ exception is an `Err`. With a
@@ -69,7 +69,7 @@ pub trait Workload {
     /// ATen ops and own kernels that do the work; of a model, those on the weights of linear layers.
     fn kernels(&self) -> Vec<String>;
 
-    /// What was found out about a kernel of the author's own; none of other work.
+    /// Facts about a user's kernel; `None` for other work.
     fn kernel(&self) -> Option<KernelFacts> {
         None
     }
@@ -79,7 +79,7 @@ pub trait Workload {
         None
     }
 
-    /// What a reader of its figures should know.
+    /// Notes for readers of its figures.
     fn notes(&self) -> Vec<String> {
         vec![]
     }
@@ -99,7 +99,7 @@ fn moved(tensors: &[Tensor]) -> Result<Option<Displaced>, Refusal> {
     Ok((bytes > 0).then(|| Displaced { bytes, _memory: Box::new(blocks) }))
 }
 
-/// What makes a case measurable: [`prepare`], or a target's own.
+/// Makes a case measurable: [`prepare`], or a target's own.
 pub type Prepare = fn(&Case) -> Result<Box<dyn Workload>, Refusal>;
 
 /// Builds a case: seeds torch, makes parameters and input, computes the reference; of a model,
@@ -131,7 +131,7 @@ fn eager(case: &Case) -> Result<Box<dyn Eager>, Refusal> {
         Work::Probe(work) => Box::new(kernel::prepare(case, *work)?),
         Work::Kernel(work) => {
             let what =
-                format!("kernel `{}` is known to the target alone that found it", work.kernel);
+                format!("kernel `{}` is known only to the bench target that found it", work.kernel);
             return Err(Refusal::Failed(what));
         }
     })
@@ -159,7 +159,7 @@ mod testing {
         assert!(before.equal(&after), "{what}: built anew, it computes something else");
     }
 
-    /// What the case, a model's, runs.
+    /// The work of a model's case.
     pub fn work(case: &Case) -> &ModelWork {
         case.work.model().expect("a case of a model")
     }

@@ -1,4 +1,4 @@
-//! What the Python process is asked, what it answers, and what becomes of one that does not.
+//! Requests to the Python process, its answers, and the end of one that does not answer.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

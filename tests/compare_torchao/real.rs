@@ -19,7 +19,7 @@ fn python() -> Option<OsString> {
     python
 }
 
-/// What torchao 0.17 makes of a recipe's weight on a CPU; none where it refuses.
+/// The type of a recipe's weight in torchao 0.17 on a CPU; `None` if it refuses.
 fn weight_type(recipe: &str) -> Option<&'static str> {
     Some(match recipe {
         "baseline" => "Parameter",

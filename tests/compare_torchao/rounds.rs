@@ -109,7 +109,7 @@ fn what_is_above_and_not_surely_is_sampled_on() {
     let patient = compared(20, 60.0);
     assert_eq!(Verdict::of(&patient.ratio), Verdict::Slower, "{patient:?}");
     assert!(patient.blocks > MIN_BLOCKS, "{patient:?}");
-    // What is sure at once takes no more.
+    // A result that is certain at once takes no more blocks.
     assert_eq!(compared(0, 60.0).blocks, MIN_BLOCKS);
 }
 

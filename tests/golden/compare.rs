@@ -6,7 +6,7 @@ use super::fixture::Fixture;
 
 impl Fixture {
     /// Demands that `found` is the tensor `name` to the last bit; trailing dimensions of 1 aside,
-    /// and NaN is NaN, whatever its bits. Of most such tensors our own files hold the digest alone.
+    /// and NaN is NaN, whatever its bits. For most such tensors our files hold only the digest.
     pub fn expect_bits(&self, name: &str, found: &Tensor) {
         if let Some(expected) = self.digest(name) {
             assert_eq!(digest(found), expected, "{self}: {name}");
@@ -34,8 +34,8 @@ impl Fixture {
     }
 
     /// Demands that `found` is the tensor `name` within `steps` of its dtype's precision, measured
-    /// against the largest value of the row: what another order of summation can change. What is
-    /// not finite has to be the same.
+    /// against the largest value of the row: what another order of summation can change. Non-finite
+    /// values have to be the same.
     pub fn expect_rounding(&self, name: &str, found: &Tensor, steps: f64) {
         let expected = self.tensor(name);
         let what = format!("{self}: {name}");
@@ -58,7 +58,7 @@ impl Fixture {
     }
 }
 
-/// Where there is no number.
+/// The elements that are NaN.
 fn nan(tensor: &Tensor) -> Tensor {
     match tensor.kind() {
         Kind::Float8e4m3fn => float8_nan(&bits(tensor)),

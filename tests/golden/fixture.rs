@@ -63,7 +63,7 @@ impl Fixture {
         self.tensors.contains_key(name) || self.digest(name).is_some()
     }
 
-    /// What stands for a tensor that is only compared bit for bit; `digest.py` says how it is made.
+    /// The digest of a tensor that is only compared bit for bit; `digest.py` says how it is made.
     pub fn digest(&self, name: &str) -> Option<&str> {
         self.find_text(&format!("digest.{name}"))
     }

@@ -38,7 +38,7 @@ fn numbers(fixture: &Fixture, values: &str, scale: &str, found: &Quantized) {
     fixture.expect_bits(scale, &found.scale);
     let zero_point = scale.replace("scale", "zero_point");
     match found.zero_point.tensor() {
-        // Of an activation's zeros upstream's fixtures hold none where they are all 0.
+        // Upstream's fixtures omit an activation's zero points if they are all 0.
         Some(found) if values == "qweight" || fixture.has(&zero_point) => {
             fixture.expect_bits(&zero_point, found);
         }
@@ -57,7 +57,7 @@ fn numbers(fixture: &Fixture, values: &str, scale: &str, found: &Quantized) {
     }
 }
 
-/// What each of the 64 codes of a 6-bit float stands for.
+/// The value of each of the 64 codes of a 6-bit float.
 fn float6(fixture: &Fixture) {
     let values = Tensor::arange(64, (Kind::Uint8, tch::Device::Cpu)).unsqueeze(0);
     let scale = Tensor::ones([1, 1], (Kind::Float, tch::Device::Cpu));
@@ -99,9 +99,9 @@ fn output(fixture: &Fixture, recipe: Recipe) {
     writes_the_same(fixture, recipe, &*layer, &found);
 }
 
-/// Demands upstream's signal-to-noise ratio against the unquantized layer, and that the error against
-/// the exact product of the dequantized operands is within the README's bound. What is not finite is
-/// left out; that it is the same has been compared.
+/// Demands upstream's signal-to-noise ratio against the unquantized layer, and that the error
+/// against the exact product of the dequantized operands is within the README's bound. Non-finite
+/// values are skipped; they have been compared before.
 fn accuracy(fixture: &Fixture, recipe: Recipe, found: &Tensor) {
     let double = |tensor: &Tensor| tensor.to_kind(Kind::Double);
     let finite = found.isfinite();

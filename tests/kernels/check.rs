@@ -1,4 +1,4 @@
-//! What is asked of every kernel.
+//! The demands on every kernel.
 
 use criterion_torch::inputs;
 use criterion_torch::kernel::prelude::*;

@@ -1,4 +1,4 @@
-//! What the `bench.yaml` of a kernel says.
+//! The `bench.yaml` of a kernel.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ impl Shipped {
         words.iter().map(dtype).collect()
     }
 
-    /// What a field is in each of the problem sizes.
+    /// The values of a field in the problem sizes.
     pub fn field(&self, field: &str) -> Vec<&Value> {
         let sizes = match &self.0["problem_size"] {
             Value::Sequence(sizes) => sizes.iter().collect(),

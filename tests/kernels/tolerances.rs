@@ -12,14 +12,15 @@ use super::{
     poisson_sor, sum, sum_kahan, sum_pairwise,
 };
 
-/// What an implementation computes, near enough.
+/// Demands that an implementation's output is near enough.
 fn passes(shipped: &Shipped, dtype: Dtype, found: &Distance, what: &str) {
     println!("{what}, {dtype}: {:.1e}, {:.1e}", found.relative_error, found.max_abs_error);
     let exceeded = shipped.exceeded(dtype, found);
     assert!(exceeded.is_empty(), "{what}: {exceeded:?}");
 }
 
-/// What is wrong, in the precision of the case, is beyond a tolerance; rounded alone it would not be.
+/// Demands that a wrong output, in the case's precision, is beyond a tolerance, and a merely
+/// rounded one is not.
 fn fails(shipped: &Shipped, dtype: Dtype, right: &Tensor, wrong: &Tensor, what: &str) {
     let between = |it: &Tensor| Distance::between(right, &it.to_kind(inputs::kind(dtype))).unwrap();
     passes(shipped, dtype, &between(right), "rounded");
@@ -41,7 +42,7 @@ macro_rules! found {
     };
 }
 
-/// What `reduction` sums.
+/// The summands of `reduction`.
 pub fn summands(elements: usize, site: &Site) -> Tensor {
     let _drawing = inputs::seeded(site.seed);
     site.uniform(&[elements], (0.0, 1.0 / 512.0)).unwrap()
@@ -59,7 +60,7 @@ fn a_sum_without_a_block_of_its_values_fails() {
             passes(&shipped, dtype, &found, "pairwise");
             let found = found!(sum_kahan::Kahan, &size, dtype, &right);
             passes(&shipped, dtype, &found, "kahan");
-            // Of 2²⁴ values no output in 8 bits shows 1024.
+            // With 2²⁴ values no output in 8 bits shows 1024.
             if dtype == Dtype::BFloat16 && elements > 1 << 18 {
                 continue;
             }

@@ -8,6 +8,8 @@ mod check;
 mod child;
 #[path = "../../benches/self_test/gpu/mod.rs"]
 mod gpu;
+#[path = "../common/help.rs"]
+mod help;
 #[path = "../../benches/self_test/options.rs"]
 mod options;
 #[path = "../common/skip.rs"]
@@ -22,10 +24,20 @@ use criterion_torch::device::resolve;
 use criterion_torch::refusal::Refusal;
 
 use check::{Finding, Format};
+use clap::{CommandFactory, Parser};
 use options::Options;
 
-fn read(line: &str) -> Result<Options, String> {
-    Options::read(line.split_whitespace().map(str::to_owned))
+fn read(line: &str) -> Result<Options, clap::Error> {
+    Options::try_parse_from(std::iter::once("self_test").chain(line.split_whitespace()))
+}
+
+#[test]
+fn help_fits_on_a_screen_and_its_examples_are_understood() {
+    for example in help::examples(Options::command(), help::COLUMNS, str::to_owned) {
+        let line = example.strip_prefix("cargo bench --bench self_test").expect("this target");
+        let line = line.trim_start().strip_prefix("-- ").unwrap_or_default();
+        read(line.split("  ").next().expect("text before the remark")).expect(line);
+    }
 }
 
 #[test]
@@ -43,14 +55,30 @@ fn a_name_selects_by_its_part_and_exactly_when_asked() {
 
 #[test]
 fn text_is_the_default_and_other_formats_are_refused() {
-    assert_eq!(read("--bench").map(|it| it.format), Ok(Format::Text));
+    assert_eq!(read("--bench").expect("a valid line").format, Format::Text);
     for json in ["--format json --bench", "known --format=json --bench"] {
-        assert_eq!(read(json).map(|it| it.format), Ok(Format::Json), "{json}");
+        assert_eq!(read(json).expect(json).format, Format::Json, "{json}");
     }
-    let refused = "unknown format `yaml`; `--format` takes `text` or `json`";
-    assert_eq!(read("--format yaml"), Err(refused.to_owned()));
-    assert_eq!(read("--format"), Err("`--format` needs `text` or `json`".to_owned()));
-    assert!(read("--json").is_err_and(|error| error.starts_with("unknown flag `--json`; ")));
+    for (line, why) in [
+        ("--format yaml", "[possible values: text, json]"),
+        ("--format", "a value is required for '--format <FORMAT>'"),
+        ("--json", "unexpected argument '--json'"),
+        ("torchao", "<CONFIG>"),
+        ("torchao a.yml b.yml", "unexpected argument 'b.yml'"),
+        ("torchao a.yml --filter (", "invalid value '('"),
+        ("--list torchao a.yml", "torchao"),
+    ] {
+        let error = read(line).expect_err(line).to_string();
+        assert!(error.contains(why), "{line}: {error}");
+    }
+}
+
+#[test]
+fn torchao_is_a_command_and_no_check() {
+    let options = read("torchao a.yml --filter -x --bench").expect("a valid line");
+    let Some(options::Command::Torchao(torchao)) = options.command else { panic!("{options:?}") };
+    assert_eq!(torchao.config, std::path::Path::new("a.yml"));
+    assert_eq!(torchao.filter.map(|it| it.to_string()).as_deref(), Some("-x"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::thread;
 
 pub const TOKEN: &str = "a token of the test";
 
-/// What the server was asked.
+/// A request to the server.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Method and path.

@@ -19,7 +19,7 @@ pub struct Ended {
     pub code: Option<i32>,
     /// Its stdout, then its stderr.
     pub said: String,
-    /// What it has left for later steps, and for the page of the job.
+    /// Its output for later steps, and for the page of the job.
     pub output: String,
     pub env: String,
     pub summary: String,
@@ -79,7 +79,7 @@ impl Place {
         self.git(&["push", "--quiet", "origin", "main"]);
     }
 
-    /// What git prints in the clone; it has to succeed.
+    /// Runs git in the clone, which has to succeed, and returns its output.
     pub fn git(&self, arguments: &[&str]) -> String {
         let mut git = self.command("git");
         git.args(["-c", "user.name=test", "-c", "user.email=test@localhost"]).args(arguments);

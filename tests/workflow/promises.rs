@@ -1,4 +1,4 @@
-//! What the file says, without running it.
+//! The workflow file, without running it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn it_runs_for_main_for_pull_requests_and_by_hand() {
     let inputs = &on.workflow_dispatch.inputs;
     assert!(inputs.values().all(|input| !input.description.is_empty()));
     assert_eq!(words(inputs.keys()), ["iterations", "precision"]);
-    // What a pull request is measured with is what the form proposes.
+    // A pull request is measured with the form's defaults.
     let workflow = Workflow::read();
     let list = &workflow.jobs["precisions"].steps[0].env["PRECISIONS"];
     assert_eq!(*list, format!("${{{{ inputs.precision || '{}' }}}}", inputs["precision"].default));
@@ -143,7 +143,7 @@ fn scripts_hold_no_expression_and_actions_are_githubs() {
     assert_eq!(workflow.defaults["run"]["shell"].as_str(), Some("bash"), "as the tests run them");
 }
 
-/// Those of the folder are the scripts of steps, what steps' scripts source, and nothing else.
+/// The folder holds the scripts of steps, the files that these source, and nothing else.
 #[test]
 fn every_script_is_there_can_be_run_and_is_used() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/scripts");
@@ -216,7 +216,7 @@ fn steps_hand_on_what_the_scripts_read() {
     assert_eq!(words(row.env.keys()), ["BACKEND", "ITERATIONS", "PRECISION"]);
     assert_eq!(row.env["BACKEND"], "${{ matrix.backend }}");
     assert_eq!(row.env["PRECISION"], "${{ matrix.precision }}");
-    // What is uploaded is what the scripts of the other jobs are given.
+    // The scripts of the other jobs are given the uploaded files.
     let uploaded = row.steps.last().expect("steps");
     assert_eq!(uploaded.input("path"), "reports");
     for script in ["comment", "history"] {

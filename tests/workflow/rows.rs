@@ -60,7 +60,7 @@ impl Row {
         Self { place, calls: 0 }
     }
 
-    /// What the next call of cargo ends with and leaves: a text for each file.
+    /// Sets the exit code of the next call of cargo, and the text of each file that it leaves.
     fn answers(&mut self, code: i32, files: &[(&str, &str)]) {
         self.calls += 1;
         let answer = format!("made-up/{}", self.calls);
@@ -123,7 +123,7 @@ fn regressions(list: &[(&str, &str)]) -> String {
     json!({"regressions": list.iter().map(of).collect::<Vec<Value>>()}).to_string()
 }
 
-/// What a report beside a baseline leaves.
+/// The files of a report beside a baseline.
 fn compared<'t>(summary: &'t str, regressions: &'t str) -> [(&'static str, &'t str); 4] {
     [
         ("summary.json", summary),

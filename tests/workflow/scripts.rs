@@ -8,7 +8,7 @@ use crate::file::Workflow;
 use crate::github::{Request, Server, TOKEN};
 use crate::place::{Ended, Place};
 
-/// What a row has uploaded.
+/// The files that a row uploads.
 fn uploaded(place: &Place, row: &str, files: &[(&str, &str)]) {
     let folder = format!("project/results/benchmark-results-{row}");
     fs::create_dir_all(place.path(&folder)).expect("make a folder");
@@ -55,7 +55,7 @@ fn lines(requests: &[Request]) -> Vec<&str> {
     requests.iter().map(|it| it.line.as_str()).collect()
 }
 
-/// Where the script looks for its comment.
+/// The pages on which the script looks for its comment.
 const PAGES: [&str; 3] = [
     "GET /repos/owner/project/issues/7/comments?per_page=100&page=1",
     "GET /repos/owner/project/issues/7/comments?per_page=100&page=2",
@@ -191,7 +191,7 @@ fn a_token_that_may_only_read_is_said_and_other_refusals_fail() {
     assert!(ended.summary.starts_with("This token may not comment"), "{}", ended.summary);
     assert!(ended.summary.contains("# Leaders"), "{}", ended.summary);
 
-    // What stands between us and GitHub may answer in another language.
+    // A proxy between us and GitHub may answer in another language.
     for (status, answer, error) in [
         (401, json!({"message": "Bad credentials"}), "the comments cannot be read: HTTP 401"),
         (200, json!("<html>all is well</html>"), "the comments cannot be understood: HTTP 200"),
@@ -303,7 +303,7 @@ fn results_become_history_though_main_has_moved() {
         format!("benchmarks: history of {} [skip ci]\nmoved meanwhile\nfirst", &main[..8]);
     assert_eq!(log, expected);
 
-    // Where nothing was measured nothing is committed.
+    // If nothing was measured, nothing is committed.
     let row = place.path("project/results/benchmark-results-cpu-fp32");
     fs::remove_dir_all(row).expect("remove a folder");
     let (main, ended) = history(&mut place);
@@ -317,7 +317,7 @@ fn results_become_history_though_main_has_moved() {
     let (_, ended) = history(&mut place);
     assert_eq!(ended.code, Some(1));
     assert!(ended.said.contains("::error::cpu-fp32: results/"), "{}", ended.said);
-    // Of another commit: in the same second the file would be the one that is there.
+    // Another commit: in the same second the file's name would exist already.
     uploaded(&place, "cpu-fp32", &[("summary.json", &measured.replace("c0ffee", "decade"))]);
     when_pushed_to(&place, "echo main is protected >&2\nexit 1\n");
     let (_, ended) = history(&mut place);
@@ -351,7 +351,7 @@ fn precisions_are_a_list_of_words() {
 fn a_base_that_cannot_be_measured_is_said() {
     let mut place = Place::new();
     place.set("DEFAULT_BRANCH", "main");
-    // What the step leaves, and prints, where no base can be measured: there is no Rust in here.
+    // The files and output of the step if no base can be measured: there is no Rust in here.
     let measure_base = |place: &mut Place, event: &str, before: &str| {
         place.set("GITHUB_EVENT_NAME", event);
         place.set("BEFORE", before);

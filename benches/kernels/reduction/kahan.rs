@@ -32,7 +32,7 @@ impl<T: Element> Kernel for Kahan<T> {
         tensor(&[self.sum], &[1])
     }
 
-    /// What the method computes, not what a sum needs at least.
+    /// Counts what the method computes, not the least that a sum needs.
     fn flops(size: &ProblemSize) -> Option<u64> {
         Some(4 * size.elements as u64)
     }

@@ -157,7 +157,7 @@ impl Peer {
                 Ok(Some(status)) => return format!("the Python process ended: {status}"),
                 Ok(None) if start.elapsed() < ENDING => thread::sleep(Duration::from_millis(5)),
                 Ok(None) => {
-                    return "the Python process does not end, and no longer talks".to_owned();
+                    return "the Python process neither ends nor answers".to_owned();
                 }
                 Err(error) => return format!("the Python process is lost: {error}"),
             }

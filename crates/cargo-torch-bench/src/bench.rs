@@ -77,8 +77,8 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
     if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
         // Nothing ran, or not to its end; a report of last week's numbers would be worse than none.
         eprintln!(
-            "cargo bench failed ({status}), so no report; what was measured before that: \
-             cargo criterion-report show"
+            "cargo bench failed ({status}), so there is no report; the results until then: cargo \
+             criterion-report show"
         );
         return Ok(cargo::exit_code(status));
     }

@@ -123,7 +123,7 @@ pub fn leaves_results(arguments: &[OsString]) -> bool {
 /// Folders are called after it, and removed when it is measured again.
 fn check_name(name: &str) -> Result<()> {
     let wrong = if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) {
-        "it names a folder"
+        "it becomes the name of a folder"
     } else if name.contains('@') {
         "`@` stands before the number of a run"
     } else {
@@ -135,7 +135,7 @@ fn check_name(name: &str) -> Result<()> {
 
 fn text(word: &OsStr) -> Result<String> {
     word.to_str().map(str::to_owned).ok_or_else(|| {
-        Error::usage(format!("--save-baseline \"{}\": it is no text", word.display()))
+        Error::usage(format!("--save-baseline \"{}\": it is not UTF-8", word.display()))
             .remedy("use letters, digits, `-`, `_`")
     })
 }
@@ -204,9 +204,9 @@ mod tests {
         for (line, what) in [
             ("-- -s", "-s needs a value"),
             ("-- --save-baseline", "--save-baseline needs a value"),
-            ("-- --save-baseline=", "--save-baseline \"\": it names a folder"),
-            ("-- -s ../x", "--save-baseline \"../x\": it names a folder"),
-            ("-- -s a/b", "--save-baseline \"a/b\": it names a folder"),
+            ("-- --save-baseline=", "--save-baseline \"\": it becomes the name of a folder"),
+            ("-- -s ../x", "--save-baseline \"../x\": it becomes the name of a folder"),
+            ("-- -s a/b", "--save-baseline \"a/b\": it becomes the name of a folder"),
             ("-- -s main@2", "--save-baseline \"main@2\": `@` stands before the number of a run"),
             ("-- -s a -s b", "two names, \"a\" and \"b\""),
         ] {

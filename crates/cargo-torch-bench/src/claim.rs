@@ -35,7 +35,7 @@ impl Claim {
             Err(TryLockError::WouldBlock) => return Err(claim.refused()),
             // Some network file systems know no locks.
             Err(TryLockError::Error(error)) => eprintln!(
-                "note: {} cannot be locked ({error}): see to it that nothing else is measured here",
+                "note: {} cannot be locked ({error}): make sure that nothing else is measured here",
                 path.display()
             ),
         }
@@ -60,17 +60,17 @@ impl Claim {
             _ => "another process",
         };
         Error::usage(format!(
-            "{} is held by {holder}, or by what it left behind",
+            "{} is held by {holder}, or by a process that it started",
             self.path.display()
         ))
         .remedy(
             "wait until that ends: two at once would slow each other down and mix what they leave",
         )
-        .remedy(format!("who it is: fuser -v {}", self.path.display()))
+        .remedy(format!("to see which process it is: fuser -v {}", self.path.display()))
     }
 
-    /// The claim as what a child process reads: nothing of use to it, but held by it, too. What is
-    /// still measuring when its parent was killed is then not taken for ended.
+    /// The claim as what a child process reads: nothing of use to it, but held by it, too. So a
+    /// child that still measures after its parent was killed does not count as ended.
     pub fn as_stdin(&self) -> Result<Stdio> {
         let file = self.file.try_clone();
         file.map(Stdio::from).map_err(|error| Error::io("pass on", &self.path, &error))

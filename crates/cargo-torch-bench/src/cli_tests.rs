@@ -4,7 +4,10 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 use super::*;
-use ::libtorch::TORCHAO;
+use ::libtorch::{TORCHAO, command};
+
+#[path = "../../../tests/common/help.rs"]
+mod help;
 
 /// The command of a line, as `cargo xtask` reads it.
 pub fn parsed(line: &str) -> Result<Command, clap::Error> {
@@ -115,6 +118,19 @@ fn anything_else_is_a_usage_error() {
         let error = parsed(line).expect_err(line);
         assert!(error.to_string().contains(what), "{line}: {error}");
         assert_eq!(error.exit_code(), 2, "{line}");
+    }
+}
+
+#[test]
+fn help_fits_on_a_screen_and_its_examples_are_understood() {
+    let installed = |text: &str| text.replace(name::ALIAS, command::INSTALLED);
+    for example in help::examples(Cli::command(), COLUMNS, installed) {
+        let (_, line) = example.split_once("cargo ").expect("a command of cargo's");
+        let line = line.split("  ").next().expect("text before the remark");
+        if let Some(line) = line.strip_prefix("torch-bench ") {
+            let parsed = parsed(line);
+            assert!(parsed.is_ok(), "{example}: {parsed:?}");
+        }
     }
 }
 

@@ -61,7 +61,7 @@ pub fn provision() -> Result<PathBuf> {
         "torchao {TORCHAO} and torch {VERSION} for Python from the Python package index: {}",
         download()
     );
-    let fault = "has not both releases, installing them again";
+    let fault = "lacks one of the two releases, installing both again";
     setup::install(
         &cache,
         &place,
@@ -88,7 +88,7 @@ fn found(place: &Path) -> Result<Option<PathBuf>> {
         Err(Unfit::Broken(why)) => {
             let place = place.display();
             Err(Error::new(format!("torch and torchao in {place} cannot be used: {why}"))
-                .remedy("run this again, if that may pass")
+                .remedy("run this again if the cause may be temporary")
                 .remedy(format!("or have them installed again: rm -r {place}")))
         }
     }
@@ -98,7 +98,7 @@ fn found(place: &Path) -> Result<Option<PathBuf>> {
 /// it or not: libtorch_cuda, without which torch cannot be imported, loads most of it.
 fn download() -> &'static str {
     if cfg!(target_os = "linux") {
-        "2.7 GB to download, 5.0 GB kept, some two minutes"
+        "2.7 GB to download, 5.0 GB kept, about two minutes"
     } else {
         Flavour::Cpu.download()
     }

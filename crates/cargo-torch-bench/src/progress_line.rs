@@ -27,7 +27,7 @@ pub fn run(mut cargo: Command, cases: usize, log: &Path) -> Result<ExitStatus> {
     let (reader, writer) = io::pipe().map_err(piped)?;
     cargo.stdout(writer.try_clone().map_err(piped)?).stderr(writer);
     let mut child = cargo.spawn().map_err(|error| cargo::not_run(&cargo, &error))?;
-    // Which closes our ends of the pipe.
+    // This closes our ends of the pipe.
     drop(cargo);
 
     let mut line = ProgressLine::new(cases);

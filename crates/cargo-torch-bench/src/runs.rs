@@ -59,7 +59,7 @@ fn check_selection(sides: &[Side], arguments: &BenchArguments) -> Result<()> {
                 side.name,
                 side.folder.display()
             );
-            return Err(Error::usage(what).remedy("see which there are: cargo bench -- --list"));
+            return Err(Error::usage(what).remedy("list the cases: cargo bench -- --list"));
         }
     }
     Ok(())

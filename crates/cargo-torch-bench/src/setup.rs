@@ -200,7 +200,7 @@ pub fn install<T>(
         Err(error)
             if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) =>
         {
-            eprintln!("another setup was faster, using what it installed");
+            eprintln!("another setup finished first, using its installation");
         }
         moved => {
             moved.map_err(|error| Error::io("move the installation to", place, &error))?;
@@ -208,7 +208,7 @@ pub fn install<T>(
     }
     // Read again rather than believed: what is used is what is there.
     there()?.ok_or_else(|| {
-        Error::new(format!("{shown} is not whole after installing it"))
+        Error::new(format!("{shown} is incomplete after the installation"))
             .remedy("remove it and run this again")
     })
 }
@@ -229,7 +229,7 @@ fn turn(cache: &Cache) -> Result<Turn> {
         }
     });
     let turn = turn.map_err(|error| Error::io("lock", &path, &error))?;
-    turn.ok_or_else(|| Error::new(format!("another setup still has {}", path.display())))
+    turn.ok_or_else(|| Error::new(format!("another setup still uses {}", path.display())))
 }
 
 /// Removes what killed setups left, unless an installation is running.

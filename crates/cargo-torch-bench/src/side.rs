@@ -88,8 +88,8 @@ impl Side {
         Ok(())
     }
 
-    /// One run, whose results are kept under `kept_as`. What it prints goes to `stdout`, and it
-    /// holds `claim` until it ends.
+    /// One run, whose results are kept under `kept_as`. Its output goes to `stdout`, and it holds
+    /// `claim` until it ends.
     pub fn run(
         &self,
         arguments: &BenchArguments,

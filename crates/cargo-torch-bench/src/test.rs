@@ -14,10 +14,10 @@ use crate::setup;
 use crate::workspace::Workspace;
 use ::libtorch::command;
 
-/// Which tests are run.
+/// The tests that are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tests {
-    /// Those that are not ignored.
+    /// All that are not ignored.
     Usual,
     /// The long ones, too.
     All,

@@ -90,7 +90,7 @@ fn a_checkout_that_was_killed_is_made_again() {
     fs::remove_file(place.join("Cargo.toml")).expect("it is half there");
     let outcome = repository.xtask("compare-branches main . --runs 1", &[]);
     assert_eq!(outcome.assert_fine().stdout, "main: 100\nworking-tree: 100\n");
-    assert!(outcome.stderr.contains("not checked out to the end"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("not checked out completely"), "{}", outcome.stderr);
 }
 
 #[test]

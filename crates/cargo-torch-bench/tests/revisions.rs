@@ -26,7 +26,7 @@ fn a_shallow_clone_with_an_odd_path_says_what_it_lacks() {
     let notes = shallow.clone.join("target/compare");
     let commit = shallow.git(&["rev-parse", "--short=12", "HEAD~1"]);
     fs::write(notes.join(commit).join("Änderung"), "mine").expect("work in a worktree");
-    let said = ["is not as it was checked out: ?? Änderung\n"];
+    let said = ["has changes: ?? Änderung\n"];
     shallow.xtask("compare-branches HEAD~1 .", &[]).assert_refused(1, &said);
 }
 
@@ -77,7 +77,7 @@ fn a_configuration_that_reaches_into_the_other_side_is_noted() {
     let repository = Repository::new();
     let path = repository.clone.join(".cargo/config.toml");
     let before = fs::read_to_string(&path).expect("read the configuration");
-    let note = "goes by both there";
+    let note = "reads both there";
     let outcome = repository.xtask("compare-branches main . --runs 1", &[]);
     assert!(!outcome.assert_fine().stderr.contains(note), "{}", outcome.stderr);
     let text = format!("{before}\n[build]\nrustflags = [\"-Cdebug-assertions\"]\n");

@@ -178,7 +178,7 @@ fn what_cannot_be_compared_is_known_before_anything_is_measured() {
 
     let worktree = repository.clone.join("target/compare").join(&main);
     fs::write(worktree.join("notes"), "mine").expect("work in a worktree");
-    let said = ["is not as it was checked out: ?? notes", "--clean"];
+    let said = ["has changes: ?? notes", "--clean"];
     repository.xtask("compare-branches main .", &[]).assert_refused(1, &said);
 
     let reporter = repository.clone.join("criterion-report/src/main.rs");

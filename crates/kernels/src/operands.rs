@@ -1,4 +1,4 @@
-//! What an operator reads, and what its kernels demand of that; on a GPU, in full.
+//! The tensors that an operator reads, and the demands of its kernels on them.
 
 use plan::Operator;
 use tch::{Device, Kind, TchError, Tensor};
@@ -7,7 +7,7 @@ use crate::overlap::refuse_overlap;
 use crate::rows::Rows;
 use native::refusal::Refusal;
 
-/// What an operator reads.
+/// The tensors that an operator reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Operands<'t> {
     /// `[…, dim]`, with neighbouring values in the last dimension and one stride between rows.
@@ -50,8 +50,8 @@ impl<'t> Operands<'t> {
             ("the bias", is_affine || operator == BiasGelu, self.bias),
         ] {
             let problem = match (is_needed, tensor) {
-                (true, None) => "has to have",
-                (false, Some(_)) => "has no use for",
+                (true, None) => "needs",
+                (false, Some(_)) => "does not use",
                 _ => continue,
             };
             return Err(TchError::Shape(format!("{operator} {problem} {what}")));
@@ -231,14 +231,14 @@ mod tests {
         assert!(layer.check(LayerNorm, OPTIONS, &out).is_ok());
         assert!(all.check(AddLayerNorm, OPTIONS, &out).is_ok());
         for (operator, operands, text) in [
-            (LayerNorm, all, "layer_norm has no use for the target"),
-            (AddLayerNorm, layer, "add_layer_norm has to have the residual"),
-            (LayerNorm, Operands { bias: None, ..layer }, "layer_norm has to have the bias"),
-            (RmsNorm, layer, "rms_norm has no use for the bias"),
-            (LayerNormNoAffine, layer, "has no use for the weight"),
-            (Gelu, Operands { bias: Some(&vector), ..alone }, "gelu has no use for the bias"),
-            (BiasGelu, alone, "bias_gelu has to have the bias"),
-            (MseLoss, alone, "mse_loss has to have the target"),
+            (LayerNorm, all, "layer_norm does not use the target"),
+            (AddLayerNorm, layer, "add_layer_norm needs the residual"),
+            (LayerNorm, Operands { bias: None, ..layer }, "layer_norm needs the bias"),
+            (RmsNorm, layer, "rms_norm does not use the bias"),
+            (LayerNormNoAffine, layer, "does not use the weight"),
+            (Gelu, Operands { bias: Some(&vector), ..alone }, "gelu does not use the bias"),
+            (BiasGelu, alone, "bias_gelu needs the bias"),
+            (MseLoss, alone, "mse_loss needs the target"),
         ] {
             let found = refusal(operator, operands, &out);
             assert!(found.contains(text), "{found}");

@@ -147,7 +147,7 @@ pub fn without_variables(command: &mut Command, prefixes: &[&str]) {
 }
 
 /// Has the kernel kill the child when the thread that starts it ends, which waits for it: when this
-/// process ends, in whatever way. What the child itself has started by then ends by itself.
+/// process ends, in whatever way. Processes that the child itself has started end by themselves.
 #[cfg(target_os = "linux")]
 fn end_with_this_process(command: &mut Command) {
     let parent = std::process::id();

@@ -69,7 +69,7 @@ impl Libtorch {
         for file in [cpu_library(), TORCH_HEADER] {
             if !fs::metadata(root.join(file)).is_ok_and(|file| file.len() > 0) {
                 return Err(format!(
-                    "libtorch in {} is not whole: {file} is missing",
+                    "libtorch in {} is incomplete: {file} is missing",
                     root.display()
                 ));
             }

@@ -90,7 +90,7 @@ class Driver {
   void* library_;
 };
 
-// What a function of the driver's writes of a device.
+// The text that a function of the driver's writes for a device.
 std::string text(const char* function, int32_t index) {
   cuda::device(index);
   const Driver driver;

@@ -1,4 +1,4 @@
-// What the shim knows of CUDA without CUDA's headers.
+// The parts of CUDA that the shim uses without CUDA's headers.
 #pragma once
 
 #include <c10/core/Device.h>

@@ -49,7 +49,7 @@ static PostOp post_op(int32_t code) {
   return kPostOps[static_cast<size_t>(code)];
 }
 
-// What every post-op is called with: they have no parameters.
+// The argument of every post-op: they have no parameters.
 static const Scalars& no_scalars() {
   static const Scalars empty;
   return empty;
@@ -111,7 +111,7 @@ static void check_channels(at::IntArrayRef input, const at::Tensor& weight, int6
 
 } // namespace onednn
 
-// What libtorch and its oneDNN compute with on this CPU.
+// The dtypes that libtorch and its oneDNN support on this CPU.
 extern "C" Status ctn_onednn_dtypes(OnednnDtypes* out) noexcept {
   return border::guard([&] {
     if (!at::hasMKLDNN()) {

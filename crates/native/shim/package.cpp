@@ -1,8 +1,9 @@
-// What AOTInductor has compiled: a package holds a library, which is loaded, bound to its inputs and called.
+// Runs AOTInductor's packages: a package holds a library, which is loaded, bound to its inputs and
+// called.
 //
-// Not by torch::inductor::AOTIModelPackageLoader: it leaves its folder in /tmp behind when a package does not load and
-// when the process is killed, does not ask how many inputs there are, and copies more for a call. What runs below is
-// libtorch's own runner all the same.
+// Not by torch::inductor::AOTIModelPackageLoader: it leaves its folder in /tmp behind when a
+// package does not load and when the process is killed, does not ask how many inputs there are, and
+// copies more for a call. Libtorch's own runner still does the work.
 #include "border.h"
 #include "cuda.h"
 #include "tensor.h"
@@ -31,7 +32,7 @@ namespace package {
 namespace fs = std::filesystem;
 using caffe2::serialize::PyTorchStreamReader;
 
-// Where a package keeps its one model.
+// The folder of the one model in a package.
 constexpr std::string_view kModel = "data/aotinductor/model/";
 
 static bool ends_with(std::string_view text, std::string_view end) {
@@ -200,7 +201,7 @@ static at::Tensor* run(Package& package) {
 
 } // namespace package
 
-// What the package says of itself, as JSON.
+// The package's metadata, as JSON.
 extern "C" Status ctn_package_metadata(Text path, char** out) noexcept {
   return border::guard([&] {
     caffe2::serialize::PyTorchStreamReader archive(path.str());

@@ -1,4 +1,4 @@
-// What one step ran, operators on the host and kernels on a device, by libtorch's Kineto profiler.
+// Records one step, operators on the host and kernels on a device, by libtorch's Kineto profiler.
 #include "border.h"
 #include "cuda.h"
 
@@ -18,7 +18,7 @@ struct ProfileEvent {
   size_t name_length;
   // A `profile::Activity`.
   int32_t activity;
-  // Of a CUDA device; negative for the host.
+  // The CUDA device; negative for the host.
   int32_t device_index;
   uint64_t start_ns;
   uint64_t duration_ns;

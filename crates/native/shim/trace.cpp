@@ -1,4 +1,4 @@
-// What one step does, recorded by libtorch's tracer as TorchScript.
+// Records one step by libtorch's tracer as TorchScript.
 #include "border.h"
 #include "tensor.h"
 #include "traceable.h"

@@ -32,7 +32,7 @@ std::string Reads::reason() const {
 
 std::unique_ptr<at::ObserverContext> Reads::note(const at::RecordFunction& function) {
   const std::string_view name = function.name();
-  // What an operation reads for itself is part of it, and the tracer is off inside of it.
+  // A value that an operation reads for itself is part of it, and the tracer is off inside of it.
   if ((name == "aten::_local_scalar_dense" || name == "aten::equal") &&
       at::tracer::impl::is_dispatch_enabled()) {
     found_ = name;

@@ -30,7 +30,7 @@ class Reads {
   at::CallbackHandle handle_;
 };
 
-// What became of the inputs of a step that runs while this lives.
+// Watches the inputs of a step that runs while this lives.
 class Inputs {
  public:
   explicit Inputs(const std::vector<c10::IValue>& inputs);
@@ -45,7 +45,7 @@ class Inputs {
   std::vector<uint32_t> versions_;
 };
 
-// What the graph itself shows of operations that the tracer did not see.
+// The operations that the tracer did not see, as far as the graph shows them.
 std::string hidden_operations(const std::shared_ptr<torch::jit::Graph>& graph);
 
 // The graph run once more by the interpreter, without any optimization, has to give the step's output.

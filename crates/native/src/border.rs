@@ -19,9 +19,9 @@ use super::error::{Error, is_out_of_memory};
 
 /// A live tensor that goes in; null only where that is said.
 pub(crate) type In = *const C_tensor;
-/// Where a new tensor is written.
+/// The place for a new tensor.
 pub(crate) type Out = *mut *mut C_tensor;
-/// Where a new text is written.
+/// The place for a new text.
 pub(crate) type TextOut = *mut *mut c_char;
 
 unsafe extern "C" {

@@ -9,8 +9,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The first letters of the libraries with vector loops. Those of CUDA hold hundreds of megabytes for another
-/// processor.
+/// The first letters of the libraries with vector loops. CUDA's libraries hold hundreds of
+/// megabytes for another processor.
 pub const LIBRARIES: [&str; 6] =
     ["libtorch_cpu.so", "libc10.so", "libm.so", "libmvec.so", "libmkl", "libopenblas"];
 

@@ -135,8 +135,9 @@ pub fn synchronize(index: usize) -> Result<(), Error> {
 /// When libtorch_cuda is not linked or has no such kernel, when there is no such device, or when CUDA reports an error
 /// of work queued earlier.
 pub fn sleep(index: usize, cycles: u64) -> Result<(), Error> {
-    let cycles = i64::try_from(cycles)
-        .map_err(|_| Error::Torch(format!("a sleep of {cycles} cycles; at most {}", i64::MAX)))?;
+    let cycles = i64::try_from(cycles).map_err(|_| {
+        Error::Torch(format!("a sleep of {cycles} cycles is above the limit of {}", i64::MAX))
+    })?;
     check(ctn_cuda_sleep(device_index(index)?, cycles))
 }
 

@@ -1,5 +1,5 @@
-//! What libtorch offers and tch does not bind: safe functions over a C++ shim, one file per noun of it, and how
-//! their errors become the reason why a case was not measured.
+//! The parts of libtorch that tch does not bind: safe functions over a C++ shim, one file per noun,
+//! and how their errors become the reason why a case was not measured.
 //!
 //! Nothing here measures. These are the instruments; the library's `measurement` decides when to read them.
 

@@ -1,8 +1,9 @@
 //! Exact memory of a piece of work, as libtorch's own allocators report it.
 //!
-//! Counted is every allocation that libtorch's CPU and CUDA allocators make while the work runs, on the calling thread
-//! and on threads that inherit its state (autograd's device threads). Sizes are the allocator's: exact on the CPU,
-//! rounded up to blocks of 512 bytes on CUDA. Of several CUDA devices the sum is counted.
+//! Counted is every allocation that libtorch's CPU and CUDA allocators make while the work runs, on
+//! the calling thread and on threads that inherit its state (autograd's device threads). Sizes are
+//! the allocator's: exact on the CPU, rounded up to blocks of 512 bytes on CUDA. Several CUDA
+//! devices are summed.
 //!
 //! Not counted:
 //! - scratch memory that kernels and libraries (oneDNN, MKL) take from `malloc` themselves;
@@ -40,7 +41,7 @@ pub struct DeviceMemory {
     pub allocations: u64,
 }
 
-/// What a piece of work took.
+/// The memory that a piece of work took.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryReport {

@@ -35,7 +35,7 @@ pub struct Numerics {
     pub matmul_precision: &'static str,
 }
 
-/// What everything is measured with.
+/// The numerics of every measurement.
 const PINNED: Numerics = Numerics {
     tf32_cublas: false,
     tf32_cudnn: false,

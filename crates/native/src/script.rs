@@ -4,10 +4,10 @@
 //! strides that it saw; [`Function::optimize`] does both. A fused group is guarded: inputs that differ from those take
 //! an unfused copy of the same operations, and nothing tells (the results are right).
 //!
-//! Which fuser there is depends on the device. On CUDA it is TensorExpr, which is on by default and takes chains of
-//! elementwise operations; reductions only when asked, and nothing here asks. On the CPU it would need an LLVM that
-//! PyTorch's own builds are without, so there nothing is fused ([`Function::optimized_graph`] shows it) unless
-//! [`Fuser::OnednnGraph`] is asked for.
+//! The fuser depends on the device. On CUDA it is TensorExpr, which is on by default and takes
+//! chains of elementwise operations; reductions only when asked, and nothing here asks. On the CPU
+//! it would need an LLVM that PyTorch's own builds are without, so there nothing is fused
+//! ([`Function::optimized_graph`] shows it) unless [`Fuser::OnednnGraph`] is asked for.
 
 use std::ffi::c_void;
 

@@ -47,7 +47,8 @@ pub struct Linked {
 }
 
 impl Linked {
-    /// What the package with this `links` key has said; `None` where it is no direct dependency.
+    /// Reads what the package with this `links` key printed; `None` unless it is a direct
+    /// dependency.
     pub fn by(links: &str) -> Option<Self> {
         Self::read(links, |name| std::env::var(name).ok())
     }
@@ -154,8 +155,8 @@ fn suites(
     Ok(targets.iter().map(suite).collect())
 }
 
-/// Has cargo look at what is at `path`. What is not there yet would make it build anew every time, and so
-/// would the package itself instead: cargo looks at all inside a folder, and `target` changes.
+/// Has cargo look at what is at `path`. A missing path would make it build every time, and so would
+/// the package's folder: cargo looks at everything inside a folder, and `target` changes.
 fn watch(path: &Path) {
     if path.exists() {
         println!("cargo::rerun-if-changed={}", path.display());

@@ -43,12 +43,12 @@ pub fn target_of(id: &str) -> &str {
     id.split('/').next().unwrap_or_default()
 }
 
-/// What a case is in its group.
+/// The role of a case in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// What the others are compared with; exactly one per group.
+    /// The case that the others are compared with; exactly one per group.
     Baseline,
     /// Compared with the baseline.
     Candidate,
@@ -62,8 +62,8 @@ pub struct Case {
     pub id: CaseId,
     /// Config: the file's stem.
     pub config: String,
-    /// Hash of the config's text, 16 hexadecimal digits: which edit of it this case came from. Of a
-    /// kernel also of its `bench.yaml` and its sources.
+    /// Hash of the config's text, 16 hexadecimal digits: which edit of it this case came from. For
+    /// a kernel it covers its `bench.yaml` and its sources, too.
     #[serde(default)]
     pub config_hash: String,
     /// The `name`s of the config's entries that this case stands for.
@@ -72,7 +72,7 @@ pub struct Case {
     pub role: Role,
     /// The benchmark mode; also the bench target.
     pub mode: Mode,
-    /// What is run.
+    /// The work that is run.
     #[serde(flatten)]
     pub work: Work,
     /// Dtype of inputs and parameters, before quantization.

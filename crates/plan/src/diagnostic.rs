@@ -1,4 +1,4 @@
-//! What is wrong with a config, in one line that says where, what, and what to write instead.
+//! An error in a config, in one line that says where, what, and what to write instead.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -16,9 +16,9 @@ pub struct Diagnostic {
     pub column: usize,
     /// Path of the key, e.g. `model_params[1].matrix_shapes[0].name`; empty for the whole file.
     pub key: String,
-    /// What is wrong, with the value.
+    /// The problem, with the value.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -86,7 +86,8 @@ impl Found {
         self.errors.sort_by(|a, b| place(a).cmp(&place(b)));
     }
 
-    /// What was found, by its place, `file`'s own errors first; none if there is no error.
+    /// Returns the errors in the order of their places, `file`'s own first; `None` if there are
+    /// none.
     pub(crate) fn told(mut self, file: &Path) -> Option<Diagnostics> {
         self.sort();
         self.errors.truncate(MOST);
@@ -95,7 +96,7 @@ impl Found {
         if more > 0 {
             let rest = if self.are_too_many() { ", and the rest was not read" } else { "" };
             let message = format!("{more} more errors are not shown{rest}");
-            self.errors.push(Diagnostic::whole_file(file, message, "mend those above first"));
+            self.errors.push(Diagnostic::whole_file(file, message, "fix those above first"));
         }
         (!self.errors.is_empty()).then_some(Diagnostics(self.errors))
     }

@@ -46,7 +46,7 @@ pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
     let plan = Plan { groups: std::mem::take(&mut expansion.groups) };
     if let Some((first, second)) = id::collision(plan.cases()) {
         let file = expansion.files.get(&second.id.group).map_or(Path::new(""), PathBuf::as_path);
-        let message = format!("`{}` and `{}` are one directory", first.id, second.id);
+        let message = format!("`{}` and `{}` name the same directory", first.id, second.id);
         let remedy = "rename one of the two configs";
         expansion.errors.add(Diagnostic::whole_file(file, message, remedy));
     }
@@ -238,7 +238,8 @@ impl Expansion {
                         "`{}` is to be compared with `{first}` and with `{second}`",
                         case.id.parameter
                     );
-                    let remedy = "write one entry, what the others are compared with first";
+                    let remedy = "write one entry, and list first what the others are compared \
+                                  with";
                     self.complain(Diagnostic::whole_file(file, message, remedy));
                 }
                 _ => cases.push(case),

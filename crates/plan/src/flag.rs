@@ -11,8 +11,12 @@ pub struct Flag {
     pub alias: Option<&'static str>,
     /// Its value, if it takes one.
     pub value: Option<Value>,
-    /// What becomes of results.
+    /// Its effect on the results.
     pub results: Results,
+    /// One line for people; empty where help does not show the option.
+    pub help: &'static str,
+    /// Whether `-h` shows it, and not only `--help`.
+    pub common: bool,
 }
 
 /// Values that criterion takes without a panic.
@@ -38,66 +42,133 @@ pub enum Value {
     Word(&'static [&'static str]),
 }
 
-/// What an option does to a run's results.
+/// The effect of an option on a run's results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Results {
     /// They are kept as without it.
     Kept,
     /// They are kept, but under no name.
     Unnamed,
-    /// What is measured is not kept.
+    /// The run measures and keeps nothing.
     Dropped,
     /// Nothing is measured.
     None,
 }
 
-const fn switch(name: &'static str) -> Flag {
-    Flag { name, short: None, alias: None, value: None, results: Results::Kept }
+const fn switch(name: &'static str, help: &'static str) -> Flag {
+    let results = Results::Kept;
+    Flag { name, short: None, alias: None, value: None, results, help, common: false }
 }
 
-const fn with(name: &'static str, value: Value) -> Flag {
-    Flag { value: Some(value), ..switch(name) }
+const fn with(name: &'static str, value: Value, help: &'static str) -> Flag {
+    Flag { value: Some(value), ..switch(name, help) }
 }
 
-/// All options.
+/// An option that cargo or a test runner may give, and that changes nothing a user would ask for.
+const fn silent(name: &'static str) -> Flag {
+    switch(name, "")
+}
+
+/// All options, in the order of the help.
 pub const FLAGS: &[Flag] = &[
-    switch("exact"),
-    switch("ignored"),
-    Flag { results: Results::None, ..switch("list") },
-    Flag { results: Results::None, ..switch("test") },
-    switch("bench"),
-    Flag { results: Results::Dropped, ..with("profile-time", Value::WholeSeconds) },
-    Flag { short: Some('s'), ..with("save-baseline", Value::NewName) },
-    Flag { short: Some('b'), results: Results::Unnamed, ..with("baseline", Value::Name) },
-    Flag { results: Results::Unnamed, ..with("baseline-lenient", Value::Name) },
-    Flag { results: Results::None, ..with("load-baseline", Value::Name) },
-    Flag { results: Results::Dropped, ..switch("discard-baseline") },
-    with("sample-size", Value::Samples),
-    with("warm-up-time", Value::Seconds),
-    with("measurement-time", Value::Seconds),
-    switch("quick"),
+    Flag {
+        results: Results::None,
+        common: true,
+        ..switch("list", "Print the ids of the selected cases")
+    },
+    Flag {
+        results: Results::None,
+        common: true,
+        ..switch("test", "Check each selected case and run it once, without measuring")
+    },
+    Flag { common: true, ..switch("exact", "Take the filter as a whole id") },
+    Flag {
+        short: Some('s'),
+        common: true,
+        ..with("save-baseline", Value::NewName, "Keep the results under this name [default: base]")
+    },
+    Flag {
+        short: Some('b'),
+        results: Results::Unnamed,
+        common: true,
+        ..with("baseline", Value::Name, "Compare with results kept earlier, and keep no new ones")
+    },
+    Flag {
+        results: Results::Unnamed,
+        ..with("baseline-lenient", Value::Name, "The same, where cases may be new")
+    },
+    Flag {
+        results: Results::None,
+        ..with(
+            "load-baseline",
+            Value::Name,
+            "Take results kept earlier as new ones; measure nothing",
+        )
+    },
+    Flag {
+        results: Results::Dropped,
+        ..switch("discard-baseline", "Measure, and keep no results")
+    },
+    Flag {
+        common: true,
+        ..with("sample-size", Value::Samples, "Samples per case, over `sampling.samples`")
+    },
+    Flag {
+        common: true,
+        ..with("warm-up-time", Value::Seconds, "Warm-up per case, over `sampling.warm_up_s`")
+    },
+    Flag {
+        common: true,
+        ..with("measurement-time", Value::Seconds, "Time per case, over `sampling.measurement_s`")
+    },
+    Flag {
+        common: true,
+        ..switch("quick", "Measure each case at two points only, without warm-up")
+    },
+    Flag {
+        results: Results::Dropped,
+        common: true,
+        ..with(
+            "profile-time",
+            Value::WholeSeconds,
+            "Run each case so long for a profiler; keep nothing",
+        )
+    },
+    Flag {
+        common: true,
+        ..switch("wait", "Wait while another run measures in this target folder")
+    },
+    with("nresamples", Value::Resamples, "Resamples of the bootstrap [default: 10000]"),
+    with(
+        "noise-threshold",
+        Value::Threshold,
+        "Least change that criterion reports [default: 0.01]",
+    ),
+    with("confidence-level", Value::Share, "Confidence of criterion's intervals [default: 0.95]"),
+    with("significance-level", Value::Share, "Significance of criterion's test [default: 0.05]"),
     Flag {
         short: Some('c'),
         alias: Some("colour"),
-        ..with("color", Value::Word(&["auto", "always", "never"]))
+        ..with("color", Value::Word(&["auto", "always", "never"]), "When to colour the output")
     },
-    with("format", Value::Word(&["pretty", "terse"])),
-    with("nresamples", Value::Resamples),
-    with("noise-threshold", Value::Threshold),
-    with("confidence-level", Value::Share),
-    with("significance-level", Value::Share),
-    with("plotting-backend", Value::Word(&["gnuplot", "plotters"])),
-    with("output-format", Value::Word(&["criterion", "bencher"])),
-    Flag { short: Some('v'), ..switch("verbose") },
-    switch("quiet"),
-    Flag { short: Some('n'), ..switch("noplot") },
-    switch("nocapture"),
-    switch("show-output"),
-    switch("include-ignored"),
-    Flag { short: Some('V'), ..switch("version") },
-    Flag { short: Some('h'), results: Results::None, ..switch("help") },
-    // Ours.
-    switch("wait"),
+    with("output-format", Value::Word(&["criterion", "bencher"]), "Format of the output"),
+    with("plotting-backend", Value::Word(&["gnuplot", "plotters"]), "Program that plots"),
+    Flag { short: Some('n'), ..switch("noplot", "Draw no plots") },
+    Flag { short: Some('v'), ..switch("verbose", "Print more statistics") },
+    switch("quiet", "Print only results"),
+    with("format", Value::Word(&["pretty", "terse"]), "Format of --list"),
+    Flag { short: Some('V'), ..silent("version") },
+    Flag {
+        short: Some('h'),
+        results: Results::None,
+        common: true,
+        ..switch("help", "Print help; --help shows all options")
+    },
+    silent("bench"),
+    silent("ignored"),
+    silent("include-ignored"),
+    silent("nocapture"),
+    silent("show-output"),
 ];
 
 impl Flag {

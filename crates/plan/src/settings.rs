@@ -135,7 +135,7 @@ impl Default for EnergyPass {
     }
 }
 
-/// What `check` demands of an output before its speed may be measured.
+/// The accuracy that `check` demands of an output before its speed may be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tolerance {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::{CompileMode, Recipe, Sparsity};
 
-/// What distinguishes a model's case from its siblings.
+/// The properties in which a model's case differs from its siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Variant {
@@ -30,7 +30,7 @@ impl Variant {
         Self { recipe, sparsity: None, compile: None, packed: false, preallocated: false }
     }
 
-    /// What the others are compared with.
+    /// The variant that the others are compared with.
     pub const BASELINE: Self = Self::eager(Recipe::Baseline);
 }
 

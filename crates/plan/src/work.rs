@@ -1,4 +1,4 @@
-//! What a case runs: one kind of work per family of benchmarks.
+//! The work of a case: one kind per family of benchmarks.
 
 use std::fmt::Display;
 
@@ -43,7 +43,7 @@ pub struct ModelWork {
 }
 
 impl Work {
-    /// What distinguishes it from its siblings, in full.
+    /// The full name that distinguishes it from its siblings.
     pub fn variant(&self) -> String {
         match self {
             Self::Model(work) => work.variant.to_string(),

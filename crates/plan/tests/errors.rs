@@ -285,7 +285,7 @@ fn mistakes_beside_a_wrong_word_are_reported_too() {
     );
     said(
         "benchmark_mode: fusion\nfusion_params: { patterns: [linear], heads: [0], sizes: quik }",
-        &["has a use for `heads`", "heads[0]", "`quik`"],
+        &["uses `heads`", "heads[0]", "`quik`"],
     );
     said(
         "benchmark_mode: calibration\ncalibration_params: { probes: [matmul, copy], \

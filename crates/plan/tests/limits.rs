@@ -44,7 +44,7 @@ fn of_very_many_errors_the_first_are_told_and_the_others_counted() {
         let places: Vec<usize> = lines[..1000].iter().map(|line| place(line)).collect();
         assert!(places.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{places:?}");
         let last = format!(
-            "configs/inference/mine.yml: {} more errors are not shown; mend those above first",
+            "configs/inference/mine.yml: {} more errors are not shown; fix those above first",
             COUNT - 1000
         );
         assert_eq!(lines[1000], last);
@@ -58,8 +58,8 @@ fn after_very_many_errors_the_rest_is_not_read() {
         let last = said.lines().last().expect("a line");
         assert_eq!(
             last,
-            "configs/inference/mine.yml: 9000 more errors are not shown, and the rest was not read; \
-             mend those above first"
+            "configs/inference/mine.yml: 9000 more errors are not shown, and the rest was not \
+             read; fix those above first"
         );
     }
 }
@@ -73,13 +73,13 @@ fn more_cases_than_a_million_are_refused_before_they_are_made() {
     let sizes = format!("model_params: {{ matrix_shapes: [{}] }}", [range; 65].join(", "));
     assert_eq!(
         refused(&sizes),
-        "mine.yml: 1015625 sizes, of which each is a case, are more than 1000000; shorten the lists \
-         and ranges of sizes, which multiply"
+        "mine.yml: 1015625 sizes make as many cases, which is more than 1000000; shorten the \
+         lists and ranges of sizes, which multiply"
     );
     let model = format!("  - {{ matrix_shapes: [{range}] }}\n");
     let entries = format!("model_params:\n{}", model.repeat(2_000));
     let said = refused(&entries);
-    assert!(said.starts_with("mine.yml: 31250000 sizes, of which each is a case,"), "{said}");
+    assert!(said.starts_with("mine.yml: 31250000 sizes make as many cases,"), "{said}");
     let cases = format!(
         "quantization_config_recipe_names: [int8wo]\nmodel_params: {{ matrix_shapes: [{}] }}",
         [range; 40].join(", ")
@@ -96,14 +96,14 @@ fn more_cases_than_a_million_are_refused_before_they_are_made() {
          sequence_lengths: [{long}], tensor_dimensions: [{long}] }}"
     );
     let said = refused(&operators);
-    assert!(said.starts_with("mine.yml: 1000000000000 sizes, of which each is a case,"), "{said}");
+    assert!(said.starts_with("mine.yml: 1000000000000 sizes make as many cases,"), "{said}");
     let fusion = format!(
         "benchmark_mode: fusion\nfusion_params: {{ patterns: [attention], heads: [{}], sizes: [{}] }}",
         list(2_000),
         ["[1, 2, 3]"; 1_000].join(", ")
     );
     let said = refused(&fusion);
-    assert!(said.starts_with("mine.yml: 2000000 sizes, of which each is a case,"), "{said}");
+    assert!(said.starts_with("mine.yml: 2000000 sizes make as many cases,"), "{said}");
     let sizes = (10..410).map(|it| format!("{it}KiB")).collect::<Vec<_>>().join(", ");
     let calibration = format!(
         "benchmark_mode: calibration\ncalibration_params: {{ probes: [stream], sizes: [{sizes}], \

@@ -15,14 +15,14 @@
 //! lies between (j−1)/n and j/n. That is exact for odd n, and for even n the usual continuation.
 //!
 //! The percentiles of such a bootstrap undercover where runs are few: k values drawn with
-//! replacement have a variance too small by (k−1)/k, and a few of them do not know their own spread.
-//! So the variance of the runs' values has the divisor k − 1, and the interval is Student's with
-//! the degrees of freedom of Welch ("The generalization of 'Student's' problem", Biometrika 34, 1947)
-//! and Satterthwaite (1946). `tests/simulation/sides.rs` has the coverage: 94 to 100 of 100
-//! intervals hold the true ratio from two runs on, under independent, autoregressive, bimodal,
-//! drifting and outlying samples with and without shifts between runs; 95 where the shifts are
-//! most of the noise, more where they are none, since the samples' noise then counts twice. Of the
-//! percentiles' intervals 81 hold it for three runs, 93 for eight.
+//! replacement have a variance too small by (k−1)/k, and a few of them do not know their own
+//! spread. So the variance of the runs' values has the divisor k − 1, and the interval is Student's
+//! with the degrees of freedom of Welch ("The generalization of 'Student's' problem", Biometrika
+//! 34, 1947) and Satterthwaite (1946). `tests/simulation/sides.rs` has the coverage: 94 to 100 of
+//! 100 intervals hold the true ratio from two runs on, under independent, autoregressive, bimodal,
+//! drifting and outlying samples with and without shifts between runs; 95 where the shifts are most
+//! of the noise, more where they are none, since the samples' noise then counts twice. The
+//! percentiles' intervals hold it in 81 of 100 for three runs, 93 for eight.
 //!
 //! A side of one run does not show what differs between runs. [`Floor`] is that spread as it
 //! was seen in other runs of one revision, and is added to its variance.

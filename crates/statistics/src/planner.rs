@@ -12,7 +12,7 @@ const MOST: u64 = 1000;
 /// if it is normal, one pilot of 15 finds less than half of it with 12 of them, one of 5 with 6.
 const SAFETY: f64 = 1.25;
 
-/// What a short trial showed.
+/// The result of a short trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pilot {
     /// Time of one step, in nanoseconds.
@@ -22,7 +22,7 @@ pub struct Pilot {
     pub noise: f64,
 }
 
-/// What sampling may cost, and what it is for.
+/// The cost that sampling may have, and its purpose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// Time for all samples, in nanoseconds.
@@ -33,7 +33,7 @@ pub struct Limits {
     pub samples: Option<u64>,
 }
 
-/// What decided the number of samples.
+/// The limit that decided the number of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// The target decided.
@@ -51,7 +51,7 @@ pub struct SamplePlan {
     pub samples: u64,
     /// Steps in each.
     pub iters: u64,
-    /// What decided their number.
+    /// The limit that decided their number.
     pub limited_by: Limit,
 }
 

@@ -5,8 +5,8 @@ use crate::paired::{MIN_BLOCKS, ratio};
 /// Decides, block by block, whether the interval is narrow enough.
 ///
 /// Each look at it is a chance to stop at an interval that is narrow by luck, so there are few: at
-/// 8, 12, 18, 27, … blocks. What is left of that bias, one or two intervals of a hundred, is part
-/// of the interval's own margin.
+/// 8, 12, 18, 27, … blocks. The rest of that bias, one or two intervals of a hundred, is part of
+/// the interval's own margin.
 #[derive(Debug, Clone)]
 pub struct Stopping {
     target: f64,

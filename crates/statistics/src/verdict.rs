@@ -1,4 +1,4 @@
-//! What an interval lets one say.
+//! The verdict that an interval allows.
 
 use crate::paired::Ratio;
 

@@ -1,5 +1,5 @@
-//! Every other file that is read whole: the first byte says which. What is accepted is possible, and
-//! whatever is made of it panics nowhere.
+//! Every other file that is read whole: the first byte says which. Accepted files are possible
+//! ones, and no use of them panics.
 #![no_main]
 
 #[path = "../writers.rs"]

@@ -1,4 +1,4 @@
-//! What each command does with the options that all have.
+//! Each command, with the options that all of them have.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,10 +18,10 @@ use crate::{calibration, compare, kernels, output, planned, units, validate};
 impl Source {
     pub(super) fn plan(&self, configs: &[PathBuf], format: planned::Format) -> Result<ExitCode> {
         if self.strict {
-            bail!("--strict asks for results; `plan` reads none");
+            bail!("`plan` reads no results: omit --strict");
         }
         if self.latest {
-            bail!("--latest asks for results; `plan` reads none");
+            bail!("`plan` reads no results: omit --latest");
         }
         let plan = match plan::load(configs) {
             Ok(plan) => plan,
@@ -107,10 +107,10 @@ impl Source {
 
     pub(super) fn compare(&self, options: &compare::Options) -> Result<ExitCode> {
         if self.strict {
-            bail!("--strict asks for one side; `compare` has --fail-on");
+            bail!("--strict does not apply to `compare`: use --fail-on");
         }
         if self.from.is_some() {
-            bail!("--from is one side; `compare` takes an exported file in the place of A or B");
+            bail!("--from does not apply to `compare`: name the exported file as A or B");
         }
         let filter = self.filter.as_ref();
         let selection = Selection { filter, latest: self.latest, ..Selection::default() };
@@ -130,10 +130,10 @@ impl Source {
 
     pub(super) fn aa(&self, options: &crate::aa::Options) -> Result<ExitCode> {
         if self.strict {
-            bail!("--strict asks for results as they are; `aa` compares them with each other");
+            bail!("--strict does not apply to `aa`, which compares runs with each other: omit it");
         }
         if self.from.is_some() {
-            bail!("--from is one run; `aa` takes the name of several");
+            bail!("--from does not apply to `aa`: give the name of several runs");
         }
         let filter = self.filter.as_ref();
         let selection = Selection { filter, latest: self.latest, ..Selection::default() };
@@ -142,7 +142,7 @@ impl Source {
         let file = self.output.clone().unwrap_or_else(|| location.records.join(FILE));
         let known = NoiseProfile::read(&file)?.unwrap_or_default();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let now = units::rfc3339(now.context("the clock stands before 1970")?.as_secs());
+        let now = units::rfc3339(now.context("the system clock is set before 1970")?.as_secs());
         let aa = aa(&side, known, &now, &Thresholds::default(), options.allow_dirty)?;
         if !options.no_save {
             output::put(&aa.profile.json()?, Some(&file))?;

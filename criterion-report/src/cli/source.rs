@@ -18,48 +18,42 @@ pub(super) struct Source {
     /// Criterion's folder; the records lie in `criterion-torch` beside it
     ///
     /// By default $CRITERION_HOME, else $CARGO_TARGET_DIR/criterion, else target/criterion of the
-    /// nearest folder upwards that has a Cargo.lock or a target folder. It may be a link; links to
-    /// folders inside it are not followed, and named as errors.
+    /// nearest folder upwards that has a Cargo.lock or a target folder.
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) criterion_dir: Option<PathBuf>,
-    /// Results of another place: a file of `export json` or `export jsonl` instead of folders
+    /// Read a file of `export json` or `export jsonl` instead of folders
     #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["criterion_dir", "baseline"])]
     pub(super) from: Option<PathBuf>,
-    /// Which results: the name given to `--save-baseline`, or `new` for the latest
+    /// Results under this name of `--save-baseline`; `new` is the latest
     ///
-    /// Where several runs were saved as NAME@1, NAME@2 and so on (`cargo xtask bench --repeat`), NAME
-    /// is all of them, one row per case, and NAME@2 that one.
+    /// Where several runs were saved as NAME@1, NAME@2 and so on, NAME is all of them, one row per
+    /// case, and NAME@2 that one.
     #[arg(long, global = true, value_name = "NAME", default_value = NEW)]
     pub(super) baseline: String,
-    /// Only cases whose full id matches, e.g. `int8wo`, `/cuda`, `1024x1024x1024`
+    /// Only cases whose id matches, e.g. `int8wo` or `/cuda`
     ///
-    /// Cases left out still serve as baselines of those shown.
+    /// Filtered-out cases still serve as baselines of those shown.
     #[arg(long, global = true, value_name = "REGEX")]
     pub(super) filter: Option<Regex>,
-    /// File to write instead of standard output; it is replaced only when complete
+    /// Write to this file, replaced only when complete
     #[arg(long, short, global = true, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
     /// Only cases that the latest run of their bench target selected
     ///
-    /// Results stay on disk until their case is measured again, so without this option those of
-    /// removed configs and shapes and of older commits are among today's. A run that selected
-    /// nothing does not count; of a bench target without a run manifest all cases are taken. Cases
-    /// left out still serve as baselines of those shown.
+    /// Results stay on disk until their case is measured again, so without this option the results
+    /// of removed configs and of older commits are shown, too.
     #[arg(long, global = true)]
     pub(super) latest: bool,
     /// Exit with 1 when a case has no time from the last run that selected it
     ///
-    /// That is: it failed or was skipped, criterion's estimate of it is stale or absent, or that
-    /// run ended before it. Every case is looked at that has a record or was selected by a run and
-    /// that --filter lets through, whichever run it is of; with --latest only those that the
-    /// latest run of their bench target selected. A run that selected nothing is ignored. The
+    /// The case failed, was skipped, has a stale or no estimate, or that run ended before it. The
     /// output is written all the same.
     #[arg(long, global = true)]
     pub(super) strict: bool,
 }
 
 impl Source {
-    /// How a command ends that has written its output. What could not be read is no success.
+    /// The exit code of a command that has written its output. Unreadable input is not a success.
     pub(super) fn end(&self, report: &Report) -> ExitCode {
         let strict = if self.strict { strict(report) } else { ExitCode::SUCCESS };
         if report.unreadable.is_empty() { strict } else { ExitCode::from(UNUSABLE) }
@@ -80,7 +74,7 @@ impl Source {
         if asked.is_empty() {
             return Ok(());
         }
-        bail!("{what} and reads no results: leave {} out", asked.join(", "))
+        bail!("{what} and reads no results: omit {}", asked.join(", "))
     }
 
     pub(super) fn location(&self) -> Result<Location> {
@@ -90,7 +84,7 @@ impl Source {
         })
     }
 
-    /// What was recorded of these modes, or of all; and, without being shown, `beside` them.
+    /// Reads the records of these modes, or of all; and, without showing them, those of `beside`.
     pub(super) fn report(
         &self,
         modes: Option<&'static [plan::Mode]>,
@@ -159,7 +153,7 @@ fn exported(file: &Path, selection: Selection<'_>) -> Result<Report> {
     }
 }
 
-/// What was passed over, on standard error.
+/// Prints skipped input on standard error.
 pub(super) fn say(unreadable: &[String], warnings: &[String]) {
     unreadable.iter().for_each(|line| output::tell_line("error", line));
     warnings.iter().for_each(|warning| output::tell_line("warning", warning));

@@ -1,4 +1,4 @@
-//! What a comparison may be refused for.
+//! The gates of a comparison.
 
 use crate::model::compare::{Compared, Comparison, Finding, Measure, Verdict, reasons};
 use crate::{units, visible, words};
@@ -10,14 +10,14 @@ pub enum Gate {
     Regression,
     /// An error regressed
     Accuracy,
-    /// What A measured has no result in B
+    /// A case that A measured has no result in B
     Missing,
     /// Noise hides whether a case is another
     Inconclusive,
 }
 
 impl Gate {
-    /// What failed it, its cases line by line; nothing if it holds.
+    /// The failed gate with its cases line by line; `None` if it holds.
     pub fn failed(self, comparison: &Comparison) -> Option<String> {
         let lines: Vec<String> =
             comparison.cases.iter().filter_map(|case| self.failed_by(case)).collect();

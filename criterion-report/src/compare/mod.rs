@@ -16,56 +16,53 @@ use crate::write::compare::Format;
 use crate::{units, visible};
 use gate::Gate;
 
-/// What `compare` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// What is compared with: a baseline name, a folder or an exported file
+    /// Baseline name, folder or exported file to compare with
     a: String,
-    /// What is judged: the same of the changed code
+    /// The same, of the changed code
     b: String,
-    /// The rule
+    /// Rule that decides what is a difference
     #[arg(long, value_enum, default_value = "default")]
     policy: Policy,
-    /// Exit with 1 when there is any of these, cases on stderr; the output is written all the same
+    /// Exit with 1 if any of these is found
     #[arg(long, value_name = "GATES", value_delimiter = ',')]
     fail_on: Vec<Gate>,
-    /// Thresholds by measure and by case, in YAML
+    /// YAML file of thresholds by measure and case
     ///
     /// Keys `latency`, `memory`, `accuracy` and `energy`, and `rules`, a list of the same with a
-    /// `filter`, a regular expression on the id; of the rules that match a case the last one that
-    /// names a measure decides. Shares but for `accuracy`, which is a difference of relative errors.
-    /// The flags below come before the file's general values, not before its rules.
+    /// `filter`, a regular expression on the id. The last rule that matches a case and names a
+    /// measure decides. The options below override the file's general values, not its rules.
     #[arg(long, value_name = "FILE")]
     thresholds: Option<PathBuf>,
-    /// Relative difference from which on a time is another [default: 0.1]
+    /// Least relative change of a time [default: 0.1]
     #[arg(long, value_name = "SHARE", value_parser = threshold, allow_negative_numbers = true)]
     latency_threshold: Option<f64>,
-    /// Relative difference from which on a peak of memory is another [default: 0.05]
+    /// Least relative change of peak memory [default: 0.05]
     #[arg(long, value_name = "SHARE", value_parser = threshold, allow_negative_numbers = true)]
     memory_threshold: Option<f64>,
-    /// Difference from which on a relative error is another [default: 0.001]
-    #[arg(long, value_name = "DIFFERENCE", value_parser = threshold, allow_negative_numbers = true)]
+    /// Least change of a relative error [default: 0.001]
+    #[arg(long, value_name = "ERROR", value_parser = threshold, allow_negative_numbers = true)]
     accuracy_threshold: Option<f64>,
-    /// Relative difference from which on an energy is another [default: 0.1]
+    /// Least relative change of an energy [default: 0.1]
     #[arg(long, value_name = "SHARE", value_parser = threshold, allow_negative_numbers = true)]
     energy_threshold: Option<f64>,
-    /// Noise profile of `criterion-report aa` [default: noise.json beside the records]
+    /// Noise profile of `aa` [default: noise.json beside the records]
     #[arg(long, value_name = "FILE")]
     noise: Option<PathBuf>,
-    /// Compare cases of two machines, with a caution on each; without it they are refused
+    /// Compare results of two machines, with a caution on each case
     #[arg(long)]
     across_hosts: bool,
-    /// Show the cases that are equivalent, too; without it they are counted
+    /// Show equivalent cases, too; without it they are counted
     #[arg(long)]
     pub all: bool,
-    /// Show the cautions of all cases that are shown; without it those of regressed and improved ones,
-    /// and how many others have some
+    /// Show the cautions of all cases, not only of changed ones
     #[arg(long)]
     pub details: bool,
-    /// A table for people, Markdown for a comment on a pull request, or JSON with everything
+    /// Table for people, Markdown for a pull request, or all as JSON
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
-    /// Colour of the table
+    /// When to colour the table
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     pub color: ColorChoice,
 }
@@ -81,8 +78,7 @@ impl Options {
     ) -> Result<(Comparison, Remarks, Vec<String>)> {
         if self.a == self.b {
             bail!(
-                "A and B are both `{}`: what is compared with itself is equivalent; name what is \
-                 compared with first, and what is judged second",
+                "A and B are both `{}`: name two different results, first the one to compare with",
                 self.a
             );
         }
@@ -121,8 +117,8 @@ impl Options {
         let failed: Vec<String> =
             self.fail_on.iter().filter_map(|gate| gate.failed(&comparison)).collect();
         if failed.is_empty() && !self.fail_on.is_empty() && !comparison.compares() {
-            let nothing = "--fail-on: not one case could be compared, so that no gate was put to the \
-                           test; see why in the output";
+            let nothing = "--fail-on: no gate was checked, because no case could be compared; the \
+                           output says why";
             remarks.unreadable.push(nothing.to_owned());
         }
         Ok((comparison, remarks, failed))
@@ -151,7 +147,7 @@ impl Options {
         ];
         let given: Vec<&str> = given.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
         if self.policy == Policy::Hud && !given.is_empty() {
-            bail!("--policy hud has bounds of its own: leave {} out", given.join(", "));
+            bail!("--policy hud has its own thresholds: omit {}", given.join(", "));
         }
         let mut thresholds = match &self.thresholds {
             Some(file) => Thresholds::read(file).context("--thresholds")?,
@@ -182,8 +178,8 @@ impl Options {
 fn of_one_measurement(comparison: &Comparison) -> Option<String> {
     (comparison.same > 0).then(|| {
         format!(
-            "A and B hold the same measurement of {}, which says nothing about a change: criterion \
-             keeps what is saved under a name as `new`, too, until the next run",
+            "A and B hold the same measurement of {}: until the next run, criterion keeps results \
+             saved under a name as `new`, too",
             units::count(comparison.same, "case")
         )
     })

@@ -1,4 +1,4 @@
-//! What a run may be refused for.
+//! The gates of a run.
 
 use crate::model::kernels::{Changed, Changes, KernelResult};
 use crate::write::kernels::numbers;
@@ -12,14 +12,14 @@ pub enum Gate {
     Regression,
     /// An error is larger by more than the threshold
     Accuracy,
-    /// What was measured has no result now
+    /// A case that was measured has no result now
     Missing,
     /// A case fails, whatever it did earlier; the only one that needs no --compare-to
     Failure,
 }
 
 impl Gate {
-    /// What failed it, its cases line by line; nothing if it holds.
+    /// The failed gate with its cases line by line; `None` if it holds.
     pub fn failed(self, changes: Option<&Changes>, results: &[KernelResult<'_>]) -> Option<String> {
         let regressions = changes.map(|changes| changes.regressions.as_slice()).unwrap_or_default();
         let lines: Vec<String> = match self {

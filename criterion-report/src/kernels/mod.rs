@@ -21,30 +21,23 @@ pub const BESIDE: &[Mode] = &[Mode::Calibration];
 /// The baseline of a folder that is compared with.
 const OF_FOLDER: &str = "new";
 
-/// What `kernels` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// Folder of the tree; its files are replaced one by one, each only when complete
+    /// Folder of the reports; each file is replaced only when complete
     #[arg(long, value_name = "DIR", default_value = "reports")]
     output_dir: PathBuf,
-    /// Compare with the results of another time
+    /// Earlier results: baseline name, folder or exported file
     ///
-    /// What `compare` takes as a side: the name that was given to `--save-baseline`, with all its
-    /// runs `NAME@1`, `NAME@2` and so on; a folder, which is an earlier --output-dir, or
-    /// criterion's of another checkout (target/criterion, or its target); or a file of `export json`,
-    /// `export jsonl` or `critcmp --export`. A name that has records comes before a path. Cases are
-    /// the same where their ids are and the machine is: processor, number of CPUs, GiB of memory and,
-    /// of CUDA cases, the GPU. The interval is of the noise within the two measurements: what the
-    /// machine did otherwise between them is in it only where the baseline has several runs.
+    /// What `criterion-report compare` takes as a side.
     #[arg(long, value_name = "SIDE")]
     compare_to: Option<String>,
-    /// Show how times went over earlier runs: each *.json of the folder is the summary.json of one
+    /// Folder of earlier summary.json files, for trends
     #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
-    /// Exit with 1 when there is any of these; the tree is written all the same
+    /// Exit with 1 if any of these is found
     #[arg(long, value_name = "GATES", value_delimiter = ',')]
     fail_on: Vec<Gate>,
-    /// From which change on a time is another, relative to the earlier one
+    /// Least relative change of a time
     #[arg(
         long,
         value_name = "SHARE",
@@ -53,10 +46,10 @@ pub struct Options {
         allow_negative_numbers = true
     )]
     latency_threshold: f64,
-    /// From which difference on a relative error is another
+    /// Least change of a relative error
     #[arg(
         long,
-        value_name = "DIFFERENCE",
+        value_name = "ERROR",
         default_value_t = Limits::default().accuracy,
         value_parser = threshold,
         allow_negative_numbers = true

@@ -37,8 +37,8 @@ fn remove(paths: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// The files of an earlier report that are not among those of now. Those of kernels are known by the
-/// manifest that the earlier report left; without one nothing is known to be its file.
+/// The files of an earlier report that are not among those of now. The earlier report's manifest
+/// names those of kernels; without a manifest, no file is known to be a report's.
 fn stale(folder: &Path, files: &[File]) -> Vec<PathBuf> {
     #[derive(Deserialize)]
     struct Named {

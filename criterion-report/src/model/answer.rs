@@ -1,5 +1,5 @@
-//! What a run was taken for: which recipe pays, whether to fuse, how good kernels are, what the machine
-//! can do, and what was not measured. A line each.
+//! The answers of a run, a line each: which recipe pays, whether to fuse, how good kernels are,
+//! what the machine can do, and what was not measured.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,6 @@ pub enum Question {
     Kernels,
 }
 
-/// What the numbers say about one thing that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     /// The question that it answers.
@@ -45,14 +44,14 @@ pub struct Answer {
     pub pays: Option<bool>,
     /// The best variant, whether it pays or not.
     pub variant: String,
-    /// Of that variant over the baseline.
+    /// The speed-up of that variant over the baseline.
     #[serde(flatten)]
     pub speedup: Option<Speedups>,
-    /// Of a recipe: 1 − its weights / the unquantized ones.
+    /// For a recipe, 1 − its weights / the unquantized ones.
     pub weights_reduction: Option<f64>,
-    /// Of a recipe: decibels of its output against a high-precision reference.
+    /// For a recipe, decibels of its output against a high-precision reference.
     pub sqnr_db: Option<f64>,
-    /// Those whose intervals meet that of the best.
+    /// The variants whose intervals meet that of the best.
     pub level: Vec<Level>,
     /// For a pattern: the best variant by another library's product.
     pub other_product: Option<OtherProduct>,
@@ -90,7 +89,7 @@ pub struct Level {
     pub sqnr_db: Option<f64>,
 }
 
-/// What another library's matrix product is worth, which is no question of fusing.
+/// The gain of another library's matrix product, which does not come from fusing.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OtherProduct {
     /// The variant.
@@ -130,7 +129,7 @@ impl Speedups {
     }
 }
 
-/// What the machine can do on one device, dtype and number of threads.
+/// The machine's limits on one device, dtype and number of threads.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Limits {
     /// Device.
@@ -160,7 +159,7 @@ pub struct Unmeasured {
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answers {
-    /// What was wrong with the machine when the runs began, by the names of the checks.
+    /// The names of the checks that found something wrong when the runs began.
     pub disturbances: Vec<String>,
     /// Per question and subject.
     pub answers: Vec<Answer>,
@@ -234,7 +233,7 @@ fn choice(question: Question, subject: String, block: &[Entry<'_>]) -> Option<An
     })
 }
 
-/// Of a recipe; infinite where it changes nothing.
+/// A recipe's; infinite if it changes nothing.
 fn sqnr(entry: &Entry<'_>) -> Option<f64> {
     const SQNR: &Field = Field::known("sqnr");
     let Figure { value, .. } = SQNR.figure(entry)?;

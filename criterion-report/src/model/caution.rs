@@ -61,7 +61,7 @@ pub enum Caution {
     },
     /// The baseline's record is of another process: machine state may differ.
     DifferentRuns,
-    /// What the case gains over another follows from pairs of two runs.
+    /// The gain over another case is derived from pairs of two runs.
     QuotientOfRuns,
     Differs {
         what: &'static str,
@@ -109,19 +109,19 @@ impl fmt::Display for Caution {
             Self::Discarded => f.write_str(
                 "samples that were taken while the processor was throttled were taken again",
             ),
-            // Which time that is differs from row to row, and rows share this text.
+            // The text names no figure: it differs from row to row, and rows share this text.
             Self::HostBound => f.write_str(
                 "run back to back, the device would wait for the host: the time shown is the \
                  device's work alone, a caller waits about the `host` time of `show --details`",
             ),
             Self::HalvedBlocks => f.write_str(
-                "few alternations of both sides fitted into the time of the speed-up, so that each \
-                 counts as two for its interval; `sampling.measurement_s` gives it more",
+                "only a few blocks fitted into the time budget; the interval uses half blocks; \
+                 `sampling.measurement_s` extends it",
             ),
             Self::OutOfTime { target } => write!(
                 f,
-                "the time ran out before the speed-up's interval was as narrow as the {} asked \
-                 for; `sampling.measurement_s` gives it more",
+                "time budget spent before the speed-up's interval reached {}; \
+                 `sampling.measurement_s` extends it",
                 half_width(*target)
             ),
             Self::Wide(wide) => wide.fmt(f),
@@ -132,15 +132,16 @@ impl fmt::Display for Caution {
                     None => f.write_str(": the machine changed ")?,
                 }
                 f.write_str(
-                    "between the two moments; believe the pair, which compares neighbours in time",
+                    "between the two moments; trust the speed-up, which compares neighbours in \
+                     time",
                 )
             }
             Self::DifferentRuns => f.write_str(
-                "the baseline's time and memory are of another run (the speed-up is not made of \
+                "the baseline's time and memory are of another run (the speed-up does not use \
                  them)",
             ),
             Self::QuotientOfRuns => f.write_str(
-                "what it gains over a case that was not its partner follows from pairs of two runs",
+                "its gain over a case that was not its partner is derived from pairs of two runs",
             ),
             Self::Differs { what, baseline, candidate } => {
                 write!(f, "baseline and candidate differ in {what}: {baseline} against {candidate}")
@@ -156,7 +157,7 @@ impl Serialize for Caution {
 }
 
 impl Row {
-    /// What qualifies the row's own numbers: of a row of several runs, in any of them.
+    /// The cautions on the row's own numbers; in a row of several runs, those of any run.
     pub fn cautions(&self) -> Vec<Caution> {
         let time = self.time.as_ref().ok();
         let mut cautions: Vec<Caution> =
@@ -210,7 +211,7 @@ impl Caution {
         Some((text, None))
     }
 
-    /// What qualifies the numbers of one run, but for the time that they come to.
+    /// The cautions on one run, apart from those on its time.
     fn of_run(row: &Row) -> Vec<Self> {
         let measures = &row.record.measures;
         let mut cautions = Vec::new();
@@ -286,7 +287,7 @@ impl Caution {
         differing.find(|what| *what != REVISION)
     }
 
-    /// What qualifies the time and memory of a baseline beside those of a candidate.
+    /// The cautions on comparing time and memory of a baseline with those of a candidate.
     pub fn of_sides(baseline: &Row, candidate: &Row) -> Vec<Self> {
         let different = of_different_runs(baseline, candidate);
         let (baseline, candidate) = (&baseline.record, &candidate.record);

@@ -143,14 +143,14 @@ fn list(folder: &Path, baseline: &str) -> io::Result<Folder> {
     Ok(Folder::Parent { folders, unreadable })
 }
 
-/// What is said of a link, unless it is one to a file.
+/// The error about a link, unless it leads to a file.
 fn not_followed(link: &Path) -> Option<String> {
     let why = match fs::metadata(link) {
         Ok(target) if target.is_dir() => "a link to a folder, which is not followed; move the \
              folder itself here, or name it with --criterion-dir"
             .to_owned(),
         Ok(_) => return None,
-        Err(error) => format!("a link that leads nowhere: {error}"),
+        Err(error) => format!("a broken link: {error}"),
     };
     Some(format!("{}: {why}", link.display()))
 }

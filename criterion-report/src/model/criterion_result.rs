@@ -13,9 +13,7 @@ use super::time::{Interval, Time};
 /// One result folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CriterionResult {
-    /// What was measured.
     pub benchmark: Benchmark,
-    /// What criterion made of the samples.
     pub estimates: Estimates,
     /// The samples.
     pub samples: Samples,
@@ -124,7 +122,7 @@ impl Samples {
         }
         let wrong = |value: &&f64| !possible::positive(**value);
         match (self.times.iter().find(wrong), self.iters.iter().find(wrong)) {
-            (Some(ns), _) => Err(format!("a sample of {ns:?} ns is none that can be")),
+            (Some(ns), _) => Err(format!("a sample of {ns:?} ns is not possible")),
             (_, Some(iters)) => Err(format!("a sample of {iters} iterations")),
             (None, None) => Ok(()),
         }
@@ -155,8 +153,8 @@ impl Estimate {
         let possible = [self.point_estimate, lower_bound, upper_bound].into_iter().all(is_possible);
         if !(possible && lower_bound <= upper_bound) {
             return Err(format!(
-                "the {name} {:?} in [{lower_bound:?}, {upper_bound:?}] is none: all three have to \
-                 be positive and below {:?} ns, and the bounds in their order",
+                "the {name} {:?} in [{lower_bound:?}, {upper_bound:?}] is invalid: all three have \
+                 to be positive and below {:?} ns, and the bounds in order",
                 self.point_estimate,
                 possible::LARGEST,
             ));

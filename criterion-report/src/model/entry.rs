@@ -23,7 +23,7 @@ pub struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// What qualifies the case's numbers and its comparisons, each text once.
+    /// The cautions on the case's numbers and comparisons, each text once.
     pub fn cautions(&self) -> Vec<Caution> {
         let compared = [self.comparison, self.quantization, self.compilation];
         let compared = compared.into_iter().flatten();

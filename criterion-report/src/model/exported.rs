@@ -39,9 +39,9 @@ struct Stamp {
 }
 
 impl Exported {
-    /// What our own document calls itself.
+    /// The schema name of our document.
     pub const SCHEMA: &str = "criterion-torch/report";
-    /// What it calls itself where each case is a line.
+    /// Its schema name where each case is a line.
     pub const LINES: &str = "criterion-torch/report-lines";
     /// The version of both that this code writes and reads. It moves with that of [`Record`], which
     /// they contain.
@@ -116,7 +116,7 @@ impl Exported {
     }
 }
 
-/// What one run left, or all that saved under a name without a number.
+/// The inputs of one run, or of all that saved under a name without a number.
 fn inputs_of(head: Head, cases: Vec<Case>, path: &Path) -> Inputs {
     let mut inputs = Inputs {
         older: head.older,
@@ -148,7 +148,7 @@ fn inputs_of(head: Head, cases: Vec<Case>, path: &Path) -> Inputs {
 /// Records are read as those of today; whoever changes their version changes this one.
 const _: () = assert!(Record::VERSION == 2 && Exported::VERSION == 1);
 
-/// What our own document says once, as far as it is read back; what follows from the rest is passed over.
+/// The head of our document, as far as it is read back; derived values are ignored.
 #[derive(Clone, Deserialize)]
 struct Head {
     baseline: String,

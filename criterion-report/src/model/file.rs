@@ -11,7 +11,7 @@ use anyhow::anyhow;
 const OF_ONE: u64 = 1 << 27;
 /// And beyond this none of all cases.
 const OF_ALL: u64 = 1 << 30;
-/// What editors of another system put before UTF-8.
+/// Some editors put it before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A file that cannot be used, and why.
@@ -19,7 +19,7 @@ pub fn unusable(path: &Path, why: impl Display) -> anyhow::Error {
     anyhow!("{}: {why}", path.display())
 }
 
-/// What lies in a folder; nothing where there is no such folder.
+/// The entries of a folder; none if there is no such folder.
 pub fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
     match fs::read_dir(folder) {
         Ok(entries) => entries.collect(),

@@ -7,7 +7,7 @@ use plan::{FusionShape, Shape, Work};
 
 use super::report::Report;
 
-/// What the fields of a map stand for.
+/// The meaning of a map's cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeatmapKind {
     /// A dtype with a shape in every row, a variant in every column.
@@ -43,7 +43,7 @@ struct Field<'a> {
 
 impl Heatmap {
     /// All maps of a report's candidates that have at least two rows, and of sweeps two columns;
-    /// the groups in the report's order. What is not measured has its field, too.
+    /// the groups in the report's order. Unmeasured cases have a cell, too.
     pub fn all(report: &Report) -> Vec<Self> {
         let mut groups: IndexMap<&str, Vec<Field<'_>>> = IndexMap::new();
         for (place, entry) in report.entries().enumerate() {

@@ -1,4 +1,4 @@
-//! What was read of one baseline, before anything is joined.
+//! The files of one baseline, before anything is joined.
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,7 +33,7 @@ pub struct Inputs {
     pub recorded: HashSet<String>,
     /// All runs, whatever they saved under, the oldest first.
     pub runs: Vec<Run>,
-    /// What criterion holds, by `full_id`. A folder left by an older run can claim an id a second
+    /// Criterion's results, by `full_id`. A folder left by an older run can claim an id a second
     /// time.
     pub results: HashMap<String, Vec<CriterionResult>>,
     /// Why a case of an exported file has no time, which follows from results that the file leaves
@@ -43,7 +43,7 @@ pub struct Inputs {
     pub left_out: HashSet<String>,
     /// Ids in criterion's folder that no record has: other benchmarks of the same package.
     pub foreign: Vec<String>,
-    /// What was passed over and can be measured again.
+    /// Skipped input that can be measured again.
     pub warnings: Vec<String>,
     /// Files and lines that should be results and cannot be used, each with its place.
     pub unreadable: Vec<String>,

@@ -15,7 +15,7 @@ pub enum Line {
     Older(Stamp),
 }
 
-/// What records of every version have.
+/// The fields that records of every version have.
 #[derive(Deserialize)]
 pub struct Stamp {
     pub version: u32,
@@ -71,14 +71,14 @@ pub fn parse(line: &[u8]) -> Result<Line, Unusable> {
 fn no_record(line: &[u8], error: &serde_json::Error) -> Unusable {
     if error.is_eof() {
         // A process that ends while it writes leaves half a line; later runs write on after it.
-        let why = "this record is cut off and passed over; measure its case again".to_owned();
+        let why = "incomplete record skipped; measure its case again".to_owned();
         return Unusable { why, begun: begun(line) };
     }
     let why = if error.is_data() {
         // A branch with a further recipe or model leaves words that this build does not know.
         format!(
-            "this record is not understood and passed over: {error}; read it with the \
-             criterion-report of the branch that wrote it"
+            "unknown record skipped: {error}; read it with the criterion-report of the branch \
+             that wrote it"
         )
     } else {
         format!(
@@ -88,7 +88,7 @@ fn no_record(line: &[u8], error: &serde_json::Error) -> Unusable {
     Unusable { why, begun: begun(line) }
 }
 
-/// What a record that cannot be used begins with, if both its case and its run stand there whole.
+/// Case and run of a record that cannot be used, if both are complete.
 fn begun(line: &[u8]) -> Option<(String, String)> {
     #[derive(Default)]
     struct Beginning {

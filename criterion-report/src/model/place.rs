@@ -42,7 +42,7 @@ impl Place {
         let processor = match device {
             Device::Cpu => Some(environment.host.cpu_model.clone()),
             Device::Cuda => environment.torch.cuda_device.clone(),
-            // Which one it is, is not recorded.
+            // The record does not name the device.
             Device::Xpu | Device::Mps => None,
         };
         Self {

@@ -1,5 +1,5 @@
-//! Which numbers a file can have. JSON has neither NaN nor infinity; the rest to refuse are numbers
-//! that are no measurement and that would spoil every ratio, sum and axis they come to.
+//! The numbers that a file can have. JSON has neither NaN nor infinity; the rest to refuse are
+//! numbers that are no measurement and that would spoil every ratio, sum and axis they come to.
 
 /// No time, count of iterations or energy is larger: 10¹⁸ ns are 31 years.
 pub const LARGEST: f64 = 1e18;

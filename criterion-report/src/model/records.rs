@@ -39,7 +39,7 @@ pub struct Records {
     pub cut_off: HashMap<String, String>,
     /// The runs that wrote any line, a line that was replaced later included.
     pub runs: HashSet<String>,
-    /// What was passed over and can be measured again.
+    /// Skipped input that can be measured again.
     pub warnings: Vec<String>,
     /// Files and lines that cannot be used, each with its place.
     pub unreadable: Vec<String>,

@@ -15,7 +15,7 @@ use super::time::Time;
 /// Runs without something that the others have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Without {
-    /// What became of the case there: the status of an outcome, `missing`, `no time`, `no speed-up`.
+    /// The result of the case there: the status of an outcome, `missing`, `no time`, `no speed-up`.
     pub what: String,
     /// In how many runs.
     pub runs: usize,

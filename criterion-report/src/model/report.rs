@@ -46,13 +46,13 @@ pub struct Report {
     /// Results in criterion's folder without a record: other benchmarks, which are not ours to
     /// show.
     pub foreign: Vec<String>,
-    /// What was passed over and can be measured again.
+    /// Skipped input that can be measured again.
     pub warnings: Vec<String>,
     /// Files and lines that should be results and cannot be used, each with its place.
     pub unreadable: Vec<String>,
-    /// What the runs that measured the shown rows found wrong with the machine, each kind once.
+    /// Warnings about the machine from the runs of the shown rows, each kind once.
     pub run_warnings: Vec<String>,
-    /// What these runs asked the machine before they began, each check once.
+    /// The checks of the machine before these runs, each once.
     pub checks: Vec<Check>,
     pub circumstances: Vec<Circumstances>,
     runs: Runs,
@@ -146,7 +146,7 @@ impl Report {
         self.runs.is_earlier(full_id)
     }
 
-    /// What the runs with these ids asked the machine, each check once with the run that found it.
+    /// The checks of the runs with these ids, each once with the run that found it.
     pub fn findings(&self, run_ids: &HashSet<&str>) -> Vec<(&RunManifest, &Check)> {
         self.runs.findings(run_ids)
     }

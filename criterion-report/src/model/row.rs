@@ -19,8 +19,8 @@ pub struct Row {
     pub record: Box<Record>,
     /// Criterion's estimate of the very measurement that the record tells of, or why not.
     pub time: Result<Time, NoTime>,
-    /// All that criterion holds of that measurement; there exactly where there is a time. Of several
-    /// runs all samples, and the mean of the estimates.
+    /// Criterion's data of that measurement; present exactly if there is a time. A row of several
+    /// runs has all samples, and the mean of the estimates.
     pub criterion: Option<CriterionResult>,
     /// The case as each of several runs left it, in their order; empty where there is one run.
     pub runs: Vec<InRun>,
@@ -53,9 +53,9 @@ pub enum NoTime {
     Unverifiable,
     /// The estimate on disk comes from another run than the record.
     Stale {
-        /// What the record's run saw last.
+        /// The last sample of the record's run.
         recorded: (u64, u64),
-        /// What the estimate's run saw last.
+        /// The last sample of the estimate's run.
         found: (u64, u64),
     },
     /// The samples on disk are the record's, the estimates beside them are not theirs.
@@ -82,7 +82,7 @@ impl fmt::Display for NoTime {
                 f.write_str("criterion has no estimate of it; measure it again with `cargo bench`")
             }
             Self::Unverifiable => f.write_str(
-                "its record does not say what criterion saw last, so no estimate can be matched \
+                "its record does not name criterion's last sample, so no estimate can be matched \
                  with it; measure it again with `cargo bench`",
             ),
             Self::Stale { recorded: (iters, ns), found: (found_iters, found_ns) } => write!(

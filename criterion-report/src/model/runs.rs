@@ -1,4 +1,4 @@
-//! What runs were asked for: which case is of the latest run, and which one a run did not reach.
+//! The requests of runs: which case belongs to the latest run, and which one a run did not reach.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -11,7 +11,6 @@ use super::row::Row;
 /// A run as it left its files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
-    /// What it was asked for.
     pub manifest: RunManifest,
     /// The case that it was in when it ended, if it did not end in good order.
     pub running: Option<String>,
@@ -59,7 +58,6 @@ impl Run {
 pub struct Missing {
     /// Criterion's id.
     pub full_id: String,
-    /// What is known about it.
     pub reason: String,
 }
 
@@ -73,7 +71,7 @@ pub struct Runs {
     runs: Vec<Run>,
     /// The bench targets of which there is a run.
     targets: HashSet<String>,
-    /// What the latest runs of all of them selected.
+    /// The cases that the latest runs of all targets selected.
     selected: HashSet<String>,
 }
 
@@ -125,8 +123,8 @@ impl Runs {
         self.runs.iter().map(|run| (run.manifest.target.as_str(), &run.manifest)).collect()
     }
 
-    /// Whether the latest run of its bench target did not select this case. Of a target without a
-    /// run manifest nothing is known, so none of its cases is called earlier.
+    /// Whether the latest run of its bench target did not select this case. No case of a target
+    /// without a run manifest is called earlier.
     pub fn is_earlier(&self, id: &str) -> bool {
         self.targets.contains(plan::target_of(id)) && !self.selected.contains(id)
     }
@@ -168,9 +166,9 @@ impl Runs {
         findings
     }
 
-    /// Finds what runs left without a record of their own. Of several runs that selected a case
-    /// the last decides: cases without any record are returned, rows of an earlier run are marked
-    /// as outdated. `older` are cases whose record is of an older version, `cut_off` the runs whose
+    /// Finds what runs left without a record of their own. The last run that selected a case
+    /// decides: cases without any record are returned, rows of an earlier run are marked as
+    /// outdated. `older` are cases whose record is of an older version, `cut_off` the runs whose
     /// record of a case cannot be used.
     pub fn unreached(
         &self,

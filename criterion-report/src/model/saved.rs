@@ -29,8 +29,9 @@ impl Saved {
         }
         let alone = if found.len() > 1 { found.remove(&0) } else { None };
         let names: Vec<String> = found.into_values().collect();
-        let left_out =
-            alone.map(|name| format!("`{name}` is left out: its runs {} are taken", range(&names)));
+        let left_out = alone.map(|name| {
+            format!("`{name}` is skipped: its runs {} are used instead", range(&names))
+        });
         Ok(Self { names, left_out })
     }
 }
@@ -112,7 +113,7 @@ mod tests {
         }
         let under = |name| Saved::under(folder.path(), name).expect("readable");
         assert_eq!(under("main").names, ["main@2", "main@10"]);
-        let note = "`main` is left out: its runs `main@2` to `main@10` are taken";
+        let note = "`main` is skipped: its runs `main@2` to `main@10` are used instead";
         assert_eq!(under("main").left_out.as_deref(), Some(note));
         assert_eq!(under("main@2"), Saved { names: vec!["main@2".to_owned()], left_out: None });
         assert_eq!(under("other").names, ["other"]);

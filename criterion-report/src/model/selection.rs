@@ -1,4 +1,4 @@
-//! Which cases a report is of.
+//! The selection of a report's cases.
 
 use plan::Mode;
 use regex::Regex;

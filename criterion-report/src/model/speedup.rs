@@ -25,7 +25,7 @@ pub struct Speedup {
     pub interval: Interval,
     pub confidence_level: f64,
     pub blocks: usize,
-    /// What the blocks are of, and by how much they differ.
+    /// The levels of the blocks, and how much each varies.
     #[serde(flatten)]
     pub levels: Levels,
     /// Median nanoseconds of a step of the other case and of the candidate in the timed batches, where
@@ -174,7 +174,7 @@ impl Speedup {
         verdict(&self.as_ratio())
     }
 
-    /// What the interval lets one say of a fusion, in upstream's words.
+    /// The benefit of a fusion by its interval, in upstream's words.
     pub fn benefit(&self) -> Benefit {
         Benefit::of(&self.as_ratio())
     }
@@ -222,7 +222,7 @@ fn pair_of<'a>(other: Option<&CaseId>, row: &'a Row) -> Result<&'a Pair, NoSpeed
     })
 }
 
-/// What a run found. The blocks of older records are all of one build.
+/// The result of a run. The blocks of older records are all of one build.
 fn run_of(pair: &Pair) -> Option<statistics::Run> {
     let (builds, visits) = (pair.builds.max(1) as usize, pair.visits.max(1) as usize);
     let of_blocks = || Some(statistics::builds_ratio(&pair.log_ratios, builds, visits)?.within);
@@ -275,8 +275,8 @@ impl fmt::Display for NoSpeedup {
                 f.write_str("; measure it again with `cargo bench`")
             }
             Self::FewBlocks => f.write_str(
-                "a run's record has too few blocks of its pair to be put together with those of \
-                 other runs; measure it again with `cargo bench`",
+                "a run's record has too few blocks of its pair to be combined with those of other \
+                 runs; measure it again with `cargo bench`",
             ),
             Self::NoQuotient { variant, why } => {
                 write!(f, "`{variant}`, which it is compared with, has no speed-up itself: {why}")

@@ -1,4 +1,4 @@
-//! What criterion measured of one case.
+//! Criterion's time of one case.
 
 use statistics::Ratio;
 

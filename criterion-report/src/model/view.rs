@@ -7,10 +7,9 @@ use plan::{Dtype, Record};
 
 use super::place::Place;
 
-/// What a result is of. No two results of one config share it.
+/// The identity of a result; no two results of one config share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key<W> {
-    /// What is computed, how, and at which size.
     pub work: W,
     pub dtype: Dtype,
     /// Device, threads and what else the numbers depend on.

@@ -38,12 +38,12 @@ impl Wide {
                 ("blocks of the only build", "builds", remedy.to_owned())
             }
             Level::Builds => {
-                let remedy = "several runs say more (cargo xtask bench --repeat 4)";
+                let remedy = "several runs say more (cargo torch-bench bench --repeat 4)";
                 ("builds", "blocks", remedy.to_owned())
             }
             Level::Runs(count) => {
                 let remedy =
-                    format!("more runs narrow it (cargo xtask bench --repeat {})", 2 * count);
+                    format!("more runs narrow it (cargo torch-bench bench --repeat {})", 2 * count);
                 ("runs", "blocks", remedy)
             }
         }

@@ -42,9 +42,9 @@ fn summary(aa: &Aa) -> String {
     };
     let (before, after) = (called(|case| case.before), called(|case| case.after));
     let mut text = format!(
-        "Of {pairs} times that two single runs were compared, nothing having changed, {before} \
-         were called\nregressed or improved by the noise within runs alone, {after} with the floor \
-         of this profile.\n"
+        "In {pairs} comparisons of two single runs of the same code, {before} were called \
+         regressed or\nimproved by the noise within runs alone, {after} with the floor of this \
+         profile.\n"
     );
     for host in &aa.hosts {
         let noise = &aa.profile.hosts[host];

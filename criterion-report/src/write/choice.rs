@@ -18,9 +18,9 @@ impl FromStr for Choice {
         if name == "help" {
             return Ok(Self::Help);
         }
-        Field::named(name).map(Self::Field).ok_or_else(|| {
-            "there is no such value; `--columns help` lists those that there are".to_owned()
-        })
+        Field::named(name)
+            .map(Self::Field)
+            .ok_or_else(|| "unknown value; `--columns help` lists those that exist".to_owned())
     }
 }
 
@@ -33,7 +33,7 @@ pub fn fields(choices: &[Choice]) -> Option<Vec<&'static Field>> {
     choices.iter().map(field).collect()
 }
 
-/// What can be chosen, a line each: name, unit, description.
+/// The choices, a line each: name, unit, description.
 pub fn help() -> String {
     let line = |field: &Field| {
         let Field { name, unit, description, .. } = field;

@@ -14,13 +14,12 @@ use super::{Target, markdown, screen};
 use crate::model::{Answer, Answers, Circumstances, Interval, Level, Question, Report, Speedups};
 use crate::units;
 
-/// What `summary` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// A screen for people, Markdown for a pull request, or JSON for programs
+    /// Screen for people, Markdown for a pull request, or JSON
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
-    /// When to colour the screen; `auto` colours on a terminal unless NO_COLOR is set
+    /// When to colour the screen
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
 }
@@ -35,7 +34,7 @@ pub enum Format {
     Json,
 }
 
-/// What `--format json` writes.
+/// The document of `--format json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Document<'a> {
     /// `criterion-torch/summary`.
@@ -218,7 +217,7 @@ fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line>
     out
 }
 
-/// What else decides.
+/// The other figures that matter for a decision.
 fn details(of: &Answer) -> Vec<String> {
     let decibels = |db: f64| format!("{db:.0} dB");
     let mut details = Vec::new();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use crate::visible;
 
-/// What stands in the place of an absent value.
+/// The text in place of an absent value.
 pub const ABSENT: &str = "–";
 
 /// How a piece of text stands out, where colour is wanted.
@@ -14,7 +14,7 @@ pub enum Paint {
     #[default]
     Plain,
     Bold,
-    /// What frames the numbers.
+    /// The frame of the numbers.
     Dim,
     /// Better than the baseline.
     Good,
@@ -46,7 +46,7 @@ impl Paint {
     }
 }
 
-/// What a screen gets of a whole text: the codes of [`Paint`] steer it, and nothing else does.
+/// Makes a text safe for a terminal: only the codes of [`Paint`] keep their effect.
 pub fn screen(text: &str, colour: bool) -> String {
     const CODES: [&str; 6] = ["[0m", "[1m", "[2m", "[31m", "[32m", "[33m"];
     if !colour {

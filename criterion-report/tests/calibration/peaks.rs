@@ -139,8 +139,8 @@ fn products_and_memory_may_have_run_on_different_numbers_of_threads() {
     assert_eq!(sources.bandwidth, Some(PeakSource::Measured));
     assert_eq!(profile.theoretical_bandwidth_gbps, profile.measured_bandwidth_gbps);
     assert_eq!(found(&profile, Probe::Triad, 256 << 20).efficiency, Some(1.0));
-    let note = "the peak of memory that was named is of the whole machine, not of the 2 threads \
-                that it was measured on at most; other operations ran on 3: it is left as measured";
+    let note = "the given peak of memory is for the whole machine, but it was measured on at most \
+                2 threads, and other operations on 3: the measured peak is kept";
     assert!(profile.notes.iter().any(|it| it == note), "{:?}", profile.notes);
     let summary = write(&profile, None, false);
     assert!(summary.contains("8.110  GB/s     measured  2 threads"), "{summary}");
@@ -208,8 +208,8 @@ fn a_preset_is_held_against_the_machine() {
     let report = common::report("calibration");
     assert_eq!(
         note(&report, "i7-12700k"),
-        "preset i7-12700k is of Intel Core i7-12700K; what was measured calls itself AMD EPYC 7763 \
-         64-Core Processor: its peaks may be of another machine"
+        "preset i7-12700k is of Intel Core i7-12700K; the measured processor calls itself AMD \
+         EPYC 7763 64-Core Processor: the peaks may be those of another machine"
     );
     let as_9654 = |line: &str| line.replace("EPYC 7763", "EPYC 9654");
     let (folder, _) = edited(as_9654);
@@ -220,6 +220,6 @@ fn a_preset_is_held_against_the_machine() {
     let report = Report::read(&location, "new", Selection::default()).expect("readable");
     assert_eq!(
         note(&report, "epyc-9654"),
-        "preset epyc-9654 is of 96 cores; the runs could use 2 CPUs: its peaks are out of their reach"
+        "preset epyc-9654 is of 96 cores; the runs could use 2 CPUs: they cannot reach its peaks"
     );
 }

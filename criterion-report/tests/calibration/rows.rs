@@ -41,7 +41,7 @@ fn upstream_defect_6_a_device_is_chosen_and_never_assumed() {
     let profile = calibrate(&report, &preset).expect("the preset's device");
     assert_eq!(profile.rooflines[0].peak_gflops.value, 989_400.0, "of bfloat16");
     let error = calibrate(&common::report("calibration"), &preset).expect_err("another device");
-    assert!(error.to_string().contains("preset `h100` is of a device cuda"), "{error}");
+    assert!(error.to_string().contains("preset `h100` is for cuda"), "{error}");
 }
 
 #[test]

@@ -79,10 +79,10 @@ fn errors_say_what_to_do() {
     error: unknown preset `h-100`: did you mean `h100`?
     ");
     assert_snapshot!(err(&on("calibration", &["--preset", "a100"])), @r"
-    error: preset `a100` is of a device cuda, the calibration of cpu: leave it out
+    error: preset `a100` is for cuda, but the calibration is of cpu: omit --preset
     ");
     assert_snapshot!(err(&on("calibration", &["--hardware", "x", "--peak-gflops", "0"])), @r"
-    error: invalid value '0' for '--peak-gflops <GFLOP/S>': a peak is above zero; leave it out to take what was measured
+    error: invalid value '0' for '--peak-gflops <GFLOP/S>': a peak must be above 0; omit the option to use the measured peak
 
     For more information, try '--help'.
     ");
@@ -93,24 +93,24 @@ fn errors_say_what_to_do() {
     error: no calibration of launch on cpu with a time: 7 others have one (matmul on cpu, memory on cpu, launch on cuda); ask for these with --operations and --device, or measure with `cargo bench --bench calibration`
     ");
     assert_snapshot!(err(&on("calibration", &["--hardware", "x", "--peak-gflops", "-3"])), @r"
-    error: invalid value '-3' for '--peak-gflops <GFLOP/S>': a peak is above zero; leave it out to take what was measured
+    error: invalid value '-3' for '--peak-gflops <GFLOP/S>': a peak must be above 0; omit the option to use the measured peak
 
     For more information, try '--help'.
     ");
     assert_snapshot!(err(&on("calibration", &["--hardware", " "])), @r"
-    error: invalid value ' ' for '--hardware <NAME>': a name has a letter at least
+    error: invalid value ' ' for '--hardware <NAME>': the name is empty
 
     For more information, try '--help'.
     ");
     let mixed = ["--hardware", "x", "--fusion-patterns", "none,linear"];
     assert_snapshot!(err(&on("calibration", &mixed)), @r"
-    error: --fusion-patterns: `none` stands alone; leave it or the others out
+    error: --fusion-patterns: `none` cannot be combined with other families
     ");
     assert_snapshot!(err(&run(&["--load", "profile.json", "--baseline", "x"])), @r"
-    error: --load prints a profile and reads no results: leave --baseline out
+    error: --load prints a profile and reads no results: omit --baseline
     ");
     assert_snapshot!(err(&run(&["--list-presets", "--criterion-dir", "x", "--strict"])), @r"
-    error: --list-presets prints the presets and reads no results: leave --strict, --criterion-dir out
+    error: --list-presets prints the presets and reads no results: omit --strict, --criterion-dir
     ");
     for args in [
         &["--list-presets", "--peak-gflops", "3"][..],
@@ -153,5 +153,5 @@ fn records_that_are_not_understood_are_named_beside_the_error() {
     let (last, records) = lines.split_last().expect("there is an error");
     assert!(last.starts_with("error: no calibration of "), "{last}");
     assert_eq!(records.len(), 24, "as many as there are records");
-    assert!(records.iter().all(|line| line.contains("is not understood")), "{records:?}");
+    assert!(records.iter().all(|line| line.contains("unknown record skipped")), "{records:?}");
 }

@@ -35,7 +35,7 @@ fn a_gate_that_nothing_was_put_to_has_not_held() {
         fixture
     };
     folder.save("tested", 2, others).save("also", 2, others);
-    let nothing = "--fail-on: not one case could be compared";
+    let nothing = "--fail-on: no gate was checked, because no case could be compared";
     let said = folder.says(2, &["compare", "tested", "also", "--fail-on", "regression"]);
     assert!(said.contains(nothing), "{said}");
     // If two sides have no common case, one is all missing and the other all new.

@@ -21,7 +21,7 @@ fn one_run_per_side_is_widened_by_what_is_known_of_the_machine() {
     };
     let open = of(&folder, "reduction");
     assert_eq!(open["verdict"], "inconclusive");
-    assert!(open["reason"].as_str().expect("text").contains("cargo xtask bench --repeat 8"));
+    assert!(open["reason"].as_str().expect("text").contains("cargo torch-bench bench --repeat 8"));
     // With the runs of one revision it is decided.
     folder.save("quiet", 8, main_branch);
     let table = folder.out(0, &["aa", "quiet"]);
@@ -52,7 +52,7 @@ fn a_noise_profile_is_versioned_and_kept_whole() {
             text.replace("\"launches\": 3", "\"launches\": 1"),
             "of `AMD EPYC 7763 64-Core Processor, 2 CPUs, 8 GiB`, cases.kernels/default/gemv/cpu/kernel/f32-4096.launches is 1, and one run shows no spread",
         ),
-        (text.replace("\"time\": ", "\"time\": -"), "which is no deviation"),
+        (text.replace("\"time\": ", "\"time\": -"), "which is not a standard deviation"),
         (text.replace("\"time\": ", "\"time\": NaN, \"x\": "), "not a noise profile"),
         (text.replace("\"time\": ", "\"time\": 1e999, \"x\": "), "number out of range"),
         ("{".to_owned(), "not a noise profile"),
@@ -62,7 +62,7 @@ fn a_noise_profile_is_versioned_and_kept_whole() {
             let said = folder.says(2, args);
             assert!(said.contains("noise.json") && said.contains(says), "{said}");
             // `aa` keeps what it does not measure, and so reads it, too.
-            assert!(said.contains("delete it, and make it anew with"), "{said}");
+            assert!(said.contains("delete it and create it again with"), "{said}");
             assert_eq!(said.lines().count(), 1, "{said}");
         }
     }
@@ -95,7 +95,7 @@ fn aa_takes_runs_of_one_clean_revision_and_machine() {
     folder.out(0, &["export", "json", "--baseline", "alone@1", "--output", "alone.json"]);
     for (name, says) in [
         ("alone", "`alone` has one run, which shows no spread: measure several"),
-        ("dirty@2", "`dirty@2` is one run, which shows no spread: say `dirty`, which is all of"),
+        ("dirty@2", "`dirty@2` is one run, which shows no spread: use `dirty`, which names all of"),
         ("alone.json", "`alone.json` is a file or a folder, and so one run"),
         ("dirty", "are of 1f0c2ab34d56-dirty: uncommitted changes may differ"),
         ("mixed", "are of 2 revisions (0a1b2c3d4e5f, 1f0c2ab34d56)"),

@@ -58,11 +58,11 @@ fn sides_are_names_folders_and_earlier_reports() {
         }
     }
     let said = folder.says(0, &["compare", "both", "main"]);
-    let note = "`both` is left out: its runs `both@1` to `both@2` are taken";
+    let note = "`both` is skipped: its runs `both@1` to `both@2` are used instead";
     assert!(said.contains(note), "{said}");
     let said = folder.says(2, &["compare", "main", "elsewhere"]);
     let names = "use one of: both, main, new";
-    assert!(said.contains("`elsewhere` is no side") && said.contains(names), "{said}");
+    assert!(said.contains("`elsewhere` cannot be compared") && said.contains(names), "{said}");
     for slip in ["mian", "mains", "main@1"] {
         let said = folder.says(2, &["compare", slip, "new"]);
         assert!(said.contains("did you mean `main`?"), "{said}");
@@ -99,7 +99,7 @@ fn a_measurement_is_not_taken_for_another_one() {
     assert!(said.contains("A and B are both `main`"), "{said}");
     for (b, cases) in [("new", "9 cases"), ("pr", "8 cases")] {
         let said = folder.says(0, &["compare", "main", b]);
-        let says = format!("A and B hold the same measurement of {cases}, which says nothing");
+        let says = format!("A and B hold the same measurement of {cases}: until the next run");
         assert!(said.contains(&says), "{b}: {said}");
     }
 }

@@ -24,7 +24,7 @@ fn thresholds_come_from_a_file_and_flags_come_before_it() {
     let said = folder.says(2, &["compare", "main", "pr", "--thresholds", "thresholds.yml"]);
     assert!(said.contains("thresholds.yml: ") && said.contains("line 2 column 1"), "{said}");
     let said = folder.says(2, &["compare", "main", "pr", "--latency-threshold", "-1"]);
-    assert!(said.contains("a threshold is a number from 0 on"), "{said}");
+    assert!(said.contains("a threshold is a number of 0 or more"), "{said}");
 }
 
 #[test]
@@ -72,8 +72,12 @@ fn a_file_of_thresholds_says_where_it_is_wrong() {
     for (text, says) in [
         ("latenzy: 0.1", "unknown field `latenzy`"),
         ("rules: [{ filter: a, speed: 1 }]", "unknown field `speed`"),
-        ("rules: [{ filter: 'a(b' }]", "the filter `a(b` is no regular expression: unclosed group"),
-        ("memory: -0.1", "a threshold is a number from 0 on"),
+        (
+            "rules: [{ filter: 'a(b' }]",
+            "the filter `a(b` is not a regular expression: unclosed \
+                                        group",
+        ),
+        ("memory: -0.1", "a threshold is a number of 0 or more"),
         ("memory: 5 %", "line 1"),
     ] {
         fs::write(folder.path("thresholds.yml"), text).expect("written");

@@ -45,7 +45,7 @@ fn exit_codes_and_messages() {
         (
             "fusion",
             &["--filter", "/unfused/"],
-            "error: of 28 recorded fusion cases none shown is fused\n  measure some with `cargo \
+            "error: none of the 28 recorded fusion cases shown is fused\n  measure some with `cargo \
              bench --bench fusion`\n",
         ),
         (

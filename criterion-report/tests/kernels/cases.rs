@@ -312,8 +312,8 @@ fn a_rival_becomes_the_kernel_only_where_it_can_replace_it_everywhere() {
     let folder = Folder::of(&both().end(wide, &failed));
     folder.written(&[]);
     let summary = folder.text("reports/summary.md");
-    let line = "- `gemv/blocked`: faster here: `cpu/f32-4096` 2.00× [1.98, 2.02]; slower or not \
-                there: `cpu/f64-4096`\n";
+    let line = "- `gemv/blocked`: faster here: `cpu/f32-4096` 2.00× [1.98, 2.02]; slower or \
+                missing: `cpu/f64-4096`\n";
     assert!(summary.contains(line), "{summary}");
     assert!(summary.contains("&lt;b&gt; of @\u{200b}someone"), "{summary}");
 }

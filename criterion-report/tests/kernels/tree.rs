@@ -213,7 +213,7 @@ fn rows_of_earlier_runs_are_announced() {
     let gone = "kernels/default/reduction/cpu/kernel/f32-4096";
     run["selected"].as_array_mut().expect("an array").retain(|id| id != gone);
     fs::write(&manifest, run.to_string()).expect("written");
-    let note = "1 of 10 rows is of an earlier run than the latest; `--latest` leaves it out";
+    let note = "1 of 10 rows is of an earlier run than the latest; `--latest` skips it";
     assert_eq!(err(&folder.run(&[])), format!("note: {note}\n"));
     assert!(folder.text("reports/summary.md").contains(note));
     let latest = folder.run(&["--latest", "--strict"]);

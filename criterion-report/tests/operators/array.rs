@@ -147,7 +147,7 @@ fn upstreams_scripts_can_take_the_compatible_array() {
     let (_, notes) = text_and_notes(&COMPAT, &fixture.report(""), TO_STDOUT).expect("written");
     assert_eq!(
         notes,
-        ["2 cases of `stream` left out: it computes nothing", "2 cases without a time left out"]
+        ["2 cases of `stream` skipped: it computes nothing", "2 cases without a time skipped"]
     );
 }
 
@@ -232,8 +232,8 @@ fn exit_codes_and_messages() {
                        sizes: [4MiB] }";
     let (_folder, calibration) = Fixture::of("bandwidth", calibration).write();
     for (folder, args, message) in [
-        (&good, &["--by", "batch", "--format", "json"][..], "--by is of the tables"),
-        (&good, &["--upstream-compat"], "--upstream-compat is of the JSON array"),
+        (&good, &["--by", "batch", "--format", "json"][..], "--by applies to the tables"),
+        (&good, &["--upstream-compat"], "--upstream-compat applies to the JSON array only"),
         (&good, &["--by", "width"], "invalid value 'width'"),
         (&good, &["--filter", "int8wo"], "--filter int8wo matches none of 10 recorded cases"),
         (&good, &["--baseline", "main"], "no records: looked for"),
@@ -275,7 +275,7 @@ fn a_selected_case_without_a_record_is_an_object_too() {
         assert!(text.contains("silu/cpu/rust/f32-32x512x768"), "{text}");
     }
     let compat = run(&criterion, &["--format", "json", "--upstream-compat"]);
-    assert!(err(&compat).contains("1 case without a time left out"), "{}", err(&compat));
+    assert!(err(&compat).contains("1 case without a time skipped"), "{}", err(&compat));
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn show_prints_operators() {
     let report = fixture().report("");
     let text = write(&show(false), &report);
     assert_snapshot!("show", text);
-    assert!(text.contains("`criterion-report operators` says how near"));
+    assert!(text.contains("`criterion-report operators`: how near"));
     let details = write(&show(true), &report);
     assert_snapshot!("details", details);
     assert!(details.contains("  0.930     denormal   3x5x17\n"), "{details}");

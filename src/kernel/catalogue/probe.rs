@@ -51,7 +51,7 @@ impl Shipped for ProbeWork {
     }
 }
 
-/// Those other than products are measured in float32 alone.
+/// Probes other than products are measured in float32 only.
 fn in_float32(site: &Site<ProbeWork>) -> Result<(), String> {
     match site.dtype {
         Dtype::Float32 => Ok(()),
@@ -75,7 +75,7 @@ impl Operation<ProbeWork> for Matmul {
         match (site.work.probe, site.device) {
             (Probe::MatmulOnednn, Device::Cpu) => onednn::supports(site.kind()),
             (Probe::MatmulOnednn, device) => {
-                Err(format!("oneDNN is called by name on cpu alone, not on {device}"))
+                Err(format!("oneDNN is called by name only on cpu, not on {device}"))
             }
             _ => Ok(()),
         }

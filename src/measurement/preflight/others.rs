@@ -29,7 +29,7 @@ pub(super) fn quiet(quiet: &Quiet) -> Check {
         "{:.0} % of short equal computations took more than 2 % longer than the fastest",
         100.0 * (1.0 - quiet.score)
     );
-    let remedy = "the machine is not quiet; stop other programs, or use a machine of one's own";
+    let remedy = "the machine is not quiet; stop other programs, or use a dedicated machine";
     Check::graded("quiet", warning_if(disturbed), value, remedy)
 }
 

@@ -55,7 +55,7 @@ pub(super) fn variables(variables: &BTreeMap<String, String>, threads: u32) -> C
     });
     let (values, remedies): (Vec<String>, Vec<String>) = found.unzip();
     if values.is_empty() {
-        return Check::passed("variables", "none meddles with the threads");
+        return Check::passed("variables", "no variable changes the number of threads");
     }
     Check::graded("variables", CheckStatus::Warning, values.join(", "), remedies.join("; "))
 }

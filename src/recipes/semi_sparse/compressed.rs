@@ -34,7 +34,7 @@ impl Stored {
         }
     }
 
-    /// What expands it, then `kernels`, which work on all of it.
+    /// The kernel that expands it, then `kernels`, which work on all of it.
     pub fn kernels(&self, kernels: &[&'static str]) -> Vec<&'static str> {
         let expand = matches!(self, Self::Half(_)).then(|| cpu::ExpandPath::best().name());
         expand.into_iter().chain(kernels.iter().copied()).collect()

@@ -60,7 +60,7 @@ fn constraint(work: FusionWork, causal: bool, dtype: Dtype) -> Option<String> {
              aten::softmax"
         }),
         (_, FusionVariant::SdpaEfficient) => {
-            Some("libtorch has memory-efficient attention on cuda alone, not on cpu")
+            Some("libtorch has memory-efficient attention only on cuda, not on cpu")
         }
         (_, FusionVariant::SdpaCudnn) => {
             Some("libtorch has cuDNN's attention on cuda alone, not on cpu")

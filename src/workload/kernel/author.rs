@@ -13,9 +13,9 @@ use crate::refusal::Refusal;
 use crate::verify::{Judge, spread};
 use crate::{device, inputs};
 
-/// What a record says of an output that nothing is known about.
+/// The note in a record on an unverified output.
 pub(super) const UNVERIFIED: &str = "no reference: its output is unverified";
-/// What to do where a baseline's cannot be had.
+/// The remedy if the baseline's reference is not available.
 pub(super) const OWN: &str = "give it a `reference` of its own";
 /// Runs whose outputs are compared with each other.
 const RUNS: usize = 3;
@@ -43,7 +43,7 @@ pub(super) fn prepared(
     entries: &[Entry],
     case: &Case,
 ) -> Result<(Step, Result<u64, String>, Runs), Refusal> {
-    let none = || Refusal::Failed(format!("{} is no case of a kernel", case.id));
+    let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
     let work = case.work.kernel().ok_or_else(none)?;
     let entry = find(entries, &work.file)?;
     let site = super::site(case, (), device::resolve(case.device)?);
@@ -81,11 +81,11 @@ pub(super) fn prepared(
 
 fn find<'a>(entries: &'a [Entry], file: &str) -> Result<&'a Entry, Refusal> {
     entries.iter().find(|entry| entry.file == file).ok_or_else(|| {
-        Refusal::Failed(format!("{file} is none of the files of this build; build it again"))
+        Refusal::Failed(format!("{file} is not among the files of this build; build again"))
     })
 }
 
-/// That of the group's baseline, prepared as its sibling is, and what to say about it.
+/// The reference of the group's baseline, prepared as its sibling is, with the note about it.
 fn reference_of(
     baseline: &Entry,
     work: &KernelWork,
@@ -110,13 +110,13 @@ fn reference_of(
 impl Runs {
     /// A copy of the output on the host, which the next run cannot change.
     pub(super) fn output(&self, step: &Step) -> Result<Tensor, Refusal> {
-        let none = || Refusal::Failed("its output is nowhere to be read".to_owned());
+        let none = || Refusal::Failed("its output cannot be read".to_owned());
         let output = step.left()?.ok_or_else(none)?;
         let (kind, place) = (output.f_kind()?, output.device());
         let wanted = inputs::kind(self.site.dtype);
         if kind != wanted {
             return Err(Refusal::Failed(format!(
-                "its output is {kind:?}, and the case is {wanted:?}: a kernel that has not every \
+                "its output is {kind:?}, and the case is {wanted:?}: a kernel that lacks a \
                  precision says so with `site.unsupported`"
             )));
         }
@@ -144,7 +144,7 @@ impl Check for Runs {
     }
 
     fn check(&self, step: &Step) -> Result<Accuracy, Refusal> {
-        // What the very first run has left tells most: nothing can be left over from before.
+        // The output of the very first run tells most: nothing can be left over from before.
         let first = if self.count.get() > 0 { self.output(step)? } else { self.once(step)? };
         let mut outputs = vec![first];
         while outputs.len() < RUNS {

@@ -6,8 +6,8 @@ use super::facts;
 use crate::device;
 use crate::refusal::Refusal;
 
-/// Whether its device is there and none of its skip conditions holds. Builds nothing. Of an absent
-/// device, too, an author's reason says more than that it is absent.
+/// Whether its device is there and none of its skip conditions holds. Builds nothing. An author's
+/// reason says more than that a device is absent, so conditions come first.
 ///
 /// # Errors
 /// Skipped; failed where a condition asks for what is not known here, though the device is.

@@ -1,4 +1,4 @@
-//! What a skip condition may ask, answered of this machine and this case.
+//! The facts that a skip condition may ask for, on this machine and of this case.
 
 use plan::{Case, Device, Fact, FactValue, KernelWork};
 use serde_json::Value;

@@ -25,7 +25,7 @@ use crate::{device, threads};
 
 pub(super) struct Kernel {
     step: Step,
-    /// What the step reads. Where it folds or reorders its weights, the weights as drawn.
+    /// The tensors that the step reads; if it folds or reorders its weights, the weights as drawn.
     tensors: Vec<Tensor>,
     /// Or why they cannot be told.
     inputs_bytes: Result<u64, String>,
@@ -33,7 +33,7 @@ pub(super) struct Kernel {
     check: Box<dyn Check>,
 }
 
-/// What is known about the output of a kernel, and how that is found out.
+/// The check of a kernel's output.
 trait Check {
     /// An output of the case, whoever computed it.
     fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal>;

@@ -8,7 +8,7 @@ use crate::kernel::catalogue::{bits, passed};
 use crate::kernel::{Shipped, Site, Step, over_nan};
 use crate::refusal::Refusal;
 
-/// What a pass leaves; none of one that leaves nothing.
+/// The output of a pass, if it leaves one.
 pub(super) struct Passed {
     expected: Option<Tensor>,
     is_loss: bool,

@@ -19,7 +19,7 @@ pub(in crate::workload) fn prepare<W: Shipped>(case: &Case, work: W) -> Result<K
 pub(super) struct Sampled<W> {
     site: Site<W>,
     judge: Judge,
-    /// What is allowed to each of the values that the reference has.
+    /// The tolerance of each value that the reference has.
     tolerance: Option<Tolerance>,
 }
 
@@ -66,7 +66,7 @@ impl<W: Shipped> Sampled<W> {
     }
 }
 
-/// What the record calls the case's inputs.
+/// The name of the case's inputs in the record.
 const OWN: &str = "own";
 
 pub(super) fn rows(Parts { all, flops, elements, .. }: Parts) -> Vec<i64> {

@@ -26,7 +26,7 @@ pub(in crate::workload) fn prepare(case: &Case, work: &ProbeWork) -> Result<Kern
     let stream = Rc::new(RefCell::new(Stream::new(work.probe, elements)?));
     let default = site(case, *work, Device::Cpu).min_sqnr_db();
     let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
-    // What a step returns: the arrays are not to be handed out and written to later.
+    // The return value of a step: the arrays must not be handed out and written to later.
     let nothing = Tensor::f_empty([0], (Kind::Float, Device::Cpu))?;
     let kernels = [stream.borrow().kernel()];
     let (running, passes) = (stream.clone(), work.passes);
@@ -42,7 +42,7 @@ pub(in crate::workload) fn prepare(case: &Case, work: &ProbeWork) -> Result<Kern
 }
 
 impl Check for Arrays {
-    /// What the arrays hold after the last pass.
+    /// The values of the arrays after the last pass.
     fn judge(&self, _: &Tensor) -> Result<Accuracy, Refusal> {
         let stream = self.stream.borrow();
         let written = stream.output();

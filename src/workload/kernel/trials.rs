@@ -8,7 +8,7 @@ use crate::inputs::Inputs;
 use crate::kernel::{ByValue, Shipped, Site, Step, Trial};
 use crate::refusal::Refusal;
 
-/// What makes an implementation: [`Site::build`], or a test's own.
+/// Builds an implementation: [`Site::build`], or a test's own.
 pub(super) type Build<'a, W> = &'a dyn Fn(&Site<W>, Inputs) -> Result<Step, Refusal>;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Passed {
         };
         let tried: Vec<_> = self.kernels.iter().map(String::as_str).collect();
         Err(Refusal::Failed(format!(
-            "`{untried}` runs at this size, but on none of the small inputs, which `{}` passed",
+            "`{untried}` runs at this size, but ran on none of the small inputs, which `{}` passed",
             tried.join("`, `")
         )))
     }

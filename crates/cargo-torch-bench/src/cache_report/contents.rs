@@ -24,8 +24,8 @@ pub struct Found {
     pub name: String,
     /// On disk, with all that is in it.
     pub bytes: u64,
-    /// The latest modification of it and, of a folder, of what lies directly in it. What the library
-    /// uses again, it touches.
+    /// The latest modification of it and, of a folder, of what lies directly in it. The library
+    /// touches a package that it uses again.
     #[serde(rename = "modified", serialize_with = "seconds")]
     pub used: SystemTime,
 }

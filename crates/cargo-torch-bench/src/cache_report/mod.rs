@@ -25,6 +25,18 @@ pub struct Options {
     shown: Shown,
 }
 
+const LIST: &str = "\
+Example:
+  cargo xtask cache list --format json
+
+Read more: docs/book/src/configs/compiled.md";
+
+const CLEAR: &str = "\
+Example:
+  cargo xtask cache clear compiled --older-than 30
+
+Read more: docs/book/src/configs/compiled.md";
+
 #[derive(Debug, PartialEq, Eq, Args)]
 struct Shown {
     /// A table for people, or JSON for programs
@@ -34,16 +46,18 @@ struct Shown {
 
 #[derive(Debug, PartialEq, Eq, Subcommand)]
 enum Action {
-    /// List each compiled package: key, mode, size, how long it took, when it was used last
+    /// List each compiled package: key, mode, size, build time, last use
+    #[command(after_long_help = LIST)]
     List(Shown),
     /// Remove what was compiled
     ///
-    /// It is compiled again when it is needed. Nothing is removed that a process is using or making. A
-    /// libtorch or Python's torch is removed with `rm -r`, and comes back with `cargo xtask setup`;
-    /// links to it in other clones lead nowhere until then.
+    /// It is compiled again when it is needed. Nothing is removed that a process uses. A libtorch
+    /// or Python's torch is removed with `rm -r`, and comes back with `cargo xtask setup`; links to
+    /// it in other clones lead nowhere until then.
+    #[command(after_long_help = CLEAR)]
     Clear {
         what: Clear,
-        /// Only what was not used (kernels: made) in so many days
+        /// Only packages unused (kernels: made) for so many days
         #[arg(long, value_name = "DAYS")]
         older_than: Option<u64>,
     },

@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 
 #[derive(Debug, PartialEq, Eq, Args)]
 pub struct Options {
-    /// The revision to compare with: branch, tag, commit, whatever git knows here; nothing is fetched
+    /// Branch, tag or commit to compare with; nothing is fetched
     #[arg(required_unless_present = "clean")]
     a: Option<String>,
-    /// The revision that may be slower; a dot is this checkout with what is not committed
+    /// The one that may be slower; a dot is this checkout
     #[arg(required_unless_present = "clean")]
     b: Option<String>,
     /// Runs of each; fewer than 7 cannot be significant among 50 cases
@@ -59,7 +59,7 @@ impl Options {
             (_, Some(name)) => Err(Error::usage(format!(
                 "--save-baseline {name}: {COMMAND} names what it keeps after the revisions"
             ))
-            .remedy(format!("what it takes: cargo xtask {COMMAND} --help"))),
+            .remedy(format!("its options: cargo xtask {COMMAND} --help"))),
         }
     }
 

@@ -70,7 +70,7 @@ fn unknown(folder: &Path, said: &str) -> Result<Error> {
     let error = Error::usage(what);
     let error = match shallow {
         true => error.remedy("this clone has the latest commits only: git fetch --unshallow"),
-        false => error.remedy("nothing is fetched by itself: git fetch"),
+        false => error.remedy("it may not be fetched yet: git fetch"),
     };
     Ok(error.remedy("a branch that was never checked out here is known as origin/NAME"))
 }

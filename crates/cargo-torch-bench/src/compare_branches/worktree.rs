@@ -24,8 +24,8 @@ impl Worktrees {
         Ok(Self { folder: target.join("compare"), _claim: claim })
     }
 
-    /// A checkout of `commit` of the clone at `root`, in a folder called `short`. Those that are called as in `needed`
-    /// stay.
+    /// A checkout of `commit` of the clone at `root`, in a folder called `short`. Worktrees named
+    /// in `needed` stay.
     pub fn provide(
         &self,
         root: &Path,
@@ -35,7 +35,7 @@ impl Worktrees {
     ) -> Result<PathBuf> {
         let place = self.folder.join(short);
         if place.exists() && is_unfinished(&place)? {
-            eprintln!("{} was not checked out to the end, doing it again", place.display());
+            eprintln!("{} was not checked out completely, checking it out again", place.display());
             remove(root, &place)?;
         }
         if place.exists() {
@@ -94,7 +94,7 @@ impl Worktrees {
         // Git still knows of folders that somebody has removed by hand.
         for place in self::listed(root, &self.folder)? {
             remove(root, &place)?;
-            eprintln!("{} was gone, git knows now", place.display());
+            eprintln!("{} no longer exists, removed from git's list of worktrees", place.display());
         }
         files::remove_folder(&self.folder)
     }
@@ -110,25 +110,25 @@ fn remove(root: &Path, place: &Path) -> Result<()> {
 fn check(place: &Path, commit: &str) -> Result<()> {
     fault(place, commit)?.map_or(Ok(()), |how| {
         Err(Error::new(format!("{} {how}", place.display()))
-            .remedy("move away what is yours in there, then: cargo xtask compare-branches --clean"))
+            .remedy("move your own files out of it, then: cargo xtask compare-branches --clean"))
     })
 }
 
 /// In what a folder differs from a checkout of the commit that begins with these digits.
 fn fault(place: &Path, commit: &str) -> Result<Option<String>> {
     if !is_worktree(place)? {
-        return Ok(Some("is no whole worktree".to_owned()));
+        return Ok(Some("is not a complete worktree".to_owned()));
     }
     let head = git::git(place, &["rev-parse", "HEAD"])?;
     if !head.starts_with(commit) {
-        let what = format!("is called after a commit, but {head} is checked out there");
+        let what = format!("is named after a commit, but {head} is checked out there");
         return Ok(Some(what));
     }
     // Older commits do not ignore what is put there.
     let status = ["-c", "core.quotePath=false", "status", "--porcelain", "--"];
     let status = [&status[..], &[".", ":!/.libtorch", ":!/target"]].concat();
     let status = git::git(place, &status)?;
-    Ok((!status.is_empty()).then(|| format!("is not as it was checked out: {}", few(&status))))
+    Ok((!status.is_empty()).then(|| format!("has changes: {}", few(&status))))
 }
 
 /// The first of many lines, in one.
@@ -184,8 +184,8 @@ fn note_configuration(root: &Path, place: &Path) -> Result<()> {
     let real = place.canonicalize().map_err(|error| Error::io("resolve", place, &error))?;
     if real.starts_with(root) && configuration(root)? != configuration(place)? {
         eprintln!(
-            "note: .cargo/config.toml of {} differs from that of {}, and cargo goes by both there: \
-             flags that only the latter has are in force for both sides",
+            "note: .cargo/config.toml of {} differs from that of {}, and cargo reads both there: \
+             flags that only the latter has apply to both sides",
             place.display(),
             root.display()
         );

@@ -49,7 +49,7 @@ for name in 'torch', 'triton':
     command.args(["-c", CODE]);
     let output = ask(command).map_err(|why| why.to_string())?;
     if !output.status.success() {
-        return Err(format!("cannot be asked what it has ({})", output.status));
+        return Err(format!("does not say which packages it has ({})", output.status));
     }
     Ok(parse(&String::from_utf8_lossy(&output.stdout)))
 }

@@ -134,7 +134,7 @@ pub fn driver(driver: Option<&Driver>) -> Check {
 pub fn linked(libtorch: Option<&Libtorch>, driver: bool) -> Check {
     let name = "CUDA";
     let Some(libtorch) = libtorch else {
-        return Check::skipped(name, "no libtorch to look at");
+        return Check::skipped(name, "there is no libtorch to inspect");
     };
     if !libtorch.has_cuda {
         let why = format!("not linked: libtorch has no {CUDA_LIBRARY}");
@@ -154,7 +154,7 @@ pub fn linked(libtorch: Option<&Libtorch>, driver: bool) -> Check {
         _ if !driver => Check::warning(
             name,
             format!("{why}, but no driver was found: CUDA cases will be skipped"),
-            "install NVIDIA's driver, or save the room with cargo xtask setup --cpu",
+            "install NVIDIA's driver, or save disk space with cargo xtask setup --cpu",
         ),
         Ok(_) => Check::ok(name, format!("{why}, with all that it needs")),
         Err(reason) => Check::ok(name, format!("{why} (what it needs is not checked: {reason})")),

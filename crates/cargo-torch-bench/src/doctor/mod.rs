@@ -58,7 +58,7 @@ fn summary(checks: &[Check]) -> String {
         many => format!(", {many} warnings"),
     };
     match count(Mark::Missing) {
-        0 => format!("all that is needed is there{warnings}"),
+        0 => format!("everything needed is there{warnings}"),
         1 => format!("1 needed thing is missing{warnings}"),
         many => format!("{many} needed things are missing{warnings}"),
     }
@@ -143,8 +143,8 @@ mod tests {
         let warning = || Check::warning("b", "x", "do");
         let missing = || Check::missing("c", "x", "do");
         for (checks, text) in [
-            (vec![ok(), ok()], "all that is needed is there"),
-            (vec![ok(), warning()], "all that is needed is there, 1 warning"),
+            (vec![ok(), ok()], "everything needed is there"),
+            (vec![ok(), warning()], "everything needed is there, 1 warning"),
             (vec![missing(), ok()], "1 needed thing is missing"),
             (
                 vec![missing(), warning(), missing(), warning()],

@@ -153,7 +153,7 @@ impl<'w> Bench<'w> {
         self.folder.join(step).join("criterion")
     }
 
-    /// Runs cases with results of their own, and reads their records. What went wrong is a finding.
+    /// Runs cases with results of their own, and reads their records. An error is a finding.
     fn records(
         &self,
         step: &str,

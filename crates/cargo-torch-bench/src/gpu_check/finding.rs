@@ -82,8 +82,8 @@ impl Finding {
         serde_json::from_str(line).ok()
     }
 
-    /// A case: it passes with an output within its limits. What the GPU or libtorch has not is no failure;
-    /// memory that ran out is one, as these cases are small.
+    /// A case: it passes with an output within its limits. A feature that the GPU or libtorch lacks
+    /// is not a failure; running out of memory is one, as these cases are small.
     pub fn of_record(record: &Value) -> Option<Self> {
         let id = record.get("full_id")?.as_str()?;
         let (status, reason) = outcome(record)?;

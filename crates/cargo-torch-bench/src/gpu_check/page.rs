@@ -186,7 +186,7 @@ impl Done {
         }
     }
 
-    /// The values of findings that are no cases. Those of cases are in the file.
+    /// The values of findings other than cases, whose values are in the file.
     fn values(&self, text: &mut String) {
         let own = |it: &&Finding| it.record.is_none() && it.verdict == Verdict::Passed;
         if self.taken.findings.iter().any(|finding| own(&finding)) {

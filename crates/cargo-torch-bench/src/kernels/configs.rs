@@ -18,10 +18,10 @@ pub struct Overrides {
     /// Iterations before the timed ones
     #[arg(long, value_name = "N")]
     pub warmup: Option<u64>,
-    /// Precisions among fp64, fp32, bf16, fp16, fp8 that a bench.yaml lists: each is really run
+    /// Only these of bench.yaml's precisions: fp64, fp32, bf16, fp16, fp8
     #[arg(long = "precision", value_name = "LIST", value_delimiter = ',', action = ArgAction::Set, value_parser = word)]
     pub precisions: Vec<String>,
-    /// Backends among cpu, cuda that a bench.yaml lists: each is run there, or skipped with its reason
+    /// Only these of bench.yaml's backends: cpu, cuda
     #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set, value_parser = word)]
     pub backends: Vec<String>,
     /// Seed of the inputs

@@ -57,7 +57,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
         cargo::status(build)?.success()
     };
     if !ended && !died {
-        eprintln!("cargo bench failed ({measured}), so no report");
+        eprintln!("cargo bench failed ({measured}), so there is no report");
         return Ok(cargo::exit_code(measured));
     }
     let mut report = cargo::at_home(cargo::report(root), &results.criterion);

@@ -19,13 +19,13 @@ pub struct Options {
     /// Keep the results under this name
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<OsString>,
-    /// Compare with a baseline's name, the folder of an earlier report, or an exported file
+    /// Earlier results: baseline name, folder or exported file
     ///
-    /// Adds regressions.md: slower by 10 %, less accurate by 1e-3, improved, new, missing. For other
-    /// thresholds, without measuring again: `cargo criterion-report kernels --help`.
+    /// Adds regressions.md: slower by 10 %, less accurate by 1e-3, improved, new, missing. For
+    /// other thresholds, without measuring again: `cargo criterion-report kernels --help`.
     #[arg(long, value_name = "WHAT")]
     pub compare_to: Option<OsString>,
-    /// Folder of earlier summaries, for trends, such as benchmarks/history
+    /// Folder of earlier summaries, for trends
     #[arg(long, value_name = "DIR")]
     pub history: Option<PathBuf>,
     /// Exit with 1 when there is any of these; all but failure need --compare-to
@@ -38,7 +38,7 @@ pub struct Options {
         value_parser = [ALONE, "regression", "accuracy", "missing"]
     )]
     fail_on: Vec<String>,
-    /// Print first what was found, and what it expands to
+    /// First print what was found, and what it expands to
     #[arg(long, short)]
     pub verbose: bool,
     /// Only cases whose id matches this regular expression
@@ -129,7 +129,7 @@ fn is_path(word: &OsStr) -> bool {
 }
 
 fn usage(what: &str) -> Error {
-    Error::usage(what).remedy("what it takes: cargo xtask kernels --help")
+    Error::usage(what).remedy("its options: cargo xtask kernels --help")
 }
 
 #[cfg(test)]

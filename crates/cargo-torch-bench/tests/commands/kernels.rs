@@ -65,7 +65,7 @@ fn failed_kernels_are_reported_and_what_did_not_run_is_not() {
     assert_eq!(calls(&scratch).len(), 3, "the report follows failed cases");
     scratch.set("fail", "101");
     scratch.set("fail-build", "101");
-    scratch.run(&["kernels"]).assert_refused(101, &["cargo bench failed", "so no report"]);
+    scratch.run(&["kernels"]).assert_refused(101, &["cargo bench failed", "so there is no report"]);
     assert_eq!(calls(&scratch).len(), 6, "and not what could not be built");
     scratch.set("fail-plan", "2");
     scratch.run(&["kernels", "--precision", "fp33"]).assert_refused(2, &[]);

@@ -138,7 +138,7 @@ fn the_first_failure_is_the_exit_code() {
     let scratch = provisioned();
     scratch.set("fail", "101");
     scratch.set("words", WORDS);
-    let said = ["criterion's words", "so no report", "cargo criterion-report show"];
+    let said = ["criterion's words", "so there is no report", "cargo criterion-report show"];
     scratch.run(&["bench"]).assert_refused(101, &said);
     assert_eq!(calls(&scratch), ["bench --no-run", "bench -- --list", "bench"]);
 }

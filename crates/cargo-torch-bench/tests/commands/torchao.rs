@@ -82,7 +82,10 @@ fn compare_torchao_leaves_nothing_half_installed_and_repairs() {
     fs::remove_file(place.join("bin/python")).expect("break it");
     let outcome = scratch.run(&["compare-torchao", "my.yml"]);
     outcome.assert_fine();
-    assert!(outcome.stderr.contains("has not both releases, installing them again"), "{outcome:?}");
+    assert!(
+        outcome.stderr.contains("lacks one of the two releases, installing both again"),
+        "{outcome:?}"
+    );
     assert!(place.join("bin/python").exists());
     assert_eq!(scratch.cached(), ["torch-2.11.0-cpu", "torchao-0.17.0-python3.12"]);
 }

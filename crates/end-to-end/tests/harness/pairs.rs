@@ -162,7 +162,7 @@ pub fn a_candidate_alone_is_paired_too() {
 pub fn a_candidate_without_a_pair_says_why() {
     let (records, prepared) = bench(&["bf16-[1-4]x"]);
     for (rows, reason) in
-        [(BASELINE_FAILS, "its baseline is failed"), (NO_ROOM_FOR_BOTH, "memory does not suffice")]
+        [(BASELINE_FAILS, "its baseline is failed"), (NO_ROOM_FOR_BOTH, "memory is too small")]
     {
         let record = find(&records, &id("int8wo", rows));
         assert_eq!(record.outcome, Outcome::Measured, "{rows}: its own time is good");

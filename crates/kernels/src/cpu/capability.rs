@@ -66,7 +66,7 @@ impl Capability {
         format!("criterion_torch::{name}_{instructions}")
     }
 
-    /// Those that this CPU has, least first.
+    /// The capabilities that this CPU has, least first.
     pub fn available() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|it| it.is_available())
     }

@@ -65,7 +65,7 @@ pub fn slice_mut<T: Number>(tensor: &mut Tensor) -> Result<&mut [T], TchError> {
     Ok(unsafe { std::slice::from_raw_parts_mut(pointer, length) })
 }
 
-/// Where the elements of a contiguous CPU tensor begin.
+/// The address of the first element of a contiguous CPU tensor.
 pub fn pointer<T: Number>(tensor: &Tensor) -> Result<*mut T, TchError> {
     if !T::is(tensor.f_kind()?) || tensor.device() != Device::Cpu || !tensor.is_contiguous() {
         return Err(TchError::Kind(format!(

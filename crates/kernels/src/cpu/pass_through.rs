@@ -120,7 +120,7 @@ impl Bytes {
     fn of(tensor: &Tensor) -> Result<Self, TchError> {
         if tensor.device() != Device::Cpu || !tensor.is_contiguous() {
             return Err(TchError::Shape(format!(
-                "{tensor:?} with strides {:?}: bytes are moved of contiguous tensors on the CPU",
+                "{tensor:?} with strides {:?}: only contiguous tensors on the CPU are copied",
                 tensor.stride()
             )));
         }
@@ -136,7 +136,7 @@ impl Bytes {
     fn expect_as_many(&self, other: &Self) -> Result<(), TchError> {
         if self.count != other.count {
             let counts = format!("{} and {} bytes", self.count, other.count);
-            return Err(TchError::Shape(format!("{counts}, which have to be as many")));
+            return Err(TchError::Shape(format!("{counts}, which have to be equal")));
         }
         Ok(())
     }
@@ -162,8 +162,8 @@ impl<const N: usize> Kernel for Pass<N> {
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> u64 {
-        // What the compiler knows of the addresses ends here: for all it knows they overlap, so
-        // that this does not become a call of `memcpy`, which writes large arrays past the cache.
+        // The compiler's knowledge of the addresses ends here: they may overlap, so that this does
+        // not become a call of `memcpy`, which writes large arrays past the cache.
         let Self { inputs, out, count } = black_box(self);
         // SAFETY: the caller's promise.
         unsafe {

@@ -14,13 +14,13 @@ use native::refusal::Refusal;
 /// A `.cu` file: of this folder, by [`source!`](super::source), or of a kernel's author.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'t> {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: &'t str,
     /// The prelude and the file.
     pub text: &'t str,
 }
 
-/// What stands in front of a source of a kernel's author: the prelude, and elements of any precision.
+/// The text in front of a user kernel's source: the prelude, and elements of any precision.
 pub const PRELUDE: &str = concat!(
     "#line 1 \"prelude.cuh\"\n",
     include_str!("prelude.cuh"),
@@ -29,7 +29,7 @@ pub const PRELUDE: &str = concat!(
 );
 
 impl Source<'_> {
-    /// What NVRTC compiles.
+    /// The text that NVRTC compiles.
     pub fn with_ptx(&self) -> String {
         concat!("#line 1 \"ptx.cuh\"\n", include_str!("ptx.cuh")).to_owned() + self.text
     }
@@ -64,7 +64,7 @@ pub struct Capability {
 }
 
 impl Capability {
-    /// What the prelude needs: products of bfloat16 on tensor cores.
+    /// The prelude needs products of bfloat16 on tensor cores.
     pub const LEAST: Self = Self { major: 8, minor: 0 };
 }
 
@@ -180,7 +180,7 @@ impl Program {
             .map_err(|error| failed("nvrtcCreateProgram", error))
     }
 
-    /// What the compiler had to say.
+    /// The compiler's log.
     fn log(&self) -> String {
         // SAFETY: the program was created and is not destroyed.
         match unsafe { result::get_program_log(self.0) } {

@@ -58,7 +58,7 @@ impl Packed {
         Ok(Self { values, scale: scale.f_contiguous()?, zero, n, k, group })
     }
 
-    /// What [`Gemlite::multiply`] demands of its arguments; the number of rows.
+    /// Checks the arguments of [`Gemlite::multiply`], and returns the number of rows.
     fn check(&self, x: &Tensor, out: &Tensor) -> Result<i64, TchError> {
         let (m, k) = x.size2()?;
         let like = |tensor: &Tensor| -> Result<bool, TchError> {
@@ -192,7 +192,7 @@ impl Gemlite {
         self.weight.n
     }
 
-    /// What is stored.
+    /// The stored tensors.
     pub fn tensors(&self) -> Vec<&Tensor> {
         self.weight.tensors().collect()
     }
@@ -218,7 +218,7 @@ impl Gemlite {
     }
 }
 
-/// What a record calls the kernel for `m` rows.
+/// The names in records of the kernel for `m` rows.
 fn names(m: i64) -> &'static [&'static str] {
     match kernel(m) {
         _ if m == 0 => &[],
@@ -230,7 +230,7 @@ fn names(m: i64) -> &'static [&'static str] {
 /// [`Launch::kernel`] of `gemm`; those of `gemv` come before it.
 const GEMM: usize = GEMV_ROWS.len();
 
-/// Which kernel takes `m` rows.
+/// The index of the kernel for `m` rows.
 fn kernel(m: i64) -> usize {
     GEMV_ROWS.iter().position(|rows| m <= *rows).unwrap_or(GEMM)
 }

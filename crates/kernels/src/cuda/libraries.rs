@@ -17,7 +17,7 @@ use cudarc::{driver, nvrtc};
 
 use native::refusal::Refusal;
 
-/// Where a user says NVRTC is.
+/// The user's variable for the folder of NVRTC.
 const VARIABLE: &str = "CRITERION_TORCH_NVRTC";
 
 /// Where packages of Python put it: as of CUDA 13, and before.
@@ -76,7 +76,10 @@ fn start_driver() -> Result<(), Refusal> {
     // SAFETY: only its address is used.
     let used = unsafe { library.get::<*const libc::c_void>(b"cuInit\0") };
     let used = used.map_err(|error| {
-        Refusal::Skipped(format!("the loader's path has a CUDA driver that is none: {error}"))
+        Refusal::Skipped(format!(
+            "the loader's path has a libcuda that is not a CUDA driver: \
+                                  {error}"
+        ))
     })?;
     let file = |address| path_of(address).unwrap_or_else(|| DRIVER.into()).display().to_string();
     if *used != own.cast_const() {
@@ -134,7 +137,7 @@ fn is_loadable() -> bool {
     unsafe { nvrtc::sys::is_culib_present() }
 }
 
-/// What cudarc has loaded. Call only where [`is_loadable`].
+/// The library that cudarc has loaded. Call only where [`is_loadable`].
 fn describe() -> Result<Nvrtc, Refusal> {
     // SAFETY: it is loadable.
     let library = unsafe { nvrtc::sys::culib() };
@@ -172,7 +175,7 @@ fn beside(lib: &Path) -> Option<PathBuf> {
     library_under(lib).or_else(|| library_under(lib.ancestors().nth(2)?))
 }
 
-/// Where the libtorch of this program is. A link is followed: beside means beside its target.
+/// The folder of this program's libtorch. A link is followed: beside means beside its target.
 fn libtorch_folder() -> Option<PathBuf> {
     // SAFETY: only the address of the symbol is asked for; any of libtorch's C interface does.
     let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"aoti_torch_abi_version".as_ptr()) };

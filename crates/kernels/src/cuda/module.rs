@@ -130,7 +130,7 @@ pub enum Argument {
 }
 
 impl Argument {
-    /// Where the tensor's first element is; null for none.
+    /// The address of the tensor's first element; null without a tensor.
     pub fn pointer<'t>(tensor: impl Into<Option<&'t Tensor>>) -> Self {
         Self::Pointer(tensor.into().map_or(ptr::null_mut(), Tensor::data_ptr))
     }
@@ -176,14 +176,14 @@ impl Function {
     }
 
     /// Queues the kernel on the stream that libtorch queues this thread's work on, and returns.
-    /// What it does to memory that libtorch frees meanwhile is ordered by that stream.
+    /// That stream orders it with memory that libtorch frees meanwhile.
     ///
     /// # Safety
     /// The arguments are the kernel's parameters, in number, type and order, and what it reads and
     /// writes through them lies in tensors of its device.
     ///
     /// # Errors
-    /// What the driver says: also errors of work queued earlier.
+    /// The driver's error, which may be of work queued earlier.
     pub unsafe fn launch(&self, grid: Grid, arguments: &[Argument]) -> Result<(), TchError> {
         let stream = native::cuda::current_stream(self.module.device)
             .map_err(|error| TchError::Torch(error.to_string()))?;

@@ -109,9 +109,9 @@ impl OperatorKernels {
         unsafe { self.kernels.launch(&launches) }
     }
 
-    /// What a record calls the kernels that [`run`](Self::run) queues for these tensors: `…_scalar`
-    /// where 16-byte accesses do not fit the rows, `…_long` for more than 16384 values in one; for no
-    /// element none, or of a loss the mean alone.
+    /// The names in records of the kernels that [`run`](Self::run) queues for these tensors:
+    /// `…_scalar` where 16-byte accesses do not fit the rows, `…_long` for more than 16384 values
+    /// in one; for no element none, or of a loss the mean alone.
     ///
     /// # Errors
     /// As for [`run`](Self::run).

@@ -34,12 +34,12 @@ pub(super) fn entries() -> Vec<String> {
     names(|pass| format!("pass_{pass}"))
 }
 
-/// What a record calls the kernels.
+/// The names of the kernels in records.
 fn recorded() -> Vec<String> {
     names(|pass| format!("criterion_torch::{pass}_cuda"))
 }
 
-/// What a pass reads, all of it contiguous, on one device, of any dtype of even size.
+/// The tensors that a pass reads: contiguous, on one device, of any dtype of even size.
 #[derive(Debug, Clone, Copy)]
 pub struct Read<'t> {
     /// Any shape.
@@ -79,8 +79,8 @@ impl PassThrough {
         unsafe { self.kernels.launch(launches.as_slice()) }
     }
 
-    /// What [`run`](Self::run) queues: `…_scalar` where a tensor does not begin at a multiple of 16
-    /// bytes; none for no element.
+    /// The kernels that [`run`](Self::run) queues: `…_scalar` where a tensor does not begin at a
+    /// multiple of 16 bytes; none for no element.
     ///
     /// # Errors
     /// When a tensor is not as said.

@@ -24,9 +24,9 @@ __device__ inline float times_sigmoid(float x, float z) {
   return (z < 0.0f ? x * small : x) * reciprocal(1.0f + small);
 }
 
-// Φ(x), of which the smaller tail is ½erfc(a / √2) = exp(−a² / 2) · p(t) with a = |x| and
-// t = 1 / (1 + 0.3a). p was fitted to a of 0 to 14.5, beyond which the tail is 0 in float32; its
-// relative error is below 1.7e-7. That of exp grows to 1e-5 where the tail becomes 1e-38.
+// Φ(x), of which the smaller tail is ½erfc(a / √2) = exp(−a² / 2) · p(t) with a = |x| and t = 1 /
+// (1 + 0.3a). p was fitted to a of 0 to 14.5, beyond which the tail is 0 in float32; its relative
+// error is below 1.7e-7. exp's error grows to 1e-5 where the tail becomes 1e-38.
 __device__ inline float normal_cdf(float x) {
   const float a = fabsf(x);
   const float t = reciprocal(fmaf(0.3f, a, 1.0f));

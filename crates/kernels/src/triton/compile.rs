@@ -20,8 +20,8 @@ pub(super) const FILES: [(&str, &str); 5] = [
 
 const DRIVER: &str = include_str!("compile.py");
 
-/// What Triton appends to a kernel's parameters: addresses of scratch memory on the device, for the
-/// kernel and for its profiler.
+/// Parameters that Triton appends: addresses of scratch memory on the device, for the kernel and
+/// for its profiler.
 pub(super) const HIDDEN: usize = 2;
 
 /// A parameter's type.
@@ -70,7 +70,7 @@ pub(super) struct Specification {
     pub kernel: &'static str,
     /// In order, without the constants.
     pub parameters: Vec<(&'static str, Type)>,
-    /// Which of the parameters 16 divides.
+    /// The parameters that are multiples of 16.
     pub aligned: Vec<&'static str>,
     pub constants: Vec<(&'static str, Constant)>,
     pub warps: u32,
@@ -215,7 +215,7 @@ fn parse(answer: &[u8]) -> Result<(Metadata, &[u8]), String> {
     let metadata = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let cubin = &rest[1..];
     if !cubin.starts_with(cache::ELF) {
-        return Err(format!("{} bytes that are no cubin", cubin.len()));
+        return Err(format!("{} bytes that are not a cubin", cubin.len()));
     }
     Ok((metadata, cubin))
 }

@@ -29,7 +29,7 @@ pub(super) struct Kernel {
     name: &'static str,
 }
 
-/// Which forms of a kernel are compiled.
+/// The compiled forms of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Forms {
     /// The general one: sizes rule the other out.

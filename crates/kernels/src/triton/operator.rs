@@ -98,7 +98,7 @@ impl OperatorKernels {
         Ok(())
     }
 
-    /// What a record calls the kernels.
+    /// The names of the kernels in records.
     pub fn kernels(&self) -> Vec<String> {
         let specifications = self.form.specifications();
         let name = |it: &Specification| format!("criterion_torch::{}_triton", it.kernel);

@@ -40,8 +40,8 @@ impl Python {
         Ok(Self { interpreter })
     }
 
-    /// What the script writes to stdout, given `input` on stdin. Variables that change what Triton
-    /// does are taken away.
+    /// Runs the script with `input` on stdin, and returns its stdout. Variables that change what
+    /// Triton does are taken away.
     pub fn run(&self, script: &str, what: &str, input: &[u8]) -> Result<Vec<u8>, Refusal> {
         static HUNG: OnceLock<String> = OnceLock::new();
         let failed = |text: &str| Refusal::Failed(format!("Triton {TRITON}, {what}: {text}"));

@@ -148,7 +148,8 @@ impl Store {
         // A package that is there is whole for nobody: the form of the facts is part of the key.
         partial::remove(&place)?;
         partial::move_to(partial, &place)?;
-        let gone = || io::Error::other(format!("{} is not as it was written", place.display()));
+        let gone =
+            || io::Error::other(format!("{} has changed since it was written", place.display()));
         let held = Held::open(&place).ok_or_else(gone)?;
         self.trim();
         Ok(held)

@@ -1,5 +1,5 @@
-//! What we ship to measure: operators, patterns of operations and probes of the machine, each with all
-//! that is known of it without torch in one place.
+//! The work that we ship: operators, patterns of operations and probes of the machine, each with
+//! its torch-free facts in one place.
 
 pub mod fusion;
 pub(crate) mod operator;

@@ -9,7 +9,7 @@ use super::{COMPARED_BYTES, REFERENCE_ELEMENTS, product, sum};
 use crate::words::closed::closed_set;
 use crate::words::{CompileMode, Device, Dtype};
 
-/// What there is to know of an operator on x `[batch, sequence, dim]`.
+/// The facts about an operator on x `[batch, sequence, dim]`.
 struct OperatorFacts {
     /// The name in results of the comprehensive operator benchmark, or one like it.
     upstream: &'static str,
@@ -43,8 +43,8 @@ const NO_OUT: &[Implementation] = &[
 ];
 
 closed_set! {
-    /// A function of a tensor `[batch, sequence, dim]`. What runs over a row runs over the last
-    /// dimension. Upstream's names are in [`Operator::upstream`].
+    /// A function of a tensor `[batch, sequence, dim]`. A row is the last dimension. Upstream's
+    /// names are in [`Operator::upstream`].
     Operator, "operator", OperatorFacts {
         /// (x − mean)/√(variance + 10⁻⁵)·w + b, over rows; the variance is the biased one.
         LayerNorm = "layer_norm" => OperatorFacts {
@@ -209,7 +209,7 @@ pub struct OperatorShape {
     pub tensor_dimension: u64,
 }
 
-/// What an operator case runs.
+/// The work of an operator case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperatorWork {
@@ -264,7 +264,7 @@ impl fmt::Display for OperatorShape {
 const GATES_BYTES: u64 = 16 << 20;
 
 impl OperatorWork {
-    /// What has to be moved.
+    /// The bytes that have to be moved.
     pub fn traffic(&self) -> Traffic {
         let (facts, elements) = (self.operator.facts(), self.size.elements());
         Traffic {

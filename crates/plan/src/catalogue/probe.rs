@@ -10,7 +10,7 @@ use crate::words::{CompileMode, Device, Dtype};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// What a probe runs, and what its size is.
+/// The facts about a probe: what it runs, and what its size means.
 enum ProbeFacts {
     /// A product of square matrices, whose size is their rows and columns.
     Product,
@@ -23,7 +23,7 @@ enum ProbeFacts {
     Call { compile: Option<CompileMode> },
 }
 
-/// What probes of one kind have in common: how their size is read, and what of a machine they show.
+/// A kind of probes, which share how a size is read and which property of a machine they show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbeKind {
     /// Products of square matrices: floating-point operations per second.
@@ -61,7 +61,7 @@ closed_set! {
 }
 
 impl Probe {
-    /// What it has in common with others.
+    /// The kind of the probe.
     pub const fn kind(&self) -> ProbeKind {
         match self.facts() {
             ProbeFacts::Product => ProbeKind::Product,
@@ -104,16 +104,16 @@ impl Probe {
     }
 }
 
-/// What a calibration case runs.
+/// The work of a calibration case.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeWork {
-    /// What is measured.
+    /// The probe that is measured.
     pub probe: Probe,
     /// Rows and columns of the square matrices of products; bytes of one array of STREAM's; elements
     /// of the tensor of `launch` and of calls.
     pub size: u64,
-    /// What distinguishes siblings; the settings have the same.
+    /// Siblings differ in it; it equals the one in the settings.
     #[serde(rename = "thread_count")]
     pub threads: Threads,
     /// How often one step of STREAM's goes over its arrays; 1 for the others.

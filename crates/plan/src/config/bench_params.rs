@@ -219,7 +219,7 @@ fn read_document(
     if node.is_null() {
         return node.error("the file is empty".to_owned(), "write a key, or delete the file");
     }
-    let in_config = |key: &'static str| (key, "it belongs into the config of kernels".to_owned());
+    let in_config = |key: &'static str| (key, "it belongs in the config of kernels".to_owned());
     let compiles = "kernels are not compiled by torch: delete it".to_owned();
     let others: Vec<_> = ["benchmark_mode", "kernel_paths", "override"]
         .map(in_config)
@@ -315,7 +315,7 @@ fn refuse_said_twice(fields: &Fields<'_>, iterations: Option<Iterations>) {
         if let Some(node) = fields.get(other).and_then(|node| node.get(inner))
             && said.is_some()
         {
-            let message = format!("`iterations.{key}` says this, too");
+            let message = format!("`iterations.{key}` sets the same value");
             node.report(message, format!("delete one of the two: `{key}` sets `{other}.{inner}`"));
         }
     }
@@ -341,7 +341,11 @@ fn read_skip(node: &Node<'_>, facts: &Facts) -> Option<Skip> {
         fields.read("precision", |node| node.named(&node.string()?, Dtype::precision_named));
     let check = fields.read("check", |node| read_check(node, facts));
     let Some(reason) = fields.get("reason") else {
-        return fields.error("no `reason`".to_owned(), "say in your own words why it is skipped");
+        return fields.error(
+            "no `reason`".to_owned(),
+            "give the reason for skipping it in your \
+                                                       own words",
+        );
     };
     Some(Skip { backend, precision, condition: SkipCondition { check, reason: reason.string()? } })
 }

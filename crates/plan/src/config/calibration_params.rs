@@ -131,7 +131,7 @@ fn read_bytes(node: &Node<'_>) -> Option<u64> {
     match bytes {
         Some(bytes) if (1 << 10..=1 << 40).contains(&bytes) => Some(bytes),
         _ => node.error(
-            format!("`{text}` is no size of an array"),
+            format!("`{text}` is not an array size"),
             "write a whole number from 1 KiB to 1 TiB with its unit, e.g. `16KiB` or `4MiB`",
         ),
     }

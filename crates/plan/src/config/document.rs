@@ -38,7 +38,7 @@ impl Document {
         let sizes = self.sizes.get();
         if sizes > MOST_CASES {
             let message =
-                format!("{sizes} sizes, of which each is a case, are more than {MOST_CASES}");
+                format!("{sizes} sizes make as many cases, which is more than {MOST_CASES}");
             let remedy = "shorten the lists and ranges of sizes, which multiply";
             self.collect(Diagnostic::whole_file(&self.file, message, remedy));
         }
@@ -82,6 +82,6 @@ impl Document {
 fn syntax(file: &Path, error: &serde_yaml::Error) -> Diagnostics {
     let (line, column) = error.location().map_or((0, 0), |at| (at.line(), at.column()));
     let message = format!("not valid YAML: {error}");
-    let remedy = "mend the syntax here or on the line above";
+    let remedy = "fix the syntax here or on the line above";
     Diagnostic { line, column, ..Diagnostic::whole_file(file, message, remedy) }.into()
 }

@@ -67,7 +67,7 @@ pub(crate) trait Subject: Copy + Display {
     /// The part of an id of `group` that says the size.
     fn size_text(self, group: &str, size: &Self::Size) -> String;
 
-    /// Those of the listed ways that it has, or the usual ones; the baseline comes first.
+    /// The listed ways that it has, or the usual ones; the baseline comes first.
     fn ways(self, listed: Option<&[Self::Way]>, device: Device) -> Vec<Self::Way>;
 
     /// Whether a compiler's versions follow behind the way.

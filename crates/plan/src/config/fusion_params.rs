@@ -95,7 +95,7 @@ impl Listed for Pattern {
             ("causal", masked, "`qk_softmax` or `full_attention`"),
         ] {
             if let (Some(node), false) = (fields.get(key), has_a_use) {
-                let message = format!("none of the entry's patterns has a use for `{key}`");
+                let message = format!("none of the entry's patterns uses `{key}`");
                 node.report(message, format!("list {whose}, or delete the key"));
             }
         }
@@ -167,8 +167,8 @@ impl Axes {
     }
 }
 
-/// `full`, `quick`, or lists of numbers; upstream's full sizes when absent. Of unknown patterns only
-/// what is wrong for every family is an error.
+/// `full`, `quick`, or lists of numbers; upstream's full sizes when absent. If no pattern is known,
+/// only sizes that are wrong for every family are an error.
 fn read_sizes(
     fields: &Fields<'_>,
     patterns: Option<&[Pattern]>,
@@ -202,7 +202,7 @@ fn read_sizes(
             sizes.into_iter().map(|size| ("custom".to_owned(), size)).collect()
         }
         (None, node, _) => {
-            let message = "sizes of one's own fit patterns of one family only".to_owned();
+            let message = "your own sizes fit patterns of one family only".to_owned();
             return node?.error(message, "write `full` or `quick`, or one entry for each family");
         }
     };
@@ -222,7 +222,7 @@ fn read_numbers(node: &Node<'_>) -> Option<Vec<u64>> {
 fn read_size(node: &Node<'_>, family: PatternFamily) -> Option<FusionShape> {
     let numbers = read_numbers(node)?;
     family.shape(&numbers).or_else(|| {
-        let message = format!("{} numbers are no size of the family `{family}`", numbers.len());
+        let message = format!("{} numbers are not a size of the family `{family}`", numbers.len());
         node.error(message, format!("write {}", family.numbers()))
     })
 }

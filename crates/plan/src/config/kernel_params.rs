@@ -10,12 +10,12 @@ use super::top;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::kernel::{Kernel, discovery};
 
-/// What a config of kernels says, and what it finds; what each kernel is, its own folder says.
+/// A config of kernels and the kernels that it finds; each kernel is described in its own folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelSuite {
     /// Folders that are searched for kernels.
     pub roots: Vec<PathBuf>,
-    /// What the search found, and how each kernel is measured.
+    /// The kernels that the search found, and how each is measured.
     pub(crate) kernels: Vec<KernelParams>,
     pub(crate) files: Vec<PathBuf>,
 }
@@ -117,7 +117,8 @@ fn of_shared(error: Diagnostic, kernel: &Kernel) -> Diagnostic {
     }
     let message = if is_named { error.message } else { format!("{} (of {file})", error.message) };
     let remedy = format!(
-        "{}; kernels with different fields share no bench.yaml: put each into a folder of its own",
+        "{}; kernels with different fields cannot share a bench.yaml: give each kernel its own \
+         folder",
         error.remedy
     );
     Diagnostic { message, remedy, ..error }
@@ -136,7 +137,7 @@ fn nothing_left(kernels: &[KernelParams]) -> Option<(String, String)> {
         words(&mut kernels.iter().flat_map(|it| &it.precisions.listed).map(|it| it.precision()));
     let backends =
         words(&mut kernels.iter().flat_map(|it| &it.backends.listed).map(|it| it.as_str()));
-    let message = "it leaves nothing of any kernel".to_owned();
+    let message = "it selects nothing that a kernel lists".to_owned();
     let remedy =
         format!("name some of what the kernels list: precisions {precisions}; backends {backends}");
     Some((message, remedy))
@@ -241,7 +242,7 @@ mod tests {
             (
                 "",
                 r#"{"precisions":["fp64"]}"#,
-                "CRITERION_TORCH_OVERRIDE: it leaves nothing of any kernel; name some of",
+                "CRITERION_TORCH_OVERRIDE: it selects nothing that a kernel lists; name some of",
             ),
             (
                 "override: {seed: 1}\n",

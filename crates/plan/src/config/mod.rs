@@ -49,9 +49,9 @@ pub struct Config {
     pub stem: String,
     /// Hash of its text, 16 hexadecimal digits. Shape lists in files of their own are no part of it.
     pub hash: String,
-    /// What one step is.
+    /// The kind of step.
     pub mode: Mode,
-    /// What is to be measured.
+    /// The work that is to be measured.
     pub suite: Suite,
 }
 
@@ -190,7 +190,7 @@ fn top<'d>(
     entry_keys: &[&str],
 ) -> Option<Fields<'d>> {
     let keys = [COMMON_KEYS, OWN_KEYS, keys].concat();
-    let in_entry = format!("it belongs into an entry of `{entries}`");
+    let in_entry = format!("it belongs in an entry of `{entries}`");
     let of_mode = |(key, mode): &(&'static str, Mode)| {
         (*key, format!("write `benchmark_mode: {mode}`, or put it into another file"))
     };

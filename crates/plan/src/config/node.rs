@@ -20,7 +20,7 @@ pub(crate) struct Node<'d> {
 }
 
 impl<'d> Node<'d> {
-    /// What `read` makes of the document `text` of `file`.
+    /// Applies `read` to the document `text` of `file`.
     pub(super) fn read_document<T>(
         file: &Path,
         text: &str,
@@ -257,7 +257,7 @@ impl<'d> Node<'d> {
         self.named(&self.string()?, str::parse)
     }
 
-    /// What `parse` makes of the word `text`, which stands here.
+    /// Applies `parse` to the word `text`, which stands here.
     pub(super) fn named<T>(
         &self,
         text: &str,
@@ -279,7 +279,7 @@ impl<'d> Fields<'d> {
         self.node.get(key)
     }
 
-    /// What `read` makes of the value under `key`; `None` when the key is absent or wrong.
+    /// Applies `read` to the value under `key`; `None` when the key is absent or wrong.
     pub(super) fn read<T>(
         &self,
         key: &str,
@@ -310,8 +310,8 @@ impl<'d> Fields<'d> {
         self.read(key, Node::boolean).unwrap_or(false)
     }
 
-    /// What `read` makes of each item of the list under `key`; the inner `None` when the key is
-    /// absent, the outer after an error, of which each item has its own.
+    /// Applies `read` to each item of the list under `key`; the inner `None` means an absent key,
+    /// the outer one an error, which each item reports by itself.
     pub(super) fn items<T>(
         &self,
         key: &str,
@@ -333,7 +333,7 @@ impl<'d> Fields<'d> {
         self.words_by(key, str::parse)
     }
 
-    /// What `parse` makes of the words of the list under `key`, without repetition.
+    /// Applies `parse` to the words of the list under `key`, without repetition.
     pub(super) fn words_by<T: PartialEq>(
         &self,
         key: &str,
@@ -348,8 +348,8 @@ impl<'d> Fields<'d> {
         Some(self.items(key, Node::dtype)?.map(without_repetition))
     }
 
-    /// What `read` makes of each entry under `key`: a list of mappings, or one mapping. `what` is one
-    /// of those that it lists.
+    /// Applies `read` to each entry under `key`: a list of mappings, or one mapping. `what` names
+    /// one of the things that an entry lists.
     pub(super) fn entries<T>(
         &self,
         key: &str,

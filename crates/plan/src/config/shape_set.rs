@@ -111,7 +111,7 @@ fn powers(fields: &Fields<'_>, min: u64, max: u64) -> Option<std::ops::RangeIncl
     if min > max {
         return fields.error(
             format!("min_power {min} is above max_power {max}"),
-            "a range of powers of two goes upwards",
+            "write the smaller power as min_power",
         );
     }
     Some(min..=max)

@@ -68,7 +68,7 @@ pub(crate) fn boolean(word: &str) -> Option<bool> {
     }
 }
 
-/// What a text says.
+/// Parses a text.
 ///
 /// # Errors
 /// When it is no YAML, or says something else.
@@ -83,7 +83,8 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_yaml::Error> {
         deepest = deepest.max(depth);
     }
     if deepest > DEEPEST {
-        return Err(serde_yaml::Error::custom(format!("{deepest} brackets within brackets")));
+        let text = format!("{deepest} levels of brackets, at most {DEEPEST} are read");
+        return Err(serde_yaml::Error::custom(text));
     }
     serde_yaml::from_str(text)
 }
@@ -97,7 +98,7 @@ mod tests {
     #[test]
     fn what_would_take_for_ever_is_refused() {
         let error = parse::<Value>(&"[".repeat(1 << 20)).expect_err("too deep");
-        assert_eq!(error.to_string(), "1048576 brackets within brackets");
+        assert_eq!(error.to_string(), "1048576 levels of brackets, at most 1000 are read");
         let error = parse::<Value>(&"{a: ".repeat(500)).expect_err("too deep").to_string();
         assert!(error.starts_with("recursion limit exceeded"), "{error}");
         assert_eq!(

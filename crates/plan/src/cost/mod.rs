@@ -26,11 +26,11 @@ pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 /// reaches at most 96 MB of its own die), the L2 of an NVIDIA B200 126 MB.
 pub const FLUSH_BYTES: u64 = 512 << 20;
 
-/// Floating-point operations of one step, a multiply and an add counted as two. Of a model, matrix
-/// products only ([`Work::Model`]: 2·rows·k·n for each linear layer, and 4m·16²·k for the attention
-/// of the transformer block); of the others, what
-/// [`crate::FusionWork::flops`], [`crate::OperatorWork::flops`] and [`crate::ProbeWork::flops`] count. Saturates at `u64::MAX`, beyond anything that can be run.
-/// `None` of a kernel, which says so itself when it runs.
+/// Floating-point operations of one step, a multiply and an add counted as two. A model counts
+/// matrix products only ([`Work::Model`]: 2·rows·k·n for each linear layer, and 4m·16²·k for the
+/// attention of the transformer block); the others count as in [`crate::FusionWork::flops`],
+/// [`crate::OperatorWork::flops`] and [`crate::ProbeWork::flops`]. Saturates at `u64::MAX`, beyond
+/// anything that can be run. `None` for a kernel, which states its operations when it runs.
 pub fn flops(case: &Case) -> Option<u64> {
     match &case.work {
         Work::Model(work) => Some(model::flops(work)),

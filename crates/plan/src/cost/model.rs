@@ -1,4 +1,4 @@
-//! What a model costs, by formula.
+//! The cost of a model, by formula.
 
 use crate::catalogue::{REFERENCE_BYTES, product};
 use crate::linears::{BLOCK_TOKENS, input_size, linears, output_size};

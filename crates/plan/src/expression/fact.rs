@@ -3,7 +3,7 @@
 use crate::words::closed::closed_set;
 use crate::words::{Device, Dtype};
 
-/// What an expression, or a fact, stands for.
+/// The type of an expression or a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// True or false.
@@ -36,7 +36,7 @@ pub enum FactValue {
 }
 
 impl FactValue {
-    /// What it stands for.
+    /// Its type.
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Flag(_) => Kind::Flag,
@@ -88,7 +88,7 @@ closed_set! {
 }
 
 impl Fact {
-    /// What it stands for.
+    /// Its type.
     pub const fn kind(self) -> Kind {
         *self.facts()
     }

@@ -53,7 +53,7 @@ fn quoted(rest: &str, quote: char, column: usize) -> Result<(Token, usize), Expr
         Some(length) => Ok((Token::Text(rest[1..=length].to_owned()), length + 2)),
         None => Err(ExpressionError::new(
             column,
-            "the text has no end".to_owned(),
+            "the text is not closed".to_owned(),
             format!("close it with {quote}"),
         )),
     }
@@ -74,7 +74,7 @@ fn number(rest: &str, column: usize) -> Result<(Token, usize), ExpressionError> 
         Ok(number) if number.is_finite() => Ok((Token::Number(number), length)),
         _ => Err(ExpressionError::new(
             column,
-            format!("`{text}` is no number"),
+            format!("`{text}` is not a number"),
             "write one, e.g. `16`, `0.5` or `1e-6`".to_owned(),
         )),
     }
@@ -94,5 +94,5 @@ fn sign(rest: &str, first: char, column: usize) -> Result<(Token, usize), Expres
              `!=`, `<`, `<=`, `>`, `>=` and parentheses"
         }
     };
-    Err(ExpressionError::new(column, format!("`{first}` has no meaning here"), remedy.to_owned()))
+    Err(ExpressionError::new(column, format!("`{first}` is not allowed here"), remedy.to_owned()))
 }

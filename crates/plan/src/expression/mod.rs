@@ -19,9 +19,9 @@ pub use fact::{Fact, FactValue, Kind};
 pub struct ExpressionError {
     /// Its place in the text, in characters counted from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -87,8 +87,8 @@ impl Expression {
         Ok(Self { root: parser::parse(text, fields)? })
     }
 
-    /// Whether it holds where `fact` gives the value of each fact. Of `and` and `or`, what stands
-    /// first is looked at first, and the rest only if that does not decide.
+    /// Whether it holds where `fact` gives the value of each fact. `and` and `or` evaluate the left
+    /// side first, and the right side only if the left one does not decide.
     ///
     /// # Errors
     /// A fact that has no value here, by its name, and the remedy.

@@ -220,7 +220,7 @@ impl Parser<'_> {
                 return self.error("this is a call", "write `cuda.available`");
             }
         } else if matches!(self.peek(), Token::Sign("(")) {
-            return self.error(&format!("`{word}` is no function"), "delete the parentheses");
+            return self.error(&format!("`{word}` is not a function"), "delete the parentheses");
         }
         Ok(Typed { expression: Term::Fact(name, kind), kind, column })
     }
@@ -248,7 +248,8 @@ fn comparable(
     if left.kind != right.kind {
         let (left, right) = (left.kind.described(), right.kind.described());
         let message = format!("`{sign}` compares {left} with {right}");
-        let remedy = "compare what is of one kind; text stands in quotes, numbers do not";
+        let remedy = "compare two values of the same kind; write text in quotes and numbers \
+                      without";
         return Err(ExpressionError::new(at, message, remedy.to_owned()));
     }
     if left.kind != Kind::Number && is_of_order(sign) {

@@ -63,7 +63,7 @@ fn distinct<'k>(
         };
         let other = &other.baseline().path;
         if first.path != *other {
-            let message = format!("{} is called the same inside its package", other.display());
+            let message = format!("{} has the same name inside its package", other.display());
             let remedy = "measure the two packages one after the other";
             return Err(Diagnostic::whole_file(&first.path, message, remedy).into());
         }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 pub(crate) use files::{Kernel, KernelFile};
 
-/// What a kernel case runs: one file of Rust, at one problem size.
+/// The work of a kernel case: one file of Rust, at one problem size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelWork {
@@ -26,7 +26,7 @@ pub struct KernelWork {
     /// The fields of the problem size that the `bench.yaml` gives, by name. The others have the
     /// kernel's own defaults.
     pub problem_size: BTreeMap<String, Value>,
-    /// What the output may be away from its reference.
+    /// How far the output may be from its reference.
     #[serde(default)]
     pub tolerances: KernelTolerances,
     /// When it is not run.

@@ -80,7 +80,7 @@ impl Source {
         })?;
         let syntax = syn::parse_file(&text).map_err(|error| {
             let message = format!("not valid Rust: {error}");
-            let remedy = "mend the syntax; brackets and quotes come in pairs";
+            let remedy = "fix the syntax: a bracket or a quote may be unclosed";
             located(path, error.span(), message, remedy)
         })?;
         Ok(Self { path: path.to_owned(), syntax })
@@ -93,7 +93,7 @@ impl Source {
             ([], None) => Err(Diagnostic::whole_file(
                 &self.path,
                 "neither `impl Kernel for …` nor `pub fn run_benchmark`".to_owned(),
-                "write one of the two; a file that is no kernel has a name that begins with `_`",
+                "write one of the two; begin the name of a file that is not a kernel with `_`",
             )),
             ([], Some(run)) => {
                 let arity = |it: &syn::ItemFn| (it.sig.ident.to_string(), it.sig.inputs.len());

@@ -1,11 +1,11 @@
-//! What was asked of the machine before a run, and what it answered.
+//! Checks of the machine before a run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::words::closed::closed_set;
 
 closed_set! {
-    /// What a check found.
+    /// The status that a check found.
     CheckStatus, "status of a check" {
         /// Nothing that disturbs measuring.
         Passed = "passed",
@@ -22,11 +22,11 @@ closed_set! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
-    /// What was asked, e.g. `governor`; unique in a run.
+    /// The check's name, e.g. `governor`; unique in a run.
     pub name: String,
-    /// What was found.
+    /// The finding.
     pub status: CheckStatus,
-    /// What was read, with its unit; of a skipped check, why nothing was.
+    /// The value that was read, with its unit; for a skipped check, the reason.
     pub value: String,
     /// Why it matters and what to do; absent when passed or skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,5 @@
-//! What criterion does not hold: each measure from a pass of its own, outside the timed samples.
+//! The measures that criterion does not have, each from a pass of its own, outside the timed
+//! samples.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ pub struct Measures {
     /// The time of each of these calls, in their order, in nanoseconds; of kernels only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls_ns: Vec<u64>,
-    /// What the operating system counted.
+    /// The operating system's counters.
     pub counters: Option<Counters>,
     /// Energy of a step.
     pub energy: Option<Energy>,
@@ -55,7 +56,7 @@ pub struct Latency {
     pub max_ns: f64,
 }
 
-/// What the operating system counted for this process, per step.
+/// The operating system's counters of this process, per step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counters {

@@ -51,7 +51,7 @@ pub struct Planned {
     pub iters: u64,
     /// Relative half-width of the median's interval that was aimed at.
     pub target: f64,
-    /// What set the number of samples.
+    /// The limit that set the number of samples.
     pub limited_by: Stop,
 }
 
@@ -153,7 +153,7 @@ pub struct RunManifest {
     /// Whether the filter is a whole id.
     #[serde(default)]
     pub exact: bool,
-    /// What the machine was asked before the run; empty unless the run measures.
+    /// The checks of the machine before the run; empty unless the run measures.
     #[serde(default)]
     pub checks: Vec<Check>,
     /// A line for each check that did not pass.

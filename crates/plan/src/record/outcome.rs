@@ -13,7 +13,7 @@ pub enum Outcome {
     Tested,
     /// The machine lacks what the case needs.
     Skipped {
-        /// What is missing, and what would mend it.
+        /// The missing thing, and how to get it.
         reason: String,
     },
     /// No kernel or rule for this combination.
@@ -23,7 +23,7 @@ pub enum Outcome {
     },
     /// Memory ran out, or would have.
     Oom {
-        /// What was asked for and what was there.
+        /// The requirement, and what was found instead.
         reason: String,
     },
     /// A time limit passed.
@@ -64,8 +64,8 @@ impl Outcome {
         }
     }
 
-    /// Whether something went wrong that the user has to look at. What the machine lacks, memory
-    /// included, is no failure of the case.
+    /// Whether something went wrong that the user has to look at. A lack of the machine, memory
+    /// included, is not a failure of the case.
     pub const fn is_failure(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::Failed { .. })
     }

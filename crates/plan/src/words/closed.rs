@@ -9,11 +9,11 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("unknown {what} `{found}`")]
 pub struct UnknownWord {
-    /// What the word should have been, e.g. `recipe`.
+    /// The kind of word that is expected, e.g. `recipe`.
     pub what: &'static str,
-    /// What stands there.
+    /// The unknown word.
     pub found: String,
-    /// What to write instead: the nearest word, or all of them.
+    /// The remedy: the nearest word, or all of them.
     pub remedy: String,
 }
 

@@ -3,7 +3,7 @@
 use super::closed::closed_set;
 
 closed_set! {
-    /// What one step is (`benchmark_mode`); also the bench target that runs the config.
+    /// The kind of step (`benchmark_mode`); also the bench target that runs the config.
     Mode, "benchmark mode" {
         /// A forward pass without gradients.
         Inference = "inference",
@@ -94,7 +94,7 @@ closed_set! {
 }
 
 impl CompileMode {
-    /// What the mode appends to a variant: `compile` for the default, else the mode itself.
+    /// The suffix of a variant in this mode: `compile` for the default, else the mode itself.
     pub const fn suffix(self) -> &'static str {
         match self {
             Self::Default => "compile",

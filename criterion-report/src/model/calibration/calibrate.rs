@@ -198,7 +198,7 @@ fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
 fn without_speedup(count: usize) -> Option<String> {
     (count > 0).then(|| {
         format!(
-            "{} without a speed-up not in the profile; `criterion-report fusion` says why",
+            "{} without a speed-up skipped in the profile; `criterion-report fusion` says why",
             units::count(count, "fusion case")
         )
     })
@@ -214,7 +214,7 @@ fn dispatch(results: &[FusionResult<'_>]) -> Option<String> {
     ))
 }
 
-/// What the machine was asked before the runs of the profile, each check once.
+/// The checks of the machine before the runs of the profile, each once.
 fn findings(report: &Report, run_ids: &BTreeSet<String>) -> Vec<Finding> {
     let run_ids: HashSet<&str> = run_ids.iter().map(String::as_str).collect();
     let findings = report.findings(&run_ids).into_iter();
@@ -259,7 +259,7 @@ fn circumstances(rows: &[&Row]) -> Option<String> {
     (several > 1).then(|| {
         format!(
             "the rows are of {several} circumstances: machine, libtorch, compiler or git revision \
-             differ (`criterion-report show` lists them); --latest leaves earlier runs out"
+             differ (`criterion-report show` lists them); --latest skips earlier runs"
         )
     })
 }

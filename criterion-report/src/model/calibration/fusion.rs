@@ -1,4 +1,4 @@
-//! What fusing is worth on a machine: the results of `fusion` in upstream's schema.
+//! The results of `fusion` in upstream's schema.
 
 use std::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ fn operators(result: &FusionResult<'_>) -> Vec<String> {
     operations.unwrap_or_default().iter().map(|operation| name(operation.name)).collect()
 }
 
-/// What upstream has no field for, under the names of `fusion`'s document.
+/// The values that upstream has no field for, under the names of `fusion`'s document.
 fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Value> {
     let record = &result.row.record;
     let efficiency = |side: &Side<'_>| json!(headroom::efficiency(roofs, result, side));

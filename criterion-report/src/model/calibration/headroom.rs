@@ -65,7 +65,7 @@ fn roof<'r>(roofs: &'r Roofs, result: &FusionResult<'_>) -> Option<&'r Roofline>
     roofs.over(dtype, threads)
 }
 
-/// What decides under which roof a result is.
+/// The dtype and threads that choose the roof of a result.
 fn of(result: &FusionResult<'_>) -> (Dtype, u32) {
     (result.key.dtype, result.row.record.environment.torch.threads)
 }

@@ -60,13 +60,13 @@ impl<'a> Caches<'a> {
         levels
     }
 
-    /// What the threads have of a level when they sit as close together as they can.
+    /// The threads' share of a level when they sit as close together as they can.
     fn together(&self, level: u8, threads: u32) -> u64 {
         let of = |cache: &Cache| cache.bytes * u64::from(threads.div_ceil(cache.cpus.max(1)));
         self.of_level(level).map(of).min().unwrap_or(0)
     }
 
-    /// What they have of it when they sit as far apart as they can.
+    /// Their share when they sit as far apart as they can.
     fn apart(&self, level: u8, threads: u32) -> u64 {
         let of = |cache: &Cache| {
             let there = self.cpus.div_ceil(cache.cpus.max(1)).max(1);

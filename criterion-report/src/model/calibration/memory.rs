@@ -16,7 +16,7 @@ pub struct Memory {
     levels: BTreeMap<OperationKey, Level>,
     /// The best of each level, by number of threads.
     best: BTreeMap<(Level, u32), Best>,
-    /// What there is to say about how memory was told from caches.
+    /// Notes on how memory was distinguished from caches.
     pub notes: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use plan::{Device, Dtype, Probe};
 
 use crate::model::{Figure, Interval, Row, Time};
 
-/// What was measured. Two measurements with the same key are of the same thing.
+/// The identity of a measurement: two with the same key measured the same thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OperationKey {
     pub probe: Probe,

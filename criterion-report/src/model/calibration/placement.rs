@@ -87,8 +87,8 @@ impl Placement {
 }
 
 /// Bytes that a step has to move however it is run: every input and every weight, as it is stored,
-/// read once, and the output written once. What lies in a cache from the step before moves
-/// through the cache, not through memory, so a small case may exceed the roof of memory.
+/// read once, and the output written once. Data that lies in a cache from the step before does not
+/// move through memory, so a small case may exceed the roof of memory.
 pub fn compulsory_bytes(row: &Row) -> Option<u64> {
     let case = &row.record.case;
     match &case.work {
@@ -104,8 +104,8 @@ pub fn compulsory_bytes(row: &Row) -> Option<u64> {
 }
 
 impl Skyline {
-    /// The skylines of every machine and device that the rows have calibrations of. Of several
-    /// measurements of one thing the latest counts.
+    /// The skylines of every machine and device that the rows have calibrations of. The latest of
+    /// several measurements of one thing counts.
     pub fn all(rows: &[Row]) -> Vec<Self> {
         let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
         let skyline = |((machine, _), operations): ((String, &str), Vec<Operation<'_>>)| {

@@ -9,11 +9,11 @@ use crate::words::words;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// What `--preset` takes.
+    /// The name that `--preset` takes.
     pub name: String,
     /// The product.
     pub title: String,
-    /// What the model has in its name that machines record, wherever they have it.
+    /// A part of the model's name that every such machine records.
     pub model: String,
     /// Cores of a CPU, per socket.
     #[serde(default)]
@@ -42,7 +42,7 @@ pub struct PresetPeak {
 }
 
 words! {
-    /// What the operands of a product are multiplied as.
+    /// The type in which operands of a product are multiplied.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
     Precision {
         Float32 = "float32",
@@ -88,11 +88,11 @@ impl Preset {
     /// that says most of it. A slice of a GPU has none.
     pub fn of_gpu<'r>(mut records: impl Iterator<Item = &'r Record>) -> Result<Self, String> {
         let gpu = records.find_map(|record| record.environment.torch.cuda_device.as_deref());
-        let gpu = gpu.ok_or("nothing was measured on a GPU, so no preset is that of it")?;
+        let gpu = gpu.ok_or("nothing was measured on a GPU, so `auto` finds no preset")?;
         let all = Self::all().into_iter();
         all.filter(|preset| preset.device == Device::Cuda && preset.is_of(gpu))
             .max_by_key(|preset| preset.model.len())
-            .ok_or_else(|| format!("no preset is of {gpu}: --list-presets shows them"))
+            .ok_or_else(|| format!("there is no preset for {gpu}: --list-presets shows them"))
     }
 
     /// Whether it is of the machine or device that calls itself `found`.
@@ -117,16 +117,16 @@ impl Preset {
         let (name, title) = (&self.name, &self.title);
         if !self.is_of(found) {
             return Some(format!(
-                "preset {name} is of {title}; what was measured calls itself {found}: its peaks \
-                 may be of another machine"
+                "preset {name} is of {title}; the measured processor calls itself {found}: the \
+                 peaks may be those of another machine"
             ));
         }
         let cpus = environment.host.cpus;
         let cores = self.cores.filter(|cores| *cores > cpus)?;
         let cpus = units::count(cpus as usize, "CPU");
         Some(format!(
-            "preset {name} is of {cores} cores; the runs could use {cpus}: its peaks are out of \
-             their reach"
+            "preset {name} is of {cores} cores; the runs could use {cpus}: they cannot reach its \
+             peaks"
         ))
     }
 

@@ -45,7 +45,7 @@ impl Spread {
 impl Profile {
     /// Reads a file of ours or of upstream.
     pub fn load(path: &Path) -> Result<Self> {
-        /// What is asked first: another version may fail in any other field.
+        /// The fields that are read first, since another version may fail in any other field.
         #[derive(Deserialize)]
         struct Stamp {
             schema: Option<String>,
@@ -54,7 +54,7 @@ impl Profile {
         let text = file::read(path).map_err(|cause| file::unusable(path, cause))?;
         let malformed = |cause| {
             let why = format!(
-                "this is no calibration profile: {cause}; `criterion-report calibration --output` \
+                "not a calibration profile: {cause}; `criterion-report calibration --output` \
                  writes one"
             );
             file::unusable(path, why)
@@ -86,8 +86,8 @@ impl Profile {
         memory.map(|it| it.threads).max()
     }
 
-    /// The products that the summary fields are about. Of upstream's files they are found anew:
-    /// early ones have bandwidths among them.
+    /// The products that the summary fields are about. For upstream's files they are searched
+    /// again: early files have bandwidths among them.
     pub fn products(&self) -> Products {
         let fields =
             [self.best_measured_gflops, self.avg_measured_gflops, self.worst_measured_gflops];
@@ -133,7 +133,7 @@ impl Profile {
         })
     }
 
-    /// What exceeds the peak that it is relative to, and so shows that the peak is wrong.
+    /// The values above the peak that they are relative to, which shows that the peak is wrong.
     pub fn overshoots(&self) -> Vec<String> {
         let above = |what: &str, efficiency: Option<f64>, source: Option<&PeakSource>| {
             let efficiency = efficiency.filter(|efficiency| *efficiency > 1.0)?;

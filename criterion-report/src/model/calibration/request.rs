@@ -1,4 +1,4 @@
-//! What a profile is asked to hold.
+//! The request for a profile.
 
 use plan::{Device, PatternFamily, Probe, ProbeKind};
 
@@ -12,9 +12,9 @@ pub enum OperationKind {
     Matmul,
     /// STREAM's four.
     Memory,
-    /// What starting a kernel costs.
+    /// The cost of starting a kernel.
     Launch,
-    /// What calling an operation costs, eagerly and compiled.
+    /// The cost of calling an operation, eagerly and compiled.
     Call,
 }
 

@@ -1,4 +1,4 @@
-//! What a machine can do at most: the roofline model of Williams, Waterman and Patterson (2009).
+//! The limits of a machine: the roofline model of Williams, Waterman and Patterson (2009).
 
 use std::fmt;
 

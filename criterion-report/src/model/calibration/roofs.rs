@@ -89,8 +89,8 @@ impl Roofs {
     fn unused(&self, request: &Request<'_>) -> Vec<String> {
         let note = |what: &str, threads: u32| {
             format!(
-                "the peak of {what} that was named is of the whole machine, not of the {} that it \
-                 was measured on at most; other operations ran on {}: it is left as measured",
+                "the given peak of {what} is for the whole machine, but it was measured on at \
+                 most {}, and other operations on {}: the measured peak is kept",
                 units::count(threads as usize, "thread"),
                 self.most,
             )
@@ -120,8 +120,8 @@ impl Roofs {
         let part = device == Device::Cpu && elsewhere && threads < cpus;
         part.then(|| {
             format!(
-                "the peaks that were named are of the whole machine; it was measured on at most \
-                 {} of {cpus} CPUs",
+                "the given peaks are for the whole machine; it was measured on at most {} of \
+                 {cpus} CPUs",
                 units::count(threads as usize, "thread"),
             )
         })

@@ -11,8 +11,8 @@ use super::roofline::{Best, PeakSource, Roofline};
 use crate::model::PatternAdvice;
 
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
-/// the objects in them: its loader takes neither more nor fewer. What it has no field for stands in
-/// `extra_params` and in the fields after them, which it passes over.
+/// the objects in them: its loader takes neither more nor fewer. Values that it has no field for
+/// are in `extra_params` and in the fields after them, which it ignores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
     /// The machine and the tool.
@@ -92,7 +92,7 @@ pub struct Profile {
     /// The runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub run_ids: Vec<String>,
-    /// What a reader of the numbers must know.
+    /// Notes for readers of the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -243,7 +243,8 @@ pub struct LaunchLatency {
     pub device: Device,
     /// Intra-op threads in force.
     pub threads: u32,
-    /// What queueing it takes the host, in microseconds: the latency of a launch where work is queued.
+    /// The host's time for queueing it, in microseconds: the latency of a launch where work is
+    /// queued.
     pub queue_us: Option<f64>,
     /// From the call until the host knows that it is done, in microseconds.
     pub round_trip_us: Option<f64>,
@@ -297,7 +298,7 @@ pub struct LevelBandwidth {
 }
 
 impl OperationCalibration {
-    /// What it does. Upstream stores its copy as `add` and says so elsewhere.
+    /// The operation's name. Upstream stores its copy as `add` and says so elsewhere.
     pub fn name(&self) -> &str {
         let operation = self.extra_params.get("operation").and_then(Value::as_str);
         operation.unwrap_or(&self.operation_type)

@@ -33,7 +33,7 @@ pub fn device(report: &Report, request: &Request<'_>) -> Result<Device> {
         let measured = if present.contains(&device) { Some(&device) } else { present.first() };
         if let Some(&device) = measured.filter(|device| **device != preset.device) {
             bail!(
-                "preset `{}` is of a device {}, the calibration of {device}: leave it out",
+                "preset `{}` is for {}, but the calibration is of {device}: omit --preset",
                 preset.name,
                 preset.device
             );
@@ -45,7 +45,8 @@ pub fn device(report: &Report, request: &Request<'_>) -> Result<Device> {
     Err(nothing(report, request, &rows))
 }
 
-/// What was asked for, and what there is instead. `rows` are those asked for, on any device.
+/// The error that nothing matches the request, with what exists instead. `rows` match it on any
+/// device.
 fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> anyhow::Error {
     let kinds: BTreeSet<OperationKind> = request.operations.iter().copied().collect();
     let on = request.device.map(|device| format!(" on {device}")).unwrap_or_default();
@@ -144,8 +145,8 @@ pub fn one_machine(rows: &[&Row], device: Device) -> Result<()> {
     if machines.len() > 1 {
         let machines = machines.into_iter().collect::<Vec<_>>().join("; ");
         bail!(
-            "the calibrations and fusions are of several machines ({machines}): take those of one \
-             with --latest, --filter, --fusion-patterns none or --criterion-dir"
+            "the calibrations and fusions are of several machines ({machines}): choose one \
+             machine with --latest, --filter, --fusion-patterns none or --criterion-dir"
         );
     }
     Ok(())

@@ -25,7 +25,7 @@ pub struct Aa {
     /// Cases that at least two of them measured, in their order.
     pub cases: Vec<AaCase>,
     pub hosts: BTreeSet<String>,
-    /// What was known, and what they add to it.
+    /// The known profile with these runs added.
     pub profile: Profile,
     /// Pairs of two single runs.
     pub pairs: usize,
@@ -98,26 +98,26 @@ pub fn aa(
     Ok(Aa { name: side.name.clone(), runs, cases, hosts, profile, pairs: runs * (runs - 1) / 2 })
 }
 
-/// What to do about a side of one run.
+/// The error about a side of one run, with the remedy.
 fn one_run(side: &Side) -> anyhow::Error {
     let name = &side.name;
     // A baseline's only run has its name, or is `NAME@1`.
     if !side.runs.iter().any(|run| run.name.starts_with(name)) {
         return anyhow!(
             "`{name}` is a file or a folder, and so one run, which shows no spread: give the name \
-             of runs in --criterion-dir, as `cargo xtask bench --repeat 8 -- --save-baseline NAME` \
-             saves them"
+             of runs in --criterion-dir, as `cargo torch-bench bench --repeat 8 -- \
+             --save-baseline NAME` saves them"
         );
     }
     match all_runs(name) {
         Some(all) => anyhow!(
-            "`{name}` is one run, which shows no spread: say `{all}`, which is all of its \
-             runs; if there is no other, measure several of one revision with `cargo xtask bench \
-             --repeat 8 -- --save-baseline {all}`"
+            "`{name}` is one run, which shows no spread: use `{all}`, which names all of its \
+             runs; if there is no other, measure several of one revision with `cargo torch-bench \
+             bench --repeat 8 -- --save-baseline {all}`"
         ),
         None => anyhow!(
             "`{name}` has one run, which shows no spread: measure several of one revision with \
-             `cargo xtask bench --repeat 8 -- --save-baseline {name}`"
+             `cargo torch-bench bench --repeat 8 -- --save-baseline {name}`"
         ),
     }
 }
@@ -128,19 +128,19 @@ fn of_one_revision(side: &Side, allow_dirty: bool) -> Result<()> {
     let mut measured = side.runs.iter().flat_map(|it| &it.points).filter(|it| it.is_measured());
     match revisions[..] {
         [_, _, ..] => bail!(
-            "the runs of `{name}` are of {} revisions ({}): what they differ in may be the code; \
-             measure all of them at one revision",
+            "the runs of `{name}` are of {} revisions ({}): their code may differ; measure all of \
+             them at one revision",
             revisions.len(),
             revisions.join(", ")
         ),
         _ if allow_dirty => Ok(()),
         [revision] if revision.ends_with("-dirty") => bail!(
-            "the runs of `{name}` are of {revision}: uncommitted changes may differ from run \
-             to run; commit them and measure again, or take it all the same with --allow-dirty"
+            "the runs of `{name}` are of {revision}: uncommitted changes may differ from run to \
+             run; commit them and measure again, or accept this with --allow-dirty"
         ),
         _ if measured.any(|point| point.revision.is_none()) => bail!(
-            "the records of `{name}` do not say which revision they are of: whether all runs are \
-             of the same is not known; take it all the same with --allow-dirty"
+            "the records of `{name}` do not say which revision they are of: the runs may be of \
+             several revisions; accept this with --allow-dirty"
         ),
         _ => Ok(()),
     }

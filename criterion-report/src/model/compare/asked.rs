@@ -44,7 +44,7 @@ impl<'a> Asked<'a> {
             return Some(format!("{NOT_SELECTED}: its filter was `{}`", filter.text));
         }
         let other = config(id).filter(|config| !self.configs.contains(config));
-        other.map(|config| format!("{NOT_SELECTED}: it was not of the config `{config}`"))
+        other.map(|config| format!("{NOT_SELECTED}: it ran without the config `{config}`"))
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
             (&["gemv|sort", "--bench"], None),
         ] {
             let run = run(args, &[other]);
-            // What the manifest says counts more than its arguments.
+            // The manifest's filter counts more than its arguments.
             let said = RunManifest { filter: Some("sort|gemv".to_owned()), ..run.clone() };
             assert_eq!(Asked::of(Some(&said)).passed_over(gone), None, "{args:?}");
             let exact = RunManifest { filter: Some("sort".to_owned()), exact: true, ..run.clone() };
@@ -121,7 +121,7 @@ mod tests {
     fn a_run_of_one_config_says_nothing_of_another() {
         let run = run(&["--bench"], &["kernels/default/sort/cpu/kernel/f32-4096"]);
         let asked = Asked::of(Some(&run));
-        let why = "the latest run did not select it: it was not of the config `large`";
+        let why = "the latest run did not select it: it ran without the config `large`";
         assert_eq!(
             asked.passed_over("kernels/large/sort/cpu/kernel/f32-4096"),
             Some(why.to_owned())

@@ -22,7 +22,7 @@ use super::verdict::{Measure, Verdict};
 pub struct Settings<'a> {
     pub policy: Policy,
     pub thresholds: &'a Thresholds,
-    /// What one run does not show.
+    /// The noise between runs, which one run does not show.
     pub floors: Floors<'a>,
     pub hosts: Hosts,
     pub words: Words,
@@ -44,7 +44,6 @@ pub struct Comparison {
     pub floors: BTreeMap<FloorSource, usize>,
 }
 
-/// What is known of a side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SideFacts {
     /// Its name, as it was asked for.
@@ -146,8 +145,8 @@ fn of_one_host(full_id: &str, a: &Side, b: &Side) -> Result<()> {
     let points = a.points_of(full_id).chain(b.points_of(full_id));
     if let Some((a, b)) = two_hosts(points.filter(|point| point.is_measured())) {
         bail!(
-            "`{full_id}` was measured on two machines: {a}, and {b}\n  times of two machines do not \
-             compare; with --across-hosts they are compared all the same, with a caution on each case"
+            "`{full_id}` was measured on two machines: {a}, and {b}\n  times of two machines \
+             cannot be compared; --across-hosts compares them with a caution on each case"
         );
     }
     Ok(())
@@ -183,7 +182,7 @@ fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {
     cautions
 }
 
-/// What sides of one run are widened by.
+/// The floors that widen sides of one run, with the number of cases.
 fn floors(pairings: &[Pairing<'_>], floors: Floors<'_>) -> BTreeMap<FloorSource, usize> {
     let mut used = BTreeMap::new();
     for pairing in pairings.iter().filter(|pairing| pairing.is_widened()) {

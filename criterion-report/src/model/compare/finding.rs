@@ -1,4 +1,4 @@
-//! What was found of a case: measure by measure, and all together.
+//! The finding on a case: measure by measure, and all together.
 
 use plan::Stat;
 use schemars::JsonSchema;
@@ -131,7 +131,6 @@ pub struct Compared {
     pub launches_a: usize,
     /// Runs in which B did.
     pub launches_b: usize,
-    /// What qualifies the numbers.
     pub cautions: Vec<String>,
     /// The measures that were compared.
     #[serde(rename = "measures")]

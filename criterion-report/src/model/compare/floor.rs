@@ -4,10 +4,10 @@
 //! <records>/noise.json   {"schema": "criterion-torch/noise", "version": 1, "hosts": {…}}
 //! ```
 //!
-//! A σ is the standard deviation of ln(median of a run) between runs. That of a case is of a few
-//! runs, and may be small by chance: no case is taken to be quieter than the median one, and the
-//! interval is Student's with the runs' degrees of freedom. A case that the profile does not know
-//! has the pooled one: the 90 % quantile of the σ of all cases that it does know. Half of all cases are
+//! A σ is the standard deviation of ln(median of a run) between runs. A case's σ comes from a few
+//! runs and may be small by chance: no case counts as quieter than the median one, and the interval
+//! is Student's with the runs' degrees of freedom. A case that the profile does not know has the
+//! pooled one: the 90 % quantile of the σ of all cases that it does know. Half of all cases are
 //! noisier than the median one, and nothing says that the unknown one is not among them. Neither is
 //! moved by a few wild cases, as a mean would be.
 
@@ -100,7 +100,12 @@ impl Sigmas {
         let known = [("time", self.time), ("energy", self.energy)];
         let known = known.into_iter().filter_map(|(key, sigma)| Some((key, sigma?)));
         let mut wrong = known.filter(|(_, sigma)| !(sigma.is_finite() && *sigma >= 0.0));
-        wrong.next().map(|(key, sigma)| format!("{key} is {sigma}, which is no deviation"))
+        wrong.next().map(|(key, sigma)| {
+            format!(
+                "{key} is {sigma}, which is not a standard \
+                                                 deviation"
+            )
+        })
     }
 
     fn of(&self, measure: Measure) -> Option<f64> {
@@ -113,7 +118,7 @@ impl Sigmas {
 }
 
 /// `aa` reads the file, too: it keeps the cases of earlier runs.
-const ANEW: &str = "delete it, and make it anew with `criterion-report aa NAME`";
+const ANEW: &str = "delete it and create it again with `criterion-report aa NAME`";
 
 impl Default for Profile {
     fn default() -> Self {
@@ -152,7 +157,7 @@ impl Profile {
         }
     }
 
-    /// What there cannot be, with its key and value.
+    /// The first impossible value, with its key.
     fn impossible(&self) -> Option<String> {
         self.hosts.iter().find_map(|(host, noise)| {
             let of_case = |(id, case): (&String, &CaseNoise)| {
@@ -199,7 +204,7 @@ impl HostNoise {
     }
 }
 
-/// What one run per side does not show, and where it is had from.
+/// The noise between runs, which one run per side does not show, and its source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KnownFloor {
     pub floor: statistics::Floor,
@@ -214,7 +219,7 @@ pub enum FloorSource {
     Pooled { cases: usize },
     /// Nothing is known of this machine.
     Assumed,
-    /// What differs between runs is not looked at.
+    /// Differences between runs are ignored.
     Ignored,
 }
 
@@ -278,7 +283,7 @@ impl KnownFloor {
             FloorSource::Assumed => format!(
                 "runs are assumed to differ by ±{width} (`criterion-report aa` measures it)"
             ),
-            FloorSource::Ignored => "what differs between runs is not looked at".to_owned(),
+            FloorSource::Ignored => "differences between runs are ignored".to_owned(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the default rule is given of each case's time and energy.
+//! The default rule's input: each case's time and energy.
 
 use rayon::prelude::*;
 use statistics::RunMedian;
@@ -69,7 +69,7 @@ fn energy(pairing: &Pairing<'_>, floors: Floors<'_>) -> Option<Result<Noisy, Str
     Some(Err(format!("it was not measured in {side}")))
 }
 
-/// Energies as runs have them. What is no more than the idle machine's has no logarithm.
+/// Energies as runs have them. An energy no larger than the idle machine's has no logarithm.
 pub fn energies_of(side: &[&Point]) -> Vec<RunMedian> {
     let joules = side.iter().filter_map(|point| point.joules);
     let positive = joules.filter(|joules| *joules > 0.0 && joules.is_finite());

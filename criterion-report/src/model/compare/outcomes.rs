@@ -19,7 +19,7 @@ pub(super) struct Outcomes<'a> {
     asked: Vec<HashMap<&'a str, Asked<'a>>>,
 }
 
-/// What becomes of a case that was measured on two machines.
+/// The treatment of a case that was measured on two machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hosts {
     /// Nothing is compared at all.
@@ -30,7 +30,7 @@ pub enum Hosts {
     Across,
 }
 
-/// What reasons call the sides.
+/// The names of the sides in reasons.
 #[derive(Debug, Clone, Copy)]
 pub struct Words {
     a: &'static str,
@@ -58,7 +58,7 @@ impl<'a> Outcomes<'a> {
         Self { a, b, hosts, words, asked }
     }
 
-    /// What the outcomes say of a case; nothing where it was measured whenever it was tried.
+    /// The finding from a case's outcomes; `None` if every try measured it.
     pub fn finding(&self, pairing: &Pairing<'_>) -> Option<Finding> {
         let id = pairing.full_id;
         if let Some(reason) = self.apart(id) {

@@ -14,7 +14,6 @@ pub struct Pairing<'a> {
     pub limits: Limits,
 }
 
-/// What makes a time doubtful.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Doubts {
     /// It applies to whole sides: runs do not average it out.

@@ -15,7 +15,7 @@ pub enum Policy {
     /// Intervals, tests over runs and a noise floor
     #[default]
     Default,
-    /// That of `kernels --compare-to`: one run per side, and the noise within both
+    /// The rule of `kernels --compare-to`: one run per side, and the noise within both
     Within,
     /// PyTorch's HUD: 1.20 × the least time of A, twice in a row at the end of B; no statistics
     Hud,

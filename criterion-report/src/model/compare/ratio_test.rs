@@ -25,7 +25,7 @@ const OF_ONE_RUN: f64 = 0.01;
 pub struct Noisy {
     pub a: Vec<RunMedian>,
     pub b: Vec<RunMedian>,
-    /// What one run does not show.
+    /// The noise between runs, which one run does not show.
     pub floor: KnownFloor,
     /// Relative difference from which on it is another.
     pub threshold: f64,
@@ -179,7 +179,7 @@ impl Judged<'_> {
             (1, _) => "one run of A",
             _ => "one run of B",
         };
-        format!("{sides}, and {floor}: take several (`cargo xtask bench --repeat 8`)")
+        format!("{sides}, and {floor}: take several (`cargo torch-bench bench --repeat 8`)")
     }
 
     /// The numbers show a difference, but among so many cases it may be chance.

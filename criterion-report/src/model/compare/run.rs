@@ -1,4 +1,4 @@
-//! What one process measured, as a side of a comparison sees it.
+//! The results of one process, as a side of a comparison sees them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -68,7 +68,7 @@ impl SideRun {
         self.places.get(full_id).map(|&place| &self.points[place])
     }
 
-    /// What its runs were asked for, by bench target.
+    /// The requests of its runs, by bench target.
     pub fn asked(&self) -> HashMap<&str, Asked<'_>> {
         self.manifests.iter().map(|(target, run)| (target.as_str(), Asked::of(Some(run)))).collect()
     }
@@ -78,7 +78,7 @@ impl SideRun {
 pub struct Remarks {
     /// Files and lines that should be results and cannot be used.
     pub unreadable: Vec<String>,
-    /// What is worth saying and no defect.
+    /// Remarks that are not defects.
     pub warnings: Vec<String>,
 }
 

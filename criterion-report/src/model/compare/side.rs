@@ -63,8 +63,8 @@ impl Side {
             }
         }
         bail!(
-            "`{name}` is no side of a comparison: neither a baseline in {}, nor criterion's folder with \
-             a `{}` beside it, nor a folder with a {SUMMARY}, nor an exported file{}",
+            "`{name}` cannot be compared: it is neither a baseline in {}, nor criterion's folder \
+             with a `{}` beside it, nor a folder with a {SUMMARY}, nor an exported file{}",
             location.records.display(),
             Location::RECORDS,
             remedy(name, &known(&location.records)?)
@@ -113,7 +113,7 @@ impl Side {
         let differ = self.runs.len() > 1 && revisions.len() > 1;
         differ.then(|| {
             format!(
-                "the runs of `{}` are of {} revisions ({}): what they differ in may be the code",
+                "the runs of `{}` are of {} revisions ({}): their code may differ",
                 self.name,
                 revisions.len(),
                 revisions.join(", ")

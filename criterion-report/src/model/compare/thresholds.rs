@@ -153,7 +153,7 @@ pub fn threshold(text: &str) -> Result<f64, String> {
 
 fn checked(value: f64) -> Result<f64, String> {
     let possible = value >= 0.0 && value.is_finite();
-    if possible { Ok(value) } else { Err("a threshold is a number from 0 on".to_owned()) }
+    if possible { Ok(value) } else { Err("a threshold is a number of 0 or more".to_owned()) }
 }
 
 fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
@@ -170,7 +170,7 @@ fn regex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Regex, D::Error> 
         // The error stands in the last line, below the text with a mark.
         let error = error.to_string();
         let why = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        D::Error::custom(format!("the filter `{text}` is no regular expression: {why}"))
+        D::Error::custom(format!("the filter `{text}` is not a regular expression: {why}"))
     })
 }
 
@@ -205,8 +205,8 @@ mod tests {
         for (text, says) in [
             ("latencies: 0.1", "unknown field `latencies`"),
             ("latency: 0.1\nrules:\n- { filter: a, speed: 1 }", "line 3"),
-            ("latency: -1", "a threshold is a number from 0 on"),
-            ("latency: .nan", "a threshold is a number from 0 on"),
+            ("latency: -1", "a threshold is a number of 0 or more"),
+            ("latency: .nan", "a threshold is a number of 0 or more"),
             ("latency: fast", "line 1"),
             ("rules:\n- { filter: '(' }", "unclosed group"),
             ("rules:\n- { latency: 1 }", "missing field `filter`"),

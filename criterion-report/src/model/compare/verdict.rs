@@ -1,4 +1,4 @@
-//! What a comparison says of a case, and of each of its measures.
+//! The verdict of a comparison on a case, and on each of its measures.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::words::words;
 
 words! {
-    /// What is compared of a case.
+    /// A value of a case that is compared.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
     Measure {
         /// How it ended: measured or not.
@@ -36,12 +36,12 @@ impl Measure {
 }
 
 words! {
-    /// What may be said of a difference. In this order the worst comes first.
+    /// The verdict on a difference; the worst comes first.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
     Verdict {
         /// Worse, beyond the threshold and beyond what noise explains.
         Regressed = "regressed",
-        /// What was measured has no result now.
+        /// A case that was measured has no result now.
         Missing = "missing",
         /// Noise hides whether there is a difference that matters.
         Inconclusive = "inconclusive",

@@ -76,7 +76,7 @@ impl Times {
     }
 }
 
-/// What a single run does not show, as the runs of the other side do.
+/// The noise between runs of a single run's side, taken from the other side's runs.
 fn floor(a: &[RunMedian], b: &[RunMedian]) -> Floor {
     let several = if a.len() > b.len() { a } else { b };
     if several.len() == 1 {

@@ -18,7 +18,7 @@ enum Column {
     List(&'static Column),
     /// The same by names of one's own.
     Map(&'static Column),
-    /// What has traps of its own.
+    /// A column with traps of its own.
     Elsewhere,
 }
 

@@ -12,11 +12,11 @@ use crate::model::file;
 pub struct Read {
     pub records: usize,
     pub byte_order_mark: bool,
-    /// What is no JSON: lines of it, or the whole file.
+    /// The lines that are not JSON, or the whole file.
     pub unreadable: Vec<String>,
 }
 
-/// Hands every record to `visit`. Of a file of lines one line is held at a time.
+/// Hands every record to `visit`. A file of lines is read one line at a time.
 pub fn read(path: &Path, mut visit: impl FnMut(Value)) -> Read {
     let mut read = Read::default();
     let whole = file::open_all(path).and_then(|file| read.file(BufReader::new(file), &mut visit));
@@ -89,7 +89,7 @@ fn holds_records(line: &str) -> bool {
 fn why(error: &serde_json::Error) -> String {
     match error.to_string() {
         text if text.starts_with("recursion limit exceeded") => {
-            format!("nested more than 100 levels deep, and a record is not: {text}")
+            format!("nested more than 100 levels deep, which no record is: {text}")
         }
         text => format!("not JSON: {text}"),
     }
@@ -135,7 +135,7 @@ mod tests {
             (
                 &deep,
                 0,
-                "nested more than 100 levels deep, and a record is not: recursion limit exceeded \
+                "nested more than 100 levels deep, which no record is: recursion limit exceeded \
                  at line 1 column 128",
             ),
         ] {

@@ -24,11 +24,11 @@ pub struct Finding {
     pub record: Option<usize>,
     /// JSON pointer into the record.
     pub path: String,
-    /// What stands there.
+    /// The text in question.
     pub found: String,
 }
 
-/// What is found in files that are to be uploaded together.
+/// The findings in files that are uploaded together.
 #[derive(Debug, Default)]
 pub struct Checked {
     /// In the order of the files and of what happens to them.
@@ -71,7 +71,7 @@ pub fn validate(files: &[PathBuf]) -> Checked {
     checked
 }
 
-/// What the records so far have to do with those that follow.
+/// The facts about earlier records that later ones are checked against.
 struct Known<'a> {
     files: &'a [PathBuf],
     /// File and record in which each series was met last.

@@ -11,8 +11,8 @@ const LATEST: u64 = 100_000_000_000;
 /// The largest number up to which 32-bit floats hold every whole number.
 const WHOLE: f64 = 16_777_216.0;
 
-/// By what dashboards know the record; none of what they do not draw. What a runner says comes before
-/// what the benchmark says.
+/// The key by which dashboards know the record; `None` if they do not draw it. A runner's value
+/// comes before the benchmark's.
 pub fn series(record: &Value) -> Option<Series<'_>> {
     let text = |path: &str| given(record, path);
     text("/metric/name")?;
@@ -134,7 +134,7 @@ fn loses_digits(values: &[Value]) -> Option<String> {
     loses.then(|| if values.len() == 1 { mean.to_string() } else { format!("mean {mean}") })
 }
 
-/// What the uploader fills in only where it is absent.
+/// Keys that the uploader fills in only where they are absent.
 fn filled_in(record: &Value) -> Vec<Found> {
     let is_empty = |key: &str| match record.get(key) {
         Some(Value::Array(items)) => items.is_empty(),
@@ -148,7 +148,7 @@ fn filled_in(record: &Value) -> Vec<Found> {
         .collect()
 }
 
-/// What comes before the upload's own, and is nothing.
+/// Empty keys that replace the upload's own.
 fn upload(record: &Value) -> Vec<Found> {
     let is_nothing = |key: &str| record.get(key).is_some_and(|it| it == "" || *it == 0);
     let stands_in = |key: &str| record.get(key).and_then(Value::as_u64).is_some_and(|it| it > 0);
@@ -162,7 +162,7 @@ fn upload(record: &Value) -> Vec<Found> {
     nothing.map(|(key, _)| (Trap::NoJob, format!("/{key}"), brief(&record[key]))).collect()
 }
 
-/// What dashboards filter and group by.
+/// The keys that dashboards filter and group by.
 fn circumstances(record: &Value) -> Vec<Found> {
     let mut found = Vec::new();
     let by_hand = given(record, "/benchmark/extra_info/device").is_some();

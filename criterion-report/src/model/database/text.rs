@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// What Python writes of numbers that are none. The longer words come first.
+/// Python's words for non-finite numbers, the longer ones first.
 const WORDS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
-/// What stands before such a word where it became a string. No key and no value has it by itself.
+/// Marks such a word that became a string. No key and no value contains it by itself.
 const MARK: char = '\0';
 
 /// The value of a text in which numbers that are none are [strings](not_finite) of their own.

@@ -33,7 +33,7 @@ macro_rules! traps {
 
 traps! {
     Error "file-name" FileName:
-        "the uploader passes it over", "name it *.json, JSON lines too";
+        "the uploader skips it", "name it *.json, even with JSON lines";
     Error "same-name" SameName:
         "the upload is stored under the job and this name: the later one overwrites the other",
         "give each file of a job a name of its own";
@@ -44,7 +44,7 @@ traps! {
          with a warning in the log of the job",
         "write UTF-8 without a byte-order mark";
     Error "not-finite" NotFinite:
-        "Python writes and reads it, but it is no JSON: the database may refuse the whole file",
+        "Python writes and reads it, but it is not JSON: the database may refuse the whole file",
         "leave the record out; put `failure_type` into benchmark.extra_info of another";
     Error "no-record" NoRecord:
         "nothing is uploaded, and the job succeeds", "write at least one record";
@@ -64,7 +64,7 @@ traps! {
         "queries want it: the record is in the database and on no dashboard",
         "name metric, benchmark and model";
     Error "no-values" NoValues:
-        "the mean of no values is no number",
+        "the mean of no values is NaN",
         "write at least one number into metric.benchmark_values, or leave the record out";
     Error "float32" Float32:
         "the column has 32 bits: the value becomes infinite", "choose a larger unit";
@@ -93,7 +93,7 @@ traps! {
         "the uploader fills `dependencies` in only where the key is absent",
         "leave the key out, or fill it with torch's version at least";
     Error "no-job" NoJob:
-        "it takes the place of the upload's own: the record is nobody's, and a file of such \
+        "it replaces the upload's own: the record belongs to no repository, and a file of such \
          records is not uploaded",
         "leave the key out";
     Error "no-device" NoDevice:

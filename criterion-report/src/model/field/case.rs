@@ -1,4 +1,4 @@
-//! What a case is, how it went, and under which circumstances: from its id to its run.
+//! The fields of a case from its id to its run: what it is, how it ended, its circumstances.
 
 use plan::{CompileMode, ModelWork};
 
@@ -7,7 +7,7 @@ use crate::model::time::Time;
 use crate::units;
 
 fields! {
-    /// What torchao's columns name besides times, which stand before the others in CSV.
+    /// The values of torchao's columns besides times; they come first in CSV.
     TORCHAO:
     "name", NONE, "names in the config", (|e| Value::list(&e.row.record.case.names));
     "quantization", NONE, "recipe of a model", (|e| Value::word(e.row.variant()?.recipe));
@@ -53,7 +53,7 @@ fields! {
     "confidence-level", SHARE, "level of the time's interval",
         (|e| time(e)?.interval.and(Some(time(e)?.confidence_level.into())));
     "quick", NONE, "measured with --quick", (|e| Some(Value::Flag(time(e)?.quick)));
-    // Those that are not compiled have it over the group's baseline, as upstream's layout has it.
+    // For uncompiled cases it is over the group's baseline, as in upstream's layout.
     "speedup-of-quantization", TIMES, "speed-up over the unquantized model run the same way",
         (|e| Some(e.quantization?.gain.as_ref().ok()?.into()));
     bigger "speedup", TIMES, "speed-up over the group's baseline",

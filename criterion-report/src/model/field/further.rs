@@ -1,4 +1,4 @@
-//! What CSV has no column for.
+//! The fields without a column in CSV.
 
 use plan::Weights;
 

@@ -1,4 +1,4 @@
-//! What was measured besides time, memory and accuracy, and how.
+//! The fields measured besides time, memory and accuracy, and how.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -135,7 +135,7 @@ fields! {
     "runs", NONE, "runs that it is of", (|e| Some(e.row.runs.len().max(1).into()));
 }
 
-/// What is done per time is as certain as the time, the other way round.
+/// A rate is as certain as the time; its bounds are swapped.
 fn rate<'a>(entry: &Entry<'a>, value: f64) -> Option<Value<'a>> {
     let time = entry.row.time.as_ref().ok()?;
     let at = |ns: f64| value * time.median_ns / ns;

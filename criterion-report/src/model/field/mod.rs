@@ -17,7 +17,7 @@ pub use unit::Unit;
 use unit::{BYTES, CELSIUS, DECIBELS, ERROR, JOULES, NONE, NS, SECONDS, SHARE, TIMES, unit};
 pub use value::{Figure, Part, Value};
 
-/// Which values are better.
+/// The direction of better values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Better {
     /// The smaller ones.
@@ -42,7 +42,7 @@ pub struct Field {
     /// One line for people.
     pub description: &'static str,
     pub unit: Unit,
-    /// Which values are better; neither unless it is a measure.
+    /// The direction of better values; `None` unless it is a measure.
     pub better: Option<Better>,
     source: Source,
     measure: Option<&'static str>,
@@ -132,7 +132,7 @@ impl Field {
         LISTS.into_iter().flatten()
     }
 
-    /// Those that are columns of CSV behind torchao's, in their order.
+    /// The columns of CSV behind torchao's, in their order.
     pub fn columns() -> impl Iterator<Item = &'static Self> {
         case::FIELDS.iter().chain(measured::FIELDS)
     }
@@ -258,8 +258,8 @@ impl Column {
     }
 }
 
-/// What programs compare: the fields with a direction, in the order in which files have them. `latency`
-/// and `throughput` are what Bencher calls so by itself, in its units.
+/// The fields that programs compare: those with a direction, in the order of the files. `latency`
+/// and `throughput` are Bencher's own names, in its units.
 pub const MEASURES: [&Field; 23] = [
     Field::known("latency"),
     Field::known("latency-p50"),

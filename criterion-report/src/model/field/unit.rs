@@ -12,7 +12,7 @@ pub struct Unit {
     pub text: fn(&'static str, f64, Option<Interval>) -> String,
     /// Whether a measurement can have the number.
     pub(in crate::model) is_possible: fn(f64) -> bool,
-    /// What CSV appends to the name of a column.
+    /// The suffix of a column's name in CSV.
     pub suffix: &'static str,
     /// How many of it are one in CSV.
     pub scale: f64,
@@ -35,7 +35,7 @@ pub(super) const fn unit(symbol: &'static str) -> Unit {
     }
 }
 
-/// Of words, and of plain counts.
+/// The unit of words and of plain counts.
 pub(super) const NONE: Unit =
     Unit { text: |_, count, _| count.to_string(), is_possible: |_| true, ..unit("") };
 /// Nanoseconds; CSV has milliseconds.

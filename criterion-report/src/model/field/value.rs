@@ -1,4 +1,4 @@
-//! What a field has for a case.
+//! The value of a field for a case.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ pub enum Value<'a> {
     List(Vec<String>),
 }
 
-/// What of a value is meant.
+/// A part of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// The value itself; of readings their median.

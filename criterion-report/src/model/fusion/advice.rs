@@ -1,7 +1,7 @@
 //! Whether to fuse: what the speed-ups of all sizes and dtypes at one place amount to.
 //!
 //! A speed-up *gains* where its whole interval is at least 1.1, upstream's moderate benefit; it
-//! *loses* where the whole interval is below 0.95. Of a variant's measured cases:
+//! *loses* where the whole interval is below 0.95. For a variant's measured cases:
 //!
 //! | some gain | the others | advice |
 //! |---|---|---|
@@ -17,10 +17,11 @@
 //! Whether to fuse a pattern is for the variants to say that fuse and whose product is computed by
 //! the library of the unfused operations' ([`FusionResult::same_product`]). The cases of a variant
 //! by another product are judged by themselves: they are faster or slower for two reasons at once,
-//! and answer whether to take that product. Where the control `mkldnn-unfused` ran at the same size,
-//! what fusing adds to `mkldnn` is derived and said ([`VariantAdvice::over_control`]), without a
-//! vote: it is no measured pair. Variants without a vote are `faster`, `slower`, `depends`. Neither has
-//! a compiled one a vote: which of its operations are fused is the compiler's choice, and is not known.
+//! and answer whether to take that product. If the control `mkldnn-unfused` ran at the same size,
+//! the gain of fusing over `mkldnn` is derived and stated ([`VariantAdvice::over_control`]),
+//! without a vote: it is not a measured pair. Variants without a vote are `faster`, `slower`,
+//! `depends`. Neither has a compiled one a vote: which of its operations are fused is the
+//! compiler's choice, and is not known.
 
 use std::fmt;
 
@@ -37,8 +38,8 @@ use crate::model::view::gather;
 use crate::words::words;
 
 words! {
-    /// What to do with a variant, or with a pattern. The later, the better. What has no vote is said
-    /// in words of speed.
+    /// The advice on a variant, or on a pattern; later ones are better. Variants without a vote are
+    /// described in words of speed.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
     Advice {
         /// It loses somewhere and gains nowhere.

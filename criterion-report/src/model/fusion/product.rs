@@ -48,7 +48,7 @@ fn has_onednn_product(kernel: &str) -> bool {
         || group.is_some_and(|group| PRODUCTS.iter().any(|product| group.contains(product)))
 }
 
-/// What computes the products of the variants that have another one than `unfused`.
+/// The libraries of products that differ from `unfused`'s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherProducts<'a> {
     pub variants: Vec<FusionVariant>,
@@ -91,7 +91,7 @@ pub struct SdpaDispatch<'a> {
     pub with_heads: &'a str,
 }
 
-/// What `sdpa-3d` and `fused` ran, by their records, if that was not the same and at some size their
+/// The kernels of `sdpa-3d` and `fused` by their records, if they differ and at some size the
 /// speed-ups differ by more than their intervals.
 pub fn sdpa_dispatch<'a>(results: &[&FusionResult<'a>]) -> Option<SdpaDispatch<'a>> {
     let of = |variant: FusionVariant| {

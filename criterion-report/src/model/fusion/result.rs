@@ -42,7 +42,7 @@ impl<'a> Side<'a> {
         self.time()?.interval
     }
 
-    /// What one step was seen to allocate.
+    /// The measured allocations of one step.
     pub fn allocated(&self) -> Option<StepMemory> {
         self.row.and_then(|row| row.record.measures.memory).map(|memory| memory.step)
     }
@@ -160,7 +160,7 @@ fn fuses(work: FusionWork, dtype: Dtype, device: Device) -> bool {
     counts.is_some_and(|(own, unfused)| own < unfused)
 }
 
-/// What a machine's profile has of a result, too: what it is of, and what its speed-up says.
+/// The part of a result that a machine's profile has, too: its identity and its speed-up.
 pub struct Compared<'r, 'a>(pub &'r FusionResult<'a>);
 /// Bytes of both sides in the consistent accounting, by formula; what was allocated, measured.
 pub struct Bytes<'r, 'a>(pub &'r FusionResult<'a>);

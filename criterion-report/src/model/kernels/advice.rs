@@ -1,4 +1,4 @@
-//! What stands out, and what to look at next: each point from evidence, none without.
+//! Advice on what stands out and what to try next, each point with its evidence.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -17,7 +17,7 @@ use crate::object::object;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
     pub full_id: String,
-    /// What was found; of times in nanoseconds.
+    /// The finding; times are in nanoseconds.
     pub found: Finding,
     /// How the case ended earlier, and now.
     pub ended: [String; 2],
@@ -36,7 +36,7 @@ impl Changed {
         matches!(self.found.measure, Measure::Accuracy)
     }
 
-    /// What it was and what it is; not of an outcome.
+    /// The old and the new value; `None` for an outcome.
     pub fn values(&self) -> Option<[f64; 2]> {
         Some([self.found.a?, self.found.b?])
     }
@@ -83,7 +83,6 @@ impl Changed {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Changes {
-    /// What the cases are compared with.
     pub baseline: String,
     /// Revisions that the baseline's cases are of, each once.
     pub revisions: BTreeSet<String>,
@@ -96,7 +95,7 @@ pub struct Changes {
     pub new: Vec<Changed>,
     /// Measured earlier, and neither measured nor broken now.
     pub missing: Vec<Changed>,
-    /// What two times do not tell of.
+    /// Cases that cannot be compared.
     pub not_compared: Vec<Changed>,
     /// Number of cases with a comparison that are as they were.
     pub unchanged: usize,

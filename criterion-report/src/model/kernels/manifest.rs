@@ -21,7 +21,7 @@ pub struct KernelEntry<'a> {
     pub problem_sizes: Vec<&'a BTreeMap<String, Value>>,
     /// Whether an output was compared with a reference; none where no case ran.
     pub has_reference: Option<bool>,
-    /// What the output may be away from it.
+    /// How far the output may be from it.
     pub tolerances: Vec<KernelTolerances>,
     pub skip_conditions: Vec<&'a SkipCondition>,
     /// The author's own.
@@ -96,7 +96,7 @@ impl<'a> KernelEntry<'a> {
         self.metadata.extend(work.metadata.iter().map(|(key, value)| (key.as_str(), value)));
     }
 
-    /// What a case that never ran says of its size is a part of what those that ran say.
+    /// Cases that never ran know only a part of the size that cases that ran know.
     fn add_problem_size(&mut self, size: &'a BTreeMap<String, Value>) {
         let covers = |whole: &BTreeMap<String, Value>, part: &BTreeMap<String, Value>| {
             part.iter().all(|(field, value)| whole.get(field) == Some(value))

@@ -42,8 +42,8 @@ impl Past {
         let Summary { timestamp, results } = serde_json::from_slice(&text).map_err(foreign)?;
         if let Some(PastResult { full_id, .. }) = results.iter().find(|it| !it.is_possible()) {
             let why = format!(
-                "the time of `{full_id}` is none: a median and its bounds are positive and in their \
-                 order; leave the file out, or write it anew with `criterion-report kernels`"
+                "the time of `{full_id}` is invalid: a median and its bounds must be positive and \
+                 in order; remove the file, or write it again with `criterion-report kernels`"
             );
             return Err(file::unusable(path, why));
         }

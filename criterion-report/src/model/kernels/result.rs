@@ -97,7 +97,7 @@ impl<'a> KernelResult<'a> {
         self.record().filter(|record| record.outcome == Outcome::Measured)
     }
 
-    /// What is greater for a record that was written later.
+    /// A key that is greater for a later record.
     pub fn recency(&self) -> Option<(usize, u64)> {
         self.entry.map(|entry| entry.row.recency())
     }
@@ -167,7 +167,7 @@ impl<'a> KernelResult<'a> {
         self.measured()?.measures.memory.map(|memory| memory.peak_bytes())
     }
 
-    /// What is compared with another time.
+    /// The point that is compared with an earlier run.
     pub fn point(&self) -> Point {
         match &self.entry {
             Some(entry) => Point::of(entry, self.earlier),

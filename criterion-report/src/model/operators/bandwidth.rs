@@ -20,7 +20,7 @@ struct Machine {
     threads: BTreeSet<u32>,
 }
 
-/// What tells machines and their devices apart.
+/// The identity of a machine and its device.
 type Name = (String, String, Option<String>, Device);
 
 fn name(record: &Record) -> Name {
@@ -43,8 +43,7 @@ pub struct Ceiling {
 }
 
 impl Bandwidths {
-    /// The bandwidths that the rows show. Of several measurements of the same thing the latest
-    /// counts.
+    /// The bandwidths that the rows show. The latest of several measurements of one thing counts.
     pub fn of(rows: &[Row]) -> Self {
         let machine = |(name, mut operations): (Name, Vec<Operation<'_>>)| {
             operations.retain(|operation| operation.key.probe.is_stream());

@@ -56,7 +56,7 @@ impl EfficiencySource {
         }
     }
 
-    /// What the comparison is made of; nothing of `stream` itself.
+    /// The source of the comparison; `None` for `stream` itself.
     pub const fn method(&self) -> Option<&'static str> {
         match self {
             Self::Itself => None,
@@ -105,7 +105,10 @@ impl Efficiency {
             Some((_, Some(why))) => why,
             Some((stream, None)) => match Self::over_stream(row, stream) {
                 Some(efficiency) => return Ok(efficiency),
-                None => "it and `stream` have neither both a pair with `aten` nor both a time",
+                None => {
+                    "it and `stream` lack a common measure: both need a pair with `aten`, or \
+                         both a time"
+                }
             }
             .to_owned(),
         };

@@ -1,4 +1,4 @@
-//! What the results of one implementation at several sizes amount to.
+//! The summary of one implementation's results at several sizes.
 //!
 //! Means are geometric and of ratios. A mean of times is the mean of the largest sizes, whatever the
 //! others did; and of the arithmetic mean of ratios the verdict depends on which side is called the

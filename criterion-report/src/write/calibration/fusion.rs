@@ -1,4 +1,4 @@
-//! What fusing is worth on the machine.
+//! The gain of fusing on the machine.
 
 use std::collections::BTreeMap;
 

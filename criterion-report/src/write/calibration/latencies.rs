@@ -1,4 +1,4 @@
-//! What starting work costs, one line each: kernels and calls.
+//! The cost of starting work, one line each: kernels and calls.
 
 use plan::{Device, Probe};
 

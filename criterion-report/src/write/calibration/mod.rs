@@ -79,7 +79,7 @@ fn heading(text: &str, colour: bool) -> String {
     format!("{}\n", Paint::Bold.on(text, colour))
 }
 
-/// What the machine was asked before the runs, worst answers with their remedies.
+/// The checks of the machine before the runs, the worst with their remedies.
 fn checks(profile: &Profile, width: usize, colour: bool) -> String {
     let findings = &profile.preflight_checks;
     let Some(first) = findings.first() else { return String::new() };
@@ -111,7 +111,7 @@ fn checks(profile: &Profile, width: usize, colour: bool) -> String {
     out
 }
 
-/// What a reader of the numbers must know; that a peak is too low is seen in any file.
+/// Notes for readers of the numbers; a peak that is too low shows in any file.
 fn notes(profile: &Profile, width: usize, colour: bool) -> String {
     let mut notes = profile.notes.clone();
     let overshoots = profile.overshoots();

@@ -13,7 +13,7 @@ use crate::model::compare::{
 const SCHEMA: &str = "criterion-torch/comparison";
 const VERSION: u32 = 1;
 
-/// What `criterion-report compare --format json` writes. A is what is compared with, B what is judged.
+/// The document of `criterion-report compare --format json`: B is judged against A.
 #[derive(Serialize, JsonSchema)]
 pub struct Document<'a> {
     /// `criterion-torch/comparison`.
@@ -32,7 +32,7 @@ pub struct Document<'a> {
     a: &'a SideFacts,
     /// The side that is judged.
     b: &'a SideFacts,
-    /// What the intervals of sides of one run were widened by.
+    /// The noise floors that widened the intervals of sides with one run.
     floors: Vec<Floor>,
     /// Cases of each verdict, the worst first; all verdicts are there.
     counts: Vec<Count>,

@@ -20,7 +20,7 @@ const COLUMNS: &[(&str, Align)] = &[
     ("", Align::Left),
 ];
 const INDENT: usize = 2;
-/// What reasons and cautions stand behind.
+/// The indentation of reasons and cautions.
 const REMARK: &str = "      ";
 /// Columns of what is no terminal.
 const WIDTH: usize = 100;
@@ -41,7 +41,7 @@ pub fn write(comparison: &Comparison, look: Look) -> String {
         })
         .filter(|(_, cases, ..)| *cases > 0)
         .collect();
-    // One layout for all sections. What is no terminal has room.
+    // One layout for all sections. Files have room for all columns.
     let fits = |lines: &[Line], room: usize| table_width(COLUMNS, lines, INDENT) <= room;
     let narrow =
         look.width.is_some_and(|room| !sections.iter().all(|(_, _, lines, _)| fits(lines, room)));

@@ -99,7 +99,7 @@ pub fn rule(comparison: &Comparison) -> String {
     }
 }
 
-/// What the intervals of sides of one run were widened by.
+/// The noise floors that widened the intervals of sides with one run.
 pub fn floors(comparison: &Comparison) -> Vec<String> {
     let sources = comparison.floors.iter();
     sources

@@ -38,7 +38,7 @@ pub const TIMES: &[Column] = &[
     Column::new("speedup", "speedup-of-quantization"),
 ];
 
-/// What torchao's layouts end with. Traces are not part of a record: no case has any.
+/// The last columns of torchao's layouts. Records have no traces, so these are empty.
 pub const TRACES: [&str; 4] =
     ["profiler_json_path", "memory_profile_path", "memory_visualization_path", "memory_stats"];
 

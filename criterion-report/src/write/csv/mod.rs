@@ -16,40 +16,30 @@ use super::choice::{self, Choice};
 use super::{Notes, in_order};
 use crate::model::Report;
 
-/// What `csv` can be told.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
-    /// What a line is
-    ///
-    /// `v-final` has four times and three speed-ups: of the recipe over the unquantized model, both
-    /// eager; of the same, both compiled; and of the compiled recipe over the eager one. Those of two
-    /// cases that were not partners follow from the pairs of both with the eager baseline. Packed
-    /// variants, preallocated outputs and what is no model have no place in it; they are counted on
-    /// stderr, and what was not measured is named there.
+    /// The meaning of a line
     #[arg(long, value_enum, default_value = "cases")]
     pub layout: Layout,
-    /// Write every text as it is, for programs
+    /// Write texts as they are, for programs
     ///
-    /// Otherwise a text that a spreadsheet would take for a formula and execute has a `'` before it, as
-    /// OWASP advises: one that begins with `=`, `+`, `-`, `@`, a tab or a line break. Numbers have none.
+    /// Otherwise a text that a spreadsheet would execute as a formula gets a `'` in front.
     #[arg(long)]
     pub raw: bool,
-    /// Write these values only, in this order; `--columns help` lists them
-    ///
-    /// Columns are named as without this option, times in milliseconds included; one that is not
-    /// among those has its name of the list.
+    /// Only these values, in this order; `--columns help` lists them
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "layout")]
     pub columns: Vec<Choice>,
 }
 
-/// What a line is.
+/// The meaning of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Layout {
-    /// A case, compiled or not: torchao's columns of July 2025, and ours behind them
+    /// A case, compiled or not: torchao's columns of July 2025, then ours
     #[default]
     Cases,
-    /// A recipe at a shape in a compile mode, eager and compiled side by side: exactly the columns
-    /// that torchao had last
+    /// A recipe at a shape, eager and compiled: exactly torchao's last columns
+    ///
+    /// Cases that have no place in them are counted on stderr.
     VFinal,
 }
 

@@ -76,12 +76,13 @@ fn settings() -> impl Iterator<Item = &'static Column> {
 /// Why the layout has no place for a case.
 fn unfit(entry: &Entry<'_>) -> Option<&'static str> {
     match entry.row.variant() {
-        None => Some("no model with a recipe, which is all that the layout has names for"),
-        Some(variant) if variant.packed => {
-            Some("libtorch's packed op, which its names do not tell from upstream's own maths")
-        }
+        None => Some("not a model with a recipe, the only cases that the layout names"),
+        Some(variant) if variant.packed => Some(
+            "libtorch's packed op, which its names cannot distinguish from upstream's own \
+                  maths",
+        ),
         Some(variant) if variant.preallocated => {
-            Some("a preallocated output, which its names do not tell from a fresh one")
+            Some("a preallocated output, which its names cannot distinguish from a fresh one")
         }
         Some(_) => None,
     }

@@ -1,4 +1,5 @@
-//! What would go wrong in the database without an error message, refused before it is written.
+//! Checks for records that the database would lose or change without an error message, before they
+//! are written.
 
 use std::collections::HashMap;
 
@@ -7,7 +8,7 @@ use anyhow::{Result, bail};
 use super::record::{DbCase, Metric};
 use crate::model::database::{Series, is_storable};
 
-/// What dashboards tell the records of a case by.
+/// The names by which dashboards distinguish the records of a case.
 pub struct Named<'a> {
     id: &'a str,
     series: Series<'static>,

@@ -54,7 +54,7 @@ fn times(what: &str, time: &Time, metrics: &mut Vec<Metric>) {
     }
 }
 
-/// What the two sides of a comparison are called: upstream's names of models, our own of the rest.
+/// The names of the two sides of a comparison: upstream's for models, our own for the rest.
 fn sides(case: &Case) -> (String, String) {
     match &case.work {
         Work::Model(_) => (dtype_name(case.dtype).to_owned(), "Quantized".to_owned()),

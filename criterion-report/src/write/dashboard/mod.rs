@@ -19,21 +19,18 @@ use crate::units;
 use check::{Check, Named};
 use record::{DbCase, Form};
 
-/// What `dashboard` can be told.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
-    /// Write exactly the fields, names and layout that torchao's CI wrote last
+    /// Write exactly the fields that torchao's CI wrote last
     ///
-    /// Four metrics per measured candidate. It has no place for failures, intervals, versions,
-    /// preallocated outputs, packed variants or dtypes other than bfloat16: what it leaves out is
-    /// counted on stderr. Its empty `runners` and `dependencies` suppress what the uploader would
-    /// fill in, so prefer the default for uploading.
+    /// Four metrics per measured candidate; what this format has no place for is left out and
+    /// counted on stderr. For uploading prefer the default.
     #[arg(long, conflicts_with_all = ["seed_format", "jsonl"])]
     pub torchao_compat: bool,
-    /// Write the one record per result of torchao's tutorial, `speedup(wrt bf16)`
+    /// Write the one record per result of torchao's tutorial
     #[arg(long, conflicts_with = "jsonl")]
     pub seed_format: bool,
-    /// Write one record per line instead of one list; the file is still to be named *.json
+    /// Write one record per line instead of one list
     #[arg(long)]
     pub jsonl: bool,
 }

@@ -98,7 +98,7 @@ pub struct DbCase {
 }
 
 impl DbCase {
-    /// The text of its records. What they share is formatted once.
+    /// The text of its records. Their common part is formatted once.
     pub fn text(&self, form: Form) -> serde_json::Result<Vec<u8>> {
         let [open, colon, comma, close] = form.object();
         let mut before = format!("{open}\"benchmark\"{colon}").into_bytes();
@@ -147,7 +147,7 @@ impl Form {
         }
     }
 
-    /// What stands before the first key of a record, behind a key, before the next, and at the end.
+    /// The text before the first key of a record, behind a key, before the next, and at the end.
     const fn object(self) -> [&'static str; 4] {
         match self {
             Self::List => ["{\n    ", ": ", ",\n    ", "\n  }"],
@@ -155,7 +155,7 @@ impl Form {
         }
     }
 
-    /// What stands before the first record, between two, and behind the last.
+    /// The text before the first record, between two, and behind the last.
     pub const fn punctuation(self) -> [&'static str; 3] {
         match self {
             Self::List => ["[\n  ", ",\n  ", "\n]"],

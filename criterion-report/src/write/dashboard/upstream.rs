@@ -16,16 +16,16 @@ use crate::model::{Entry, Row, Time};
 pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
     let timed = |row: Option<&Row>| row.is_some_and(|row| row.time.is_ok());
     let Some(variant) = entry.row.variant() else {
-        return Some("no model with a recipe, which is all that it has names for");
+        return Some("not a model with a recipe, the only cases that it names");
     };
     if entry.row.record.case.dtype != Dtype::BFloat16 {
         Some("not bfloat16, the only dtype that its metrics can name")
     } else if variant.preallocated {
-        Some("a preallocated output, which its names do not tell from a fresh one")
+        Some("a preallocated output, which its names cannot distinguish from a fresh one")
     } else if variant.packed {
-        Some("libtorch's packed op, which its names do not tell from upstream's own maths")
+        Some("libtorch's packed op, which its names cannot distinguish from upstream's own maths")
     } else if variant.sparsity.is_some() {
-        Some("a sparse layout, which its names do not tell from a dense one")
+        Some("a sparse layout, which its names cannot distinguish from a dense one")
     } else if entry.quantization.is_none_or(|comparison| comparison.gain.is_err()) {
         Some("no speed-up: unmeasured, or not in pairs with the unquantized model")
     } else if times && !(timed(Some(entry.row)) && timed(entry.unquantized)) {

@@ -100,7 +100,7 @@ pub fn compile_mode(case: &Case) -> String {
     case.work.compile().map_or_else(|| "false".to_owned(), |mode| mode.to_string())
 }
 
-/// What upstream calls a dtype: the recipe; where there is none, the dtype itself.
+/// Upstream's dtype: the recipe, or the dtype itself if there is none.
 pub fn recipe_or_dtype(case: &Case) -> String {
     match case.work.model() {
         Some(work) => work.variant.recipe.to_string(),
@@ -108,7 +108,7 @@ pub fn recipe_or_dtype(case: &Case) -> String {
     }
 }
 
-/// What the dashboard calls a failure. Skipped and merely tested cases are none.
+/// The dashboard's word for a failure; `None` for skipped and merely tested cases.
 pub fn failure_type(outcome: &Outcome) -> Option<&'static str> {
     match outcome {
         Outcome::Measured | Outcome::Tested | Outcome::Skipped { .. } => None,

@@ -12,10 +12,10 @@ use crate::model::{
     GainSource, InRun, Levels, MEASURES, Missing, NoTime, Report, Run,
 };
 
-/// What `criterion-report export json` writes. `export jsonl` writes the same in lines: the first is
-/// this object with `"schema": "criterion-torch/report-lines"` and the number of lines that follow as
-/// `cases`; each further line is an `ExportedCase`. Times are in nanoseconds and sizes in bytes unless
-/// a key says otherwise. Timestamps are seconds since the Unix epoch.
+/// The document of `criterion-report export json`. `export jsonl` writes the same in lines: the
+/// first is this object with `"schema": "criterion-torch/report-lines"` and the number of lines
+/// that follow as `cases`; each further line is an `ExportedCase`. Times are in nanoseconds and
+/// sizes in bytes unless a key says otherwise. Timestamps are seconds since the Unix epoch.
 #[derive(serde::Serialize, JsonSchema)]
 #[schemars(bound = "")]
 pub struct Document<'a, T> {
@@ -26,7 +26,7 @@ pub struct Document<'a, T> {
     pub cases: T,
 }
 
-/// What is said once.
+/// The part that is written once.
 #[derive(serde::Serialize, JsonSchema)]
 pub struct Head<'a> {
     /// `criterion-torch/report`.
@@ -35,7 +35,7 @@ pub struct Head<'a> {
     /// Counts incompatible changes.
     #[schemars(extend("const" = Exported::VERSION))]
     version: u32,
-    /// What wrote the file.
+    /// The program that wrote the file.
     tool: Tool,
     /// Name under which criterion saved the results.
     baseline: &'a str,
@@ -44,20 +44,20 @@ pub struct Head<'a> {
     /// all of them.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     run_names: &'a [String],
-    /// What `measures` of each case holds.
+    /// The measures that each case may have.
     #[schemars(schema_with = "by_measure::<CatalogueEntry>")]
     measures: Catalogue,
     /// Machines, libraries and revisions of the shown cases.
     circumstances: &'a [Circumstances],
-    /// What the runs asked the machine before they began, each check once.
+    /// The checks of the machine before the runs, each once.
     checks: &'a [Check],
-    /// What the runs found wrong with the machine.
+    /// The runs' warnings about the machine.
     run_warnings: &'a [String],
     /// The runs that concern the baseline, the oldest first.
     runs: &'a [Run],
     /// Cases that a run selected and that have no record.
     missing: &'a [Missing],
-    /// What was passed over and can be measured again.
+    /// Skipped input that can be measured again.
     warnings: &'a [String],
     /// Files and lines that should be results and could not be used.
     unreadable: &'a [String],
@@ -172,7 +172,7 @@ pub struct Case<'a> {
     quantization: Option<Compared<'a>>,
     /// A compiled case against the same run eagerly.
     compilation: Option<Compared<'a>>,
-    /// What qualifies its numbers.
+    /// Cautions on its numbers.
     #[schemars(with = "Vec<String>")]
     cautions: Vec<Caution>,
 }

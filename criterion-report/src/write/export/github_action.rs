@@ -10,10 +10,9 @@ use super::{Finite, figures};
 use crate::model::{Better, Entry, Interval, Report};
 use crate::write::Notes;
 
-/// What `export github-action-benchmark` can be told.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Options {
-    /// Which measures: those of which the smaller or those of which the bigger values are better
+    /// Write the measures of which these values are better
     #[arg(long, value_enum)]
     pub better: Better,
 }

@@ -1,4 +1,4 @@
-//! Our own document, in one piece or in lines. Of its cases few are held before they are written.
+//! Our own document, in one piece or in lines. Only a few of its cases are in memory at once.
 
 use std::io::Write;
 

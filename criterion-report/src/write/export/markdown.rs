@@ -12,7 +12,7 @@ use crate::write::{Align, Notes};
 
 /// The most characters of a comment, a little below what GitHub takes.
 const MOST: usize = 65_000;
-/// What is kept for saying what was cut.
+/// Characters reserved for the note on what was cut.
 const RESERVE: usize = 200;
 
 struct Comment {
@@ -57,7 +57,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     Ok(Notes::new())
 }
 
-/// What was run: a line for each machine and revision, and how the cases ended.
+/// A line for each machine and revision, and how the cases ended.
 fn heading(report: &Report) -> String {
     let outcomes: Vec<String> =
         report.outcomes().iter().map(|(status, cases)| format!("{cases} {status}")).collect();

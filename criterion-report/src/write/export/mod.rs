@@ -15,53 +15,67 @@ use anyhow::Result;
 use super::{Notes, Target};
 use crate::model::{Entry, Field, Figure, Interval, MEASURES, Report};
 use crate::units;
+use crate::words::more;
 
 pub(crate) type Whole<'a> = document::Document<'a, &'a Report>;
 
 /// The formats; the name of each is what stands behind `export`.
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum Format {
-    /// Everything, as one document: records, criterion's estimates and samples, what follows
+    /// Everything as one document: records, criterion's estimates and samples, derived values
     ///
-    /// `"schema": "criterion-torch/report"`; `criterion-report schema report` prints its JSON Schema.
-    /// It is read back wherever results are compared. Under `measures` each case has every figure
-    /// of the catalogue that stands at the top, with its unit and its interval. Numbers are finite;
-    /// infinity and no number are the words `inf`, `-inf`, `nan`.
+    /// It is read back wherever results are compared. `criterion-report schema report` prints its
+    /// schema.
+    #[command(after_long_help = more!(
+        "criterion-report export json --output results.json",
+        "exports/json.md"
+    ))]
     Json,
-    /// The same with a line for what is common and then one per case
-    ///
-    /// `"schema": "criterion-torch/report-lines"` in the first line, whose `cases` is the number of
-    /// lines that follow.
+    /// The same in lines: first the common part, then one line per case
+    #[command(after_long_help = more!(
+        "criterion-report export jsonl --output results.jsonl",
+        "exports/json.md"
+    ))]
     Jsonl,
-    /// Criterion's benchmark and estimates as `critcmp --export` writes them
+    /// Criterion's benchmarks and estimates as `critcmp --export` writes them
     ///
-    /// For `critcmp ours.json theirs.json`, which compares means. Cases without a time of their own
-    /// are left out, and counted on stderr.
+    /// Cases without a time of their own are left out, and counted on stderr.
+    #[command(after_long_help = more!(
+        "criterion-report export critcmp --output ours.json",
+        "exports/other-tools.md"
+    ))]
     Critcmp,
     /// A comment for a pull request: tables in GitHub's Markdown, at most 65 000 characters
     ///
-    /// What does not fit is counted at the end. Times and speed-ups are given with half the width of
-    /// their interval; cautions are footnotes.
+    /// The cases that do not fit are counted at the end.
+    #[command(after_long_help = more!(
+        "criterion-report export markdown --filter int8wo",
+        "exports/other-tools.md"
+    ))]
     Markdown,
     /// Bencher Metric Format, for `bencher run --adapter json --file`
-    ///
-    /// A benchmark for each `full_id`; measures are named as under `measures` of `export json`,
-    /// `latency` in ns and `throughput` in steps/s as Bencher has them. Bounds are those of the
-    /// confidence interval.
+    #[command(after_long_help = more!(
+        "criterion-report export bmf --output bmf.json",
+        "exports/other-tools.md"
+    ))]
     Bmf,
     /// github-action-benchmark's `customSmallerIsBetter` or `customBiggerIsBetter`
     ///
-    /// A file has one direction there, so this writes the measures of one: run it twice. `range` is
-    /// the distance to the further bound of the confidence interval. The action's own comments have no
-    /// room for more than some hundred values: choose them with `--filter`.
+    /// A file holds measures of one direction: run it once for each. The action's comments have
+    /// room for some hundred values: choose cases with --filter.
+    #[command(after_long_help = more!(
+        "criterion-report export github-action-benchmark --better smaller --output smaller.json",
+        "exports/other-tools.md"
+    ))]
     GithubActionBenchmark(github_action::Options),
     /// Add the results to histories for Apache Otava, and write the otava.yaml that reads them
     ///
-    /// `--history DIR` holds a CSV file for each case: `time,commit,branch,run` and its measures.
-    /// A measurement that is there already is not added again, so it may be run after each bench;
-    /// a measure that is new is empty in earlier rows, and in no test until the history begins anew.
-    /// Then `otava analyze --config-file otava.yaml ID`, with `--branch` where a history is of several
-    /// (`none` is a detached head). Paths in otava.yaml are as given.
+    /// The folder holds a CSV file per case. A measurement that is there already is not added
+    /// again.
+    #[command(after_long_help = more!(
+        "criterion-report export otava --history history --output otava.yaml",
+        "exports/other-tools.md"
+    ))]
     Otava(otava::Options),
 }
 
@@ -72,7 +86,7 @@ struct Finite {
     interval: Option<Interval>,
 }
 
-/// What a case has of the catalogue, as far as JSON and CSV have numbers for it.
+/// A case's values of the catalogue that are finite numbers.
 fn figures<'a>(entry: &'a Entry<'a>) -> impl Iterator<Item = Finite> + use<'a> {
     MEASURES.into_iter().filter_map(move |field| {
         let Figure { value, interval } = field.figure(entry)?;

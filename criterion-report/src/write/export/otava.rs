@@ -15,7 +15,6 @@ use crate::write::{Notes, in_order};
 use crate::{output, units};
 use anyhow::{Context, Result, ensure};
 
-/// What `export otava` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Folder of the histories, one CSV file per case
@@ -23,7 +22,7 @@ pub struct Options {
     pub history: PathBuf,
 }
 
-/// What every row starts with.
+/// The first columns of every row.
 const ATTRIBUTES: [&str; 4] = ["time", "commit", "branch", "run"];
 
 /// The rows of a case, each as long as the heading.

@@ -16,13 +16,12 @@ use super::{Target, screen};
 use crate::model::{FusionResult, PatternAdvice, Report, gather};
 use crate::units;
 
-/// What `fusion` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// A table for people, or a JSON document with every key of upstream's result dictionary
+    /// Table for people, or JSON with every key of upstream's results
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
-    /// When to colour the table; `auto` colours on a terminal unless NO_COLOR is set
+    /// When to colour the table
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
 }
@@ -33,7 +32,9 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
         let read = report.rows_read();
         let found = match read {
             0 => format!("the records of `{}` hold no fusion case", report.baseline),
-            _ => format!("of {} none shown is fused", units::count(read, "recorded fusion case")),
+            _ => {
+                format!("none of the {} shown is fused", units::count(read, "recorded fusion case"))
+            }
         };
         bail!("{found}\n  measure some with `cargo bench --bench fusion`");
     }

@@ -1,4 +1,4 @@
-//! What to do on each device, with its evidence.
+//! The advice for each device, with its evidence.
 
 use crate::model::{Advice, Interval, OverControl, PatternAdvice, Place, Point, VariantAdvice};
 use crate::units;

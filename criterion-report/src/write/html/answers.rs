@@ -1,4 +1,4 @@
-//! What the results say, before everything else.
+//! The answers on top of the page.
 
 use super::template::{escape, folded};
 use crate::model::{Answers, Report};

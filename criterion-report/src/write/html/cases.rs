@@ -55,7 +55,6 @@ pub struct Cases {
     columns: BTreeMap<&'static str, Vec<Value>>,
 }
 
-/// What is the same for all cases while their columns are filled.
 struct Context<'a> {
     report: &'a Report,
     /// Ids that the latest runs of their bench targets selected, and these targets.
@@ -109,7 +108,7 @@ impl Cases {
     }
 }
 
-/// What the latest runs of the entries' bench targets selected.
+/// The cases that the latest runs of the entries' bench targets selected.
 fn latest<'a>(report: &'a Report, entries: &[Entry<'a>]) -> (HashSet<&'a str>, HashSet<&'a str>) {
     let all: HashSet<&str> =
         entries.iter().map(|entry| plan::target_of(entry.row.full_id())).collect();
@@ -160,7 +159,7 @@ fn missing(case: &Missing, strings: &mut Strings) -> Vec<Cell> {
     ]
 }
 
-/// What follows from the catalogue alone.
+/// The cells that come from the catalogue.
 fn values(entry: &Entry<'_>) -> Vec<Cell> {
     let number = |column: &Column| match column.value(entry)? {
         Figures::Count(count) => Some((column.name, json!(count))),
@@ -233,7 +232,6 @@ fn latency(row: &Row) -> Vec<Cell> {
 }
 
 impl Context<'_> {
-    /// What a reader of the numbers must know.
     fn qualification(&self, entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
         let cautions: Vec<u32> =
             entry.cautions().iter().map(|caution| strings.text(&caution.to_string())).collect();

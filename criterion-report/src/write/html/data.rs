@@ -1,4 +1,4 @@
-//! What the page's script reads.
+//! The data that the page's script reads.
 
 use std::collections::HashMap;
 
@@ -131,7 +131,7 @@ impl Strings {
 }
 
 /// A figure with six significant digits, for a place in a chart or in an order; where one is to be
-/// read it is a text of its own. What is not finite is a word: JSON has no infinity.
+/// read it is a text of its own. A non-finite number is a word: JSON has no infinity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure(pub f64);
 

@@ -1,4 +1,4 @@
-// Which cases are shown, in charts and table alike.
+// The filter of cases, for charts and table alike.
 
 const CHOICES = [
   ["filter-target", "target"],

@@ -22,7 +22,7 @@ function drawFrontier(filtered) {
   const points = new Map(
     own.map((at) => [at, frontierPoint(at, hue(text("variant", at)), point, px)]),
   );
-  // What is on the front lies above the others.
+  // Points on the front are drawn above the others.
   const drawn = [...own].sort((a, b) => isOnFront(a) - isOnFront(b));
   plot.append(
     ...frontierLines(axes, px, py),

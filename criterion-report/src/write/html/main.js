@@ -1,4 +1,4 @@
-// What is drawn when.
+// Draws the parts of the page.
 
 /** Chart to what draws it and the cases that it is about: without any, its section is left out. */
 const CHARTS = {

@@ -87,7 +87,7 @@ function tips() {
   document.addEventListener("pointermove", follow);
   document.addEventListener("pointerdown", follow);
   document.addEventListener("pointerleave", hide);
-  // What has the focus may have been scrolled into view just now.
+  // The focused mark may have been scrolled into view just now.
   document.addEventListener("scroll", () => tip.hidden || showFocused(), {
     passive: true,
     capture: true,
@@ -103,7 +103,7 @@ function tips() {
   });
   document.addEventListener("click", (event) => {
     const mark = event.target.closest?.("[data-tip]");
-    // Who marked a text wants to copy it.
+    // A reader who marked a text wants to copy it.
     if (mark && getSelection().isCollapsed) openCaseOf(mark);
   });
 }

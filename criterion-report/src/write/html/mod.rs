@@ -20,7 +20,6 @@ use crate::units;
 use data::Data;
 use template::{escape, fill, json};
 
-/// What `html` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Title of the page
@@ -65,9 +64,7 @@ pub fn write(
     out: &mut dyn io::Write,
 ) -> Result<Notes> {
     if target.width.is_some() {
-        bail!(
-            "a page is nothing for a terminal to show: name a file with --output, e.g. report.html"
-        );
+        bail!("refusing to print HTML to a terminal; use --output FILE, e.g. --output report.html");
     }
     let entries: Vec<Entry<'_>> = report.entries().collect();
     let data = json(&Data::of(report, &entries))?;

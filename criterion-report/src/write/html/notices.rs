@@ -1,4 +1,4 @@
-//! What a reader must know before the numbers: how the cases ended, and what was found wrong.
+//! Notices before the numbers: how the cases ended, and what was found wrong.
 
 use plan::{Check, CheckStatus, Outcome};
 

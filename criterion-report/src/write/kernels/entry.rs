@@ -13,8 +13,8 @@ use crate::units;
 const NS_PER_MS: f64 = 1e6;
 const MIB: f64 = (1 << 20) as f64;
 
-/// A case; with `raw` it has every single call. Upstream's names come first, in its order. Those of a
-/// case that was not measured are null, never zero, with the reason in `error_message`.
+/// A case; with `raw` it has every single call. Upstream's names come first, in its order. Numbers
+/// of an unmeasured case are null, never zero, with the reason in `error_message`.
 pub struct Entry<'r, 'a> {
     pub result: &'r KernelResult<'a>,
     pub raw: bool,
@@ -192,7 +192,7 @@ fn device_name<'a>(result: &KernelResult<'a>) -> Option<&'a str> {
     match result.case?.device {
         Device::Cpu => Some(&environment.host.cpu_model),
         Device::Cuda => environment.torch.cuda_device.as_deref(),
-        // Which one it is, is not recorded.
+        // The record does not name the device.
         Device::Xpu | Device::Mps => None,
     }
 }

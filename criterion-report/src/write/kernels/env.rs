@@ -9,7 +9,7 @@ use crate::model::kernels::{KernelResult, SCHEMA, VERSION};
 use crate::model::{Report, machine};
 use crate::object::object;
 
-/// The circumstances of the latest result, under upstream's names first. What is not recorded is
+/// The circumstances of the latest result, under upstream's names first. Unrecorded values are
 /// null.
 pub struct Env<'r, 'a> {
     pub report: &'a Report,

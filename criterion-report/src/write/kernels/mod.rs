@@ -21,7 +21,7 @@ pub use markdown::numbers;
 pub struct Document<'a> {
     pub report: &'a Report,
     pub results: &'a [KernelResult<'a>],
-    /// What differs from another time, where one was asked for.
+    /// The differences from an earlier run, if one was given.
     pub changes: Option<&'a Changes>,
     /// How times went, where a history was given.
     pub trends: Option<&'a [Trend]>,

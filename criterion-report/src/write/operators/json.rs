@@ -31,11 +31,11 @@ pub fn array(
         let streams = results.iter().filter(streams).count();
         let without = results.len() - items.len() - streams + report.missing.len();
         notes.extend((streams > 0).then(|| {
-            format!("{} of `stream` left out: it computes nothing", units::count(streams, "case"))
+            format!("{} of `stream` skipped: it computes nothing", units::count(streams, "case"))
         }));
         notes.extend(
             (without > 0)
-                .then(|| format!("{} without a time left out", units::count(without, "case"))),
+                .then(|| format!("{} without a time skipped", units::count(without, "case"))),
         );
     } else {
         items.extend(report.missing.iter().map(Item::Missing));

@@ -20,26 +20,22 @@ use crate::units;
 use crate::write::failures;
 use crate::write::table::{Paint, wrap};
 
-/// What `operators` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// Tables for people, or a JSON array with every field of upstream's results
+    /// Tables for people, or JSON with every field of upstream's results
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
-    /// Instead of every case: means at each batch size, sequence length or dimension
+    /// Show means per value of this axis instead of every case
     ///
-    /// Means are geometric, over the other two dimensions, of speed-ups and of shares of the limit,
-    /// each with the number of cases that it is of.
+    /// Means are geometric, over the other two axes.
     #[arg(long, value_enum, value_name = "AXIS")]
     pub by: Option<Axis>,
-    /// Of the JSON only what upstream's scripts can read: cases with a time, without `stream`
+    /// Write only the JSON that upstream's scripts can read
     ///
-    /// Upstream's scripts take sums and minima of `time_ms` over all results of an operation: null
-    /// is an error to them, and `stream`, which computes nothing, the fastest. What is left out is
-    /// counted on standard error.
+    /// These are the cases with a time, without `stream`; the others are counted on stderr.
     #[arg(long)]
     pub upstream_compat: bool,
-    /// When to colour the tables; `auto` colours on a terminal unless NO_COLOR is set
+    /// When to colour the tables
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
 }
@@ -52,11 +48,14 @@ pub fn write(
 ) -> Result<Notes> {
     match options.format {
         Format::Json if options.by.is_some() => bail!(
-            "--by is of the tables: the JSON array has every case\n  leave out one of --by and \
-             --format json"
+            "--by applies to the tables only: the JSON array has every case\n  leave out one of \
+             --by and --format json"
         ),
         Format::Table if options.upstream_compat => {
-            bail!("--upstream-compat is of the JSON array\n  add --format json, or leave it out")
+            bail!(
+                "--upstream-compat applies to the JSON array only\n  add --format json, or \
+                   leave it out"
+            )
         }
         Format::Table | Format::Json => {}
     }
@@ -114,7 +113,7 @@ fn tables(report: &Report, results: &[OperatorResult<'_>], by: Option<Axis>, roo
 /// Cases whose tables are longer than anyone reads.
 const MANY: usize = 200;
 
-/// What the signs mean, what the means are, how to get a limit where there is none, and fewer lines.
+/// Remarks: the meaning of signs and means, how to get a missing limit, and how to get fewer lines.
 fn remarks(results: &[OperatorResult<'_>], by: Option<Axis>) -> Vec<String> {
     let mut texts = Vec::new();
     if results.iter().any(|result| matches!(result.speedup, Some(Ok(_)))) {

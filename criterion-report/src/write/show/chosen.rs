@@ -28,7 +28,7 @@ impl FromStr for Sorting {
         };
         match slug.parse()? {
             Choice::Field(by) => Ok(Self { by, descending }),
-            Choice::Help => Err("`--columns help` lists what there is".to_owned()),
+            Choice::Help => Err("`--columns help` lists the values".to_owned()),
         }
     }
 }

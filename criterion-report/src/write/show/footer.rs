@@ -1,4 +1,4 @@
-//! What the reader must know after the tables.
+//! The remarks below the tables.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ pub fn left_out(columns: &BTreeSet<String>, width: usize) -> String {
     }
     let names: Vec<String> = columns.iter().map(|name| format!("`{name}`")).collect();
     let text = format!(
-        "left out for want of room: {}; a wider terminal, or a file, has all columns",
+        "columns that did not fit: {}; a wider terminal or a file shows all",
         names.join(", ")
     );
     wrap(&text, width).iter().map(|line| format!("{line}\n")).collect()
@@ -61,18 +61,15 @@ pub fn left_out(columns: &BTreeSet<String>, width: usize) -> String {
 pub fn more(report: &Report) -> String {
     let mut out = String::new();
     for (mode, command) in [
-        (Mode::Fusion, "`criterion-report fusion` says what fusing gained, and whether to"),
+        (Mode::Fusion, "`criterion-report fusion`: what fusing gained, and whether to fuse"),
         (
             Mode::Operators,
-            "`criterion-report operators` says how near each implementation comes to the limit",
+            "`criterion-report operators`: how near each implementation comes to the limit",
         ),
-        (
-            Mode::Calibration,
-            "`criterion-report calibration` makes a profile of the machine of them",
-        ),
+        (Mode::Calibration, "`criterion-report calibration`: a profile of this machine"),
         (
             Mode::Kernels,
-            "`criterion-report kernels` writes reports on them, and compares them with another time",
+            "`criterion-report kernels`: reports about them, compared with an earlier run",
         ),
     ] {
         if report.entries().any(|entry| entry.row.record.case.mode == mode) {

@@ -80,7 +80,7 @@ struct Sizes {
     rate: Option<Rate>,
 }
 
-/// What says more of a case's speed than its time. All cases of a group have the same.
+/// The rate shown beside a case's time; all cases of a group have the same.
 #[derive(Clone, Copy)]
 enum Rate {
     /// Operations per second: patterns, products.
@@ -153,7 +153,7 @@ pub fn parameter_heading(entry: &Entry<'_>) -> Line {
     Line::Text(Cell::new(format!("  {}{names}", case.id.parameter), Paint::Dim))
 }
 
-/// What the configs say about these cases, each text once.
+/// The configs' descriptions of these cases, each text once.
 fn prose<'a>(entries: &[Entry<'a>]) -> Vec<&'a str> {
     let mut texts = Vec::new();
     for text in
@@ -166,8 +166,7 @@ fn prose<'a>(entries: &[Entry<'a>]) -> Vec<&'a str> {
     texts
 }
 
-/// Bytes of a model's parameters. Those of a pattern are the same in every variant, and a probe has
-/// none.
+/// Bytes of a model's parameters. A pattern's are the same in every variant, and a probe has none.
 fn weights_bytes(entry: &Entry<'_>) -> Option<u64> {
     entry.row.record.case.work.model()?;
     Some(entry.row.record.measures.memory?.weights_bytes)

@@ -30,7 +30,7 @@ pub fn header(report: &Report, width: usize, colour: bool) -> String {
     out
 }
 
-/// What an interval of a speed-up covers; nothing where there is none.
+/// The meaning of a speed-up's interval; `None` if there is none.
 fn intervals(report: &Report) -> Option<(&'static str, String)> {
     let speedups = report.entries().filter_map(|entry| entry.comparison?.speedup.as_ref().ok());
     let (covering, older): (Vec<&Speedup>, Vec<&Speedup>) =

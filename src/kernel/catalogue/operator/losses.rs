@@ -65,8 +65,8 @@ impl Formula for CrossEntropy {
     }
 
     /// ATen sums the rows on a CPU in the dtype of x: in float16 so many rows may be more than its
-    /// largest number. Of normal logits a row's part is ln(dim) + ½ at most, on average, and no more than
-    /// 0.02 below that from 64 classes on: E[ln Σ exp(x)] ≤ ln E[Σ exp(x)].
+    /// largest number. With normal logits a row's part is ln(dim) + ½ at most, on average, and no
+    /// more than 0.02 below that from 64 classes on: E[ln Σ exp(x)] ≤ ln E[Σ exp(x)].
     fn check(self, site: &Site<OperatorWork>) -> Result<(), String> {
         let OperatorWork { implementation, size, .. } = site.work;
         let sums = matches!(implementation, Implementation::Aten | Implementation::AtenOut);

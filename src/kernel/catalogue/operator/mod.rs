@@ -27,9 +27,9 @@ use crate::kernel::{
 use crate::refusal::Refusal;
 use kernels::{cuda, triton};
 
-/// What an operator adds to what all of them have in common.
+/// The part of an operator that differs from the others.
 trait Formula: Copy + 'static {
-    /// What it computes with, in this order.
+    /// Its operands, in this order.
     fn operands(self) -> &'static [Operand];
 
     /// Whether an implementation can run here.
@@ -69,10 +69,11 @@ trait Formula: Copy + 'static {
     /// Whether ATen's own form rounds the results of its operations to the case's dtype.
     fn aten_rounds_between(self) -> bool;
 
-    /// What relative errors of one in the intermediate results do to each value of the output `y`.
+    /// The effect of relative errors of one in the intermediate results on each value of the output
+    /// `y`.
     fn condition(self, inputs: &Inputs, y: &Tensor) -> Result<Tensor, TchError>;
 
-    /// What is lost where an intermediate result falls below the normal numbers of `held`: nothing,
+    /// The error where an intermediate result falls below the normal numbers of `held`: none,
     /// unless an operator says so.
     fn underflow(self, inputs: &Inputs, y: &Tensor, held: Float) -> Result<Tensor, TchError> {
         let _ = (inputs, held);
@@ -233,10 +234,10 @@ impl<F: Formula> Operation<OperatorWork> for F {
         }
     }
 
-    /// Lowest values of ATen's forms on a CPU, in dB, over sizes from 1×3×7 to 2×8×20000, 6 seeds of the
-    /// smaller ones, and of losses up to 65536×64 in float32 and bfloat16. What is rounded between its
-    /// operations decides in half precision: `aten-composed`, and of cross entropy ATen's own, which sums
-    /// the rows in the case's dtype; forms of one operation have 52 and 70.
+    /// Lowest values of ATen's forms on a CPU, in dB, over sizes from 1×3×7 to 2×8×20000, 6 seeds
+    /// of the smaller ones, and of losses up to 65536×64 in float32 and bfloat16. Rounding between
+    /// operations decides in half precision: `aten-composed`, and of cross entropy ATen's own,
+    /// which sums the rows in the case's dtype; forms of one operation have 52 and 70.
     ///
     /// | operator             | float32 | bfloat16 | float16 |
     /// |----------------------|---------|----------|---------|

@@ -106,7 +106,7 @@ impl Formula for Normalization {
         scale.f_mul_scalar(2.0 * held.smallest())
     }
 
-    /// What a difference, its square and the sums of them leave.
+    /// The largest value before a difference, its square or their sum overflows.
     fn largest(self, site: &Site<OperatorWork>, held: Float) -> f64 {
         let largest = Float::of(site.dtype).largest();
         super::root_of(held.largest(), site.work.size.tensor_dimension).min(largest / 4.0)
@@ -136,7 +136,7 @@ fn mean(x: &Tensor) -> Result<Tensor, TchError> {
     x.f_mean_dim([-1_i64].as_slice(), true, None::<Kind>)
 }
 
-/// What LayerNorm multiplies by: |w|/√(variance + ε), like x.
+/// The factor of LayerNorm: |w|/√(variance + ε), like x.
 fn scale(x: &Tensor, parameters: &[Tensor]) -> Result<Tensor, TchError> {
     let variance = mean(&x.f_sub(&mean(x)?)?.f_square()?)?;
     let scale = variance.f_add_scalar(EPS)?.f_rsqrt()?.f_expand_as(x)?;

@@ -39,7 +39,7 @@ pub(super) fn filling(
     })
 }
 
-/// What a kernel of ours reads beside x.
+/// Further tensors that our kernels read beside x.
 struct Further {
     other: Option<Tensor>,
     weight: Option<Tensor>,

@@ -67,9 +67,9 @@ fn cuda(site: &Site<OperatorWork>, x: Tensor, other: Option<Tensor>) -> Result<S
     }))
 }
 
-/// What `stream` leaves of these inputs: x, or every bit of x that the other example has not. Of a
-/// loss, which reads alone, the exclusive or of all groups of eight bytes, on a CPU; on a device, where
-/// blocks keep theirs, nothing that could be compared.
+/// The output of `stream` for these inputs: x, or every bit of x that the other example lacks. A
+/// loss only reads: on a CPU the output is the exclusive or of all groups of eight bytes; on a
+/// device, whose blocks keep theirs, nothing can be compared.
 pub fn passed(site: &Site<OperatorWork>, inputs: &Inputs) -> Result<Option<Tensor>, TchError> {
     let (x, other) = (&inputs.examples[0], inputs.examples.get(1));
     if !site.work.operator.is_loss() {

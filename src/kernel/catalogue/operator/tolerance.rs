@@ -7,7 +7,7 @@ use super::{Formula, held_in};
 use crate::inputs::Inputs;
 use crate::kernel::{Float, Site, Tolerance};
 
-/// What is allowed to an implementation's output, value by value:
+/// The error that an implementation's output may have, value by value:
 ///
 /// u·|ref| + C·v·condition + underflow
 ///

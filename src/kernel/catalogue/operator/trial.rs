@@ -25,7 +25,7 @@ const SHARED: u64 = 65_536;
 /// dtype.
 const SHORT: u64 = 7;
 
-/// What is special about the values of x and of what has its size.
+/// The special values of x and of tensors of its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
     Normal,
@@ -108,7 +108,7 @@ pub(super) struct Small {
     pub(super) site: Site<OperatorWork>,
     values: Values,
     layout: Layout,
-    /// Where in a row the single value stands.
+    /// The index of the single value in its row.
     place: u64,
 }
 

@@ -82,7 +82,7 @@ impl Operation<FusionWork> for Attention {
     /// the mask `[s, s]`, 0 where a token attends and −∞ where it does not.
     fn inputs(&self, site: &Site<FusionWork>) -> Result<Inputs, Refusal> {
         let FusionShape::Attention { b, heads, s, d, causal } = site.work.size else {
-            return Err(site.unsupported(&format!("{} is no size of attention", site.work.size)));
+            return Err(site.unsupported(&format!("{} is not a size of attention", site.work.size)));
         };
         let count = if self.ends == Ends::Product { 3 } else { 2 };
         let examples = (0..count).map(|_| site.normal(&[b, heads, s, d]));
@@ -190,7 +190,7 @@ fn operations([mul, add]: [&'static str; 2], has_mask: bool) -> Vec<&'static str
     ["aten::bmm", mul].into_iter().chain(has_mask.then_some(add)).collect()
 }
 
-/// What is done to the scores.
+/// The operations on the scores.
 struct Rest {
     ends: Ends,
     v: Option<Tensor>,
@@ -263,7 +263,7 @@ struct FusedScores {
     q: Tensor,
     /// `[b·heads, d, s]`, a view of K.
     k_t: Tensor,
-    /// What is added, `[s, s]` or a single element.
+    /// The summand, `[s, s]` or a single element.
     input: Tensor,
     beta: f64,
     alpha: f64,

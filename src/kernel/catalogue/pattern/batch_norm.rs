@@ -40,7 +40,7 @@ impl BatchNorm {
         [weight, bias, mean, variance].into_iter().map(inputs::bytes).sum()
     }
 
-    /// Of `y [b, channels, s, s]`.
+    /// Normalizes `y [b, channels, s, s]`.
     pub(super) fn apply(&self, y: &Tensor) -> Result<Tensor, TchError> {
         let Self { weight, bias, mean, variance } = self;
         let (training, momentum, cudnn_enabled) = (false, 0.0, true);

@@ -73,7 +73,7 @@ const POINTWISE: &str = "mkldnn::_convolution_pointwise";
 const SAME: Convolution =
     Convolution { padding: [1, 1], stride: [1, 1], dilation: [1, 1], groups: 1 };
 
-/// What is done to the output of a convolution, by operations of its own.
+/// The separate operations on the output of a convolution.
 struct Rest {
     norm: Option<BatchNorm>,
     relu: Relu,
@@ -117,7 +117,7 @@ impl Operation<FusionWork> for Conv {
     fn inputs(&self, site: &Site<FusionWork>) -> Result<Inputs, Refusal> {
         let FusionShape::Conv { b, i, o, s, memory_format } = site.work.size else {
             return Err(
-                site.unsupported(&format!("{} is no size of a convolution", site.work.size))
+                site.unsupported(&format!("{} is not a size of a convolution", site.work.size))
             );
         };
         let range = inputs::initial_range(i * KERNEL_SIZE * KERNEL_SIZE);

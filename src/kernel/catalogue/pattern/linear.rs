@@ -110,7 +110,7 @@ impl Operation<FusionWork> for Linear {
     fn inputs(&self, site: &Site<FusionWork>) -> Result<Inputs, Refusal> {
         let FusionShape::Linear { m, k, n } = site.work.size else {
             return Err(
-                site.unsupported(&format!("{} is no size of a linear layer", site.work.size))
+                site.unsupported(&format!("{} is not a size of a linear layer", site.work.size))
             );
         };
         let range = inputs::initial_range(k);
@@ -248,8 +248,8 @@ fn addmm_activation(
 /// libtorch says neither whether cuBLASLt found an algorithm nor which kernels it queued. A profiler knows them, but would
 /// change the times of the process that measures.
 const NOT_VERIFIED: &str = "not verified to be fused: where cuBLASLt refuses, libtorch runs product and \
-                            activation one by one under the same name; `cargo xtask gpu-check` names the \
-                            kernels that ran";
+                            activation one by one under the same name; `cargo torch-bench gpu-check` names \
+                            the kernels that ran";
 
 /// Whether cuBLASLt has an epilogue for that size; where it has not, libtorch runs product and
 /// activation one by one under the name of `_addmm_activation`, and says nothing.

@@ -59,8 +59,8 @@ fn backend(variant: FusionVariant) -> Option<SdpaBackend> {
     }
 }
 
-/// On CUDA, what SDPA itself asks before it takes the kernel (libtorch 2.11): called by name, a kernel
-/// that is asked for more fails. What depends on the GPU's generation is left to the kernel.
+/// Checks, on CUDA, SDPA's own conditions for the kernel (libtorch 2.11): called by name, the
+/// kernel fails if they do not hold. Conditions on the GPU's generation are left to the kernel.
 pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
     let (FusionShape::Attention { s, d, .. }, Some(backend)) =
         (site.work.size, backend(site.work.variant))
@@ -77,7 +77,7 @@ pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
     };
     let efficient = backend == SdpaBackend::Efficient;
     if site.device != Device::Cuda {
-        Err(format!("libtorch has {what} on cuda alone, not on {}", site.device))
+        Err(format!("libtorch has {what} only on cuda, not on {}", site.device))
     } else if site.dtype == Dtype::Float32 && !efficient {
         Err(format!("{what} takes bfloat16 and float16, not {}", site.dtype))
     } else if !d.is_multiple_of(multiple) {

@@ -60,8 +60,8 @@ fn planned(site: &Site<FusionWork>) -> Vec<&'static str> {
 #[test]
 fn what_runs_is_what_the_plan_counts() {
     let mut compared = 0;
-    // Of SDPA the plan has the call, or what its composite is made of, and the step the kernel that is
-    // taken.
+    // For SDPA the plan has the call, or the parts of its composite, and the step the chosen
+    // kernel.
     let chosen = |site: &Site<FusionWork>| {
         use FusionVariant::{Fused, Sdpa3d, SdpaMath};
         let variant = matches!(site.work.variant, Fused | Sdpa3d | SdpaMath);
@@ -130,7 +130,7 @@ fn what_cublaslt_may_refuse_in_silence_is_not_called_fused() {
     }
 }
 
-/// What breaks a constraint is known without the device.
+/// A broken constraint is known without the device.
 #[test]
 fn what_another_device_cannot_do_is_refused() {
     let refused = |pattern, variant, size, device| {
@@ -214,7 +214,7 @@ fn outputs_of_convolutions_lie_as_their_images_do() {
                     let label = format!("{:?} {dtype}", site.work);
                     assert_eq!(is_channels_last(&output), reordered || !contiguous, "{label}");
                     assert_eq!(output.is_contiguous(), contiguous && !reordered, "{label}");
-                    // What differs is said.
+                    // The notes name the difference.
                     let noted =
                         step.notes.iter().any(|note| note.contains("the output stays in it"));
                     assert_eq!(noted, reordered && contiguous, "{label}");

@@ -9,8 +9,8 @@ use crate::refusal::Refusal;
 
 /// The function `pattern` of the source, optimized for these arguments.
 ///
-/// What really runs is read off the optimized graph. When that is `unfused`, one operation after
-/// the other, there is nothing to compare, and it is refused.
+/// The optimized graph shows what really runs. When that is `unfused`, one operation after the
+/// other, there is nothing to compare, and it is refused.
 pub(super) fn build<const N: usize>(
     site: &Site<FusionWork>,
     source: &str,
@@ -29,7 +29,7 @@ pub(super) fn build<const N: usize>(
 
 /// The function `pattern` of the source, fused by oneDNN Graph for these arguments.
 ///
-/// What it leaves alone is refused: a group is what the variant is about.
+/// A function without a fused group is refused: the variant is about such a group.
 pub(super) fn build_onednn_graph(
     site: &Site<FusionWork>,
     source: &str,

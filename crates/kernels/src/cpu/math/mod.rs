@@ -2,10 +2,11 @@
 //! need.
 //!
 //! Results for float32 are within a few units in the last place (ulp) of the exact ones over the
-//! whole range, subnormal results included: nothing cancels in the tails. Those for bfloat16 and
-//! float16 are cheaper, and within 1 ulp of that dtype after rounding to it; half of it is that of
-//! rounding. What each function guarantees is in its text, and tests hold it to that: for bfloat16
-//! and float16 on every element, for float32 on every bit pattern if asked to (`-- --ignored`).
+//! whole range, subnormal results included: nothing cancels in the tails. Results for bfloat16 and
+//! float16 are cheaper, and within 1 ulp of that dtype after rounding to it, half of which comes
+//! from rounding. Each function's text states its guarantee, and tests hold it to that: for
+//! bfloat16 and float16 on every element, for float32 on every bit pattern if asked to (`--
+//! --ignored`).
 
 mod exp;
 mod gelu;

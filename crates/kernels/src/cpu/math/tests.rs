@@ -182,7 +182,7 @@ fn check_float32<F: Function>(step: usize) {
     let every: Vec<f32> = finite((0..=u32::MAX).step_by(step).map(f32::from_bits));
     assert!(every.len() > 250_000);
     check::<F, f32>(&every, F::ERROR);
-    // Where the steps do not go: powers of two and their neighbours.
+    // The steps skip powers of two and their neighbours.
     let near = (0..=255_u32).flat_map(|exponent| {
         let bits = exponent << 23;
         [bits, bits.wrapping_sub(1), bits + 1, bits | 1 << 31, bits | 1 << 31 | 1]

@@ -145,10 +145,10 @@ impl<E: Element> Piece<E> {
         }
     }
 
-    /// What the function is of, in a block.
+    /// Loads the function's arguments in a block.
     ///
     /// # Safety
-    /// That of [`Pass`]; the elements are a block.
+    /// As for [`Pass`]; the elements are a block.
     #[inline(always)]
     unsafe fn load<V: Vector, F: Function>(&self) -> Together<V, TOGETHER> {
         // SAFETY: the caller's promise.

@@ -60,7 +60,7 @@ fn classes<'t>(target: &'t Tensor, rows: &RowPointers) -> Result<&'t [i64], TchE
     match classes.iter().position(|class| !is_class(*class)) {
         None => Ok(classes),
         Some(row) => Err(TchError::Shape(format!(
-            "the target of row {row} is {}, which is none of {} classes",
+            "the target of row {row} is {}, which is not one of {} classes",
             classes[row], rows.dim
         ))),
     }

@@ -47,7 +47,6 @@ impl Held {
         Self { memory: Vec::with_capacity(rows * stride / LINE), dim, stride }
     }
 
-    /// Where a row begins.
     pub fn row(&mut self, index: usize) -> *mut f32 {
         self.memory.as_mut_ptr().cast::<f32>().wrapping_add(index * self.stride)
     }

@@ -46,7 +46,7 @@ impl RowPointers {
         Self::at(name, tensor, rows::Rows::of_output(name, tensor)?)
     }
 
-    /// Where a row begins.
+    /// The address of a row's first element.
     pub fn row<T>(&self, index: usize) -> *mut T {
         self.first.wrapping_add(index * self.stride * self.element).cast()
     }

@@ -63,7 +63,7 @@ fn doubles(tensor: &Tensor) -> Vec<f64> {
     Vec::try_from(tensor.to_kind(Kind::Double).contiguous().view(-1)).unwrap()
 }
 
-/// What a value is off by when it is rounded to the dtype, at most.
+/// The largest error of rounding a value to the dtype.
 fn rounding(kind: Kind, value: f64) -> f64 {
     let (precision, least) = match kind {
         Kind::Float => (24, 2_f64.powi(-150)),

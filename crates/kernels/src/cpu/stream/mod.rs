@@ -69,7 +69,7 @@ impl Stream {
         capability.demand()?;
         let Some(float64) = passes::float64(operation) else {
             return Err(TchError::Kind(format!(
-                "`{operation}` is none of STREAM's operations: copy, scale, add, triad"
+                "`{operation}` is not one of STREAM's operations: copy, scale, add, triad"
             )));
         };
         if !(1..=MOST).contains(&elements) {
@@ -121,7 +121,7 @@ impl Stream {
         for_each_part(self.elements, LINE, |range| work(whole.part(&range), range.start))
     }
 
-    /// Where an array begins.
+    /// The address of an array's first element.
     fn array(&self, index: usize) -> *mut f32 {
         self.memory.data_ptr().cast::<f32>().wrapping_add(index * stride(self.elements))
     }

@@ -319,7 +319,7 @@ fn halves_are_rounded_to_the_nearest_even_and_every_one_is_read() {
 fn several_registers_are_as_one() {
     struct Both<'a>(&'a [f32]);
     impl Both<'_> {
-        /// What every method makes of the values, some at a time.
+        /// The results of every method for the values, some at a time.
         #[inline(always)]
         unsafe fn results<V: Vector>(&self) -> Vec<u32> {
             let mut all = Vec::new();

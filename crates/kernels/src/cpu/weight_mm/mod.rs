@@ -1,10 +1,10 @@
 //! Products `x · weightᵀ` with a quantized weight that is dequantized in registers: 4 bits with a
 //! scale and a zero point per group, or 8 bits with a scale per row.
 //!
-//! What the weight stores is what has to come from memory, so with one row of the activation the
-//! time is that of streaming it, where the instructions keep up. Sums are float32, and scaled once
-//! a group or row is summed: an `|x|` near float32's maximum, times an integer weight, can overflow
-//! to infinity though the scaled product would be finite.
+//! Only the stored weight has to come from memory, so with one row of the activation the time is
+//! that of streaming it, where the instructions keep up. Sums are float32, and scaled once a group
+//! or row is summed: an `|x|` near float32's maximum, times an integer weight, can overflow to
+//! infinity though the scaled product would be finite.
 //!
 //! # Layout of 4 bits
 //!
@@ -126,7 +126,7 @@ impl PackedWeight {
         })
     }
 
-    /// What is stored.
+    /// The stored tensors.
     pub fn tensors(&self) -> Vec<&Tensor> {
         [&self.packed, &self.scale].into_iter().chain(&self.zero).collect()
     }

@@ -1,4 +1,4 @@
-//! Which instructions run.
+//! The choice of instructions.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub fn used(bits: Bits, kind: Kind, capability: Capability) -> Capability {
     }
 }
 
-/// What a record calls the kernel.
+/// The kernel's names in records.
 pub fn names(bits: Bits, capability: Capability) -> &'static [&'static str] {
     match (bits, capability) {
         (Bits::Four, Capability::Default | Capability::Neon) => {

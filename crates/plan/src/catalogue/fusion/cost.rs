@@ -18,7 +18,7 @@ use super::{Body, FusionShape, FusionVariant, Pattern, Side};
 use crate::catalogue::{COMPARED_BYTES, REFERENCE_BYTES, REFERENCE_ROWS, product, sum};
 use crate::words::{CompileMode, Device, Dtype};
 
-/// What a fusion case runs.
+/// The work of a fusion case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FusionWork {
@@ -41,11 +41,11 @@ impl FusionWork {
     }
 }
 
-/// Formulas. They saturate at `u64::MAX`, beyond anything that can be run. Where the pattern lacks
-/// the variant, or the size is of another family, there is nothing to run: operations and bytes are
-/// `None`, in the latter case every other count is 0 and every size empty. Which operations a
-/// compiler makes of the pattern no formula tells: those of a compiled one, and their bytes, are
-/// `None`, too.
+/// Formulas. They saturate at `u64::MAX`, beyond anything that can be run. If the pattern lacks the
+/// variant, or the size is of another family, there is nothing to run: operations and bytes are
+/// `None`, in the latter case every other count is 0 and every size empty. No formula tells which
+/// operations a compiler makes of the pattern: operations and bytes of a compiled one are `None`,
+/// too.
 impl FusionWork {
     fn formulas(&self) -> Option<Box<dyn Formulas>> {
         match (self.pattern.facts().body, self.size) {
@@ -94,9 +94,9 @@ impl FusionWork {
     }
 
     /// The operations that libtorch 2.11 runs for one step, in order, each with its traffic in the
-    /// consistent accounting. What is prepared before the first step (folded or reordered filters,
-    /// the unfused causal mask) is no operation. What one operation does inside is not looked at,
-    /// unless it is a composite of others. On XPU and MPS, which offer less, as on the CPU.
+    /// consistent accounting. Preparation before the first step (folded or reordered filters, the
+    /// unfused causal mask) is not an operation. The inside of one operation does not count, unless
+    /// it is a composite of others. XPU and MPS, which offer less, run the same as the CPU.
     pub fn operations(&self, dtype: Dtype, device: Device) -> Option<Vec<Operation>> {
         if self.compile.is_some() {
             return None;

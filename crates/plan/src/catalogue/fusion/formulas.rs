@@ -38,19 +38,19 @@ pub(super) trait Formulas {
     ) -> Option<Vec<Operation>>;
 }
 
-/// What a pattern takes at a size, in elements unless said otherwise.
+/// The counts of a pattern at a size, in elements unless said otherwise.
 #[derive(Default)]
 pub(super) struct Counts {
     /// Floating-point operations by upstream's formula.
     pub(super) flops: u64,
-    /// What upstream counts for the unfused side.
+    /// Upstream's count for the unfused side.
     pub(super) upstream_unfused: u64,
-    /// What a perfect fusion reads and writes, its parameters folded.
+    /// Reads and writes of a perfect fusion, its parameters folded.
     pub(super) minimal: u64,
     pub(super) inputs: Vec<u64>,
     /// Each tensor that stays from step to step.
     pub(super) parameters: Vec<u64>,
-    /// What an operation may make of its inputs while it runs, beside copies of its operands.
+    /// Temporaries that an operation may allocate while it runs, beside copies of its operands.
     pub(super) workspace: u64,
     /// Examples, each computed without the others.
     pub(super) parts: u64,

@@ -112,7 +112,7 @@ enum Side {
     Fused,
 }
 
-/// What there is to know of a way to run a pattern.
+/// The facts about a way to run a pattern.
 struct VariantFacts {
     /// The devices on which libtorch has it and runs other operations than for its siblings. On others
     /// it is left out unless a config lists it.
@@ -125,7 +125,7 @@ const CPU: &[Device] = &[Device::Cpu];
 const CUDA: &[Device] = &[Device::Cuda];
 
 closed_set! {
-    /// A way to run a pattern. Which ones a pattern has: [`Pattern::variants`].
+    /// A way to run a pattern; [`Pattern::variants`] lists those of a pattern.
     FusionVariant, "fusion variant", VariantFacts {
         /// Every operation on its own, each with an output of its own: the baseline.
         Unfused = "unfused" => VariantFacts {
@@ -173,7 +173,7 @@ closed_set! {
 }
 
 impl Pattern {
-    /// What it is built around.
+    /// The family of operations that it is built around.
     pub const fn family(self) -> PatternFamily {
         match self.facts().body {
             Body::Linear(_) => PatternFamily::Linear,

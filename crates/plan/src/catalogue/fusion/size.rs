@@ -15,7 +15,7 @@ struct FamilyFacts {
 }
 
 closed_set! {
-    /// What a pattern is built around; the three files of branes-ai/graphs.
+    /// The operation that a pattern is built around; each is a file of branes-ai/graphs.
     PatternFamily, "pattern family", FamilyFacts {
         /// `x [m, k]` times a weight `[n, k]`.
         Linear = "linear" => FamilyFacts {

@@ -1,4 +1,4 @@
-//! What stands out, and what to look at next.
+//! The advice of the summary.
 
 use std::collections::BTreeSet;
 
@@ -192,7 +192,7 @@ pub fn recommendations(report: &Report, results: &[KernelResult<'_>]) -> String 
         ALL,
     );
     say(
-        "Implementation here and there",
+        "Implementation faster in some cases",
         "it is faster than the kernel's own, but not everywhere",
         here.iter().map(rival).collect(),
         ALL,
@@ -225,7 +225,7 @@ pub fn recommendations(report: &Report, results: &[KernelResult<'_>]) -> String 
         without_counts(results).iter().map(|name| code(name)).collect(),
         KERNELS,
     );
-    if out.is_empty() { "The records give rise to none.".to_owned() } else { out }
+    if out.is_empty() { "The records suggest none.".to_owned() } else { out }
 }
 
 fn valued(cases: &[Valued<'_, '_>], text: impl Fn(f64) -> String) -> Vec<String> {
@@ -244,7 +244,7 @@ fn rival(rival: &Rival<'_>) -> String {
     );
     if let Some(first) = rival.not.first() {
         let more = and_more(rival.not.len() - 1);
-        line.push_str(&format!("; slower or not there: {}{more}", code(&place(first))));
+        line.push_str(&format!("; slower or missing: {}{more}", code(&place(first))));
     }
     line
 }

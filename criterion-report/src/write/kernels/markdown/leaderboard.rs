@@ -57,7 +57,7 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
     out
 }
 
-/// What columns without any value are left out for.
+/// The note on columns that are dropped because they have no value.
 fn dropped(used: &[usize]) -> String {
     let dropped: Vec<&str> = (0..COLUMNS.len())
         .filter(|column| !used.contains(column))

@@ -1,4 +1,4 @@
-//! What differs from an earlier time.
+//! The differences from an earlier run.
 
 use std::collections::BTreeMap;
 
