@@ -82,9 +82,12 @@ fn compilation(case: &Case) -> Result<(), Refusal> {
     compile::available(case.device, mode)
 }
 
-/// Of the models, `linear` alone ends with its linear layer.
 fn output(work: &ModelWork) -> Result<(), Refusal> {
-    let last = work.model == ModelKind::Linear;
+    // Whether the model's last operation is that of a linear layer.
+    let last = match work.model {
+        ModelKind::Linear => true,
+        ModelKind::LnLinear(_) | ModelKind::TransformerBlock => false,
+    };
     let variant = work.variant;
     if variant.preallocated && last && !recipes::writes_out(variant.recipe) {
         return Err(Refusal::Unsupported(format!(

@@ -71,7 +71,11 @@ pub unsafe fn run(operation: Probe, capability: Capability, part: Part, passes: 
             Probe::Triad => {
                 capability.run(Passes { part, passes, operation: PhantomData::<Triad> })
             }
-            _ => unreachable!("{operation} is none of STREAM's"),
+            Probe::Matmul
+            | Probe::MatmulOnednn
+            | Probe::Launch
+            | Probe::Call
+            | Probe::CompiledCall => unreachable!("{operation} is none of STREAM's"),
         }
     }
 }
