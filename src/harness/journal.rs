@@ -160,7 +160,7 @@ impl Journal {
             measures,
             accuracy,
             notes: notes(case).into_iter().chain(found).collect(),
-            environment,
+            environment: environment.into(),
         })
     }
 

@@ -1,9 +1,8 @@
-//! π by the midpoint rule for ∫₀¹ 4 / (1 + x²) dx. The smallest kernel there is: one function, and
-//! everything in it is timed. All that stands beside it may be left out, `bench.yaml`, too.
+//! π by the midpoint rule for ∫₀¹ 4 / (1 + x²) dx. Everything in `run_benchmark` is timed.
 
 use criterion_torch::kernel::prelude::*;
 
-/// A key that `bench.yaml` lacks has the default.
+/// The keys of `problem_size` in a `bench.yaml`.
 pub struct ProblemSize {
     pub intervals: u32,
 }

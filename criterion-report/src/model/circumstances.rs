@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use plan::{Environment, HostFacts, Record};
 use schemars::JsonSchema;
@@ -34,7 +35,7 @@ impl fmt::Display for Span {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Circumstance")]
 pub struct Circumstances {
-    pub environment: Environment,
+    pub environment: Arc<Environment>,
     pub threads: BTreeSet<u32>,
     pub allocators: BTreeSet<String>,
     pub cuda_devices: BTreeSet<String>,
@@ -78,7 +79,7 @@ impl Circumstances {
 
     fn new(record: &Record) -> Self {
         Self {
-            environment: record.environment.clone(),
+            environment: Arc::clone(&record.environment),
             threads: BTreeSet::new(),
             allocators: BTreeSet::new(),
             cuda_devices: BTreeSet::new(),

@@ -156,7 +156,9 @@ fn not_followed(link: &Path) -> Option<String> {
 }
 
 fn read_numbers(folder: &Path, benchmark: Benchmark) -> Result<CriterionResult, String> {
-    let samples: Samples = read_json(&folder.join("sample.json"))?;
+    let mut samples: Samples = read_json(&folder.join("sample.json"))?;
+    samples.iters.shrink_to_fit();
+    samples.times.shrink_to_fit();
     let estimates: Estimates = read_json(&folder.join("estimates.json"))?;
     let result = CriterionResult::new(benchmark, estimates, samples);
     result.map_err(|(file, why)| unusable(&folder.join(file), why))

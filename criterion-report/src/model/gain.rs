@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn pairs_of_two_places_make_no_quotient() {
         let (mut other, baseline, record) = sides();
-        other.environment.torch.threads = 2;
+        other.environment_mut().torch.threads = 2;
         let why = over(&other, &baseline, &record).unwrap_err().to_string();
         let expected = "it and `baseline+compile` differ in threads: measure both again together";
         assert_eq!(why, expected);
@@ -144,7 +144,7 @@ mod tests {
         assert!(over(&other, &baseline, &record).is_err());
         // Code that changed meanwhile is said, and no reason.
         let (mut other, baseline, record) = sides();
-        other.environment.git_revision = Some("0000000".to_owned());
+        other.environment_mut().git_revision = Some("0000000".to_owned());
         assert!(over(&other, &baseline, &record).is_ok());
     }
 }

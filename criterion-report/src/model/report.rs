@@ -1,6 +1,7 @@
 //! Everything a writer needs, computed once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use anyhow::Result;
 use plan::{CaseId, Check, ModelWork, RunManifest, Variant, Work};
@@ -16,6 +17,10 @@ use super::row::Row;
 use super::runs::{Missing, Run, Runs};
 use super::selection::Selection;
 
+/// A row against its group's baseline, its unquantized counterpart and its eager twin; two of them
+/// may be one.
+type Compared = [Option<Arc<Comparison>>; 3];
+
 #[derive(Debug)]
 pub struct Report {
     /// Name under which criterion saved the results.
@@ -23,8 +28,7 @@ pub struct Report {
     /// The runs that the rows are of, where they were saved under that name with a number each.
     pub run_names: Vec<String>,
     rows: Vec<Row>,
-    /// Each row against its group's baseline, its unquantized counterpart and its eager twin.
-    comparisons: Vec<[Option<Comparison>; 3]>,
+    comparisons: Vec<Compared>,
     /// Indices of the rows that are to be shown.
     shown: Vec<usize>,
     /// Number of rows of the selected modes.
@@ -110,7 +114,7 @@ impl Report {
     pub fn entry(&self, place: usize) -> Entry<'_> {
         let row = &self.rows[place];
         let [comparison, quantization, compilation] =
-            self.comparisons[place].each_ref().map(Option::as_ref);
+            self.comparisons[place].each_ref().map(Option::as_deref);
         let unquantized = match quantization {
             Some(quantization) => quantization.baseline.map(|place| &self.rows[place]),
             None => Some(row),
@@ -236,7 +240,7 @@ fn plain(work: Work) -> Work {
 
 /// Compares every row with the baseline of its group (same group id, same parameter), with the
 /// unquantized model run the same way, and a compiled one with its eager twin.
-fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 3]> {
+fn compare(rows: &[Row]) -> Vec<Compared> {
     let mut groups: HashMap<(&str, &str), Vec<(usize, &Row)>> = HashMap::new();
     for (place, row) in rows.iter().enumerate() {
         groups.entry(siblings_key(row)).or_default().push((place, row));
@@ -244,30 +248,30 @@ fn compare(rows: &[Row]) -> Vec<[Option<Comparison>; 3]> {
     rows.par_iter().map(|row| compare_one(row, &groups[&siblings_key(row)])).collect()
 }
 
-fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> [Option<Comparison>; 3] {
+fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> Compared {
     if row.is_baseline() {
         return [None, None, None];
     }
     let work = &row.record.case.work;
     let baseline = siblings.iter().copied().find(|(_, sibling)| sibling.is_baseline());
     let baseline_id = id(baseline, work.baseline(), row);
-    let comparison = Comparison::of(baseline_id.as_ref(), baseline, row);
+    let comparison = Arc::new(Comparison::of(baseline_id.as_ref(), baseline, row));
     let (Some(_), Some(baseline_id)) = (work.compile(), baseline_id) else {
         // A case that is not compiled is quantized against the baseline itself.
-        return [Some(comparison.clone()), Some(comparison), None];
+        return [Some(Arc::clone(&comparison)), Some(comparison), None];
     };
     let against = |variant: String| {
         let sibling =
             siblings.iter().copied().find(|(_, sibling)| sibling.record.case.variant() == variant);
         let other = id(sibling, Some(&variant), row);
-        other.map(|other| Comparison::of_siblings(&other, sibling, &baseline_id, row))
+        other.map(|other| Arc::new(Comparison::of_siblings(&other, sibling, &baseline_id, row)))
     };
     let quantization = match work {
         Work::Model(_) if row.is_unquantized() => None,
         Work::Model(ModelWork { variant, .. }) => {
             against(Variant { compile: variant.compile, ..Variant::BASELINE }.to_string())
         }
-        _ => Some(comparison.clone()),
+        _ => Some(Arc::clone(&comparison)),
     };
     let compilation = against(work.clone().eager().variant());
     [Some(comparison), quantization, compilation]

@@ -78,7 +78,7 @@ pub fn in_run(run: u64, ns: u64) -> u64 {
 
 pub fn clean(fixture: Fixture) -> Fixture {
     fixture.edit("kernels/", |it| {
-        it.record.environment.git_revision = Some("1f0c2ab34d56".to_owned());
+        it.record.environment_mut().git_revision = Some("1f0c2ab34d56".to_owned());
     })
 }
 

@@ -75,7 +75,7 @@ fn aa_takes_runs_of_one_clean_revision_and_machine() {
     let revision = |revision: &'static str| {
         move |fixture: Fixture| {
             fixture.edit("kernels/", |it| {
-                it.record.environment.git_revision = Some(revision.to_owned());
+                it.record.environment_mut().git_revision = Some(revision.to_owned());
             })
         }
     };
@@ -87,7 +87,7 @@ fn aa_takes_runs_of_one_clean_revision_and_machine() {
         .save("mixed", 3, |run| if run == 2 { other(main_branch(run)) } else { main_branch(run) })
         .save("moved", 3, |run| {
             main_branch(run).edit("scan", |it| {
-                it.record.environment.host.cpus = if run == 3 { 64 } else { 2 };
+                it.record.environment_mut().host.cpus = if run == 3 { 64 } else { 2 };
             })
         });
     let said = folder.says(0, &["compare", "mixed", "dirty"]);

@@ -65,7 +65,7 @@ fn planted_regressions_are_found() {
     assert!(imagined <= 1, "{imagined} imagined");
 }
 
-/// The table of docs/METHODOLOGY.md: of 100 planted regressions of 5 % each, how many are found.
+/// The table of the book, method/comparing.md: of 100 planted regressions of 5 % each, how many are found.
 #[test]
 fn noise_between_runs_costs_runs() {
     let found = |runs: usize, between: f64| {

@@ -13,7 +13,7 @@ fn machines_are_refused_unless_asked_for() {
     let folder = Folder::new();
     let elsewhere = |_| {
         main_branch(0).edit("kernels/", |it| {
-            it.record.environment.host.cpu_model = "Another CPU".to_owned();
+            it.record.environment_mut().host.cpu_model = "Another CPU".to_owned();
         })
     };
     folder.save("main", 0, main_branch).save("pr", 0, elsewhere);
@@ -80,7 +80,7 @@ fn a_cuda_case_is_of_its_gpu() {
             clean(Fixture::of(&[Make("gemv", "kernel", Float32, Cuda, 1_000_000)])).edit(
                 "gemv",
                 |it| {
-                    it.record.environment.torch.cuda_device = Some(gpu.to_owned());
+                    it.record.environment_mut().torch.cuda_device = Some(gpu.to_owned());
                 },
             )
         }

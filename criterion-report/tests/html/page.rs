@@ -90,10 +90,10 @@ fn hostile() -> Report {
         record.notes = vec![HOSTILE.to_owned()];
         record.run_id = HOSTILE.to_owned();
         record.kernels = vec![HOSTILE.to_owned()];
-        record.environment.host.cpu_model = HOSTILE.to_owned();
-        record.environment.torch.libtorch = HOSTILE.to_owned();
-        record.environment.git_branch = Some(HOSTILE.to_owned());
-        record.environment.variables.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
+        record.environment_mut().host.cpu_model = HOSTILE.to_owned();
+        record.environment_mut().torch.libtorch = HOSTILE.to_owned();
+        record.environment_mut().git_branch = Some(HOSTILE.to_owned());
+        record.environment_mut().variables.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
         record
     });
     let inputs = Inputs {

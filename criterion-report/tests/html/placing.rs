@@ -44,10 +44,10 @@ fn another_machine_has_no_part_in_a_roof() {
     let [skyline] = &Skyline::all(calibrated.rows())[..] else { panic!("one machine") };
     let mut row = calibrated.rows()[0].clone();
     assert!(skyline.over(&row).is_some());
-    row.record.environment.torch.threads = 64;
+    row.record.environment_mut().torch.threads = 64;
     assert!(skyline.over(&row).is_none(), "no roof on 64 threads");
     let mut row = calibrated.rows()[0].clone();
-    row.record.environment.host.cpu_model = "another".to_owned();
+    row.record.environment_mut().host.cpu_model = "another".to_owned();
     assert!(skyline.over(&row).is_none(), "no roof of another processor");
 }
 

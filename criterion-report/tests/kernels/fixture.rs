@@ -113,12 +113,12 @@ fn measured(&Make(kernel, implementation, dtype, device, ns): &Make<'_>) -> Meas
         let baseline = plan::case_id(&group, KernelWork::BASELINE, &parameter);
         record.pairs.push(pair_of(baseline.to_string(), 2.0));
     }
-    record.environment.git_revision = Some("1f0c2ab34d56-dirty".to_owned());
-    record.environment.rustc = "rustc 1.95.0 (59807616e 2026-04-14)".to_owned();
+    record.environment_mut().git_revision = Some("1f0c2ab34d56-dirty".to_owned());
+    record.environment_mut().rustc = "rustc 1.95.0 (59807616e 2026-04-14)".to_owned();
     if device == Device::Cuda {
-        record.environment.torch.cuda = Some("12.8".to_owned());
-        record.environment.torch.cuda_device = Some("NVIDIA H200".to_owned());
-        record.environment.torch.cuda_driver = Some("570.86".to_owned());
+        record.environment_mut().torch.cuda = Some("12.8".to_owned());
+        record.environment_mut().torch.cuda_device = Some("NVIDIA H200".to_owned());
+        record.environment_mut().torch.cuda_driver = Some("570.86".to_owned());
     }
     measures(record, ns);
     measured

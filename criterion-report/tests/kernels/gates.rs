@@ -39,7 +39,7 @@ fn main_branch() -> Fixture {
         let accuracy = it.record.accuracy.as_mut().expect("measured");
         accuracy.relative_error = plan::Stat(1e-2);
     })
-    .edit("stencil", |it| it.record.environment.host.cpu_model = "Another CPU".to_owned())
+    .edit("stencil", |it| it.record.environment_mut().host.cpu_model = "Another CPU".to_owned())
 }
 
 fn compared() -> Folder {

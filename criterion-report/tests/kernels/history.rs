@@ -42,7 +42,7 @@ fn medians_stand_in_the_order_of_the_runs() {
 #[test]
 fn a_history_of_another_machine_is_none() {
     let folder = Folder::of(&run(400, 1_200_000).edit("", |it| {
-        it.record.environment.host.cpus = 64;
+        it.record.environment_mut().host.cpus = 64;
     }));
     let history = folder.path("history");
     fs::create_dir(&history).expect("created");

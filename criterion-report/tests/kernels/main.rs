@@ -41,7 +41,7 @@ fn everything() -> Fixture {
     ])
     .end("/cuda/", &skipped)
     .edit("/cuda/", |it| {
-        let torch = &mut it.record.environment.torch;
+        let torch = &mut it.record.environment_mut().torch;
         (torch.cuda, torch.cuda_device, torch.cuda_driver) = (None, None, None);
     })
     .end("bf16", &Outcome::Failed { error })

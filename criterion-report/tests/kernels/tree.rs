@@ -141,7 +141,7 @@ fn what_an_earlier_report_left_is_not_read_as_of_now() {
 #[test]
 fn nulls_do_not_stop_it() {
     let bare = everything().edit("", |it| {
-        let environment = &mut it.record.environment;
+        let environment = it.record.environment_mut();
         environment.git_revision = None;
         environment.quiet = None;
         environment.host.governor = None;
@@ -322,7 +322,7 @@ fn reasons_that_differ_by_the_precision_share_a_line() {
 #[test]
 fn the_environment_has_what_newer_records_have() {
     let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 1_000)]).edit("", |it| {
-        let environment = &mut it.record.environment;
+        let environment = it.record.environment_mut();
         environment.git_branch = Some("topic".to_owned());
         environment.host.os_release = Some("Debian GNU/Linux 13".to_owned());
         environment.host.arch = Some("x86_64".to_owned());

@@ -28,7 +28,7 @@ fn efficiency(fixture: &Fixture, end: &str) -> Efficiency {
 fn caches(fixture: Fixture) -> Fixture {
     fixture.edit("", |it| {
         let cache = |level, bytes| Cache { level, bytes, cpus: 1 };
-        it.record.environment.host.caches =
+        it.record.environment_mut().host.caches =
             vec![cache(1, 48 << 10), cache(2, MIB), cache(3, 16 * MIB)];
     })
 }
@@ -126,7 +126,7 @@ fn without_a_pair_the_times_decide_and_that_is_said() {
 fn a_stream_of_another_place_is_no_limit_and_of_another_run_is_pointed_out() {
     let edit = |change: fn(&mut Measured)| quick().edit("softmax/cpu/stream", change).report("");
     for elsewhere in [
-        edit(|it| it.record.environment.host.hostname = "bench-2".to_owned()),
+        edit(|it| it.record.environment_mut().host.hostname = "bench-2".to_owned()),
         edit(|it| it.record.case.settings.threads = plan::Threads::Count(2)),
     ] {
         let error = of(&elsewhere, RUST).expect_err("no limit").to_string();
@@ -199,8 +199,8 @@ fn a_bandwidth_is_of_this_machine_on_as_many_threads() {
     let reason = "its group has no `stream`, and no bandwidth of this machine on as many threads \
                   is recorded";
     let edits: [fn(&mut Measured); 3] = [
-        |it| it.record.environment.torch.threads = 2,
-        |it| it.record.environment.host.hostname = "bench-2".to_owned(),
+        |it| it.record.environment_mut().torch.threads = 2,
+        |it| it.record.environment_mut().host.hostname = "bench-2".to_owned(),
         |it| it.record.case.device = plan::Device::Cuda,
     ];
     for edit in edits {
@@ -223,10 +223,10 @@ fn a_device_has_the_bandwidth_of_its_memory() {
     let on_device = |fixture: Fixture| {
         fixture.edit("", |it| {
             it.record.case.device = plan::Device::Cuda;
-            it.record.environment.torch.cuda_device = Some("NVIDIA H200".to_owned());
+            it.record.environment_mut().torch.cuda_device = Some("NVIDIA H200".to_owned());
         })
     };
-    let threads = |it: &mut Measured| it.record.environment.torch.threads = 2;
+    let threads = |it: &mut Measured| it.record.environment_mut().torch.threads = 2;
     let fixture = || on_device(calibrated(quick()).edit("^calibration/", threads));
     match efficiency(&fixture(), RUST).source {
         EfficiencySource::Calibration(ceiling) => {
@@ -235,7 +235,7 @@ fn a_device_has_the_bandwidth_of_its_memory() {
         other => panic!("{other:?}"),
     }
     let other_device = fixture().edit("^calibration/", |it| {
-        it.record.environment.torch.cuda_device = Some("NVIDIA A100".to_owned());
+        it.record.environment_mut().torch.cuda_device = Some("NVIDIA A100".to_owned());
     });
     assert!(of(&other_device.report(""), RUST).is_err());
 }

@@ -61,7 +61,7 @@ fn measured(case: &Case) -> Measured {
     let record = &mut measured.record;
     record.pairs.extend(pair(case, ns));
     record.kernels.push(format!("kernel::{}", case.variant()));
-    record.environment.torch.threads = case.settings.threads.resolve(2);
+    record.environment_mut().torch.threads = case.settings.threads.resolve(2);
     if let Work::Operator(work) = &case.work {
         record.measures.memory = Some(memory(work.traffic(), case.dtype.bytes()));
         record.accuracy = Some(accuracy());

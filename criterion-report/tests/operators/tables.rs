@@ -113,7 +113,7 @@ operator_params:
   tensor_dimensions: [768]
 ";
     let there = Fixture::of("gpu", config).edit("/cuda/", |it| {
-        it.record.environment.torch.cuda_device = Some("NVIDIA H200".to_owned());
+        it.record.environment_mut().torch.cuda_device = Some("NVIDIA H200".to_owned());
     });
     assert_snapshot!("cuda", narrow(&TABLE, &there.report("")));
     let absent = Fixture::of("gpu", config).end("", &skipped());

@@ -10,6 +10,7 @@ mod outcome;
 mod pair;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -104,12 +105,19 @@ pub struct Record {
     #[serde(default)]
     pub notes: Vec<String>,
     /// Circumstances.
-    pub environment: Environment,
+    // Records of one run that are read in turn share them.
+    #[serde(deserialize_with = "environment::shared")]
+    pub environment: Arc<Environment>,
 }
 
 impl Record {
     /// The schema version this code writes.
     pub const VERSION: u32 = 2;
+
+    /// The circumstances, no longer shared with other records.
+    pub fn environment_mut(&mut self) -> &mut Environment {
+        Arc::make_mut(&mut self.environment)
+    }
 
     /// The pair of this case and the one with the id `other`.
     pub fn pair_with(&self, other: &str) -> Option<&Pair> {

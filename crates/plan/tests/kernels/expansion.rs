@@ -78,20 +78,19 @@ skip_conditions:
     assert_eq!(skip.reason, "CUDA not available");
 }
 
-/// The block of YAML that follows `heading` in the documentation of the formats.
-fn documented(heading: &str) -> &'static str {
-    let text = include_str!("../../../../docs/FORMAT.md");
-    let (_, section) = text.split_once(&format!("\n{heading}\n")).expect("a heading");
-    let (_, block) = section.split_once("```yaml\n").expect("a block");
+/// The block of YAML in the book's page on kernels, of such a kind.
+fn documented(kind: &str) -> &'static str {
+    let text = include_str!("../../../../docs/book/src/configs/kernels.md");
+    let (_, block) = text.split_once(&format!("```yaml,{kind}\n")).expect("a block");
     block.split_once("```").expect("its end").0
 }
 
 #[test]
 fn our_own_documentation_s_examples_hold() {
-    let package = package(FIELDS, documented("### bench.yaml"));
+    let package = package(FIELDS, documented("part"));
     let plan = package.plan();
     assert_eq!(plan.groups.len(), 4 * 2 * 2, "four problem sizes in all");
-    package.write("configs/kernels/test.yml", documented("## Kernel configs"));
+    package.write("configs/kernels/test.yml", documented("kernels"));
     let plan = plan::load(&[package.path("configs/kernels/test.yml")]);
     let plan = plan.unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(plan.groups.len(), 4, "one precision and one backend");

@@ -87,7 +87,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
         launch_latencies: operations.iter().filter_map(launch).collect(),
         call_overheads: operations.iter().filter_map(call).collect(),
         fusion_strategy: PatternAdvice::all(&results),
-        environment: newest(&operations).map(|it| it.row.record.environment.clone()),
+        environment: newest(&operations).map(|it| (*it.row.record.environment).clone()),
         preflight_checks: findings(report, &run_ids),
         run_ids: run_ids.into_iter().collect(),
         notes: Vec::new(),

@@ -3,16 +3,17 @@
 //! empty cell in a column that a test reads, and no run measures every case.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Cursor, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::figures;
 use crate::model::{Better, Entry, Field, Report, file};
 use crate::write::{Notes, in_order};
 use crate::{output, units};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// What `export otava` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -39,12 +40,7 @@ impl History {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(error).context(path.display().to_string()),
         };
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&*text);
-        let mut rows: Vec<Vec<String>> = Vec::new();
-        for row in reader.records() {
-            let row = row.with_context(|| format!("{}: not a history", path.display()))?;
-            rows.push(row.iter().map(str::to_owned).collect());
-        }
+        let mut rows = rows(text).with_context(|| format!("{}: not a history", path.display()))?;
         if rows.is_empty() {
             return Ok(Self::default());
         }
@@ -104,6 +100,33 @@ impl History {
         let measure = |(_, measure)| measure;
         (full.into_iter().map(measure).collect(), gaps.into_iter().map(measure).collect())
     }
+}
+
+/// The rows of a file, all as long as the first.
+fn rows(text: Vec<u8>) -> Result<Vec<Vec<String>>> {
+    thread_local! {
+        // One reader for all files: to build its tables takes longer than to read a history.
+        static READER: RefCell<csv::Reader<Cursor<Vec<u8>>>> = RefCell::new(
+            csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(Cursor::default()),
+        );
+    }
+    READER.with_borrow_mut(|reader| {
+        *reader.get_mut() = Cursor::new(text);
+        reader.seek_raw(SeekFrom::Start(0), csv::Position::new())?;
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for row in reader.records() {
+            let row: Vec<String> = row?.iter().map(str::to_owned).collect();
+            let columns = rows.first().map_or(row.len(), Vec::len);
+            ensure!(
+                row.len() == columns,
+                "row {} has {} of {columns} columns",
+                rows.len() + 1,
+                row.len()
+            );
+            rows.push(row);
+        }
+        Ok(rows)
+    })
 }
 
 /// Adds the report to the histories, and writes the configuration that reads them.

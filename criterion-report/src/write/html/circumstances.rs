@@ -113,7 +113,7 @@ fn library(of: &Circumstances) -> Facts {
 }
 
 fn measuring(of: &Circumstances) -> Facts {
-    let Environment { git_revision, git_branch, rustc, variables, .. } = &of.environment;
+    let Environment { git_revision, git_branch, rustc, variables, .. } = &*of.environment;
     let mut facts = vec![("measured", units::period(of.first, of.last))];
     let git = git_revision.as_ref().map(|revision| match git_branch {
         Some(branch) => format!("{revision} on {branch}"),

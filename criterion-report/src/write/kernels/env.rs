@@ -25,7 +25,7 @@ object! {
     Env<'_, '_> => |it| [
         records = it.results.iter().filter_map(KernelResult::record).collect::<Vec<_>>();
         latest = latest(it.results);
-        environment = latest.map(|record| &record.environment);
+        environment = latest.map(|record| &*record.environment);
         host = environment.map(|environment| &environment.host);
         torch = environment.map(|environment| &environment.torch);
         // `Linux 6.8.0`: the system, and the release of its kernel.
