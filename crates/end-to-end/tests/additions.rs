@@ -211,7 +211,7 @@ impl Lab {
     fn outcomes(&self) -> BTreeMap<String, Value> {
         let mut outcomes = BTreeMap::new();
         for (mode, _) in CONFIGS {
-            let path = self.folder.path().join(format!("criterion-torch/new/{mode}.jsonl"));
+            let path = self.folder.path().join(format!("criterion-torch/additions/{mode}.jsonl"));
             for line in fs::read_to_string(path).expect("records").lines() {
                 let record: Value = serde_json::from_str(line).expect("a record");
                 let id = record["full_id"].as_str().expect("an id").to_owned();
@@ -252,7 +252,7 @@ fn every_addition_is_made() {
 
     let targets = CONFIGS.iter().flat_map(|(mode, _)| ["--bench", *mode]);
     let test = ["test", "--package", "criterion-torch"].into_iter().chain(targets);
-    let test = test.chain(["--", "--bench", "--save-baseline", "new"]);
+    let test = test.chain(["--", "--bench", "--save-baseline", "additions"]);
     lab.cargo(&test.collect::<Vec<_>>());
     let outcomes = lab.outcomes();
     assert_eq!(outcomes.keys().cloned().collect::<BTreeSet<_>>(), planned);
@@ -267,9 +267,10 @@ fn every_addition_is_made() {
     let names = ["words::", "parallel::", "cpu::pointwise::", "cpu::stream::"];
     lab.cargo(&unit_tests.chain(["--lib", "--"]).chain(names).collect::<Vec<_>>());
 
-    let shown = lab.report(&["show", "--columns", "latency,energy-steps"]);
+    let shown =
+        lab.report(&["show", "--baseline", "additions", "--columns", "latency,energy-steps"]);
     assert!(shown.contains("energy-steps"), "{shown}");
-    let exported = lab.report(&["export", "influx"]);
+    let exported = lab.report(&["export", "--baseline", "additions", "influx"]);
     for id in &planned {
         let line = format!("criterion_torch,id={id} latency=");
         assert!(exported.lines().any(|it| it.starts_with(&line)), "{line}:\n{exported}");
