@@ -143,7 +143,7 @@ impl Copy {
     }
 
     /// Cargo there. It finds the dependencies where they are built already, and leaves programs in a
-    /// folder of its own.
+    /// folder of its own. Before 1.91 it has no build folder, and builds the dependencies there again.
     fn cargo(&self, arguments: &[&str]) -> Command {
         let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("target/tmp");
         let mut cargo = Command::new(env!("CARGO"));
