@@ -154,10 +154,7 @@ pub enum Command {
     /// Each result is measured by the commands that its files name, with results of its own in
     /// target/results, and written to docs/results/<machine>: first `# key: value` lines with machine,
     /// commit, date, how quiet it was and the commands, then what the last command printed. The picture
-    /// of a page needs chromium. Then the documents are brought up to date.
-    ///
-    /// In a document, the text between `<!-- result: <machine>/<file> -->` and `<!-- end -->` is the
-    /// file. A test holds all documents to that.
+    /// of a page needs chromium. The book includes these files.
     ///
     /// Uncommitted changes are refused, apart from documents: a result names its commit. Run it on a
     /// quiet machine.
@@ -290,10 +287,14 @@ A program that is asked and does not answer within 20 s is killed, and the line 
 CRITERION_TORCH_ASK_S is another limit, in seconds.";
 
 impl Cli {
+    /// Reads words, the program's name first.
+    pub fn parsed(words: Vec<OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(ours_first(words))
+    }
+
     /// The command line of this process. Help and mistakes end it.
     pub fn read() -> Self {
-        let words = ours_first(name::settle(std::env::args_os().collect()));
-        Self::try_parse_from(words).unwrap_or_else(|error| {
+        Self::parsed(name::settle(std::env::args_os().collect())).unwrap_or_else(|error| {
             let text = name::as_typed(&error.render().ansi().to_string());
             if error.use_stderr() {
                 anstream::eprint!("{text}")

@@ -35,6 +35,7 @@ pub enum Question {
 /// What the numbers say about one thing that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
+    /// The question that it answers.
     pub question: Question,
     /// Workload, dtype and shape; of several shapes the workload and dtype.
     pub subject: String,
@@ -53,10 +54,11 @@ pub struct Answer {
     pub sqnr_db: Option<f64>,
     /// Those whose intervals meet that of the best.
     pub level: Vec<Level>,
-    /// Of a pattern: the best variant by another library's product.
+    /// For a pattern: the best variant by another library's product.
     pub other_product: Option<OtherProduct>,
-    /// Of an operator: the parts of the machine's limit that ours and ATen's reach.
+    /// For an operator: the share of the machine's limit that our kernel reaches.
     pub share_of_limit: Option<f64>,
+    /// The share that ATen reaches.
     pub aten_share_of_limit: Option<f64>,
 }
 
@@ -82,14 +84,18 @@ impl Answer {
 /// A variant that may be as fast as the best one.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Level {
+    /// The variant.
     pub variant: String,
+    /// Decibels of its output, for a recipe.
     pub sqnr_db: Option<f64>,
 }
 
 /// What another library's matrix product is worth, which is no question of fusing.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OtherProduct {
+    /// The variant.
     pub variant: String,
+    /// What to do with it.
     pub advice: String,
     #[serde(flatten)]
     pub speedup: Option<Speedups>,
@@ -104,6 +110,7 @@ pub struct Speedups {
     /// The lower bound of the interval; of several, the lowest speed-up.
     #[serde(rename = "speedup_low")]
     pub low: f64,
+    /// The upper bound of the interval; of several, the highest speed-up.
     #[serde(rename = "speedup_high")]
     pub high: f64,
     /// How many cases it is of.
@@ -126,8 +133,11 @@ impl Speedups {
 /// What the machine can do on one device, dtype and number of threads.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Limits {
+    /// Device.
     pub device: String,
+    /// Dtype of the product.
     pub dtype: String,
+    /// Intra-op threads.
     pub threads: u32,
     /// GFLOP/s of the best product.
     pub peak_gflops: f64,
@@ -140,7 +150,9 @@ pub struct Limits {
 /// Cases without a time, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unmeasured {
+    /// How they ended.
     pub status: String,
+    /// How many they are.
     pub cases: usize,
     /// The reason, with what would change it where something would.
     pub reason: String,
@@ -150,7 +162,9 @@ pub struct Unmeasured {
 pub struct Answers {
     /// What was wrong with the machine when the runs began, by the names of the checks.
     pub disturbances: Vec<String>,
+    /// Per question and subject.
     pub answers: Vec<Answer>,
+    /// What the machine can do.
     pub limits: Vec<Limits>,
     /// Nanoseconds that calling an operation costs.
     pub call_ns: Option<f64>,

@@ -38,8 +38,11 @@ pub enum Format {
 /// What `--format json` writes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Document<'a> {
+    /// `criterion-torch/summary`.
     schema: &'static str,
+    /// 1; counts incompatible changes.
     version: u32,
+    /// The name of the results that were read.
     baseline: &'a str,
     #[serde(flatten)]
     answers: &'a Answers,
