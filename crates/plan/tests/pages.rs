@@ -255,16 +255,6 @@ fn the_pages_have_the_words_of_the_catalogue() {
     assert_eq!(Some(named("shapes.md", "Sets")), sets);
 }
 
-#[test]
-fn the_bench_yaml_is_one_of_its_kernel() {
-    let page = include_str!("../../../docs/book/src/kernels.md");
-    let kernel = include_str!("../../../benches/kernels/pi/kernel.rs");
-    let (_, bench) = page.split_once("```yaml,part\n").expect("a block");
-    let (bench, _) = bench.split_once("```").expect("its end");
-    let found = errors_with("benchmark_mode: kernels", kernel, bench);
-    assert!(found.is_empty(), "{found:?}");
-}
-
 /// The page writes `G` for a group, `B` for bits and `A` for the flag.
 #[test]
 fn the_page_has_the_spellings_of_recipes() {

@@ -99,8 +99,7 @@ fn wanted() -> Vec<String> {
 fn collect_commands(command: &Command, path: &str, names: &mut Vec<String>) {
     for sub in command.get_subcommands() {
         let path = format!("{path} {}", sub.get_name());
-        // The page of `html` has its one option in words.
-        if sub.get_arguments().next().is_some() && sub.get_name() != "html" {
+        if sub.get_arguments().next().is_some() {
             names.push(path.clone());
         }
         collect_commands(sub, &path, names);
