@@ -9,8 +9,7 @@ use plan::{Device, Mode, PatternFamily};
 use crate::model::Report;
 use crate::model::calibration::{OperationKind, Preset, PresetPeak, Profile, Request, calibrate};
 use crate::units;
-use crate::write::calibration::WIDTH;
-use crate::write::show::NARROWEST;
+use crate::write::show::{NARROWEST, WIDTH};
 use crate::write::{Align, Cell, Line, Paint, python_json, render, wrap};
 
 /// Modes of the cases that a profile is made of.

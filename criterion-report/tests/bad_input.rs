@@ -230,7 +230,8 @@ fn a_case_whose_record_is_cut_off_is_not_called_unreached() {
     fs::write(&file, format!("{earlier}{cut}")).expect("written");
     let outdated = "the record that run 20261120T134000Z-4242 left of this case is cut off or invalid; this is \
                     from run 20261119T000000Z-1";
-    assert!(shown(&["show"]).contains(outdated), "{}", shown(&["show"]));
+    let text = shown(&["show", "--details"]);
+    assert!(text.contains(outdated), "{text}");
 }
 
 /// A name of a config that a spreadsheet would execute.

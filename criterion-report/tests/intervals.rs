@@ -99,18 +99,23 @@ fn report_of(candidates: [(&str, u64, f64, f64); 2]) -> Report {
 }
 
 #[test]
-fn rows_share_the_note_and_keep_their_figures() {
+fn rows_share_the_note_and_their_figures_go_where_there_is_room() {
     let report = report_of([("int8wo", 6, 0.045, 0.014), ("int8dq", 6, 0.026, 0.006)]);
     let shown = write(&Writer::Show(Options::default()), &report);
     assert_snapshot!("show-wide", shown);
     assert_snapshot!("markdown-wide", write(&Writer::Export(Format::Markdown), &report));
     let narrow = write_on(Some(80), &Writer::Show(Options::default()), &report);
     assert_snapshot!("show-narrow-wide", narrow);
-    for text in [shown, narrow] {
+    for text in [&shown, &narrow] {
         let remedies = text.matches("sampling.measurement_s").count();
         assert_eq!(remedies, 2, "one note for each of both groups: {text}");
-        assert!(text.contains("4.5 (1.4)") && text.contains("2.6 (0.60)"), "{text}");
     }
+    assert!(shown.contains("4.5 (1.4)") && shown.contains("2.6 (0.60)"), "{shown}");
+    let details = Writer::Show(Options { details: true, ..Options::default() });
+    let details = write_on(Some(80), &details, &report);
+    let details = details.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(details.contains("σ 4.5 % (builds 1.4 %)"), "{details}");
+    assert!(details.contains("σ 2.6 % (builds 0.60 %)"), "{details}");
     // Either kind has its own note, of one line each.
     let report = report_of([("int8wo", 6, 0.012, 0.024), ("int8dq", 1, 0.026, 0.0)]);
     assert_snapshot!("show-wide-of-two-kinds", write(&Writer::Show(Options::default()), &report));

@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use clap::ColorChoice;
-use common::{READABLE, assert_documented, report, try_report, write, write_on};
+use common::{READABLE, report, try_report, write, write_on};
 use criterion_report::write::{Writer, csv, dashboard, show};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -163,45 +163,15 @@ fn upstreams_columns_come_first_in_its_order() {
 }
 
 #[test]
-fn the_documented_columns_are_those_written() {
-    let text = write(&csv(), &report("two-siblings"));
-    let written: Vec<&str> = text.lines().next().expect("a heading line").split(',').collect();
-    let (torchaos, ours) = written.split_at(21);
-    let mut list = String::new();
-    for (indent, names) in [("", torchaos), ("    ", ours)] {
-        let mut line = indent.to_owned();
-        for name in names {
-            if line.len() + 1 + name.len() > 100 {
-                list.push_str(&(line + "\n"));
-                line = indent.to_owned();
-            }
-            if line.len() > indent.len() {
-                line.push(' ');
-            }
-            line.push_str(name);
-        }
-        list.push_str(&(line + "\n"));
-    }
-    assert_documented("<!-- columns -->\n```text\n", &list, "```");
-}
-
-#[test]
 fn the_documented_columns_of_the_last_layout_are_those_written() {
     let text = write(&v_final(), &report("probes"));
     let written: Vec<&str> = text.lines().next().expect("a heading line").split(',').collect();
-    let format = std::fs::read_to_string("../docs/FORMAT.md").expect("readable");
-    let (_, section) = format.split_once("`--layout v-final`").expect("the layout");
-    let (list, table) = section
-        .split_once("```text\n")
-        .expect("the settings")
-        .1
-        .split_once("```")
-        .expect("its end");
-    let table = table.trim_start().split("\n\n").next().expect("a table");
+    let page = std::fs::read_to_string("../docs/book/src/exports/csv.md").expect("readable");
+    let (_, section) = page.split_once("`--layout v-final`").expect("the layout");
     let first = regex::Regex::new("(?m)^\\| (`[^|]*`) \\|").expect("a valid pattern");
-    let cells: String = first.captures_iter(table).map(|row| row[1].to_owned()).collect();
+    let cells: String = first.captures_iter(section).map(|row| row[1].to_owned()).collect();
     let names = cells.split('`').filter(|name| !name.trim_matches(&[',', ' '][..]).is_empty());
-    let documented: Vec<&str> = list.split_whitespace().chain(names).collect();
+    let documented: Vec<&str> = names.collect();
     assert_eq!(documented, written);
 }
 

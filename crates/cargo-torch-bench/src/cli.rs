@@ -295,10 +295,14 @@ Example:
 Read more: docs/book/src/extending/gpu-kernels.md";
 
 impl Cli {
+    /// Reads words, the program's name first.
+    pub fn parsed(words: Vec<OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(ours_first(words))
+    }
+
     /// The command line of this process. Help and mistakes end it.
     pub fn read() -> Self {
-        let words = ours_first(name::settle(std::env::args_os().collect()));
-        Self::try_parse_from(words).unwrap_or_else(|error| {
+        Self::parsed(name::settle(std::env::args_os().collect())).unwrap_or_else(|error| {
             let text = name::as_typed(&error.render().ansi().to_string());
             if error.use_stderr() {
                 anstream::eprint!("{text}")

@@ -81,6 +81,7 @@ type Keys = (&'static str, &'static str, &'static str);
 const MODE: Keys = ("README.md", "The mode", "");
 const SETTINGS: Keys = ("sampling.md", "Keys", "");
 const COMPILED: Keys = ("compiled.md", "Keys", "");
+const ENTRY: Keys = ("README.md", "Entries", "");
 const BOTH: Keys = ("inference.md", "At the top or in a model", "");
 const BENCH: Keys = ("kernels.md", "bench.yaml", "");
 
@@ -114,21 +115,21 @@ const PLACES: &[(&str, &str, &str, &[Keys])] = &[
         "benchmark_mode: fusion\nfusion_params: {patterns: [all], '?': 1}",
         "",
         "",
-        &[("fusion.md", "Keys", ""), COMPILED, SETTINGS],
+        &[("fusion.md", "Keys", ""), ENTRY, COMPILED, SETTINGS],
     ),
     ("'?': 1\nbenchmark_mode: operators", "", "operator_params", &[MODE, SETTINGS]),
     (
         "benchmark_mode: operators\noperator_params: {operators: [all], '?': 1}",
         "",
         "",
-        &[("operators.md", "Keys", ""), COMPILED, SETTINGS],
+        &[("operators.md", "Keys", ""), ENTRY, COMPILED, SETTINGS],
     ),
     ("'?': 1\nbenchmark_mode: calibration", "", "calibration_params", &[MODE, SETTINGS]),
     (
         "benchmark_mode: calibration\ncalibration_params: {probes: [matmul], '?': 1}",
         "",
         "",
-        &[("calibration.md", "Keys", ""), SETTINGS],
+        &[("calibration.md", "Keys", ""), ENTRY, SETTINGS],
     ),
     (
         "'?': 1\nbenchmark_mode: kernels",

@@ -34,6 +34,7 @@ pub enum Question {
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
+    /// The question that it answers.
     pub question: Question,
     /// Workload, dtype and shape; of several shapes the workload and dtype.
     pub subject: String,
@@ -52,10 +53,11 @@ pub struct Answer {
     pub sqnr_db: Option<f64>,
     /// The variants whose intervals meet that of the best.
     pub level: Vec<Level>,
-    /// For a pattern, the best variant by another library's product.
+    /// For a pattern: the best variant by another library's product.
     pub other_product: Option<OtherProduct>,
-    /// For an operator, the part of the machine's limit that our implementation reaches.
+    /// For an operator: the share of the machine's limit that our kernel reaches.
     pub share_of_limit: Option<f64>,
+    /// The share that ATen reaches.
     pub aten_share_of_limit: Option<f64>,
 }
 
@@ -81,14 +83,18 @@ impl Answer {
 /// A variant that may be as fast as the best one.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Level {
+    /// The variant.
     pub variant: String,
+    /// Decibels of its output, for a recipe.
     pub sqnr_db: Option<f64>,
 }
 
 /// The gain of another library's matrix product, which does not come from fusing.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OtherProduct {
+    /// The variant.
     pub variant: String,
+    /// What to do with it.
     pub advice: String,
     #[serde(flatten)]
     pub speedup: Option<Speedups>,
@@ -103,6 +109,7 @@ pub struct Speedups {
     /// The lower bound of the interval; of several, the lowest speed-up.
     #[serde(rename = "speedup_low")]
     pub low: f64,
+    /// The upper bound of the interval; of several, the highest speed-up.
     #[serde(rename = "speedup_high")]
     pub high: f64,
     /// How many cases it is of.
@@ -125,8 +132,11 @@ impl Speedups {
 /// The machine's limits on one device, dtype and number of threads.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Limits {
+    /// Device.
     pub device: String,
+    /// Dtype of the product.
     pub dtype: String,
+    /// Intra-op threads.
     pub threads: u32,
     /// GFLOP/s of the best product.
     pub peak_gflops: f64,
@@ -139,7 +149,9 @@ pub struct Limits {
 /// Cases without a time, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unmeasured {
+    /// How they ended.
     pub status: String,
+    /// How many they are.
     pub cases: usize,
     /// The reason, with what would change it where something would.
     pub reason: String,
@@ -149,7 +161,9 @@ pub struct Unmeasured {
 pub struct Answers {
     /// The names of the checks that found something wrong when the runs began.
     pub disturbances: Vec<String>,
+    /// Per question and subject.
     pub answers: Vec<Answer>,
+    /// What the machine can do.
     pub limits: Vec<Limits>,
     /// Nanoseconds that calling an operation costs.
     pub call_ns: Option<f64>,

@@ -118,14 +118,12 @@ impl fmt::Display for Caution {
                 "only a few blocks fitted into the time budget; the interval uses half blocks; \
                  `sampling.measurement_s` extends it",
             ),
-            Self::OutOfTime { target } => {
-                let percent = (target * 1e4).round() / 1e2;
-                write!(
-                    f,
-                    "time budget spent before the speed-up's interval reached ±{percent} %; \
-                     `sampling.measurement_s` extends it"
-                )
-            }
+            Self::OutOfTime { target } => write!(
+                f,
+                "time budget spent before the speed-up's interval reached {}; \
+                 `sampling.measurement_s` extends it",
+                half_width(*target)
+            ),
             Self::Wide(wide) => wide.fmt(f),
             Self::Disagrees { quotient, moved } => {
                 write!(f, "the two medians give {}", units::ratio(*quotient, None))?;
@@ -176,16 +174,41 @@ impl Row {
 }
 
 impl Caution {
-    /// The text that a table says once for all its rows, and the figures in it that differ from row
-    /// to row.
-    pub fn shared(&self) -> (String, Option<String>) {
-        match self {
-            Self::Wide(wide) => {
-                let (text, figures) = wide.shared();
-                (text, Some(figures))
+    /// A text of one line for all cautions of the kind, which a table says once, and this one's
+    /// figures where there is room for them; none where the whole text is as short.
+    pub fn kind(&self) -> Option<(String, Option<String>)> {
+        let text = match self {
+            Self::NotInAllRuns(Without { what, .. }) => {
+                format!("{what} in some of the runs: the numbers are of the others")
             }
-            other => (other.to_string(), None),
-        }
+            Self::HostBound => "the time is the device's alone; a caller waits for the host \
+                                (`host` in `show --details`)"
+                .to_owned(),
+            Self::HalvedBlocks => "only a few blocks fitted into the time budget; the interval \
+                                   uses half blocks"
+                .to_owned(),
+            Self::OutOfTime { target } => format!(
+                "time budget spent before the interval reached {} (sampling.measurement_s)",
+                half_width(*target)
+            ),
+            Self::Wide(wide) => return Some(wide.kind()),
+            Self::Disagrees { quotient, .. } => {
+                let text = "the ratio of the two medians differs: the machine changed between \
+                            them; believe the speed-up";
+                return Some((text.to_owned(), Some(units::ratio(*quotient, None))));
+            }
+            Self::Differs { what, .. } => format!("baseline and candidate differ in {what}"),
+            Self::Quick
+            | Self::Outdated(_)
+            | Self::Note(_)
+            | Self::WideMedian
+            | Self::ClockMoved
+            | Self::Throttled { .. }
+            | Self::Discarded
+            | Self::DifferentRuns
+            | Self::QuotientOfRuns => return None,
+        };
+        Some((text, None))
     }
 
     /// The cautions on one run, apart from those on its time.
@@ -282,6 +305,11 @@ impl Caution {
         }
         cautions
     }
+}
+
+/// `±1 %`
+fn half_width(target: f64) -> String {
+    format!("±{} %", (target * 1e4).round() / 1e2)
 }
 
 /// Whether a single run is that of one row only. Rows of several runs have those in common.

@@ -35,19 +35,26 @@ impl fmt::Display for Span {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Circumstance")]
 pub struct Circumstances {
+    /// Machine, library and working tree.
     pub environment: Arc<Environment>,
+    /// Intra-op threads of its cases.
     pub threads: BTreeSet<u32>,
+    /// Host allocators of its cases.
     pub allocators: BTreeSet<String>,
+    /// CUDA devices of its cases.
     pub cuda_devices: BTreeSet<String>,
+    /// Frequency governors of its cases.
     pub governors: BTreeSet<String>,
-    // How quiet the machine was, from 0 to 1, where a run measured it.
+    /// How quiet the machine was, from 0 to 1, where a run measured it.
     pub quiet: Option<Span>,
-    // Runnable processes over one minute, when the runs began.
+    /// Runnable processes over one minute, when the runs began.
     #[serde(rename = "load_1m")]
     pub load: Option<Span>,
-    // When the first case ended, seconds since the Unix epoch.
+    /// When the first case ended, seconds since the Unix epoch.
     pub first: u64,
+    /// When the last case ended.
     pub last: u64,
+    /// Number of cases.
     #[serde(rename = "cases")]
     pub rows: usize,
 }

@@ -3,20 +3,24 @@
 use std::fmt;
 
 use plan::{Allocator, CacheMode, Device, Record, Threads};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::object::object;
 
 /// The machine and the way in which a case was measured. A result at one place says nothing of
 /// another.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Place {
+    /// Device.
     pub device: Device,
-    /// Model of the processor or of the GPU; none where the machine lacks the device.
+    /// Model of the processor or GPU; null if the machine lacks the device.
     pub processor: Option<String>,
     /// Intra-op threads, as planned.
     pub threads: Threads,
+    /// Host allocator.
     pub allocator: Allocator,
+    /// Whether the cache was hot or cold.
     pub cache: CacheMode,
 }
 

@@ -43,11 +43,13 @@ pub struct Speedup {
 }
 
 /// An interval among the other words of a speed-up.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Interval")]
 pub struct SpeedupBounds {
+    /// Lower bound of its interval.
     #[serde(rename = "speedup_low")]
     low: f64,
+    /// Upper bound of its interval.
     #[serde(rename = "speedup_high")]
     high: f64,
 }

@@ -50,12 +50,12 @@ impl Wide {
     }
 
     /// The text without figures, which rows share, and this row's: `4.5 (1.4)`.
-    pub fn shared(&self) -> (String, String) {
+    pub fn kind(&self) -> (String, Option<String>) {
         let (values, others, remedy) = self.words();
         let others = self.other.map(|_| format!(" (of {others})")).unwrap_or_default();
         let figures = self.other.map(|other| format!(" ({})", percent(other))).unwrap_or_default();
         let text = format!("wide: σ of {values}{others} in %; {remedy}");
-        (text, percent(self.sigma) + &figures)
+        (text, Some(percent(self.sigma) + &figures))
     }
 }
 

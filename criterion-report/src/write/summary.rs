@@ -37,8 +37,11 @@ pub enum Format {
 /// The document of `--format json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Document<'a> {
+    /// `criterion-torch/summary`.
     schema: &'static str,
+    /// 1; counts incompatible changes.
     version: u32,
+    /// The name of the results that were read.
     baseline: &'a str,
     #[serde(flatten)]
     answers: &'a Answers,

@@ -85,7 +85,7 @@ impl Layout<'_> {
         let below = Line::Cells(below.collect());
         let lines = |footnotes: &mut Footnotes| [vec![below.clone()], lines(footnotes)].concat();
         let too_wide = |lines: &[Line], room| table_width(&columns, lines, Self::INDENT) > room;
-        let has_room = |lines: &[Line]| !room.terminal.is_some_and(|room| too_wide(lines, room));
+        let has_room = |lines: &[Line]| !too_wide(lines, room.width);
         let (mut lines, footnotes) = Footnotes::of(lines, has_room);
         for column in 0..columns.len() {
             if is_empty(column, &lines[1..]) {

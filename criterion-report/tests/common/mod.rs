@@ -22,22 +22,6 @@ pub fn is_update() -> bool {
     std::env::var("INSTA_UPDATE").is_ok_and(|value| value == "always")
 }
 
-/// Holds `text` to what docs/FORMAT.md has between two marks.
-pub fn assert_documented(begin: &str, text: &str, end: &str) {
-    let path = "../docs/FORMAT.md";
-    let format = fs::read_to_string(path).expect("readable");
-    let (before, rest) = format.split_once(begin).expect("the begin is there");
-    let (documented, after) = rest.split_once(end).expect("the end is there");
-    if is_update() && documented != text {
-        return fs::write(path, [before, begin, text, end, after].concat()).expect("writable");
-    }
-    assert!(
-        documented == text,
-        "docs/FORMAT.md has\n{documented}\ninstead of\n{text}\nrun `INSTA_UPDATE=always cargo test \
-         -p criterion-report`"
-    );
-}
-
 /// Half-width of the interval of [`pair_of`], as a share of its ratio.
 pub const PAIR_HALF_WIDTH: f64 = 0.01;
 

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use criterion_report::model::{Better, Field, MEASURES};
+use criterion_report::model::{Field, MEASURES};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::common::{READABLE, assert_documented, report, text_and_notes, try_report, write};
+use crate::common::{READABLE, report, text_and_notes, try_report, write};
 use crate::{TARGET, writer};
 
 fn json(command: &str, fixture: &str) -> Value {
@@ -134,16 +134,6 @@ fn a_comment_has_room_and_counts_what_has_none() {
     assert!(text.contains("**2000 cases not shown**"), "{text}");
     let shown = text.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(shown, cases);
-}
-
-#[test]
-fn the_documented_measures_are_those_of_the_catalogue() {
-    let measures = MEASURES.iter().map(|&&Field { name, unit, better, description, .. }| {
-        let better = better.map(Better::word).expect("a measure has a direction");
-        format!("| `{name}` | {} | {better} | {description} |\n", unit.symbol)
-    });
-    let heading = "| measure | unit | better | what |\n|---|---|---|---|\n";
-    assert_documented(heading, measures.collect::<String>().trim_end(), "\n\n");
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn upstream_defect_1_attention_is_judged_by_a_variant_that_fuses() {
     assert_eq!(of(&attention, FusionVariant::Sdpa3d), Advice::Slower);
     let text = write(&TABLE, &whole);
     assert!(text.contains("0.71× [0.70, 0.72]"), "its number is shown all the same");
-    assert!(text.contains("aten::_scaled_dot_product_attention_math for"), "and explained");
+    assert!(text.contains("`sdpa-3d` runs attention_math, `fused` "), "and explained");
 
     let alone = report("sdpa-3d");
     let attention = advice(&alone, Pattern::FullAttention);

@@ -129,11 +129,11 @@ fn keys_filter_table_and_charts(browser: &Browser) {
     assert_eq!(browser.text("#filter-count"), "2 of 14 cases");
     let cases = column(browser, 0);
     assert!(cases.iter().all(|it| it.contains("int8dq") && it.contains("1024x")), "{cases:?}");
-    assert_eq!(browser.count("#speedup-chart .bar"), 1);
+    assert_eq!(browser.count("#recipes-chart .bar"), 1);
     browser.type_text(" nowhere");
     assert_eq!(browser.text("#filter-count"), "0 of 14 cases");
     assert!(browser.text("#table").contains("No case matches the filter."));
-    assert!(browser.text("#speedup-chart").contains("None of these cases has a speed-up"));
+    assert!(browser.text("#recipes-chart").contains("None of these cases has a speed-up"));
     tab_to(browser, "Clear");
     browser.press(&[key::ENTER]);
     assert_eq!(browser.text("#filter-count"), "14 cases");

@@ -1,6 +1,8 @@
 //! The page on screens of all sizes, in both themes, and on paper.
 
+use criterion_report::model::{Inputs, Report, Selection};
 use criterion_report::units;
+use plan::{Energy, Range, Record, Utilization};
 use serde_json::json;
 
 use crate::browser::Browser;
@@ -50,6 +52,8 @@ fn it_looks_right_everywhere() {
     let Some(browser) = Browser::start() else { return };
     nothing_goes_wrong_at_any_width_in_either_theme(&browser);
     every_section_has_its_marks(&browser);
+    a_section_without_anything_to_show_is_left_out(&browser);
+    what_a_device_was_asked_has_charts(&browser);
     axes_speak_as_the_figures_do(&browser);
     a_chosen_theme_is_kept(&browser);
     it_prints(&browser);
@@ -87,7 +91,7 @@ fn every_section_has_its_marks(browser: &Browser) {
         (
             "fusion",
             vec![
-                ("#speedup-chart .bar", 16),
+                ("#fusion-chart .bar", 16),
                 ("#heatmap-chart td.field", 10),
                 ("#frontier-chart .point", 9),
                 ("#roofline-chart .point", 21),
@@ -105,7 +109,7 @@ fn every_section_has_its_marks(browser: &Browser) {
             ],
         ),
         ("different-runs", vec![("#environment dl", 3), (".caution", 1)]),
-        ("noisy", vec![("#speedup-chart .caution", 1)]),
+        ("noisy", vec![("#recipes-chart .caution", 1)]),
         ("stale-estimate", vec![("#cases-table .status.stale", 1)]),
         ("unreached-cases", vec![("#cases-table .status.not-reached", 1)]),
     ] {
@@ -120,6 +124,68 @@ fn every_section_has_its_marks(browser: &Browser) {
         let silent = "svg.plot:not([aria-label]), .chart:empty";
         assert_eq!(browser.count(silent), 0, "{name}");
     }
+    assert_quiet(browser);
+}
+
+/// Calibration is about the machine: its cases are no answers to which one is faster.
+fn a_section_without_anything_to_show_is_left_out(browser: &Browser) {
+    for (name, expected) in [
+        ("two-siblings", json!(["recipes", "roofline", "frontier", "memory", "latency"])),
+        ("probes", json!(["roofline", "latency"])),
+    ] {
+        browser.open(&file(&report(name)).path);
+        let sections = "return [...document.querySelectorAll('main > section')].map((it) => it.id)\
+                        .filter((id) => !['answers', 'notices', 'cases', 'environment'].includes(id))";
+        assert_eq!(browser.get(sections), expected, "{name}");
+        let broken = "return [...document.querySelectorAll('nav a')].filter((it) => \
+                      document.querySelector(it.hash) === null).length";
+        assert_eq!(browser.get(broken), 0, "{name}");
+    }
+    assert_quiet(browser);
+}
+
+/// The report of real records with an energy and a utilization that are made up: no machine at hand
+/// has both.
+fn with_energy() -> Report {
+    let lines = "tests/fixtures/two-siblings/criterion-torch/new/inference.jsonl";
+    let lines = std::fs::read_to_string(lines).expect("readable");
+    let records = lines.lines().enumerate().map(|(place, line)| {
+        let mut record: Record = serde_json::from_str(line).expect("a record");
+        let joules = 0.25 / (place + 1) as f64;
+        record.measures.energy = Some(Energy {
+            joules,
+            watts: 61.5,
+            idle_watts: None,
+            idle_subtracted: false,
+            window_s: 2.0,
+            iters: 100,
+            method: "made up".to_owned(),
+        });
+        let share = |median: f64| Range { min: median - 0.05, median, max: median + 0.05 };
+        record.measures.utilization = Some(Utilization {
+            sm: share(0.9),
+            memory: share(0.4),
+            window_s: 2.0,
+            samples: 12,
+            method: "made up".to_owned(),
+        });
+        Box::new(record)
+    });
+    let inputs = Inputs { records: records.collect(), ..Inputs::default() };
+    Report::of(inputs, "new", Selection::default())
+}
+
+fn what_a_device_was_asked_has_charts(browser: &Browser) {
+    let report = with_energy();
+    let cases = report.rows().len() as u64;
+    browser.open(&file(&report).path);
+    assert_eq!(browser.count("#energy-chart .part"), cases);
+    assert_eq!(browser.count("#utilization-chart .line .part"), 2 * cases);
+    assert!(browser.text("#energy-chart .line[data-case] .figure").contains("0.2500 J 61.50 W"));
+    assert_eq!(browser.text("#utilization-chart .line[data-case] .figure"), "90 % memory 40 %");
+    browser.act("document.querySelector('#cases-table tbody button').click()");
+    let said = browser.text("#details");
+    assert!(said.contains("kernels 90.0 % [85.0 %, 95.0 %], memory 40.0 %"), "{said}");
     assert_quiet(browser);
 }
 

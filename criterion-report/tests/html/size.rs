@@ -25,13 +25,13 @@ fn ten_thousand_cases_respond() {
     };
     few("at first");
     // The page says what is not shown.
-    assert!(browser.text("#speedup-chart").contains("First 40 of "));
+    assert!(browser.text("#recipes-chart").contains("First 40 of "));
     assert!(browser.text("#frontier-chart").contains("1200 of 9897 cases"));
 
     long_numbers_are_in_groups(&browser);
     marks_are_no_trap(&browser);
-    browser.act("document.querySelector('#speedup-chart .limit button').click()");
-    assert_eq!(browser.count("#speedup-chart .line[data-case]"), 80);
+    browser.act("document.querySelector('#recipes-chart .limit button').click()");
+    assert_eq!(browser.count("#recipes-chart .line[data-case]"), 80);
 
     browser.type_into_filter("int4wo-64 bf16-64x64x");
     assert_eq!(browser.text("#filter-count"), "10 of 10\u{202f}000 cases");

@@ -44,6 +44,7 @@ impl Header {
     }
 
     /// The header of a file, and the rest of it.
+    #[cfg(test)]
     pub fn split(text: &str) -> (Self, &str) {
         let (mut lines, mut rest) = (Vec::new(), text);
         while let Some((line, after)) = rest.split_once('\n')

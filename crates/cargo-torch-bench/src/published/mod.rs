@@ -1,6 +1,5 @@
-//! `cargo xtask results`: measures what the documents publish, and puts it into them.
+//! `cargo xtask results`: measures what the documents publish.
 
-mod documents;
 mod entry;
 mod header;
 
@@ -26,15 +25,12 @@ const IMAGES: &str = "docs/images";
 /// The options of `results`.
 #[derive(Debug, PartialEq, Eq, clap::Args)]
 pub struct Options {
-    /// Measure these alone; without a name, all that do not take too long, about 20 minutes
+    /// Measure these alone; without a name, all that do not take too long, about 21 minutes
     #[arg(value_name = "NAME", value_parser = entry::parser())]
     names: Vec<&'static Entry>,
     /// Print names, how long each takes, and files
     #[arg(long, exclusive = true)]
     list: bool,
-    /// Measure nothing: only put stored results into the documents
-    #[arg(long, exclusive = true)]
-    docs: bool,
 }
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
@@ -43,14 +39,12 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
         print!("{}", entry::list());
         return Ok(ExitCode::SUCCESS);
     }
-    if !options.docs {
-        clean(root)?;
-        setup::before(workspace)?;
-        for entry in entry::chosen(&options.names) {
-            measure(root, entry)?;
-        }
+    clean(root)?;
+    setup::before(workspace)?;
+    for entry in entry::chosen(&options.names) {
+        measure(root, entry)?;
     }
-    documents::write(root)?;
+    eprintln!("README has the summary: UPDATE_BOOK=1 cargo test -p criterion-torch-documents");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -95,7 +89,8 @@ fn prepared(root: &Path, place: &Path, line: &str) -> Command {
 
 /// A measurement with failed cases is a result; one that could not run is none.
 fn ended(line: &str, code: Option<i32>) -> Result<()> {
-    let measures = line.contains("cargo bench") || line.contains("compare-torchao");
+    let measures =
+        ["cargo bench", "xtask bench", "compare-torchao"].iter().any(|it| line.contains(it));
     match code {
         Some(0) => Ok(()),
         Some(CASES_FAILED) if measures => {

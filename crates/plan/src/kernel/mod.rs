@@ -19,7 +19,7 @@ pub(crate) use files::{Kernel, KernelFile};
 pub struct KernelWork {
     /// The kernel: its folder's name, or its file's stem.
     pub kernel: String,
-    /// The file in the kernel's folder: [`Self::BASELINE`], or the stem of another.
+    /// The file in the kernel's folder: `kernel`, the baseline, or the stem of another.
     pub implementation: String,
     /// The file, relative to its package, with `/`.
     pub file: String,

@@ -46,9 +46,9 @@ schema_is!(
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gate {
-    /// The kind of special inputs, e.g. `denormal`.
+    /// `own` for the inputs of the case, else what is special about them, e.g. `denormal`.
     pub inputs: String,
-    /// The size of the inputs.
+    /// Batch, sequence and dimension of the inputs.
     pub size: Vec<u64>,
     /// Largest |ref − out| of a value over what is allowed for that value: 1 is the most that passes.
     /// NaN and infinity have to stand where the reference has them.
@@ -84,7 +84,7 @@ pub struct Accuracy {
     pub min_sqnr_db: f64,
     /// Rows of the output that were compared.
     pub rows_checked: u64,
-    /// Further inputs that it had to pass; none of models, patterns and probes.
+    /// Further inputs that it had to pass; operators only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
     /// Against the same operations run eagerly; absent unless compiled.

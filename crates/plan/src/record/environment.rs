@@ -125,7 +125,8 @@ pub struct Environment {
     pub torch: TorchFacts,
     /// Host allocator in force while the case ran.
     pub allocator: String,
-    /// Git revision of the working tree, `-dirty` appended; absent outside a repository.
+    /// Git revision of the working tree, with `-dirty` if tracked files other than documents differ; absent
+    /// outside a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_revision: Option<String>,
     /// Git branch of the working tree; absent outside a repository and where no branch is checked out.

@@ -71,16 +71,17 @@ pub struct Record {
     pub case: Case,
     /// How it ended.
     pub outcome: Outcome,
-    /// ATen ops and own kernels that did the work; empty when nothing ran.
+    /// ATen operations that did the work, and kernels of ours (`criterion_torch::…`), as declared; empty when
+    /// nothing ran.
     #[serde(default)]
     pub kernels: Vec<String>,
     /// The weights as they are stored; absent unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
-    /// Facts about a kernel; absent for other work, and unless the step ran.
+    /// Facts about a user's kernel; absent for other work, and unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelFacts>,
-    /// How it was compiled; absent of what runs eagerly, and where there is no package.
+    /// How it was compiled; absent for eager cases, and without a package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compilation: Option<Compilation>,
     /// Criterion's last sample; absent unless measured.
@@ -89,22 +90,22 @@ pub struct Record {
     /// How criterion's sampling was planned; absent unless measured, and in quick mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Planned>,
-    /// A candidate against others of its group, measured interleaved.
+    /// A candidate against other cases of its group, in blocks in which both ran in turn; else empty.
     #[serde(default)]
     pub pairs: Vec<Pair>,
     /// Why a measured candidate has no pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_pair: Option<String>,
-    /// The measures that criterion does not have.
+    /// Measures that criterion does not hold.
     #[serde(default)]
     pub measures: Measures,
-    /// Accuracy; absent unless the step ran.
+    /// The output against float64; absent unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
     /// Things a reader of the numbers should know.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Circumstances.
+    /// Machine, libraries and working tree.
     // Records of one run that are read in turn share them.
     #[serde(deserialize_with = "environment::shared")]
     pub environment: Arc<Environment>,

@@ -32,18 +32,18 @@ pub struct Pair {
     pub confidence_level: f64,
     /// ln(speed-up) of every block, in the order in which they were taken.
     pub log_ratios: Vec<f64>,
-    /// Fresh builds of both sides that the blocks are of, each of as many of them, one after the other.
-    /// 0 in records of versions whose interval is that of the blocks of one build.
+    /// Fresh builds of both sides; each took as many of the blocks. 0 in older records: their interval is
+    /// that of the blocks of one build, and another run may well lie outside.
     #[serde(default)]
     pub builds: u64,
-    /// At how many moments, a second or more apart, they were taken. 0 in records of versions that took all
-    /// of them in a row.
+    /// At how many moments, a second or more apart, the builds were taken. 0 in older records, whose builds
+    /// follow each other.
     #[serde(default)]
     pub visits: u64,
     /// Standard deviation of a block's ln(speed-up) inside a build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<f64>,
-    /// Standard deviation of a build's ln(speed-up), net of its blocks'.
+    /// Standard deviation of a build's ln(speed-up), without the part that its blocks explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<f64>,
     /// Steps in one timed batch of the other case and of this one.
@@ -51,13 +51,13 @@ pub struct Pair {
     /// Median nanoseconds of a step of the other case and of this one in the timed batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps_ns: Option<(f64, f64)>,
-    /// Timed batches in a block: four (one side, the other twice, the first again); two in some records
-    /// of older versions.
+    /// Timed batches in a block: four (one side, the other twice, the first again). Two in some older
+    /// records: few blocks fitted into the time, and each was counted as two.
     pub batches_per_block: u64,
     /// Half-width of the interval that was asked for, relative to the ratio.
     pub target: f64,
     /// Why no more blocks were taken.
     pub stopped: Stop,
-    /// Wall time of all blocks.
+    /// Wall time of all blocks, in seconds.
     pub seconds: f64,
 }

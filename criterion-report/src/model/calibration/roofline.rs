@@ -3,6 +3,7 @@
 use std::fmt;
 
 use plan::Dtype;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operation::Operation;
@@ -46,13 +47,15 @@ impl TryFrom<String> for PeakSource {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Best {
     /// Its rate, 10⁹ per second.
     pub value: f64,
     /// Lower bound of it; null in quick mode.
     pub low: Option<f64>,
+    /// Upper bound of it; null in quick mode.
     pub high: Option<f64>,
+    /// Key of the operation.
     pub operation: String,
 }
 
@@ -70,10 +73,12 @@ impl Best {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
     /// 10⁹ per second.
     pub value: f64,
+    /// `measured`, `given` or `preset NAME`.
+    #[schemars(with = "String")]
     pub source: PeakSource,
     /// The best that was measured, if anything was; equal to `value` unless the source is another.
     pub measured: Option<Best>,
@@ -89,11 +94,15 @@ impl Limit {
 }
 
 /// The roof over products of one dtype on so many threads.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Roofline {
+    /// Where the products ran.
     pub device: plan::Device,
+    /// Their dtype.
     pub dtype: Dtype,
+    /// Intra-op threads in force.
     pub threads: u32,
+    /// 10⁹ operations per second of the best product.
     pub peak_gflops: Limit,
     /// 10⁹ bytes per second of memory; null where it was not measured on so many threads.
     pub bandwidth_gbps: Option<Limit>,

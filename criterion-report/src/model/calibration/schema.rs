@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use plan::{Check, Device, Environment, Probe};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -10,44 +11,59 @@ use super::roofline::{Best, PeakSource, Roofline};
 use crate::model::PatternAdvice;
 
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
-/// the objects in them: its loader takes neither more nor fewer. Values that it has no field for
-/// are in `extra_params` and in the fields after them, which it ignores.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// the objects in them: its loader takes neither more nor fewer. What it has no field for stands in
+/// `extra_params` and in the fields after them, which it passes over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
+    /// The machine and the tool.
     pub metadata: Metadata,
-    /// GFLOP/s that efficiencies of products are relative to.
+    /// Peak of float32 products in GFLOP/s, on the most threads that its products ran on; null if it was
+    /// neither measured nor given.
     pub theoretical_peak_gflops: Option<f64>,
-    /// GB/s that efficiencies of memory are relative to.
+    /// Bandwidth of memory in GB/s, on the most threads that STREAM's operations ran on; null if it was
+    /// neither measured nor given.
     pub theoretical_bandwidth_gbps: Option<f64>,
-    /// Highest GFLOP/s of a product.
+    /// Highest GFLOP/s of the float32 products on the most threads.
     #[serde(default)]
     pub best_measured_gflops: Option<f64>,
+    /// Mean of the same.
     #[serde(default)]
     pub avg_measured_gflops: Option<f64>,
+    /// Lowest of the same.
     #[serde(default)]
     pub worst_measured_gflops: Option<f64>,
+    /// GB/s of the best of STREAM's operations in memory.
     #[serde(default)]
     pub measured_bandwidth_gbps: Option<f64>,
-    /// That, relative to the theoretical one.
+    /// Its share of `theoretical_bandwidth_gbps`.
     #[serde(default)]
     pub bandwidth_efficiency: Option<f64>,
+    /// Highest efficiency of the same products, a share of the peak.
     #[serde(default)]
     pub best_efficiency: Option<f64>,
+    /// Mean of the same.
     #[serde(default)]
     pub avg_efficiency: Option<f64>,
+    /// Lowest of the same.
     #[serde(default)]
     pub worst_efficiency: Option<f64>,
+    /// Products and STREAM's operations, by keys such as
+    /// `matmul_device=cpu_dtype=float32_size=1024_threads=2` and `copy_device=…_size=256MiB_…`.
     #[serde(default)]
     pub operation_profiles: BTreeMap<String, OperationCalibration>,
-    /// Every pattern against its unfused form, by its key; older files have none.
+    /// Every pattern against its unfused form, by keys such as
+    /// `Linear_Bias_device=cpu_dtype=float32_shape=512x1024x1024_threads=2_variant=fused`, with `allocator=`
+    /// and `cache=` before `device` if they are not the usual ones. Older files have none.
     #[serde(default)]
     pub fusion_profiles: BTreeMap<String, FusionCalibration>,
 
-    /// The schema, [`Profile::SCHEMA`]; absent in upstream's files, as are all fields that follow.
+    /// `criterion-torch/calibration`. Upstream's files lack this field and all that follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
+    /// 1; a newer one is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
+    /// Where the two theoretical figures come from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_source: Option<PeakSources>,
     /// Peaks and ridge point per dtype and number of threads.
@@ -56,18 +72,24 @@ pub struct Profile {
     /// Bandwidth of memory and of each cache, per number of threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bandwidth_by_level: Vec<LevelBandwidth>,
+    /// Kernels that do next to nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub launch_latencies: Vec<LaunchLatency>,
+    /// Calls of an operation on one element.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub call_overheads: Vec<CallOverhead>,
+    /// Per place and pattern, as `strategy` of `criterion-report fusion --format json`; besides, each
+    /// variant has `speedups`, the evidence of all its cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Map<String, Value>>")]
     pub fusion_strategy: Vec<PatternAdvice>,
-    /// Machine, library and working tree.
+    /// Machine, library and working tree of the last operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
-    /// The checks of the machine before the runs that measured the profile.
+    /// The checks of the machine before these runs, each once with its worst answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preflight_checks: Vec<Finding>,
+    /// The runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub run_ids: Vec<String>,
     /// Notes for readers of the numbers.
@@ -85,30 +107,37 @@ impl Profile {
     pub const VERSION: u32 = 1;
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     #[serde(flatten)]
     pub check: Check,
     /// The bench target of the run.
     pub target: String,
+    /// The run.
     pub run_id: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeakSources {
+    /// `measured`, `given` or `preset NAME`.
+    #[schemars(with = "Option<String>")]
     pub gflops: Option<PeakSource>,
+    /// The same of the bandwidth.
+    #[schemars(with = "Option<String>")]
     pub bandwidth: Option<PeakSource>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metadata {
+    /// `--hardware`, or the product that the preset names.
     pub hardware_name: String,
-    /// When the last operation ended, in UTC; upstream's has no zone.
+    /// When the last operation ended, RFC 3339 in UTC; upstream's has no zone.
     pub calibration_date: String,
+    /// `criterion-report` and its version.
     pub calibration_tool_version: String,
     /// Model of the processor; upstream's is an architecture.
     pub cpu_model: String,
-    /// CPUs: logical ones that the process may use; upstream's are cores.
+    /// Logical CPUs that the process may use; upstream counts cores.
     pub cpu_count: u32,
     /// Physical memory in units of 2³⁰ bytes.
     pub total_memory_gb: f64,
@@ -117,29 +146,31 @@ pub struct Metadata {
     /// libtorch's version.
     #[serde(default)]
     pub pytorch_version: Option<String>,
-    /// Null.
+    /// Null: no Python is involved.
     #[serde(default)]
     pub numpy_version: Option<String>,
     /// Null: warming up takes a time, not a number of runs.
     #[serde(default)]
     pub num_warmup_runs: Option<u64>,
-    /// Samples, where every operation has as many; null where they differ.
+    /// Samples, if every operation has as many; else null.
     #[serde(default)]
     pub num_measurement_runs: Option<u64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationCalibration {
-    /// `matmul`, by whichever library; `copy`, `scale`, `add`, `triad`.
+    /// `matmul`, by whichever library; `copy`, `scale`, `add`, `triad`. Upstream stores its copy as `add`.
     pub operation_type: String,
     /// GFLOP/s at the median time; upstream's is at the mean.
     pub measured_gflops: f64,
-    /// Share of the limit that applies; null where none does.
+    /// Of a product, its share of the peak of its dtype and threads; of a bandwidth, its share of that of
+    /// its level. Null if the level is unclear.
     pub efficiency: Option<f64>,
     /// GB/s at the median time.
     pub achieved_bandwidth_gbps: f64,
-    /// Whether the intensity is below the ridge point; null without one.
+    /// Whether the intensity is below the ridge point of its dtype and threads; null without one.
     pub memory_bound: Option<bool>,
+    /// The opposite.
     pub compute_bound: Option<bool>,
     /// flop/byte.
     pub arithmetic_intensity: f64,
@@ -147,48 +178,70 @@ pub struct OperationCalibration {
     pub batch_size: u64,
     /// Shape of one operand.
     pub input_shape: Vec<u64>,
+    /// Shape of the result.
     pub output_shape: Vec<u64>,
+    /// Mean of criterion's samples in milliseconds; each sample is an average over its steps.
     pub mean_latency_ms: f64,
+    /// Their standard deviation.
     pub std_latency_ms: f64,
+    /// The fastest of them.
     pub min_latency_ms: f64,
+    /// The slowest of them.
     pub max_latency_ms: f64,
+    /// Samples.
     pub num_trials: u64,
-    /// Values that upstream has no field for.
+    /// `operation`, `dtype`, `device`, `threads` in force, `median_latency_ms` with `_interval`,
+    /// `confidence_level`, `implementation` (kernels), `cautions`, `full_id`, `run_id`. Products have
+    /// `matrix_size`, `measured_gflops_interval` and `attainable_gflops`; bandwidths have `array_bytes`,
+    /// `passes`, `level` and `achieved_bandwidth_gbps_interval`.
     #[serde(default)]
     pub extra_params: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FusionCalibration {
     /// Upstream's name of the pattern.
     pub fusion_pattern: String,
-    /// The operations that are fused.
+    /// The operations of the unfused form, in order.
     pub operators: Vec<String>,
+    /// Their number.
     pub num_operators: u64,
+    /// Median in milliseconds; null if criterion's estimate does not belong to this measurement.
     pub unfused_latency_ms: Option<f64>,
+    /// GFLOP/s at that median.
     pub unfused_gflops: Option<f64>,
     /// Its bytes by upstream's formula.
     pub unfused_memory_bytes: Option<u64>,
+    /// Median in milliseconds, as above.
     pub fused_latency_ms: Option<f64>,
+    /// GFLOP/s at that median.
     pub fused_gflops: Option<f64>,
-    /// Its bytes by upstream's formula; null for a variant to which that does not apply.
+    /// Its bytes by upstream's formula; null for variants that upstream lacks.
     pub fused_memory_bytes: Option<u64>,
+    /// Speed-up from pairs, not the quotient of the medians.
     pub speedup_factor: f64,
     /// 1 − fused/unfused bytes, by formula.
     pub memory_reduction: Option<f64>,
     /// `speedup_factor` − 1: both forms do the same operations.
     pub gflops_improvement: f64,
+    /// Shape of the input, as upstream has it.
     pub input_shape: Vec<u64>,
+    /// Keys of a result of `criterion-report fusion --format json`, under the same names: which case it is,
+    /// interval and benefit of the speed-up, bytes and allocations of both forms with their reductions,
+    /// kernels, cautions. `threads` is the number in force. Besides: `unfused_samples`, `fused_samples`,
+    /// `unfused_efficiency` and `fused_efficiency` (share of the roof; above 1 refutes the peak).
     #[serde(default)]
     pub extra_params: Map<String, Value>,
-    /// Measurements behind the speed-up.
+    /// Blocks of pairs behind the speed-up.
     pub num_trials: u64,
 }
 
 /// Time of a kernel that does next to nothing. It is no operation with a limit to be measured by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LaunchLatency {
+    /// Where it ran.
     pub device: Device,
+    /// Intra-op threads in force.
     pub threads: u32,
     /// The host's time for queueing it, in microseconds: the latency of a launch where work is
     /// queued.
@@ -199,18 +252,23 @@ pub struct LaunchLatency {
     pub median_us: f64,
     /// Lower bound of it; null in quick mode.
     pub low_us: Option<f64>,
+    /// Upper bound of it; null in quick mode.
     pub high_us: Option<f64>,
+    /// Criterion's samples.
     pub num_trials: u64,
+    /// Criterion's id.
     pub full_id: String,
 }
 
 /// Time of a call of an operation on one element: the way there, eagerly or into a package that was
 /// compiled of it. It is no operation with a limit to be measured by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallOverhead {
     /// `call`, eagerly; `compiled_call`.
     pub probe: Probe,
+    /// Where it ran.
     pub device: Device,
+    /// Intra-op threads in force.
     pub threads: u32,
     /// Nanoseconds that the host takes to queue it: the call, where work is queued; null on the host.
     pub queue_ns: Option<f64>,
@@ -219,16 +277,21 @@ pub struct CallOverhead {
     pub median_ns: f64,
     /// Lower bound of it; null in quick mode.
     pub low_ns: Option<f64>,
+    /// Upper bound of it; null in quick mode.
     pub high_ns: Option<f64>,
+    /// Criterion's samples.
     pub num_trials: u64,
+    /// Criterion's id.
     pub full_id: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelBandwidth {
+    /// Where it ran.
     pub device: Device,
     /// `L1`, `L2`, …, `memory`.
     pub level: String,
+    /// Intra-op threads in force.
     pub threads: u32,
     /// GB/s of the best of STREAM's operations on arrays that lie there.
     pub gbps: Best,

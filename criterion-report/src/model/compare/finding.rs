@@ -13,9 +13,11 @@ use crate::model::Interval;
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Measured")]
 pub struct Finding {
+    /// What was compared.
     pub measure: Measure,
     /// The measure, or which error an accuracy is: `relative_error` or `rmse`.
     pub name: &'static str,
+    /// `ns`, `B`, `J` or null.
     pub unit: Option<&'static str>,
     /// Value of A, over its runs.
     #[serde(serialize_with = "stat")]
@@ -40,7 +42,7 @@ pub struct Finding {
     /// Level of the interval: 0.95, or of single runs by the policy `within` criterion's.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence_level: Option<f64>,
-    /// From which difference on it is another; null where the policy has bounds of its own.
+    /// The threshold; null by the policy `hud`.
     #[schemars(range(min = 0.0))]
     pub threshold: Option<f64>,
     /// Two-sided p of no difference.
@@ -49,7 +51,9 @@ pub struct Finding {
     /// The same for all cases at once, by Holm's method.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub adjusted_p: Option<f64>,
+    /// The verdict on this measure.
     pub verdict: Verdict,
+    /// What it rests on.
     pub reason: String,
 }
 
@@ -121,12 +125,14 @@ pub struct Compared {
     pub full_id: String,
     /// The worst of its measures'.
     pub verdict: Verdict,
+    /// What the verdict rests on, or why there is none.
     pub reason: String,
     /// Runs in which A measured it.
     pub launches_a: usize,
     /// Runs in which B did.
     pub launches_b: usize,
     pub cautions: Vec<String>,
+    /// The measures that were compared.
     #[serde(rename = "measures")]
     pub findings: Vec<Finding>,
 }

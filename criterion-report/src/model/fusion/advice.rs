@@ -26,6 +26,7 @@
 use std::fmt;
 
 use plan::{CompileMode, Dtype, FusionShape, FusionVariant, Pattern};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statistics::{Band, Benefit};
 
@@ -37,9 +38,9 @@ use crate::model::view::gather;
 use crate::words::words;
 
 words! {
-    /// The advice on a variant, or on a pattern; later ones are better. Variants without a vote are
-    /// described in words of speed.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    /// What to do with a variant, or with a pattern. The later, the better. What has no vote is said
+    /// in words of speed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
     Advice {
         /// It loses somewhere and gains nowhere.
         Avoid = "avoid",
@@ -98,10 +99,13 @@ fn loses(case: Benefit) -> bool {
 }
 
 /// The speed-up of a case; its size is as ids have it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
+    /// Size, as ids have it.
     pub size: String,
+    /// Dtype.
     pub dtype: Dtype,
+    /// Speed-up over `unfused`.
     #[serde(rename = "speedup_factor")]
     pub ratio: f64,
     #[serde(flatten, with = "SpeedupBounds")]
@@ -138,9 +142,11 @@ impl Evidence {
 
 /// The gain of fusing if its product is oneDNN's: `mkldnn` over `mkldnn-unfused`, the quotient of two
 /// speed-ups over `unfused`. It is derived, not measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverControl {
+    /// Size, as ids have it.
     pub size: String,
+    /// Dtype.
     pub dtype: Dtype,
     /// From the lowest of the one over the highest of the other to the highest over the lowest:
     /// wherever in their intervals the two speed-ups lie, their quotient lies in here.
@@ -162,34 +168,40 @@ impl OverControl {
 
 /// The advice on a variant at a place, and its evidence: cases by the product of the unfused
 /// operations, or cases by another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantAdvice {
+    /// The variant.
     pub variant: FusionVariant,
-    /// `torch.compile` mode, if it is compiled.
+    /// Mode of `torch.compile`; null if eager.
     pub compile: Option<CompileMode>,
-    /// Whether it fuses at all ([`FusionResult::fuses`]).
+    /// Whether it runs fewer operations than `unfused`; null if compiled.
     pub fuses: Option<bool>,
-    /// Whether its product is that of `unfused` in all these cases
-    /// ([`FusionResult::same_product`]).
+    /// Whether its product comes from the library of `unfused` in all these cases; null if no recorded
+    /// kernel tells.
     pub same_product: Option<bool>,
     /// Whether it says something about fusing: it fuses, and its product is that of `unfused`.
     pub votes: bool,
+    /// What to do with it.
     pub advice: Advice,
     /// Its cases, measured or not.
     pub cases: usize,
+    /// Those that have a speed-up.
     pub cases_with_speedup: usize,
+    /// The case of the lowest speed-up.
     pub lowest: Option<Point>,
+    /// The case of the highest speed-up.
     pub highest: Option<Point>,
     /// Cases that gain: the whole interval is at least 1.1.
     pub gaining: Vec<Point>,
     /// Cases that lose: the whole interval is below 0.95.
     pub losing: Vec<Point>,
-    /// Cases of which the interval leaves open whether they gain or lose.
+    /// Cases whose interval leaves open whether they gain or lose.
     pub undecided: Vec<Point>,
-    /// The cases of `mkldnn` by another product, if its control ran, too.
+    /// `mkldnn` by another product: what fusing adds, if its control ran at the same size.
     pub over_control: Vec<OverControl>,
     /// In the report's order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub speedups: Option<Vec<Evidence>>,
 }
 
@@ -289,20 +301,23 @@ impl VariantAdvice {
 /// The advice on a pattern at a place: the worth of its best variant, of those that fuse by the
 /// product of the unfused operations. A variant that runs as many operations as the unfused side, or
 /// more, or another product, says nothing about fusing; its own line says what it is worth.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PatternAdvice {
     #[serde(flatten)]
     pub place: Place,
+    /// Our name of the pattern.
     pub pattern: Pattern,
+    /// Upstream's name of it.
     fusion_pattern: String,
-    /// The advice of `best`; inconclusive without one.
+    /// The advice of `best_variant`; inconclusive without one.
     pub advice: Advice,
     /// The variant with the best advice among those that have a vote and a speed-up; of several the
     /// one with the most speed-ups, then the one with the highest geometric mean.
     #[serde(rename = "best_variant")]
     pub best: Option<FusionVariant>,
-    /// The advice of the best variant with another product than `unfused`, by the same order.
+    /// Whether to take another library's product: the advice of the best such variant, by the same order.
     pub other_product_advice: Option<Advice>,
+    /// That variant.
     pub other_product_variant: Option<FusionVariant>,
     /// Every variant, in the pattern's order; one twice whose product is another in some cases.
     pub variants: Vec<VariantAdvice>,

@@ -8,13 +8,10 @@ mod operations;
 use plan::CheckStatus;
 use serde_json::{Map, Value};
 
-use super::show::NARROWEST;
+use super::show::{NARROWEST, WIDTH};
 use super::table::{ABSENT, Paint, labelled, remarks, screen, wrap};
 use crate::model::calibration::{Finding, Profile};
 use crate::units;
-
-/// Columns, as upstream's, unless a terminal says otherwise.
-pub(crate) const WIDTH: usize = 80;
 
 /// Title, peaks, what was measured, every operation, the roofline, the machine's checks, fusion.
 /// `columns` are the terminal's, if it goes to one.

@@ -16,22 +16,27 @@ const VERSION: u32 = 1;
 /// The document of `criterion-report compare --format json`: B is judged against A.
 #[derive(Serialize, JsonSchema)]
 pub struct Document<'a> {
+    /// `criterion-torch/comparison`.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
+    /// 1; counts incompatible changes.
     #[schemars(extend("const" = VERSION))]
     version: u32,
+    /// The rule.
     policy: Policy,
-    /// From which difference on a case is another, where no rule says otherwise.
+    /// The thresholds of cases that no rule matches.
     thresholds: Limits,
-    /// Of those whose filter matches an id, the last that names a measure decides it.
+    /// The last rule that matches an id and names a measure decides it.
     rules: &'a [Rule],
+    /// The side that is compared with.
     a: &'a SideFacts,
+    /// The side that is judged.
     b: &'a SideFacts,
     /// The noise floors that widened the intervals of sides with one run.
     floors: Vec<Floor>,
     /// Cases of each verdict, the worst first; all verdicts are there.
     counts: Vec<Count>,
-    /// In the order of A, those of B alone behind.
+    /// In the order of A, then those that only B has.
     cases: &'a [Compared],
 }
 
@@ -41,12 +46,12 @@ struct Floor {
     /// known of the machine.
     #[schemars(extend("enum" = ["case", "pooled", "assumed"]))]
     source: &'static str,
-    /// Runs that showed it; of `case` alone.
+    /// Runs that showed it; for `case` only.
     #[serde(rename = "launches")]
     runs: Option<usize>,
-    /// Cases that it is of; of `pooled` alone.
+    /// Cases that it comes from; for `pooled` only.
     known_cases: Option<usize>,
-    /// Standard deviation of the logarithm between runs; of `assumed` alone.
+    /// Standard deviation of the logarithm between runs; for `assumed` only.
     sigma: Option<f64>,
     /// Cases that were widened by it.
     cases: usize,
@@ -54,7 +59,9 @@ struct Floor {
 
 #[derive(Serialize, JsonSchema)]
 struct Count {
+    /// The verdict.
     verdict: Verdict,
+    /// Cases that have it.
     cases: usize,
 }
 

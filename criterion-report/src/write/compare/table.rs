@@ -1,11 +1,14 @@
 //! The table for a terminal: cases by verdict, the worst first, each with its reason below.
 
+use std::collections::{HashMap, HashSet};
+
 use rayon::prelude::*;
 
 use super::Look;
 use super::text;
 use crate::model::compare::{Compared, Comparison, Finding, Verdict};
 use crate::units;
+use crate::write::show::footnotes::Footnotes;
 use crate::write::{Align, Cell, Line, Paint, render, screen, table_width, wrap};
 
 const COLUMNS: &[(&str, Align)] = &[
@@ -14,6 +17,7 @@ const COLUMNS: &[(&str, Align)] = &[
     ("A", Align::Right),
     ("B", Align::Right),
     ("B / A", Align::Left),
+    ("", Align::Left),
 ];
 const INDENT: usize = 2;
 /// The indentation of reasons and cautions.
@@ -24,22 +28,24 @@ const WIDTH: usize = 100;
 pub fn write(comparison: &Comparison, look: Look) -> String {
     let width = look.width.unwrap_or(WIDTH);
     let mut out = header(comparison, look, width);
-    let sections: Vec<(Verdict, usize, Vec<Line>)> = Verdict::ALL
+    let sections: Vec<(Verdict, usize, Vec<Line>, String)> = Verdict::ALL
         .iter()
         .copied()
         .filter(|verdict| shows(*verdict, look))
         .map(|verdict| {
             let cases = comparison.of_verdict(verdict);
-            let lines = cases.par_iter().flat_map_iter(|case| lines(case, width, look.details));
-            (verdict, cases.len(), lines.collect())
+            let (marks, footnotes) = shared(&cases, look.details);
+            let of_case = |case: &&Compared| lines(case, width, look.details, &marks);
+            let lines = cases.par_iter().flat_map_iter(of_case).collect();
+            (verdict, cases.len(), lines, footnotes.render(width, look.colour))
         })
-        .filter(|(_, cases, _)| *cases > 0)
+        .filter(|(_, cases, ..)| *cases > 0)
         .collect();
     // One layout for all sections. Files have room for all columns.
     let fits = |lines: &[Line], room: usize| table_width(COLUMNS, lines, INDENT) <= room;
     let narrow =
-        look.width.is_some_and(|room| !sections.iter().all(|(_, _, lines)| fits(lines, room)));
-    for (verdict, cases, lines) in sections {
+        look.width.is_some_and(|room| !sections.iter().all(|(_, _, lines, _)| fits(lines, room)));
+    for (verdict, cases, lines, footnotes) in sections {
         let title = format!("{} ({cases})", verdict.word());
         out.push_str(&format!("\n{}\n", paint(verdict).on(&title, look.colour)));
         out.push_str(&if narrow {
@@ -48,6 +54,7 @@ pub fn write(comparison: &Comparison, look: Look) -> String {
         } else {
             render(COLUMNS, &lines, INDENT, width, look.colour)
         });
+        out.push_str(&footnotes);
     }
     out.push_str(&summary(comparison, look));
     screen(&out, look.colour)
@@ -65,7 +72,8 @@ fn below_id(line: Line) -> Vec<Line> {
             let id = cells.remove(0);
             let id = Cell { text: format!("{}{}", " ".repeat(INDENT), id.text), ..id };
             let id = (!id.text.trim().is_empty()).then_some(Line::Text(id));
-            let values = (!values.is_empty()).then_some(Line::Cells(values));
+            let is_empty = values.iter().all(|it| it.text.is_empty());
+            let values = (!is_empty).then_some(Line::Cells(values));
             id.into_iter().chain(values).collect()
         }
         other => vec![other],
@@ -91,7 +99,36 @@ fn header(comparison: &Comparison, look: Look, width: usize) -> String {
     out
 }
 
-fn lines(case: &Compared, width: usize, details: bool) -> Vec<Line> {
+/// Why the verdict is so, and what qualifies the numbers.
+fn remarks(case: &Compared, details: bool) -> impl Iterator<Item = (String, Paint)> {
+    let reason = (case.verdict != Verdict::Equivalent).then(|| (case.reason.clone(), Paint::Dim));
+    let cautions = text::cautions(case, details).iter();
+    reason.into_iter().chain(cautions.map(|it| (format!("caution: {it}"), Paint::Warn)))
+}
+
+/// The marks of remarks that several cases share: they stand below the table, once.
+fn shared(cases: &[&Compared], details: bool) -> (HashMap<String, String>, Footnotes) {
+    let mut footnotes = Footnotes::default();
+    footnotes.whole = details;
+    let (mut seen, mut marks) = (HashSet::new(), HashMap::new());
+    for (text, _) in cases.iter().flat_map(|case| remarks(case, details)) {
+        if !seen.insert(text.clone()) && !marks.contains_key(&text) {
+            marks.insert(text.clone(), footnotes.mark(text));
+        }
+    }
+    (marks, footnotes)
+}
+
+fn lines(
+    case: &Compared,
+    width: usize,
+    details: bool,
+    shared: &HashMap<String, String>,
+) -> Vec<Line> {
+    let (marked, own): (Vec<_>, Vec<_>) =
+        remarks(case, details).partition(|(text, _)| shared.contains_key(text));
+    let marks: Vec<&str> = marked.iter().map(|(text, _)| &*shared[text]).collect();
+    let marks = Cell::new(marks.join(" "), Paint::Warn);
     let decisive: Vec<&Finding> =
         case.findings.iter().filter(|finding| finding.verdict == case.verdict).collect();
     let with_values: Vec<&&Finding> =
@@ -105,16 +142,15 @@ fn lines(case: &Compared, width: usize, details: bool) -> Vec<Line> {
             text::value(finding.measure, finding.a).into(),
             text::value(finding.measure, finding.b).into(),
             Cell::new(text::ratio(finding), paint(case.verdict)),
+            if place == 0 { marks.clone() } else { Cell::default() },
         ]));
     }
     if with_values.is_empty() {
-        lines.push(Line::Cells(vec![case.full_id.as_str().into()]));
+        let mut cells = vec![Cell::default(); COLUMNS.len()];
+        (cells[0], cells[COLUMNS.len() - 1]) = (case.full_id.as_str().into(), marks);
+        lines.push(Line::Cells(cells));
     }
-    if case.verdict != Verdict::Equivalent {
-        lines.extend(remark(&case.reason, Paint::Dim, width));
-    }
-    let cautions = text::cautions(case, details).iter();
-    lines.extend(cautions.flat_map(|it| remark(&format!("caution: {it}"), Paint::Warn, width)));
+    lines.extend(own.iter().flat_map(|(text, paint)| remark(text, *paint, width)));
     lines
 }
 

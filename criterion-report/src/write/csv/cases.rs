@@ -12,7 +12,7 @@ use crate::model::{Field, Missing, Part, Report};
 use crate::write::Notes;
 
 /// A column; torchao's of traces have no field.
-type Column = (Cow<'static, str>, Option<&'static Field>, Part);
+pub type Column = (Cow<'static, str>, Option<&'static Field>, Part);
 
 pub fn write(
     report: &Report,
@@ -33,7 +33,8 @@ pub fn write(
     Ok(Notes::new())
 }
 
-fn columns() -> Vec<Column> {
+/// All of them, in their order.
+pub fn columns() -> Vec<Column> {
     let compiled = std::slice::from_ref(&COMPILED);
     let torchaos = [IDENTITY, compiled, SETTINGS, TIMES].into_iter().flatten();
     let torchaos = torchaos.map(|column| (column.name.into(), Some(column.field), column.part));

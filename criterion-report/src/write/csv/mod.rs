@@ -10,6 +10,8 @@ use std::io::Write;
 
 use anyhow::Result;
 
+pub use cases::{Column, columns};
+
 use super::choice::{self, Choice};
 use super::{Notes, in_order};
 use crate::model::Report;

@@ -29,8 +29,10 @@ pub struct Document<'a, T> {
 /// The part that is written once.
 #[derive(serde::Serialize, JsonSchema)]
 pub struct Head<'a> {
+    /// `criterion-torch/report`.
     #[schemars(extend("const" = Exported::SCHEMA))]
     schema: &'static str,
+    /// Counts incompatible changes.
     #[schemars(extend("const" = Exported::VERSION))]
     version: u32,
     /// The program that wrote the file.
@@ -72,7 +74,9 @@ pub struct Head<'a> {
 
 #[derive(serde::Serialize, JsonSchema)]
 struct Tool {
+    /// Its name.
     name: &'static str,
+    /// Its version.
     version: &'static str,
 }
 
@@ -106,8 +110,11 @@ struct Catalogue;
 /// A measure of the catalogue.
 #[derive(serde::Serialize, JsonSchema)]
 struct CatalogueEntry {
+    /// One line that says what it is.
     name: &'static str,
+    /// Its unit.
     unit: &'static str,
+    /// Which values are better.
     #[schemars(extend("enum" = ["smaller", "bigger"]))]
     better: Option<&'static str>,
 }
@@ -133,6 +140,7 @@ fn by_measure<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 #[derive(serde::Serialize, JsonSchema)]
 #[schemars(rename = "ExportedCase")]
 pub struct Case<'a> {
+    /// Criterion's id.
     full_id: &'a str,
     /// The benchmarks' own record, as it was read.
     record: &'a Record,
@@ -197,7 +205,9 @@ impl<'a> Case<'a> {
 struct CaseInRun<'a> {
     /// One of the document's `run_names`.
     run_name: &'a str,
+    /// The run's record of the case, if it left one.
     record: Option<&'a Record>,
+    /// Criterion's results of the run, if they are of the same measurement.
     criterion: Option<&'a CriterionResult>,
     /// Why there is no time, where there is a record.
     no_time: Option<NoTime>,
@@ -221,10 +231,15 @@ impl<'a> CaseInRun<'a> {
 /// Percentiles of the samples' times of a step.
 #[derive(serde::Serialize, JsonSchema)]
 struct Percentiles {
+    /// 5th percentile.
     p5: f64,
+    /// 25th percentile.
     p25: f64,
+    /// 50th percentile.
     p50: f64,
+    /// 75th percentile.
     p75: f64,
+    /// 95th percentile.
     p95: f64,
 }
 
@@ -240,9 +255,12 @@ struct Measures<'a>(Entry<'a>);
 /// A measure of a case, with its confidence interval where it has one.
 #[derive(serde::Serialize, JsonSchema)]
 struct MeasureValue {
+    /// The value, in the unit of the catalogue.
     value: Stat,
+    /// Lower bound of its interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     low: Option<f64>,
+    /// Upper bound of its interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     high: Option<f64>,
 }
@@ -263,22 +281,33 @@ impl Serialize for Measures<'_> {
 /// A case against another.
 #[derive(serde::Serialize, JsonSchema)]
 struct Compared<'a> {
+    /// `full_id` of the other case.
     over: Option<&'a str>,
+    /// The other's time over this one's.
     speedup: Option<Ratio>,
+    /// Why there is none.
     no_speedup: Option<String>,
+    /// 1 − its weights / the other's.
     weights_reduction: Option<f64>,
+    /// 1 − its peak of memory / the other's.
     peak_reduction: Option<f64>,
 }
 
 #[derive(serde::Serialize, JsonSchema)]
 struct Ratio {
+    /// The speed-up.
     ratio: f64,
+    /// Lower bound of its interval.
     low: f64,
+    /// Upper bound of its interval.
     high: f64,
+    /// Level of the interval.
     confidence_level: f64,
+    /// `pairs` or `quotient`.
     source: &'static str,
     #[serde(flatten)]
     levels: Levels,
+    /// The word of the speed-up.
     verdict: &'static str,
 }
 

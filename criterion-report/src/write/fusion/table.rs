@@ -152,7 +152,8 @@ fn notes(result: &FusionResult<'_>) -> Vec<Note> {
     if let Some(Benefit::Inconclusive { lowest, highest }) = result.benefit() {
         let [lowest, highest] = [lowest, highest].map(Band::word);
         let text = format!("inconclusive: the interval reaches from {lowest} to {highest}");
-        notes.push(text.into());
+        let kind = "inconclusive: the interval reaches over several benefits";
+        notes.push(Note::of_kind(kind, text));
     }
     notes.extend(result.cautions.iter().map(Note::from));
     notes
@@ -167,10 +168,11 @@ pub(in crate::write) fn no_time(row: &Row) -> Option<String> {
 /// Why tensors without an axis of heads say nothing about fusing, where they were slower or faster.
 fn dispatch(results: &[&FusionResult<'_>], room: Room) -> String {
     let Some(kernels) = sdpa_dispatch(results) else { return String::new() };
+    let short = |kernel: &str| kernel.trim_start_matches("aten::_scaled_dot_product_").to_owned();
     let text = format!(
-        "`sdpa-3d` and `fused` differ because libtorch runs {} for tensors without an axis of \
-         heads, and {} for those with one: that is a matter of the kernel, not of fusing.",
-        kernels.without_heads, kernels.with_heads,
+        "`sdpa-3d` runs {}, `fused` {}: a difference of kernels",
+        short(kernels.without_heads),
+        short(kernels.with_heads),
     );
     explanation(&text, room)
 }
@@ -180,8 +182,7 @@ fn products(results: &[&FusionResult<'_>], room: Room) -> String {
     let Some(others) = other_products(results) else { return String::new() };
     let names: Vec<String> = others.variants.iter().map(|it| format!("`{it}`")).collect();
     let text = format!(
-        "In float32 the product of {} is oneDNN's ({}), that of `unfused` ({}) the BLAS library's \
-         that libtorch was built with: such a speed-up is not fusion's alone.",
+        "{}: oneDNN's product ({}), not the BLAS library's ({})",
         names.join(", "),
         others.kernels.join(", "),
         others.unfused.join(", "),

@@ -1,6 +1,6 @@
 //! The answers on top of the page.
 
-use super::template::escape;
+use super::template::{escape, folded};
 use crate::model::{Answers, Report};
 use crate::write::summary::{self, Section};
 
@@ -26,31 +26,23 @@ pub fn section(report: &Report) -> String {
 }
 
 fn table(of: &Section) -> String {
-    let (shown, folded) = of.rows.split_at(of.rows.len().min(SHOWN));
-    let rows = |rows: &[summary::Row]| -> String { rows.iter().map(row).collect() };
+    let (shown, more) = of.rows.split_at(of.rows.len().min(SHOWN));
     let head = format!(
         "<thead><tr><th></th><th>{}</th><th>speed-up</th><th></th></tr></thead>",
         of.column
     );
-    let left = folded.len().saturating_sub(FOLDED);
-    let rest = match folded.len() {
-        0 => String::new(),
-        more => format!(
-            "<details><summary>{more} more</summary><table class=\"answers\">{head}<tbody>\n\
-             {}</tbody></table>{}</details>\n",
-            rows(&folded[..folded.len() - left]),
-            if left > 0 {
-                format!("<p>{left} more are in the table of all cases.</p>")
-            } else {
-                String::new()
-            }
-        ),
+    let table = |rows: &[summary::Row]| {
+        let rows: String = rows.iter().map(row).collect();
+        format!(
+            "<div class=\"scroll\"><table class=\"answers\">{head}<tbody>\n{rows}</tbody></table></div>\n"
+        )
     };
-    format!(
-        "<h3>{}</h3>\n<div class=\"scroll\"><table class=\"answers\">{head}<tbody>\n{}</tbody></table></div>\n{rest}",
-        escape(of.title),
-        rows(shown)
-    )
+    let left = match more.len().saturating_sub(FOLDED) {
+        0 => String::new(),
+        left => format!("<p>{left} more are in the table of all cases.</p>"),
+    };
+    let rest = table(&more[..more.len().min(FOLDED)]) + &left;
+    format!("<h3>{}</h3>\n{}{}", escape(of.title), table(shown), folded(more.len(), &rest))
 }
 
 fn row(of: &summary::Row) -> String {

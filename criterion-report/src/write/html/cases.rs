@@ -25,11 +25,25 @@ const NUMBERS: &[Column] = &[
     Column::new("step", "step-memory"),
     Column::new("peak", "peak-memory"),
     Column::new("sqnr", "sqnr"),
+    Column::new("energy", "energy"),
+    Column::new("sm", "sm-utilization"),
+    Column::new("sm_low", "sm-utilization").part(Part::Low),
+    Column::new("sm_high", "sm-utilization").part(Part::High),
+    Column::new("busy", "memory-utilization"),
+    Column::new("busy_low", "memory-utilization").part(Part::Low),
+    Column::new("busy_high", "memory-utilization").part(Part::High),
 ];
 
 /// Values to be read, each another one in nearly every case.
 const TEXTS: &[Column] =
     &[Column::new("time_text", "latency"), Column::new("speedup_text", "speedup")];
+
+/// Texts that cases share.
+const SHARED: &[Column] = &[
+    Column::new("sqnr_text", "sqnr"),
+    Column::new("energy_text", "energy"),
+    Column::new("watts_text", "energy-watts"),
+];
 
 type Cell = (&'static str, Value);
 
@@ -69,7 +83,8 @@ impl Cases {
             cells.push(("stale", json!(stale.then_some(1))));
             cells.extend(speedup(entry, strings));
             cells.extend(memory(entry, strings));
-            cells.push(("sqnr_text", shared(Field::known("sqnr"), entry, strings)));
+            cells.extend(use_of_gpu(entry, strings));
+            cells.extend(SHARED.iter().map(|it| (it.name, shared(it.field, entry, strings))));
             cells.extend(context.front(entry.row));
             cells.extend(context.roofline(entry.row, places, strings));
             cells.extend(latency(entry.row));
@@ -191,6 +206,19 @@ fn memory(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
         ("peak_text", shared(Field::known("peak-memory"), entry, strings)),
         ("memory_text", json!(strings.text(&texts.join(", ")))),
     ]
+}
+
+/// `kernels 98.0 % [97.0 %, 99.0 %], memory …`: shares of the time, in 12 samples.
+fn use_of_gpu(entry: &Entry<'_>, strings: &mut Strings) -> Option<Cell> {
+    let samples = entry.row.record.measures.utilization.as_ref()?.samples;
+    let of = |name| text(Field::known(name), entry).unwrap_or_default();
+    let text = format!(
+        "kernels {}, memory {} of the time, in {}",
+        of("sm-utilization"),
+        of("memory-utilization"),
+        units::count(samples as usize, "sample")
+    );
+    Some(("use_text", json!(strings.text(&text))))
 }
 
 /// The spread of calls each timed by itself, and of criterion's samples, in each of which many steps

@@ -28,11 +28,13 @@ fn block(of: &Circumstances, number: Option<usize>) -> String {
             .collect();
         format!("<div><h4>{name}</h4>\n<dl>\n{items}</dl></div>\n")
     });
-    format!(
-        "<article class=\"circumstances\">\n<h3>{}</h3>\n<div class=\"facts\">\n{}</div>\n</article>\n",
-        escape(&title),
-        lists.concat()
-    )
+    let (title, facts) = (escape(&title), lists.concat());
+    let facts = format!("<div class=\"facts\">\n{facts}</div>\n");
+    let content = match number {
+        Some(2..) => format!("<details><summary>{title}</summary>\n{facts}</details>\n"),
+        _ => format!("<h3>{title}</h3>\n{facts}"),
+    };
+    format!("<article class=\"circumstances\">\n{content}</article>\n")
 }
 
 fn machine(of: &Circumstances) -> Facts {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use plan::Mode;
 use serde::Serialize;
 
 use super::cases::Cases;
@@ -30,8 +31,11 @@ impl Data {
         let skylines = Skyline::all(report.rows());
         let mut places: Vec<Place> = Vec::new();
         let cases = Cases::of(report, entries, &skylines, &mut places, &mut strings);
-        let maps = Heatmap::all(report).into_iter().map(|map| Map::of(map, &mut strings));
-        let maps = maps.collect();
+        // Calibration compares a machine with itself.
+        let is_about_work =
+            |map: &Heatmap| plan::target_of(&map.group) != Mode::Calibration.as_str();
+        let maps = Heatmap::all(report).into_iter().filter(is_about_work);
+        let maps = maps.map(|map| Map::of(map, &mut strings)).collect();
         Self {
             time_units: units::TIME_UNITS.to_vec(),
             byte_units: units::ByteUnit::ALL.map(|unit| (unit.name, unit.bytes())).to_vec(),

@@ -1,5 +1,10 @@
 // Everything that is known about one case, in a dialog.
 
+/** Those that are known, in one text. */
+function joined(texts) {
+  return texts.filter((it) => it !== null).join(", ") || null;
+}
+
 function openDetails(at) {
   const dialog = byId("details");
   const number = value("circumstances", at);
@@ -14,6 +19,8 @@ function openDetails(at) {
     ["memory at the peak", text("peak_text", at)],
     ["of that", text("memory_text", at)],
     ["against the baseline", text("peak_change", at)],
+    ["energy of a step", joined([text("energy_text", at), text("watts_text", at)])],
+    ["GPU in use", text("use_text", at)],
     ["SQNR", text("sqnr_text", at) === null ? null : `${text("sqnr_text", at)} dB`],
     ["roofline", placeInWords(at)],
     ["single calls", spreadInWords("calls", at)],

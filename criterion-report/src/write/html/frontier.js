@@ -2,7 +2,7 @@
 
 function drawFrontier(filtered) {
   const box = byId("frontier-chart");
-  const places = chosenSiblings(filtered.filter((at) => value("front", at) !== null));
+  const places = chosenSiblings(filtered.filter(isInFrontier));
   if (places.length === 0) {
     box.replaceChildren(nothing("None of these cases has both a speed-up and an accuracy."));
     return;
@@ -43,6 +43,11 @@ function drawFrontier(filtered) {
         )
       : "",
   );
+}
+
+/** Whether a case has both a speed-up and an accuracy. */
+function isInFrontier(at) {
+  return value("front", at) !== null && !isCalibration(at);
 }
 
 /** Speed-up over the baseline, which is 1 of that itself. */

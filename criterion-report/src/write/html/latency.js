@@ -1,5 +1,8 @@
 // How single measurements of a case spread.
 
+/** A scale relative to the median ends here: a rare interruption takes many times as long. */
+const MOST_MEDIANS = 4;
+
 const QUANTILES = ["fastest", "quarter", "median", "three quarters", "90 %", "99 %", "slowest"];
 
 function spreadInWords(source, at) {
@@ -39,14 +42,16 @@ function drawLatency(filtered) {
   rowChart("latency-chart", {
     places,
     scaleOf: (own, most) => {
-      const [low, high] = extent(own.flatMap(spread));
+      const [low, all] = extent(own.flatMap(spread));
+      const isCut = relative && all > MOST_MEDIANS;
+      const high = isCut ? MOST_MEDIANS : all;
       const scale = logScale(low / 1.03, high * 1.03);
       return relative
         ? {
             scale,
             ticks: ratioTicks(scale.low, scale.high, most),
             name: ratioTick,
-            title: "relative to the median",
+            title: isCut ? `cut at ${MOST_MEDIANS} medians` : "relative to the median",
           }
         : { scale, ticks: logTicks(scale.low, scale.high, most), name: timeTick, title: "time" };
     },
@@ -59,7 +64,7 @@ function drawLatency(filtered) {
           : bar(scale, quarter, threeQuarters, { class: "box", y: 6, height: 12, rx: 1 }),
         p90 === null ? null : upright(scale, p90, { class: "p90", y1: 8, y2: 16 }),
         p99 === null ? null : upright(scale, p99, { class: "p99", y1: 8, y2: 16 }),
-        upright(scale, slowest, { class: "end", y1: 10, y2: 14 }),
+        slowest > scale.high ? null : upright(scale, slowest, { class: "end", y1: 10, y2: 14 }),
         upright(scale, median, { class: "median", y1: 5, y2: 19 }),
       ];
     },

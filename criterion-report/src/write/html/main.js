@@ -1,14 +1,33 @@
 // Draws the parts of the page.
 
-/** Chart to what draws it. */
+/** Chart to what draws it and the cases that it is about: without any, its section is left out. */
 const CHARTS = {
-  "speedup-chart": drawSpeedup,
-  "heatmap-chart": drawHeatmap,
-  "frontier-chart": drawFrontier,
-  "roofline-chart": drawRoofline,
-  "memory-chart": drawMemory,
-  "latency-chart": drawLatency,
+  "recipes-chart": [(places) => drawSpeedup("recipes", places), (at) => isOf("recipes", at)],
+  "fusion-chart": [(places) => drawSpeedup("fusion", places), (at) => isOf("fusion", at)],
+  "kernels-chart": [(places) => drawSpeedup("kernels", places), (at) => isOf("kernels", at)],
+  "roofline-chart": [drawRoofline, (at) => value("place", at) !== null],
+  "heatmap-chart": [drawHeatmap, () => data.maps.length > 0],
+  "frontier-chart": [drawFrontier, isInFrontier],
+  "memory-chart": [drawMemory, takes("peak")],
+  "energy-chart": [drawEnergy, takes("energy")],
+  "utilization-chart": [drawUtilization, takes("sm")],
+  "latency-chart": [
+    drawLatency,
+    (at) => value("calls", at) !== null || value("samples", at) !== null,
+  ],
 };
+
+/** Leaves out the sections that have nothing to show, whatever is filtered. */
+function dropEmpty() {
+  const all = [...Array(total).keys()];
+  for (const [id, [, isAbout]] of Object.entries(CHARTS)) {
+    if (all.some(isAbout)) continue;
+    const section = byId(id).closest("section");
+    document.querySelector(`.contents a[href="#${section.id}"]`).remove();
+    section.remove();
+    delete CHARTS[id];
+  }
+}
 
 /** Charts that show other cases than those that pass the filter now. */
 const stale = new Set();
@@ -19,7 +38,7 @@ function redraw(id) {
   const focused = box.contains(document.activeElement) ? document.activeElement.dataset.case : null;
   stale.delete(id);
   box.removeAttribute("aria-busy");
-  CHARTS[id]([...filteredPlaces()]);
+  CHARTS[id][0]([...filteredPlaces()]);
   box.querySelector(`[data-tip][data-case="${focused}"]`)?.focus({ preventScroll: true });
 }
 
@@ -55,36 +74,36 @@ document.querySelectorAll(".needs-script").forEach((of) => (of.hidden = false));
 buildTheme();
 buildFilter();
 buildTable();
-for (const [select, chart] of [
-  ["speedup-order", "speedup-chart"],
-  ["heatmap-group", "heatmap-chart"],
-  ["heatmap-kind", "heatmap-chart"],
-  ["frontier-group", "frontier-chart"],
-  ["frontier-shape", "frontier-chart"],
-  ["roofline-place", "roofline-chart"],
-  ["memory-order", "memory-chart"],
-  ["latency-source", "latency-chart"],
-  ["latency-scale", "latency-chart"],
-]) {
-  byId(select).addEventListener("change", () => redraw(chart));
+dropEmpty();
+for (const id of Object.keys(CHARTS)) {
+  for (const select of byId(id).closest("section").querySelectorAll("select"))
+    select.addEventListener("change", () => redraw(id));
 }
 drawAll();
 drawAllStale();
 tips();
 
 // Plots are as wide as they have room.
-let width = byId("frontier-chart").clientWidth;
+const PLOTS = ["roofline-chart", "frontier-chart"];
+let width = byId("table").clientWidth;
 new ResizeObserver(() => {
-  const now = byId("frontier-chart").clientWidth;
+  const now = byId("table").clientWidth;
   // Paper has a width of its own, for which nothing can be drawn anew in time: plots shrink to it.
   if (now === width || table.printing) return;
   width = now;
-  requestAnimationFrame(() => ["frontier-chart", "roofline-chart"].forEach(redraw));
+  requestAnimationFrame(() => PLOTS.filter((id) => id in CHARTS).forEach(redraw));
   drawRows();
-}).observe(byId("frontier-chart"));
+}).observe(byId("table"));
 
+// Paper has nothing to unfold.
+let folded = [];
 addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open])")];
+  for (const of of folded) of.open = true;
   drawAllStale();
   printTable(true);
 });
-addEventListener("afterprint", () => printTable(false));
+addEventListener("afterprint", () => {
+  for (const of of folded) of.open = false;
+  printTable(false);
+});

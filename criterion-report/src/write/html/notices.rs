@@ -2,7 +2,7 @@
 
 use plan::{Check, CheckStatus, Outcome};
 
-use super::template::escape;
+use super::template::{escape, folded};
 use crate::model::Report;
 use crate::units;
 use crate::write::{earlier, foreign};
@@ -26,6 +26,9 @@ pub fn outcomes(report: &Report) -> String {
         })
         .collect()
 }
+
+/// Notices that are not folded away.
+const SHOWN: usize = 4;
 
 /// Everything that qualifies more than one case, the worst first.
 pub fn notices(report: &Report) -> String {
@@ -59,7 +62,7 @@ pub fn notices(report: &Report) -> String {
         .chain(earlier)
         .chain(foreign)
         .chain(hidden);
-    let items: String = all
+    let items: Vec<String> = all
         .map(|(kind, of, text)| {
             format!("<li class=\"{kind}\"><b>{of}</b> <span>{}</span></li>\n", escape(&text))
         })
@@ -69,5 +72,7 @@ pub fn notices(report: &Report) -> String {
                 files.</p>\n"
             .to_owned();
     }
-    format!("<ul class=\"notices\">\n{items}</ul>\n")
+    let list = |items: &[String]| format!("<ul class=\"notices\">\n{}</ul>\n", items.concat());
+    let (shown, more) = items.split_at(items.len().min(SHOWN));
+    list(shown) + &folded(more.len(), &list(more))
 }

@@ -38,7 +38,7 @@ function drawRoofline(filtered) {
   );
 }
 
-/** The place that is chosen among those of the cases, at first that of most of them. */
+/** The place that is chosen among those of the cases: at first one with roofs, that of most of them. */
 function chosenPlace(filtered) {
   const numbers = new Map();
   for (const at of filtered) {
@@ -47,7 +47,9 @@ function chosenPlace(filtered) {
   }
   const select = byId("roofline-place");
   const name = ([place, n]) => [String(place), `${data.places[place].label} (${count(n, "case")})`];
-  choices(select, [...numbers].sort((a, b) => b[1] - a[1]).map(name));
+  const hasRoofs = ([place]) => data.places[place].roofs.length > 0;
+  const order = (a, b) => hasRoofs(b) - hasRoofs(a) || b[1] - a[1];
+  choices(select, [...numbers].sort(order).map(name));
   return numbers.size === 0 ? null : Number(select.value);
 }
 

@@ -1,21 +1,33 @@
 // Speed-ups as bars from 1, each with its interval.
 
-function drawSpeedup(filtered) {
-  const order = byId("speedup-order").value;
-  const places = filtered.filter((at) => figure("speedup", at) !== null);
+/** The suites that answer a question. Calibration answers none: its cases are the machine's limits. */
+const SUITES = {
+  recipes: ["inference", "training"],
+  fusion: ["fusion"],
+  kernels: ["operators", "kernels"],
+};
+
+const isOf = (question, at) => SUITES[question].includes(text("target", at));
+
+const isCalibration = (at) => text("target", at) === "calibration";
+
+function drawSpeedup(question, filtered) {
+  const id = `${question}-chart`;
+  const order = byId(`${question}-order`).value;
+  const places = filtered.filter((at) => isOf(question, at) && figure("speedup", at) !== null);
   const ratio = (at) => figure("speedup", at);
   if (order === "fast") places.sort((a, b) => ratio(b) - ratio(a));
   if (order === "slow") places.sort((a, b) => ratio(a) - ratio(b));
   if (places.length === 0) {
-    byId("speedup-chart").replaceChildren(
+    byId(id).replaceChildren(
       nothing(
-        "None of these cases has a speed-up: that takes candidates measured in pairs with the " +
-          "baseline of their group.",
+        "None of these cases has a speed-up: that takes pairs of a candidate and the baseline of its " +
+          "group.",
       ),
     );
     return;
   }
-  rowChart("speedup-chart", {
+  rowChart(id, {
     places,
     flat: order !== "",
     scaleOf: (own, most) => {

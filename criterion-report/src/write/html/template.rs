@@ -41,6 +41,14 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// More of a list than is shown at first; nothing where there is no more.
+pub fn folded(more: usize, content: &str) -> String {
+    if more == 0 {
+        return String::new();
+    }
+    format!("<details><summary>{more} more</summary>\n{content}</details>\n")
+}
+
 /// JSON as the content of a `script` element, which only `</script` and `<!--` could end or bend:
 /// both need a `<`, and in JSON that stands inside strings only.
 pub fn json(value: &impl Serialize) -> Result<String> {

@@ -3,7 +3,7 @@
 use plan::{Outcome, Range};
 
 use super::footnotes::Footnotes;
-use super::group::parameter_heading;
+use super::group::{self, parameter_heading};
 use super::{ABSENT, parameters};
 use crate::model::{Entry, Field, Value};
 use crate::units;
@@ -190,10 +190,39 @@ pub fn tables(
         out.push_str(&render(&headings, &lines, 4, width, colour));
     }
     out.push_str(&kernels(&measured, width, colour));
+    out.push_str(&notes(entries, footnotes, width, colour));
     out
 }
 
-/// The kernels of each variant, once if they are the same for all shapes.
+/// The notes of each case that have figures of its own.
+fn notes(entries: &[Entry<'_>], footnotes: &Footnotes, width: usize, colour: bool) -> String {
+    let mut lines = Vec::new();
+    for siblings in parameters(entries.iter().copied()) {
+        let of_case = |entry: &Entry<'_>| {
+            let variant = entry.row.record.case.variant();
+            let notes = group::notes(entry).into_iter().filter_map(|note| {
+                let mark = footnotes.mark_of_differing(&note)?;
+                Some(Line::Spanning(
+                    variant.clone().into(),
+                    format!("{mark} {}", note.whole).into(),
+                ))
+            });
+            notes.collect::<Vec<_>>()
+        };
+        let own: Vec<Line> = siblings.iter().flat_map(of_case).collect();
+        if !own.is_empty() {
+            lines.push(parameter_heading(&siblings[0]));
+            lines.extend(own);
+        }
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    let columns = [("notes", Align::Left), ("", Align::Left)];
+    format!("\n{}", render(&columns, &lines, 4, width, colour))
+}
+
+/// What did each variant's work, once where it is the same for all shapes.
 fn kernels(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
     let mut lines = Vec::new();
     for record in entries.iter().map(|entry| &entry.row.record) {

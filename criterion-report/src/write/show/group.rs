@@ -57,6 +57,7 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
     };
     let fit = |lines: &[Line]| table_width(&columns, lines, 4) <= width;
     let (mut lines, mut footnotes) = Footnotes::of(lines, fit);
+    footnotes.whole = details;
     for column in GIVE_WAY {
         if table_width(&columns, &lines, 4) > width {
             clear(column, &mut lines);

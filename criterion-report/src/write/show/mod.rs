@@ -38,7 +38,7 @@ pub struct Options {
 }
 
 /// Columns that text keeps to where ids and names let it, unless a terminal says otherwise.
-pub(super) const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 100;
 /// Narrower than this, text is no easier to read than lines that the terminal breaks.
 pub(crate) const NARROWEST: usize = 60;
 

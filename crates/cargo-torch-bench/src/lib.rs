@@ -1,0 +1,116 @@
+//! `cargo torch-bench`, in this repository also `cargo xtask`: provisioning of libtorch and of torch for Python, and
+//! developer commands.
+//!
+//! It builds before libtorch is there. The order of the modules is the order in which they build on each
+//! other.
+
+mod error;
+mod human;
+mod name;
+
+mod files;
+
+mod claim;
+mod results;
+mod workspace;
+
+mod source;
+
+mod ask;
+mod driver;
+mod flavour;
+
+mod cache;
+mod python;
+mod wheel;
+
+mod cargo;
+
+mod setup;
+
+mod cache_report;
+mod environment;
+
+mod bench_arguments;
+
+mod doctor;
+mod test;
+mod torchao;
+
+mod kernels;
+
+mod git;
+mod side;
+
+mod runs;
+
+mod bench;
+mod compare_branches;
+mod progress_line;
+
+mod gpu_check;
+mod published;
+
+mod cli;
+
+#[cfg(test)]
+#[path = "../../../tests/common/skip.rs"]
+mod skip;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use bench::Extent;
+use cli::{Cli, Command};
+use error::Error;
+use test::Tests;
+use workspace::Workspace;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprint!("{error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// Reads a command line without running it, as the tests of documents do.
+///
+/// # Errors
+/// Help, and mistakes.
+pub fn check(words: Vec<OsString>) -> Result<(), clap::Error> {
+    Cli::parsed(words).map(drop)
+}
+
+fn run() -> Result<ExitCode, Error> {
+    let workspace = Workspace::of_current_dir;
+    match Cli::read().command {
+        Command::Setup(options) => {
+            setup::command(&workspace()?, options.flavour()?)?;
+            if options.python { environment::command() } else { Ok(ExitCode::SUCCESS) }
+        }
+        Command::Bench { repeat, full, verbose, arguments } => {
+            bench::command(&workspace()?, repeat, Extent { full, verbose }, &arguments)
+        }
+        Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
+        Command::Kernels(options) => kernels::command(&workspace()?, &options),
+        Command::Test { all, exhaustive, arguments } => {
+            let tests = match (all, exhaustive) {
+                (false, false) => Tests::Usual,
+                (true, _) => Tests::All,
+                (false, true) => Tests::Exhaustive,
+            };
+            test::command(&workspace()?, tests, &arguments)
+        }
+        Command::Results(options) => published::command(&workspace()?, &options),
+        Command::CompareTorchao(comparison) => torchao::command(&workspace()?, comparison),
+        Command::Flavour => setup::print_flavour(&workspace()?),
+        Command::Python => Ok(environment::print()),
+        Command::Cache(options) => cache_report::command(&options),
+        Command::GpuCheck(request) => gpu_check::command(&workspace()?, &request),
+        Command::Doctor => doctor::command(&workspace()?),
+    }
+}
