@@ -185,7 +185,7 @@ fn the_guide_shows_the_floors() {
     let path = root().join(GUIDE);
     let guide = std::fs::read_to_string(&path).expect("readable");
     let updated = [LIBRARY, PLAN].iter().fold(guide.clone(), |text, house| {
-        let start = format!("<!-- floors of {} -->\n```\n", house.folder);
+        let start = format!("<!-- floors: {} -->\n```text\n", house.folder);
         let (before, rest) = text.split_once(&start).unwrap_or_else(|| panic!("no {start}"));
         let (_, after) = rest.split_once("```\n").expect("the table ends");
         format!("{before}{start}{}```\n{after}", house.table())

@@ -1,4 +1,4 @@
-//! Checks of a case before anything is built.
+//! What can be known about a case before anything is built.
 
 use plan::{
     Case, Device, Dtype, FusionVariant, Implementation, Mode, ModelKind, ModelWork, Work, cost,
@@ -29,12 +29,12 @@ pub fn preflight(case: &Case) -> Result<(), Refusal> {
     memory(case)
 }
 
-/// Work that is compared with float64 does not run in it.
+/// What is compared with float64 does not run in it.
 fn precision(case: &Case) -> Result<(), Refusal> {
     if matches!(case.work, Work::Kernel(_)) || Dtype::ALL.contains(&case.dtype) {
         return Ok(());
     }
-    Err(Refusal::Unsupported(format!("{}: only your kernels run in it", case.dtype)))
+    Err(Refusal::Unsupported(format!("{}: only kernels of one's own run in it", case.dtype)))
 }
 
 fn model(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
@@ -54,7 +54,7 @@ fn combination(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
     }
     if work.variant.compile.is_some() && (work.variant.packed || work.variant.preallocated) {
         return refuse(format!(
-            "`{}`: a recipe is compiled only in its plain form, with a new output at every step",
+            "`{}`: what is compiled is the recipe as it is, with an output of its own at every step",
             work.variant
         ));
     }
@@ -74,17 +74,20 @@ fn compilation(case: &Case) -> Result<(), Refusal> {
     };
     if !apart {
         return Err(Refusal::Unsupported(format!(
-            "`{}`: only `aten` and `aten-composed` of an operator and `unfused` of a pattern are \
-             compiled",
+            "`{}`: compiled are an operator's `aten` and `aten-composed`, and the `unfused` variant \
+             of a pattern",
             case.work.variant()
         )));
     }
     compile::available(case.device, mode)
 }
 
-/// Only the model `linear` ends with its linear layer.
 fn output(work: &ModelWork) -> Result<(), Refusal> {
-    let last = work.model == ModelKind::Linear;
+    // Whether the model's last operation is that of a linear layer.
+    let last = match work.model {
+        ModelKind::Linear => true,
+        ModelKind::LnLinear(_) | ModelKind::TransformerBlock => false,
+    };
     let variant = work.variant;
     if variant.preallocated && last && !recipes::writes_out(variant.recipe) {
         return Err(Refusal::Unsupported(format!(

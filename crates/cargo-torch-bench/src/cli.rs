@@ -122,7 +122,7 @@ pub enum Command {
     /// Measure what the documents publish, into docs/results
     ///
     /// Each result is written to docs/results/<machine> with its commands, machine, commit and
-    /// date, then the documents are brought up to date. Uncommitted changes are refused, apart from
+    /// date. Uncommitted changes are refused, apart from
     /// documents: a result names its commit. Run it on a quiet machine.
     #[command(after_long_help = RESULTS)]
     Results(published::Options),

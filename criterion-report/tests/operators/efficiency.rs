@@ -244,9 +244,9 @@ fn a_device_has_the_bandwidth_of_its_memory() {
 fn limits_of_two_kinds_in_one_mean_are_pointed_out() {
     let mixed = caches(quick().without("gelu/cpu/stream").and(calibration())).report("");
     let text = write(&TABLE, &mixed);
-    let note = "its limits are of calibration and stream: choose one kind";
+    let note = "its limits have different sources, calibration and stream";
     assert!(text.contains(note), "{text}");
-    assert!(!write(&TABLE, &quick().report("")).contains("its limits are of"));
+    assert!(!write(&TABLE, &quick().report("")).contains("its limits have"));
 }
 
 #[test]

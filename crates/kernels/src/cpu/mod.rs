@@ -53,6 +53,10 @@ pub fn compute(operator: Operator, operands: &Operands, out: &mut Tensor) -> Res
     compute_with(Capability::best(), operator, operands, out)
 }
 
+fn no_kernel(operator: Operator) -> TchError {
+    TchError::Torch(format!("{operator} has no kernel of ours for these operands"))
+}
+
 fn compute_with(
     capability: Capability,
     operator: Operator,
@@ -76,6 +80,6 @@ fn compute_with(
             | Operator::AddLayerNorm,
             _,
         ) => rows::normalize(capability, operands, out),
-        _ => Err(TchError::Torch(format!("{operator} has no kernel of ours for these operands"))),
+        (Operator::MseLoss | Operator::CrossEntropy, None) => Err(no_kernel(operator)),
     }
 }

@@ -49,7 +49,7 @@ fn sizes_beyond_the_kernels_are_refused() {
 fn constants_are_those_of_the_sources() {
     let [gelu, norm, softmax, loss] =
         [Operator::Gelu, Operator::LayerNorm, Operator::Softmax, Operator::MseLoss]
-            .map(operator::source);
+            .map(|it| operator::source(it).unwrap());
     for (source, constants) in [
         (gelu, &["kThreads = 256", "kUnroll = 2", "kMostThreads = 512"] as &[&str]),
         (loss, &["kThreads = 256", "kUnroll = 4"]),

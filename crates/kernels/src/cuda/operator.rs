@@ -32,31 +32,50 @@ const SCALAR: usize = 1;
 const LONG: usize = 2;
 const MEAN: usize = 2;
 
-/// The file that an operator's kernels are in.
-pub(super) fn source(operator: Operator) -> Source<'static> {
+/// Operators whose kernels are in one file and are launched alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Activation,
+    Normalization,
+    Softmax,
+    Loss,
+}
+
+/// None of an operator that has no kernels here.
+fn family(operator: Operator) -> Option<Family> {
     match operator {
         Operator::Gelu | Operator::GeluTanh | Operator::Silu | Operator::BiasGelu => {
-            source!("pointwise.cu")
+            Some(Family::Activation)
         }
         Operator::LayerNorm
         | Operator::LayerNormNoAffine
         | Operator::RmsNorm
-        | Operator::AddLayerNorm => source!("normalization.cu"),
-        Operator::Softmax => source!("softmax.cu", "online.cuh"),
-        Operator::MseLoss | Operator::CrossEntropy => source!("losses.cu", "online.cuh"),
+        | Operator::AddLayerNorm => Some(Family::Normalization),
+        Operator::Softmax => Some(Family::Softmax),
+        Operator::MseLoss | Operator::CrossEntropy => Some(Family::Loss),
     }
+}
+
+/// The file that an operator's kernels are in.
+pub(super) fn source(operator: Operator) -> Option<Source<'static>> {
+    Some(match family(operator)? {
+        Family::Activation => source!("pointwise.cu"),
+        Family::Normalization => source!("normalization.cu"),
+        Family::Softmax => source!("softmax.cu", "online.cuh"),
+        Family::Loss => source!("losses.cu", "online.cuh"),
+    })
 }
 
 /// The names of an operator's kernels, with `dtype` behind the operator's name.
 fn names(operator: Operator, dtype: &str) -> Vec<String> {
     let name = |suffix: &str| format!("{operator}_{dtype}{suffix}");
-    let mut names = vec![name(""), name("_scalar")];
-    match operator {
-        Operator::Gelu | Operator::GeluTanh | Operator::Silu | Operator::BiasGelu => {}
-        Operator::MseLoss | Operator::CrossEntropy => names.push(format!("mean_{dtype}")),
-        _ => names.push(name("_long")),
-    }
-    names
+    let third = match family(operator) {
+        None => return Vec::new(),
+        Some(Family::Activation) => None,
+        Some(Family::Normalization | Family::Softmax) => Some(name("_long")),
+        Some(Family::Loss) => Some(format!("mean_{dtype}")),
+    };
+    [name(""), name("_scalar")].into_iter().chain(third).collect()
 }
 
 /// Entry functions, in the order of [`Launch::kernel`].
@@ -79,11 +98,12 @@ impl OperatorKernels {
     /// 16 KiB between them.
     ///
     /// # Errors
-    /// Unsupported for another dtype or an older GPU; skipped where NVRTC, the driver or the device
-    /// is missing; out of memory.
+    /// Unsupported for another dtype, an older GPU or an operator without such kernels; skipped where
+    /// NVRTC, the driver or the device is missing; out of memory.
     pub fn load(operator: Operator, kind: Kind, device: usize) -> Result<Self, Refusal> {
         let options = TensorOptions::new(kind, Device::Cuda(device))?;
-        let kernels = Kernels::load(&source(operator), &entries(operator, kind), device)?;
+        let source = source(operator).ok_or_else(|| Refusal::Unsupported(none(operator)))?;
+        let kernels = Kernels::load(&source, &entries(operator, kind), device)?;
         Ok(Self { operator, options, kernels, sums: sums(operator, options.device)? })
     }
 
@@ -121,6 +141,10 @@ impl OperatorKernels {
     }
 }
 
+fn none(operator: Operator) -> String {
+    format!("operator `{operator}` has no kernel in CUDA C++")
+}
+
 fn recorded(operator: Operator, kernel: usize) -> String {
     format!("criterion_torch::{}", names(operator, "cuda")[kernel])
 }
@@ -140,18 +164,14 @@ pub(super) fn launches(
 ) -> Result<Vec<Launch>, TchError> {
     let rows = operands.check(operator, options, out)?;
     let width = (ACCESS_BYTES / options.kind.elt_size_in_bytes()) as i64;
-    if operator.is_loss() {
-        return loss(operator, operands, rows, width, sums, out);
-    }
-    if rows.x.is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(vec![match operator {
-        Operator::Gelu | Operator::GeluTanh | Operator::Silu | Operator::BiasGelu => {
-            activation(operands, rows, width, out)?
-        }
-        _ => over_rows(operator, operands, rows, width, out)?,
-    }])
+    let launch = match family(operator).ok_or_else(|| TchError::Torch(none(operator)))? {
+        Family::Loss => return loss(operator, operands, rows, width, sums, out),
+        _ if rows.x.is_empty() => return Ok(Vec::new()),
+        Family::Activation => activation(operands, rows, width, out)?,
+        Family::Normalization => over_rows(true, operands, rows, width, out)?,
+        Family::Softmax => over_rows(false, operands, rows, width, out)?,
+    };
+    Ok(vec![launch])
 }
 
 fn activation(
@@ -196,7 +216,7 @@ fn shape(rows: Rows, width: i64) -> (i32, i64, i64) {
 
 /// Softmax, and the normalizations, which have further operands.
 fn over_rows(
-    operator: Operator,
+    is_norm: bool,
     &Operands { x, other, weight, bias }: &Operands,
     rows: OperandRows,
     width: i64,
@@ -213,7 +233,6 @@ fn over_rows(
         true => LONG,
         false => SCALAR,
     };
-    let is_norm = operator != Operator::Softmax;
     let mut arguments = vec![Argument::pointer(x)];
     if is_norm {
         arguments.extend([other, weight, bias].map(Argument::pointer));

@@ -222,7 +222,7 @@ fn cases(operator: Operator, turn: usize, device: Device) -> Vec<Case> {
 
 /// Every kernel of these operators, which are of one source.
 fn emulated(operators: &[Operator]) {
-    let emulation = Emulation::build(&source(operators[0]));
+    let emulation = Emulation::build(&source(operators[0]).unwrap());
     let (mut ran, mut all) = (BTreeSet::new(), BTreeSet::new());
     let mut most = 0.0_f64;
     for (turn, &operator) in operators.iter().enumerate() {
@@ -286,7 +286,7 @@ fn kernels_compute_on_the_device() {
 /// Each row alone: what libtorch gives in float64, or NaN.
 #[test]
 fn emulated_cross_entropy_of_rows_at_which_formulas_break() {
-    let emulation = Emulation::build(&source(CrossEntropy));
+    let emulation = Emulation::build(&source(CrossEntropy).unwrap());
     let infinity = f64::INFINITY;
     let run = |logits: &[f64], target: i64| {
         let x = Tensor::from_slice(logits).unsqueeze(0);
@@ -309,7 +309,7 @@ fn emulated_cross_entropy_of_rows_at_which_formulas_break() {
 
 #[test]
 fn of_nothing_there_is_no_launch_or_a_mean_that_is_nan() {
-    let emulation = Emulation::build(&source(MseLoss));
+    let emulation = Emulation::build(&source(MseLoss).unwrap());
     let x = Tensor::zeros([1, 8], (Kind::Float, Device::Cpu));
     let mut case = Case::new(MseLoss, on_cpu(Kind::BFloat16), &x, DENSE);
     case.x.view = case.x.view.narrow(0, 0, 0);
@@ -362,7 +362,7 @@ fn every_element_is_computed_once_whatever_the_shape() {
 #[test]
 fn the_name_is_of_the_kernel_that_runs() {
     let shifted = [Layout::Dense, Layout::Dense, Layout::Shifted];
-    for &operator in Operator::ALL {
+    for &operator in Operator::ALL.iter().filter(|it| family(**it).is_some()) {
         let kernel = |dim, layouts| {
             let x = Tensor::zeros([2, dim], (Kind::Float, Device::Cpu));
             Case::new(operator, on_cpu(Kind::Half), &x, layouts).launches()[0].kernel

@@ -18,13 +18,16 @@ const PARTS: i64 = 2048;
 /// A kernel numbers columns, blocks and tiles in 32 bits, also those a step beyond the end.
 const MOST: i64 = 1 << 30;
 
-/// The second kernel of a loss.
-const MEAN: (&str, &str, &[&str]) = ("loss.py", "mean", &["sums", "out", "parts", "count"]);
+/// The file of a kernel, its name and its parameters there.
+type Described = (&'static str, &'static str, &'static [&'static str]);
 
-/// The file of an operator's kernel, its name and its parameters there.
-fn described(operator: Operator) -> (&'static str, &'static str, &'static [&'static str]) {
+/// The second kernel of a loss.
+const MEAN: Described = ("loss.py", "mean", &["sums", "out", "parts", "count"]);
+
+/// None of an operator that has no kernel here.
+fn described(operator: Operator) -> Option<Described> {
     let name = operator.as_str();
-    match operator {
+    Some(match operator {
         Operator::Gelu | Operator::GeluTanh | Operator::Silu => {
             ("activation.py", name, &["x", "out", "columns", "stride", "blocks"])
         }
@@ -46,7 +49,7 @@ fn described(operator: Operator) -> (&'static str, &'static str, &'static [&'sta
             "squared_error",
             &["x", "target", "sums", "columns", "stride", "target_stride", "blocks", "tiles"],
         ),
-    }
+    })
 }
 
 /// An operator's kernels on a device, for one dtype and, unless every element is by itself, for rows
@@ -110,6 +113,7 @@ impl OperatorKernels {
 #[derive(Debug)]
 pub(super) struct Form {
     operator: Operator,
+    described: Described,
     options: TensorOptions,
     columns: i64,
     tile: Tile,
@@ -119,36 +123,40 @@ pub(super) struct Form {
 
 impl Form {
     pub fn new(operator: Operator, columns: i64, options: TensorOptions) -> Result<Self, Refusal> {
-        if !is_flat(operator) && !(1..=MOST).contains(&columns) {
+        let Some(described) = described(operator) else {
+            let text = format!("operator `{operator}` has no kernel in Triton");
+            return Err(Refusal::Unsupported(text));
+        };
+        if !is_flat(described) && !(1..=MOST).contains(&columns) {
             return Err(Refusal::Unsupported(format!(
                 "rows of {columns} elements, but the kernel takes 1 to {MOST}"
             )));
         }
         let tile = match operator {
-            _ if is_flat(operator) => Tile::FLAT,
+            _ if is_flat(described) => Tile::FLAT,
             Operator::BiasGelu => Tile::of_columns(columns),
             _ => Tile::of_rows(columns),
         };
         let parts = if operator.is_loss() { PARTS } else { 0 };
         let sums = Tensor::f_zeros([parts], (Kind::Float, options.device))?;
-        Ok(Self { operator, options, columns, tile, sums })
+        Ok(Self { operator, described, options, columns, tile, sums })
     }
 
     /// The kernels to compile, each with its forms.
     pub fn specifications(&self) -> Vec<(Specification, Forms)> {
-        let Self { operator, columns, tile, .. } = *self;
-        let forms = if is_flat(operator) { Forms::Both } else { Forms::of(columns) };
+        let Self { operator, described, columns, tile, .. } = *self;
+        let forms = if is_flat(described) { Forms::Both } else { Forms::of(columns) };
         let mut constants = tile.constants().to_vec();
-        if is_flat(operator) {
+        if is_flat(described) {
             constants.remove(0);
         } else {
             constants.insert(0, ("COLUMNS", Constant::Integer(columns)));
         }
-        let (file, ..) = described(operator);
+        let (file, ..) = described;
         if file == "norm.py" {
             constants.push(("EPSILON", Constant::Real(Operator::EPSILON)));
         }
-        let first = self.specification(described(operator), constants, tile.warps);
+        let first = self.specification(described, constants, tile.warps);
         let mut all = vec![(first, forms)];
         if operator.is_loss() {
             let constants = vec![("BLOCK", Constant::Integer(PARTS))];
@@ -159,7 +167,7 @@ impl Form {
 
     fn specification(
         &self,
-        (file, kernel, names): (&'static str, &'static str, &'static [&'static str]),
+        (file, kernel, names): Described,
         constants: Vec<(&'static str, Constant)>,
         warps: u32,
     ) -> Specification {
@@ -196,7 +204,7 @@ impl Form {
             )));
         }
         let (mut x, mut other) = (rows.x, rows.other);
-        if is_flat(self.operator) {
+        if is_flat(self.described) {
             if other.is_none_or(|other| flat(x).count == flat(other).count) {
                 (x, other) = (flat(x), other.map(flat));
             }
@@ -207,7 +215,7 @@ impl Form {
             )));
         }
         let blocks = blocks(x.dim, self.tile.block)?;
-        let is_cut = is_flat(self.operator) || self.operator == Operator::BiasGelu;
+        let is_cut = is_flat(self.described) || self.operator == Operator::BiasGelu;
         let tiles_of_rows = x.count / self.tile.rows + i64::from(x.count % self.tile.rows != 0);
         let tiles = tiles_of_rows.saturating_mul(if is_cut { blocks.into() } else { 1 });
         let tiles = self::blocks(tiles, 1)?;
@@ -241,7 +249,7 @@ impl Form {
             programs,
             arguments: names.iter().map(argument).collect(),
         };
-        let mut launches = vec![launch(programs, described(self.operator))];
+        let mut launches = vec![launch(programs, self.described)];
         if is_loss {
             launches.push(launch(1, MEAN));
         }
@@ -250,9 +258,8 @@ impl Form {
 }
 
 /// Whether elements are taken in blocks, however long the rows are.
-fn is_flat(operator: Operator) -> bool {
-    use Operator::{Gelu, GeluTanh, MseLoss, Silu};
-    matches!(operator, Gelu | GeluTanh | Silu | MseLoss)
+fn is_flat((_, _, parameters): Described) -> bool {
+    parameters.contains(&"blocks")
 }
 
 /// The same elements as one row where they follow each other.

@@ -134,6 +134,33 @@ macro_rules! closed_set {
     };
 }
 
+/// Defines an enum whose variants hold parameters. Tests know the names of its variants (`VARIANTS`), and
+/// fail for one that nothing reads.
+macro_rules! listed {
+    ($(#[$meta:meta])* $name:ident {
+        $($(#[$variant_meta:meta])* $variant:ident $({ $($fields:tt)* })? $(($of:ty))?),+ $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$variant_meta])* $variant $({ $($fields)* })? $(($of))?),+ }
+
+        #[cfg(test)]
+        impl $name {
+            const VARIANTS: &'static [&'static str] = &[$(stringify!($variant)),+];
+
+            /// The variants that none of `members` is of.
+            fn missing(members: impl Iterator<Item = Self>) -> Vec<&'static str> {
+                let debug: Vec<_> = members.map(|it| format!("{it:?} ")).collect();
+                let is_there = |name: &str| {
+                    let is_it = |it: &String| it.split([' ', '(']).next() == Some(name);
+                    debug.iter().any(is_it)
+                };
+                Self::VARIANTS.iter().copied().filter(|name| !is_there(name)).collect()
+            }
+        }
+    };
+}
+
 /// Serde through `Display` and `FromStr`, so that files hold the words themselves.
 macro_rules! serde_as_word {
     ($name:ident) => {
@@ -168,7 +195,7 @@ macro_rules! schema_is {
     };
 }
 
-pub(crate) use {closed_set, schema_is, serde_as_word};
+pub(crate) use {closed_set, listed, schema_is, serde_as_word};
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::closed::{UnknownWord, closed_set, schema_is, serde_as_word};
+use super::closed::{UnknownWord, closed_set, listed, schema_is, serde_as_word};
 
 closed_set! {
     /// The activation of `ln_linear_<activation>`.
@@ -24,15 +24,16 @@ closed_set! {
     }
 }
 
-/// A model of a benchmark (`model_type`), built from a shape (m, k, n).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ModelKind {
-    /// `Linear(k, n)` without bias on [m, k].
-    Linear,
-    /// `LayerNorm(k)`, `Linear(k, n)` without bias, activation, on [m, k].
-    LnLinear(Activation),
-    /// A pre-norm transformer block of width k on [m, 16, k]; n is ignored.
-    TransformerBlock,
+listed! {
+    /// A model of a benchmark (`model_type`), built from a shape (m, k, n).
+    ModelKind {
+        /// `Linear(k, n)` without bias on [m, k].
+        Linear,
+        /// `LayerNorm(k)`, `Linear(k, n)` without bias, activation, on [m, k].
+        LnLinear(Activation),
+        /// A pre-norm transformer block of width k on [m, 16, k]; n is ignored.
+        TransformerBlock,
+    }
 }
 
 const LN_LINEAR: &str = "ln_linear";
@@ -83,6 +84,8 @@ mod tests {
 
     #[test]
     fn every_model_reads_back_its_own_word() {
+        let missing = ModelKind::missing(ModelKind::all());
+        assert!(missing.is_empty(), "`all` lacks {missing:?}");
         for model in ModelKind::all() {
             assert_eq!(model.to_string().parse(), Ok(model));
         }

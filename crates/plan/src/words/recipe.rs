@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::closed::{UnknownWord, Word, closed_set, schema_is, serde_as_word};
+use super::closed::{UnknownWord, Word, closed_set, listed, schema_is, serde_as_word};
 
 // The numerics of the int8 and int4 recipes: each word is what the word of a recipe ends in.
 closed_set! {
@@ -32,67 +32,68 @@ closed_set! {
     }
 }
 
-/// A quantization recipe (`quantization_config_recipe_names`); maths in each recipe's own file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Recipe {
-    /// No quantization: the model in its high-precision dtype.
-    Baseline,
-    /// int8 weights, one scale per output channel.
-    Int8wo {
-        /// The library whose roundings it has.
-        numerics: Int8Numerics,
-    },
-    /// int8 weights and dynamically quantized int8 activations.
-    Int8dq {
-        /// The library whose roundings it has.
-        numerics: Int8Numerics,
-    },
-    /// int8dq, with only the weights quantized where dimension 1 of the input is 1: torchao's rule
-    /// for the decoding of one token.
-    Int8dqPrefillWoDecode,
-    /// 4-bit weights in groups.
-    Int4wo {
-        /// Weights that share a scale: 32, 64, 128 or 256.
-        group: u16,
-        /// How the group parameters are chosen.
-        numerics: Int4Numerics,
-    },
-    /// float8 (e4m3) weights, one scale per output channel.
-    Float8wo,
-    /// float8 weights and activations, one scale per tensor.
-    Float8dqTensor,
-    /// float8 weights and activations, one scale per row.
-    Float8dqRow,
-    /// Weights dequantized inside a kernel of our own, with the numbers that torchao packs for
-    /// gemlite's.
-    Gemlitewo {
-        /// 4 or 8.
-        bits: u8,
-        /// Weights that share a scale; with 8 bits a whole row does, whatever is written here.
-        group: u16,
-        /// HQQ's solver in float16, as it runs on CUDA, on any device.
-        fp16_solver: bool,
-    },
-    /// Dynamic int8 activations with weights of `bits` bits in groups.
-    Int8DynamicIntx {
-        /// 1 to 8.
-        bits: u8,
-        /// Weights that share a scale.
-        group: u16,
-        /// Whether weights have a zero point. (Activations always have one.)
-        asymmetric: bool,
-    },
-    /// Weights of `bits` unsigned bits in groups, optionally with HQQ's solver.
-    Uintx {
-        /// 1 to 8.
-        bits: u8,
-        /// Weights that share a scale.
-        group: u16,
-        /// Half-quadratic quantization of the group parameters.
-        hqq: bool,
-    },
-    /// 6-bit floating-point weights (3 exponent, 2 mantissa bits).
-    Fp6,
+listed! {
+    /// A quantization recipe (`quantization_config_recipe_names`); maths in each recipe's own file.
+    Recipe {
+        /// No quantization: the model in its high-precision dtype.
+        Baseline,
+        /// int8 weights, one scale per output channel.
+        Int8wo {
+            /// The library whose roundings it has.
+            numerics: Int8Numerics,
+        },
+        /// int8 weights and dynamically quantized int8 activations.
+        Int8dq {
+            /// The library whose roundings it has.
+            numerics: Int8Numerics,
+        },
+        /// int8dq, with only the weights quantized where dimension 1 of the input is 1: torchao's rule
+        /// for the decoding of one token.
+        Int8dqPrefillWoDecode,
+        /// 4-bit weights in groups.
+        Int4wo {
+            /// Weights that share a scale: 32, 64, 128 or 256.
+            group: u16,
+            /// How the group parameters are chosen.
+            numerics: Int4Numerics,
+        },
+        /// float8 (e4m3) weights, one scale per output channel.
+        Float8wo,
+        /// float8 weights and activations, one scale per tensor.
+        Float8dqTensor,
+        /// float8 weights and activations, one scale per row.
+        Float8dqRow,
+        /// Weights dequantized inside a kernel of our own, with the numbers that torchao packs for
+        /// gemlite's.
+        Gemlitewo {
+            /// 4 or 8.
+            bits: u8,
+            /// Weights that share a scale; with 8 bits a whole row does, whatever is written here.
+            group: u16,
+            /// HQQ's solver in float16, as it runs on CUDA, on any device.
+            fp16_solver: bool,
+        },
+        /// Dynamic int8 activations with weights of `bits` bits in groups.
+        Int8DynamicIntx {
+            /// 1 to 8.
+            bits: u8,
+            /// Weights that share a scale.
+            group: u16,
+            /// Whether weights have a zero point. (Activations always have one.)
+            asymmetric: bool,
+        },
+        /// Weights of `bits` unsigned bits in groups, optionally with HQQ's solver.
+        Uintx {
+            /// 1 to 8.
+            bits: u8,
+            /// Weights that share a scale.
+            group: u16,
+            /// Half-quadratic quantization of the group parameters.
+            hqq: bool,
+        },
+        /// 6-bit floating-point weights (3 exponent, 2 mantissa bits).
+        Fp6,
+    }
 }
 
 /// Facts of a recipe that need no torch.

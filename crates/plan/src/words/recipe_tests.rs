@@ -8,6 +8,12 @@ fn every_spelling_reads_back() {
 }
 
 #[test]
+fn every_recipe_has_a_spelling() {
+    let missing = Recipe::missing(Recipe::examples());
+    assert!(missing.is_empty(), "SPELLINGS and `parse` lack {missing:?}");
+}
+
+#[test]
 fn upstreams_defaults_are_filled_in() {
     for (short, full) in [
         ("int4wo", "int4wo-128"),

@@ -11,8 +11,8 @@ use super::roofline::{Best, PeakSource, Roofline};
 use crate::model::PatternAdvice;
 
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
-/// the objects in them: its loader takes neither more nor fewer. What it has no field for stands in
-/// `extra_params` and in the fields after them, which it passes over.
+/// the objects in them: its loader takes neither more nor fewer. Values that it has no field for
+/// are in `extra_params` and in the fields after them, which it ignores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
     /// The machine and the tool.

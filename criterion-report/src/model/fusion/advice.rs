@@ -38,8 +38,8 @@ use crate::model::view::gather;
 use crate::words::words;
 
 words! {
-    /// What to do with a variant, or with a pattern. The later, the better. What has no vote is said
-    /// in words of speed.
+    /// The advice on a variant, or on a pattern; later ones are better. Variants without a vote are
+    /// described in words of speed.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
     Advice {
         /// It loses somewhere and gains nowhere.

@@ -43,7 +43,7 @@ pub fn along(axis: Axis, block: &Block<'_, '_>, room: Room) -> Table {
             let mark = if is_even(&values) {
                 String::new()
             } else {
-                let note = "its means are not over the same sizes, which a trend may be due to";
+                let note = "its means cover different sizes, which may explain a trend";
                 format!("  {}", footnotes.mark(note.to_owned()))
             };
             lines.push(Line::Text(Cell::new(format!("  {variant}{mark}"), Paint::Dim)));
@@ -100,7 +100,7 @@ fn line(first: Cell, summary: &Summary, footnotes: &mut Footnotes) -> Line {
     let sources: Vec<&str> = summary.sources.iter().copied().collect();
     let mixed = (sources.len() > 1).then(|| {
         let sources = sources.join(" and ");
-        format!("its limits are of {sources}: choose one kind with --filter")
+        format!("its limits have different sources, {sources}: choose one with --filter")
     });
     cells.push(Cell::new(footnotes.marks(mixed), Paint::Warn));
     Line::Cells(cells)

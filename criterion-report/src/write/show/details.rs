@@ -222,7 +222,7 @@ fn notes(entries: &[Entry<'_>], footnotes: &Footnotes, width: usize, colour: boo
     format!("\n{}", render(&columns, &lines, 4, width, colour))
 }
 
-/// What did each variant's work, once where it is the same for all shapes.
+/// The kernels of each variant, once if they are the same for all shapes.
 fn kernels(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
     let mut lines = Vec::new();
     for record in entries.iter().map(|entry| &entry.row.record) {

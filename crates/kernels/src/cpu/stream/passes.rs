@@ -71,7 +71,11 @@ pub unsafe fn run(operation: Probe, capability: Capability, part: Part, passes: 
             Probe::Triad => {
                 capability.run(Passes { part, passes, operation: PhantomData::<Triad> })
             }
-            _ => unreachable!("{operation} is not one of STREAM's"),
+            Probe::Matmul
+            | Probe::MatmulOnednn
+            | Probe::Launch
+            | Probe::Call
+            | Probe::CompiledCall => unreachable!("{operation} is not one of STREAM's"),
         }
     }
 }
@@ -83,9 +87,9 @@ struct Passes<O> {
     operation: PhantomData<O>,
 }
 
-/// The compiler's knowledge of the arrays ends with each pass: it can neither drop one, nor merge
-/// several. As the arrays may overlap, no copy becomes a call of `memcpy`, which writes large
-/// arrays past the cache.
+/// What the compiler knows of the arrays ends with each pass: it can neither drop one, nor make one
+/// of several. And as the arrays could overlap for all it knows, no copy becomes a call of
+/// `memcpy`, which writes large arrays past the cache.
 impl<O: Operation> Kernel for Passes<O> {
     type Output = ();
 

@@ -1,7 +1,7 @@
 //! With the real NVRTC; without it these tests say so and check nothing, or fail where it is said to
 //! be there.
 
-use plan::Operator;
+use plan::{Implementation, Operator};
 
 use super::compile::compile;
 use super::{Capability, Source, gemlite, libraries, operator, pass_through, samples};
@@ -16,6 +16,9 @@ fn sources() -> Vec<(Source<'static>, Vec<String>)> {
     for &it in Operator::ALL {
         let entries = samples::KINDS.into_iter().flat_map(|kind| operator::entries(it, kind));
         let source = operator::source(it);
+        let promised = it.implementations().contains(&Implementation::Cuda);
+        assert_eq!(source.is_some(), promised, "{it}: its facts and `family` disagree");
+        let Some(source) = source else { continue };
         match sources.iter_mut().find(|(known, _)| known.name == source.name) {
             Some((_, known)) => known.extend(entries),
             None => sources.push((source, entries.collect())),
