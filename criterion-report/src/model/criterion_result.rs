@@ -13,7 +13,9 @@ use super::time::{Interval, Time};
 /// One result folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CriterionResult {
+    /// The benchmark.
     pub benchmark: Benchmark,
+    /// Criterion's estimates from the samples.
     pub estimates: Estimates,
     /// The samples.
     pub samples: Samples,

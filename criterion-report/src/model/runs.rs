@@ -11,6 +11,7 @@ use super::row::Row;
 /// A run as it left its files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
+    /// The manifest of the run.
     pub manifest: RunManifest,
     /// The case that it was in when it ended, if it did not end in good order.
     pub running: Option<String>,
@@ -58,6 +59,7 @@ impl Run {
 pub struct Missing {
     /// Criterion's id.
     pub full_id: String,
+    /// The reason, as far as it is known.
     pub reason: String,
 }
 

@@ -131,6 +131,7 @@ pub struct Compared {
     pub launches_a: usize,
     /// Runs in which B did.
     pub launches_b: usize,
+    /// Cautions on the numbers.
     pub cautions: Vec<String>,
     /// The measures that were compared.
     #[serde(rename = "measures")]
