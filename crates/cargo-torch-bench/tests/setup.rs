@@ -233,7 +233,7 @@ fn offline_nothing_is_left_or_linked_and_the_next_setup_works() {
 fn a_wheel_that_is_not_what_was_asked_for_is_never_linked() {
     for (file, text, said) in [
         ("version", "2.10.0+cu128", "wanted 2.11.0, found 2.10.0+cu128"),
-        ("headless", "", "is not whole: include/torch/csrc/api/include/torch/torch.h is missing"),
+        ("headless", "", "is incomplete: include/torch/csrc/api/include/torch/torch.h is missing"),
     ] {
         let scratch = Scratch::new();
         scratch.set(file, text);

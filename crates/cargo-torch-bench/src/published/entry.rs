@@ -38,7 +38,10 @@ pub const ENTRIES: &[Entry] = &[
         minutes: 2,
         only_by_name: false,
         runs: &["cargo xtask bench"],
-        files: &[File { name: "summary.txt", command: "cargo criterion-report summary" }],
+        files: &[
+            File { name: "summary.txt", command: "cargo criterion-report summary" },
+            File { name: "report.png", command: "cargo criterion-report html" },
+        ],
     },
     Entry {
         name: "inference",
@@ -52,7 +55,6 @@ pub const ENTRIES: &[Entry] = &[
                 command: "cargo criterion-report show --filter '/linear/cpu/([^-]+|int4wo-64-hqq|\
                           gemlitewo-4-64|uintx-4-64[+]packed)/bf16-(1x|64x)'",
             },
-            File { name: "report.png", command: "cargo criterion-report html" },
         ],
     },
     Entry {
