@@ -174,7 +174,10 @@ mod tests {
     #[test]
     fn a_bad_value_is_told_with_what_would_do() {
         let refused = |flag: &str, value: &str| {
-            read(["bench", flag, value].map(str::to_owned)).expect_err(value)
+            let text = read(["bench", flag, value].map(str::to_owned)).expect_err(value);
+            let (what, help) = text.split_once("\n\n").expect("two parts");
+            assert!(help.contains("--help"), "{help}");
+            what.to_owned()
         };
         assert_eq!(
             refused("--measurement-time", "1e30"),
