@@ -66,7 +66,7 @@ fn text_is_the_default_and_other_formats_are_refused() {
         ("torchao", "<CONFIG>"),
         ("torchao a.yml b.yml", "unexpected argument 'b.yml'"),
         ("torchao a.yml --filter (", "invalid value '('"),
-        ("--list torchao a.yml", "torchao"),
+        ("--list torchao a.yml", "cannot be used with"),
     ] {
         let error = read(line).expect_err(line).to_string();
         assert!(error.contains(why), "{line}: {error}");

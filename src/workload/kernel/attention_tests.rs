@@ -63,7 +63,7 @@ fn constraint(work: FusionWork, causal: bool, dtype: Dtype) -> Option<String> {
             Some("libtorch has memory-efficient attention only on cuda, not on cpu")
         }
         (_, FusionVariant::SdpaCudnn) => {
-            Some("libtorch has cuDNN's attention on cuda alone, not on cpu")
+            Some("libtorch has cuDNN's attention only on cuda, not on cpu")
         }
         (_, FusionVariant::OnednnGraph) => return onednn::supports(inputs::kind(dtype)).err(),
         _ => None,
