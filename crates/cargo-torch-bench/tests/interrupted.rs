@@ -112,7 +112,9 @@ fn locked_and_lost_worktrees_are_cleaned_up() {
 
     let outcome = repository.xtask("compare-branches --clean", &[]);
     outcome.assert_fine();
-    for said in [format!("removed {}/{branch}", compare.display()), format!("{main} no longer exists")] {
+    for said in
+        [format!("removed {}/{branch}", compare.display()), format!("{main} no longer exists")]
+    {
         assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
     }
     let left = repository.git(&["worktree", "list", "--porcelain"]);
