@@ -6,7 +6,6 @@
 
 #![allow(missing_docs, reason = "it is for this program, its tests, benchmarks and fuzz targets")]
 
-pub mod aa;
 pub mod calibration;
 pub mod cli;
 pub mod compare;

@@ -1,11 +1,11 @@
 //! `schema`: the JSON Schemas of the files that are written, as published in `docs/schema`.
 
-use std::collections::BTreeSet;
-
 use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema as Generated};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::model::database::SCHEMA;
 use crate::write::{compare, export, summary};
 
 /// A file that has a schema.
@@ -32,7 +32,7 @@ impl Schema {
         }
     }
 
-    /// The schema, JSON of draft 2020-12. The database's schema follows from upstream's code.
+    /// The schema, JSON of draft 2020-12.
     pub fn text(self) -> String {
         match self {
             Self::Report => published::<export::Whole<'_>>(self.file(), "criterion-torch report"),
@@ -42,9 +42,7 @@ impl Schema {
             Self::Summary => {
                 published::<summary::Document<'_>>(self.file(), "criterion-torch summary")
             }
-            Self::PytorchOssBenchmarkV3 => {
-                include_str!("../../docs/schema/pytorch-oss-benchmark-v3.schema.json").to_owned()
-            }
+            Self::PytorchOssBenchmarkV3 => SCHEMA.to_owned(),
         }
     }
 }
@@ -55,50 +53,30 @@ fn published<T: JsonSchema>(file: &str, title: &str) -> String {
     let mut schema: Generated = generator.into_root_schema_for::<T>();
     schema.insert("$id".to_owned(), format!("criterion-torch/{file}").into());
     schema.insert("title".to_owned(), format!("{title}, version 1").into());
-    let mut value = schema.to_value();
-    let mut parts = BTreeSet::new();
-    close(&mut value, false, &mut parts);
-    for name in parts {
-        if let Some(part) = value["$defs"].get_mut(&name).and_then(Value::as_object_mut) {
-            part.remove("additionalProperties");
-        }
+    let mut parts = Vec::new();
+    RecursiveTransform(|schema: &mut Generated| close(schema, &mut parts)).transform(&mut schema);
+    for part in parts {
+        let part = schema.pointer_mut(part.trim_start_matches('#')).and_then(Value::as_object_mut);
+        part.expect("a reference leads to an object").remove("additionalProperties");
     }
-    let text = serde_json::to_string_pretty(&value).expect("a schema is JSON");
+    let text = serde_json::to_string_pretty(schema.as_value()).expect("a schema is JSON");
     text + "\n"
 }
 
 /// Refuses keys that an object does not name. One with the keys of alternatives besides, as a case has
-/// those of its work, refuses what neither names: the alternatives, whose definitions are added to
+/// those of its work, refuses what neither names: the alternatives, whose references are added to
 /// `parts`, stay open.
-fn close(schema: &mut Value, is_part: bool, parts: &mut BTreeSet<String>) {
-    match schema {
-        Value::Object(keys) => {
-            let is_object = keys.contains_key("properties");
-            let is_whole = is_object && keys.contains_key("anyOf");
-            if is_part {
-                let name = keys.get("$ref").and_then(Value::as_str);
-                parts.extend(name.and_then(|name| name.rsplit('/').next()).map(str::to_owned));
-            } else if is_object {
-                let key = if is_whole { "unevaluatedProperties" } else { "additionalProperties" };
-                keys.insert(key.to_owned(), false.into());
-            }
-            below(keys, is_whole, parts);
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| close(item, is_part, parts)),
-        _ => {}
+fn close(schema: &mut Generated, parts: &mut Vec<String>) {
+    if schema.get("properties").is_none() {
+        return;
     }
-}
-
-fn below(keys: &mut Map<String, Value>, is_whole: bool, parts: &mut BTreeSet<String>) {
-    for (key, value) in keys {
-        match (key.as_str(), value) {
-            ("anyOf", value) => close(value, is_whole, parts),
-            // Their keys are names of fields and types, not of this schema.
-            ("properties" | "$defs", Value::Object(named)) => {
-                named.values_mut().for_each(|value| close(value, false, parts));
-            }
-            ("enum" | "const" | "required", _) => {}
-            (_, value) => close(value, false, parts),
+    let refused = match schema.get("anyOf").and_then(Value::as_array) {
+        Some(alternatives) => {
+            let references = alternatives.iter().filter_map(|it| it["$ref"].as_str());
+            parts.extend(references.map(str::to_owned));
+            "unevaluatedProperties"
         }
-    }
+        None => "additionalProperties",
+    };
+    schema.insert(refused.to_owned(), false.into());
 }

@@ -3,10 +3,12 @@
 //! Files for programs (CSV, JSON) hold plain numbers in a named unit and do not come here.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, UNIX_EPOCH};
 
+use humantime::format_rfc3339_seconds;
 use serde_json::Value;
 
-use crate::model::Interval;
+use crate::model::{Interval, LAST_MOMENT};
 
 /// Nanoseconds in each unit of time, the smallest first.
 pub const TIME_UNITS: &[(&str, f64)] = &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
@@ -191,12 +193,10 @@ pub fn grouped(number: &str) -> String {
     out
 }
 
-/// A moment in UTC, `2026-11-20T14:03:11Z`, from seconds since the Unix epoch.
+/// A moment in UTC, `2026-11-20T14:03:11Z`, from seconds since the Unix epoch, up to the year 9999.
 pub fn rfc3339(timestamp: u64) -> String {
-    let (days, seconds) = (timestamp / 86_400, timestamp % 86_400);
-    let (year, month, day) = civil_date(days);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    let moment = UNIX_EPOCH + Duration::from_secs(timestamp.min(LAST_MOMENT));
+    format_rfc3339_seconds(moment).to_string()
 }
 
 /// A moment in UTC for people, to the minute: `2026-11-20 14:03`.
@@ -214,20 +214,6 @@ pub fn period(first: u64, last: u64) -> String {
     } else {
         format!("{first} to {last} UTC")
     }
-}
-
-/// Gregorian date of a day counted from 1970-01-01. Years start in March here, so that the leap
-/// day is the last of its year and month lengths follow one line of arithmetic.
-fn civil_date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468; // from 0000-03-01
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn a_clock_that_was_set_back_makes_no_ended_run_the_last() {
     );
     fs::write(runs.join("ahead.json"), later).expect("written");
     let report = report(&folder);
-    let latest = report.latest_run("inference").expect("a run");
+    let latest = report.runs.latest("inference").expect("a run");
     assert_eq!(latest.run_id, RUN);
     assert_eq!(
         reasons(&report),

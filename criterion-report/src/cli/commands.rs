@@ -128,7 +128,7 @@ impl Source {
         Ok(gated(remarks.unreadable.is_empty(), &failed).unwrap_or(ExitCode::SUCCESS))
     }
 
-    pub(super) fn aa(&self, options: &crate::aa::Options) -> Result<ExitCode> {
+    pub(super) fn aa(&self, options: &compare::AaOptions) -> Result<ExitCode> {
         if self.strict {
             bail!("--strict does not apply to `aa`, which compares runs with each other: omit it");
         }

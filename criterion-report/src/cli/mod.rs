@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 use crate::schema::Schema;
 use crate::words::more;
 use crate::write::Writer;
-use crate::{aa, calibration, compare, kernels, output, planned, validate};
+use crate::{calibration, compare, kernels, output, planned, validate};
 use source::Source;
 
 /// Turn what `cargo bench` left into tables and files
@@ -93,7 +93,7 @@ enum Command {
     /// Takes all runs of a name, of one clean git revision and one machine. The profile is written
     /// to `noise.json` beside the records, or to --output.
     #[command(after_long_help = more!("criterion-report aa main", "comparing.md"))]
-    Aa(aa::Options),
+    Aa(compare::AaOptions),
     /// Check files for the PyTorch OSS benchmark database before they are uploaded
     ///
     /// The uploader, the database and the dashboards lose or change some records in silence. Each

@@ -102,9 +102,9 @@ impl Source {
         if let Some(filter) = &self.filter
             && report.entries().next().is_none()
             && report.missing.is_empty()
-            && report.rows_read() > 0
+            && report.rows_read > 0
         {
-            let read = units::count(report.rows_read(), "recorded case");
+            let read = units::count(report.rows_read, "recorded case");
             let latest = if self.latest { ", of those that the latest run selected" } else { "" };
             say(&report.unreadable, &report.warnings);
             bail!("--filter {filter} matches none of {read} in {}{latest}", place.display());

@@ -1,4 +1,5 @@
-//! `compare`: two sides, the rule, the thresholds, the noise floor and the gates.
+//! `compare`: two sides, the rule, the thresholds, the noise floor and the gates; and `aa`, which measures
+//! that floor.
 
 mod gate;
 
@@ -183,4 +184,17 @@ fn of_one_measurement(comparison: &Comparison) -> Option<String> {
             units::count(comparison.same, "case")
         )
     })
+}
+
+/// `aa`: runs of one revision against each other, and the noise profile that follows.
+#[derive(Debug, Clone, clap::Args)]
+pub struct AaOptions {
+    /// Name of the runs that were saved as NAME@1, NAME@2 and so on
+    pub name: String,
+    /// Accept uncommitted changes or an unknown revision
+    #[arg(long)]
+    pub allow_dirty: bool,
+    /// Print the result, and leave the noise profile as it is
+    #[arg(long)]
+    pub no_save: bool,
 }

@@ -139,7 +139,7 @@ impl Options {
             accuracy: self.accuracy_threshold,
             ..Limits::default()
         };
-        let latest = report.latest_run(Mode::Kernels.as_str());
+        let latest = report.runs.latest(Mode::Kernels.as_str());
         compare(before, now.to_vec(), latest, limits)
     }
 }

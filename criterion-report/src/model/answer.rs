@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
-use plan::{CheckStatus, Implementation, Mode, Outcome, PatternFamily};
+use plan::{CheckStatus, Implementation, Mode, Outcome};
 use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::{Verdict, mean};
 
 use super::calibration::{OperationKind, Request, calibrate};
-use super::entry::Entry;
+use super::comparison::Entry;
 use super::field::{Field, Figure};
 use super::fusion::{Advice, FusionResult, PatternAdvice, VariantAdvice};
 use super::operators::OperatorResult;
@@ -19,10 +19,11 @@ use super::speedup::Speedup;
 use super::view::gather;
 
 /// The answers to one question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Question {
     /// Which recipe pays, per model and shape?
+    #[default]
     Recipes,
     /// Does fusing pay, per pattern?
     Fusion,
@@ -32,7 +33,7 @@ pub enum Question {
     Kernels,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Answer {
     /// The question that it answers.
     pub question: Question,
@@ -59,25 +60,6 @@ pub struct Answer {
     pub share_of_limit: Option<f64>,
     /// The share that ATen reaches.
     pub aten_share_of_limit: Option<f64>,
-}
-
-impl Answer {
-    fn new(question: Question, subject: String, variant: String, answer: String) -> Self {
-        Self {
-            question,
-            subject,
-            answer,
-            variant,
-            pays: None,
-            speedup: None,
-            weights_reduction: None,
-            sqnr_db: None,
-            level: Vec::new(),
-            other_product: None,
-            share_of_limit: None,
-            aten_share_of_limit: None,
-        }
-    }
 }
 
 /// A variant that may be as fast as the best one.
@@ -219,8 +201,11 @@ fn choice(question: Question, subject: String, block: &[Entry<'_>]) -> Option<An
     let level = others.iter().filter(|(_, other)| {
         pays && other.verdict() == Verdict::Faster && other.interval.high >= speedup.interval.low
     });
-    let answer = if pays { variant(best) } else { none };
     Some(Answer {
+        question,
+        subject,
+        answer: if pays { variant(best) } else { none },
+        variant: variant(best),
         // That the reference of a kernel is the fastest is no bad news.
         pays: pays.then_some(true).or((lost && question != Question::Kernels).then_some(false)),
         speedup: Speedups::of(&[*speedup]),
@@ -229,7 +214,7 @@ fn choice(question: Question, subject: String, block: &[Entry<'_>]) -> Option<An
         level: level
             .map(|(entry, _)| Level { variant: variant(entry), sqnr_db: sqnr(entry) })
             .collect(),
-        ..Answer::new(question, subject, variant(best), answer)
+        ..Answer::default()
     })
 }
 
@@ -249,6 +234,10 @@ fn fusion(report: &Report) -> Vec<Answer> {
         let shown = own.or(other)?;
         let word = own.map_or(shown.advice, |_| advice.advice);
         Some(Answer {
+            question: Question::Fusion,
+            subject: advice.pattern.to_string(),
+            answer: word.word().to_owned(),
+            variant: shown.name(),
             pays: match word {
                 Advice::Fuse | Advice::Faster => Some(true),
                 Advice::Avoid | Advice::Slower => Some(false),
@@ -260,12 +249,7 @@ fn fusion(report: &Report) -> Vec<Answer> {
                 advice: other.advice.word().to_owned(),
                 speedup: factors(other),
             }),
-            ..Answer::new(
-                Question::Fusion,
-                advice.pattern.to_string(),
-                shown.name(),
-                word.word().to_owned(),
-            )
+            ..Answer::default()
         })
     };
     PatternAdvice::all(&FusionResult::all(report)).iter().filter_map(answer).collect()
@@ -322,14 +306,16 @@ fn operator(block: &[OperatorResult<'_>]) -> Option<Answer> {
         1 => format!(" {}", best.key.work.size),
         _ => String::new(),
     };
-    let subject = format!("{} {dtype}{size}", best.key.work.operator);
-    let answer = format!("{}: {verdict}", best.variant());
     Some(Answer {
+        question: Question::Operators,
+        subject: format!("{} {dtype}{size}", best.key.work.operator),
+        answer: format!("{}: {verdict}", best.variant()),
+        variant: best.variant(),
         pays,
         speedup: Some(speedup),
         share_of_limit: shares(&best.variant()),
         aten_share_of_limit: shares(Implementation::Aten.as_str()),
-        ..Answer::new(Question::Operators, subject, best.variant(), answer)
+        ..Answer::default()
     })
 }
 
@@ -338,15 +324,8 @@ fn limits(report: &Report) -> (Vec<Limits>, Option<f64>) {
     let probes = report.entries().filter(|it| it.row.record.case.mode == Mode::Calibration);
     let devices: BTreeSet<_> = probes.map(|entry| entry.row.record.case.device).collect();
     let profiles = devices.into_iter().filter_map(|device| {
-        let request = Request {
-            hardware: "",
-            device: Some(device),
-            peak_gflops: None,
-            peak_bandwidth: None,
-            preset: None,
-            operations: &OperationKind::ALL,
-            patterns: &[] as &[PatternFamily],
-        };
+        let request =
+            Request { device: Some(device), operations: &OperationKind::ALL, ..Request::default() };
         // Nothing of that device was measured.
         calibrate(report, &request).ok()
     });
@@ -354,7 +333,7 @@ fn limits(report: &Report) -> (Vec<Limits>, Option<f64>) {
     let call = profiles.iter().flat_map(|it| &it.call_overheads).map(|it| it.median_ns);
     let limits = profiles.iter().flat_map(|it| &it.rooflines).map(|roof| Limits {
         device: roof.device.to_string(),
-        dtype: roof.dtype.as_str().trim_start_matches("torch.").to_owned(),
+        dtype: roof.dtype.plain().to_owned(),
         threads: roof.threads,
         peak_gflops: roof.peak_gflops.value,
         bandwidth_gbps: roof.bandwidth_gbps.as_ref().map(|limit| limit.value),

@@ -4,14 +4,13 @@
 use std::fmt;
 
 use plan::Record;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use statistics::Ratio;
 
 use super::repeated::Without;
 use super::row::Row;
-use super::speedup::{RunsOf, Speedup};
+use super::speedup::{Levels, RunsOf, Speedup};
 use super::time::{Interval, Time};
-use super::wide::{Level, Wide};
 use crate::units;
 
 /// A median's interval wider than this to either side, relative to the median, is pointed out.
@@ -23,136 +22,25 @@ const CLOCK_MOVED: f64 = 0.05;
 /// knows nothing of that, so that less is not pointed out there.
 const OTHER_MOMENT: f64 = 0.15;
 
-#[derive(Debug, Clone, PartialEq)]
-pub enum Caution {
-    Quick,
-    /// A later run selected the case and ended before it left a new record; the text says which.
-    Outdated(String),
-    /// A remark that the harness or the report has already worded.
-    Note(String),
-    /// Not all runs that the row is of have all of it.
-    NotInAllRuns(Without),
-    /// The median is less certain than ±2 %.
-    WideMedian,
-    /// The clock moved by more than 5 % while criterion sampled.
-    ClockMoved,
-    Throttled {
-        /// Why, in the driver's words.
-        reasons: String,
-    },
-    /// Samples were thrown away and taken again.
-    Discarded,
-    /// Run back to back, the device would wait for the host.
-    HostBound,
-    /// The time sufficed for few blocks of the speed-up only, and each was taken for two.
-    HalvedBlocks,
-    /// The speed-up's interval is wider than was asked for, and that is all that its record shows.
-    OutOfTime {
-        /// Half-width that was asked for, relative to the ratio.
-        target: f64,
-    },
-    /// The speed-up's interval is wider than was asked for, and its record shows why.
-    Wide(Wide),
-    /// The speed-up's interval and that of the quotient of the two times exclude each other.
-    Disagrees {
-        quotient: f64,
-        /// The side that is most another beside the other one than alone, where that is recorded.
-        moved: Option<Moved>,
-    },
-    /// The baseline's record is of another process: machine state may differ.
-    DifferentRuns,
-    /// The gain over another case is derived from pairs of two runs.
-    QuotientOfRuns,
-    Differs {
-        what: &'static str,
-        baseline: String,
-        candidate: String,
-    },
-}
-
-/// A side whose step took another time in its pair than while criterion sampled it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Moved {
-    pub is_baseline: bool,
-    pub alone_ns: f64,
-    /// Nanoseconds of a step beside the other side.
-    pub beside_ns: f64,
-}
-
-impl fmt::Display for Moved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (side, other) = match self.is_baseline {
-            true => ("the baseline", "this case"),
-            false => ("this case", "the baseline"),
-        };
-        let [alone, beside] = [self.alone_ns, self.beside_ns].map(units::time);
-        write!(f, "{side} took {alone} alone and {beside} beside {other}")
-    }
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Caution {
+    text: String,
+    /// A line for all cautions of the kind, which a table says once, and this one's figures where
+    /// there is room for them; none where the whole text is as short.
+    #[serde(skip)]
+    kind: Option<(String, Option<String>)>,
 }
 
 impl fmt::Display for Caution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Quick => f.write_str("quick mode: two samples, so no interval"),
-            Self::Outdated(text) | Self::Note(text) => f.write_str(text),
-            Self::NotInAllRuns(without) => without.fmt(f),
-            Self::WideMedian => {
-                write!(f, "the interval of its time is wider than ±{} %", WIDE * 100.0)
-            }
-            Self::ClockMoved => {
-                let share = CLOCK_MOVED * 100.0;
-                write!(f, "the clock moved by more than {share} % while criterion sampled")
-            }
-            Self::Throttled { reasons } => {
-                write!(f, "the processor slowed itself down meanwhile: {reasons}")
-            }
-            Self::Discarded => f.write_str(
-                "samples that were taken while the processor was throttled were taken again",
-            ),
-            // The text names no figure: it differs from row to row, and rows share this text.
-            Self::HostBound => f.write_str(
-                "run back to back, the device would wait for the host: the time shown is the \
-                 device's work alone, a caller waits about the `host` time of `show --details`",
-            ),
-            Self::HalvedBlocks => f.write_str(
-                "only a few blocks fitted into the time budget; the interval uses half blocks; \
-                 `sampling.measurement_s` extends it",
-            ),
-            Self::OutOfTime { target } => write!(
-                f,
-                "time budget spent before the speed-up's interval reached {}; \
-                 `sampling.measurement_s` extends it",
-                half_width(*target)
-            ),
-            Self::Wide(wide) => wide.fmt(f),
-            Self::Disagrees { quotient, moved } => {
-                write!(f, "the two medians give {}", units::ratio(*quotient, None))?;
-                match moved {
-                    Some(moved) => write!(f, ": {moved}, so the machine changed ")?,
-                    None => f.write_str(": the machine changed ")?,
-                }
-                f.write_str(
-                    "between the two moments; trust the speed-up, which compares neighbours in \
-                     time",
-                )
-            }
-            Self::DifferentRuns => f.write_str(
-                "the baseline's time and memory are of another run (the speed-up does not use \
-                 them)",
-            ),
-            Self::QuotientOfRuns => f.write_str(
-                "its gain over a case that was not its partner is derived from pairs of two runs",
-            ),
-            Self::Differs { what, baseline, candidate } => {
-                write!(f, "baseline and candidate differ in {what}: {baseline} against {candidate}")
-            }
-        }
+        f.write_str(&self.text)
     }
 }
 
-impl Serialize for Caution {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+impl<T: Into<String>> From<T> for Caution {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), kind: None }
     }
 }
 
@@ -161,10 +49,16 @@ impl Row {
     pub fn cautions(&self) -> Vec<Caution> {
         let time = self.time.as_ref().ok();
         let mut cautions: Vec<Caution> =
-            self.failures_in_runs().map(Caution::NotInAllRuns).collect();
-        cautions.extend(time.is_some_and(|time| time.quick).then_some(Caution::Quick));
-        cautions.extend(time.is_some_and(is_wide).then_some(Caution::WideMedian));
-        for caution in self.in_runs().flat_map(Caution::of_run) {
+            self.failures_in_runs().map(|it| Caution::without(&it)).collect();
+        if time.is_some_and(|time| time.quick) {
+            cautions.push("quick mode: two samples, so no interval".into());
+        }
+        if time.is_some_and(is_wide) {
+            let percent = WIDE * 100.0;
+            let text = format!("the interval of its time is wider than ±{percent} %");
+            cautions.push(text.into());
+        }
+        for caution in self.in_runs().flat_map(of_run) {
             if !cautions.contains(&caution) {
                 cautions.push(caution);
             }
@@ -173,94 +67,136 @@ impl Row {
     }
 }
 
+/// The cautions on one run, apart from those on its time.
+fn of_run(row: &Row) -> Vec<Caution> {
+    let measures = &row.record.measures;
+    let mut cautions: Vec<Caution> = Vec::new();
+    if let Some(conditions) = &measures.conditions {
+        let moved = |clock: plan::Range| clock.max > clock.min * (1.0 + CLOCK_MOVED);
+        if conditions.clock_mhz.is_some_and(moved) {
+            let share = CLOCK_MOVED * 100.0;
+            let text = format!("the clock moved by more than {share} % while criterion sampled");
+            cautions.push(text.into());
+        }
+        let reasons = conditions.throttle_reasons.join(", ");
+        if !reasons.is_empty() {
+            let text = format!("the processor slowed itself down meanwhile: {reasons}");
+            cautions.push(text.into());
+        }
+        if conditions.discarded_samples > 0 {
+            let text = "samples that were taken while the processor was throttled were taken again";
+            cautions.push(text.into());
+        }
+    }
+    if measures.clocks.is_some_and(|clocks| clocks.host_bound) {
+        // The text names no figure: it differs from row to row, and rows share this text.
+        let text = "run back to back, the device would wait for the host: the time shown is the \
+                    device's work alone, a caller waits about the `host` time of `show --details`";
+        cautions.push(Caution::from(text).of_kind(
+            "the time is the device's alone; a caller waits for the host (`host` in `show \
+             --details`)",
+        ));
+    }
+    let worded = row.outdated.iter().chain(&row.record.notes);
+    cautions.extend(worded.map(|text| text.as_str().into()));
+    cautions
+}
+
 impl Caution {
-    /// A text of one line for all cautions of the kind, which a table says once, and this one's
-    /// figures where there is room for them; none where the whole text is as short.
-    pub fn kind(&self) -> Option<(String, Option<String>)> {
-        let text = match self {
-            Self::NotInAllRuns(Without { what, .. }) => {
-                format!("{what} in some of the runs: the numbers are of the others")
-            }
-            Self::HostBound => "the time is the device's alone; a caller waits for the host \
-                                (`host` in `show --details`)"
-                .to_owned(),
-            Self::HalvedBlocks => "only a few blocks fitted into the time budget; the interval \
-                                   uses half blocks"
-                .to_owned(),
-            Self::OutOfTime { target } => format!(
-                "time budget spent before the interval reached {} (sampling.measurement_s)",
-                half_width(*target)
-            ),
-            Self::Wide(wide) => return Some(wide.kind()),
-            Self::Disagrees { quotient, .. } => {
-                let text = "the ratio of the two medians differs: the machine changed between \
-                            them; believe the speed-up";
-                return Some((text.to_owned(), Some(units::ratio(*quotient, None))));
-            }
-            Self::Differs { what, .. } => format!("baseline and candidate differ in {what}"),
-            Self::Quick
-            | Self::Outdated(_)
-            | Self::Note(_)
-            | Self::WideMedian
-            | Self::ClockMoved
-            | Self::Throttled { .. }
-            | Self::Discarded
-            | Self::DifferentRuns
-            | Self::QuotientOfRuns => return None,
-        };
-        Some((text, None))
+    /// The line that a table says once for all cautions of the kind, and this one's figures; none
+    /// where the whole text is as short.
+    pub fn kind(&self) -> Option<(&str, Option<&str>)> {
+        self.kind.as_ref().map(|(line, figures)| (line.as_str(), figures.as_deref()))
     }
 
-    /// The cautions on one run, apart from those on its time.
-    fn of_run(row: &Row) -> Vec<Self> {
-        let measures = &row.record.measures;
-        let mut cautions = Vec::new();
-        let mut add = |applies: bool, caution: Self| cautions.extend(applies.then_some(caution));
-        if let Some(conditions) = &measures.conditions {
-            let moved = |clock: plan::Range| clock.max > clock.min * (1.0 + CLOCK_MOVED);
-            let reasons = conditions.throttle_reasons.join(", ");
-            add(conditions.clock_mhz.is_some_and(moved), Self::ClockMoved);
-            add(!reasons.is_empty(), Self::Throttled { reasons });
-            add(conditions.discarded_samples > 0, Self::Discarded);
-        }
-        add(measures.clocks.is_some_and(|clocks| clocks.host_bound), Self::HostBound);
-        cautions.extend(row.outdated.clone().map(Self::Outdated));
-        cautions.extend(row.record.notes.iter().cloned().map(Self::Note));
-        cautions
+    fn of_kind(self, line: impl Into<String>) -> Self {
+        Self { kind: Some((line.into(), None)), ..self }
+    }
+
+    fn with_figures(self, line: impl Into<String>, figures: String) -> Self {
+        Self { kind: Some((line.into(), Some(figures))), ..self }
+    }
+
+    /// Not all runs that the row is of have all of it.
+    pub fn without(runs: &Without) -> Self {
+        let line = format!("{} in some of the runs: the numbers are of the others", runs.what);
+        Self::from(runs.to_string()).of_kind(line)
     }
 
     pub fn of_speedup(speedup: &Speedup) -> Vec<Self> {
-        let wide = speedup.fell_short().then(|| Self::of_wide(speedup));
-        let halved = speedup.has_halved_blocks().then_some(Self::HalvedBlocks);
-        wide.into_iter().chain(halved).collect()
-    }
-
-    fn of_wide(speedup: &Speedup) -> Self {
-        let levels = speedup.levels;
-        if let Some(RunsOf { count, between }) = speedup.runs {
-            let level = Level::Runs(count);
-            return Self::Wide(Wide { level, sigma: between, other: levels.within });
-        }
-        let (Some(builds), Some(within), Some(between)) =
-            (levels.builds, levels.within, levels.between)
-        else {
-            return Self::OutOfTime { target: speedup.target };
+        let halved = || {
+            let text = "only a few blocks fitted into the time budget; the interval uses half \
+                        blocks; `sampling.measurement_s` extends it";
+            Self::from(text).of_kind(
+                "only a few blocks fitted into the time budget; the interval uses half blocks",
+            )
         };
-        // Either share of the variance of their mean.
-        let of_builds = between * between / builds as f64;
-        let of_blocks = within * within / speedup.blocks as f64;
-        Self::Wide(match builds {
-            1 => Wide { level: Level::BlocksOfOneBuild, sigma: within, other: None },
-            _ if of_builds >= of_blocks => {
-                Wide { level: Level::Builds, sigma: between, other: Some(within) }
-            }
-            _ => Wide { level: Level::Blocks, sigma: within, other: Some(between) },
-        })
+        let wide = speedup.fell_short().then(|| Self::wide(speedup));
+        wide.into_iter().chain(speedup.has_halved_blocks().then(halved)).collect()
     }
 
-    /// Whether the pairs and the two times, of one run, cannot both be right.
+    /// The speed-up's interval is wider than was asked for: the values that widen it most, as far as
+    /// its record shows them.
+    fn wide(speedup: &Speedup) -> Self {
+        let Levels { builds, within, between } = speedup.levels;
+        // The values, their standard deviation, that of another level, and what would narrow the
+        // interval.
+        let (values, sigma, other, remedy) = match (speedup.runs, builds, within, between) {
+            (Some(RunsOf { count, between }), ..) => {
+                let remedy =
+                    format!("more runs narrow it (cargo torch-bench bench --repeat {})", 2 * count);
+                ("runs", between, within.map(|it| ("blocks", it)), remedy)
+            }
+            (None, Some(1), Some(within), Some(_)) => {
+                let remedy = "more sampling.measurement_s fits more builds".to_owned();
+                ("blocks of the only build", within, None, remedy)
+            }
+            (None, Some(builds), Some(within), Some(between)) => {
+                // Either share of the variance of their mean.
+                let of_builds = between * between / builds as f64;
+                let of_blocks = within * within / speedup.blocks as f64;
+                if of_builds >= of_blocks {
+                    let remedy = "several runs say more (cargo torch-bench bench --repeat 4)";
+                    ("builds", between, Some(("blocks", within)), remedy.to_owned())
+                } else {
+                    let remedy = "a quieter machine or more sampling.measurement_s helps";
+                    ("blocks", within, Some(("builds", between)), remedy.to_owned())
+                }
+            }
+            (None, ..) => return Self::out_of_time(speedup.target),
+        };
+        let percent = |sigma: f64| units::significant(sigma * 100.0, 2);
+        let sigma = percent(sigma);
+        let other = other.map(|(others, sigma)| (others, percent(sigma)));
+        let [in_text, in_kind, in_figures] = match other {
+            Some((others, other)) => {
+                [format!(" ({others} {other} %)"), format!(" (of {others})"), format!(" ({other})")]
+            }
+            None => Default::default(),
+        };
+        Self::from(format!(
+            "the speed-up's interval is wide as {values} differ by σ {sigma} %{in_text}: {remedy}"
+        ))
+        .with_figures(format!("wide: σ of {values}{in_kind} in %; {remedy}"), sigma + &in_figures)
+    }
+
+    /// The speed-up's interval is wider than was asked for, and that is all that its record shows.
+    fn out_of_time(target: f64) -> Self {
+        let target = format!("±{} %", (target * 1e4).round() / 1e2);
+        let line = format!(
+            "time budget spent before the interval reached {target} (sampling.measurement_s)"
+        );
+        Self::from(format!(
+            "time budget spent before the speed-up's interval reached {target}; \
+             `sampling.measurement_s` extends it"
+        ))
+        .of_kind(line)
+    }
+
+    /// Whether the pairs and the two times, of one run, cannot both be right: the interval of the
+    /// speed-up and that of the quotient of the two times exclude each other.
     pub fn of_times(speedup: &Speedup, baseline: &Row, candidate: &Row) -> Option<Self> {
-        if of_different_runs(baseline, candidate) {
+        if are_of_different_runs(baseline, candidate) {
             return None;
         }
         let (own, others) = (candidate.time.as_ref().ok()?, baseline.time.as_ref().ok()?);
@@ -268,52 +204,57 @@ impl Caution {
         let apart = speedup.interval.high < quotient.low || quotient.high < speedup.interval.low;
         let distance = (quotient.ratio / speedup.ratio).ln().abs();
         let least = if speedup.covers_runs() { 0.0 } else { OTHER_MOMENT.ln_1p() };
+        if !(apart && distance > least) {
+            return None;
+        }
+        // The side that is most another beside the other one than alone, where that is recorded.
         let moved = speedup.steps_ns.map(|(others_ns, own_ns)| {
-            let baseline =
-                Moved { is_baseline: true, alone_ns: others.median_ns, beside_ns: others_ns };
-            let case = Moved { is_baseline: false, alone_ns: own.median_ns, beside_ns: own_ns };
-            let by = |it: &Moved| (it.beside_ns / it.alone_ns).ln().abs();
-            if by(&baseline) >= by(&case) { baseline } else { case }
+            let by = |alone: f64, beside: f64| (beside / alone).ln().abs();
+            let is_baseline = by(others.median_ns, others_ns) >= by(own.median_ns, own_ns);
+            let (side, other, alone, beside) = match is_baseline {
+                true => ("the baseline", "this case", others.median_ns, others_ns),
+                false => ("this case", "the baseline", own.median_ns, own_ns),
+            };
+            let [alone, beside] = [alone, beside].map(units::time);
+            format!(" {side} took {alone} alone and {beside} beside {other}, so")
         });
-        (apart && distance > least).then_some(Self::Disagrees { quotient: quotient.ratio, moved })
-    }
-
-    /// The difference of two records because of which their pairs are of two experiments that do not
-    /// compare. Revisions may differ: the code of one case may have changed and that of the other
-    /// not.
-    pub fn apart(one: &Record, other: &Record) -> Option<&'static str> {
-        let pairs = circumstances(one).into_iter().zip(circumstances(other));
-        let mut differing = pairs.filter(|(one, other)| one != other).map(|((what, _), _)| what);
-        differing.find(|what| *what != REVISION)
+        let moved = moved.unwrap_or_default();
+        let quotient = units::ratio(quotient.ratio, None);
+        let line = "the ratio of the two medians differs: the machine changed between them; \
+                    believe the speed-up";
+        let text = format!(
+            "the two medians give {quotient}:{moved} the machine changed between the two moments; \
+             trust the speed-up, which compares neighbours in time"
+        );
+        Some(Self::from(text).with_figures(line, quotient))
     }
 
     /// The cautions on comparing time and memory of a baseline with those of a candidate.
     pub fn of_sides(baseline: &Row, candidate: &Row) -> Vec<Self> {
-        let different = of_different_runs(baseline, candidate);
-        let (baseline, candidate) = (&baseline.record, &candidate.record);
-        let candidate_work = &candidate.case.work;
-        let mut cautions: Vec<Self> =
-            different.then_some(Self::DifferentRuns).into_iter().collect();
-        for ((what, baseline), (_, candidate)) in
-            circumstances(baseline).into_iter().zip(circumstances(candidate))
-        {
-            // Siblings of calibration differ in nothing else, and on purpose.
-            let asked_for = what == "threads" && candidate_work.probe().is_some();
-            if baseline != candidate && !asked_for {
-                cautions.push(Self::Differs { what, baseline, candidate });
-            }
-        }
-        cautions
+        const OTHER_RUN: &str = "the baseline's time and memory are of another run (the speed-up \
+                                 does not use them)";
+        let run = are_of_different_runs(baseline, candidate).then(|| OTHER_RUN.into());
+        // Siblings of calibration differ in nothing else, and on purpose.
+        let asked_for =
+            |what: &str| what == "threads" && candidate.record.case.work.probe().is_some();
+        let differing = differences(&baseline.record, &candidate.record);
+        let differing = differing.filter(|(what, _)| !asked_for(what));
+        let differing = differing.map(|(what, [baseline, candidate])| {
+            let line = format!("baseline and candidate differ in {what}");
+            Self::from(format!("{line}: {baseline} against {candidate}")).of_kind(line)
+        });
+        run.into_iter().chain(differing).collect()
     }
 }
 
-/// `±1 %`
-fn half_width(target: f64) -> String {
-    format!("±{} %", (target * 1e4).round() / 1e2)
+/// The difference of two records because of which their pairs are of two experiments that do not
+/// compare. Revisions may differ: the code of one case may have changed and that of the other not.
+pub fn apart(one: &Record, other: &Record) -> Option<&'static str> {
+    differences(one, other).map(|(what, _)| what).find(|what| *what != REVISION)
 }
 
 /// Whether a single run is that of one row only. Rows of several runs have those in common.
-fn of_different_runs(one: &Row, other: &Row) -> bool {
+pub fn are_of_different_runs(one: &Row, other: &Row) -> bool {
     let several = one.runs.len() > 1 && other.runs.len() > 1;
     !several && one.record.run_id != other.record.run_id
 }
@@ -341,4 +282,14 @@ fn circumstances(record: &Record) -> [(&'static str, String); 6] {
         ("allocator", environment.allocator.clone()),
         (REVISION, environment.git_revision.clone().unwrap_or_else(|| "none".to_owned())),
     ]
+}
+
+/// In which circumstances two records differ, with the words of both.
+pub fn differences(
+    one: &Record,
+    other: &Record,
+) -> impl Iterator<Item = (&'static str, [String; 2])> + use<> {
+    let pairs = circumstances(one).into_iter().zip(circumstances(other));
+    let differing = pairs.filter(|(one, other)| one != other);
+    differing.map(|((what, one), (_, other))| (what, [one, other]))
 }

@@ -81,7 +81,7 @@ impl Circumstances {
     }
 
     pub fn hold_of(&self, record: &Record) -> bool {
-        same(&self.environment, &record.environment)
+        facts(&self.environment) == facts(&record.environment)
     }
 
     fn new(record: &Record) -> Self {
@@ -120,11 +120,7 @@ fn keep(texts: &mut BTreeSet<String>, text: Option<&String>) {
     }
 }
 
-/// Whether two environments are the same but for what a case's own settings decide.
-fn same(a: &Environment, b: &Environment) -> bool {
-    facts(a) == facts(b)
-}
-
+/// What two environments share that differ only in what a case's own settings decide.
 fn facts(of: &Environment) -> impl PartialEq + '_ {
     let HostFacts { hostname, os, cpu_model, cpus, memory_bytes, .. } = &of.host;
     let torch = &of.torch;

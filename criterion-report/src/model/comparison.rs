@@ -1,4 +1,6 @@
-//! A candidate against another case of its group.
+//! A case with its comparisons: the candidate against other cases of its group.
+
+use std::collections::HashSet;
 
 use plan::CaseId;
 use plan::cost::reduction;
@@ -34,7 +36,7 @@ impl Comparison {
         let speedup = Speedup::over(other, candidate);
         let mut cautions: Vec<Caution> =
             speedup.as_ref().map(Caution::of_speedup).unwrap_or_default();
-        cautions.extend(Speedup::without(other, candidate).map(Caution::NotInAllRuns));
+        cautions.extend(Speedup::without(other, candidate).map(|it| Caution::without(&it)));
         if let (Ok(speedup), Some((_, row))) = (&speedup, baseline) {
             cautions.extend(Caution::of_times(speedup, row, candidate));
         }
@@ -70,9 +72,40 @@ impl Comparison {
         if let (Err(_), Some((_, row))) = (&compared.gain, sibling) {
             compared.gain = Gain::over(row, baseline, candidate);
             if compared.gain.is_ok() && row.record.run_id != candidate.record.run_id {
-                compared.cautions.push(Caution::QuotientOfRuns);
+                let text = "its gain over a case that was not its partner is derived from pairs \
+                            of two runs";
+                compared.cautions.push(text.into());
             }
         }
         compared
+    }
+}
+
+/// A case as writers see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    pub row: &'a Row,
+    /// Against the baseline of its group; absent for that baseline.
+    pub comparison: Option<&'a Comparison>,
+    /// The row of that baseline, if it has one.
+    pub baseline: Option<&'a Row>,
+    /// Against the unquantized model run the same way: a compiled candidate against the compiled
+    /// model. Upstream's formats mean this one. Absent for that model itself.
+    pub quantization: Option<&'a Comparison>,
+    /// The other side of `quantization`; the row itself where that is absent.
+    pub unquantized: Option<&'a Row>,
+    /// A compiled case against the same run eagerly; absent of those that are not compiled.
+    pub compilation: Option<&'a Comparison>,
+}
+
+impl Entry<'_> {
+    /// The cautions on the case's numbers and comparisons, each text once.
+    pub fn cautions(&self) -> Vec<Caution> {
+        let compared = [self.comparison, self.quantization, self.compilation];
+        let compared = compared.into_iter().flatten();
+        let compared = compared.flat_map(|comparison| &comparison.cautions);
+        let mut texts = HashSet::new();
+        let cautions = self.row.cautions().into_iter().chain(compared.cloned());
+        cautions.filter(|caution| texts.insert(caution.to_string())).collect()
     }
 }

@@ -4,7 +4,7 @@
 use plan::CaseId;
 use statistics::{Ratio, Verdict};
 
-use super::caution::Caution;
+use super::caution;
 use super::row::Row;
 use super::speedup::{Levels, NoSpeedup, Speedup};
 use super::time::Interval;
@@ -55,7 +55,7 @@ impl Gain {
         let own = Speedup::over(Some(baseline), row)?;
         let divisor = Speedup::over(Some(baseline), other)
             .map_err(|why| NoSpeedup::NoQuotient { variant: variant(), why: why.to_string() })?;
-        if let Some(what) = Caution::apart(&other.record, &row.record) {
+        if let Some(what) = caution::apart(&other.record, &row.record) {
             return Err(NoSpeedup::Apart { variant: variant(), what });
         }
         if own.confidence_level != divisor.confidence_level {

@@ -10,7 +10,6 @@ mod criterion_files;
 mod criterion_result;
 pub mod database;
 mod distribution;
-mod entry;
 mod exported;
 mod field;
 pub(crate) mod file;
@@ -37,17 +36,15 @@ mod speedup;
 mod time;
 mod valid;
 mod view;
-mod wide;
 
 pub use answer::{Answer, Answers, Level, Limits, OtherProduct, Question, Speedups, Unmeasured};
 pub use caution::Caution;
 pub use circumstances::Circumstances;
-pub use comparison::Comparison;
+pub use comparison::{Comparison, Entry};
 pub use criterion_result::{
     Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples,
 };
 pub use distribution::Distribution;
-pub use entry::Entry;
 pub use exported::{CritcmpBaseline, CritcmpBenchmark, Exported};
 pub use field::{Better, Column, Field, Figure, MEASURES, Part, Unit, Value};
 pub use frontier::TradeOff;
@@ -64,6 +61,7 @@ pub use operators::{
     Standing, Summary,
 };
 pub use place::{Place, fingerprint, machine};
+pub(crate) use possible::LAST_MOMENT;
 pub use records::{Records, read_runs};
 pub use repeated::Without;
 pub use report::Report;

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use super::line::{Line, Stamp, Unusable, parse};
 use super::runs::Run;
-use super::{file, possible};
+use super::{file, possible, saved};
 use crate::{units, visible};
 
 fn or_from(others: &[String]) -> String {
@@ -232,14 +232,11 @@ fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
 
 /// Names of the baselines under `root` that have records.
 fn baselines(root: &Path) -> Result<Vec<String>> {
-    let failed = |why| file::unusable(root, why);
     let mut names = Vec::new();
-    for entry in file::entries(root).map_err(failed)? {
-        let is_folder = entry.file_type().map_err(failed)?.is_dir();
-        if is_folder && !list(&entry.path(), "jsonl")?.is_empty() {
-            names.push(entry.file_name().to_string_lossy().into_owned());
+    for name in saved::folders(root)? {
+        if !list(&root.join(&name), "jsonl")?.is_empty() {
+            names.push(name);
         }
     }
-    names.sort_unstable();
     Ok(names)
 }

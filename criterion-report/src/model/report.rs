@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use anyhow::Result;
-use plan::{CaseId, Check, ModelWork, RunManifest, Variant, Work};
+use plan::{CaseId, Check, ModelWork, Variant, Work};
 use rayon::prelude::*;
 
 use super::circumstances::Circumstances;
 use super::comparison::Comparison;
-use super::entry::Entry;
+use super::comparison::Entry;
 use super::inputs::Inputs;
 use super::joined::Joined;
 use super::location::Location;
 use super::row::Row;
-use super::runs::{Missing, Run, Runs};
+use super::runs::{Missing, Runs};
 use super::selection::Selection;
 
 /// A row against its group's baseline, its unquantized counterpart and its eager twin; two of them
@@ -31,8 +31,8 @@ pub struct Report {
     comparisons: Vec<Compared>,
     /// Indices of the rows that are to be shown.
     shown: Vec<usize>,
-    /// Number of rows of the selected modes.
-    read: usize,
+    /// Number of rows of the selected modes, shown or not.
+    pub rows_read: usize,
     /// Cases that a run selected and that have no record.
     pub missing: Vec<Missing>,
     /// Cases that the selection leaves out, with a record or without.
@@ -55,7 +55,8 @@ pub struct Report {
     /// The checks of the machine before these runs, each once.
     pub checks: Vec<Check>,
     pub circumstances: Vec<Circumstances>,
-    runs: Runs,
+    /// The runs that saved under this baseline and selected a case at all.
+    pub runs: Runs,
 }
 
 impl Report {
@@ -89,7 +90,7 @@ impl Report {
             run_warnings: runs.warnings(&measured),
             checks: runs.checks(&measured),
             circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i])),
-            read: rows
+            rows_read: rows
                 .iter()
                 .filter(|row| selection.has_mode(row.record.case.mode.as_str()))
                 .count(),
@@ -123,11 +124,6 @@ impl Report {
         Entry { row, comparison, baseline, quantization, unquantized, compilation }
     }
 
-    /// The runs that saved under this baseline and selected a case at all, the oldest first.
-    pub fn runs(&self) -> &[Run] {
-        self.runs.all()
-    }
-
     /// The shown cases, and those that they are compared with.
     pub fn concerned(&self) -> impl Iterator<Item = Entry<'_>> {
         let partners = self.shown.iter().flat_map(|&place| &self.comparisons[place]);
@@ -136,29 +132,9 @@ impl Report {
         places.into_iter().map(|place| self.entry(place))
     }
 
-    /// The latest run of a bench target; of records without a run manifest none is known.
-    pub fn latest_run(&self, target: &str) -> Option<&RunManifest> {
-        self.runs.latest().get(target).copied()
-    }
-
-    /// Whether the latest run of the bench target did not select the case.
-    pub fn is_earlier(&self, full_id: &str) -> bool {
-        self.runs.is_earlier(full_id)
-    }
-
-    /// The checks of the runs with these ids, each once with the run that found it.
-    pub fn findings(&self, run_ids: &HashSet<&str>) -> Vec<(&RunManifest, &Check)> {
-        self.runs.findings(run_ids)
-    }
-
     /// All rows that were read, shown or not, those beside the selected modes too.
     pub fn rows(&self) -> &[Row] {
         &self.rows
-    }
-
-    /// Number of rows of the selected modes, shown or not.
-    pub const fn rows_read(&self) -> usize {
-        self.read
     }
 
     /// Shown cases by status, in the order of the statuses' names.

@@ -1,6 +1,6 @@
 //! The requests of runs: which case belongs to the latest run, and which one a run did not reach.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use plan::{Check, CheckStatus, RunManifest};
 use schemars::JsonSchema;
@@ -108,21 +108,22 @@ impl Runs {
     }
 
     fn from(runs: Vec<Run>) -> Self {
-        let mut them = Self { runs, ..Self::default() };
-        let latest = them.latest();
-        let targets = latest.keys().map(|&target| target.to_owned()).collect();
+        // The map keeps the last of equal keys.
+        let latest: HashMap<&String, &RunManifest> =
+            runs.iter().map(|run| (&run.manifest.target, &run.manifest)).collect();
         let selected = latest.values().flat_map(|manifest| &manifest.selected).cloned().collect();
-        (them.targets, them.selected) = (targets, selected);
-        them
+        let targets = latest.into_keys().cloned().collect();
+        Self { runs, targets, selected }
     }
 
+    /// All of them, the oldest first.
     pub fn all(&self) -> &[Run] {
         &self.runs
     }
 
-    pub fn latest(&self) -> BTreeMap<&str, &RunManifest> {
-        // The map keeps the last of equal keys.
-        self.runs.iter().map(|run| (run.manifest.target.as_str(), &run.manifest)).collect()
+    /// The latest run of a bench target; of records without a run manifest none is known.
+    pub fn latest(&self, target: &str) -> Option<&RunManifest> {
+        self.runs.iter().map(|run| &run.manifest).rfind(|manifest| manifest.target == target)
     }
 
     /// Whether the latest run of its bench target did not select this case. No case of a target
@@ -131,13 +132,16 @@ impl Runs {
         self.targets.contains(plan::target_of(id)) && !self.selected.contains(id)
     }
 
+    fn with_ids(&self, run_ids: &HashSet<&str>) -> impl Iterator<Item = &RunManifest> {
+        let runs = self.runs.iter().map(|run| &run.manifest);
+        runs.filter(|manifest| run_ids.contains(manifest.run_id.as_str()))
+    }
+
     /// The warnings about the machine of the runs with these ids: of warnings that differ in their
     /// figures only, the latest run's.
     pub fn warnings(&self, run_ids: &HashSet<&str>) -> Vec<String> {
-        let runs = self.runs.iter().map(|run| &run.manifest);
-        let runs = runs.filter(|manifest| run_ids.contains(manifest.run_id.as_str()));
         let mut warnings: Vec<&String> = Vec::new();
-        for text in runs.flat_map(|manifest| &manifest.warnings) {
+        for text in self.with_ids(run_ids).flat_map(|manifest| &manifest.warnings) {
             match warnings.iter_mut().find(|known| without_figures(known) == without_figures(text))
             {
                 Some(known) => *known = text,
@@ -155,9 +159,8 @@ impl Runs {
 
     /// The same, each with the run that found it.
     pub fn findings(&self, run_ids: &HashSet<&str>) -> Vec<(&RunManifest, &Check)> {
-        let runs = self.runs.iter().map(|run| &run.manifest);
-        let runs = runs.filter(|manifest| run_ids.contains(manifest.run_id.as_str()));
         let mut findings: Vec<(&RunManifest, &Check)> = Vec::new();
+        let runs = self.with_ids(run_ids);
         for (run, check) in runs.flat_map(|run| run.checks.iter().map(move |check| (run, check))) {
             match findings.iter_mut().find(|(_, known)| known.name == check.name) {
                 Some((_, known)) if severity(check.status) < severity(known.status) => {}
@@ -274,6 +277,8 @@ fn without_figures(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn run(run_id: &str, warnings: &[&str]) -> Run {

@@ -19,7 +19,7 @@ impl Saved {
     /// The runs of `name` that have a folder in `records`; none where there is nothing of that name.
     pub fn under(records: &Path, name: &str) -> Result<Self> {
         let mut found = BTreeMap::new();
-        for folder in names(records)? {
+        for folder in folders(records)? {
             let number = match folder.strip_prefix(name) {
                 Some("") => Some(0),
                 Some(rest) => rest.strip_prefix('@').and_then(number),
@@ -59,12 +59,12 @@ pub fn range(names: &[String]) -> String {
 
 /// Names under which there are records; several runs go by the name that they have in common.
 pub fn known(records: &Path) -> Result<BTreeSet<String>> {
-    let names = names(records)?;
-    Ok(names.iter().map(|name| all_runs(name).unwrap_or(name).to_owned()).collect())
+    let folders = folders(records)?;
+    Ok(folders.iter().map(|name| all_runs(name).unwrap_or(name).to_owned()).collect())
 }
 
-/// Folders in which there are records.
-fn names(records: &Path) -> Result<Vec<String>> {
+/// Folders in which there are records, sorted.
+pub fn folders(records: &Path) -> Result<Vec<String>> {
     let failed = |why| file::unusable(records, why);
     let mut names = Vec::new();
     for entry in file::entries(records).map_err(failed)? {

@@ -1,7 +1,5 @@
 //! How many times faster a candidate is than another case, from the pairs in its own record.
 
-use std::fmt;
-
 use plan::{CaseId, Outcome, Pair, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -236,56 +234,33 @@ fn typical(deviations: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     squares.map(|squares| mean(&squares).sqrt())
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoSpeedup {
     /// The candidate is not measured; the row itself says why.
+    #[error("it is not measured")]
     NotMeasured,
+    #[error("{0}")]
     Recorded(String),
-    /// Its record has no pair with the other case, and no reason.
-    NoPair {
-        /// The other case's variant; not known of a probe's baseline without a row.
-        variant: Option<String>,
-    },
+    /// Its record has no pair with the other case, and no reason. The other case's variant is not known
+    /// of a probe's baseline without a row.
+    #[error(
+        "it was not measured in pairs with {}; measure it again with `cargo bench`",
+        .variant.as_ref().map_or_else(|| "its baseline".to_owned(), |it| format!("`{it}`"))
+    )]
+    NoPair { variant: Option<String> },
     /// A run keeps fewer blocks than a build has, so that nothing shows how much they differ.
+    #[error(
+        "a run's record has too few blocks of its pair to be combined with those of other runs; \
+         measure it again with `cargo bench`"
+    )]
     FewBlocks,
     /// The two were not partners, and the other case has no pair with the baseline of both either.
-    NoQuotient {
-        variant: String,
-        why: String,
-    },
+    #[error("`{variant}`, which it is compared with, has no speed-up itself: {why}")]
+    NoQuotient { variant: String, why: String },
     /// The two were not partners, and their pairs with the baseline of both are of different
     /// circumstances.
-    Apart {
-        variant: String,
-        what: &'static str,
-    },
-}
-
-impl fmt::Display for NoSpeedup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotMeasured => f.write_str("it is not measured"),
-            Self::Recorded(reason) => f.write_str(reason),
-            Self::NoPair { variant } => {
-                f.write_str("it was not measured in pairs with ")?;
-                match variant {
-                    Some(variant) => write!(f, "`{variant}`")?,
-                    None => f.write_str("its baseline")?,
-                }
-                f.write_str("; measure it again with `cargo bench`")
-            }
-            Self::FewBlocks => f.write_str(
-                "a run's record has too few blocks of its pair to be combined with those of other \
-                 runs; measure it again with `cargo bench`",
-            ),
-            Self::NoQuotient { variant, why } => {
-                write!(f, "`{variant}`, which it is compared with, has no speed-up itself: {why}")
-            }
-            Self::Apart { variant, what } => {
-                write!(f, "it and `{variant}` differ in {what}: measure both again together")
-            }
-        }
-    }
+    #[error("it and `{variant}` differ in {what}: measure both again together")]
+    Apart { variant: String, what: &'static str },
 }
 
 #[cfg(test)]

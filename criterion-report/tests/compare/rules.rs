@@ -5,7 +5,7 @@ use criterion_report::model::compare::{
     Compared, Estimate, Floors, Hosts, Limits, Measure, Point, Policy, Settings, Side, Thresholds,
     Verdict, Words, compare,
 };
-use plan::RunManifest;
+use plan::{Conditions, Range, RunManifest};
 
 use Verdict::{Equivalent, Improved, Inconclusive, Missing, New, NotCompared, Regressed};
 
@@ -89,17 +89,21 @@ fn what_happened_to_the_processor_leaves_one_run_open() {
             (0..30).map(|index| ns * (1.0 + 0.2 * f64::from(index) / 29.0)).collect();
         Point { time: Some(Estimate::of_samples(&samples)), ..point(ns) }
     };
-    let with = |set: fn(&mut Point)| {
-        let mut slow = point(130.0);
-        set(&mut slow);
-        slow
+    let quiet = || Conditions {
+        clock_mhz: None,
+        clock_method: String::new(),
+        temperature_c: None,
+        throttle_reasons: Vec::new(),
+        discarded_samples: 0,
+        steal: None,
     };
-    let throttled = with(|it| it.disturbances.throttled = "thermal".to_owned());
-    let stolen = with(|it| it.disturbances.steal = Some(0.05));
+    let with = |conditions: Conditions| Point { conditions: Some(conditions), ..point(130.0) };
+    let throttled = with(Conditions { throttle_reasons: vec!["thermal".to_owned()], ..quiet() });
+    let stolen = with(Conditions { steal: Some(0.05), ..quiet() });
     let slow_clock = |mhz| {
-        move |mut it: Point| {
-            it.disturbances.clock_mhz = Some(mhz);
-            it
+        move |it: Point| {
+            let clock_mhz = Some(Range { min: mhz, median: mhz, max: mhz });
+            Point { conditions: Some(Conditions { clock_mhz, ..quiet() }), ..it }
         }
     };
     for (b, says) in [
@@ -118,7 +122,7 @@ fn what_happened_to_the_processor_leaves_one_run_open() {
     }
     // Several runs show in their spread what it does, and the case keeps the caution.
     let mut several = runs(6, 130.0);
-    several[2].disturbances = throttled.disturbances;
+    several[2].conditions = throttled.conditions;
     let found = compared(runs(6, 100.0), several, Floors::Ignored);
     assert_eq!(found.verdict, Regressed);
     assert!(found.cautions[0].contains("(in 1 of 6 runs)"), "{:?}", found.cautions);
@@ -133,7 +137,7 @@ fn what_happened_to_the_processor_leaves_one_run_open() {
 #[test]
 fn memory_is_counted() {
     let of = |peaks: &[u64]| -> Vec<Point> {
-        peaks.iter().map(|&peak| Point { bytes: Some(bytes(peak)), ..point(100.0) }).collect()
+        peaks.iter().map(|&peak| Point { memory: Some(memory(peak)), ..point(100.0) }).collect()
     };
     for (a, b, expected) in [
         (&[1000][..], &[1051][..], Regressed),
@@ -148,7 +152,7 @@ fn memory_is_counted() {
         let memory = found.of_measure(Measure::Memory).expect("memory");
         assert_eq!(memory.verdict, expected, "{a:?} {b:?}: {}", memory.reason);
     }
-    let found = compared(of(&[1000]), [Point { bytes: None, ..point(100.0) }], Floors::Ignored);
+    let found = compared(of(&[1000]), [Point { memory: None, ..point(100.0) }], Floors::Ignored);
     let memory = found.of_measure(Measure::Memory).expect("memory");
     assert_eq!((memory.verdict, memory.reason.as_str()), (NotCompared, "it was not counted in B"));
     assert_eq!(found.verdict, Equivalent, "what is not compared hides nothing");
@@ -305,7 +309,7 @@ fn a_time_without_noise_is_not_compared() {
 
 #[test]
 fn the_worst_measure_decides_and_every_worst_one_is_named() {
-    let worse = Point { bytes: Some(bytes(2 << 20)), relative_error: Some(0.5), ..point(80.0) };
+    let worse = Point { memory: Some(memory(2 << 20)), relative_error: Some(0.5), ..point(80.0) };
     let found = compared([point(100.0)], [worse], Floors::Ignored);
     assert_eq!(found.verdict, Regressed);
     let says = "memory: 1.00 MiB to 2.00 MiB (weights 512 KiB to 1.00 MiB); accuracy: relative_error \
@@ -342,7 +346,7 @@ fn within_looks_at_one_run_per_side_and_at_no_memory() {
     let timed = |ns: f64, half_width: f64| {
         let interval = Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) };
         let time = Some(Estimate::of_interval(ns, Some(interval), 0.95));
-        Point { time, bytes: Some(bytes(ns as u64)), ..point(ns) }
+        Point { time, memory: Some(memory(ns as u64)), ..point(ns) }
     };
     let of = |b: &[Point]| {
         let b = side("b", b.iter().cloned());

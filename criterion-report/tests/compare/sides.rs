@@ -1,9 +1,10 @@
 //! Sides that are made here.
 
 use criterion_report::model::compare::{
-    Bytes, Compared, Comparison, Estimate, Floors, Hosts, Limits, Point, Policy, Settings, Side,
-    SideRun, Thresholds, Words, compare,
+    Compared, Comparison, Estimate, Floors, Hosts, Limits, Point, Policy, Settings, Side, SideRun,
+    Thresholds, Words, compare,
 };
+use plan::{Memory, StepMemory};
 
 pub const ID: &str = "kernels/default/gemv/cpu/kernel/f32-4096";
 
@@ -18,13 +19,18 @@ pub fn point(ns: f64) -> Point {
         time: Some(Estimate::of_samples(&samples)),
         relative_error: Some(1e-4),
         rmse: Some(1e-5),
-        bytes: Some(bytes(1 << 20)),
+        memory: Some(memory(1 << 20)),
         ..Point::default()
     }
 }
 
-pub fn bytes(peak: u64) -> Bytes {
-    Bytes { peak, weights: peak / 2, step: peak / 4 }
+pub fn memory(peak: u64) -> Memory {
+    Memory {
+        weights_bytes: peak / 2,
+        inputs_bytes: peak - peak / 2 - peak / 4,
+        outputs_bytes: 0,
+        step: StepMemory { peak_bytes: peak / 4, total_bytes: 0, allocations: 0 },
+    }
 }
 
 pub fn ended(status: &str) -> Point {

@@ -5,7 +5,7 @@ use std::fs;
 use criterion_report::model::compare::{Limits, Measure, Point, Verdict};
 
 use crate::folder::*;
-use crate::sides::{bytes, compared_at, point};
+use crate::sides::{compared_at, memory, point};
 
 #[test]
 fn thresholds_come_from_a_file_and_flags_come_before_it() {
@@ -98,7 +98,7 @@ fn what_differs_by_just_the_threshold_is_not_beyond_it() {
             let after = (100 + percent) * hundreds;
             let limits = Limits { memory: percent as f64 / 100.0, ..Limits::default() };
             let verdict = |a: u64, b: u64| {
-                let of = |peak| vec![Point { bytes: Some(bytes(peak)), ..point(100.0) }];
+                let of = |peak| vec![Point { memory: Some(memory(peak)), ..point(100.0) }];
                 let found = compared_at(limits, of(a), of(b));
                 found.of_measure(Measure::Memory).expect("memory").verdict
             };

@@ -136,7 +136,7 @@ fn a_stream_of_another_place_is_no_limit_and_of_another_run_is_pointed_out() {
     let results = OperatorResult::all(&later);
     let rust = result(&results, RUST);
     assert!(rust.efficiency.is_ok());
-    let said = Caution::Note("`stream`, its limit, is of another run".to_owned());
+    let said = Caution::from("`stream`, its limit, is of another run");
     assert!(rust.cautions.contains(&said), "{:?}", rust.cautions);
 }
 

@@ -20,6 +20,10 @@ pub enum Dtype {
     Float8E4M3Fn,
 }
 
+fn plain(name: &str) -> &str {
+    name.strip_prefix("torch.").unwrap_or(name)
+}
+
 impl Dtype {
     /// The dtypes of models, patterns and operators.
     pub const ALL: &'static [Self] = &[Self::Float32, Self::BFloat16, Self::Float16];
@@ -44,6 +48,11 @@ impl Dtype {
         self.names()[0]
     }
 
+    /// The name in torch without its module: `float32`.
+    pub fn plain(self) -> &'static str {
+        plain(self.as_str())
+    }
+
     /// The name in ids: `f64`, `f32`, `bf16`, `f16`, `f8`.
     pub const fn short(self) -> &'static str {
         self.names()[1]
@@ -59,9 +68,6 @@ impl Dtype {
     /// # Errors
     /// Another word.
     pub fn among(members: &[Self], text: &str) -> Result<Self, UnknownWord> {
-        fn plain(name: &str) -> &str {
-            name.strip_prefix("torch.").unwrap_or(name)
-        }
         let is_named = |dtype: &&Self| dtype.names().iter().any(|it| plain(it) == plain(text));
         members.iter().find(is_named).copied().ok_or_else(|| {
             UnknownWord::new("dtype", text, members.iter().map(|dtype| dtype.as_str()))

@@ -7,14 +7,12 @@ use plan::Probe;
 use serde_json::{Map, Value, json};
 
 use super::fusion;
-use super::headroom;
-use super::memory;
+use super::memory::Level;
 use super::operation::Operation;
 use super::preset::Precision;
 use super::profile::Spread;
 use super::request::Request;
-use super::roofline::Limit;
-use super::roofs::Roofs;
+use super::roofs::{Limit, Roofs};
 use super::schema::{
     CallOverhead, Finding, LaunchLatency, Metadata, OperationCalibration, PeakSources, Profile,
     params,
@@ -41,7 +39,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
         .collect();
 
     let fusion_profiles = fusion::profiles(&results, &roofs);
-    notes.extend(headroom::overshoots(&roofs, &operations, &results));
+    notes.extend(fusion::overshoots(&roofs, &operations, &results));
     notes.extend(without_speedup(results.len() - fusion_profiles.len()));
     notes.extend(dispatch(&results));
     notes.extend(
@@ -188,7 +186,7 @@ fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
         extra.extend(params([
             ("array_bytes", json!(key.size)),
             ("passes", json!(operation.passes)),
-            ("level", json!(roofs.memory.level(key).and_then(memory::name))),
+            ("level", json!(roofs.memory.level(key).and_then(Level::name))),
             ("achieved_bandwidth_gbps_interval", json!(bounds(operation.gbps().interval))),
         ]));
     }
@@ -217,7 +215,7 @@ fn dispatch(results: &[FusionResult<'_>]) -> Option<String> {
 /// The checks of the machine before the runs of the profile, each once.
 fn findings(report: &Report, run_ids: &BTreeSet<String>) -> Vec<Finding> {
     let run_ids: HashSet<&str> = run_ids.iter().map(String::as_str).collect();
-    let findings = report.findings(&run_ids).into_iter();
+    let findings = report.runs.findings(&run_ids).into_iter();
     let finding = findings.map(|(run, check)| Finding {
         check: check.clone(),
         target: run.target.clone(),

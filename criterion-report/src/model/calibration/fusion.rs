@@ -1,17 +1,17 @@
-//! The results of `fusion` in upstream's schema.
+//! The results of `fusion` in upstream's schema, and whether they lie below the peaks that products made.
 
 use std::collections::BTreeMap;
 
-use plan::{Allocator, CacheMode, Device, PatternFamily};
+use plan::{Allocator, CacheMode, Device, Dtype, PatternFamily};
 use serde_json::{Map, Value, json};
 
-use super::headroom;
-use super::operation::dtype_name;
-use super::roofs::Roofs;
+use super::operation::Operation;
+use super::roofs::{PeakSource, Roofline, Roofs};
 use super::schema::{FusionCalibration, params};
 use super::select::twice;
 use crate::model::fusion::{Bytes, Compared};
 use crate::model::{FusionResult, Report, Row, Side, Speedup};
+use crate::units;
 
 /// The results of these families on the device, in the report's order. Of several with one key,
 /// which are of several configs, the latest with a speed-up is kept, or else the latest.
@@ -64,7 +64,7 @@ fn key(result: &FusionResult<'_>) -> String {
         text.push_str(&format!("_cache={}", place.cache));
     }
     let threads = result.row.record.environment.torch.threads;
-    let (device, dtype, size) = (place.device, dtype_name(key.dtype), key.work.size);
+    let (device, dtype, size) = (place.device, key.dtype.plain(), key.work.size);
     let variant = result.variant();
     format!("{text}_device={device}_dtype={dtype}_shape={size}_threads={threads}_variant={variant}")
 }
@@ -103,7 +103,7 @@ fn operators(result: &FusionResult<'_>) -> Vec<String> {
 /// The values that upstream has no field for, under the names of `fusion`'s document.
 fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Value> {
     let record = &result.row.record;
-    let efficiency = |side: &Side<'_>| json!(headroom::efficiency(roofs, result, side));
+    let efficiency = |side: &Side<'_>| json!(efficiency(roofs, result, side));
     let samples = |side: &Side<'_>| json!(side.time().map(|time| time.samples));
     let mut extra = Map::new();
     for part in [json!(Compared(result)), json!(Bytes(result))] {
@@ -130,4 +130,61 @@ fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Value> {
 
 pub fn cautions(row: Option<&Row>) -> Vec<String> {
     row.map(Row::cautions).unwrap_or_default().iter().map(ToString::to_string).collect()
+}
+
+/// Share of its roof that a side of a fusion reaches; none without a roof over its dtype on its
+/// threads.
+fn efficiency(roofs: &Roofs, result: &FusionResult<'_>, side: &Side<'_>) -> Option<f64> {
+    Some(side.gflop_per_s()? / roofs.over(roof_of(result))?.peak_gflops.value)
+}
+
+/// Says which fusions exceed a roof, which refutes its peak: one note per roof, of the highest.
+pub fn overshoots(
+    roofs: &Roofs,
+    operations: &[Operation<'_>],
+    results: &[FusionResult<'_>],
+) -> Vec<String> {
+    roofs.all.iter().filter_map(|roof| overshoot(roof, operations, results)).collect()
+}
+
+fn overshoot(
+    over: &Roofline,
+    operations: &[Operation<'_>],
+    results: &[FusionResult<'_>],
+) -> Option<String> {
+    let own = results.iter().filter(|result| roof_of(result) == (over.dtype, over.threads));
+    let sides = own.flat_map(|result| [&result.unfused, &result.fused]);
+    let mut above: Vec<(f64, &str)> = sides
+        .filter_map(|side| Some((side.gflop_per_s()?, side.row?.full_id())))
+        .filter(|(gflops, _)| *gflops > over.peak_gflops.value)
+        .collect();
+    above.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
+    // An unfused form is a side of each of its variants' results.
+    above.dedup();
+    let (gflops, id) = *above.first()?;
+    let others = match above.len() - 1 {
+        0 => String::new(),
+        others => format!(", and {} exceeded the peak, too", units::count(others, "other case")),
+    };
+    let peak = units::significant(over.peak_gflops.value, 4);
+    let measured = over.peak_gflops.measured.as_ref();
+    let only = match (&over.peak_gflops.source, measured) {
+        (PeakSource::Measured, Some(best)) => {
+            let of = operations.iter().map(|it| it.key).find(|it| it.to_string() == best.operation);
+            let of = of.map_or_else(|| best.operation.clone(), |it| it.label());
+            format!("the peak is only that of {of} ({peak} GFLOP/s)")
+        }
+        (source, _) => format!("the peak, {peak} GFLOP/s ({source}), is below what was measured"),
+    };
+    Some(format!(
+        "{id} reached {} GFLOP/s of {} on {}{others}: {only}",
+        units::significant(gflops, 4),
+        over.dtype.plain(),
+        units::count(over.threads as usize, "thread"),
+    ))
+}
+
+/// The dtype and threads that choose the roof of a result.
+fn roof_of(result: &FusionResult<'_>) -> (Dtype, u32) {
+    (result.key.dtype, result.row.record.environment.torch.threads)
 }

@@ -35,15 +35,9 @@ impl OperationKey {
 impl fmt::Display for OperationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { probe, dtype, device, threads, .. } = self;
-        let (dtype, size) = (dtype_name(*dtype), self.probe.size_name(self.size));
+        let (dtype, size) = (dtype.plain(), self.probe.size_name(self.size));
         write!(f, "{probe}_device={device}_dtype={dtype}_size={size}_threads={threads}")
     }
-}
-
-/// `float32`: torch's name without its module.
-pub fn dtype_name(dtype: Dtype) -> &'static str {
-    let name = dtype.as_str();
-    name.strip_prefix("torch.").unwrap_or(name)
 }
 
 /// So many per time, 10⁹ per second at the median; the interval is at the bounds of the median's.

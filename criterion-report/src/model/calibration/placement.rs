@@ -1,13 +1,10 @@
 //! The place of a case under the measured roofs of its machine.
 
-use std::fmt;
-
 use plan::{Device, Mode, Work, output_size};
 
 use super::operation::Operation;
 use super::request::{OperationKind, Request};
-use super::roofline::Roofline;
-use super::roofs::Roofs;
+use super::roofs::{Roofline, Roofs};
 use crate::model::place::fingerprint;
 use crate::model::row::Row;
 
@@ -39,25 +36,16 @@ pub struct Headroom {
     pub is_memory_bound: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoPlacement {
+    #[error("no usable time")]
     NoTime,
-    /// The count of operations is of a forward pass; a training step does more.
+    #[error("a training step: only the operations of a forward pass are counted")]
     Training,
-    /// It computes nothing, or nobody counted what.
+    #[error("no floating-point operations are counted of it")]
     NoOperations,
+    #[error("the bytes that it has to move are not known")]
     NoBytes,
-}
-
-impl fmt::Display for NoPlacement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoTime => "no usable time",
-            Self::Training => "a training step: only the operations of a forward pass are counted",
-            Self::NoOperations => "no floating-point operations are counted of it",
-            Self::NoBytes => "the bytes that it has to move are not known",
-        })
-    }
 }
 
 impl Placement {
@@ -111,13 +99,9 @@ impl Skyline {
         let skyline = |((machine, _), operations): ((String, &str), Vec<Operation<'_>>)| {
             let device = operations.first()?.key.device;
             let request = Request {
-                hardware: &machine,
                 device: Some(device),
-                peak_gflops: None,
-                peak_bandwidth: None,
-                preset: None,
                 operations: &[OperationKind::Matmul, OperationKind::Memory],
-                patterns: &[],
+                ..Request::default()
             };
             let mut notes = Vec::new();
             let roofs = Roofs::of(&operations, device, &request, &mut notes).all;
@@ -154,7 +138,7 @@ impl Skyline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::roofline::{Best, Limit};
+    use super::super::roofs::{Best, Limit};
     use super::*;
 
     #[test]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::operation::OperationKey;
-use super::roofline::{PeakSource, Roofline};
+use super::roofs::{PeakSource, Roofline};
 use super::schema::{OperationCalibration, Profile};
 use crate::model::file;
 use crate::units;
@@ -128,8 +128,7 @@ impl Profile {
             let params = &fusion.extra_params;
             let own = params.get("dtype").and_then(Value::as_str) == Some(roof.dtype.as_str())
                 && params.get("threads").and_then(Value::as_u64) == Some(roof.threads.into());
-            let above = |side: &str| params.get(side).and_then(Value::as_f64) > Some(1.0);
-            own && (above("unfused_efficiency") || above("fused_efficiency"))
+            own && fusion.is_above_roof()
         })
     }
 

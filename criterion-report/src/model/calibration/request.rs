@@ -3,7 +3,7 @@
 use plan::{Device, PatternFamily, Probe, ProbeKind};
 
 use super::preset::{Precision, Preset};
-use super::roofline::PeakSource;
+use super::roofs::PeakSource;
 
 /// A kind of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -31,7 +31,7 @@ impl OperationKind {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Request<'a> {
     pub hardware: &'a str,
     /// The device; without, the only one that there are operations of.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::roofline::{Best, PeakSource, Roofline};
+use super::roofs::{Best, PeakSource, Roofline};
 use crate::model::PatternAdvice;
 
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
@@ -320,5 +320,13 @@ impl OperationCalibration {
             Some(bytes) => Probe::Copy.size_name(bytes),
             None => self.input_shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x"),
         }
+    }
+}
+
+impl FusionCalibration {
+    /// Whether one of its forms exceeds the roof of its dtype on its threads.
+    pub fn is_above_roof(&self) -> bool {
+        let above = |side: &str| self.extra_params.get(side).and_then(Value::as_f64) > Some(1.0);
+        above("unfused_efficiency") || above("fused_efficiency")
     }
 }

@@ -6,16 +6,14 @@ use anyhow::{Result, anyhow, bail};
 use statistics::{RunMedian, between_variance};
 
 use super::comparison::{Comparison, Settings, compare};
-use super::finding::Compared;
+use super::finding::{Compared, Measure, Verdict};
 use super::floor::{CaseNoise, Floors, HostNoise, Profile, Sigmas};
 use super::noisy::energies_of;
 use super::outcomes::{Hosts, Words};
 use super::point::{Point, two_hosts};
 use super::policy::Policy;
-use super::run::SideRun;
-use super::side::Side;
+use super::side::{Side, SideRun};
 use super::thresholds::Thresholds;
-use super::verdict::{Measure, Verdict};
 use crate::model::saved::all_runs;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -125,7 +123,6 @@ fn one_run(side: &Side) -> anyhow::Error {
 fn of_one_revision(side: &Side, allow_dirty: bool) -> Result<()> {
     let name = &side.name;
     let revisions: Vec<&str> = side.revisions().into_iter().collect();
-    let mut measured = side.runs.iter().flat_map(|it| &it.points).filter(|it| it.is_measured());
     match revisions[..] {
         [_, _, ..] => bail!(
             "the runs of `{name}` are of {} revisions ({}): their code may differ; measure all of \
@@ -138,7 +135,7 @@ fn of_one_revision(side: &Side, allow_dirty: bool) -> Result<()> {
             "the runs of `{name}` are of {revision}: uncommitted changes may differ from run to \
              run; commit them and measure again, or accept this with --allow-dirty"
         ),
-        _ if measured.any(|point| point.revision.is_none()) => bail!(
+        _ if side.measured().any(|point| point.revision.is_none()) => bail!(
             "the records of `{name}` do not say which revision they are of: the runs may be of \
              several revisions; accept this with --allow-dirty"
         ),
@@ -153,8 +150,7 @@ fn ids(side: &Side) -> Vec<&str> {
 }
 
 fn measured<'a>(side: &'a Side, id: &str) -> Vec<&'a Point> {
-    let points = side.runs.iter().filter_map(|run| run.get(id));
-    points.filter(|point| point.is_measured()).collect()
+    side.points_of(id).filter(|point| point.is_measured()).collect()
 }
 
 fn medians(side: &Side, id: &str) -> Vec<RunMedian> {

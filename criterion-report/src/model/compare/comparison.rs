@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::finding::{Compared, Finding};
+use super::finding::{Compared, Finding, Measure, Verdict};
 use super::floor::{FloorSource, Floors};
 use super::noisy;
 use super::outcomes::{Hosts, Outcomes, Words};
@@ -16,7 +16,6 @@ use super::point::{Point, two_hosts};
 use super::policy::Policy;
 use super::side::Side;
 use super::thresholds::Thresholds;
-use super::verdict::{Measure, Verdict};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
@@ -85,23 +84,23 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison>
             if outcomes.is_out(id) { Pairing { b: Vec::new(), ..pairing } } else { pairing }
         })
         .collect();
-    let (both, places): (Vec<Pairing<'_>>, Vec<usize>) = pairings
-        .iter()
-        .enumerate()
-        .filter(|(_, it)| !it.a.is_empty() && !it.b.is_empty())
-        .map(|(place, it)| (it.clone(), place))
-        .unzip();
-    let mut found = vec![Vec::new(); ids.len()];
-    for (place, findings) in places.iter().zip(settings.policy.judge(&both, settings.floors)) {
-        found[*place] = findings;
-    }
+    let both: Vec<&Pairing<'_>> = pairings.iter().filter(|it| it.is_of_both()).collect();
+    let mut judged = settings.policy.judge(&both, settings.floors).into_iter();
+    let found: Vec<Option<Vec<Finding>>> =
+        pairings.iter().map(|it| if it.is_of_both() { judged.next() } else { None }).collect();
     let cases = pairings.par_iter().zip(found);
     Ok(Comparison {
         policy: settings.policy,
         thresholds: settings.thresholds.clone(),
         a: SideFacts::of(a),
         b: SideFacts::of(b),
-        cases: cases.map(|(it, found)| compared(it, found, &outcomes, settings)).collect(),
+        cases: cases
+            .map(|(pairing, found)| {
+                let mut findings = found.unwrap_or_default();
+                findings.extend(outcomes.finding(pairing));
+                Compared::of(pairing, findings, cautions(pairing, settings), settings.policy)
+            })
+            .collect(),
         same: both.iter().filter(|pairing| pairing.is_of_one()).count(),
         floors: if settings.policy == Policy::Default {
             floors(&both, settings.floors)
@@ -152,18 +151,8 @@ fn of_one_host(full_id: &str, a: &Side, b: &Side) -> Result<()> {
     Ok(())
 }
 
-fn compared(
-    pairing: &Pairing<'_>,
-    mut findings: Vec<Finding>,
-    outcomes: &Outcomes<'_>,
-    settings: Settings<'_>,
-) -> Compared {
-    findings.extend(outcomes.finding(pairing));
-    Compared::of(pairing, findings, cautions(pairing, settings), settings.policy)
-}
-
 fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {
-    if pairing.a.is_empty() || pairing.b.is_empty() {
+    if !pairing.is_of_both() {
         return Vec::new();
     }
     let doubts = pairing.doubts();
@@ -175,7 +164,7 @@ fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {
         hosts.dedup();
         hosts
     };
-    let (a, b) = (hosts(&pairing.a), hosts(&pairing.b));
+    let [a, b] = pairing.sides().map(hosts);
     if settings.hosts == Hosts::Across && a != b && !a.is_empty() && !b.is_empty() {
         cautions.push(format!("of two machines: {} against {}", a.join(", "), b.join(", ")));
     }
@@ -183,7 +172,7 @@ fn cautions(pairing: &Pairing<'_>, settings: Settings<'_>) -> Vec<String> {
 }
 
 /// The floors that widen sides of one run, with the number of cases.
-fn floors(pairings: &[Pairing<'_>], floors: Floors<'_>) -> BTreeMap<FloorSource, usize> {
+fn floors(pairings: &[&Pairing<'_>], floors: Floors<'_>) -> BTreeMap<FloorSource, usize> {
     let mut used = BTreeMap::new();
     for pairing in pairings.iter().filter(|pairing| pairing.is_widened()) {
         let source = noisy::floor(pairing, floors, Measure::Time).source;

@@ -1,20 +1,17 @@
 //! The default rule for what is counted or computed, not timed: memory and accuracy. Runs of one
 //! revision agree on it, and where they do not, only differences count that all of them show.
 
+use plan::Memory;
 use statistics::median;
 
-use super::finding::Finding;
-use super::pairing::Pairing;
-use super::point::{Bytes, Point};
-use super::verdict::{Measure, Verdict};
+use super::finding::{Finding, Measure, Verdict};
+use super::pairing::{Pairing, values};
 use crate::units;
 
 /// Peak memory; none where neither side counted it.
 pub fn memory(pairing: &Pairing<'_>) -> Option<Finding> {
-    let peaks = |side: &[&Point]| -> Vec<f64> {
-        side.iter().filter_map(|point| point.bytes).map(|bytes| bytes.peak as f64).collect()
-    };
-    let (a, b) = (peaks(&pairing.a), peaks(&pairing.b));
+    let [a, b] =
+        pairing.sides().map(|side| values(side, |it| Some(it.memory?.peak_bytes() as f64)));
     match (a.is_empty(), b.is_empty()) {
         (true, true) => return None,
         (false, false) => {}
@@ -28,13 +25,9 @@ pub fn memory(pairing: &Pairing<'_>) -> Option<Finding> {
     let verdict = verdict(exceeds(after, before * limit), exceeds(before, after * limit));
     let bytes = |value: f64| units::bytes(value.round() as u64);
     let reason = format!("{} to {}{}", bytes(before), bytes(after), part(pairing));
-    let known = Finding {
-        a: Some(before),
-        b: Some(after),
-        ratio: (before > 0.0).then(|| after / before),
-        ..Finding::new(Measure::Memory, verdict, "")
-    };
-    Some(agreed(known, &a, &b, reason))
+    let finding = Finding::new(Measure::Memory, verdict, reason).with_values(before, after);
+    let ratio = (before > 0.0).then(|| after / before);
+    Some(agreed(Finding { ratio, ..finding }, &a, &b))
 }
 
 /// Whether a value is above a limit that rounding may have left a little below it: what differs by just
@@ -54,13 +47,13 @@ const fn verdict(worse: bool, better: bool) -> Verdict {
 
 /// The part of the memory that changed most, of one run each.
 fn part(pairing: &Pairing<'_>) -> String {
-    let first = |side: &[&Point]| side.iter().find_map(|point| point.bytes);
-    let (Some(a), Some(b)) = (first(&pairing.a), first(&pairing.b)) else { return String::new() };
-    let rest = |bytes: Bytes| bytes.peak.saturating_sub(bytes.weights.saturating_add(bytes.step));
+    let memories = pairing.sides().map(|side| side.iter().find_map(|point| point.memory));
+    let [Some(a), Some(b)] = memories else { return String::new() };
+    let held = |memory: Memory| memory.inputs_bytes.saturating_add(memory.outputs_bytes);
     let parts = [
-        ("weights", a.weights, b.weights),
-        ("step", a.step, b.step),
-        ("inputs and outputs", rest(a), rest(b)),
+        ("weights", a.weights_bytes, b.weights_bytes),
+        ("step", a.step.peak_bytes, b.step.peak_bytes),
+        ("inputs and outputs", held(a), held(b)),
     ];
     let most = parts.into_iter().max_by_key(|(_, a, b)| a.abs_diff(*b));
     match most.filter(|(_, a, b)| a != b) {
@@ -73,11 +66,8 @@ fn part(pairing: &Pairing<'_>) -> String {
 /// the reference's own root mean square, so that a drift of one is a drift of the other and needs no
 /// unit; where the reference is zero all over it is no number, and the RMSE itself is compared.
 pub(super) fn errors(pairing: &Pairing<'_>) -> (&'static str, [Vec<f64>; 2]) {
-    let errors = |side: &[&Point], of: fn(&Point) -> Option<f64>| -> Vec<f64> {
-        side.iter().filter_map(|point| of(point)).collect()
-    };
-    let relative = [&pairing.a, &pairing.b].map(|side| errors(side, |it| it.relative_error));
-    let rmse = [&pairing.a, &pairing.b].map(|side| errors(side, |it| it.rmse));
+    let relative = pairing.sides().map(|side| values(side, |it| it.relative_error));
+    let rmse = pairing.sides().map(|side| values(side, |it| it.rmse));
     let no_scale = relative.iter().all(|side| side.iter().all(|error| !error.is_finite()));
     let has_rmse = rmse.iter().all(|side| !side.is_empty());
     let measured = relative.iter().all(|side| !side.is_empty());
@@ -106,13 +96,8 @@ pub fn accuracy(pairing: &Pairing<'_>) -> Option<Finding> {
         exceeds(rank(before), rank(after) + threshold),
     );
     let reason = format!("{name} {} to {}", units::error(before), units::error(after));
-    let known = Finding {
-        name,
-        a: Some(before),
-        b: Some(after),
-        ..Finding::new(Measure::Accuracy, verdict, "")
-    };
-    Some(agreed(known, &a, &b, reason))
+    let finding = Finding::new(Measure::Accuracy, verdict, reason).with_values(before, after);
+    Some(agreed(Finding { name, ..finding }, &a, &b))
 }
 
 /// The median without a mean of two, which infinities have none of.
@@ -123,13 +108,13 @@ fn middle(values: &[f64], rank: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// A difference that not all runs show is none that one can be sure of.
-fn agreed(finding: Finding, a: &[f64], b: &[f64], reason: String) -> Finding {
+fn agreed(finding: Finding, a: &[f64], b: &[f64]) -> Finding {
     let least = |side: &[f64]| side.iter().copied().fold(f64::INFINITY, f64::min);
     let most = |side: &[f64]| side.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let overlap = least(a) <= most(b) && least(b) <= most(a);
     if overlap && finding.verdict != Verdict::Equivalent {
-        let reason = format!("{reason}, but runs of one side disagree as much");
+        let reason = format!("{}, but runs of one side disagree as much", finding.reason);
         return Finding { verdict: Verdict::Inconclusive, reason, ..finding };
     }
-    Finding { reason, ..finding }
+    finding
 }

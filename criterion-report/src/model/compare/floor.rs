@@ -19,7 +19,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use statistics::quantile;
 
-use super::verdict::Measure;
+use super::finding::Measure;
 use crate::model::file;
 use crate::units;
 

@@ -1,13 +1,15 @@
-//! How cases ended on both sides, whatever their measures say.
+//! How cases ended on both sides, whatever their measures say, and whether one without a result was
+//! taken away or merely not selected.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::asked::Asked;
-use super::finding::Finding;
+use plan::RunManifest;
+use regex::Regex;
+
+use super::finding::{Finding, Measure, Verdict};
 use super::pairing::{Pairing, times};
 use super::point::{Point, two_hosts};
 use super::side::Side;
-use super::verdict::{Measure, Verdict};
 
 /// How cases ended on both sides, and what B's runs were asked for.
 pub(super) struct Outcomes<'a> {
@@ -15,8 +17,8 @@ pub(super) struct Outcomes<'a> {
     b: &'a Side,
     hosts: Hosts,
     words: Words,
-    /// The cases that each of B's runs was asked for.
-    asked: Vec<HashMap<&'a str, Asked<'a>>>,
+    /// By bench target, what each of B's runs was asked for.
+    asked: HashMap<&'a str, Vec<Asked<'a>>>,
 }
 
 /// The treatment of a case that was measured on two machines.
@@ -54,7 +56,10 @@ impl Words {
 
 impl<'a> Outcomes<'a> {
     pub fn of(a: &'a Side, b: &'a Side, hosts: Hosts, words: Words) -> Self {
-        let asked = b.runs.iter().map(|run| run.asked()).collect();
+        let mut asked: HashMap<&str, Vec<Asked<'_>>> = HashMap::new();
+        for (target, run) in b.runs.iter().flat_map(|run| &run.manifests) {
+            asked.entry(target).or_default().push(Asked::of(run));
+        }
         Self { a, b, hosts, words, asked }
     }
 
@@ -111,15 +116,17 @@ impl<'a> Outcomes<'a> {
 
     /// A case that A measured and B does not have: it may not have been asked for.
     fn absent(&self, id: &str, a: &[&Point], reason: &str) -> Option<Finding> {
-        let passed_over = self.asked.iter().find_map(|asked| {
-            asked.get(plan::target_of(id)).and_then(|asked| asked.passed_over(id))
-        });
         let of_a = || format!("{}'s latest run did not select it", self.words.a);
-        let excuse = passed_over.or_else(|| a.iter().all(|it| it.earlier).then(of_a));
+        let excuse = self.passed_over(id).or_else(|| a.iter().all(|it| it.earlier).then(of_a));
         Some(match excuse {
             Some(excuse) => Finding::new(Measure::Outcome, Verdict::NotCompared, excuse),
             None => Finding::new(Measure::Outcome, Verdict::Missing, reason),
         })
+    }
+
+    /// Why one of B's runs did not select the case, where it may well be there.
+    fn passed_over(&self, id: &str) -> Option<String> {
+        self.asked.get(plan::target_of(id))?.iter().find_map(|asked| asked.passed_over(id))
     }
 
     /// Whether what B has of a case is not to be judged by its numbers.
@@ -139,13 +146,10 @@ impl<'a> Outcomes<'a> {
     /// Whether what B has of a case is of earlier runs than the latest, which would have selected it if
     /// it were still there.
     fn is_gone(&self, id: &str) -> bool {
-        let mut points = self.b.runs.iter().filter_map(|run| run.get(id)).peekable();
-        let excused = || {
-            self.asked.iter().any(|asked| {
-                asked.get(plan::target_of(id)).is_some_and(|asked| asked.passed_over(id).is_some())
-            })
-        };
-        points.peek().is_some() && points.all(|point| point.earlier) && !excused()
+        let mut points = self.b.points_of(id).peekable();
+        points.peek().is_some()
+            && points.all(|point| point.earlier)
+            && self.passed_over(id).is_none()
     }
 }
 
@@ -156,4 +160,122 @@ fn lost_time(pairing: &Pairing<'_>) -> Option<String> {
     }
     let reason = pairing.b.iter().find_map(|point| point.reason.as_deref());
     Some(format!("it has no time any more: {}", reason.unwrap_or("the record does not say why")))
+}
+
+/// The selection of the latest run, as far as its manifest shows it.
+struct Asked<'a> {
+    selected: HashSet<&'a str>,
+    configs: HashSet<&'a str>,
+    filter: Option<Filter<'a>>,
+}
+
+struct Filter<'a> {
+    text: &'a str,
+    /// Absent of `--exact`.
+    regex: Option<Regex>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(run: &'a RunManifest) -> Self {
+        Self {
+            selected: run.selected.iter().map(String::as_str).collect(),
+            configs: run.selected.iter().filter_map(|id| config(id)).collect(),
+            filter: run.selection().and_then(Filter::of),
+        }
+    }
+
+    /// Why the run did not select a case that may well be there: its filter, or that it was of other
+    /// configs. None where the run selected the case, or would have if there were one.
+    fn passed_over(&self, id: &str) -> Option<String> {
+        const NOT_SELECTED: &str = "the latest run did not select it";
+        if self.selected.is_empty() || self.selected.contains(id) {
+            return None;
+        }
+        if let Some(filter) = self.filter.as_ref().filter(|filter| !filter.matches(id)) {
+            return Some(format!("{NOT_SELECTED}: its filter was `{}`", filter.text));
+        }
+        let other = config(id).filter(|config| !self.configs.contains(config));
+        other.map(|config| format!("{NOT_SELECTED}: it ran without the config `{config}`"))
+    }
+}
+
+impl<'a> Filter<'a> {
+    /// None where it is no regular expression: that ended the run before its manifest.
+    fn of((text, exact): (&'a str, bool)) -> Option<Self> {
+        let regex = if exact { None } else { Some(Regex::new(text).ok()?) };
+        Some(Self { text, regex })
+    }
+
+    fn matches(&self, id: &str) -> bool {
+        self.regex.as_ref().map_or(id == self.text, |regex| regex.is_match(id))
+    }
+}
+
+/// `default` of `kernels/default/gemv/cpu/kernel/f32-4096`.
+fn config(id: &str) -> Option<&str> {
+    id.split('/').nth(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn run(args: &[&str], selected: &[&str]) -> RunManifest {
+        let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        RunManifest {
+            version: RunManifest::VERSION,
+            run_id: "1".to_owned(),
+            target: "kernels".to_owned(),
+            baseline: None,
+            started: 0,
+            finished: None,
+            args: owned(args),
+            filter: None,
+            exact: false,
+            checks: Vec::new(),
+            warnings: Vec::new(),
+            selected: owned(selected),
+            outcomes: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn only_what_the_run_was_kept_from_is_excused() {
+        let gone = "kernels/default/gemv/cpu/kernel/f32-4096";
+        let other = "kernels/default/sort/cpu/kernel/f32-4096";
+        let filter = Some("the latest run did not select it: its filter was `sort`".to_owned());
+        for (args, expected) in [
+            (&["--bench"][..], None),
+            (&["--bench", "--save-baseline", "sort"], None),
+            (&["--bench", "-s", "sort"], None),
+            (&["--save-baseline=main", "--bench"], None),
+            (&["sort", "--bench"], filter.clone()),
+            (&["--bench", "--sample-size", "10", "sort"], filter.clone()),
+            (&["--exact", "sort"], filter),
+            // It would have been selected, were it there.
+            (&["gemv|sort", "--bench"], None),
+        ] {
+            let run = run(args, &[other]);
+            // The manifest's filter counts more than its arguments.
+            let said = RunManifest { filter: Some("sort|gemv".to_owned()), ..run.clone() };
+            assert_eq!(Asked::of(&said).passed_over(gone), None, "{args:?}");
+            let exact = RunManifest { filter: Some("sort".to_owned()), exact: true, ..run.clone() };
+            assert!(Asked::of(&exact).passed_over(gone).is_some(), "{args:?}");
+            assert_eq!(Asked::of(&run).passed_over(gone), expected, "{args:?}");
+            assert_eq!(Asked::of(&run).passed_over(other), None, "{args:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_of_one_config_says_nothing_of_another() {
+        let run = run(&["--bench"], &["kernels/default/sort/cpu/kernel/f32-4096"]);
+        let asked = Asked::of(&run);
+        let why = "the latest run did not select it: it ran without the config `large`";
+        assert_eq!(
+            asked.passed_over("kernels/large/sort/cpu/kernel/f32-4096"),
+            Some(why.to_owned())
+        );
+    }
 }

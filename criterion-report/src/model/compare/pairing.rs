@@ -1,7 +1,7 @@
 //! A case that both sides measured, and what qualifies the comparison of its times.
 
 use super::point::{Estimate, Point};
-use super::run::SideRun;
+use super::side::SideRun;
 use super::thresholds::Limits;
 use crate::units;
 
@@ -41,6 +41,15 @@ impl<'a> Pairing<'a> {
         Self { full_id, a: measured(a), b: measured(b), limits }
     }
 
+    pub fn sides(&self) -> [&[&'a Point]; 2] {
+        [&self.a, &self.b]
+    }
+
+    /// Whether both sides measured it.
+    pub fn is_of_both(&self) -> bool {
+        self.sides().iter().all(|side| !side.is_empty())
+    }
+
     /// Whether a side has one run with a time, and the interval of both a floor therefore.
     pub fn is_widened(&self) -> bool {
         let runs = |side: &[&Point]| times(side).iter().filter(|time| time.run.is_some()).count();
@@ -57,11 +66,10 @@ impl<'a> Pairing<'a> {
     pub fn doubts(&self) -> Doubts {
         let mut doubts = Doubts::default();
         let clock = |side: &[&Point]| {
-            let clocks: Vec<f64> =
-                side.iter().filter_map(|point| point.disturbances.clock_mhz).collect();
+            let clocks = values(side, |it| Some(it.conditions.as_ref()?.clock_mhz?.median));
             (!clocks.is_empty()).then(|| statistics::median(&clocks))
         };
-        if let (Some(a), Some(b)) = (clock(&self.a), clock(&self.b))
+        if let [Some(a), Some(b)] = self.sides().map(clock)
             && (b / a).ln().abs() > CLOCKS.ln_1p()
         {
             doubts.systematic.push(format!("the clock ran at {a:.0} MHz in A, {b:.0} MHz in B"));
@@ -89,16 +97,16 @@ impl<'a> Pairing<'a> {
 }
 
 fn throttled(name: &str, side: &[&Point]) -> Option<String> {
-    let reasons: Vec<&str> = side.iter().map(|it| it.disturbances.throttled.as_str()).collect();
-    let reasons: Vec<&str> = reasons.into_iter().filter(|reason| !reason.is_empty()).collect();
+    let reasons = side.iter().filter_map(|it| Some(&it.conditions.as_ref()?.throttle_reasons));
+    let reasons: Vec<String> =
+        reasons.map(|it| it.join(", ")).filter(|reasons| !reasons.is_empty()).collect();
     let first = reasons.first()?;
     let runs = of(reasons.len(), side.len());
     Some(format!("the processor slowed itself down in {name}{runs}: {first}"))
 }
 
 fn stolen(name: &str, side: &[&Point]) -> Option<String> {
-    let steals = side.iter().filter_map(|point| point.disturbances.steal);
-    let steals: Vec<f64> = steals.filter(|steal| *steal > STEAL).collect();
+    let steals = values(side, |it| it.conditions.as_ref()?.steal.filter(|steal| *steal > STEAL));
     let worst = steals.iter().copied().max_by(f64::total_cmp)?;
     let (percent, runs) = (units::percent(worst), of(steals.len(), side.len()));
     Some(format!("the hypervisor gave {percent} of the CPU time to others in {name}{runs}"))
@@ -107,6 +115,11 @@ fn stolen(name: &str, side: &[&Point]) -> Option<String> {
 /// `, in 2 of 8 runs`; of one run nothing.
 fn of(some: usize, all: usize) -> String {
     if all == 1 { String::new() } else { format!(" (in {some} of {all} runs)") }
+}
+
+/// The values of a side's points that have one.
+pub fn values(side: &[&Point], of: impl Fn(&Point) -> Option<f64>) -> Vec<f64> {
+    side.iter().filter_map(|point| of(point)).collect()
 }
 
 /// The times of a side; points without one are left out.

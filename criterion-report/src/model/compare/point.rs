@@ -1,6 +1,6 @@
 //! A case as one run, or one earlier time, left it: what is compared.
 
-use plan::{Outcome, Record};
+use plan::{Conditions, Memory, Outcome};
 use statistics::{CONFIDENCE_LEVEL, Drift, Ratio, RunMedian};
 
 use crate::model::{
@@ -96,26 +96,6 @@ impl Estimate {
 /// The normal distribution's quantile at 97.5 %.
 const TWO_SIDED: f64 = 1.959_963_984_540_054;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bytes {
-    /// Peak of a step, everything that is alive included.
-    pub peak: u64,
-    /// The part of the peak that the model's weights take.
-    pub weights: u64,
-    /// The part of the peak that the step itself takes.
-    pub step: u64,
-}
-
-/// The state of the processor while criterion sampled.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Disturbances {
-    pub clock_mhz: Option<f64>,
-    /// Why the processor slowed itself down, in the driver's words; empty when it did not.
-    pub throttled: String,
-    /// Share of the CPU time asked for that the hypervisor gave to others.
-    pub steal: Option<f64>,
-}
-
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Point {
     pub full_id: String,
@@ -134,10 +114,11 @@ pub struct Point {
     pub relative_error: Option<f64>,
     /// √(mean (out − ref)²)
     pub rmse: Option<f64>,
-    pub bytes: Option<Bytes>,
+    pub memory: Option<Memory>,
     pub joules: Option<f64>,
     pub speedup: Option<f64>,
-    pub disturbances: Disturbances,
+    /// The state of the processor while criterion sampled.
+    pub conditions: Option<Conditions>,
 }
 
 /// Why a case that was only tried has no numbers.
@@ -170,14 +151,10 @@ impl Point {
             time: Estimate::of_row(row),
             relative_error: accuracy.map(|accuracy| accuracy.relative_error.0),
             rmse: accuracy.and_then(|accuracy| accuracy.rmse).map(|rmse| rmse.0),
-            bytes: measures.and_then(|measures| measures.memory).map(|memory| Bytes {
-                peak: memory.peak_bytes(),
-                weights: memory.weights_bytes,
-                step: memory.step.peak_bytes,
-            }),
+            memory: measures.and_then(|measures| measures.memory),
             joules: measures.and_then(|it| it.energy.as_ref()).map(|energy| energy.joules),
             speedup: speedup.map(|speedup| speedup.ratio),
-            disturbances: disturbances(record),
+            conditions: record.measures.conditions.clone(),
         }
     }
 
@@ -227,14 +204,5 @@ impl Point {
             Some(reason) => format!("{}: {reason}", self.status),
             None => self.status.clone(),
         }
-    }
-}
-
-fn disturbances(record: &Record) -> Disturbances {
-    let Some(conditions) = &record.measures.conditions else { return Disturbances::default() };
-    Disturbances {
-        clock_mhz: conditions.clock_mhz.map(|clock| clock.median),
-        throttled: conditions.throttle_reasons.join(", "),
-        steal: conditions.steal,
     }
 }

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::finding::Finding;
+use super::finding::{Finding, Measure};
 use super::floor::Floors;
 use super::pairing::Pairing;
-use super::{counted, hud, noisy, quasim, within};
+use super::{counted, noisy, upstream, within};
 
-/// A rule. Each has a file of its own.
+/// A rule by which a difference is called one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
@@ -26,24 +26,25 @@ pub enum Policy {
 impl Policy {
     /// The measures of cases that both sides measured, all cases at once: in a family of tests the
     /// verdict on one depends on the others.
-    pub fn judge(self, pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Vec<Finding>> {
-        match self {
-            Self::Default => by_default(pairings, floors),
-            Self::Within => pairings.iter().map(within::judge).collect(),
-            Self::Hud => pairings.iter().map(hud::judge).collect(),
-            Self::Quasim => pairings.iter().map(quasim::judge).collect(),
-        }
+    pub fn judge(self, pairings: &[&Pairing<'_>], floors: Floors<'_>) -> Vec<Vec<Finding>> {
+        let one_by_one = match self {
+            Self::Default => return by_default(pairings, floors),
+            Self::Within => within::judge,
+            Self::Hud => upstream::hud,
+            Self::Quasim => upstream::quasim,
+        };
+        pairings.iter().map(|it| one_by_one(it)).collect()
     }
 }
 
-fn by_default(pairings: &[Pairing<'_>], floors: Floors<'_>) -> Vec<Vec<Finding>> {
-    let times = noisy::times(pairings, floors);
-    let energies = noisy::energies(pairings, floors);
+fn by_default(pairings: &[&Pairing<'_>], floors: Floors<'_>) -> Vec<Vec<Finding>> {
+    let times = noisy::judge(Measure::Time, pairings, floors);
+    let energies = noisy::judge(Measure::Energy, pairings, floors);
     let judged = pairings.iter().zip(times).zip(energies);
     judged
         .map(|((pairing, time), energy)| {
-            let counted = [counted::memory(pairing), counted::accuracy(pairing)];
-            std::iter::once(time).chain(counted.into_iter().flatten()).chain(energy).collect()
+            let findings = [time, counted::memory(pairing), counted::accuracy(pairing), energy];
+            findings.into_iter().flatten().collect()
         })
         .collect()
 }

@@ -1,16 +1,16 @@
-//! One side of a comparison: all runs of a name, a folder or a file.
+//! One side of a comparison: all runs of a name, a folder or a file, each with its cases.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use plan::RunManifest;
 use rayon::prelude::*;
 
 use super::point::Point;
-use super::run::{Remarks, SideRun};
 use crate::model::kernels::{Past, SUMMARY};
 use crate::model::saved::{Saved, known};
-use crate::model::{Exported, Inputs, Location, Selection};
+use crate::model::{CritcmpBaseline, Entry, Exported, Inputs, Location, Report, Selection};
 
 #[derive(Debug, Clone, Default)]
 pub struct Side {
@@ -43,10 +43,14 @@ impl Side {
         selection: Selection<'_>,
     ) -> Result<(Self, Remarks)> {
         let folder = Path::new(name);
+        let read = |location: &Location, baseline: &str| {
+            let inputs = Inputs::read(location, baseline, &selection)?;
+            Ok(Self::of_inputs(name, inputs, baseline, selection))
+        };
         let is_name =
             !name.is_empty() && !name.contains(['/', '\\']) && ![".", ".."].contains(&name);
         if is_name && !Saved::under(&location.records, name)?.names.is_empty() {
-            return Self::of_baseline(name, name, location, selection);
+            return read(location, name);
         }
         if folder.is_file() {
             return Self::of_file(name, folder, selection);
@@ -59,7 +63,7 @@ impl Side {
         for criterion in [folder.join("criterion"), folder.to_owned()] {
             let other = Location::at(criterion);
             if folder.is_dir() && other.records.is_dir() && other.criterion.is_dir() {
-                return Self::of_baseline(name, of_folder, &other, selection);
+                return read(&other, of_folder);
             }
         }
         bail!(
@@ -71,16 +75,6 @@ impl Side {
         )
     }
 
-    fn of_baseline(
-        name: &str,
-        baseline: &str,
-        location: &Location,
-        selection: Selection<'_>,
-    ) -> Result<(Self, Remarks)> {
-        let inputs = Inputs::read(location, baseline, &selection)?;
-        Ok(Self::of_inputs(name, inputs, baseline, selection))
-    }
-
     /// A side of what was read of a baseline, with a run for each run.
     fn of_inputs(
         name: &str,
@@ -88,22 +82,18 @@ impl Side {
         baseline: &str,
         selection: Selection<'_>,
     ) -> (Self, Remarks) {
-        let runs = std::mem::take(&mut inputs.of_runs);
-        let (mut remarks, runs) = if runs.is_empty() {
-            let (run, remarks) = SideRun::of_inputs(inputs, baseline, selection);
-            (remarks, vec![(run, Remarks::default())])
-        } else {
-            let remarks = Remarks { unreadable: inputs.unreadable, warnings: inputs.warnings };
-            let runs = runs
-                .into_par_iter()
-                .map(|(name, inputs)| SideRun::of_inputs(inputs, &name, selection));
-            (remarks, runs.collect())
+        let mut remarks = Remarks {
+            unreadable: std::mem::take(&mut inputs.unreadable),
+            warnings: std::mem::take(&mut inputs.warnings),
         };
-        let mut side = Self { name: name.to_owned(), runs: Vec::new() };
-        for (run, said) in runs {
-            remarks.extend(said);
-            side.runs.push(run);
+        let mut of_runs = std::mem::take(&mut inputs.of_runs);
+        if of_runs.is_empty() {
+            of_runs.push((baseline.to_owned(), inputs));
         }
+        let run = |(name, inputs): (String, Inputs)| {
+            SideRun::of_report(&Report::of(inputs, &name, selection), &name)
+        };
+        let side = Self { name: name.to_owned(), runs: of_runs.into_par_iter().map(run).collect() };
         remarks.warnings.extend(side.of_several_revisions());
         (side, remarks)
     }
@@ -146,19 +136,92 @@ impl Side {
 
     /// Revisions of its measured cases, each once.
     pub fn revisions(&self) -> BTreeSet<&str> {
-        let points = self.runs.iter().flat_map(|run| &run.points);
-        points
-            .filter(|point| point.is_measured())
-            .filter_map(|point| point.revision.as_deref())
-            .collect()
+        self.measured().filter_map(|point| point.revision.as_deref()).collect()
     }
 
     /// Machines that its measured cases are of, each once.
     pub fn hosts(&self) -> BTreeSet<&str> {
-        let points = self.runs.iter().flat_map(|run| &run.points);
-        points
-            .filter(|point| point.is_measured())
-            .filter_map(|point| point.host.as_deref())
-            .collect()
+        self.measured().filter_map(|point| point.host.as_deref()).collect()
+    }
+
+    /// The measured cases of all runs.
+    pub(super) fn measured(&self) -> impl Iterator<Item = &Point> {
+        self.runs.iter().flat_map(|run| &run.points).filter(|point| point.is_measured())
+    }
+}
+
+/// The cases of one name under which results were saved.
+#[derive(Debug, Clone, Default)]
+pub struct SideRun {
+    /// The name, e.g. `main@3`.
+    pub name: String,
+    pub points: Vec<Point>,
+    /// By bench target, the latest run that saved under the name.
+    pub manifests: BTreeMap<String, RunManifest>,
+    places: HashMap<String, usize>,
+}
+
+impl SideRun {
+    /// One of these cases, each id once.
+    pub fn new(name: &str, points: Vec<Point>) -> Self {
+        let places = points
+            .iter()
+            .enumerate()
+            .map(|(place, point)| (point.full_id.clone(), place))
+            .collect();
+        Self { name: name.to_owned(), points, manifests: BTreeMap::new(), places }
+    }
+
+    /// One of an export of critcmp, which holds times alone.
+    pub fn of_critcmp(baseline: CritcmpBaseline, selection: Selection<'_>) -> Self {
+        let points = baseline.benchmarks.iter();
+        let points = points.map(|it| Point::of_estimates(&it.benchmark, &it.estimates));
+        let points = points.filter(|point| selection.names(&point.full_id));
+        Self::new(&baseline.name, points.collect())
+    }
+
+    fn of_report(report: &Report, name: &str) -> Self {
+        let earlier = |id: &str| report.runs.is_earlier(id);
+        // The samples' own statistics take longer than all else.
+        let entries: Vec<Entry<'_>> = report.entries().collect();
+        let recorded = entries.par_iter().map(|it| Point::of(it, earlier(it.row.full_id())));
+        let mut points: Vec<Point> = recorded.collect();
+        points.extend(report.missing.iter().map(|it| Point::of_missing(it, earlier(&it.full_id))));
+        // Each once: a manifest names all cases of its run.
+        let targets: BTreeSet<&str> =
+            points.iter().map(|point| plan::target_of(&point.full_id)).collect();
+        let manifests = targets
+            .into_iter()
+            .filter_map(|target| Some((target.to_owned(), report.runs.latest(target)?.clone())))
+            .collect();
+        Self { manifests, ..Self::new(name, points) }
+    }
+
+    pub fn get(&self, full_id: &str) -> Option<&Point> {
+        self.places.get(full_id).map(|&place| &self.points[place])
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remarks {
+    /// Files and lines that should be results and cannot be used.
+    pub unreadable: Vec<String>,
+    /// Remarks that are not defects.
+    pub warnings: Vec<String>,
+}
+
+impl Remarks {
+    /// Adds what reading another side has to say, each line once.
+    pub fn extend(&mut self, other: Self) {
+        // Runs of one folder share their defects.
+        let add = |to: &mut Vec<String>, from: Vec<String>| {
+            for line in from {
+                if !to.contains(&line) {
+                    to.push(line);
+                }
+            }
+        };
+        add(&mut self.unreadable, other.unreadable);
+        add(&mut self.warnings, other.warnings);
     }
 }

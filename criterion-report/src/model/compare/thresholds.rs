@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::verdict::Measure;
+use super::finding::Measure;
 use crate::model::file;
 
 /// The thresholds of one case.

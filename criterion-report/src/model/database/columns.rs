@@ -1,159 +1,74 @@
-//! The columns of the table, and what happens to values that they do not take.
+//! The columns of the table, as the published schema has them, and what happens to values that they do
+//! not take.
 
-use serde_json::{Map, Value};
+use std::sync::LazyLock;
+
+use serde_json::Value;
 
 use super::trap::Found;
 use super::{Trap, pointer, text};
 
-enum Column {
-    Text,
-    Texts,
-    Number,
-    /// A whole number of so many bits, without a sign.
-    Unsigned(u32),
-    /// A map of strings.
-    Strings,
-    /// Values by these names.
-    Tuple(&'static [(&'static str, Column)]),
-    List(&'static Column),
-    /// The same by names of one's own.
-    Map(&'static Column),
-    /// A column with traps of its own.
-    Elsewhere,
-}
+/// The schema of a file of records. It follows from upstream's code.
+pub const SCHEMA: &str =
+    include_str!("../../../../docs/schema/pytorch-oss-benchmark-v3.schema.json");
 
-use Column::{Elsewhere, List, Number, Strings, Text, Texts, Tuple, Unsigned};
+static FILE: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(SCHEMA).expect("a test reads the schema"));
 
-const RECORD: Column = Tuple(&[
-    ("timestamp", Unsigned(64)),
-    ("schema_version", Text),
-    ("name", Text),
-    ("repo", Text),
-    ("head_branch", Text),
-    ("head_sha", Text),
-    ("workflow_id", Unsigned(64)),
-    ("run_attempt", Unsigned(32)),
-    ("job_id", Unsigned(64)),
-    ("servicelab_experiment_id", Unsigned(64)),
-    ("servicelab_trial_id", Unsigned(64)),
-    ("runners", List(&RUNNER)),
-    (
-        "benchmark",
-        Tuple(&[("name", Elsewhere), ("mode", Text), ("dtype", Text), ("extra_info", Strings)]),
-    ),
-    (
-        "model",
-        Tuple(&[
-            ("name", Elsewhere),
-            ("type", Text),
-            ("backend", Text),
-            ("origins", Texts),
-            ("extra_info", Strings),
-        ]),
-    ),
-    ("inputs", Column::Map(&Tuple(&[("dtype", Text), ("extra_info", Strings)]))),
-    ("dependencies", Column::Map(&DEPENDENCY)),
-    (
-        "metric",
-        Tuple(&[
-            ("name", Elsewhere),
-            ("benchmark_values", Elsewhere),
-            ("target_value", Number),
-            ("extra_info", Strings),
-        ]),
-    ),
-]);
-
-const RUNNER: Column = Tuple(&[
-    ("name", Text),
-    ("type", Text),
-    ("cpu_info", Text),
-    ("cpu_count", Unsigned(32)),
-    ("mem_info", Text),
-    ("avail_mem_in_gb", Unsigned(32)),
-    ("gpu_info", Text),
-    ("gpu_count", Unsigned(32)),
-    ("gpu_mem_info", Text),
-    ("avail_gpu_mem_in_gb", Unsigned(32)),
-    ("extra_info", Strings),
-]);
-
-const DEPENDENCY: Column = Tuple(&[
-    ("repo", Text),
-    ("branch", Text),
-    ("sha", Text),
-    ("version", Text),
-    ("extra_info", Strings),
-]);
+/// Columns with traps of their own.
+const ELSEWHERE: [&str; 4] =
+    ["/benchmark/name", "/model/name", "/metric/name", "/metric/benchmark_values"];
 
 /// Every value of a record that its column does not take, and every key without a column.
 pub fn check(record: &Value, found: &mut Vec<Found>) {
-    RECORD.check(record, "", found);
+    check_column(&FILE["items"], record, "", found);
 }
 
-impl Column {
-    fn check(&self, value: &Value, path: &str, found: &mut Vec<Found>) {
-        if text::not_finite(value).is_some() {
-            return;
+fn check_column(column: &Value, value: &Value, path: &str, found: &mut Vec<Found>) {
+    if text::not_finite(value).is_some() || ELSEWHERE.contains(&path) {
+        return;
+    }
+    let definition = column["$ref"].as_str().and_then(|name| FILE.pointer(name.strip_prefix('#')?));
+    let column = definition.unwrap_or(column);
+    let fits = match (column["type"].as_str(), value) {
+        (Some("object"), Value::Object(fields)) => {
+            for (key, value) in fields {
+                check_key(column, key, value, pointer(path, key), found);
+            }
+            true
         }
-        let fits = match (self, value) {
-            (Self::Elsewhere, _) => true,
-            (Self::Text, _) => value.is_string(),
-            (Self::Texts, Value::Array(items)) => items.iter().all(Value::is_string),
-            (Self::Number, _) => value.is_number(),
-            (Self::Unsigned(bits), _) => {
-                value.as_u64().is_some_and(|it| it <= u64::MAX >> (64 - bits))
+        (Some("array"), Value::Array(items)) => {
+            for (index, item) in items.iter().enumerate() {
+                check_column(&column["items"], item, &format!("{path}/{index}"), found);
             }
-            (Self::Strings, Value::Object(map)) => {
-                strings(map, path, found);
-                true
-            }
-            (Self::Tuple(columns), Value::Object(fields)) => {
-                tuple(columns, fields, path, found);
-                true
-            }
-            (Self::List(column), Value::Array(items)) => {
-                for (index, item) in items.iter().enumerate() {
-                    column.check(item, &format!("{path}/{index}"), found);
-                }
-                true
-            }
-            (Self::Map(column), Value::Object(fields)) => {
-                for (key, value) in fields {
-                    column.check(value, &pointer(path, key), found);
-                }
-                true
-            }
-            _ => false,
-        };
-        if !fits {
-            found.push((Trap::WrongType, path.to_owned(), text::brief(value)));
+            true
         }
+        // A time that is too late has a trap of its own.
+        (Some("integer"), _) => value
+            .as_u64()
+            .is_some_and(|it| path == "/timestamp" || Some(it) <= column["maximum"].as_u64()),
+        (Some("number"), _) => value.is_number(),
+        // The version has no type: it is a constant.
+        (Some("string") | None, _) => value.is_string(),
+        _ => false,
+    };
+    if !fits {
+        found.push((Trap::WrongType, path.to_owned(), text::brief(value)));
     }
 }
 
-fn tuple(
-    columns: &[(&str, Column)],
-    fields: &Map<String, Value>,
-    path: &str,
-    found: &mut Vec<Found>,
-) {
-    for (key, value) in fields {
-        let place = pointer(path, key);
-        match columns.iter().find(|(name, _)| name == key) {
-            Some((_, column)) => column.check(value, &place, found),
-            None => found.push((Trap::UnknownKey, place, format!("`{key}`"))),
+fn check_key(object: &Value, key: &str, value: &Value, path: String, found: &mut Vec<Found>) {
+    let others = &object["additionalProperties"];
+    match (object["properties"].get(key), value) {
+        (Some(column), _) => check_column(column, value, &path, found),
+        (None, _) if *others == false => found.push((Trap::UnknownKey, path, format!("`{key}`"))),
+        (None, _) if others["type"] != "string" => check_column(others, value, &path, found),
+        (None, Value::String(_)) => {}
+        (None, Value::Object(_) | Value::Array(_)) => {
+            found.push((Trap::NestedValue, path, text::brief(value)));
         }
-    }
-}
-
-fn strings(map: &Map<String, Value>, path: &str, found: &mut Vec<Found>) {
-    for (key, value) in map {
-        let trap = match value {
-            Value::String(_) => continue,
-            Value::Object(_) | Value::Array(_) => Trap::NestedValue,
-            Value::Null | Value::Bool(_) | Value::Number(_) => Trap::NotAString,
-        };
-        found.push((trap, pointer(path, key), text::brief(value)));
+        (None, Value::Null | Value::Bool(_) | Value::Number(_)) => {
+            found.push((Trap::NotAString, path, text::brief(value)));
+        }
     }
 }

@@ -4,16 +4,16 @@
 mod columns;
 mod file;
 mod record;
-mod rules;
 mod text;
 mod trap;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-pub use rules::{Series, has_upload_name, is_storable};
+pub use columns::SCHEMA;
+pub use record::{Series, is_storable};
 pub use trap::{Severity, Trap};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -115,6 +115,11 @@ impl Known<'_> {
 
 fn pointer(parent: &str, key: &str) -> String {
     format!("{parent}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Whether the uploader takes the file.
+pub fn has_upload_name(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "json")
 }
 
 fn names(files: &[PathBuf]) -> Vec<Finding> {

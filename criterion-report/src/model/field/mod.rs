@@ -11,7 +11,7 @@ mod value;
 
 use plan::{Range, Record};
 
-use super::entry::Entry;
+use super::comparison::Entry;
 use super::row::compared;
 pub use unit::Unit;
 use unit::{BYTES, CELSIUS, DECIBELS, ERROR, JOULES, NONE, NS, SECONDS, SHARE, TIMES, unit};

@@ -7,7 +7,7 @@ use statistics::Benefit;
 
 use super::product;
 use crate::model::caution::Caution;
-use crate::model::entry::Entry;
+use crate::model::comparison::Entry;
 use crate::model::report::Report;
 use crate::model::row::Row;
 use crate::model::speedup::{NoSpeedup, Speedup};

@@ -39,7 +39,7 @@ impl<'a> KernelResult<'a> {
     pub fn all(report: &'a Report) -> Vec<Self> {
         let recorded = report.entries().filter_map(Self::of);
         let mut all: Vec<Self> = recorded.chain(report.missing.iter().map(Self::missing)).collect();
-        all.iter_mut().for_each(|result| result.earlier = report.is_earlier(result.full_id));
+        all.iter_mut().for_each(|result| result.earlier = report.runs.is_earlier(result.full_id));
         all
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use plan::{Device, Record};
 
-use crate::model::calibration::{Caches, Level, Memory, Operation, level_name};
+use crate::model::calibration::{Caches, Level, Memory, Operation};
 use crate::model::row::Row;
 use crate::model::time::Interval;
 
@@ -75,7 +75,7 @@ impl Bandwidths {
         Some(Ceiling {
             gb_per_s: best.value,
             gb_per_s_interval: bounds.map(|(low, high)| Interval { low, high }),
-            level: level_name(level)?,
+            level: level.name()?,
             certain: level == there,
             operation: best.operation.clone(),
         })

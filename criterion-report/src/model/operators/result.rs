@@ -6,8 +6,8 @@ use super::bandwidth::Bandwidths;
 use super::efficiency::{Efficiency, EfficiencySource, NoEfficiency};
 use super::siblings::Siblings;
 use super::standing::Standing;
-use crate::model::caution::Caution;
-use crate::model::entry::Entry;
+use crate::model::caution::{Caution, are_of_different_runs, differences};
+use crate::model::comparison::Entry;
 use crate::model::report::Report;
 use crate::model::row::Row;
 use crate::model::speedup::{NoSpeedup, Speedup};
@@ -43,7 +43,7 @@ impl<'a> OperatorResult<'a> {
         let mut cautions = entry.cautions();
         if let Ok(efficiency) = &efficiency {
             let stream = siblings.by(row, Implementation::Stream);
-            cautions.extend(of_limit(efficiency, row, stream).into_iter().map(Caution::Note));
+            cautions.extend(of_limit(efficiency, row, stream).into_iter().map(Caution::from));
         }
         Some(Self {
             key: Key::of(work, &row.record),
@@ -74,13 +74,12 @@ impl<'a> OperatorResult<'a> {
 
 fn of_limit(efficiency: &Efficiency, row: &Row, stream: Option<&Row>) -> Vec<String> {
     let of_stream = |row: &Row, stream: &Row| {
-        let sides = Caution::of_sides(stream, row);
-        sides.into_iter().map(|caution| match caution {
-            Caution::Differs { what, baseline, candidate } => {
-                format!("`stream`, its limit, differs in {what}: {baseline} against {candidate}")
-            }
-            _ => "`stream`, its limit, is of another run".to_owned(),
-        })
+        let run = are_of_different_runs(stream, row)
+            .then(|| "`stream`, its limit, is of another run".to_owned());
+        let differing = differences(&stream.record, &row.record).map(|(what, [limit, own])| {
+            format!("`stream`, its limit, differs in {what}: {limit} against {own}")
+        });
+        run.into_iter().chain(differing)
     };
     match &efficiency.source {
         EfficiencySource::Itself => Vec::new(),

@@ -154,13 +154,11 @@ fn line(fusion: &FusionCalibration, footnotes: &mut Footnotes) -> Line {
 }
 
 fn notes(fusion: &FusionCalibration) -> Vec<String> {
-    let params = &fusion.extra_params;
     let mut notes = Vec::new();
-    let above = |side: &str| number(params, side).is_some_and(|efficiency| efficiency > 1.0);
-    if above("unfused_efficiency") || above("fused_efficiency") {
+    if fusion.is_above_roof() {
         notes.push("one of the two forms exceeds the peak of its dtype and threads".to_owned());
     }
-    notes.extend(strings(params, "cautions"));
+    notes.extend(strings(&fusion.extra_params, "cautions"));
     notes
 }
 

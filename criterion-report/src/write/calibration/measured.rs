@@ -1,9 +1,14 @@
-//! Peaks, what was reached of them, and the roofline that they make.
+//! Peaks, what was reached of them, the roofline that they make, and what starting work costs.
 
-use super::{ABSENT, dtype, heading, latencies, rate};
-use crate::model::calibration::{Best, Limit, PeakSource, Products, Profile};
+use plan::{Device, Probe};
+
+use super::{ABSENT, heading, rate};
+use crate::model::Interval;
+use crate::model::calibration::{
+    Best, CallOverhead, LaunchLatency, Limit, PeakSource, Products, Profile,
+};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, Paint, fit, render};
+use crate::write::table::{Align, Cell, Line, Paint, fit, render, wrap};
 
 pub fn peaks(profile: &Profile, width: usize, colour: bool) -> String {
     let sources = profile.peak_source.as_ref();
@@ -65,10 +70,8 @@ pub fn performance(profile: &Profile, width: usize, colour: bool) -> String {
         ("efficiency", Align::Right),
         ("", Align::Left),
     ];
-    let which = profile
-        .headline()
-        .map(|roof| format!(" ({})", dtype(roof.dtype.as_str())))
-        .unwrap_or_default();
+    let which =
+        profile.headline().map(|roof| format!(" ({})", roof.dtype.plain())).unwrap_or_default();
     heading(&format!("Measured Performance{which}:"), colour)
         + &render(&columns, &lines, 2, width, colour)
 }
@@ -78,7 +81,7 @@ const INTERVAL: usize = 3;
 
 /// Peaks and ridge points, then the bandwidth of each level of memory, and what starting work costs.
 pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
-    let latencies = latencies::lines(profile, width);
+    let latencies = latencies(profile, width);
     if profile.rooflines.is_empty() && profile.bandwidth_by_level.is_empty() && latencies.is_empty()
     {
         return String::new();
@@ -107,7 +110,7 @@ pub fn rooflines(profile: &Profile, width: usize, colour: bool) -> String {
                 false => peak.into(),
             };
             Line::Cells(vec![
-                dtype(roof.dtype.as_str()).into(),
+                roof.dtype.plain().into(),
                 roof.threads.to_string().into(),
                 peak,
                 interval.into(),
@@ -148,4 +151,51 @@ fn interval(best: &Best) -> String {
         (Some(low), Some(high)) => format!("[{}, {}]", rate(Some(low)), rate(Some(high))),
         _ => String::new(),
     }
+}
+
+/// The cost of starting work, one line each: kernels and calls.
+fn latencies(profile: &Profile, width: usize) -> String {
+    let launches = profile.launch_latencies.iter().map(launch);
+    let calls = profile.call_overheads.iter().map(call);
+    let lines = launches.chain(calls).map(|text| wrap(&text, width - 4).join("\n    "));
+    lines.map(|text| format!("  {text}\n")).collect()
+}
+
+/// `launch of a kernel, cuda, 1 thread: 2.100 µs to queue, 9.800 µs round trip, 1.500 µs [1.4, 1.6]
+/// on the device`
+fn launch(latency: &LaunchLatency) -> String {
+    let LaunchLatency { device, threads, queue_us, round_trip_us, .. } = latency;
+    let ns = |us: f64| us * 1e3;
+    let time = time_of(ns(latency.median_us), latency.low_us.map(ns), latency.high_us.map(ns));
+    let queue = said(queue_us.map(ns), "to queue");
+    let round_trip = said(round_trip_us.map(ns), "round trip");
+    let of = place("launch of a kernel", *device, *threads);
+    format!("{of}: {queue}{round_trip}{time} on the device")
+}
+
+/// `call of an operation, cpu, 1 thread: 512.0 ns [509.0, 515.0]`; of a device with a queue `call of
+/// an operation, cuda, 1 thread: 3.100 µs to queue, 1.900 µs [1.898, 1.902] on the device`
+fn call(overhead: &CallOverhead) -> String {
+    let CallOverhead { device, threads, queue_ns, .. } = overhead;
+    let what = match overhead.probe {
+        Probe::CompiledCall => "call of a compiled operation",
+        _ => "call of an operation",
+    };
+    let time = time_of(overhead.median_ns, overhead.low_ns, overhead.high_ns);
+    let on = if *device == Device::Cpu { "" } else { " on the device" };
+    format!("{}: {}{time}{on}", place(what, *device, *threads), said(*queue_ns, "to queue"))
+}
+
+fn place(what: &str, device: Device, threads: u32) -> String {
+    format!("{what}, {device}, {}", units::count(threads as usize, "thread"))
+}
+
+fn time_of(median_ns: f64, low_ns: Option<f64>, high_ns: Option<f64>) -> String {
+    let interval = low_ns.zip(high_ns).map(|(low, high)| Interval { low, high });
+    units::time_with_interval(median_ns, interval)
+}
+
+/// `2.100 µs to queue, `, where it is known.
+fn said(ns: Option<f64>, what: &str) -> String {
+    ns.map(|ns| format!("{} {what}, ", units::time(ns))).unwrap_or_default()
 }

@@ -1,7 +1,6 @@
 //! The summary of a machine's profile, ours or upstream's, for people.
 
 mod fusion;
-mod latencies;
 mod measured;
 mod operations;
 
@@ -131,11 +130,6 @@ fn efficiency(value: Option<f64>) -> (String, Paint) {
         Some(value) if value > 1.0 => (format!("{} !", units::percent(value)), Paint::Warn),
         Some(value) => (units::percent(value), Paint::Plain),
     }
-}
-
-/// `float32`: torch's name without its module.
-fn dtype(name: &str) -> &str {
-    name.strip_prefix("torch.").unwrap_or(name)
 }
 
 fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Option<&'a str> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{ABSENT, dtype, efficiency, heading, rate, strings, text};
+use super::{ABSENT, efficiency, heading, rate, strings, text};
 use crate::model::calibration::{OperationCalibration, Profile};
 use crate::units;
 use crate::write::show::footnotes::Footnotes;
@@ -28,7 +28,8 @@ pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
     let mut parts: BTreeMap<(&str, Option<u64>), Vec<&OperationCalibration>> = BTreeMap::new();
     for operation in profile.operation_profiles.values() {
         let params = &operation.extra_params;
-        let dtype = text(params, "dtype").map(dtype).unwrap_or_default();
+        let dtype = text(params, "dtype").unwrap_or_default();
+        let dtype = dtype.strip_prefix("torch.").unwrap_or(dtype);
         let threads = params.get("threads").and_then(Value::as_u64);
         parts.entry((dtype, threads)).or_default().push(operation);
     }

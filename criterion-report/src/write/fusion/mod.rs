@@ -29,7 +29,7 @@ pub struct Options {
 pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<String> {
     let results = FusionResult::all(report);
     if results.is_empty() && report.missing.is_empty() {
-        let read = report.rows_read();
+        let read = report.rows_read;
         let found = match read {
             0 => format!("the records of `{}` hold no fusion case", report.baseline),
             _ => {

@@ -112,7 +112,7 @@ impl Cases {
 fn latest<'a>(report: &'a Report, entries: &[Entry<'a>]) -> (HashSet<&'a str>, HashSet<&'a str>) {
     let all: HashSet<&str> =
         entries.iter().map(|entry| plan::target_of(entry.row.full_id())).collect();
-    let runs = all.iter().filter_map(|&target| Some((target, report.latest_run(target)?)));
+    let runs = all.iter().filter_map(|&target| Some((target, report.runs.latest(target)?)));
     let (targets, runs): (HashSet<&str>, Vec<_>) = runs.unzip();
     let selected = runs.iter().flat_map(|run| &run.selected).map(String::as_str).collect();
     (selected, targets)

@@ -46,12 +46,12 @@ pub fn notices(report: &Report) -> String {
     let files = report.warnings.iter().map(|text| ("warn", "files", text.clone()));
     let earlier = earlier(report).map(|text| ("note", "rows", text));
     let foreign = foreign(report).map(|text| ("note", "rows", text));
-    let hidden = report.rows_read() - report.entries().count();
+    let hidden = report.rows_read - report.entries().count();
     let hidden = (hidden > 0).then(|| {
         let text = format!(
             "{} of {} left out by --filter or --latest",
             units::grouped(&hidden.to_string()),
-            units::count(report.rows_read(), "recorded case"),
+            units::count(report.rows_read, "recorded case"),
         );
         ("note", "rows", text)
     });

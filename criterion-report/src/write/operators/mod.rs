@@ -160,8 +160,7 @@ fn of_configs<'r, 'a>(results: &'r [OperatorResult<'a>]) -> Vec<Block<'r, 'a>> {
 /// thread`.
 fn heading(title: &str, block: &Block<'_, '_>, room: Room) -> String {
     let key = &block[0].key;
-    let dtype = key.dtype.as_str();
-    let place = format!("{} on {}", dtype.strip_prefix("torch.").unwrap_or(dtype), key.place);
+    let place = format!("{} on {}", key.dtype.plain(), key.place);
     let parts = wrap(&place, room.width - 2);
     let parts = parts.iter().map(|part| format!("  {}\n", Paint::Dim.on(part, room.colour)));
     room.bold(title) + &parts.collect::<String>()

@@ -21,8 +21,8 @@ pub fn footer(report: &Report, width: usize, colour: bool) -> String {
     if !outcomes.is_empty() {
         out.push_str(&format!(": {}", outcomes.join(", ")));
     }
-    if shown < report.rows_read() {
-        out.push_str(&format!(" (of {} recorded)", report.rows_read()));
+    if shown < report.rows_read {
+        out.push_str(&format!(" (of {} recorded)", report.rows_read));
     }
     out.push('\n');
     let measured = Outcome::Measured.status();

@@ -46,7 +46,8 @@ impl From<String> for Note {
 impl From<&Caution> for Note {
     fn from(caution: &Caution) -> Self {
         let (kind, figures) = caution.kind().unzip();
-        Self { whole: caution.to_string(), kind, figures: figures.flatten() }
+        let figures = figures.flatten().map(str::to_owned);
+        Self { whole: caution.to_string(), kind: kind.map(str::to_owned), figures }
     }
 }
 
