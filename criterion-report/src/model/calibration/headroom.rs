@@ -5,13 +5,13 @@ use plan::Dtype;
 use super::operation::{Operation, dtype_name};
 use super::roofline::{PeakSource, Roofline};
 use super::roofs::Roofs;
-use crate::model::{FusionResult, Side};
+use crate::model::{FusionResult, Row};
 use crate::units;
 
 /// Share of its roof that a side of a fusion reaches; none without a roof over its dtype on its
 /// threads.
-pub fn efficiency(roofs: &Roofs, result: &FusionResult<'_>, side: &Side<'_>) -> Option<f64> {
-    Some(side.gflop_per_s()? / roof(roofs, result)?.peak_gflops.value)
+pub fn efficiency(roofs: &Roofs, result: &FusionResult<'_>, side: Option<&Row>) -> Option<f64> {
+    Some(side?.gflop_per_s()? / roof(roofs, result)?.peak_gflops.value)
 }
 
 /// Says which fusions exceed a roof, which refutes its peak: one note per roof, of the highest.
@@ -29,9 +29,9 @@ fn overshoot(
     results: &[FusionResult<'_>],
 ) -> Option<String> {
     let own = results.iter().filter(|result| of(result) == (over.dtype, over.threads));
-    let sides = own.flat_map(|result| [&result.unfused, &result.fused]);
+    let sides = own.flat_map(FusionResult::sides).flatten();
     let mut above: Vec<(f64, &str)> = sides
-        .filter_map(|side| Some((side.gflop_per_s()?, side.row?.full_id())))
+        .filter_map(|side| Some((side.gflop_per_s()?, side.full_id())))
         .filter(|(gflops, _)| *gflops > over.peak_gflops.value)
         .collect();
     above.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
@@ -67,5 +67,5 @@ fn roof<'r>(roofs: &'r Roofs, result: &FusionResult<'_>) -> Option<&'r Roofline>
 
 /// The dtype and threads that choose the roof of a result.
 fn of(result: &FusionResult<'_>) -> (Dtype, u32) {
-    (result.key.dtype, result.row.record.environment.torch.threads)
+    (result.key.dtype, result.entry.row.record.environment.torch.threads)
 }
