@@ -129,7 +129,7 @@ fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Value> {
         ("unfused_kernels", json!(unfused.map(|row| &row.record.kernels))),
         ("fused_kernels", json!(record.kernels)),
         ("unfused_cautions", json!(cautions(unfused))),
-        ("cautions", json!(result.entry.cautions())),
+        ("cautions", json!(result.cautions)),
         ("run_id", json!(record.run_id)),
     ]));
     extra

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use statistics::Benefit;
 
 use super::product;
+use crate::model::caution::Caution;
 use crate::model::entry::Entry;
 use crate::model::report::Report;
 use crate::model::row::Row;
@@ -19,6 +20,9 @@ use crate::object::{column, object};
 pub struct FusionResult<'a> {
     pub key: Key<FusionWork>,
     pub entry: Entry<'a>,
+    pub cautions: Vec<Caution>,
+    /// Bytes by formula, upstream's and the consistent one.
+    formulas: [[Option<u64>; 2]; 2],
 }
 
 /// How the bytes of a step are counted.
@@ -47,7 +51,13 @@ impl<'a> FusionResult<'a> {
 
     fn of(entry: Entry<'a>) -> Option<Self> {
         let Work::Fusion(work) = entry.row.record.case.work else { return None };
-        Some(Self { key: Key::of(work, &entry.row.record), entry })
+        let key = Key::of(work, &entry.row.record);
+        let works = [work.unfused(), work];
+        let formulas = [
+            works.map(|work| work.upstream_bytes(key.dtype)),
+            works.map(|work| work.bytes(key.dtype, key.place.device)),
+        ];
+        Some(Self { key, entry, cautions: entry.cautions(), formulas })
     }
 
     /// The unfused operations by themselves, if they have a record.
@@ -62,12 +72,10 @@ impl<'a> FusionResult<'a> {
 
     /// Bytes of a step of both sides.
     pub fn bytes(&self, by: Accounting) -> [Option<u64>; 2] {
-        let Key { work, dtype, place } = &self.key;
-        let works = [work.unfused(), *work];
         let steps = || self.sides().map(|row| Some(row?.record.measures.memory?.step));
         match by {
-            Accounting::Upstream => works.map(|work| work.upstream_bytes(*dtype)),
-            Accounting::Consistent => works.map(|work| work.bytes(*dtype, place.device)),
+            Accounting::Upstream => self.formulas[0],
+            Accounting::Consistent => self.formulas[1],
             Accounting::Peak => steps().map(|step| Some(step?.peak_bytes)),
             Accounting::Total => steps().map(|step| Some(step?.total_bytes)),
         }
@@ -152,7 +160,7 @@ object! {
         "unfused_accuracy": baseline.and_then(|row| row.record.accuracy.as_ref()),
         "fused_accuracy": record.accuracy,
         "unfused_cautions": baseline.map(Row::cautions).unwrap_or_default(),
-        "cautions": it.entry.cautions(),
+        "cautions": it.cautions,
     }
 
     Compared<'_, '_> => |it| [

@@ -114,7 +114,7 @@ fn notes(result: &FusionResult<'_>) -> Vec<Note> {
         let kind = "inconclusive: the interval reaches over several benefits";
         notes.push(Note::of_kind(kind, text));
     }
-    notes.extend(result.entry.cautions().iter().map(Note::from));
+    notes.extend(result.cautions.iter().map(Note::from));
     notes
 }
 
