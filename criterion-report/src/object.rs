@@ -2,8 +2,6 @@
 
 use serde::ser::SerializeMap;
 
-use crate::model::{Column, Entry};
-
 /// Names and values that can stand among those of another object.
 pub trait Fields {
     fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
@@ -12,17 +10,6 @@ pub trait Fields {
 impl<T: Fields> Fields for Option<T> {
     fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         self.as_ref().map_or(Ok(()), |fields| fields.put(map))
-    }
-}
-
-/// Values of the catalogue under the names that a document has for them; null where a case lacks them.
-pub struct Columns<'a>(pub &'static [Column], pub Option<Entry<'a>>);
-
-impl Fields for Columns<'_> {
-    fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        let Self(columns, entry) = self;
-        let value = |column: &Column| column.value(entry.as_ref()?);
-        columns.iter().try_for_each(|column| map.serialize_entry(column.name, &value(column)))
     }
 }
 
@@ -55,3 +42,28 @@ macro_rules! object {
 }
 
 pub(crate) use object;
+
+/// A value of the catalogue for an entry, if there is one and has it: `column!(entry, "latency")`, or a
+/// part of it in another unit, `column!(entry, "latency", Low / 1e6)`.
+macro_rules! column {
+    (@ $entry:expr, $field:literal, $part:ident, $scale:expr) => {{
+        const COLUMN: $crate::model::Column = $crate::model::Column::new($field, $field)
+            .part($crate::model::Part::$part)
+            .per($scale);
+        $entry.as_ref().and_then(|entry| COLUMN.value(entry))
+    }};
+    ($entry:expr, $field:literal) => {
+        $crate::object::column!(@ $entry, $field, Value, 1.0)
+    };
+    ($entry:expr, $field:literal / $scale:expr) => {
+        $crate::object::column!(@ $entry, $field, Value, $scale)
+    };
+    ($entry:expr, $field:literal, $part:ident) => {
+        $crate::object::column!(@ $entry, $field, $part, 1.0)
+    };
+    ($entry:expr, $field:literal, $part:ident / $scale:expr) => {
+        $crate::object::column!(@ $entry, $field, $part, $scale)
+    };
+}
+
+pub(crate) use column;

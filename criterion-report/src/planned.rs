@@ -1,11 +1,9 @@
 //! `plan`: what configs expand to, without measuring anything and without libtorch.
 
-use std::collections::BTreeMap;
-
-use plan::{Case, FusionWork, ModelWork, OperatorWork, ProbeWork, Shape, Variant, Work, cost};
-use serde::Serialize;
+use plan::{Case, FusionWork, KernelWork, ModelWork, OperatorWork, ProbeWork, cost};
 
 use crate::model::gather;
+use crate::object::object;
 use crate::units;
 use crate::write::{Align, Cell, Line, Paint, render, screen};
 
@@ -25,109 +23,76 @@ pub fn write(cases: &[&Case], format: Format, colour: bool) -> String {
     }
 }
 
-/// A case in JSON. The names are part of the command's contract.
-#[derive(Serialize)]
-struct Planned<'a> {
-    full_id: String,
-    target: &'a str,
-    config: &'a str,
-    names: &'a [String],
-    variant: &'a str,
-    role: plan::Role,
-    mode: plan::Mode,
-    #[serde(flatten)]
-    work: PlannedWork,
-    dtype: plan::Dtype,
-    device: plan::Device,
-    shape_names: &'a [String],
-    threads: plan::Threads,
-    flops: Option<u64>,
-    memory_bytes: Option<u64>,
-    seconds: Option<f64>,
-}
+/// A case in JSON, with its work among what all have.
+struct Planned<'a>(&'a Case);
+struct Model<'a>(&'a ModelWork);
+struct Fusion<'a>(&'a FusionWork);
+struct Operator<'a>(&'a OperatorWork);
+struct Probe<'a>(&'a ProbeWork);
+struct Kernel<'a>(&'a KernelWork);
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum PlannedWork {
-    Model {
-        model: plan::ModelKind,
-        recipe: plan::Recipe,
-        sparsity: Option<plan::Sparsity>,
-        compile: Option<plan::CompileMode>,
-        packed: bool,
-        preallocated: bool,
-        m: u64,
-        k: u64,
-        n: u64,
-    },
-    Fusion {
-        pattern: plan::Pattern,
-        compile: Option<plan::CompileMode>,
-        size: plan::FusionShape,
-    },
-    Operator {
-        operator: plan::Operator,
-        compile: Option<plan::CompileMode>,
-        size: plan::OperatorShape,
-    },
-    Probe {
-        probe: plan::Probe,
-        size: u64,
-    },
-    Kernel {
-        kernel: String,
-        file: String,
-        problem_size: BTreeMap<String, serde_json::Value>,
-    },
-}
-
-impl From<&Work> for PlannedWork {
-    fn from(work: &Work) -> Self {
-        match *work {
-            Work::Model(ModelWork { model, variant, shape: Shape { m, k, n } }) => {
-                let Variant { recipe, sparsity, compile, packed, preallocated } = variant;
-                Self::Model { model, recipe, sparsity, compile, packed, preallocated, m, k, n }
-            }
-            Work::Fusion(FusionWork { pattern, compile, size, .. }) => {
-                Self::Fusion { pattern, compile, size }
-            }
-            Work::Operator(OperatorWork { operator, compile, size, .. }) => {
-                Self::Operator { operator, compile, size }
-            }
-            Work::Probe(ProbeWork { probe, size, .. }) => Self::Probe { probe, size },
-            Work::Kernel(ref work) => Self::Kernel {
-                kernel: work.kernel.clone(),
-                file: work.file.clone(),
-                problem_size: work.problem_size.clone(),
-            },
-        }
+// The names are part of the command's contract.
+object! {
+    Planned<'_> => |it| [case = it.0;] {
+        "full_id": case.full_id(),
+        "target": plan::target_of(&case.id.group),
+        "config": case.config,
+        "names": case.names,
+        "variant": case.id.variant,
+        "role": case.role,
+        "mode": case.mode,
+        _: case.work.model().map(Model),
+        _: case.work.fusion().map(Fusion),
+        _: case.work.operator().map(Operator),
+        _: case.work.probe().map(Probe),
+        _: case.work.kernel().map(Kernel),
+        "dtype": case.dtype,
+        "device": case.device,
+        "shape_names": case.shape_names,
+        "threads": case.settings.threads,
+        "flops": cost::flops(case),
+        "memory_bytes": memory_bytes(case),
+        "seconds": seconds(case),
     }
-}
 
-impl<'a> From<&'a Case> for Planned<'a> {
-    fn from(case: &'a Case) -> Self {
-        Self {
-            full_id: case.full_id(),
-            target: plan::target_of(&case.id.group),
-            config: &case.config,
-            names: &case.names,
-            variant: &case.id.variant,
-            role: case.role,
-            mode: case.mode,
-            work: (&case.work).into(),
-            dtype: case.dtype,
-            device: case.device,
-            shape_names: &case.shape_names,
-            threads: case.settings.threads,
-            flops: cost::flops(case),
-            memory_bytes: memory_bytes(case),
-            seconds: seconds(case),
-        }
+    Model<'_> => |it| [work = it.0;] {
+        "model": work.model,
+        "recipe": work.variant.recipe,
+        "sparsity": work.variant.sparsity,
+        "compile": work.variant.compile,
+        "packed": work.variant.packed,
+        "preallocated": work.variant.preallocated,
+        "m": work.shape.m,
+        "k": work.shape.k,
+        "n": work.shape.n,
+    }
+
+    Fusion<'_> => |it| {
+        "pattern": it.0.pattern,
+        "compile": it.0.compile,
+        "size": it.0.size,
+    }
+
+    Operator<'_> => |it| {
+        "operator": it.0.operator,
+        "compile": it.0.compile,
+        "size": it.0.size,
+    }
+
+    Probe<'_> => |it| {
+        "probe": it.0.probe,
+        "size": it.0.size,
+    }
+
+    Kernel<'_> => |it| {
+        "kernel": it.0.kernel,
+        "file": it.0.file,
+        "problem_size": it.0.problem_size,
     }
 }
 
 fn json(cases: &[&Case]) -> String {
-    let planned: Vec<Planned<'_>> = cases.iter().map(|&case| case.into()).collect();
+    let planned: Vec<Planned<'_>> = cases.iter().map(|case| Planned(case)).collect();
     let mut text = serde_json::to_string_pretty(&planned)
         .expect("strings, numbers and lists of them always serialise");
     text.push('\n');

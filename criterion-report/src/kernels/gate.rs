@@ -1,5 +1,6 @@
 //! The gates of a run.
 
+use crate::model::compare::Verdict;
 use crate::model::kernels::{Changed, Changes, KernelResult};
 use crate::write::kernels::numbers;
 use crate::{units, visible, words};
@@ -21,19 +22,22 @@ pub enum Gate {
 impl Gate {
     /// The failed gate with its cases line by line; `None` if it holds.
     pub fn failed(self, changes: Option<&Changes>, results: &[KernelResult<'_>]) -> Option<String> {
-        let regressions = changes.map(|changes| changes.regressions.as_slice()).unwrap_or_default();
+        let of = |verdict| changes.map(|changes| changes.of(verdict)).unwrap_or_default();
+        let regressed = |is_error: bool| -> Vec<String> {
+            let own = of(Verdict::Regressed).into_iter().filter(|it| it.is_error() == is_error);
+            own.map(line).collect()
+        };
         let lines: Vec<String> = match self {
-            Gate::Regression => regressions.iter().filter(|it| !it.is_error()).map(line).collect(),
-            Gate::Accuracy => regressions.iter().filter(|it| it.is_error()).map(line).collect(),
+            Gate::Regression => regressed(false),
+            Gate::Accuracy => regressed(true),
             Gate::Missing => {
-                let missing = changes.map(|changes| changes.missing.as_slice()).unwrap_or_default();
                 let line = |it: &Changed| format!("{}: {}", it.full_id, it.found.reason);
-                missing.iter().map(line).collect()
+                of(Verdict::Missing).into_iter().map(line).collect()
             }
             Gate::Failure => {
                 let failed = results.iter().filter(|result| result.is_failure());
                 failed
-                    .map(|result| format!("{}: {}", result.full_id, result.point().ended()))
+                    .map(|result| format!("{}: {}", result.full_id, result.point.ended()))
                     .collect()
             }
         };

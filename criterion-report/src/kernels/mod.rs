@@ -85,7 +85,7 @@ impl Options {
                 location.records.display()
             );
         }
-        let now: Vec<Point> = results.iter().map(KernelResult::point).collect();
+        let now: Vec<Point> = results.iter().map(|result| result.point.clone()).collect();
         let (changes, mut remarks) = match &self.compare_to {
             Some(name) => {
                 let (side, remarks) =
@@ -128,7 +128,7 @@ impl Options {
             "{}: {} of {}: {}\n",
             self.output_dir.display(),
             units::count(results.len(), "case"),
-            units::count(write::kernels(results).len(), "kernel"),
+            units::count(write::by_kernel(results).len(), "kernel"),
             outcomes.join(", "),
         )
     }

@@ -174,23 +174,22 @@ impl Answers {
 fn chosen(report: &Report, question: Question, modes: &[Mode]) -> Vec<Answer> {
     let entries: Vec<Entry<'_>> =
         report.entries().filter(|entry| modes.contains(&entry.row.record.case.mode)).collect();
-    let names = Names::of(&entries);
+    let configs: BTreeSet<&str> =
+        entries.iter().map(|entry| &*entry.row.record.case.config).collect();
+    let several = configs.len() > 1;
     let id = |entry: &Entry<'_>| {
         let id = &entry.row.record.case.id;
         (id.group.clone(), id.parameter.clone())
     };
     let blocks = gather(entries, id).into_iter();
-    blocks.filter_map(|block| choice(question, names.subject(&block[0], true), &block)).collect()
+    blocks.filter_map(|block| choice(question, subject(&block[0], several), &block)).collect()
 }
 
 fn choice(question: Question, subject: String, block: &[Entry<'_>]) -> Option<Answer> {
-    let mut compared: Vec<(&Entry<'_>, Speedup)> = block
-        .iter()
-        .filter_map(|entry| Some((entry, *entry.comparison?.speedup.as_ref().ok()?)))
-        .collect();
+    let mut compared: Vec<(&Entry<'_>, Speedup)> =
+        block.iter().filter_map(|entry| Some((entry, *entry.speedup()?))).collect();
     compared.sort_by(|(_, a), (_, b)| b.ratio.total_cmp(&a.ratio));
     let ((best, speedup), others) = compared.split_first()?;
-    let variant = |entry: &Entry<'_>| entry.row.record.case.variant();
     let pays = speedup.verdict() == Verdict::Faster;
     let lost = speedup.verdict() == Verdict::Slower;
     let none = match (question, best.baseline) {
@@ -204,15 +203,15 @@ fn choice(question: Question, subject: String, block: &[Entry<'_>]) -> Option<An
     Some(Answer {
         question,
         subject,
-        answer: if pays { variant(best) } else { none },
-        variant: variant(best),
+        answer: if pays { best.variant() } else { none },
+        variant: best.variant(),
         // That the reference of a kernel is the fastest is no bad news.
         pays: pays.then_some(true).or((lost && question != Question::Kernels).then_some(false)),
         speedup: Speedups::of(&[*speedup]),
         weights_reduction: best.comparison.and_then(|it| it.weights_reduction),
         sqnr_db: sqnr(best),
         level: level
-            .map(|(entry, _)| Level { variant: variant(entry), sqnr_db: sqnr(entry) })
+            .map(|(entry, _)| Level { variant: entry.variant(), sqnr_db: sqnr(entry) })
             .collect(),
         ..Answer::default()
     })
@@ -274,8 +273,8 @@ fn operators(report: &Report) -> Vec<Answer> {
 /// Our best implementation of an operator, over all sizes.
 fn operator(block: &[OperatorResult<'_>]) -> Option<Answer> {
     let ours = block.iter().filter(|it| is_ours(it.key.work.implementation));
-    let ours = ours.filter_map(|it| Some((it, *it.speedup.as_ref()?.as_ref().ok()?)));
-    let of = gather(ours, |(it, _)| it.variant()).into_iter().filter_map(|own| {
+    let ours = ours.filter_map(|it| Some((it, *it.entry.speedup()?)));
+    let of = gather(ours, |(it, _)| it.entry.variant()).into_iter().filter_map(|own| {
         let speedups: Vec<Speedup> = own.iter().map(|(_, speedup)| *speedup).collect();
         Some((own[0].0, Speedups::of(&speedups)?, speedups))
     });
@@ -296,7 +295,7 @@ fn operator(block: &[OperatorResult<'_>]) -> Option<Answer> {
         (None, all) => format!("{faster} of {all} faster, {slower} slower"),
     };
     let shares = |variant: &str| -> Option<f64> {
-        let shares = block.iter().filter(|it| it.variant() == variant);
+        let shares = block.iter().filter(|it| it.entry.variant() == variant);
         let shares: Vec<f64> =
             shares.filter_map(|it| Some(it.efficiency.as_ref().ok()?.share.ln())).collect();
         (!shares.is_empty()).then(|| mean(&shares).exp())
@@ -309,11 +308,11 @@ fn operator(block: &[OperatorResult<'_>]) -> Option<Answer> {
     Some(Answer {
         question: Question::Operators,
         subject: format!("{} {dtype}{size}", best.key.work.operator),
-        answer: format!("{}: {verdict}", best.variant()),
-        variant: best.variant(),
+        answer: format!("{}: {verdict}", best.entry.variant()),
+        variant: best.entry.variant(),
         pays,
         speedup: Some(speedup),
-        share_of_limit: shares(&best.variant()),
+        share_of_limit: shares(&best.entry.variant()),
         aten_share_of_limit: shares(Implementation::Aten.as_str()),
         ..Answer::default()
     })
@@ -361,27 +360,14 @@ fn unmeasured(report: &Report) -> Vec<Unmeasured> {
     counts.into_iter().map(of).collect()
 }
 
-/// How cases are called: without what all of them share.
-struct Names {
-    several_configs: bool,
-}
-
-impl Names {
-    fn of(entries: &[Entry<'_>]) -> Self {
-        let configs: BTreeSet<&str> =
-            entries.iter().map(|entry| &*entry.row.record.case.config).collect();
-        Self { several_configs: configs.len() > 1 }
-    }
-
-    /// `linear bf16 1x4096x4096`
-    fn subject(&self, entry: &Entry<'_>, shape: bool) -> String {
-        let case = &entry.row.record.case;
-        let mut parts = case.id.group.split('/');
-        let (config, workload) = (parts.nth(1), parts.next());
-        let device = parts.next().filter(|device| *device != "cpu");
-        let parameter = shape.then(|| case.id.parameter.replacen('-', " ", 1));
-        let config = config.filter(|_| self.several_configs);
-        let words = [config, workload, parameter.as_deref(), device];
-        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
-    }
+/// `linear bf16 1x4096x4096`, behind the config where there are several.
+fn subject(entry: &Entry<'_>, several_configs: bool) -> String {
+    let id = &entry.row.record.case.id;
+    let mut parts = id.group.split('/');
+    let config = parts.nth(1).filter(|_| several_configs);
+    let workload = parts.next();
+    let device = parts.next().filter(|device| *device != "cpu");
+    let parameter = id.parameter.replacen('-', " ", 1);
+    let words = [config, workload, Some(&*parameter), device];
+    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

@@ -98,7 +98,23 @@ pub struct Entry<'a> {
     pub compilation: Option<&'a Comparison>,
 }
 
-impl Entry<'_> {
+impl<'a> Entry<'a> {
+    /// A row by itself, compared with nothing.
+    pub const fn alone(row: &'a Row) -> Self {
+        let (comparison, quantization, compilation) = (None, None, None);
+        Self { row, comparison, baseline: None, quantization, unquantized: None, compilation }
+    }
+
+    /// Recipe or implementation in full: `aten+compile`.
+    pub fn variant(&self) -> String {
+        self.row.record.case.variant()
+    }
+
+    /// The speed-up over the baseline of its group, from interleaved pairs; none of that baseline.
+    pub fn speedup(&self) -> Option<&'a Speedup> {
+        self.comparison?.speedup.as_ref().ok()
+    }
+
     /// The cautions on the case's numbers and comparisons, each text once.
     pub fn cautions(&self) -> Vec<Caution> {
         let compared = [self.comparison, self.quantization, self.compilation];

@@ -49,8 +49,8 @@ pub use exported::{CritcmpBaseline, CritcmpBenchmark, Exported};
 pub use field::{Better, Column, Field, Figure, MEASURES, Part, Unit, Value};
 pub use frontier::TradeOff;
 pub use fusion::{
-    Advice, FusionResult, OtherProducts, OverControl, PatternAdvice, Point, SdpaDispatch, Side,
-    VariantAdvice, other_products, sdpa_dispatch,
+    Accounting, Advice, FusionResult, OverControl, PatternAdvice, Point, VariantAdvice,
+    other_products, saved, sdpa_dispatch,
 };
 pub use gain::{Gain, GainSource};
 pub use heatmap::{Heatmap, HeatmapKind};
@@ -70,4 +70,4 @@ pub use runs::{Missing, Run, Runs};
 pub use selection::Selection;
 pub use speedup::{Levels, NoSpeedup, RunsOf, Speedup};
 pub use time::{Interval, Time};
-pub use view::{Key, gather};
+pub use view::{Key, gather, once};

@@ -33,3 +33,14 @@ pub fn gather<T, K: Eq + Hash>(
     }
     blocks.into_values().collect()
 }
+
+/// Each of these once, where it first stands.
+pub fn once<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for item in items {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+    }
+    all
+}

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::show::footnotes::Footnotes;
+use super::show::footnotes::{Footnotes, Note};
 use super::table::{Cell, Line, Paint, wrap};
-use crate::model::Row;
+use crate::model::{Entry, NoSpeedup, NoTime, Row, Time};
 use crate::units;
 
 /// `skipped: …` when all of several cases ended so, for the same reason: a suite for a device that
@@ -52,4 +52,22 @@ pub fn line(row: &Row, shared: &HashSet<&str>, footnotes: &mut Footnotes) -> Opt
         format!("{status}: {reason}")
     };
     Some(Line::Spanning(record.case.variant().into(), Cell::new(text, paint)))
+}
+
+/// The time of a case in words, or what stands in its place.
+pub fn time(row: &Row, text: impl Fn(&Time) -> String) -> Cell {
+    match &row.time {
+        Ok(time) => text(time).into(),
+        Err(NoTime::NotMeasured) => Cell::new(row.record.outcome.status(), Paint::Warn),
+        Err(why) => Cell::new(if why.is_stale() { "stale" } else { "no time" }, Paint::Warn),
+    }
+}
+
+/// Why a measured case has no time, and why it has no speed-up.
+pub fn notes(entry: &Entry<'_>) -> Vec<Note> {
+    let no_time = entry.row.time.as_ref().err().filter(|why| **why != NoTime::NotMeasured);
+    let no_speedup = entry.comparison.and_then(|comparison| comparison.speedup.as_ref().err());
+    let no_speedup = no_speedup.filter(|why| **why != NoSpeedup::NotMeasured);
+    let no_speedup = no_speedup.map(|why| format!("no speed-up: {why}"));
+    no_time.map(ToString::to_string).into_iter().chain(no_speedup).map(Note::from).collect()
 }

@@ -74,59 +74,36 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
     })
 }
 
-/// A question, the command that says more, and the heading of the column with the answer.
-const fn heading(question: Question) -> (&'static str, &'static str, &'static str) {
-    match question {
-        Question::Recipes => ("Which recipe pays?", "show", "recipe"),
-        Question::Fusion => ("Does fusing pay?", "fusion", "fuse?"),
-        Question::Operators => ("How good are our kernels, against ATen?", "operators", "kernel"),
-        Question::Kernels => {
-            ("Which kernel of benches/kernels is the fastest?", "kernels", "fastest")
-        }
-    }
-}
-
-const QUESTIONS: [Question; 4] =
-    [Question::Recipes, Question::Fusion, Question::Operators, Question::Kernels];
-
-/// A question with its answers in words.
-pub struct Section {
+/// A question with its answers.
+pub struct Section<'a> {
     pub title: &'static str,
     /// The command that says more.
     command: &'static str,
     /// Heading of the column with the answers.
     pub column: &'static str,
-    pub rows: Vec<Row>,
+    pub answers: Vec<&'a Answer>,
 }
 
-/// An answer in words.
-pub struct Row {
-    pub subject: String,
-    pub answer: String,
-    pub pays: Option<bool>,
-    pub speedup: String,
-    pub details: Vec<String>,
-}
+const QUESTIONS: [(Question, &str, &str, &str); 4] = [
+    (Question::Recipes, "Which recipe pays?", "show", "recipe"),
+    (Question::Fusion, "Does fusing pay?", "fusion", "fuse?"),
+    (Question::Operators, "How good are our kernels, against ATen?", "operators", "kernel"),
+    (Question::Kernels, "Which kernel of benches/kernels is the fastest?", "kernels", "fastest"),
+];
 
 /// The questions that have answers.
-pub fn sections(answers: &Answers) -> Vec<Section> {
-    let of = |question| {
-        let (title, command, column) = heading(question);
+pub fn sections(answers: &Answers) -> Vec<Section<'_>> {
+    let all = QUESTIONS.into_iter().map(|(question, title, command, column)| {
         let own = answers.answers.iter().filter(|it| it.question == question);
-        let rows: Vec<Row> = own.map(row).collect();
-        (!rows.is_empty()).then_some(Section { title, command, column, rows })
-    };
-    QUESTIONS.into_iter().filter_map(of).collect()
+        Section { title, command, column, answers: own.collect() }
+    });
+    all.filter(|section| !section.answers.is_empty()).collect()
 }
 
-fn row(of: &Answer) -> Row {
-    Row {
-        subject: of.subject.clone(),
-        answer: of.answer.clone(),
-        pays: of.pays,
-        speedup: of.speedup.map(speedup).unwrap_or_default(),
-        details: details(of),
-    }
+/// An answer in words: its subject, the answer, the speed-up, and the details.
+pub fn cells(of: &Answer) -> [String; 4] {
+    let speedup = of.speedup.map(speedup).unwrap_or_default();
+    [of.subject.clone(), of.answer.clone(), speedup, details(of).join("; ")]
 }
 
 fn text(report: &Report, answers: &Answers, room: Room) -> String {
@@ -140,7 +117,7 @@ fn text(report: &Report, answers: &Answers, room: Room) -> String {
         .collect();
     let tail = block("machine", machine(answers)) + &block("not run", unmeasured(answers));
     let asked = sections(answers);
-    let lengths: Vec<usize> = asked.iter().map(|it| it.rows.len()).collect();
+    let lengths: Vec<usize> = asked.iter().map(|it| it.answers.len()).collect();
     let mut most = lengths.iter().sum();
     loop {
         let tables = asked.iter().zip(shares(&lengths, most));
@@ -154,11 +131,11 @@ fn text(report: &Report, answers: &Answers, room: Room) -> String {
 }
 
 /// A question with so many of its answers.
-fn in_text(of: &Section, share: usize, room: Room) -> String {
-    let table = table(of.column, &of.rows[..share], room);
+fn in_text(of: &Section<'_>, share: usize, room: Room) -> String {
+    let table = table(of.column, &of.answers[..share], room);
     let mut out = format!("\n{}{table}", room.bold(of.title));
-    if share < of.rows.len() {
-        let more = format!("  … {} more: `{}`", of.rows.len() - share, of.command);
+    if share < of.answers.len() {
+        let more = format!("  … {} more: `{}`", of.answers.len() - share, of.command);
         out.push_str(&format!("{}\n", Paint::Dim.on(&more, room.colour)));
     }
     out
@@ -177,23 +154,20 @@ fn shares(lengths: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
-fn table(column: &str, rows: &[Row], Room { width, colour, .. }: Room) -> String {
+fn table(column: &str, answers: &[&Answer], Room { width, colour, .. }: Room) -> String {
     let columns =
         [("", Align::Left), (column, Align::Left), ("speed-up", Align::Left), ("", Align::Left)];
-    let line = |row: &Row| {
-        let paint = match row.pays {
+    let line = |of: &&Answer| {
+        let paint = match of.pays {
             Some(true) => Paint::Good,
             Some(false) => Paint::Bad,
             None => Paint::Plain,
         };
-        Line::Cells(vec![
-            (&*row.subject).into(),
-            Cell::new(&*row.answer, paint),
-            (&*row.speedup).into(),
-            row.details.join("; ").into(),
-        ])
+        let mut cells = cells(of).map(Cell::from);
+        cells[1].paint = paint;
+        Line::Cells(cells.to_vec())
     };
-    let lines: Vec<Line> = rows.iter().map(line).collect();
+    let lines: Vec<Line> = answers.iter().map(line).collect();
     let narrow = wrapped(&columns, &lines, width);
     render(&columns, &narrow, INDENT, width, colour)
 }
@@ -346,19 +320,21 @@ fn in_markdown(report: &Report, answers: &Answers) -> String {
     for (_, text) in circumstances(report, answers) {
         out.push_str(&format!("{}  \n", markdown::plain(&text)));
     }
-    for Section { title, column, rows, .. } in sections(answers) {
+    for Section { title, column, answers, .. } in sections(answers) {
         let columns = [
             ("", Align::Left),
             (column, Align::Left),
             ("speed-up", Align::Left),
             ("", Align::Left),
         ];
-        let cells = |it: Row| {
-            let answer =
-                if it.pays == Some(true) { format!("**{}**", it.answer) } else { it.answer };
-            vec![it.subject, answer, it.speedup, it.details.join("; ")]
+        let bold = |of: &&Answer| {
+            let mut cells = cells(of);
+            if of.pays == Some(true) {
+                cells[1] = format!("**{}**", cells[1]);
+            }
+            cells.to_vec()
         };
-        let rows: Vec<Vec<String>> = rows.into_iter().map(cells).collect();
+        let rows: Vec<Vec<String>> = answers.iter().map(bold).collect();
         out.push_str(&format!("\n### {title}\n\n{}", markdown::table(&columns, &rows)));
     }
     let rest: Vec<String> = machine(answers).into_iter().chain(unmeasured(answers)).collect();

@@ -2,8 +2,21 @@
 
 use statistics::{Band, Benefit, Verdict};
 
-use super::table::Paint;
-use crate::model::Advice;
+use super::table::{ABSENT, Cell, Paint};
+use crate::model::{Advice, Entry, NoSpeedup, Speedup};
+use crate::units;
+
+/// Signs of faster, slower, same, inconclusive.
+pub const SIGNS: [&str; 4] = ["▲", "▼", "=", "?"];
+
+pub const fn sign(verdict: Verdict) -> &'static str {
+    SIGNS[match verdict {
+        Verdict::Faster => 0,
+        Verdict::Slower => 1,
+        Verdict::Same => 2,
+        Verdict::Inconclusive => 3,
+    }]
+}
 
 pub const fn of_verdict(verdict: Verdict) -> Paint {
     match verdict {
@@ -30,5 +43,14 @@ pub const fn of_advice(advice: Advice) -> Paint {
         Advice::Indifferent => Paint::Plain,
         Advice::Avoid | Advice::Slower => Paint::Bad,
         Advice::Conditional | Advice::Depends | Advice::Inconclusive => Paint::Warn,
+    }
+}
+
+/// The speed-up over the baseline, in colour where the interval leaves no doubt.
+pub fn of_speedup(entry: &Entry<'_>, paint: impl Fn(&Speedup) -> Paint) -> Cell {
+    match entry.comparison.map(|comparison| &comparison.speedup) {
+        Some(Ok(it)) => Cell::new(units::ratio(it.ratio, Some(it.interval)), paint(it)),
+        None | Some(Err(NoSpeedup::NotMeasured)) => Cell::default(),
+        Some(Err(_)) => Cell::new(ABSENT, Paint::Warn),
     }
 }

@@ -1,11 +1,16 @@
 //! The common part of the views' tables.
 
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
 use clap::ColorChoice;
 
 use super::Target;
-use super::show::footnotes::Footnotes;
-use super::show::{NARROWEST, WIDTH};
-use super::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render, table_width};
+use super::show::footnotes::{Footnotes, Note};
+use super::show::group::level;
+use super::show::{NARROWEST, WIDTH, footer, header};
+use super::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render, table_width, wrap};
+use crate::model::Report;
 
 /// How a view is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -53,53 +58,129 @@ impl Room {
     }
 }
 
-/// The heading of a column, what stands below it, what the column is called where it has no
-/// room, and its alignment.
-pub(super) type Heading = (&'static str, &'static str, &'static str, Align);
+/// A column of a table: its heading, and the cell that it has of a row.
+pub(super) struct Column<T> {
+    pub heading: Cow<'static, str>,
+    /// The second line of the heading.
+    below: &'static str,
+    pub align: Align,
+    /// The level of a row's interval, which the heading says where it is the same in all rows.
+    level: fn(&T) -> Option<f64>,
+    /// Its place among those that give way where the table is too wide, and its name there.
+    gives_way: Option<(u8, &'static str)>,
+    pub cell: fn(&T) -> Cell,
+}
 
+pub(super) fn left<T>(heading: impl Into<Cow<'static, str>>, cell: fn(&T) -> Cell) -> Column<T> {
+    let (heading, align) = (heading.into(), Align::Left);
+    Column { heading, below: "", align, level: |_| None, gives_way: None, cell }
+}
+
+pub(super) fn right<T>(heading: impl Into<Cow<'static, str>>, cell: fn(&T) -> Cell) -> Column<T> {
+    Column { align: Align::Right, ..left(heading, cell) }
+}
+
+impl<T> Column<T> {
+    pub fn below(self, below: &'static str) -> Self {
+        Self { below, ..self }
+    }
+
+    pub fn level(self, level: fn(&T) -> Option<f64>) -> Self {
+        Self { level, ..self }
+    }
+
+    pub fn gives_way(self, place: u8, name: &'static str) -> Self {
+        Self { gives_way: Some((place, name)), ..self }
+    }
+
+    fn heading_over(&self, rows: &[&T]) -> String {
+        let level = level(rows.iter().filter_map(|row| (self.level)(row)));
+        format!("{}{level}", self.heading).trim_start().to_owned()
+    }
+}
+
+#[derive(Default)]
 pub(super) struct Table {
     pub text: String,
-    pub left_out: Vec<String>,
+    /// Columns that had no room.
+    pub left_out: Vec<&'static str>,
 }
 
-/// The columns of a table, and which of them give way.
-pub(super) struct Layout<'c> {
-    pub columns: &'c [Heading],
-    /// Columns whose headings depend on the numbers below them.
-    pub headings: &'c [(usize, String)],
-    /// Columns that give way, in this order, where the table is too wide.
-    pub give_way: &'c [usize],
-}
+/// The columns of a table, behind which the marks of notes stand.
+pub(super) struct Layout<T>(Vec<Column<T>>);
 
-impl Layout<'_> {
-    pub const INDENT: usize = 4;
+const INDENT: usize = 4;
 
-    /// The lines under the headings, and their footnotes. Columns without a value are left out.
-    pub fn table(&self, lines: impl Fn(&mut Footnotes) -> Vec<Line>, room: Room) -> Table {
-        let mut columns: Vec<(&str, Align)> =
-            self.columns.iter().map(|(heading, _, _, align)| (*heading, *align)).collect();
-        for (column, heading) in self.headings {
-            columns[*column].0 = heading;
-        }
-        let below = self.columns.iter().map(|(_, below, ..)| Cell::new(*below, Paint::Dim));
-        let below = Line::Cells(below.collect());
+impl<T> Layout<T> {
+    pub fn of<const N: usize>(columns: [Column<T>; N]) -> Self {
+        Self(columns.into())
+    }
+
+    /// The cells of a row, and the marks of its notes.
+    pub fn line(&self, of: &T, notes: Vec<Note>, footnotes: &mut Footnotes) -> Line {
+        let marks = Cell::new(footnotes.marks(notes), Paint::Warn);
+        Line::Cells(self.0.iter().map(|column| (column.cell)(of)).chain([marks]).collect())
+    }
+
+    /// The `lines` of rows under the headings, and their footnotes. Columns without a value are left
+    /// out; only on a terminal others give way.
+    pub fn table(
+        &self,
+        rows: &[&T],
+        lines: impl Fn(&mut Footnotes) -> Vec<Line>,
+        room: Room,
+    ) -> Table {
+        let headings: Vec<String> = self.0.iter().map(|column| column.heading_over(rows)).collect();
+        let aligned = headings.iter().zip(&self.0).map(|(text, it)| (text.as_str(), it.align));
+        let columns: Vec<(&str, Align)> = aligned.chain([("", Align::Left)]).collect();
+        let below = self.0.iter().map(|column| Cell::new(column.below, Paint::Dim));
+        let below = Line::Cells(below.chain([Cell::default()]).collect());
         let lines = |footnotes: &mut Footnotes| [vec![below.clone()], lines(footnotes)].concat();
-        let too_wide = |lines: &[Line], room| table_width(&columns, lines, Self::INDENT) > room;
-        let has_room = |lines: &[Line]| !too_wide(lines, room.width);
+        let has_room = |lines: &[Line]| table_width(&columns, lines, INDENT) <= room.width;
         let (mut lines, footnotes) = Footnotes::of(lines, has_room);
         for column in 0..columns.len() {
             if is_empty(column, &lines[1..]) {
                 clear(column, &mut lines);
             }
         }
-        let left_out = fit(&columns, &mut lines, Self::INDENT, room.terminal, self.give_way);
+        let giving = self.0.iter().enumerate();
+        let giving = giving.filter_map(|(place, it)| Some((it.gives_way?, place)));
+        let giving: BTreeMap<(u8, &'static str), usize> = giving.collect();
+        let order: Vec<usize> = giving.values().copied().collect();
+        let left_out = fit(&columns, &mut lines, INDENT, room.terminal, &order);
         if matches!(&lines[0], Line::Cells(below) if below.iter().all(|it| it.text.is_empty())) {
             lines.remove(0);
         }
-        let text = render(&columns, &lines, Self::INDENT, room.width, room.colour);
+        let text = render(&columns, &lines, INDENT, room.width, room.colour);
+        let named = giving.into_iter().filter(|(_, place)| left_out.contains(place));
         Table {
             text: text + &footnotes.render(room.width, room.colour),
-            left_out: left_out.into_iter().map(|it| self.columns[it].2.to_owned()).collect(),
+            left_out: named.map(|((_, name), _)| name).collect(),
         }
     }
+}
+
+/// A page of tables: the circumstances above, the advice and how the cases ended below.
+pub(super) fn page(
+    report: &Report,
+    tables: Vec<Table>,
+    advice: Option<&str>,
+    room: Room,
+) -> String {
+    let Room { width, colour, .. } = room;
+    let mut out = header::header(report, width, colour);
+    let mut left_out = BTreeSet::new();
+    for table in tables {
+        out.push_str(&format!("\n{}", table.text));
+        left_out.extend(table.left_out);
+    }
+    out.extend(advice.map(|advice| format!("\n{advice}")));
+    out.push('\n');
+    out + &footer::footer(report, width, colour) + &footer::left_out(&left_out, width)
+}
+
+/// Text on lines of the room's width.
+pub(super) fn paragraph(text: &str, indent: usize, paint: Paint, room: Room) -> String {
+    let parts = wrap(text, room.width - indent).into_iter();
+    parts.map(|part| format!("{:indent$}{}\n", "", paint.on(&part, room.colour))).collect()
 }

@@ -26,9 +26,9 @@ fn upstream_defect_2_every_size_and_dtype_survives() {
     let results = FusionResult::all(&report);
     for (index, result) in results.iter().enumerate() {
         let twins = results[index + 1..].iter().filter(|other| other.key == result.key);
-        assert_eq!(twins.count(), 0, "{}", result.row.full_id());
+        assert_eq!(twins.count(), 0, "{}", result.entry.row.full_id());
     }
-    let speedup = |end| result(&results, end).speedup.as_ref().expect("measured").ratio;
+    let speedup = |end| result(&results, end).entry.speedup().expect("measured").ratio;
     assert_eq!(speedup("relu/cpu/fused/f32-128x512x512"), 1.214);
     assert_eq!(speedup("relu/cpu/fused/f32-512x1024x1024"), 1.02);
     assert_eq!(speedup("relu/cpu/fused/bf16-512x1024x1024"), 0.897);
@@ -41,29 +41,31 @@ fn upstream_defect_2_every_size_and_dtype_survives() {
 fn upstream_defect_3_what_is_computed_is_never_called_measured() {
     let report = report("");
     let results = FusionResult::all(&report);
+    let reduction = |it: &FusionResult<'_>, by| saved(it.bytes(by));
     let inplace = result(&results, "inplace/f32-128x512x512");
     assert_eq!(inplace.fuses(), Some(false));
-    assert_eq!(inplace.memory_reduction(), None, "upstream has no such variant");
-    assert_eq!(inplace.consistent_reduction(), Some(0.0), "it runs the same operations");
-    assert_eq!(inplace.peak_allocation_reduction(), Some(0.5), "it allocates less");
+    assert_eq!(reduction(inplace, Accounting::Upstream), None, "upstream has no such variant");
+    assert_eq!(
+        reduction(inplace, Accounting::Consistent),
+        Some(0.0),
+        "it runs the same operations"
+    );
+    assert_eq!(reduction(inplace, Accounting::Peak), Some(0.5), "it allocates less");
 
     let sdpa_3d = result(&results, "sdpa-3d/f32-4x256x64");
-    assert_eq!(sdpa_3d.memory_reduction(), Some(0.75), "upstream's claim");
-    assert!(sdpa_3d.consistent_reduction().is_some_and(|it| it < 0.0), "its operations move more");
-    assert_eq!(
-        sdpa_3d.peak_allocation_reduction(),
-        Some(-0.25),
-        "and more was seen to be allocated"
-    );
+    assert_eq!(reduction(sdpa_3d, Accounting::Upstream), Some(0.75), "upstream's claim");
+    let moved = reduction(sdpa_3d, Accounting::Consistent);
+    assert!(moved.is_some_and(|it| it < 0.0), "its operations move more");
+    let peak = reduction(sdpa_3d, Accounting::Peak);
+    assert_eq!(peak, Some(-0.25), "and more was seen to be allocated");
 
     // Allocations are the records'.
     let fused = result(&results, "full_attention/cpu/fused/f32-4x256x64");
-    let step = |side: criterion_report::model::Side<'_>| side.allocated().expect("measured");
-    let (unfused, fused_step) = (step(fused.unfused), step(fused.fused));
-    assert_eq!((unfused.peak_bytes, fused_step.peak_bytes), (2 << 20, 256 << 10));
-    assert_eq!(fused.peak_allocation_reduction(), Some(1.0 - 0.125));
-    let total = 1.0 - fused_step.total_bytes as f64 / unfused.total_bytes as f64;
-    assert_eq!(fused.total_allocation_reduction(), Some(total));
+    assert_eq!(fused.bytes(Accounting::Peak), [Some(2 << 20), Some(256 << 10)]);
+    assert_eq!(reduction(fused, Accounting::Peak), Some(1.0 - 0.125));
+    let [unfused_total, total] = fused.bytes(Accounting::Total).map(|it| it.expect("measured"));
+    let expected = 1.0 - total as f64 / unfused_total as f64;
+    assert_eq!(reduction(fused, Accounting::Total), Some(expected));
 
     // Under a heading that says which it is.
     let text = write(&TABLE, &report);
@@ -86,11 +88,12 @@ fn upstream_defect_4_a_speedup_is_a_pairs_and_never_a_quotient_of_times() {
     let report = report("");
     let results = FusionResult::all(&report);
     let quotient = |result: &FusionResult<'_>| {
-        let [unfused, fused] = [&result.unfused, &result.fused].map(|side| side.time());
-        unfused.expect("a time").median_ns / fused.expect("a time").median_ns
+        let [unfused, fused] =
+            result.sides().map(|row| row.expect("a record").time.expect("a time").median_ns);
+        unfused / fused
     };
     let noisy = result(&results, "mkldnn/f32-128x512x512");
-    let speedup = noisy.speedup.as_ref().expect("a pair");
+    let speedup = noisy.entry.speedup().expect("a pair");
     assert_eq!(speedup.ratio, 1.31);
     assert!((quotient(noisy) - speedup.ratio).abs() > 0.04, "the fixture tells them apart");
 
@@ -98,8 +101,9 @@ fn upstream_defect_4_a_speedup_is_a_pairs_and_never_a_quotient_of_times() {
     let unpaired = result(&results, "mkldnn/f32-512x1024x1024");
     assert!(quotient(unpaired) > 1.3);
     let reason = "memory does not suffice for it and its baseline at once".to_owned();
-    assert_eq!(unpaired.speedup, Err(NoSpeedup::Recorded(reason.clone())));
-    assert_eq!((unpaired.benefit(), unpaired.gflops_improvement()), (None, None));
+    let comparison = unpaired.entry.comparison.expect("it is no baseline");
+    assert_eq!(comparison.speedup, Err(NoSpeedup::Recorded(reason.clone())));
+    assert_eq!((unpaired.benefit(), unpaired.entry.speedup()), (None, None));
     let document = document(&report);
     let unpaired = entry(&document, "mkldnn/f32-512x1024x1024");
     assert!(unpaired["unfused_latency_ms"].is_f64() && unpaired["fused_latency_ms"].is_f64());

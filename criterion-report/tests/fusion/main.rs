@@ -12,7 +12,7 @@ mod table;
 use clap::ColorChoice;
 use common::{fixture, text_and_notes, write, write_on};
 use criterion_report::model::{
-    Advice, FusionResult, Location, NoSpeedup, PatternAdvice, Report, Selection,
+    Accounting, Advice, FusionResult, Location, NoSpeedup, PatternAdvice, Report, Selection, saved,
 };
 use criterion_report::write::fusion::{Format, Options};
 use criterion_report::write::{Target, Writer};
@@ -36,7 +36,7 @@ fn report(filter: &str) -> Report {
 
 /// The one result whose id ends so.
 fn result<'a>(results: &'a [FusionResult<'a>], end: &str) -> &'a FusionResult<'a> {
-    let mut found = results.iter().filter(|result| result.row.full_id().ends_with(end));
+    let mut found = results.iter().filter(|result| result.entry.row.full_id().ends_with(end));
     let result = found.next().expect("the fixture has it");
     assert_eq!(found.count(), 0, "{end} is ambiguous");
     result

@@ -39,7 +39,7 @@ fn nothing_is_dropped() {
     assert_eq!((results.len(), candidates), (22, 22));
     let text = write(&TABLE, &report);
     for result in &results {
-        assert!(text.contains(&result.row.record.case.id.parameter));
+        assert!(text.contains(&result.entry.row.record.case.id.parameter));
     }
     assert!(text.contains("its executor has no fuser on the CPU"));
     assert!(text.contains("failed: SQNR 31.2 dB is below the gate of 40 dB"));

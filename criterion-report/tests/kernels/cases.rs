@@ -1,7 +1,7 @@
 //! Values of single cases, reckoned by hand.
 
 use criterion_report::model::kernels::{
-    KernelResult, contests, descending, high_peak, most, nondeterministic, precision_gains,
+    KernelResult, Point, contests, descending, high_peak, most, nondeterministic, precision_gains,
     slow_call, slow_first_call, unsteady, without_counts, without_reference,
 };
 
@@ -123,8 +123,8 @@ fn figures_of_an_earlier_run_are_not_of_this_one() {
         .edit("", |it| it.record.run_id = "kernels-earlier-1".to_owned());
     let report = fixture.report();
     let result = result(&report, "gemv");
-    assert_eq!((result.status, result.record()), (KernelResult::MISSING, None));
-    let reason = result.reason.expect("a reason");
+    assert_eq!((&*result.point.status, result.record()), (Point::MISSING, None));
+    let reason = result.point.reason.expect("a reason");
     assert!(reason.ends_with("this is from run kernels-earlier-1"), "{reason}");
 }
 
@@ -150,7 +150,7 @@ fn unlike_problems_are_not_ranked_together() {
     let results = KernelResult::all(&report);
     let contests = contests(&results);
     let ranked: Vec<Vec<&str>> =
-        contests.iter().map(|it| it.ranked.iter().map(|result| result.full_id).collect()).collect();
+        contests.iter().map(|it| it.0.iter().map(|result| result.full_id).collect()).collect();
     assert_eq!(
         ranked,
         [
@@ -223,7 +223,7 @@ fn who_is_the_fastest_is_sure_only_where_the_intervals_say_so() {
         let report = fixture.report();
         let results = KernelResult::all(&report);
         let contests = contests(&results);
-        assert_eq!((contests.len(), contests[0].ranked[0].implementation), (1, "kernel"));
+        assert_eq!((contests.len(), contests[0].0[0].implementation), (1, "kernel"));
         contests[0].is_decided()
     };
     // Intervals of ±0.5 %.
@@ -237,9 +237,9 @@ fn a_test_is_no_measurement() {
         .end("gemv", &Outcome::Tested);
     let report = fixture.report();
     let result = result(&report, "gemv");
-    assert_eq!(result.status, "tested");
+    assert_eq!(result.point.status, "tested");
     let reason = "run once to be checked (`--test`), not measured";
-    assert_eq!(result.reason.as_deref(), Some(reason));
+    assert_eq!(result.point.reason.as_deref(), Some(reason));
     assert!(contests(&[result]).is_empty());
 }
 
@@ -326,7 +326,9 @@ fn among_equals_none_is_the_most() {
     ])
     .report();
     let results = KernelResult::all(&report);
-    assert!(most(&results, |it| it.peak_bytes().map(|bytes| bytes as f64)).is_none());
+    assert!(
+        most(&results, |it| it.point.memory.map(|memory| memory.peak_bytes() as f64)).is_none()
+    );
     let flops = most(&results, |it| it.entry?.row.gflop_per_s());
     assert_eq!(flops.expect("they differ").0.0.kernel, "sort");
 }

@@ -56,7 +56,7 @@ fn skipped() -> Outcome {
 
 /// The one result whose id ends so.
 fn result<'a>(results: &'a [OperatorResult<'a>], end: &str) -> &'a OperatorResult<'a> {
-    let mut found = results.iter().filter(|result| result.row.full_id().ends_with(end));
+    let mut found = results.iter().filter(|result| result.entry.row.full_id().ends_with(end));
     let result = found.next().expect("the fixture has it");
     assert_eq!(found.count(), 0, "{end} is ambiguous");
     result

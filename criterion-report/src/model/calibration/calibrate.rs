@@ -204,11 +204,10 @@ fn without_speedup(count: usize) -> Option<String> {
 
 /// Why two forms of one attention differ.
 fn dispatch(results: &[FusionResult<'_>]) -> Option<String> {
-    let kernels = sdpa_dispatch(&results.iter().collect::<Vec<_>>())?;
+    let [without_heads, with_heads] = sdpa_dispatch(&results.iter().collect::<Vec<_>>())?;
     Some(format!(
         "`sdpa-3d` and `fused` of FullAttention_SDPA differ by the kernel, not by fusing: without \
-         an axis of heads libtorch runs {}, with one {}",
-        kernels.without_heads, kernels.with_heads,
+         an axis of heads libtorch runs {without_heads}, with one {with_heads}"
     ))
 }
 
@@ -248,7 +247,7 @@ fn metadata(operations: &[Operation<'_>], request: &Request<'_>) -> Metadata {
 }
 
 fn rows<'a>(operations: &[Operation<'a>], results: &[FusionResult<'a>]) -> Vec<&'a Row> {
-    let fusions = results.iter().flat_map(|it| [Some(it.row), it.unfused.row]).flatten();
+    let fusions = results.iter().flat_map(|it| [Some(it.entry.row), it.entry.baseline]).flatten();
     operations.iter().map(|it| it.row).chain(fusions).collect()
 }
 

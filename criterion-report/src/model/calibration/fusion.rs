@@ -9,8 +9,8 @@ use super::operation::Operation;
 use super::roofs::{PeakSource, Roofline, Roofs};
 use super::schema::{FusionCalibration, params};
 use super::select::twice;
-use crate::model::fusion::{Bytes, Compared};
-use crate::model::{FusionResult, Report, Row, Side, Speedup};
+use crate::model::fusion::{Accounting, Bytes, Compared, saved};
+use crate::model::{FusionResult, Report, Row, Speedup};
 use crate::units;
 
 /// The results of these families on the device, in the report's order. Of several with one key,
@@ -25,7 +25,8 @@ pub fn results<'a>(
     results.retain(|result| {
         result.key.place.device == device && families.contains(&result.key.work.pattern.family())
     });
-    let rank = |result: &FusionResult<'_>| (result.speedup.is_ok(), result.row.recency());
+    let rank =
+        |result: &FusionResult<'_>| (result.entry.speedup().is_some(), result.entry.row.recency());
     let mut kept: Vec<FusionResult<'_>> = Vec::new();
     for result in results {
         let own = key(&result);
@@ -35,7 +36,7 @@ pub fn results<'a>(
         };
         let newer = rank(&result) >= rank(known);
         let left_out = if newer { std::mem::replace(known, result) } else { result };
-        notes.push(twice(&own, known.row.full_id(), left_out.row.full_id()));
+        notes.push(twice(&own, known.entry.row.full_id(), left_out.entry.row.full_id()));
     }
     kept
 }
@@ -45,8 +46,8 @@ pub fn profiles(
     roofs: &Roofs,
 ) -> BTreeMap<String, FusionCalibration> {
     let profile = |result: &FusionResult<'_>| {
-        let speedup = *result.speedup.as_ref().ok()?;
-        Some((key(result), calibration(result, &speedup, roofs)))
+        let speedup = result.entry.speedup()?;
+        Some((key(result), calibration(result, speedup, roofs)))
     };
     results.iter().filter_map(profile).collect()
 }
@@ -63,28 +64,31 @@ fn key(result: &FusionResult<'_>) -> String {
     if place.cache != CacheMode::Hot {
         text.push_str(&format!("_cache={}", place.cache));
     }
-    let threads = result.row.record.environment.torch.threads;
+    let threads = result.entry.row.record.environment.torch.threads;
     let (device, dtype, size) = (place.device, key.dtype.plain(), key.work.size);
-    let variant = result.variant();
+    let variant = result.entry.variant();
     format!("{text}_device={device}_dtype={dtype}_shape={size}_threads={threads}_variant={variant}")
 }
 
 fn calibration(result: &FusionResult<'_>, speedup: &Speedup, roofs: &Roofs) -> FusionCalibration {
-    let latency_ms = |side: &Side<'_>| side.time().map(|time| time.median_ns / 1e6);
+    let [unfused_latency_ms, fused_latency_ms] =
+        result.sides().map(|row| Some(row?.time.as_ref().ok()?.median_ns / 1e6));
+    let [unfused_gflops, fused_gflops] = result.sides().map(|row| row?.gflop_per_s());
+    let bytes = result.bytes(Accounting::Upstream);
+    let [unfused_memory_bytes, fused_memory_bytes] = bytes;
     let operators = operators(result);
-    let unfused_bytes = result.unfused.upstream_bytes;
     FusionCalibration {
         fusion_pattern: result.key.work.pattern.upstream().to_owned(),
         num_operators: operators.len() as u64,
         operators,
-        unfused_latency_ms: latency_ms(&result.unfused),
-        unfused_gflops: result.unfused.gflop_per_s(),
-        unfused_memory_bytes: unfused_bytes,
-        fused_latency_ms: latency_ms(&result.fused),
-        fused_gflops: result.fused.gflop_per_s(),
-        fused_memory_bytes: result.fused.upstream_bytes,
+        unfused_latency_ms,
+        unfused_gflops,
+        unfused_memory_bytes,
+        fused_latency_ms,
+        fused_gflops,
+        fused_memory_bytes,
         speedup_factor: speedup.ratio,
-        memory_reduction: result.memory_reduction(),
+        memory_reduction: saved(bytes),
         gflops_improvement: speedup.gflops_improvement(),
         input_shape: result.key.work.input_shape(),
         extra_params: extra(result, roofs),
@@ -102,9 +106,12 @@ fn operators(result: &FusionResult<'_>) -> Vec<String> {
 
 /// The values that upstream has no field for, under the names of `fusion`'s document.
 fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Value> {
-    let record = &result.row.record;
-    let efficiency = |side: &Side<'_>| json!(efficiency(roofs, result, side));
-    let samples = |side: &Side<'_>| json!(side.time().map(|time| time.samples));
+    let record = &result.entry.row.record;
+    let [unfused_efficiency, fused_efficiency] =
+        result.sides().map(|row| json!(efficiency(roofs, result, row)));
+    let [unfused_samples, fused_samples] =
+        result.sides().map(|row| json!(row.and_then(|row| Some(row.time.as_ref().ok()?.samples))));
+    let unfused = result.entry.baseline;
     let mut extra = Map::new();
     for part in [json!(Compared(result)), json!(Bytes(result))] {
         extra.extend(part.as_object().cloned().unwrap_or_default());
@@ -113,15 +120,15 @@ fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Value> {
     extra.remove("processor");
     extra.extend(params([
         ("threads", json!(record.environment.torch.threads)),
-        ("unfused_samples", samples(&result.unfused)),
-        ("fused_samples", samples(&result.fused)),
-        ("unfused_efficiency", efficiency(&result.unfused)),
-        ("fused_efficiency", efficiency(&result.fused)),
-        ("flops", json!(result.flops)),
+        ("unfused_samples", unfused_samples),
+        ("fused_samples", fused_samples),
+        ("unfused_efficiency", unfused_efficiency),
+        ("fused_efficiency", fused_efficiency),
+        ("flops", json!(result.key.work.flops())),
         ("output_shape", json!(result.key.work.output_shape())),
-        ("unfused_kernels", json!(result.unfused.row.map(|row| &row.record.kernels))),
+        ("unfused_kernels", json!(unfused.map(|row| &row.record.kernels))),
         ("fused_kernels", json!(record.kernels)),
-        ("unfused_cautions", json!(cautions(result.unfused.row))),
+        ("unfused_cautions", json!(cautions(unfused))),
         ("cautions", json!(result.cautions)),
         ("run_id", json!(record.run_id)),
     ]));
@@ -134,8 +141,8 @@ pub fn cautions(row: Option<&Row>) -> Vec<String> {
 
 /// Share of its roof that a side of a fusion reaches; none without a roof over its dtype on its
 /// threads.
-fn efficiency(roofs: &Roofs, result: &FusionResult<'_>, side: &Side<'_>) -> Option<f64> {
-    Some(side.gflop_per_s()? / roofs.over(roof_of(result))?.peak_gflops.value)
+fn efficiency(roofs: &Roofs, result: &FusionResult<'_>, side: Option<&Row>) -> Option<f64> {
+    Some(side?.gflop_per_s()? / roofs.over(roof_of(result))?.peak_gflops.value)
 }
 
 /// Says which fusions exceed a roof, which refutes its peak: one note per roof, of the highest.
@@ -153,9 +160,9 @@ fn overshoot(
     results: &[FusionResult<'_>],
 ) -> Option<String> {
     let own = results.iter().filter(|result| roof_of(result) == (over.dtype, over.threads));
-    let sides = own.flat_map(|result| [&result.unfused, &result.fused]);
+    let sides = own.flat_map(FusionResult::sides).flatten();
     let mut above: Vec<(f64, &str)> = sides
-        .filter_map(|side| Some((side.gflop_per_s()?, side.row?.full_id())))
+        .filter_map(|side| Some((side.gflop_per_s()?, side.full_id())))
         .filter(|(gflops, _)| *gflops > over.peak_gflops.value)
         .collect();
     above.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
@@ -186,5 +193,5 @@ fn overshoot(
 
 /// The dtype and threads that choose the roof of a result.
 fn roof_of(result: &FusionResult<'_>) -> (Dtype, u32) {
-    (result.key.dtype, result.row.record.environment.torch.threads)
+    (result.key.dtype, result.entry.row.record.environment.torch.threads)
 }

@@ -6,7 +6,6 @@ use std::fmt::Display;
 use plan::Stop;
 
 use super::*;
-use crate::model::speedup::Speedup;
 use crate::model::time::Interval;
 use crate::units;
 
@@ -14,16 +13,16 @@ fields! {
     /// In the order of the columns of CSV: what is new comes last.
     FIELDS:
     "verdict", NONE, "what the speed-up's interval lets one say",
-        (|e| Value::word(pair(e)?.verdict().word()));
+        (|e| Value::word(e.speedup()?.verdict().word()));
     "no-speedup-reason", NONE, "why it has no speed-up",
         (|e| Value::word(e.comparison?.speedup.as_ref().err()?));
-    "pair-blocks", NONE, "blocks of the speed-up", (|e| Some(pair(e)?.blocks.into()));
-    "pair-stopped", NONE, "why no more blocks were taken", (|e| stop(pair(e)?.stopped));
-    "pair-target", SHARE, "half-width asked for", (|e| Some(pair(e)?.target.into()));
+    "pair-blocks", NONE, "blocks of the speed-up", (|e| Some(e.speedup()?.blocks.into()));
+    "pair-stopped", NONE, "why no more blocks were taken", (|e| stop(e.speedup()?.stopped));
+    "pair-target", SHARE, "half-width asked for", (|e| Some(e.speedup()?.target.into()));
     "pair-half-width", SHARE, "half-width of the speed-up's interval",
-        (|e| Some(pair(e)?.half_width().into()));
+        (|e| Some(e.speedup()?.half_width().into()));
     "pair-batches-per-block", NONE, "timed batches in a block",
-        (|e| Some(pair(e)?.batches_per_block.into()));
+        (|e| Some(e.speedup()?.batches_per_block.into()));
     "latency-calls", NONE, "single calls", (measures.latency?.calls);
     smaller "latency-p50", NS, "median of single calls", (measures.latency?.p50_ns);
     smaller "latency-p90", NS, "90th percentile of single calls", (measures.latency?.p90_ns?)
@@ -125,13 +124,13 @@ fields! {
     "rmse", ERROR, "root of the mean square error", (accuracy.rmse?);
     "determinism-std", ERROR, "largest deviation of an element between runs",
         (kernel?.determinism_std?);
-    "pair-builds", NONE, "fresh builds of the pair", (|e| Some(pair(e)?.levels.builds?.into()));
+    "pair-builds", NONE, "fresh builds of the pair", (|e| Some(e.speedup()?.levels.builds?.into()));
     "pair-within", SHARE, "σ of a block's ln(speed-up) in a build",
-        (|e| Some(pair(e)?.levels.within?.into()));
+        (|e| Some(e.speedup()?.levels.within?.into()));
     "pair-between", SHARE, "σ of a build's ln(speed-up)",
-        (|e| Some(pair(e)?.levels.between?.into()));
+        (|e| Some(e.speedup()?.levels.between?.into()));
     "pair-between-runs", SHARE, "σ of a run's ln(speed-up)",
-        (|e| Some(pair(e)?.runs?.between.into()));
+        (|e| Some(e.speedup()?.runs?.between.into()));
     "runs", NONE, "runs that it is of", (|e| Some(e.row.runs.len().max(1).into()));
 }
 
@@ -141,10 +140,6 @@ fn rate<'a>(entry: &Entry<'a>, value: f64) -> Option<Value<'a>> {
     let at = |ns: f64| value * time.median_ns / ns;
     let interval = time.interval.map(|it| Interval { low: at(it.high), high: at(it.low) });
     Some(Figure { value, interval }.into())
-}
-
-fn pair<'a>(entry: &Entry<'a>) -> Option<&'a Speedup> {
-    entry.comparison?.speedup.as_ref().ok()
 }
 
 fn named<T: Display>(values: &BTreeMap<String, T>) -> impl Iterator<Item = String> {

@@ -25,7 +25,7 @@
 
 use std::fmt;
 
-use plan::{CompileMode, Dtype, FusionShape, FusionVariant, Pattern};
+use plan::{CompileMode, Dtype, FusionShape, FusionVariant, FusionWork, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statistics::{Band, Benefit};
@@ -206,30 +206,16 @@ pub struct VariantAdvice {
 }
 
 impl VariantAdvice {
-    /// One for the cases by each kind of product.
-    fn all(
-        variant: FusionVariant,
-        compile: Option<CompileMode>,
-        results: &[&FusionResult<'_>],
-    ) -> Vec<Self> {
-        let of = |same_product: Option<bool>| {
-            let own = |it: &&FusionResult<'_>| {
-                (it.key.work.variant, it.key.work.compile) == (variant, compile)
-                    && it.same_product() == same_product
-            };
-            let own: Vec<&FusionResult<'_>> = results.iter().copied().filter(own).collect();
-            if own.is_empty() {
-                return None;
-            }
-            let speedups = own.iter().filter_map(|it| {
-                let speedup = *it.speedup.as_ref().ok()?;
-                Some(Evidence::new(it.key.dtype, it.key.work.size, speedup))
-            });
-            let fuses = compile.is_none().then(|| own.iter().any(|it| it.fuses() == Some(true)));
-            let advice = Self::of(variant, fuses, same_product, speedups.collect());
-            Some(Self { compile, cases: own.len(), ..advice })
-        };
-        [Some(true), Some(false), None].into_iter().filter_map(of).collect()
+    /// The advice on cases of one variant by one kind of product.
+    fn of_cases(own: &[&FusionResult<'_>]) -> Self {
+        let FusionWork { variant, compile, .. } = own[0].key.work;
+        let speedups = own.iter().filter_map(|it| {
+            let speedup = it.entry.speedup()?;
+            Some(Evidence::new(it.key.dtype, it.key.work.size, *speedup))
+        });
+        let fuses = compile.is_none().then(|| own.iter().any(|it| it.fuses() == Some(true)));
+        let advice = Self::of(variant, fuses, own[0].same_product(), speedups.collect());
+        Self { compile, cases: own.len(), ..advice }
     }
 
     /// The advice on a variant that is not compiled, with a speed-up of each case.
@@ -335,12 +321,20 @@ impl PatternAdvice {
     }
 
     fn of(place: &Place, pattern: Pattern, results: &[&FusionResult<'_>]) -> Self {
-        let mut variants: Vec<VariantAdvice> = pattern
-            .variants()
-            .iter()
-            .flat_map(|&variant| modes().map(move |compile| (variant, compile)))
-            .flat_map(|(variant, compile)| VariantAdvice::all(variant, compile, results))
-            .collect();
+        // Eager before compiled in every mode; by the same product, by another, by who knows which.
+        let order = |own: &Vec<&FusionResult<'_>>| {
+            let FusionWork { variant, compile, .. } = own[0].key.work;
+            let products = [Some(true), Some(false), None];
+            let product = products.iter().position(|it| *it == own[0].same_product());
+            let mode = CompileMode::ALL.iter().position(|it| Some(*it) == compile);
+            (pattern.variants().iter().position(|it| *it == variant), mode, product)
+        };
+        let kind =
+            |it: &&FusionResult<'_>| (it.key.work.variant, it.key.work.compile, it.same_product());
+        let mut kinds = gather(results.iter().copied(), kind);
+        kinds.sort_by_key(order);
+        let mut variants: Vec<VariantAdvice> =
+            kinds.iter().map(|own| VariantAdvice::of_cases(own)).collect();
         compare_with_control(&mut variants);
         let own = best(&variants, |it| it.votes);
         let other = best(&variants, VariantAdvice::is_other_product);
@@ -364,11 +358,6 @@ impl PatternAdvice {
     }
 }
 
-/// Eager, then compiled in every mode.
-fn modes() -> impl Iterator<Item = Option<CompileMode>> {
-    std::iter::once(None).chain(CompileMode::ALL.iter().copied().map(Some))
-}
-
 /// Derives what fusing adds to `mkldnn` over its control.
 fn compare_with_control(variants: &mut [VariantAdvice]) {
     let is = |it: &VariantAdvice, variant| it.variant == variant && it.is_other_product();
@@ -380,15 +369,13 @@ fn compare_with_control(variants: &mut [VariantAdvice]) {
     }
 }
 
+/// The first of the best.
 fn best(variants: &[VariantAdvice], counts: fn(&VariantAdvice) -> bool) -> Option<&VariantAdvice> {
-    variants.iter().filter(|it| counts(it) && it.cases_with_speedup > 0).reduce(better)
-}
-
-/// The first, unless the second is better.
-fn better<'v>(first: &'v VariantAdvice, second: &'v VariantAdvice) -> &'v VariantAdvice {
-    let order = first.advice.cmp(&second.advice);
-    let order = order.then(first.cases_with_speedup.cmp(&second.cases_with_speedup));
-    if order.then(first.mean().total_cmp(&second.mean())).is_lt() { second } else { first }
+    let compared = variants.iter().rev().filter(|it| counts(it) && it.cases_with_speedup > 0);
+    compared.max_by(|a, b| {
+        let order = a.advice.cmp(&b.advice).then(a.cases_with_speedup.cmp(&b.cases_with_speedup));
+        order.then(a.mean().total_cmp(&b.mean()))
+    })
 }
 
 #[cfg(test)]

@@ -118,10 +118,12 @@ fn the_evidence_names_its_cases() {
 fn of_two_variants_the_advice_decides_then_the_evidence_then_the_mean() {
     use FusionVariant::{Fused, Mkldnn};
     let better = |a: &[_], b: &[_]| {
-        let (a, b) = (variant(Fused, a), variant(Mkldnn, b));
-        let best = better(&a, &b).variant;
-        assert_eq!(super::better(&b, &a).variant, best, "in either order");
-        best
+        let mut both = [variant(Fused, a), variant(Mkldnn, b)];
+        let best = |of: &[VariantAdvice]| super::best(of, |_| true).map(|it| it.variant);
+        let found = best(&both);
+        both.reverse();
+        assert_eq!(best(&both), found, "in either order");
+        found.expect("there are two")
     };
     let (strong, moderate, slower) = ((1.9, 2.0, 2.1), (1.2, 1.3, 1.4), (0.7, 0.8, 0.9));
     assert_eq!(better(&[strong, slower], &[moderate, moderate]), Mkldnn, "fuse is better");

@@ -5,5 +5,5 @@ mod product;
 mod result;
 
 pub use advice::{Advice, OverControl, PatternAdvice, Point, VariantAdvice};
-pub use product::{OtherProducts, SdpaDispatch, other_products, sdpa_dispatch};
-pub use result::{Bytes, Compared, FusionResult, Side};
+pub use product::{other_products, sdpa_dispatch};
+pub use result::{Accounting, Bytes, Compared, FusionResult, saved};

@@ -10,7 +10,7 @@
 use plan::{Device, Dtype, FusionVariant, FusionWork, Pattern, PatternFamily};
 
 use super::result::FusionResult;
-use crate::model::view::Key;
+use crate::model::view::{Key, once};
 
 /// Products by the names that oneDNN Graph's groups have for them.
 const PRODUCTS: [&str; 2] = ["aten::linear", "aten::matmul"];
@@ -60,40 +60,21 @@ pub struct OtherProducts<'a> {
 
 /// By the records of one pattern: who has another product, if any variant with a speed-up has.
 pub fn other_products<'a>(results: &[&FusionResult<'a>]) -> Option<OtherProducts<'a>> {
-    let is_other = |it: &&&FusionResult<'a>| it.speedup.is_ok() && it.same_product() == Some(false);
+    let is_other =
+        |it: &&&FusionResult<'a>| it.entry.speedup().is_some() && it.same_product() == Some(false);
     let others: Vec<_> = results.iter().filter(is_other).collect();
-    let unfused = &others.first()?.unfused.row?.record.kernels;
-    let mut found =
-        OtherProducts { variants: Vec::new(), kernels: Vec::new(), unfused: Vec::new() };
-    for kernel in unfused.iter().filter(|it| UNFUSED.contains(&it.as_str())) {
-        if !found.unfused.contains(&kernel.as_str()) {
-            found.unfused.push(kernel);
-        }
-    }
-    for other in others {
-        if !found.variants.contains(&other.key.work.variant) {
-            found.variants.push(other.key.work.variant);
-        }
-        for kernel in other.row.record.kernels.iter().filter(|it| has_onednn_product(it)) {
-            if !found.kernels.contains(&kernel.as_str()) {
-                found.kernels.push(kernel);
-            }
-        }
-    }
-    Some(found)
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SdpaDispatch<'a> {
-    /// For tensors `[b, s, d]`, as `sdpa-3d` has them.
-    pub without_heads: &'a str,
-    /// For tensors `[b, heads, s, d]`, as `fused` has them.
-    pub with_heads: &'a str,
+    let unfused = &others.first()?.entry.baseline?.record.kernels;
+    let kernels = others.iter().flat_map(|other| &other.entry.row.record.kernels);
+    Some(OtherProducts {
+        variants: once(others.iter().map(|other| other.key.work.variant)),
+        kernels: once(kernels.map(String::as_str).filter(|it| has_onednn_product(it))),
+        unfused: once(unfused.iter().map(String::as_str).filter(|it| UNFUSED.contains(it))),
+    })
 }
 
 /// The kernels of `sdpa-3d` and `fused` by their records, if they differ and at some size the
 /// speed-ups differ by more than their intervals.
-pub fn sdpa_dispatch<'a>(results: &[&FusionResult<'a>]) -> Option<SdpaDispatch<'a>> {
+pub fn sdpa_dispatch<'a>(results: &[&FusionResult<'a>]) -> Option<[&'a str; 2]> {
     let of = |variant: FusionVariant| {
         let own = move |it: &&&FusionResult<'a>| {
             it.key.work.pattern == Pattern::FullAttention && it.key.work.variant == variant
@@ -106,21 +87,19 @@ pub fn sdpa_dispatch<'a>(results: &[&FusionResult<'a>]) -> Option<SdpaDispatch<'
                 == (without.key.work.size, without.key.dtype, &without.key.place)
         };
         let with = of(FusionVariant::Fused).find(same)?;
-        let without_heads = sdpa_kernel(without)?;
-        let with_heads = sdpa_kernel(with)?;
-        (without_heads != with_heads && differ(without, with))
-            .then_some(SdpaDispatch { without_heads, with_heads })
+        let kernels = [sdpa_kernel(without)?, sdpa_kernel(with)?];
+        (kernels[0] != kernels[1] && differ(without, with)).then_some(kernels)
     })
 }
 
 fn sdpa_kernel<'a>(result: &FusionResult<'a>) -> Option<&'a str> {
-    let kernels = result.row.record.kernels.iter().map(String::as_str);
+    let kernels = result.entry.row.record.kernels.iter().map(String::as_str);
     kernels.into_iter().find(|kernel| kernel.contains("scaled_dot_product"))
 }
 
 /// Whether the two intervals have nothing in common.
 fn differ(a: &FusionResult<'_>, b: &FusionResult<'_>) -> bool {
-    let intervals = a.speedup.as_ref().ok().zip(b.speedup.as_ref().ok());
+    let intervals = a.entry.speedup().zip(b.entry.speedup());
     intervals
         .is_some_and(|(a, b)| a.interval.high < b.interval.low || b.interval.high < a.interval.low)
 }

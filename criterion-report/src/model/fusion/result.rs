@@ -1,7 +1,7 @@
 //! One variant of a pattern against the unfused operations.
 
 use plan::cost::reduction;
-use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, StepMemory, Work};
+use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, Work};
 use serde_json::{Map, Value};
 use statistics::Benefit;
 
@@ -10,124 +10,79 @@ use crate::model::caution::Caution;
 use crate::model::comparison::Entry;
 use crate::model::report::Report;
 use crate::model::row::Row;
-use crate::model::speedup::{NoSpeedup, Speedup};
-use crate::model::time::{Interval, Time};
+use crate::model::speedup::Speedup;
 use crate::model::view::Key;
-use crate::object::object;
+use crate::object::{column, object};
 
-/// The numbers of one side: the variant's, or the unfused operations'.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Side<'a> {
-    /// The case; none where the unfused one has no record.
-    pub row: Option<&'a Row>,
-    /// Bytes of one step by upstream's formula, where upstream has one.
-    pub upstream_bytes: Option<u64>,
-    /// Bytes of one step in the consistent accounting, by formula, too.
-    pub consistent_bytes: Option<u64>,
-}
-
-impl<'a> Side<'a> {
-    /// Criterion's estimate, if there is one of this very measurement.
-    pub fn time(&self) -> Option<&'a Time> {
-        self.row.and_then(|row| row.time.as_ref().ok())
-    }
-
-    /// 10⁹ floating-point operations per second at the median time; both sides have the same
-    /// number of operations.
-    pub fn gflop_per_s(&self) -> Option<f64> {
-        self.row.and_then(Row::gflop_per_s)
-    }
-
-    fn interval(&self) -> Option<Interval> {
-        self.time()?.interval
-    }
-
-    /// The measured allocations of one step.
-    pub fn allocated(&self) -> Option<StepMemory> {
-        self.row.and_then(|row| row.record.measures.memory).map(|memory| memory.step)
-    }
-}
-
-/// A variant of a pattern against the unfused operations at the same size. It borrows from the
-/// report.
-#[derive(Debug, Clone, PartialEq)]
+/// A variant of a pattern, measured or not, against the unfused operations at the same size: the
+/// baseline of its entry.
+#[derive(Debug, Clone)]
 pub struct FusionResult<'a> {
     pub key: Key<FusionWork>,
-    /// The variant as it went, measured or not.
-    pub row: &'a Row,
-    pub unfused: Side<'a>,
-    pub fused: Side<'a>,
-    /// How many times faster the variant is, from interleaved pairs: never the quotient of the two
-    /// sides' times, which are of two moments.
-    pub speedup: Result<Speedup, NoSpeedup>,
-    /// Floating-point operations of one step by upstream's formula, the same on both sides.
-    pub flops: u64,
+    pub entry: Entry<'a>,
     pub cautions: Vec<Caution>,
+    /// Bytes by formula, upstream's and the consistent one.
+    formulas: [[Option<u64>; 2]; 2],
+}
+
+/// How the bytes of a step are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accounting {
+    /// By upstream's formula, where upstream has one. Nothing of it is measured.
+    Upstream,
+    /// By formula, too, as [`FusionWork::bytes`] has it.
+    Consistent,
+    /// The measured peak of the allocations.
+    Peak,
+    /// The measured sum of the allocations.
+    Total,
+}
+
+/// The part of the unfused bytes that a variant does without.
+pub fn saved([unfused, fused]: [Option<u64>; 2]) -> Option<f64> {
+    reduction(unfused?, fused?)
 }
 
 impl<'a> FusionResult<'a> {
-    /// The results among a report's entries, in their order: one for every variant but `unfused`,
-    /// measured or not.
+    /// The results among a report's entries, in their order: one for every variant but `unfused`.
     pub fn all(report: &'a Report) -> Vec<Self> {
-        report.entries().filter_map(|entry| Self::of(&entry)).collect()
+        report.entries().filter(|entry| entry.comparison.is_some()).filter_map(Self::of).collect()
     }
 
-    fn of(entry: &Entry<'a>) -> Option<Self> {
-        let record = &entry.row.record;
-        let Work::Fusion(work) = record.case.work else { return None };
-        let comparison = entry.comparison?;
-        let side = |work: FusionWork, row| {
-            let bytes = work.bytes(record.case.dtype, record.case.device);
-            Side {
-                row,
-                upstream_bytes: work.upstream_bytes(record.case.dtype),
-                consistent_bytes: bytes,
-            }
-        };
-        Some(Self {
-            key: Key::of(work, record),
-            row: entry.row,
-            unfused: side(work.unfused(), entry.baseline),
-            fused: side(work, Some(entry.row)),
-            speedup: comparison.speedup.clone(),
-            flops: work.flops(),
-            cautions: entry.cautions(),
-        })
+    fn of(entry: Entry<'a>) -> Option<Self> {
+        let Work::Fusion(work) = entry.row.record.case.work else { return None };
+        let key = Key::of(work, &entry.row.record);
+        let works = [work.unfused(), work];
+        let formulas = [
+            works.map(|work| work.upstream_bytes(key.dtype)),
+            works.map(|work| work.bytes(key.dtype, key.place.device)),
+        ];
+        Some(Self { key, entry, cautions: entry.cautions(), formulas })
+    }
+
+    /// The unfused operations by themselves, if they have a record.
+    pub fn unfused(&self) -> Option<Self> {
+        Self::of(Entry::alone(self.entry.baseline?))
+    }
+
+    /// The unfused operations, if they have a record, and the variant.
+    pub fn sides(&self) -> [Option<&'a Row>; 2] {
+        [self.entry.baseline, Some(self.entry.row)]
+    }
+
+    /// Bytes of a step of both sides.
+    pub fn bytes(&self, by: Accounting) -> [Option<u64>; 2] {
+        let steps = || self.sides().map(|row| Some(row?.record.measures.memory?.step));
+        match by {
+            Accounting::Upstream => self.formulas[0],
+            Accounting::Consistent => self.formulas[1],
+            Accounting::Peak => steps().map(|step| Some(step?.peak_bytes)),
+            Accounting::Total => steps().map(|step| Some(step?.total_bytes)),
+        }
     }
 
     pub fn benefit(&self) -> Option<Benefit> {
-        self.speedup.as_ref().ok().map(Speedup::benefit)
-    }
-
-    /// `gflops_improvement` of upstream; none without a speed-up.
-    pub fn gflops_improvement(&self) -> Option<f64> {
-        self.speedup.as_ref().ok().map(Speedup::gflops_improvement)
-    }
-
-    /// `memory_reduction` of upstream: the part of the unfused bytes that the variant does without,
-    /// both by upstream's formulas. Nothing of it is measured.
-    pub fn memory_reduction(&self) -> Option<f64> {
-        self.reduction(|side| side.upstream_bytes)
-    }
-
-    /// The same in the consistent accounting, by formula, too.
-    pub fn consistent_reduction(&self) -> Option<f64> {
-        self.reduction(|side| side.consistent_bytes)
-    }
-
-    /// The part of what an unfused step allocates at its peak that the variant does without,
-    /// measured.
-    pub fn peak_allocation_reduction(&self) -> Option<f64> {
-        self.reduction(|side| side.allocated().map(|step| step.peak_bytes))
-    }
-
-    /// The part of all that an unfused step allocates that the variant does without, measured.
-    pub fn total_allocation_reduction(&self) -> Option<f64> {
-        self.reduction(|side| side.allocated().map(|step| step.total_bytes))
-    }
-
-    fn reduction(&self, bytes: impl Fn(&Side<'_>) -> Option<u64>) -> Option<f64> {
-        reduction(bytes(&self.unfused)?, bytes(&self.fused)?)
+        self.entry.speedup().map(Speedup::benefit)
     }
 
     /// Whether the variant runs fewer operations than the unfused side, by formula: writing in
@@ -141,13 +96,8 @@ impl<'a> FusionResult<'a> {
     /// Whether the library that computes the variant's product is that of the unfused operations,
     /// by the recorded kernels; none where they do not tell.
     pub fn same_product(&self) -> Option<bool> {
-        let unfused = self.unfused.row.map(|row| row.record.kernels.as_slice());
-        product::same_product(&self.key, unfused, &self.row.record.kernels)
-    }
-
-    /// The variant in full: `unfused+compile`.
-    pub fn variant(&self) -> String {
-        self.row.record.case.variant()
+        let unfused = self.entry.baseline.map(|row| row.record.kernels.as_slice());
+        product::same_product(&self.key, unfused, &self.entry.row.record.kernels)
     }
 }
 
@@ -169,88 +119,91 @@ pub struct Bytes<'r, 'a>(pub &'r FusionResult<'a>);
 object! {
     FusionResult<'_> => |it| [
         work = it.key.work;
-        speedup = it.speedup.as_ref().ok();
-        record = &it.row.record;
-        unfused = it.unfused.row;
+        record = &it.entry.row.record;
+        baseline = it.entry.baseline;
+        fused = Some(it.entry);
+        unfused = baseline.map(Entry::alone);
+        bytes = it.bytes(Accounting::Upstream);
         kernel = matches!(work.size, FusionShape::Conv { .. });
     ] {
         "fusion_pattern": work.pattern.upstream(),
         "input_shape": work.input_shape(),
         "output_shape": work.output_shape(),
         "kernel_size": kernel.then_some(plan::fusion::KERNEL_SIZE),
-        "unfused_latency_ms": it.unfused.time().map(|time| time.median_ns / 1e6),
-        "fused_latency_ms": it.fused.time().map(|time| time.median_ns / 1e6),
-        "unfused_gflops": it.unfused.gflop_per_s(),
-        "fused_gflops": it.fused.gflop_per_s(),
-        "unfused_bytes": it.unfused.upstream_bytes,
-        "fused_bytes": it.fused.upstream_bytes,
-        "speedup_factor": speedup.map(|speedup| speedup.ratio),
-        "memory_reduction": it.memory_reduction(),
-        "flops": it.flops,
-        "gflops_improvement": it.gflops_improvement(),
+        "unfused_latency_ms": column!(unfused, "latency" / 1e6),
+        "fused_latency_ms": column!(fused, "latency" / 1e6),
+        "unfused_gflops": column!(unfused, "gflops"),
+        "fused_gflops": column!(fused, "gflops"),
+        "unfused_bytes": bytes[0],
+        "fused_bytes": bytes[1],
+        "speedup_factor": column!(fused, "speedup"),
+        "memory_reduction": saved(bytes),
+        "flops": work.flops(),
+        "gflops_improvement": it.entry.speedup().map(Speedup::gflops_improvement),
         "extra_params": dimensions(work.size),
-        "no_speedup_reason": it.speedup.as_ref().err().map(ToString::to_string),
+        "no_speedup_reason": column!(fused, "no-speedup-reason"),
         _: Compared(it),
-        "outcome": record.outcome.status(),
-        "reason": it.row.reason(),
-        "unfused_outcome": unfused.map(|row| row.record.outcome.status()),
-        "unfused_reason": unfused.map_or_else(|| Some("it has no record".to_owned()), Row::reason),
+        "outcome": column!(fused, "outcome"),
+        "reason": column!(fused, "reason"),
+        "unfused_outcome": column!(unfused, "outcome"),
+        "unfused_reason": baseline.map_or_else(|| Some("it has no record".to_owned()), Row::reason),
         "run_id": record.run_id,
         "timestamp": record.timestamp,
-        "unfused_latency_low_ms": it.unfused.interval().map(|interval| interval.low / 1e6),
-        "unfused_latency_high_ms": it.unfused.interval().map(|interval| interval.high / 1e6),
-        "fused_latency_low_ms": it.fused.interval().map(|interval| interval.low / 1e6),
-        "fused_latency_high_ms": it.fused.interval().map(|interval| interval.high / 1e6),
+        "unfused_latency_low_ms": column!(unfused, "latency", Low / 1e6),
+        "unfused_latency_high_ms": column!(unfused, "latency", High / 1e6),
+        "fused_latency_low_ms": column!(fused, "latency", Low / 1e6),
+        "fused_latency_high_ms": column!(fused, "latency", High / 1e6),
         _: Bytes(it),
-        "unfused_kernels": unfused.map(|row| &row.record.kernels),
+        "unfused_kernels": baseline.map(|row| &row.record.kernels),
         "fused_kernels": record.kernels,
         "compilation": record.compilation,
-        "unfused_accuracy": unfused.and_then(|row| row.record.accuracy.as_ref()),
+        "unfused_accuracy": baseline.and_then(|row| row.record.accuracy.as_ref()),
         "fused_accuracy": record.accuracy,
-        "unfused_cautions": unfused.map(Row::cautions).unwrap_or_default(),
+        "unfused_cautions": baseline.map(Row::cautions).unwrap_or_default(),
         "cautions": it.cautions,
     }
 
     Compared<'_, '_> => |it| [
         result = it.0;
-        work = result.key.work;
-        speedup = result.speedup.as_ref().ok();
+        entry = Some(result.entry);
         benefit = result.benefit();
     ] {
-        "speedup_low": speedup.map(|speedup| speedup.interval.low),
-        "speedup_high": speedup.map(|speedup| speedup.interval.high),
-        "confidence_level": speedup.map(|speedup| speedup.confidence_level),
-        "blocks": speedup.map(|speedup| speedup.blocks),
-        _: speedup.map(|speedup| speedup.levels).unwrap_or_default(),
+        "speedup_low": column!(entry, "speedup", Low),
+        "speedup_high": column!(entry, "speedup", High),
+        "confidence_level": result.entry.speedup().map(|speedup| speedup.confidence_level),
+        "blocks": column!(entry, "pair-blocks"),
+        "pair_builds": column!(entry, "pair-builds"),
+        "pair_within": column!(entry, "pair-within"),
+        "pair_between": column!(entry, "pair-between"),
         "benefit": benefit.map(|benefit| benefit.to_string()),
         "lowest_band": benefit.map(|benefit| benefit.lowest().word()),
         "highest_band": benefit.map(|benefit| benefit.highest().word()),
-        "full_id": result.row.full_id(),
-        "config": result.row.record.case.config,
-        "pattern": work.pattern,
-        "variant": work.variant,
-        "compile": work.compile,
+        "full_id": column!(entry, "full-id"),
+        "config": column!(entry, "config"),
+        "pattern": result.key.work.pattern,
+        "variant": result.key.work.variant,
+        "compile": result.key.work.compile,
         "fuses": result.fuses(),
         "same_product": result.same_product(),
-        "size": work.size.to_string(),
+        "size": result.key.work.size.to_string(),
         "dtype": result.key.dtype,
         _: result.key.place,
     }
 
     Bytes<'_, '_> => |it| [
-        result = it.0;
-        unfused = result.unfused.allocated();
-        fused = result.fused.allocated();
+        formula = it.0.bytes(Accounting::Consistent);
+        peak = it.0.bytes(Accounting::Peak);
+        total = it.0.bytes(Accounting::Total);
     ] {
-        "unfused_consistent_bytes": result.unfused.consistent_bytes,
-        "fused_consistent_bytes": result.fused.consistent_bytes,
-        "consistent_reduction": result.consistent_reduction(),
-        "unfused_peak_allocation_bytes": unfused.map(|step| step.peak_bytes),
-        "fused_peak_allocation_bytes": fused.map(|step| step.peak_bytes),
-        "peak_allocation_reduction": result.peak_allocation_reduction(),
-        "unfused_total_allocation_bytes": unfused.map(|step| step.total_bytes),
-        "fused_total_allocation_bytes": fused.map(|step| step.total_bytes),
-        "total_allocation_reduction": result.total_allocation_reduction(),
+        "unfused_consistent_bytes": formula[0],
+        "fused_consistent_bytes": formula[1],
+        "consistent_reduction": saved(formula),
+        "unfused_peak_allocation_bytes": peak[0],
+        "fused_peak_allocation_bytes": peak[1],
+        "peak_allocation_reduction": saved(peak),
+        "unfused_total_allocation_bytes": total[0],
+        "fused_total_allocation_bytes": total[1],
+        "total_allocation_reduction": saved(total),
     }
 }
 

@@ -1,13 +1,12 @@
 //! Advice on what stands out and what to try next, each point with its evidence.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use plan::Dtype;
 use statistics::{Ratio, Verdict, verdict};
 
 use super::result::KernelResult;
-use crate::model::compare::Estimate;
-use crate::model::{Bandwidths, Report, Speedup};
+use crate::model::{Bandwidths, Report, Speedup, gather};
 
 /// Standard deviation of the single calls over their mean, above which a case is called unsteady.
 const UNSTEADY: f64 = 0.10;
@@ -53,7 +52,12 @@ pub fn nondeterministic(result: &KernelResult<'_>) -> Option<f64> {
 }
 
 pub fn high_peak(result: &KernelResult<'_>) -> Option<f64> {
-    result.peak_bytes().filter(|bytes| *bytes > HIGH_BYTES).map(|bytes| bytes as f64)
+    result
+        .point
+        .memory
+        .map(|memory| memory.peak_bytes())
+        .filter(|it| *it > HIGH_BYTES)
+        .map(|it| it as f64)
 }
 
 /// The first call after the warm-up over the median, where that is far above it.
@@ -154,21 +158,12 @@ impl PrecisionGain<'_> {
 /// Every case with a time whose next wider sibling has one, too: same implementation, problem,
 /// machine, config and settings.
 pub fn precision_gains<'a>(results: &[KernelResult<'a>]) -> Vec<PrecisionGain<'a>> {
-    let mut siblings: HashMap<Key<'a>, Vec<&KernelResult<'a>>> = HashMap::new();
-    for result in results {
-        siblings.entry(key(result)).or_default().push(result);
-    }
-    results.iter().filter_map(|narrow| gain(narrow, &siblings[&key(narrow)])).collect()
-}
-
-/// The key that siblings share, but for their settings: kernel, backend, implementation, config,
-/// problem and machine.
-type Key<'a> = (&'a str, &'a str, &'a str, Option<&'a str>, String, Option<String>);
-
-fn key<'a>(result: &KernelResult<'a>) -> Key<'a> {
-    let config = result.case.map(|case| case.config.as_str());
-    let problem = result.problem_key();
-    (result.kernel, result.backend, result.implementation, config, problem, result.host())
+    let siblings = gather(results, |it| {
+        let config = it.case.map(|case| &case.config);
+        let host = it.point.host.as_deref();
+        (it.kernel, it.backend, it.implementation, config, it.problem_key(), host)
+    });
+    siblings.iter().flat_map(|all| all.iter().filter_map(|it| gain(it, all))).collect()
 }
 
 fn gain<'a>(
@@ -182,7 +177,7 @@ fn gain<'a>(
             && settings(wide) == settings(narrow)
     });
     let wide = wider.min_by_key(|wide| wide.precision.map(Dtype::bits))?;
-    let (time, other) = (estimate(narrow)?, estimate(wide)?);
+    let (time, other) = (narrow.point.time?, wide.point.time?);
     Some(PrecisionGain {
         full_id: narrow.full_id,
         narrow: own,
@@ -190,10 +185,6 @@ fn gain<'a>(
         gain: other.over(&time).ok()?,
         proven: narrow.has_reference(),
     })
-}
-
-fn estimate(result: &KernelResult<'_>) -> Option<Estimate> {
-    result.point().time
 }
 
 /// An implementation against `kernel.rs`, over all that `kernel.rs` was measured on.
@@ -210,24 +201,24 @@ pub struct Rival<'a> {
 
 /// The implementations that are faster anywhere, those that gain most first.
 pub fn rivals<'a>(results: &[KernelResult<'a>]) -> Vec<Rival<'a>> {
-    let mut groups: BTreeMap<(&str, &str), Vec<&KernelResult<'a>>> = BTreeMap::new();
     let is_own = |result: &KernelResult<'_>| result.implementation == plan::KernelWork::BASELINE;
-    for result in results.iter().filter(|result| !is_own(result)) {
-        groups.entry((result.kernel, result.implementation)).or_default().push(result);
-    }
-    let rival = |((kernel, implementation), cases): (_, Vec<&KernelResult<'a>>)| {
+    let others = results.iter().filter(|result| !is_own(result));
+    let rival = |cases: Vec<&KernelResult<'a>>| {
+        let KernelResult { kernel, implementation, .. } = *cases[0];
         let own = results.iter().filter(|it| it.kernel == kernel && is_own(it));
         let own = own.filter(|it| it.measured().is_some());
         let holds = |own: &KernelResult<'_>| cases.iter().any(|case| stands_for(case, own));
         let not = own.filter(|own| !holds(own)).map(|own| own.full_id).collect();
-        let gains = cases.iter().filter_map(|case| Some((case.full_id, *case.speedup()?)));
+        let gains = cases.iter().filter_map(|case| Some((case.full_id, *case.entry?.speedup()?)));
         let mut faster: Vec<_> =
             gains.filter(|(_, speedup)| speedup.verdict() == Verdict::Faster).collect();
         faster.sort_by(|(_, a), (_, b)| b.ratio.total_cmp(&a.ratio));
         Rival { kernel, implementation, faster, not }
     };
-    let mut rivals: Vec<Rival<'a>> = groups.into_iter().map(rival).collect();
+    let groups = gather(others, |it| (it.kernel, it.implementation)).into_iter();
+    let mut rivals: Vec<Rival<'a>> = groups.map(rival).collect();
     rivals.retain(|rival| !rival.faster.is_empty());
+    rivals.sort_by_key(|rival| (rival.kernel, rival.implementation));
     rivals.sort_by(|a, b| b.faster[0].1.ratio.total_cmp(&a.faster[0].1.ratio));
     rivals
 }
@@ -239,5 +230,5 @@ fn stands_for(case: &KernelResult<'_>, own: &KernelResult<'_>) -> bool {
     baseline == Some(own.full_id)
         && case.measured().is_some()
         && case.has_reference()
-        && case.speedup().is_some_and(|speedup| speedup.verdict() != Verdict::Slower)
+        && case.entry.and_then(|it| it.speedup()).is_some_and(|it| it.verdict() != Verdict::Slower)
 }

@@ -1,8 +1,6 @@
 //! How the cases of now differ from those of an earlier time: what the comparison of two sides finds,
 //! in the lists of the report.
 
-use std::collections::BTreeSet;
-
 use anyhow::Result;
 use plan::{RunManifest, Stat};
 use serde_json::{Value, json};
@@ -46,10 +44,13 @@ impl Changed {
         self.found.ratio.zip(self.found.interval()).filter(|_| self.kind() == "latency")
     }
 
-    /// How much it is, to sort by within a list: failures come before times, by their factor either
-    /// way, and these before errors, by their difference.
+    /// How much it is, to sort by: failures come before times, by their factor either way, and these
+    /// before errors, by their difference.
     fn weight(&self) -> (u8, f64) {
+        let moved = [Verdict::Regressed, Verdict::Improved, Verdict::Inconclusive];
         match (self.ratio(), self.values()) {
+            // Others keep their order.
+            _ if !moved.contains(&self.found.verdict) => (2, 0.0),
             (Some((ratio, _)), _) => (1, ratio.ln().abs()),
             // A NaN is the largest error.
             (None, Some([before, after])) if self.is_error() => {
@@ -85,33 +86,18 @@ impl Changed {
 pub struct Changes {
     pub baseline: String,
     /// Revisions that the baseline's cases are of, each once.
-    pub revisions: BTreeSet<String>,
+    pub revisions: Vec<String>,
     /// The thresholds, of which those of the time and the error count.
     pub thresholds: Limits,
-    pub regressions: Vec<Changed>,
-    pub improvements: Vec<Changed>,
-    /// Beyond the threshold, but the interval includes 1.
-    pub inconclusive: Vec<Changed>,
-    pub new: Vec<Changed>,
-    /// Measured earlier, and neither measured nor broken now.
-    pub missing: Vec<Changed>,
-    /// Cases that cannot be compared.
-    pub not_compared: Vec<Changed>,
+    found: Vec<Changed>,
     /// Number of cases with a comparison that are as they were.
     pub unchanged: usize,
 }
 
 impl Changes {
-    fn add(&mut self, changed: Changed) {
-        match changed.found.verdict {
-            Verdict::Regressed => self.regressions.push(changed),
-            Verdict::Improved => self.improvements.push(changed),
-            Verdict::Inconclusive => self.inconclusive.push(changed),
-            Verdict::New => self.new.push(changed),
-            Verdict::Missing => self.missing.push(changed),
-            Verdict::NotCompared => self.not_compared.push(changed),
-            Verdict::Equivalent => {}
-        }
+    /// Those of a verdict; what regressed, improved or may have, by how much it did.
+    pub fn of(&self, verdict: Verdict) -> Vec<&Changed> {
+        self.found.iter().filter(|changed| changed.found.verdict == verdict).collect()
     }
 }
 
@@ -120,8 +106,8 @@ struct Bounds(Interval, Option<f64>);
 /// A case without a comparison, and why.
 struct Uncompared<'a>(&'a Changed);
 
-fn uncompared(cases: &[Changed]) -> Vec<Uncompared<'_>> {
-    cases.iter().map(Uncompared).collect()
+fn uncompared(cases: Vec<&Changed>) -> Vec<Uncompared<'_>> {
+    cases.into_iter().map(Uncompared).collect()
 }
 
 // As `regressions.json` has them.
@@ -133,12 +119,12 @@ object! {
         "latency_threshold": it.thresholds.latency,
         "accuracy_threshold": it.thresholds.accuracy,
         "unchanged": it.unchanged,
-        "regressions": it.regressions,
-        "improvements": it.improvements,
-        "inconclusive": it.inconclusive,
-        "new": uncompared(&it.new),
-        "missing": uncompared(&it.missing),
-        "not_compared": uncompared(&it.not_compared),
+        "regressions": it.of(Verdict::Regressed),
+        "improvements": it.of(Verdict::Improved),
+        "inconclusive": it.of(Verdict::Inconclusive),
+        "new": uncompared(it.of(Verdict::New)),
+        "missing": uncompared(it.of(Verdict::Missing)),
+        "not_compared": uncompared(it.of(Verdict::NotCompared)),
     }
 
     Changed => |it| [sides = it.sides();] {
@@ -184,26 +170,24 @@ pub fn compare(
         words: Words::NOW,
     };
     let comparison = compare::compare(before, &now, settings)?;
-    let mut changes =
-        Changes { baseline: before.name.clone(), thresholds: limits, ..Changes::default() };
-    changes.revisions = comparison.a.revisions.into_iter().collect();
-    for case in &comparison.cases {
+    let (mut found, mut unchanged) = (Vec::new(), 0);
+    for case in comparison.cases {
         let sides = [before, &now].map(|side| deciding(side, &case.full_id));
         let ended = sides.map(|side| side.map(Point::ended).unwrap_or_default());
-        for found in &case.findings {
-            let (full_id, found, ended) = (case.full_id.clone(), found.clone(), ended.clone());
-            changes.add(Changed { full_id, found, ended });
-        }
         let same = case.findings.iter().all(|found| found.verdict == Verdict::Equivalent);
-        changes.unchanged += usize::from(same);
+        unchanged += usize::from(same);
+        found.extend(case.findings.into_iter().map(|found| Changed {
+            full_id: case.full_id.clone(),
+            found,
+            ended: ended.clone(),
+        }));
     }
-    for list in [&mut changes.regressions, &mut changes.improvements, &mut changes.inconclusive] {
-        list.sort_by(|a, b| {
-            let ((a, of_a), (b, of_b)) = (a.weight(), b.weight());
-            b.cmp(&a).then(of_b.total_cmp(&of_a))
-        });
-    }
-    Ok(changes)
+    found.sort_by(|a, b| {
+        let ((a, of_a), (b, of_b)) = (a.weight(), b.weight());
+        b.cmp(&a).then(of_b.total_cmp(&of_a))
+    });
+    let (baseline, revisions) = (before.name.clone(), comparison.a.revisions);
+    Ok(Changes { baseline, revisions, thresholds: limits, found, unchanged })
 }
 
 /// The run of a side that says how a case ended: if any measured it, it was measured, and a defect

@@ -40,12 +40,12 @@ fn of_runs(before: Vec<Vec<Point>>, now: Vec<Point>) -> Changes {
 /// The list that the comparison is in.
 fn place(changes: &Changes) -> &'static str {
     let lists = [
-        ("regression", changes.regressions.len()),
-        ("improvement", changes.improvements.len()),
-        ("inconclusive", changes.inconclusive.len()),
-        ("new", changes.new.len()),
-        ("missing", changes.missing.len()),
-        ("not compared", changes.not_compared.len()),
+        ("regression", changes.of(Verdict::Regressed).len()),
+        ("improvement", changes.of(Verdict::Improved).len()),
+        ("inconclusive", changes.of(Verdict::Inconclusive).len()),
+        ("new", changes.of(Verdict::New).len()),
+        ("missing", changes.of(Verdict::Missing).len()),
+        ("not compared", changes.of(Verdict::NotCompared).len()),
         ("unchanged", changes.unchanged),
     ];
     assert_eq!(lists.iter().map(|(_, n)| n).sum::<usize>(), 1, "{changes:?}");
@@ -72,8 +72,9 @@ fn a_time_has_to_be_beyond_the_threshold_and_its_interval_beyond_1() {
 fn exchanging_the_two_times_exchanges_worse_and_better() {
     let (fast, slow) = (point("x", 100.0, 0.02), point("x", 130.0, 0.01));
     let (worse, better) = (of(fast.clone(), slow.clone()), of(slow, fast));
-    let ratio = |changed: &[Changed]| changed[0].ratio().expect("of a time");
-    let ((faster, up), (slower, down)) = (ratio(&worse.regressions), ratio(&better.improvements));
+    let ratio = |changed: Vec<&Changed>| changed[0].ratio().expect("of a time");
+    let regressed = ratio(worse.of(Verdict::Regressed));
+    let ((faster, up), (slower, down)) = (regressed, ratio(better.of(Verdict::Improved)));
     assert!((faster * slower - 1.0).abs() < 1e-12);
     assert!((up.low * down.high - 1.0).abs() < 1e-12);
     assert!((up.high * down.low - 1.0).abs() < 1e-12);
@@ -99,7 +100,8 @@ fn errors_are_compared_without_a_unit_where_there_is_a_scale() {
     ] {
         assert_eq!(place(&of(before.clone(), now.clone())), expected, "{before:?} {now:?}");
     }
-    let worse = of(with(1e-4, 0.0), with(f64::NAN, 0.0)).regressions.remove(0);
+    let changes = of(with(1e-4, 0.0), with(f64::NAN, 0.0));
+    let worse = changes.of(Verdict::Regressed)[0];
     let [before, after] = worse.values().expect("an error");
     assert_eq!(worse.kind(), "accuracy");
     assert!(before == 1e-4 && after.is_nan(), "as they were measured: {before} {after}");
@@ -131,7 +133,10 @@ fn outcomes_that_changed() {
 fn ids_without_a_partner() {
     let of = |before, now| {
         let changes = compared(before, now);
-        (place(&changes), changes.not_compared.first().map(|it| it.found.reason.clone()))
+        (
+            place(&changes),
+            changes.of(Verdict::NotCompared).first().map(|it| it.found.reason.clone()),
+        )
     };
     assert_eq!(of(vec![], vec![point("x", 1.0, 0.0)]), ("new", None));
     assert_eq!(of(vec![point("x", 1.0, 0.0)], vec![]), ("missing", None));
@@ -147,7 +152,7 @@ fn machines_are_not_compared_with_each_other() {
     let other = Point { host: Some("b".to_owned()), ..point("x", 900.0, 0.01) };
     let changes = of(point("x", 100.0, 0.01), other);
     let reason = "the baseline is of another machine: a; this is b";
-    assert_eq!(changes.not_compared[0].found.reason, reason);
+    assert_eq!(changes.of(Verdict::NotCompared)[0].found.reason, reason);
     assert_eq!(place(&changes), "not compared");
 }
 
@@ -157,7 +162,10 @@ fn a_time_without_an_interval_or_of_another_level_is_not_compared() {
         time: Some(Estimate::of_interval(900.0, interval, confidence_level)),
         ..point("x", 900.0, 0.01)
     };
-    let reason = |now: Point| of(point("x", 100.0, 0.01), now).not_compared.remove(0).found.reason;
+    let reason = |now: Point| {
+        let changes = of(point("x", 100.0, 0.01), now);
+        changes.of(Verdict::NotCompared)[0].found.reason.clone()
+    };
     let quick = reason(time(None, 0.95));
     assert_eq!(quick, "its time has no interval: it was measured in quick mode");
     let level = reason(time(Some(Interval { low: 890.0, high: 910.0 }), 0.99));
@@ -176,7 +184,10 @@ fn a_kernel_that_went_is_missing_once() {
     assert_eq!(place(&of(earlier(), earlier())), "not compared");
     assert_eq!(place(&of(earlier(), now())), "unchanged");
     let gone = compared(vec![earlier()], vec![]);
-    assert_eq!(gone.not_compared[0].found.reason, "the baseline's latest run did not select it");
+    assert_eq!(
+        gone.of(Verdict::NotCompared)[0].found.reason,
+        "the baseline's latest run did not select it"
+    );
     assert_eq!(place(&gone), "not compared");
 }
 
@@ -188,7 +199,8 @@ fn failures_come_first_and_then_the_worst() {
     let mut now: Vec<Point> = times.iter().map(|&(id, ns)| point(id, ns, 0.01)).collect();
     now.push(ended("c", "failed"));
     let changes = compared(before, now);
-    let ids: Vec<&str> = changes.regressions.iter().map(|it| it.full_id.as_str()).collect();
+    let ids: Vec<&str> =
+        changes.of(Verdict::Regressed).iter().map(|it| it.full_id.as_str()).collect();
     assert_eq!(ids, ["c", "b", "d", "a"]);
 }
 
@@ -196,6 +208,6 @@ fn failures_come_first_and_then_the_worst() {
 fn of_several_runs_the_one_that_measured_it_says_how_it_ended() {
     let failed = || vec![ended("x", "failed")];
     let changes = of_runs(vec![failed(), vec![point("x", 100.0, 0.01)]], failed());
-    assert_eq!(changes.regressions[0].kind(), "failure");
-    assert_eq!(changes.regressions[0].ended, ["measured", "failed"]);
+    assert_eq!(changes.of(Verdict::Regressed)[0].kind(), "failure");
+    assert_eq!(changes.of(Verdict::Regressed)[0].ended, ["measured", "failed"]);
 }

@@ -4,7 +4,6 @@
 mod advice;
 mod compare;
 mod leaderboard;
-mod manifest;
 mod past;
 mod result;
 
@@ -16,6 +15,5 @@ pub use advice::{
 };
 pub use compare::{Changed, Changes, compare};
 pub use leaderboard::{Contest, contests};
-pub use manifest::{KernelEntry, manifest};
 pub use past::{Past, SCHEMA, SUMMARY, Trend, VERSION, history, trends};
 pub use result::KernelResult;

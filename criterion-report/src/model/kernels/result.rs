@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use plan::{Case, Dtype, KernelWork, Latency, Outcome, Record, Stat};
 use serde_json::Value;
 
-use crate::model::compare::{Point, TESTED};
-use crate::model::{Entry, Missing, Report, Speedup, Time, fingerprint};
+use crate::model::compare::Point;
+use crate::model::{Entry, Missing, Report, Time};
 
 /// A case of a kernel as its last run left it.
 #[derive(Debug, Clone)]
@@ -19,71 +19,52 @@ pub struct KernelResult<'a> {
     pub precision: Option<Dtype>,
     /// The kernel's file that computes it.
     pub implementation: &'a str,
-    /// How it ended; `missing` where the last run that selected it left no record of it.
-    pub status: &'static str,
-    /// Why it was not measured, or has no time.
-    pub reason: Option<String>,
-    /// Whether it is of an earlier run than the latest, which did not select it.
-    pub earlier: bool,
     /// The case as planned; absent without any record.
     pub case: Option<&'a Case>,
-    /// The case with all that is compared; absent where `status` is `missing`.
+    /// The case with all that is compared; absent where the last run that selected it left no record:
+    /// the figures of an earlier run are not this run's.
     pub entry: Option<Entry<'a>>,
+    /// How it ended, and what is compared with an earlier run.
+    pub point: Point,
 }
 
 impl<'a> KernelResult<'a> {
-    /// Status of a case that its last run did not leave a record of.
-    pub const MISSING: &'static str = Point::MISSING;
-
     /// All cases of kernels that a report shows, those without a record behind the others.
     pub fn all(report: &'a Report) -> Vec<Self> {
-        let recorded = report.entries().filter_map(Self::of);
-        let mut all: Vec<Self> = recorded.chain(report.missing.iter().map(Self::missing)).collect();
-        all.iter_mut().for_each(|result| result.earlier = report.runs.is_earlier(result.full_id));
-        all
+        let recorded = report.entries().filter_map(|entry| Self::of(entry, report));
+        recorded.chain(report.missing.iter().map(|case| Self::missing(case, report))).collect()
     }
 
-    fn of(entry: Entry<'a>) -> Option<Self> {
+    fn of(entry: Entry<'a>, report: &Report) -> Option<Self> {
         let row = entry.row;
         let case = &row.record.case;
         let work = case.work.kernel()?;
-        // The figures of an earlier run are not this run's.
-        let current = row.outdated.is_none();
         Some(Self {
             full_id: row.full_id(),
             kernel: &work.kernel,
             backend: case.device.as_str(),
             precision: Some(case.dtype),
             implementation: &work.implementation,
-            status: if current { row.record.outcome.status() } else { Self::MISSING },
-            reason: match &row.record.outcome {
-                _ if !current => row.outdated.clone(),
-                Outcome::Tested => Some(TESTED.to_owned()),
-                _ => row.reason(),
-            },
-            earlier: false,
             case: Some(case),
-            entry: current.then_some(entry),
+            entry: row.outdated.is_none().then_some(entry),
+            point: Point::of(&entry, report.runs.is_earlier(row.full_id())),
         })
     }
 
     /// The result of a case of which nothing is known but its id.
-    fn missing(missing: &'a Missing) -> Self {
+    fn missing(missing: &'a Missing, report: &Report) -> Self {
         let mut parts = missing.full_id.split('/').skip(2);
         let [kernel, backend, implementation, parameter] =
             std::array::from_fn(|_| parts.next().unwrap_or_default());
-        let precision = parameter.split('-').next().and_then(|word| word.parse().ok());
         Self {
             full_id: &missing.full_id,
             kernel,
             backend,
-            precision,
+            precision: parameter.split('-').next().and_then(|word| word.parse().ok()),
             implementation,
-            status: Self::MISSING,
-            reason: Some(missing.reason.clone()),
-            earlier: false,
             case: None,
             entry: None,
+            point: Point::of_missing(missing, report.runs.is_earlier(&missing.full_id)),
         }
     }
 
@@ -124,10 +105,6 @@ impl<'a> KernelResult<'a> {
         serde_json::json!(self.problem_size()).to_string()
     }
 
-    pub fn host(&self) -> Option<String> {
-        self.record().map(fingerprint)
-    }
-
     /// Single calls.
     pub fn latency(&self) -> Option<Latency> {
         self.measured()?.measures.latency
@@ -148,11 +125,6 @@ impl<'a> KernelResult<'a> {
         self.entry?.row.time.as_ref().ok()
     }
 
-    /// Its speed-up over the baseline of its group; none of that baseline itself.
-    pub fn speedup(&self) -> Option<&'a Speedup> {
-        self.entry?.comparison?.speedup.as_ref().ok()
-    }
-
     pub fn has_reference(&self) -> bool {
         let facts = self.record().and_then(|record| record.kernel.as_ref());
         facts.is_some_and(|facts| facts.has_reference)
@@ -161,23 +133,5 @@ impl<'a> KernelResult<'a> {
     /// Largest standard deviation of an element of the output over several runs.
     pub fn determinism_std(&self) -> Option<Stat> {
         self.record()?.kernel.as_ref()?.determinism_std
-    }
-
-    pub fn peak_bytes(&self) -> Option<u64> {
-        self.measured()?.measures.memory.map(|memory| memory.peak_bytes())
-    }
-
-    /// The point that is compared with an earlier run.
-    pub fn point(&self) -> Point {
-        match &self.entry {
-            Some(entry) => Point::of(entry, self.earlier),
-            None => Point {
-                full_id: self.full_id.to_owned(),
-                status: self.status.to_owned(),
-                reason: self.reason.clone(),
-                earlier: self.earlier,
-                ..Point::default()
-            },
-        }
     }
 }

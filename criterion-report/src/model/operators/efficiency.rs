@@ -11,10 +11,12 @@
 
 use std::fmt;
 
-use plan::{Implementation, Outcome};
+use plan::Outcome;
 
 use super::bandwidth::{Bandwidths, Ceiling};
-use super::siblings::{Siblings, over_aten};
+use super::siblings::over_aten;
+use crate::model::caution::{are_of_different_runs, differences};
+use crate::model::comparison::Entry;
 use crate::model::place::Place;
 use crate::model::row::Row;
 use crate::model::time::Interval;
@@ -90,20 +92,20 @@ impl fmt::Display for NoEfficiency {
 }
 
 impl Efficiency {
-    /// The efficiency of a row among its siblings, or else by the bandwidths of machines.
-    pub fn of<'a>(
-        row: &'a Row,
-        siblings: &Siblings<'a>,
+    /// The efficiency of a case beside its `stream`, or else by the bandwidths of machines.
+    pub fn of(
+        entry: &Entry<'_>,
+        stream: Option<&Entry<'_>>,
         bandwidths: &Bandwidths,
     ) -> Result<Self, NoEfficiency> {
+        let row = entry.row;
         if row.record.outcome != Outcome::Measured {
             return Err(NoEfficiency::NotMeasured);
         }
-        let stream = siblings.by(row, Implementation::Stream);
         let why = match stream.map(|stream| (stream, no_limit(stream, row))) {
             None => "its group has no `stream`".to_owned(),
             Some((_, Some(why))) => why,
-            Some((stream, None)) => match Self::over_stream(row, stream) {
+            Some((stream, None)) => match Self::over_stream(entry, stream) {
                 Some(efficiency) => return Ok(efficiency),
                 None => {
                     "it and `stream` lack a common measure: both need a pair with `aten`, or \
@@ -126,17 +128,17 @@ impl Efficiency {
     }
 
     /// By the pairs of both sides with `aten`; by the times where there are none.
-    fn over_stream(row: &Row, stream: &Row) -> Option<Self> {
-        if row.full_id() == stream.full_id() {
+    fn over_stream(entry: &Entry<'_>, stream: &Entry<'_>) -> Option<Self> {
+        if entry.row.full_id() == stream.row.full_id() {
             let interval = Some(Interval { low: 1.0, high: 1.0 });
             return Some(Self { share: 1.0, interval, source: EfficiencySource::Itself });
         }
-        if let (Some(own), Some(limit)) = (over_aten(row), over_aten(stream)) {
+        if let (Some(own), Some(limit)) = (over_aten(entry), over_aten(stream)) {
             let interval = Interval { low: own.low / limit.high, high: own.high / limit.low };
             let share = own.ratio / limit.ratio;
             return Some(Self { share, interval: Some(interval), source: EfficiencySource::Pairs });
         }
-        let (own, limit) = (row.time.as_ref().ok()?, stream.time.as_ref().ok()?);
+        let (own, limit) = (entry.row.time.as_ref().ok()?, stream.row.time.as_ref().ok()?);
         let bounds = own.interval.zip(limit.interval);
         Some(Self {
             share: limit.median_ns / own.median_ns,
@@ -147,19 +149,50 @@ impl Efficiency {
             source: EfficiencySource::Times,
         })
     }
+
+    /// What qualifies it, of a row beside its `stream`.
+    pub fn cautions(&self, row: &Row, stream: Option<&Entry<'_>>) -> Vec<String> {
+        let of_stream = || {
+            let stream = stream.map(|it| it.row);
+            let run = stream.filter(|stream| are_of_different_runs(stream, row));
+            let run = run.map(|_| "`stream`, its limit, is of another run".to_owned());
+            let differing = stream.map(|stream| differences(&stream.record, &row.record));
+            let differing = differing.into_iter().flatten().map(|(what, [limit, own])| {
+                format!("`stream`, its limit, differs in {what}: {limit} against {own}")
+            });
+            run.into_iter().chain(differing)
+        };
+        match &self.source {
+            EfficiencySource::Itself => Vec::new(),
+            EfficiencySource::Pairs => of_stream().collect(),
+            EfficiencySource::Times => {
+                let text = "its share of the limit is the quotient of two times of two moments: it \
+                            or `stream` has no pair with `aten`";
+                std::iter::once(text.to_owned()).chain(of_stream()).collect()
+            }
+            EfficiencySource::Calibration(ceiling) => vec![match &*ceiling.level {
+                _ if !ceiling.certain => "its limit is the calibrated bandwidth of memory; its \
+                                          tensors may lie in caches in part, whose limit is higher"
+                    .to_owned(),
+                "memory" => "its limit is the calibrated bandwidth of memory".to_owned(),
+                cache => format!(
+                    "its limit is the calibrated bandwidth of {cache}, in which its tensors lie"
+                ),
+            }],
+        }
+    }
 }
 
 /// Why `stream` is no limit of the row.
-fn no_limit(stream: &Row, row: &Row) -> Option<String> {
+fn no_limit(stream: &Entry<'_>, row: &Row) -> Option<String> {
     let host = |row: &Row| row.record.environment.host.hostname.clone();
-    if Place::of(&stream.record) != Place::of(&row.record) || host(stream) != host(row) {
-        let place = Place::of(&stream.record);
-        return Some(format!("its `stream` was measured elsewhere ({place}, {})", host(stream)));
+    let (place, limit) = (Place::of(&stream.row.record), stream.row);
+    if place != Place::of(&row.record) || host(limit) != host(row) {
+        return Some(format!("its `stream` was measured elsewhere ({place}, {})", host(limit)));
     }
-    let status = stream.record.outcome.status();
-    match (stream.reason(), over_aten(stream).is_some() || stream.time.is_ok()) {
-        (_, true) => None,
-        (Some(reason), false) => Some(format!("`stream` has no time ({status}: {reason})")),
-        (None, false) => Some(format!("`stream` has no time ({status})")),
+    if over_aten(stream).is_some() || limit.time.is_ok() {
+        return None;
     }
+    let reason = limit.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+    Some(format!("`stream` has no time ({}{reason})", limit.record.outcome.status()))
 }

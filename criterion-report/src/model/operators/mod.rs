@@ -4,11 +4,10 @@ mod bandwidth;
 mod efficiency;
 mod result;
 mod siblings;
-mod standing;
 mod summary;
 
 pub use bandwidth::{Bandwidths, Ceiling};
 pub use efficiency::{Efficiency, EfficiencySource, NoEfficiency};
 pub use result::OperatorResult;
-pub use standing::Standing;
+pub use siblings::Standing;
 pub use summary::{Axis, Mean, Summary};

@@ -1,38 +1,76 @@
-//! The implementations of one operator at one size, dtype and device, and how each compares with
-//! `aten`: what comparisons among the others are made of.
+//! The implementations of one operator at one size, dtype and device: how each compares with `aten`,
+//! and which is the fastest, as far as the intervals tell.
 
 use std::collections::HashMap;
 
-use plan::{CaseId, Implementation, Mode, Outcome};
+use plan::{Implementation, Mode, Outcome};
 use statistics::Ratio;
 
+use crate::model::comparison::Entry;
+use crate::model::report::Report;
 use crate::model::row::Row;
-use crate::model::speedup::Speedup;
+use crate::model::time::Interval;
 
 /// Group and parameter: what siblings share.
 type Key<'a> = (&'a str, &'a str);
 
-/// All operator rows by their siblings, those that are not shown too.
-pub struct Siblings<'a>(HashMap<Key<'a>, Vec<&'a Row>>);
+/// All operator cases by their siblings, those that are not shown too.
+pub struct Siblings<'a>(HashMap<Key<'a>, Vec<Entry<'a>>>);
 
 impl<'a> Siblings<'a> {
-    pub fn of(rows: &'a [Row]) -> Self {
-        let mut siblings: HashMap<_, Vec<&Row>> = HashMap::new();
-        for row in rows.iter().filter(|row| row.record.case.mode == Mode::Operators) {
-            siblings.entry(key(row)).or_default().push(row);
+    pub fn of(report: &'a Report) -> Self {
+        let mut siblings: HashMap<_, Vec<Entry<'_>>> = HashMap::new();
+        for (place, row) in report.rows().iter().enumerate() {
+            if row.record.case.mode == Mode::Operators {
+                siblings.entry(key(row)).or_default().push(report.entry(place));
+            }
         }
         Self(siblings)
     }
 
     /// The row and its siblings.
-    pub fn family(&self, row: &'a Row) -> &[&'a Row] {
+    fn family(&self, row: &'a Row) -> &[Entry<'a>] {
         self.0.get(&key(row)).map_or(&[], Vec::as_slice)
     }
 
-    /// The sibling by `implementation`, not compiled, the row itself too.
-    pub fn by(&self, row: &'a Row, implementation: Implementation) -> Option<&'a Row> {
+    /// The `stream` beside the row, or the row itself if it is that.
+    pub fn stream(&self, row: &'a Row) -> Option<Entry<'a>> {
         let mut family = self.family(row).iter().copied();
-        family.find(|sibling| implementation_of(sibling) == Some(implementation))
+        family.find(|sibling| is(sibling, Implementation::Stream))
+    }
+
+    /// The standing of the row; none where another leads. Speed-ups over `aten` decide if every
+    /// measured sibling has one, else the times do; if one of these lacks an interval, nobody leads.
+    pub fn standing(&self, row: &'a Row) -> Option<Standing> {
+        let measured = self.family(row).iter().copied().filter(|it| {
+            it.row.record.outcome == Outcome::Measured && !is(it, Implementation::Stream)
+        });
+        let measured: Vec<Entry<'_>> = measured.collect();
+        let speeds = by_pairs(&measured).or_else(|| speeds(&measured, by_time))?;
+        let best =
+            speeds.iter().map(|(_, speed)| speed).max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+        let meeting = || speeds.iter().filter(|(_, speed)| speed.high >= best.low);
+        let leads = speeds.len() > 1 && meeting().any(|(id, _)| *id == row.full_id());
+        leads.then(|| if meeting().count() == 1 { Standing::Fastest } else { Standing::Tied })
+    }
+}
+
+/// The standing of an implementation among its siblings. `stream` computes nothing and is none of
+/// them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Its interval lies above all others.
+    Fastest,
+    /// Its interval and that of the highest value meet, and nobody is surely the fastest.
+    Tied,
+}
+
+impl Standing {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fastest => "fastest",
+            Self::Tied => "tie",
+        }
     }
 }
 
@@ -41,27 +79,45 @@ fn key(row: &Row) -> Key<'_> {
     (&id.group, &id.parameter)
 }
 
-/// The implementation that computes the row's operator as it stands; none if a compiler changed it.
-pub fn implementation_of(row: &Row) -> Option<Implementation> {
-    let work = row.record.case.work.operator()?;
-    work.compile.is_none().then_some(work.implementation)
+/// Whether the implementation computes the case as it stands: no compiler changed it.
+fn is(entry: &Entry<'_>, implementation: Implementation) -> bool {
+    let work = entry.row.record.case.work.operator();
+    work.is_some_and(|work| work.compile.is_none() && work.implementation == implementation)
 }
 
-/// How many times faster than `aten` a measured row is, from pairs; exactly 1 of `aten` itself. None of
-/// what is not measured, and without a pair.
-pub fn over_aten(row: &Row) -> Option<Ratio> {
-    if row.record.outcome != Outcome::Measured {
-        return None;
+/// How many times faster than `aten` a measured case is, from pairs; exactly 1 of `aten` itself. None
+/// of what is not measured, and without a pair.
+pub fn over_aten(entry: &Entry<'_>) -> Option<Ratio> {
+    match entry.row.record.outcome {
+        Outcome::Measured if is(entry, Implementation::Aten) => Some(ONE),
+        Outcome::Measured => Some(entry.speedup()?.as_ratio()),
+        _ => None,
     }
-    if implementation_of(row) == Some(Implementation::Aten) {
-        return Some(ONE);
-    }
-    Speedup::over(Some(&aten(row)), row).ok().map(|speedup| speedup.as_ratio())
 }
 
-pub const ONE: Ratio = Ratio { ratio: 1.0, low: 1.0, high: 1.0 };
+const ONE: Ratio = Ratio { ratio: 1.0, low: 1.0, high: 1.0 };
 
-fn aten(row: &Row) -> CaseId {
-    let id = &row.record.case.id;
-    plan::case_id(&id.group, Implementation::Aten.as_str(), &id.parameter)
+/// The speed-ups of all over `aten`, or none. `aten` takes part without a record of its own, too: the
+/// pairs are in the others'.
+fn by_pairs<'a>(entries: &[Entry<'a>]) -> Option<Vec<(&'a str, Ratio)>> {
+    let mut speeds = speeds(entries, over_aten)?;
+    if !entries.iter().any(|entry| is(entry, Implementation::Aten)) {
+        speeds.push((Implementation::Aten.as_str(), ONE));
+    }
+    Some(speeds)
+}
+
+/// The speeds of all, or none.
+fn speeds<'a>(
+    entries: &[Entry<'a>],
+    speed: fn(&Entry<'_>) -> Option<Ratio>,
+) -> Option<Vec<(&'a str, Ratio)>> {
+    entries.iter().map(|entry| Some((entry.row.full_id(), speed(entry)?))).collect()
+}
+
+/// Steps per time, the more the faster.
+fn by_time(entry: &Entry<'_>) -> Option<Ratio> {
+    let time = entry.row.time.as_ref().ok()?;
+    let Interval { low, high } = time.interval?;
+    Some(Ratio { ratio: 1.0 / time.median_ns, low: 1.0 / high, high: 1.0 / low })
 }

@@ -4,9 +4,9 @@
 //! others did; and of the arithmetic mean of ratios the verdict depends on which side is called the
 //! baseline: of 2× and ½× it is 1.25 either way round.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use plan::{CompileMode, Implementation, OperatorShape};
+use plan::OperatorShape;
 use statistics::Verdict;
 
 use super::efficiency::EfficiencySource;
@@ -56,14 +56,11 @@ impl Mean {
     }
 }
 
-/// An implementation of an operator, and the compiler's mode if it has a part in it.
-pub type Contender = (Implementation, Option<CompileMode>);
-
 /// An implementation over several cases of one place and dtype.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// Its name in full: `aten+compile`.
-    pub variant: String,
+    /// The implementation in full, `aten+compile`, or a value along an axis.
+    pub name: String,
     pub is_baseline: bool,
     /// Cases, measured or not.
     pub cases: usize,
@@ -77,61 +74,55 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The contenders among the results, in the order of the words, each eager before compiled.
-    pub fn contenders(results: &[&OperatorResult<'_>]) -> Vec<Contender> {
-        let contenders = results.iter().map(|it| (it.key.work.implementation, it.key.work.compile));
-        contenders.collect::<BTreeSet<_>>().into_iter().collect()
-    }
-
-    /// One for each of them.
+    /// One for each implementation, in the order of the words, each eager before compiled.
     pub fn all(results: &[&OperatorResult<'_>]) -> Vec<Self> {
-        let contenders = Self::contenders(results).into_iter();
-        contenders.filter_map(|contender| Self::of(&of_contender(contender, results))).collect()
+        contenders(results).iter().map(|own| Self::of(own[0].entry.variant(), own)).collect()
     }
 
-    /// The summary of one contender whose results these are.
-    fn of(results: &[&OperatorResult<'_>]) -> Option<Self> {
-        let first = results.first()?;
-        let speedups = || results.iter().filter_map(|it| it.speedup.as_ref()?.as_ref().ok());
+    /// Each implementation, and the summaries of it at each value along an axis, the lowest first.
+    pub fn along(axis: Axis, results: &[&OperatorResult<'_>]) -> Vec<(String, Vec<Self>)> {
+        let of = |own: Vec<&OperatorResult<'_>>| {
+            let at = by(&own, |it| axis.of(it.key.work.size)).into_iter();
+            let all = at.map(|(value, there)| Self::of(value.to_string(), &there)).collect();
+            (own[0].entry.variant(), all)
+        };
+        contenders(results).into_iter().map(of).collect()
+    }
+
+    /// The summary of results of one implementation, of which there are some.
+    fn of(name: String, results: &[&OperatorResult<'_>]) -> Self {
+        let speedups = || results.iter().filter_map(|it| it.entry.speedup());
         let efficiencies = || {
             let all = results.iter().filter_map(|it| it.efficiency.as_ref().ok());
             all.filter(|it| it.source != EfficiencySource::Itself)
         };
         let verdicts = [Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Inconclusive];
-        Some(Self {
-            variant: first.variant(),
-            is_baseline: first.row.is_baseline(),
+        Self {
+            name,
+            is_baseline: results[0].entry.row.is_baseline(),
             cases: results.len(),
             speedup: Mean::of(speedups().map(|speedup| speedup.ratio)),
             verdicts: verdicts.map(|it| speedups().filter(|own| own.verdict() == it).count()),
             efficiency: Mean::of(efficiencies().map(|efficiency| efficiency.share)),
             sources: efficiencies().map(|efficiency| efficiency.source.word()).collect(),
-        })
-    }
-
-    /// The same at each value along an axis, the lowest value first.
-    pub fn along(
-        axis: Axis,
-        contender: Contender,
-        results: &[&OperatorResult<'_>],
-    ) -> Vec<(u64, Self)> {
-        let own = of_contender(contender, results);
-        let values: BTreeSet<u64> = own.iter().map(|it| axis.of(it.key.work.size)).collect();
-        let at = |value: u64| {
-            let there = own.iter().filter(|it| axis.of(it.key.work.size) == value).copied();
-            Some((value, Self::of(&there.collect::<Vec<_>>())?))
-        };
-        values.into_iter().filter_map(at).collect()
+        }
     }
 }
 
-fn of_contender<'r, 'a>(
-    contender: Contender,
+/// The results of each implementation, and of each mode of the compiler if that has a part in it.
+fn contenders<'r, 'a>(results: &[&'r OperatorResult<'a>]) -> Vec<Vec<&'r OperatorResult<'a>>> {
+    by(results, |it| (it.key.work.implementation, it.key.work.compile)).into_values().collect()
+}
+
+fn by<'r, 'a, K: Ord>(
     results: &[&'r OperatorResult<'a>],
-) -> Vec<&'r OperatorResult<'a>> {
-    let own =
-        |it: &&OperatorResult<'_>| (it.key.work.implementation, it.key.work.compile) == contender;
-    results.iter().copied().filter(own).collect()
+    key: impl Fn(&OperatorResult<'a>) -> K,
+) -> BTreeMap<K, Vec<&'r OperatorResult<'a>>> {
+    let mut all: BTreeMap<K, Vec<_>> = BTreeMap::new();
+    for &result in results {
+        all.entry(key(result)).or_default().push(result);
+    }
+    all
 }
 
 #[cfg(test)]

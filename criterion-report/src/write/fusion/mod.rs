@@ -1,19 +1,21 @@
-//! `fusion`: what fusing gains, as a table for people or as a document for programs.
+//! `fusion`: what fusing gains, as a table for people, or for programs as a document of upstream's
+//! result dictionaries under their own names, then what they lack.
 
-mod json;
 pub(super) mod strategy;
-pub(super) mod table;
+mod table;
 
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use clap::ColorChoice;
+use plan::Environment;
+use serde::Serialize;
 
-use super::show::{footer, header};
 pub use super::view::Format;
-use super::view::Room;
+use super::view::{Room, page};
 use super::{Target, screen};
-use crate::model::{FusionResult, PatternAdvice, Report, gather};
+use crate::model::{Circumstances, FusionResult, PatternAdvice, Report, gather};
+use crate::object::object;
 use crate::units;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -39,35 +41,59 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
         bail!("{found}\n  measure some with `cargo bench --bench fusion`");
     }
     let advice = PatternAdvice::all(&results);
-    Ok(match options.format {
-        Format::Json => json::document(report, &results, &advice)?,
-        Format::Table => {
-            let room = Room::of(target, options.color);
-            screen(&tables(report, &results, &advice, room), room.colour)
-        }
-    })
+    if options.format == Format::Json {
+        let document = Document { report, results: &results, advice: &advice };
+        return Ok(serde_json::to_string_pretty(&document)? + "\n");
+    }
+    let room = Room::of(target, options.color);
+    let patterns =
+        gather(&results, |it| (&it.entry.row.record.case.id.group, it.key.place.to_string()));
+    let tables = patterns.iter().map(|block| table::table(block, room)).collect();
+    let advice = strategy::strategy(&advice, room.width, room.colour);
+    Ok(screen(&page(report, tables, Some(&advice), room), room.colour))
 }
 
-/// Circumstances, a table per pattern, what to do, and how the cases ended.
-fn tables(
-    report: &Report,
-    results: &[FusionResult<'_>],
-    advice: &[PatternAdvice],
-    room: Room,
-) -> String {
-    let Room { width, colour, .. } = room;
-    let mut out = header::header(report, width, colour);
-    let mut left_out = BTreeSet::new();
-    for block in gather(results, |it| (&it.row.record.case.id.group, it.key.place.to_string())) {
-        out.push('\n');
-        let table = table::table(&block, room);
-        out.push_str(&table.text);
-        left_out.extend(table.left_out);
+struct Document<'a> {
+    report: &'a Report,
+    results: &'a [FusionResult<'a>],
+    advice: &'a [PatternAdvice],
+}
+
+// The names are part of the command's contract.
+object! {
+    Document<'_> => |it| {
+        "schema": "criterion-torch/fusion",
+        "version": 1,
+        "baseline": it.report.baseline,
+        "environments": it.report.circumstances.iter().map(Circumstance::of).collect::<Vec<_>>(),
+        "results": it.results,
+        "strategy": it.advice.iter().map(PatternAdvice::without_evidence).collect::<Vec<_>>(),
+        "missing": it.report.missing,
     }
-    out.push('\n');
-    out.push_str(&strategy::strategy(advice, width, colour));
-    out.push('\n');
-    out.push_str(&footer::footer(report, width, colour));
-    out.push_str(&footer::left_out(&left_out, width));
-    out
+}
+
+#[derive(Serialize)]
+struct Circumstance<'a> {
+    #[serde(flatten)]
+    environment: &'a Environment,
+    threads: &'a BTreeSet<u32>,
+    allocators: &'a BTreeSet<String>,
+    cuda_devices: &'a BTreeSet<String>,
+    first_timestamp: u64,
+    last_timestamp: u64,
+    cases: usize,
+}
+
+impl<'a> Circumstance<'a> {
+    fn of(of: &'a Circumstances) -> Self {
+        Self {
+            environment: &of.environment,
+            threads: &of.threads,
+            allocators: &of.allocators,
+            cuda_devices: &of.cuda_devices,
+            first_timestamp: of.first,
+            last_timestamp: of.last,
+            cases: of.rows,
+        }
+    }
 }

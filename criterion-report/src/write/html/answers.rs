@@ -1,7 +1,7 @@
 //! The answers on top of the page.
 
 use super::template::{escape, folded};
-use crate::model::{Answers, Report};
+use crate::model::{Answer, Answers, Report};
 use crate::write::summary::{self, Section};
 
 /// Answers to a question that are not folded away.
@@ -25,14 +25,14 @@ pub fn section(report: &Report) -> String {
     format!("<section id=\"answers\">\n<h2>What pays here</h2>\n{out}</section>\n")
 }
 
-fn table(of: &Section) -> String {
-    let (shown, more) = of.rows.split_at(of.rows.len().min(SHOWN));
+fn table(of: &Section<'_>) -> String {
+    let (shown, more) = of.answers.split_at(of.answers.len().min(SHOWN));
     let head = format!(
         "<thead><tr><th></th><th>{}</th><th>speed-up</th><th></th></tr></thead>",
         of.column
     );
-    let table = |rows: &[summary::Row]| {
-        let rows: String = rows.iter().map(row).collect();
+    let table = |answers: &[&Answer]| {
+        let rows: String = answers.iter().map(|of| row(of)).collect();
         format!(
             "<div class=\"scroll\"><table class=\"answers\">{head}<tbody>\n{rows}</tbody></table></div>\n"
         )
@@ -45,18 +45,14 @@ fn table(of: &Section) -> String {
     format!("<h3>{}</h3>\n{}{}", escape(of.title), table(shown), folded(more.len(), &rest))
 }
 
-fn row(of: &summary::Row) -> String {
+fn row(of: &Answer) -> String {
+    let [subject, answer, speedup, details] = summary::cells(of).map(|text| escape(&text));
     let class = match of.pays {
         Some(true) => " class=\"faster\"",
         Some(false) => " class=\"slower\"",
         None => "",
     };
-    let cell = |text: &str| format!("<td>{}</td>", escape(text));
     format!(
-        "<tr><th>{}</th><td{class}>{}</td>{}{}</tr>\n",
-        escape(&of.subject),
-        escape(&of.answer),
-        cell(&of.speedup),
-        cell(&of.details.join("; "))
+        "<tr><th>{subject}</th><td{class}>{answer}</td><td>{speedup}</td><td>{details}</td></tr>\n"
     )
 }

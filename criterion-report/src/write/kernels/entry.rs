@@ -6,11 +6,9 @@ use plan::{Device, Outcome};
 use serde_json::{Value, json};
 
 use crate::model::kernels::KernelResult;
-use crate::model::{self, Column, NoSpeedup, Part, Speedup, Time};
-use crate::object::{Columns, object};
-use crate::units;
+use crate::model::{self, NoSpeedup, Speedup, Time};
+use crate::object::{column, object};
 
-const NS_PER_MS: f64 = 1e6;
 const MIB: f64 = (1 << 20) as f64;
 
 /// A case; with `raw` it has every single call. Upstream's names come first, in its order. Numbers
@@ -22,29 +20,30 @@ pub struct Entry<'r, 'a> {
 
 /// Single calls, each timed by itself, in ms.
 struct Timing<'r, 'a>(&'r Entry<'r, 'a>, plan::Latency);
+/// Every single call, in ms; null where they were not kept.
+struct Raw(Option<Vec<f64>>);
 /// Memory of a step, in MiB.
 struct Memory(plan::Memory);
 /// Energy of a step.
 struct Energy<'a>(&'a plan::Energy);
 /// The output against its reference, in the units of the output but for `relative_error`.
-struct Accuracy<'a>(model::Entry<'a>);
+struct Accuracy<'a>(Option<model::Entry<'a>>);
 /// Criterion's estimate of a step, in ms.
-struct Criterion<'a>(model::Entry<'a>, &'a Time);
+struct Criterion<'a>(Option<model::Entry<'a>>, &'a Time);
 /// How many times faster it is than the baseline of its group.
 struct Versus<'a>(model::Entry<'a>, &'a Speedup);
 
 object! {
     Entry<'_, '_> => |it| [
         result = it.result;
+        point = &result.point;
         work = result.work();
         record = result.record();
-        row = result.entry.map(|entry| entry.row);
+        entry = result.entry;
         facts = record.and_then(|record| record.kernel.as_ref());
         measures = result.measured().map(|record| &record.measures);
-        time = result.time();
-        environment = record.map(|record| &record.environment);
         settings = metadata(result);
-        notes = result.entry.map(|entry| entry.cautions()).unwrap_or_default();
+        notes = entry.map(|entry| entry.cautions()).unwrap_or_default();
     ] {
         "kernel_name": result.kernel,
         "backend": result.backend,
@@ -53,52 +52,53 @@ object! {
         "timing": result.latency().map(|latency| Timing(it, latency)),
         "memory": measures.and_then(|measures| measures.memory).map(Memory),
         "energy": measures.and_then(|measures| measures.energy.as_ref()).map(Energy),
-        "accuracy": result.entry.and_then(Accuracy::of),
+        "accuracy": Some(Accuracy(entry)).filter(Accuracy::is_known),
         "success": measures.is_some(),
-        "error_message": result.reason.as_ref().filter(|_| measures.is_none()),
+        "error_message": point.reason.as_ref().filter(|_| measures.is_none()),
         "metadata": settings.0,
         "full_id": result.full_id,
         "config": result.case.map(|case| &case.config),
         "implementation": result.implementation,
         "path": work.map(|work| &work.file),
-        "outcome": result.status,
-        "earlier": result.earlier,
-        "criterion": result.entry.and_then(|entry| Some(Criterion(entry, time?))),
-        "no_criterion_reason": result.reason.as_ref().filter(|_| time.is_none() && measures.is_some()),
-        "speedup": result.entry.and_then(|entry| Some(Versus(entry, result.speedup()?))),
-        "no_speedup_reason": result.entry.and_then(why_no_speedup),
-        "flops": facts.and_then(|facts| facts.flops),
+        "outcome": point.status,
+        "earlier": point.earlier,
+        "criterion": result.time().map(|time| Criterion(entry, time)),
+        "no_criterion_reason":
+            point.reason.as_ref().filter(|_| result.time().is_none() && measures.is_some()),
+        "speedup": entry.and_then(|entry| Some(Versus(entry, entry.speedup()?))),
+        "no_speedup_reason": entry.and_then(why_no_speedup),
+        "flops": column!(entry, "flops"),
         "bytes": facts.and_then(|facts| facts.bytes),
-        "gflop_per_s": row.and_then(|row| row.gflop_per_s()),
-        "gb_per_s": row.and_then(|row| row.gb_per_s()),
+        "gflop_per_s": column!(entry, "gflops"),
+        "gb_per_s": column!(entry, "bandwidth"),
         "has_reference": facts.map(|facts| facts.has_reference),
         "tolerances": work.map(|work| work.tolerances),
         "determinism_runs": facts.map(|facts| facts.runs),
-        "threads": environment.map(|environment| environment.torch.threads),
+        "threads": column!(entry, "threads"),
         "device_name": device_name(result),
-        "host_fingerprint": result.host(),
-        "git_revision": environment.and_then(|it| it.git_revision.as_ref()),
-        "run_id": record.map(|record| &record.run_id),
-        "measured_at": record.map(|record| units::rfc3339(record.timestamp)),
+        "host_fingerprint": point.host,
+        "git_revision": point.revision,
+        "run_id": column!(entry, "run-id"),
+        "measured_at": column!(entry, "timestamp"),
         "absent": absent(result, it.raw),
         "notes": notes.iter().map(ToString::to_string).chain(settings.1).collect::<Vec<_>>(),
     }
 
     Timing<'_, '_> => |it| [
-        latency = it.1;
+        entry = it.0.result.entry;
         calls = it.0.result.measured().map(|record| &record.measures.calls_ns);
         kept = calls.filter(|calls| !calls.is_empty());
-        ms = |ns: f64| ns / NS_PER_MS;
+        raw = || kept.map(|calls| calls.iter().map(|&ns| ns as f64 / 1e6).collect());
     ] {
-        "latency_ms_p50": ms(latency.p50_ns),
-        "latency_ms_p90": latency.p90_ns.map(ms),
-        "latency_ms_p99": latency.p99_ns.map(ms),
-        "latency_ms_mean": ms(latency.mean_ns),
-        "latency_ms_std": it.0.result.latency_std_ns().map(ms),
-        "throughput_ops_per_sec": 1e9 / latency.mean_ns,
-        "iterations": latency.calls,
-        "latency_ms_max": ms(latency.max_ns),
-        _: it.0.raw.then(|| kept.map(|it| it.iter().map(|&ns| ns as f64 / NS_PER_MS).collect())).map(Raw),
+        "latency_ms_p50": column!(entry, "latency-p50" / 1e6),
+        "latency_ms_p90": column!(entry, "latency-p90" / 1e6),
+        "latency_ms_p99": column!(entry, "latency-p99" / 1e6),
+        "latency_ms_mean": column!(entry, "call-mean" / 1e6),
+        "latency_ms_std": it.0.result.latency_std_ns().map(|ns| ns / 1e6),
+        "throughput_ops_per_sec": 1e9 / it.1.mean_ns,
+        "iterations": column!(entry, "latency-calls"),
+        "latency_ms_max": column!(entry, "latency-max" / 1e6),
+        _: it.0.raw.then(raw).map(Raw),
     }
 
     Raw => |it| {
@@ -125,13 +125,21 @@ object! {
     }
 
     Accuracy<'_> => |it| {
-        _: Columns(ERRORS, Some(it.0)),
+        "rmse": column!(it.0, "rmse"),
+        "max_error": column!(it.0, "max-abs-error"),
+        "relative_error": column!(it.0, "relative-error"),
+        "determinism_std": column!(it.0, "determinism-std"),
     }
 
     Criterion<'_> => |it| {
-        _: Columns(MEDIAN, Some(it.0)),
+        "median_ms": column!(it.0, "latency" / 1e6),
+        "low_ms": column!(it.0, "latency", Low / 1e6),
+        "high_ms": column!(it.0, "latency", High / 1e6),
         "confidence_level": it.1.confidence_level,
-        _: Columns(SAMPLES, Some(it.0)),
+        "mean_ms": column!(it.0, "latency-mean" / 1e6),
+        "std_dev_ms": column!(it.0, "latency-std-dev" / 1e6),
+        "samples": column!(it.0, "samples"),
+        "quick": column!(it.0, "quick"),
     }
 
     Versus<'_> => |it| {
@@ -146,33 +154,10 @@ object! {
     }
 }
 
-/// Every single call, in ms; null where they were not kept.
-struct Raw(Option<Vec<f64>>);
-
-const ERRORS: &[Column] = &[
-    Column::new("rmse", "rmse"),
-    Column::new("max_error", "max-abs-error"),
-    Column::new("relative_error", "relative-error"),
-    Column::new("determinism_std", "determinism-std"),
-];
-
-const MEDIAN: &[Column] = &[
-    Column::new("median_ms", "latency").per(NS_PER_MS),
-    Column::new("low_ms", "latency").part(Part::Low).per(NS_PER_MS),
-    Column::new("high_ms", "latency").part(Part::High).per(NS_PER_MS),
-];
-
-const SAMPLES: &[Column] = &[
-    Column::new("mean_ms", "latency-mean").per(NS_PER_MS),
-    Column::new("std_dev_ms", "latency-std-dev").per(NS_PER_MS),
-    Column::new("samples", "samples"),
-    Column::new("quick", "quick"),
-];
-
-impl<'a> Accuracy<'a> {
-    /// Null where nothing was found out.
-    fn of(entry: model::Entry<'a>) -> Option<Self> {
-        ERRORS.iter().any(|column| column.value(&entry).is_some()).then_some(Self(entry))
+impl Accuracy<'_> {
+    /// Whether anything was found out.
+    fn is_known(&self) -> bool {
+        column!(self.0, "relative-error").is_some() || column!(self.0, "determinism-std").is_some()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod entry;
 mod env;
+mod manifest;
 mod markdown;
 
 use std::collections::BTreeMap;
@@ -9,11 +10,12 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 
 use crate::model::Report;
-use crate::model::kernels::{Changes, KernelResult, SCHEMA, SUMMARY, Trend, VERSION, manifest};
+use crate::model::kernels::{Changes, KernelResult, Point, SCHEMA, SUMMARY, Trend, VERSION};
 use crate::object::object;
 use crate::units;
 use entry::Entry;
 use env::{Env, Git, latest};
+use manifest::Kernel;
 
 pub use markdown::numbers;
 
@@ -53,13 +55,11 @@ pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
     let mut files = Vec::new();
     let mut add = |path: &str, text: String| files.push(File { path: path.to_owned(), text });
     add("env.json", pretty(&Env { report, results })?);
-    add(MANIFEST, pretty(&manifest(results))?);
-    let mut by_kernel: BTreeMap<&str, Vec<Entry<'_, '_>>> = BTreeMap::new();
-    for result in results {
-        by_kernel.entry(result.kernel).or_default().push(Entry { result, raw: true });
-    }
-    for (kernel, entries) in by_kernel {
-        add(&path_of(kernel)?, pretty(&entries)?);
+    let kernels = by_kernel(results);
+    add(MANIFEST, pretty(&kernels.values().map(|cases| Kernel(cases)).collect::<Vec<_>>())?);
+    for (kernel, cases) in kernels {
+        let entries = cases.into_iter().map(|result| Entry { result, raw: true });
+        add(&path_of(kernel)?, pretty(&entries.collect::<Vec<_>>())?);
     }
     add(SUMMARY, pretty(document)?);
     if let Some(changes) = changes {
@@ -86,7 +86,7 @@ object! {
         "version": VERSION,
         "timestamp": timestamp(it.results),
         "commit": latest(it.results).and_then(|it| Some(Git::of(&it.environment)?.commit)),
-        "total_kernels": kernels(it.results).len(),
+        "total_kernels": by_kernel(it.results).len(),
         "total_cases": it.results.len(),
         "successful": ended("measured"),
         "failed": ended("failed"),
@@ -95,7 +95,7 @@ object! {
         "oom": ended("oom"),
         "timeout": ended("timeout"),
         "tested": ended("tested"),
-        "missing": ended(KernelResult::MISSING),
+        "missing": ended(Point::MISSING),
         "environment": Env { report: it.report, results: it.results },
         "results":
             it.results.iter().map(|result| Entry { result, raw: false }).collect::<Vec<_>>(),
@@ -107,17 +107,24 @@ pub fn timestamp(results: &[KernelResult<'_>]) -> Option<String> {
     latest(results).map(|record| units::rfc3339(record.timestamp))
 }
 
-pub fn outcomes(results: &[KernelResult<'_>]) -> BTreeMap<&'static str, usize> {
+/// How many of these ended in each way.
+pub fn outcomes<'r>(
+    results: impl IntoIterator<Item = &'r KernelResult<'r>>,
+) -> BTreeMap<&'r str, usize> {
     let mut outcomes = BTreeMap::new();
     for result in results {
-        *outcomes.entry(result.status).or_insert(0) += 1;
+        *outcomes.entry(&*result.point.status).or_insert(0) += 1;
     }
     outcomes
 }
 
-pub fn kernels<'a>(results: &[KernelResult<'a>]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = results.iter().map(|result| result.kernel).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
+/// The cases of each kernel, in the order of the names.
+pub fn by_kernel<'r, 'a>(
+    results: &'r [KernelResult<'a>],
+) -> BTreeMap<&'a str, Vec<&'r KernelResult<'a>>> {
+    let mut kernels: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for result in results {
+        kernels.entry(result.kernel).or_default().push(result);
+    }
+    kernels
 }

@@ -8,8 +8,8 @@ use std::io::Write;
 use anyhow::Result;
 use plan::{CompileMode, Implementation};
 
-use crate::model::{Column, EfficiencySource, Missing, OperatorResult, Part, Report, Standing};
-use crate::object::{Columns, object};
+use crate::model::{EfficiencySource, Missing, OperatorResult, Report, Standing};
+use crate::object::{column, object};
 use crate::units;
 use crate::write::Notes;
 
@@ -24,7 +24,7 @@ pub fn array(
     let streams =
         |result: &&OperatorResult<'_>| result.key.work.implementation == Implementation::Stream;
     let taken =
-        |result: &&OperatorResult<'_>| !compat || !streams(result) && result.row.time.is_ok();
+        |result: &&OperatorResult<'_>| !compat || !streams(result) && result.entry.row.time.is_ok();
     let mut items: Vec<Item<'_>> = results.iter().filter(taken).map(Item::Recorded).collect();
     let mut notes = Vec::new();
     if compat {
@@ -60,70 +60,12 @@ impl<'a> Item<'a> {
     }
 }
 
-const UPSTREAM: &[Column] = &[
-    Column::new("time_ms", "latency").per(1e6),
-    Column::new("memory_mb", "peak-memory").per(1_048_576.0),
-    Column::new("inference_speed", "throughput"),
-];
-
-const BANDWIDTH: &[Column] = &[Column::new("throughput_gbps", "bandwidth")];
-
-const RATES: &[Column] =
-    &[Column::new("gb_per_s", "bandwidth"), Column::new("gflop_per_s", "gflops")];
-
-const CIRCUMSTANCES: &[Column] = &[
-    Column::new("threads_in_force", "threads"),
-    Column::new("hostname", "hostname"),
-    Column::new("libtorch", "libtorch"),
-    Column::new("git_revision", "git-revision"),
-];
-
-const TIME: &[Column] = &[
-    Column::new("time_low_ms", "latency").part(Part::Low).per(1e6),
-    Column::new("time_high_ms", "latency").part(Part::High).per(1e6),
-    Column::new("time_confidence_level", "confidence-level"),
-    Column::new("samples", "samples"),
-    Column::new("quick", "quick"),
-    Column::new("calls_per_s", "throughput"),
-];
-
-const SPEEDUP: &[Column] = &[
-    Column::new("speedup", "speedup"),
-    Column::new("speedup_low", "speedup").part(Part::Low),
-    Column::new("speedup_high", "speedup").part(Part::High),
-];
-
-const BLOCKS: &[Column] = &[
-    Column::new("blocks", "pair-blocks"),
-    Column::new("pair_builds", "pair-builds"),
-    Column::new("pair_within", "pair-within"),
-    Column::new("pair_between", "pair-between"),
-    Column::new("verdict", "verdict"),
-];
-
-const OVER_EAGER: &[Column] = &[
-    Column::new("speedup_over_eager", "speedup-over-eager"),
-    Column::new("speedup_over_eager_low", "speedup-over-eager").part(Part::Low),
-    Column::new("speedup_over_eager_high", "speedup-over-eager").part(Part::High),
-    Column::new("speedup_over_eager_source", "speedup-over-eager-source"),
-];
-
-const MEMORY: &[Column] = &[
-    Column::new("peak_bytes", "peak-memory"),
-    Column::new("step_peak_bytes", "step-memory"),
-    Column::new("step_total_bytes", "step-total-bytes"),
-    Column::new("step_allocations", "step-allocations"),
-    Column::new("peak_reduction", "peak-reduction"),
-    Column::new("sqnr_db", "sqnr"),
-    Column::new("max_abs_error", "max-abs-error"),
-];
-
 // The names are part of the command's contract; upstream's come first, in its order.
 object! {
     Item<'_> => |it| [
         result = it.result();
         entry = result.map(|it| it.entry);
-        row = result.map(|it| it.row);
+        row = entry.map(|it| it.row);
         record = row.map(|row| &row.record);
         work = result.map(|it| it.key.work);
         place = result.map(|it| &it.key.place);
@@ -134,8 +76,6 @@ object! {
         share = efficiency.and_then(|efficiency| efficiency.interval);
         source = efficiency.map(|efficiency| &efficiency.source);
         ceiling = source.and_then(EfficiencySource::ceiling);
-        pair = result.map(|it| it.speedup.as_ref());
-        level = pair.flatten().and_then(|it| Some(it.as_ref().ok()?.confidence_level));
         eager = entry.and_then(|entry| entry.compilation);
     ] {
         "operation": work.map(|work| work.operator.upstream()),
@@ -143,16 +83,18 @@ object! {
         "batch_size": work.map(|work| work.size.batch_size),
         "sequence_length": work.map(|work| work.size.sequence_length),
         "tensor_dimension": work.map(|work| work.size.tensor_dimension),
-        _: Columns(UPSTREAM, entry),
+        "time_ms": column!(entry, "latency" / 1e6),
+        "memory_mb": column!(entry, "peak-memory" / 1_048_576.0),
+        "inference_speed": column!(entry, "throughput"),
         "gpu_efficiency": efficiency.map(|efficiency| efficiency.share * 100.0),
-        _: Columns(BANDWIDTH, entry),
+        "throughput_gbps": column!(entry, "bandwidth"),
         "schema": "criterion-torch/operators",
         "version": 1,
         "full_id": match it {
-            Item::Recorded(result) => result.row.full_id(),
+            Item::Recorded(result) => result.entry.row.full_id(),
             Item::Missing(missing) => &missing.full_id,
         },
-        "config": record.map(|record| &record.case.config),
+        "config": column!(entry, "config"),
         "operator": work.map(|work| work.operator),
         "variant": work.map(|work| work.implementation),
         "compile": work.and_then(|work| work.compile),
@@ -163,19 +105,28 @@ object! {
         "threads": place.map(|place| place.threads),
         "allocator": place.map(|place| place.allocator),
         "cache": place.map(|place| place.cache),
-        _: Columns(CIRCUMSTANCES, entry),
+        "threads_in_force": column!(entry, "threads"),
+        "hostname": column!(entry, "hostname"),
+        "libtorch": column!(entry, "libtorch"),
+        "git_revision": column!(entry, "git-revision"),
         "outcome": record.map_or("missing", |record| record.outcome.status()),
         "reason": match it {
-            Item::Recorded(result) => result.row.reason(),
+            Item::Recorded(result) => result.entry.row.reason(),
             Item::Missing(missing) => Some(missing.reason.clone()),
         },
-        "run_id": record.map(|record| &record.run_id),
+        "run_id": column!(entry, "run-id"),
         "timestamp": record.map(|record| record.timestamp),
-        _: Columns(TIME, entry),
-        "elements_per_s": result.and_then(OperatorResult::elements_per_s),
-        _: Columns(RATES, entry),
-        "bytes": result.and_then(OperatorResult::bytes),
-        "flops": row.and_then(|row| row.flops()),
+        "time_low_ms": column!(entry, "latency", Low / 1e6),
+        "time_high_ms": column!(entry, "latency", High / 1e6),
+        "time_confidence_level": column!(entry, "confidence-level"),
+        "samples": column!(entry, "samples"),
+        "quick": column!(entry, "quick"),
+        "calls_per_s": column!(entry, "throughput"),
+        "elements_per_s": result.and_then(elements_per_s),
+        "gb_per_s": column!(entry, "bandwidth"),
+        "gflop_per_s": column!(entry, "gflops"),
+        "bytes": record.and_then(|record| plan::cost::moved_bytes(&record.case)),
+        "flops": column!(entry, "flops"),
         "standing": result.and_then(|it| it.standing).map(Standing::word),
         "gpu_efficiency_low": share.map(|interval| interval.low * 100.0),
         "gpu_efficiency_high": share.map(|interval| interval.high * 100.0),
@@ -188,20 +139,35 @@ object! {
         // In percent, as `gpu_efficiency` is.
         "sm_utilization": utilization.map(|it| it.sm.median * 100.0),
         "memory_utilization": utilization.map(|it| it.memory.median * 100.0),
-        "utilization_samples": utilization.map(|it| it.samples),
+        "utilization_samples": column!(entry, "utilization-samples"),
         "no_utilization_reason": record.and_then(|it| it.measures.absent.get("utilization")),
-        _: Columns(SPEEDUP, entry),
-        "speedup_confidence_level": level,
-        _: Columns(BLOCKS, entry),
-        "no_speedup_reason": pair.and_then(|pair| match pair {
+        "speedup": column!(entry, "speedup"),
+        "speedup_low": column!(entry, "speedup", Low),
+        "speedup_high": column!(entry, "speedup", High),
+        "speedup_confidence_level": entry.and_then(|it| Some(it.speedup()?.confidence_level)),
+        "blocks": column!(entry, "pair-blocks"),
+        "pair_builds": column!(entry, "pair-builds"),
+        "pair_within": column!(entry, "pair-within"),
+        "pair_between": column!(entry, "pair-between"),
+        "verdict": column!(entry, "verdict"),
+        "no_speedup_reason": entry.and_then(|it| match it.comparison {
             None => Some("the others are compared with it".to_owned()),
-            Some(pair) => pair.as_ref().err().map(ToString::to_string),
+            Some(compared) => compared.speedup.as_ref().err().map(ToString::to_string),
         }),
-        _: Columns(OVER_EAGER, entry),
+        "speedup_over_eager": column!(entry, "speedup-over-eager"),
+        "speedup_over_eager_low": column!(entry, "speedup-over-eager", Low),
+        "speedup_over_eager_high": column!(entry, "speedup-over-eager", High),
+        "speedup_over_eager_source": column!(entry, "speedup-over-eager-source"),
         "no_speedup_over_eager_reason": eager.and_then(|it| Some(it.gain.as_ref().err()?.to_string())),
         "compilation": record.and_then(|record| record.compilation.as_ref()),
         "eager_agreement": accuracy.and_then(|accuracy| accuracy.eager),
-        _: Columns(MEMORY, entry),
+        "peak_bytes": column!(entry, "peak-memory"),
+        "step_peak_bytes": column!(entry, "step-memory"),
+        "step_total_bytes": column!(entry, "step-total-bytes"),
+        "step_allocations": column!(entry, "step-allocations"),
+        "peak_reduction": column!(entry, "peak-reduction"),
+        "sqnr_db": column!(entry, "sqnr"),
+        "max_abs_error": column!(entry, "max-abs-error"),
         "gates": accuracy.map(|accuracy| accuracy.gates.len()),
         "worst_gate": gate.map(|gate| gate.worst),
         "worst_gate_inputs": gate.map(|gate| &gate.inputs),
@@ -209,6 +175,12 @@ object! {
         "kernels": record.map(|record| &*record.kernels).unwrap_or_default(),
         "cautions": result.map(|it| &*it.cautions).unwrap_or_default(),
     }
+}
+
+/// Elements of x per second at the median time.
+fn elements_per_s(result: &OperatorResult<'_>) -> Option<f64> {
+    let elements = result.key.work.size.elements() as f64;
+    result.entry.row.steps_per_s().map(|steps| steps * elements)
 }
 
 /// Upstream's name, or one like it: `PyTorch`, `PyTorch (composed, compile)`.

@@ -4,21 +4,18 @@ mod json;
 mod summary;
 mod table;
 
-use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::{Result, bail};
 use clap::ColorChoice;
 use plan::Outcome;
 
-use super::show::{footer, header};
+use super::table::Paint;
 pub use super::view::Format;
-use super::view::{Room, Table};
-use super::{Notes, Target, print, screen};
-use crate::model::{Axis, NoEfficiency, OperatorResult, Report, gather};
+use super::view::{Room, Table, page, paragraph};
+use super::{Notes, Target, failures, print, screen};
+use crate::model::{Axis, Key, NoEfficiency, OperatorResult, Report, gather};
 use crate::units;
-use crate::write::failures;
-use crate::write::table::{Paint, wrap};
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
@@ -76,38 +73,32 @@ pub fn write(
 
 /// Circumstances, the tables, and how the cases ended.
 fn tables(report: &Report, results: &[OperatorResult<'_>], by: Option<Axis>, room: Room) -> String {
-    let mut out = header::header(report, room.width, room.colour);
-    let mut left_out = BTreeSet::new();
-    let mut put = |heading: &str, table: Table| {
-        out.push_str(&format!("\n{heading}{}", table.text));
-        left_out.extend(table.left_out);
+    let mut tables = Vec::new();
+    let mut put = |title: &str, block: &Block<'_, '_>, table: Table| {
+        let heading = room.bold(title) + &paragraph(&circumstances(block), 2, Paint::Dim, room);
+        tables.push(Table { text: heading + &table.text, ..table });
     };
     for block in of_groups(results) {
-        let table = match (failures::common(block.iter().map(|result| result.row)), by) {
-            (Some(text), _) => Table {
-                text: failures::render(&text, room.width, room.colour),
-                left_out: Vec::new(),
-            },
+        let table = match (failures::common(block.iter().map(|it| it.entry.row)), by) {
+            (Some(text), _) => {
+                Table { text: failures::render(&text, room.width, room.colour), ..Table::default() }
+            }
             (None, Some(axis)) => summary::along(axis, &block, room),
             (None, None) => table::table(&block, room),
         };
-        put(&heading(&block[0].row.record.case.id.group, &block, room), table);
+        put(&block[0].entry.row.record.case.id.group, &block, table);
     }
-    let measured = |result: &&OperatorResult<'_>| result.row.record.outcome == Outcome::Measured;
+    let measured = |it: &&OperatorResult<'_>| it.entry.row.record.outcome == Outcome::Measured;
     for block in of_configs(results) {
         // Why nothing was measured stands in the tables.
         if by.is_none() && block.iter().any(measured) {
-            let title = format!("summary of {}", block[0].row.record.case.config);
-            put(&heading(&title, &block, room), summary::summary(&block, room));
+            let title = format!("summary of {}", block[0].entry.row.record.case.config);
+            put(&title, &block, summary::summary(&block, room));
         }
     }
-    out.push('\n');
-    out.push_str(&footer::footer(report, room.width, room.colour));
-    out.push_str(&footer::left_out(&left_out, room.width));
-    for text in remarks(results, by) {
-        out.extend(wrap(&text, room.width).iter().map(|line| format!("{line}\n")));
-    }
-    out
+    let remarks = remarks(results, by).into_iter();
+    let remarks: String = remarks.map(|it| paragraph(&it, 0, Paint::Plain, room)).collect();
+    page(report, tables, None, room) + &remarks
 }
 
 /// Cases whose tables are longer than anyone reads.
@@ -116,7 +107,7 @@ const MANY: usize = 200;
 /// Remarks: the meaning of signs and means, how to get a missing limit, and how to get fewer lines.
 fn remarks(results: &[OperatorResult<'_>], by: Option<Axis>) -> Vec<String> {
     let mut texts = Vec::new();
-    if results.iter().any(|result| matches!(result.speedup, Some(Ok(_)))) {
+    if results.iter().any(|result| result.entry.speedup().is_some()) {
         texts.push(
             "▲ faster than `aten`, ▼ slower, = the same to ±1 %, ? left open; means are geometric"
                 .to_owned(),
@@ -148,20 +139,18 @@ pub type Block<'r, 'a> = Vec<&'r OperatorResult<'a>>;
 
 /// Results of one operator: of one criterion group, dtype and place.
 fn of_groups<'r, 'a>(results: &'r [OperatorResult<'a>]) -> Vec<Block<'r, 'a>> {
-    gather(results, |it| (&it.row.record.case.id.group, it.key.dtype, it.key.place.to_string()))
+    gather(results, |it| {
+        (&it.entry.row.record.case.id.group, it.key.dtype, it.key.place.to_string())
+    })
 }
 
 /// Results of all operators of one config, dtype and place.
 fn of_configs<'r, 'a>(results: &'r [OperatorResult<'a>]) -> Vec<Block<'r, 'a>> {
-    gather(results, |it| (&it.row.record.case.config, it.key.dtype, it.key.place.to_string()))
+    gather(results, |it| (&it.entry.row.record.case.config, it.key.dtype, it.key.place.to_string()))
 }
 
-/// A title, and below it where the block's cases were measured: `float32 on cpu (AMD EPYC 7763), 1
-/// thread`.
-fn heading(title: &str, block: &Block<'_, '_>, room: Room) -> String {
-    let key = &block[0].key;
-    let place = format!("{} on {}", key.dtype.plain(), key.place);
-    let parts = wrap(&place, room.width - 2);
-    let parts = parts.iter().map(|part| format!("  {}\n", Paint::Dim.on(part, room.colour)));
-    room.bold(title) + &parts.collect::<String>()
+/// Where the block's cases were measured: `float32 on cpu (AMD EPYC 7763), 1 thread`.
+fn circumstances(block: &Block<'_, '_>) -> String {
+    let Key { dtype, place, .. } = &block[0].key;
+    format!("{} on {place}", dtype.plain())
 }

@@ -2,73 +2,72 @@
 
 use std::collections::HashSet;
 
-use statistics::Verdict;
-
 use super::Block;
-use crate::model::{
-    EfficiencySource, NoEfficiency, NoSpeedup, OperatorResult, Speedup, Standing, Time,
-};
+use crate::model::{EfficiencySource, NoEfficiency, OperatorResult, Standing};
 use crate::units;
-use crate::write::fusion::table::{no_time, time};
 use crate::write::show::footnotes::{Footnotes, Note};
-use crate::write::show::group::{level, speedup};
-use crate::write::table::{ABSENT, Align, Cell, Line, Paint};
-use crate::write::view::{Heading, Layout, Room, Table};
+use crate::write::table::{ABSENT, Cell, Line, Paint};
+use crate::write::view::{Layout, Room, Table, left, right};
 use crate::write::{failures, verdict};
 
-const COLUMNS: [Heading; 11] = [
-    ("", "", "", Align::Left),
-    ("time", "", "", Align::Right),
-    ("", "", "interval of time", Align::Left),
-    ("speed-up", "", "", Align::Left),
-    ("", "", "", Align::Left),
-    ("GB/s", "", "GB/s", Align::Right),
-    ("of limit", "", "", Align::Right),
-    ("peak MiB", "", "peak MiB", Align::Right),
-    ("gate", "", "gate", Align::Right),
-    ("", "", "", Align::Left),
-    ("", "", "", Align::Left),
-];
+fn layout<'a>() -> Layout<OperatorResult<'a>> {
+    Layout::of([
+        left("", |it| it.entry.variant().into()),
+        right("time", |it| failures::time(it.entry.row, |time| units::time(time.median_ns))),
+        left("", interval)
+            .level(|it| {
+                let time = it.entry.row.time.as_ref().ok()?;
+                time.interval.and(Some(time.confidence_level))
+            })
+            .gives_way(3, "interval of time"),
+        left("speed-up", |it: &OperatorResult<'_>| {
+            verdict::of_speedup(&it.entry, |speedup| verdict::of_verdict(speedup.verdict()))
+        })
+        .level(|it| Some(it.entry.speedup()?.confidence_level)),
+        left("", sign),
+        right("GB/s", |it: &OperatorResult<'_>| significant(it.entry.row.gb_per_s(), 3))
+            .gives_way(4, "GB/s"),
+        right("of limit", of_limit),
+        right("peak MiB", |it: &OperatorResult<'_>| {
+            let memory = it.entry.row.record.measures.memory;
+            significant(memory.map(|it| it.peak_bytes() as f64 / f64::from(1 << 20)), 3)
+        })
+        .gives_way(2, "peak MiB"),
+        right("gate", |it: &OperatorResult<'_>| {
+            significant(it.entry.row.worst_gate().map(|gate| gate.worst.0), 2)
+        })
+        .gives_way(1, "gate"),
+        left("", standing),
+    ])
+}
 
-/// The columns of the intervals of times, and of speed-ups.
-const INTERVAL: usize = 2;
-const SPEEDUP: usize = 3;
-const GIVE_WAY: [usize; 4] = [8, 7, INTERVAL, 5];
-
-/// One line per size and implementation, and footnotes. Only a terminal has no room for a column.
+/// One line per size and implementation, and footnotes.
 pub fn table(block: &Block<'_, '_>, room: Room) -> Table {
-    let headings = [
-        (INTERVAL, level(block.iter().filter_map(|it| time_level(it))).trim_start().to_owned()),
-        (SPEEDUP, format!("{}{}", COLUMNS[SPEEDUP].0, level(speedups(block)))),
-    ];
-    let layout = Layout { columns: &COLUMNS, headings: &headings, give_way: &GIVE_WAY };
-    layout.table(|footnotes| lines(block, footnotes), room)
-}
-
-fn time_level(result: &OperatorResult<'_>) -> Option<f64> {
-    let Time { interval, confidence_level, .. } = result.row.time.as_ref().ok()?;
-    interval.map(|_| *confidence_level)
-}
-
-fn speedups<'r>(block: &'r Block<'_, '_>) -> impl Iterator<Item = f64> + 'r {
-    let speedups = block.iter().filter_map(|result| result.speedup.as_ref()?.as_ref().ok());
-    speedups.map(|speedup: &Speedup| speedup.confidence_level)
+    let layout = layout();
+    layout.table(block, |footnotes| lines(&layout, block, footnotes), room)
 }
 
 /// The sizes, and below each its implementations; one line where all of them ended in the same way.
-fn lines(block: &Block<'_, '_>, footnotes: &mut Footnotes) -> Vec<Line> {
+fn lines<'a>(
+    layout: &Layout<OperatorResult<'a>>,
+    block: &Block<'_, 'a>,
+    footnotes: &mut Footnotes,
+) -> Vec<Line> {
     let sizes = || block.chunk_by(|a, b| a.key.work.size == b.key.work.size);
     let of_lines =
         sizes().flat_map(|siblings| if alike(siblings) { &siblings[..1] } else { siblings });
-    let shared = failures::shared(of_lines.map(|result| result.row));
+    let shared: HashSet<&str> = failures::shared(of_lines.map(|result| result.entry.row));
     let mut lines = Vec::new();
     for siblings in sizes() {
         lines.push(Line::Text(Cell::new(heading(siblings[0]), Paint::Dim)));
         if !alike(siblings) {
-            lines.extend(siblings.iter().map(|result| line(result, &shared, footnotes)));
+            lines.extend(siblings.iter().map(|it| {
+                let failure = failures::line(it.entry.row, &shared, footnotes);
+                failure.unwrap_or_else(|| layout.line(it, notes(it), footnotes))
+            }));
             continue;
         }
-        lines.extend(failures::line(siblings[0].row, &shared, footnotes).map(|line| {
+        lines.extend(failures::line(siblings[0].entry.row, &shared, footnotes).map(|line| {
             let Line::Spanning(_, text) = line else { return line };
             Line::Spanning(format!("all {}", siblings.len()).into(), text)
         }));
@@ -78,64 +77,32 @@ fn lines(block: &Block<'_, '_>, footnotes: &mut Footnotes) -> Vec<Line> {
 
 /// Whether several have no numbers for the same reason.
 fn alike(siblings: &[&OperatorResult<'_>]) -> bool {
-    let outcome = &siblings[0].row.record.outcome;
-    let same = siblings.iter().all(|result| result.row.record.outcome == *outcome);
+    let outcome = &siblings[0].entry.row.record.outcome;
+    let same = siblings.iter().all(|result| result.entry.row.record.outcome == *outcome);
     siblings.len() > 1 && same && outcome.reason().is_some()
 }
 
 /// `  32x512x768  (96.0 MiB to move)`
 fn heading(result: &OperatorResult<'_>) -> String {
-    let bytes = result.bytes().map(|bytes| format!("  ({} to move)", units::bytes(bytes)));
+    let bytes = plan::cost::moved_bytes(&result.entry.row.record.case);
+    let bytes = bytes.map(|bytes| format!("  ({} to move)", units::bytes(bytes)));
     format!("  {}{}", result.key.work.size, bytes.unwrap_or_default())
 }
 
-/// The cells of one implementation at one size, in the order of the table's columns; or why it has no numbers.
-fn line(result: &OperatorResult<'_>, shared: &HashSet<&str>, footnotes: &mut Footnotes) -> Line {
-    let row = result.row;
-    if let Some(line) = failures::line(row, shared, footnotes) {
-        return line;
-    }
-    let memory = row.record.measures.memory.map(|memory| memory.peak_bytes());
-    let rate = row.gb_per_s().map(|rate| units::significant(rate, 3));
-    let gate = row.worst_gate().map(|gate| units::significant(gate.worst.0, 2));
-    let pair = result.speedup.as_ref();
-    Line::Cells(vec![
-        result.variant().into(),
-        time(row),
-        interval(result).into(),
-        pair.map(speedup).unwrap_or_default(),
-        pair.and_then(|pair| pair.as_ref().ok()).map(sign).unwrap_or_default(),
-        rate.unwrap_or_default().into(),
-        of_limit(result),
-        memory.map(mebibytes).unwrap_or_default().into(),
-        gate.unwrap_or_default().into(),
-        result.standing.map(standing).unwrap_or_default(),
-        Cell::new(footnotes.marks(notes(result)), Paint::Warn),
-    ])
-}
-
 /// `[12.30, 12.41]`, in the unit of the median.
-fn interval(result: &OperatorResult<'_>) -> String {
-    let Ok(time) = &result.row.time else { return String::new() };
+fn interval(result: &OperatorResult<'_>) -> Cell {
+    let Ok(time) = &result.entry.row.time else { return Cell::default() };
     let text = units::time_with_interval(time.median_ns, time.interval);
-    text.find('[').map(|start| text[start..].to_owned()).unwrap_or_default()
+    text.find('[').map(|start| text[start..].to_owned()).unwrap_or_default().into()
 }
 
-fn sign(speedup: &Speedup) -> Cell {
-    let of = speedup.verdict();
-    Cell::new(SIGNS[place(of)], verdict::of_verdict(of))
+fn sign(result: &OperatorResult<'_>) -> Cell {
+    let verdict = result.entry.speedup().map(|speedup| speedup.verdict());
+    verdict.map(|it| Cell::new(verdict::sign(it), verdict::of_verdict(it))).unwrap_or_default()
 }
 
-/// Signs of faster, slower, same, inconclusive.
-pub const SIGNS: [&str; 4] = ["▲", "▼", "=", "?"];
-
-const fn place(verdict: Verdict) -> usize {
-    match verdict {
-        Verdict::Faster => 0,
-        Verdict::Slower => 1,
-        Verdict::Same => 2,
-        Verdict::Inconclusive => 3,
-    }
+fn significant(value: Option<f64>, digits: i32) -> Cell {
+    value.map(|value| units::significant(value, digits)).unwrap_or_default().into()
 }
 
 fn of_limit(result: &OperatorResult<'_>) -> Cell {
@@ -149,24 +116,16 @@ fn of_limit(result: &OperatorResult<'_>) -> Cell {
     }
 }
 
-fn mebibytes(bytes: u64) -> String {
-    units::significant(bytes as f64 / f64::from(1 << 20), 3)
-}
-
-fn standing(standing: Standing) -> Cell {
-    let paint = match standing {
-        Standing::Fastest => Paint::Good,
-        Standing::Tied => Paint::Plain,
-    };
-    Cell::new(standing.word(), paint)
+fn standing(result: &OperatorResult<'_>) -> Cell {
+    match result.standing {
+        Some(Standing::Fastest) => Cell::new(Standing::Fastest.word(), Paint::Good),
+        Some(Standing::Tied) => Standing::Tied.word().into(),
+        None => Cell::default(),
+    }
 }
 
 fn notes(result: &OperatorResult<'_>) -> Vec<Note> {
-    let mut notes: Vec<Note> = no_time(result.row).into_iter().map(Note::from).collect();
-    match &result.speedup {
-        None | Some(Ok(_) | Err(NoSpeedup::NotMeasured)) => {}
-        Some(Err(why)) => notes.push(format!("no speed-up: {why}").into()),
-    }
+    let mut notes = failures::notes(&result.entry);
     match &result.efficiency {
         Ok(_) | Err(NoEfficiency::NotMeasured | NoEfficiency::NoTime) => {}
         Err(why) => notes.push(format!("no limit: {why}").into()),

@@ -45,7 +45,7 @@ pub fn footer(report: &Report, width: usize, colour: bool) -> String {
 }
 
 /// The columns that a terminal had no room for.
-pub fn left_out(columns: &BTreeSet<String>, width: usize) -> String {
+pub fn left_out(columns: &BTreeSet<&str>, width: usize) -> String {
     if columns.is_empty() {
         return String::new();
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use plan::{ProbeKind, Work};
 
 use super::footnotes::{Footnotes, Note};
-use super::{ABSENT, compiled, details, parameters};
-use crate::model::{Entry, NoSpeedup, NoTime, Row, Speedup};
+use super::{compiled, details, parameters};
+use crate::model::{Entry, Row};
 use crate::units::{self, ByteUnit};
 use crate::write::table::{Align, Cell, Line, Paint, clear, render, table_width, wrap};
 use crate::write::{failures, verdict};
@@ -192,7 +192,7 @@ fn time_level(entry: &Entry<'_>) -> Option<f64> {
 }
 
 fn speedup_level(entry: &Entry<'_>) -> Option<f64> {
-    entry.comparison?.speedup.as_ref().ok().map(|speedup| speedup.confidence_level)
+    entry.speedup().map(|speedup| speedup.confidence_level)
 }
 
 fn line(
@@ -215,8 +215,8 @@ fn line(
     let marks = footnotes.marks(notes(entry));
     Line::Cells(vec![
         record.case.variant().into(),
-        time(entry),
-        entry.comparison.map(|it| speedup(&it.speedup)).unwrap_or_default(),
+        failures::time(entry.row, |it| units::time_with_interval(it.median_ns, it.interval)),
+        verdict::of_speedup(entry, |it| verdict::of_verdict(it.verdict())),
         sizes.rate.and_then(|rate| rate.cell(entry.row)).unwrap_or_default().into(),
         weights_cell(entry, sizes),
         bits.unwrap_or_default().into(),
@@ -224,26 +224,6 @@ fn line(
         sqnr.unwrap_or_default().into(),
         Cell::new(marks, Paint::Warn),
     ])
-}
-
-fn time(entry: &Entry<'_>) -> Cell {
-    match &entry.row.time {
-        Ok(time) => units::time_with_interval(time.median_ns, time.interval).into(),
-        Err(NoTime::NotMeasured) => Cell::new(entry.row.record.outcome.status(), Paint::Warn),
-        Err(why) => Cell::new(if why.is_stale() { "stale" } else { "no time" }, Paint::Warn),
-    }
-}
-
-/// The ratio, in colour where the interval leaves no doubt.
-pub fn speedup(speedup: &Result<Speedup, NoSpeedup>) -> Cell {
-    match speedup {
-        Ok(speedup) => {
-            let text = units::ratio(speedup.ratio, Some(speedup.interval));
-            Cell::new(text, verdict::of_verdict(speedup.verdict()))
-        }
-        Err(NoSpeedup::NotMeasured) => Cell::default(),
-        Err(_) => Cell::new(ABSENT, Paint::Warn),
-    }
 }
 
 fn weights_cell(entry: &Entry<'_>, sizes: Sizes) -> Cell {
@@ -257,19 +237,9 @@ fn weights_cell(entry: &Entry<'_>, sizes: Sizes) -> Cell {
 }
 
 pub fn notes(entry: &Entry<'_>) -> Vec<Note> {
-    let mut notes: Vec<Note> = Vec::new();
-    if let Err(why) = &entry.row.time
-        && *why != NoTime::NotMeasured
-    {
-        notes.push(why.to_string().into());
-    }
-    if let Some(comparison) = entry.comparison {
-        match &comparison.speedup {
-            Err(NoSpeedup::NotMeasured) | Ok(_) => {}
-            Err(why) => notes.push(format!("no speed-up: {why}").into()),
-        }
-        notes.extend(comparison.cautions.iter().map(Note::from));
-    }
+    let mut notes = failures::notes(entry);
+    let compared = entry.comparison.into_iter().flat_map(|comparison| &comparison.cautions);
+    notes.extend(compared.map(Note::from));
     notes.extend(entry.row.cautions().iter().map(Note::from));
     notes
 }

@@ -32,7 +32,7 @@ pub fn header(report: &Report, width: usize, colour: bool) -> String {
 
 /// The meaning of a speed-up's interval; `None` if there is none.
 fn intervals(report: &Report) -> Option<(&'static str, String)> {
-    let speedups = report.entries().filter_map(|entry| entry.comparison?.speedup.as_ref().ok());
+    let speedups = report.entries().filter_map(|entry| entry.speedup());
     let (covering, older): (Vec<&Speedup>, Vec<&Speedup>) =
         speedups.partition(|speedup| speedup.covers_runs());
     let covered = match covering.iter().any(|speedup| speedup.runs.is_some()) {

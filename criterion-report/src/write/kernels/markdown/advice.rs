@@ -45,7 +45,7 @@ type Text = fn(&KernelResult<'_>, f64) -> String;
 /// The values whose largest one is said.
 const EXTREMES: [(&str, Value, Text); 5] = [
     ("Largest speed-up", faster, |it, ratio| {
-        let interval = it.speedup().map(|speedup| speedup.interval);
+        let interval = it.entry.and_then(|entry| Some(entry.speedup()?.interval));
         format!("{} over `kernel`", units::ratio(ratio, interval))
     }),
     (
@@ -60,27 +60,26 @@ const EXTREMES: [(&str, Value, Text); 5] = [
     ),
     (
         "Highest peak of memory",
-        |it| it.peak_bytes().map(|bytes| bytes as f64),
+        |it| it.point.memory.map(|memory| memory.peak_bytes() as f64),
         |_, bytes| units::bytes(bytes as u64),
     ),
-    ("Most energy per step", joules, |_, joules| format!("{} J", units::significant(joules, 3))),
+    (
+        "Most energy per step",
+        |it| it.point.joules,
+        |_, joules| format!("{} J", units::significant(joules, 3)),
+    ),
 ];
 
 /// A speed-up whose whole interval is above 1.
 fn faster(result: &KernelResult<'_>) -> Option<f64> {
-    let speedup = result.speedup().filter(|speedup| speedup.interval.low > 1.0)?;
+    let speedup = result.entry?.speedup().filter(|speedup| speedup.interval.low > 1.0)?;
     Some(speedup.ratio)
-}
-
-fn joules(result: &KernelResult<'_>) -> Option<f64> {
-    Some(result.measured()?.measures.energy.as_ref()?.joules)
 }
 
 /// The first of each problem that several cases have; those that are not surely so in one line.
 fn fastest(contests: &[Contest<'_, '_>]) -> Option<String> {
-    let with_rivals = |contest: &&Contest<'_, '_>| {
-        contest.ranked.len() > 1 && contest.ranked[0].latency().is_some()
-    };
+    let with_rivals =
+        |contest: &&Contest<'_, '_>| contest.0.len() > 1 && contest.0[0].latency().is_some();
     let (sure, near): (Vec<_>, Vec<_>) =
         contests.iter().filter(with_rivals).partition(|contest| contest.is_decided());
     let mut out = list(sure.iter().map(|contest| winner(contest)), MOST, "`kernels/`");
@@ -93,7 +92,7 @@ fn fastest(contests: &[Contest<'_, '_>]) -> Option<String> {
 }
 
 fn winner(contest: &Contest<'_, '_>) -> String {
-    let first = contest.ranked[0];
+    let first = contest.0[0];
     let p50 = first.latency().map(|latency| units::time(latency.p50_ns)).unwrap_or_default();
     format!(
         "{}: `{}` on {} in {}, p50 {p50}, of {}",
@@ -101,14 +100,16 @@ fn winner(contest: &Contest<'_, '_>) -> String {
         first.implementation,
         first.backend,
         precision(first),
-        units::count(contest.ranked.len(), "case"),
+        units::count(contest.0.len(), "case"),
     )
 }
 
 fn problem(contest: &Contest<'_, '_>) -> String {
-    let fields = plain(&units::fields(&contest.problem_size));
+    let first = contest.0[0];
+    let fields = first.problem_size().map(units::fields).unwrap_or_default();
+    let fields = plain(&fields);
     let fields = if fields.is_empty() { fields } else { format!(" ({fields})") };
-    format!("{}{fields}", contest.kernel)
+    format!("{}{fields}", first.kernel)
 }
 
 fn anomalies(cases: &[Valued<'_, '_>]) -> Option<String> {
@@ -119,7 +120,7 @@ fn anomalies(cases: &[Valued<'_, '_>]) -> Option<String> {
 
 fn failed(failed: &[&KernelResult<'_>]) -> Option<String> {
     let line = |result: &&KernelResult<'_>| {
-        let why = reason(result.reason.as_deref().unwrap_or_default());
+        let why = reason(result.point.reason.as_deref().unwrap_or_default());
         format!("{}: {why}", code(result.full_id))
     };
     let text = list(failed.iter().map(line), MOST, "`summary.json`");

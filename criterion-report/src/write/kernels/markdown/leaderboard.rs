@@ -2,8 +2,9 @@
 
 use crate::model::kernels::{Contest, KernelResult, contests};
 use crate::units;
-use crate::write::Align;
-use crate::write::markdown::{ABSENT, or_absent, plain, table};
+use crate::write::Cell;
+use crate::write::markdown::{self, ABSENT, or_absent, plain};
+use crate::write::view::{Column, left, right};
 
 /// Lines per problem, as upstream has.
 const TOP: usize = 10;
@@ -15,18 +16,48 @@ const RULE: &str = "Ranked by the median of single calls (p50) among the cases o
                     problem size on one machine; unlike problems are not ranked against each other. \
                     `step` is criterion's median with its interval; `speed-up` is over the kernel's \
                     `kernel.rs`, from runs in turn, with its interval.";
-const COLUMNS: &[(&str, Align)] = &[
-    ("#", Align::Right),
-    ("Implementation", Align::Left),
-    ("Backend", Align::Left),
-    ("Precision", Align::Left),
-    ("p50 (ms)", Align::Right),
-    ("p90 (ms)", Align::Right),
-    ("p99 (ms)", Align::Right),
-    ("Throughput (ops/s)", Align::Right),
-    ("step", Align::Right),
-    ("speed-up", Align::Right),
-];
+
+/// A case at its place in a contest.
+struct Ranked<'r, 'a> {
+    place: usize,
+    result: &'r KernelResult<'a>,
+    /// Its config, where those of the contest differ.
+    config: Option<&'a str>,
+}
+
+fn columns<'r, 'a>() -> [Column<Ranked<'r, 'a>>; 10] {
+    [
+        right("#", |it| or_absent(it.result.latency().map(|_| it.place.to_string())).into()),
+        left("Implementation", |it| {
+            let config = it.config.map(|config| format!(" ({config})")).unwrap_or_default();
+            format!("{}{config}", it.result.implementation).into()
+        }),
+        left("Backend", |it| it.result.backend.into()),
+        left("Precision", |it| precision(it.result).into()),
+        right("p50 (ms)", |it| ms(it.result.latency().map(|latency| latency.p50_ns))),
+        right(P90, |it| ms(it.result.latency().and_then(|latency| latency.p90_ns))),
+        right(P99, |it| ms(it.result.latency().and_then(|latency| latency.p99_ns))),
+        right("Throughput (ops/s)", |it| {
+            let rate = it.result.latency().map(|latency| 1e9 / latency.mean_ns);
+            or_absent(rate.map(|rate| units::significant(rate, 4))).into()
+        }),
+        right("step", |it| {
+            let time = it.result.time();
+            or_absent(time.map(|it| units::time_with_interval(it.median_ns, it.interval))).into()
+        }),
+        right("speed-up", |it| {
+            let speedup = it.result.entry.and_then(|entry| entry.speedup());
+            or_absent(speedup.map(|it| units::ratio(it.ratio, Some(it.interval)))).into()
+        }),
+    ]
+}
+
+const P90: &str = "p90 (ms)";
+const P99: &str = "p99 (ms)";
+
+fn ms(ns: Option<f64>) -> Cell {
+    or_absent(ns.map(|ns| units::significant(ns / 1e6, 4))).into()
+}
 
 pub fn section(results: &[KernelResult<'_>]) -> String {
     let contests = contests(results);
@@ -35,20 +66,16 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
     }
     let shown = contests.len().min(PROBLEMS);
     let per_problem = (LINES / shown).clamp(1, TOP);
-    let tables: Vec<_> = contests.iter().take(shown).map(|it| rows(it, per_problem)).collect();
-    let is_used = |column: usize| tables.iter().flatten().any(|row| row[column] != ABSENT);
-    let used: Vec<usize> = (0..COLUMNS.len()).filter(|&column| is_used(column)).collect();
-    let columns: Vec<(&str, Align)> = used.iter().map(|&column| COLUMNS[column]).collect();
-    let mut out = format!("{RULE}{}\n", dropped(&used));
-    for (contest, rows) in contests.iter().zip(&tables) {
-        let rows: Vec<Vec<String>> = rows
-            .iter()
-            .map(|row| used.iter().map(|&column| row[column].clone()).collect())
-            .collect();
-        out.push_str(&format!("\n**{}**{}\n\n", contest.kernel, problem(contest)));
-        out.push_str(&table(&columns, &rows));
+    let tables: Vec<_> = contests.iter().take(shown).map(|it| ranked(it, per_problem)).collect();
+    let (used, dropped): (Vec<_>, Vec<_>) = columns()
+        .into_iter()
+        .partition(|it| tables.iter().flatten().any(|row| (it.cell)(row).text != ABSENT));
+    let mut out = format!("{RULE}{}\n", without(&dropped));
+    for (contest, ranked) in contests.iter().zip(&tables) {
+        out.push_str(&format!("\n**{}**{}\n\n", contest.0[0].kernel, problem(contest)));
+        out.push_str(&markdown::rows(&used, ranked));
     }
-    let cases: usize = contests.iter().map(|contest| contest.ranked.len()).sum();
+    let cases: usize = contests.iter().map(|contest| contest.0.len()).sum();
     let left_out = cases - tables.iter().map(Vec::len).sum::<usize>();
     if left_out > 0 {
         let cases = units::count(left_out, "further measured case");
@@ -58,57 +85,34 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
 }
 
 /// The note on columns that are dropped because they have no value.
-fn dropped(used: &[usize]) -> String {
-    let dropped: Vec<&str> = (0..COLUMNS.len())
-        .filter(|column| !used.contains(column))
-        .filter_map(|column| match COLUMNS[column].0 {
-            "p90 (ms)" => Some("p90 (takes 50 calls)"),
-            "p99 (ms)" => Some("p99 (takes 500)"),
-            _ => None,
-        })
-        .collect();
-    if dropped.is_empty() {
-        return String::new();
-    }
-    format!(" No case has {}.", dropped.join(" and "))
+fn without(dropped: &[Column<Ranked<'_, '_>>]) -> String {
+    let named = dropped.iter().filter_map(|column| match &*column.heading {
+        P90 => Some("p90 (takes 50 calls)"),
+        P99 => Some("p99 (takes 500)"),
+        _ => None,
+    });
+    let named: Vec<&str> = named.collect();
+    if named.is_empty() { String::new() } else { format!(" No case has {}.", named.join(" and ")) }
 }
 
 fn problem(contest: &Contest<'_, '_>) -> String {
-    match units::fields(&contest.problem_size).as_str() {
-        "" => String::new(),
-        fields => format!(", {}", plain(fields)),
-    }
+    let fields = contest.0[0].problem_size().map(units::fields).unwrap_or_default();
+    if fields.is_empty() { fields } else { format!(", {}", plain(&fields)) }
 }
 
 /// The lines that there is room for: the best ones, and the last one for the width of the field.
-fn rows(contest: &Contest<'_, '_>, room: usize) -> Vec<Vec<String>> {
-    let config = |result: &KernelResult<'_>| result.case.map(|case| case.config.clone());
-    let several = contest.ranked.iter().any(|it| config(it) != config(contest.ranked[0]));
-    let cases = contest.ranked.len();
+fn ranked<'r, 'a>(contest: &Contest<'r, 'a>, room: usize) -> Vec<Ranked<'r, 'a>> {
+    let results = &contest.0;
+    let config = |result: &KernelResult<'a>| result.case.map(|case| &*case.config);
+    let several = results.iter().any(|it| config(it) != config(results[0]));
+    let cases = results.len();
     let best = if cases > room { room.saturating_sub(1).max(1) } else { cases };
     let places = (0..best).chain((room > 1 && best < cases).then_some(cases - 1));
-    places.map(|place| row(place + 1, contest.ranked[place], several)).collect()
-}
-
-fn row(place: usize, result: &KernelResult<'_>, with_config: bool) -> Vec<String> {
-    let latency = result.latency();
-    let ms = |ns: Option<f64>| or_absent(ns.map(|ns| units::significant(ns / 1e6, 4)));
-    let config = result.case.filter(|_| with_config).map(|case| format!(" ({})", case.config));
-    let time = result.time().map(|time| units::time_with_interval(time.median_ns, time.interval));
-    let speedup =
-        result.speedup().map(|speedup| units::ratio(speedup.ratio, Some(speedup.interval)));
-    vec![
-        latency.map_or_else(|| ABSENT.to_owned(), |_| place.to_string()),
-        format!("{}{}", result.implementation, config.unwrap_or_default()),
-        result.backend.to_owned(),
-        precision(result),
-        ms(latency.map(|latency| latency.p50_ns)),
-        ms(latency.and_then(|latency| latency.p90_ns)),
-        ms(latency.and_then(|latency| latency.p99_ns)),
-        or_absent(latency.map(|latency| units::significant(1e9 / latency.mean_ns, 4))),
-        or_absent(time),
-        or_absent(speedup),
-    ]
+    let at = |place: usize| {
+        let result = results[place];
+        Ranked { place: place + 1, result, config: config(result).filter(|_| several) }
+    };
+    places.map(at).collect()
 }
 
 /// The word of the `bench.yaml`.

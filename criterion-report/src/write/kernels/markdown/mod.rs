@@ -9,11 +9,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::env::{Git, latest};
-use super::{Document, kernels, outcomes};
+use super::{Document, by_kernel, outcomes};
 use crate::model::kernels::{KernelResult, Trend};
 use crate::model::{Report, machine};
-use crate::write::markdown::{and_more, code, or_absent, plain, reason, short, table};
-use crate::write::{Align, earlier};
+use crate::write::markdown::{self, and_more, code, or_absent, plain, reason, short, table};
+use crate::write::view::{Column, left, right};
+use crate::write::{Align, Cell, earlier};
 use crate::{units, visible};
 use leaderboard::precision;
 
@@ -103,14 +104,14 @@ fn totals(results: &[KernelResult<'_>]) -> String {
         counts.iter().map(|(status, cases)| format!("{cases} {status}")).collect();
     let mut out = format!(
         "{}, {}: {}.\n",
-        units::count(kernels(results).len(), "kernel"),
+        units::count(by_kernel(results).len(), "kernel"),
         units::count(results.len(), "case"),
         counts.join(", "),
     );
     let mut reasons: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
     for result in results.iter().filter(|result| result.measured().is_none()) {
         let why = reason(&of_any_precision(result));
-        reasons.entry((result.status, why)).or_default().push(result.full_id);
+        reasons.entry((&*result.point.status, why)).or_default().push(result.full_id);
     }
     let more = reasons.len().saturating_sub(REASONS);
     let mut reasons: Vec<_> = reasons.into_iter().collect();
@@ -141,7 +142,7 @@ fn totals(results: &[KernelResult<'_>]) -> String {
 /// The reason without the precision in front of it, `cpu: …` for `cpu, bf16: …`, so that the
 /// precisions of one implementation share a line.
 fn of_any_precision(result: &KernelResult<'_>) -> String {
-    let reason = result.reason.as_deref().unwrap_or_default();
+    let reason = result.point.reason.as_deref().unwrap_or_default();
     let without = result.precision.and_then(|precision| {
         reason.strip_prefix(&format!("{}, {}: ", result.backend, precision.precision()))
     });
@@ -151,15 +152,32 @@ fn of_any_precision(result: &KernelResult<'_>) -> String {
     }
 }
 
-const RESOURCES: &[(&str, Align)] = &[
-    ("Case", Align::Left),
-    ("Backend", Align::Left),
-    ("Precision", Align::Left),
-    ("Peak (MiB)", Align::Right),
-    ("of it the step (MiB)", Align::Right),
-    ("Energy (J)", Align::Right),
-    ("Power (W)", Align::Right),
-];
+/// The figures of resources of a case.
+fn columns<'a>() -> [Column<KernelResult<'a>>; 7] {
+    [
+        left("Case", |it| {
+            let parameter = it.case.map_or("", |case| &case.id.parameter);
+            code(&format!("{}/{}/{parameter}", it.kernel, it.implementation)).into()
+        }),
+        left("Backend", |it| it.backend.into()),
+        left("Precision", |it| precision(it).into()),
+        right("Peak (MiB)", |it| mib(it.point.memory.map(|memory| memory.peak_bytes()))),
+        right("of it the step (MiB)", |it| {
+            mib(it.point.memory.map(|memory| memory.step.peak_bytes))
+        }),
+        right("Energy (J)", |it| {
+            or_absent(it.point.joules.map(|it| units::significant(it, 3))).into()
+        }),
+        right("Power (W)", |it| {
+            let energy = it.measured().and_then(|record| record.measures.energy.as_ref());
+            or_absent(energy.map(|energy| units::significant(energy.watts, 3))).into()
+        }),
+    ]
+}
+
+fn mib(bytes: Option<u64>) -> Cell {
+    or_absent(bytes.map(|it| units::significant(it as f64 / f64::from(1 << 20), 4))).into()
+}
 
 fn resources(results: &[KernelResult<'_>]) -> String {
     let mut measured: Vec<&KernelResult<'_>> =
@@ -168,10 +186,8 @@ fn resources(results: &[KernelResult<'_>]) -> String {
         return "No case was measured.".to_owned();
     }
     // The largest first; a stable sort keeps the order of the cases besides.
-    measured.sort_by_key(|result| std::cmp::Reverse(result.peak_bytes()));
-    let rows: Vec<Vec<String>> =
-        measured.iter().take(LINES).map(|result| resource(result)).collect();
-    let mut out = table(RESOURCES, &rows);
+    measured.sort_by_key(|result| Reverse(result.point.memory.map(|memory| memory.peak_bytes())));
+    let mut out = markdown::rows(&columns(), measured.iter().copied().take(LINES));
     if measured.len() > LINES {
         let more = units::count(measured.len() - LINES, "further case");
         out.push_str(&format!("\n{more} in `kernels/`.\n"));
@@ -188,66 +204,37 @@ fn resources(results: &[KernelResult<'_>]) -> String {
     out
 }
 
-fn resource(result: &KernelResult<'_>) -> Vec<String> {
-    let measures = result.measured().map(|record| &record.measures);
-    let mib = |bytes: u64| units::significant(bytes as f64 / f64::from(1 << 20), 4);
-    let memory = measures.and_then(|measures| measures.memory);
-    let energy = measures.and_then(|measures| measures.energy.as_ref());
-    let parameter = result.case.map_or("", |case| &case.id.parameter);
-    vec![
-        code(&format!("{}/{}/{parameter}", result.kernel, result.implementation)),
-        result.backend.to_owned(),
-        precision(result),
-        or_absent(memory.map(|memory| mib(memory.peak_bytes()))),
-        or_absent(memory.map(|memory| mib(memory.step.peak_bytes))),
-        or_absent(energy.map(|energy| units::significant(energy.joules, 3))),
-        or_absent(energy.map(|energy| units::significant(energy.watts, 3))),
-    ]
-}
-
 /// Runs in a line.
 const RUNS: usize = 24;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
-const TRENDS: &[(&str, Align)] = &[
-    ("Case", Align::Left),
-    ("Runs", Align::Right),
-    ("First", Align::Right),
-    ("Best", Align::Right),
-    ("Last", Align::Right),
-    ("Last over first", Align::Right),
-    ("Medians", Align::Left),
-];
 
 fn trends(trends: &[Trend]) -> String {
     if trends.is_empty() {
         return "No case of now has a time in an earlier run on this machine.".to_owned();
     }
+    let columns: [Column<Trend>; 7] = [
+        left("Case", |it| code(&it.full_id).into()),
+        right("Runs", |it| it.medians.len().to_string().into()),
+        right("First", |it| units::time(it.first()).into()),
+        right("Best", |it| units::time(it.best()).into()),
+        right("Last", |it| units::time(it.last()).into()),
+        right("Last over first", |it| units::reduction(-it.change()).into()),
+        left("Medians", |it| {
+            let medians: Vec<f64> = it.medians.iter().map(|(_, ns)| *ns).collect();
+            sparkline(&medians[medians.len().saturating_sub(RUNS)..]).into()
+        }),
+    ];
     let mut furthest: Vec<&Trend> = trends.iter().collect();
     furthest.sort_by(|a, b| b.change().abs().total_cmp(&a.change().abs()));
-    let rows: Vec<Vec<String>> = furthest.iter().take(LINES).map(|it| trend(it)).collect();
     let mut out =
         "Criterion's medians, those furthest from their first run on top; from the lowest \
                    to the highest of each line.\n\n"
             .to_owned();
-    out.push_str(&table(TRENDS, &rows));
+    out.push_str(&markdown::rows(&columns, furthest.into_iter().take(LINES)));
     if trends.len() > LINES {
         out.push_str(&format!("\n{} not shown.\n", units::count(trends.len() - LINES, "case")));
     }
     out
-}
-
-fn trend(trend: &Trend) -> Vec<String> {
-    let medians: Vec<f64> = trend.medians.iter().map(|(_, ns)| *ns).collect();
-    vec![
-        code(&trend.full_id),
-        medians.len().to_string(),
-        units::time(trend.first()),
-        units::time(trend.best()),
-        units::time(trend.last()),
-        units::reduction(-trend.change()),
-        sparkline(&medians[medians.len().saturating_sub(RUNS)..]),
-    ]
 }
 
 /// The lowest value is the lowest bar; equal ones are all the lowest.

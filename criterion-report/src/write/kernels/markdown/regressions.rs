@@ -2,21 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::compare::Verdict;
 use crate::model::kernels::{Changed, Changes};
 use crate::write::Align;
-use crate::write::markdown::{and_more, code, or_absent, reason, revision, table};
+use crate::write::markdown::{self, and_more, code, or_absent, reason, revision, table};
+use crate::write::view::{Column, left, right};
 use crate::{units, visible};
 
 const LINES: usize = 20;
 const ALL: &str = "`regressions.json`";
-
-const COLUMNS: &[(&str, Align)] = &[
-    ("Case", Align::Left),
-    ("What", Align::Left),
-    ("Before", Align::Right),
-    ("After", Align::Right),
-    ("Change", Align::Right),
-];
 
 /// `regressions.md`.
 pub fn file(changes: &Changes) -> String {
@@ -45,43 +39,53 @@ fn baseline(changes: &Changes) -> String {
 /// Words are chosen so that a comparison without a finding names none.
 fn body(changes: &Changes, level: &str) -> String {
     let mut out = totals(changes);
-    let inconclusive = if changes.inconclusive.iter().any(Changed::is_error) {
-        "Inconclusive: beyond the threshold, but the interval includes 1×, or runs disagree as much"
-    } else {
-        "Inconclusive: beyond the threshold, but the interval includes 1×"
-    };
+    let inconclusive = changes.of(Verdict::Inconclusive);
+    let disagree =
+        if inconclusive.iter().any(|it| it.is_error()) { ", or runs disagree as much" } else { "" };
+    let open =
+        format!("Inconclusive: beyond the threshold, but the interval includes 1×{disagree}");
+    let columns: [Column<Changed>; 5] = [
+        left("Case", |it| code(&it.full_id).into()),
+        left("What", |it| what(it).into()),
+        right("Before", |it| side(it, 0).into()),
+        right("After", |it| side(it, 1).into()),
+        right("Change", |it| {
+            or_absent(it.ratio().map(|(ratio, bounds)| units::ratio(ratio, Some(bounds)))).into()
+        }),
+    ];
     for (title, changed) in [
-        ("Regressions", &changes.regressions),
-        ("Improvements", &changes.improvements),
-        (inconclusive, &changes.inconclusive),
+        ("Regressions", changes.of(Verdict::Regressed)),
+        ("Improvements", changes.of(Verdict::Improved)),
+        (open.as_str(), inconclusive),
     ] {
-        out.push_str(&titled(level, title, table(COLUMNS, &rows(changed)), changed.len()));
+        let table = markdown::rows(&columns, changed.iter().copied().take(LINES));
+        out.push_str(&titled(level, title, table, changed.len()));
     }
-    for (title, cases) in [("New", &changes.new), ("Missing", &changes.missing)] {
-        let rows: Vec<Vec<String>> = cases
-            .iter()
-            .take(LINES)
-            .map(|case| vec![code(&case.full_id), reason(&case.found.reason)])
-            .collect();
-        let columns = [("Case", Align::Left), ("Why", Align::Left)];
-        out.push_str(&titled(level, title, table(&columns, &rows), cases.len()));
+    let columns: [Column<Changed>; 2] = [
+        left("Case", |it| code(&it.full_id).into()),
+        left("Why", |it| reason(&it.found.reason).into()),
+    ];
+    for (title, verdict) in [("New", Verdict::New), ("Missing", Verdict::Missing)] {
+        let cases = changes.of(verdict);
+        let table = markdown::rows(&columns, cases.iter().copied().take(LINES));
+        out.push_str(&titled(level, title, table, cases.len()));
     }
-    out.push_str(&not_compared(level, &changes.not_compared));
+    out.push_str(&not_compared(level, &changes.of(Verdict::NotCompared)));
     out
 }
 
 fn totals(changes: &Changes) -> String {
-    let of = |list: &[Changed]| list.len();
+    let of = |verdict| changes.of(verdict).len();
     format!(
         "{} worse, {} better, {} inconclusive, {} unchanged, {} new, {} missing, {} not compared; \
          thresholds: {} of the time, {} of the relative error.\n",
-        of(&changes.regressions),
-        of(&changes.improvements),
-        of(&changes.inconclusive),
+        of(Verdict::Regressed),
+        of(Verdict::Improved),
+        of(Verdict::Inconclusive),
         changes.unchanged,
-        changes.new.len(),
-        changes.missing.len(),
-        changes.not_compared.len(),
+        of(Verdict::New),
+        of(Verdict::Missing),
+        of(Verdict::NotCompared),
         units::percent(changes.thresholds.latency),
         units::error(changes.thresholds.accuracy),
     )
@@ -96,22 +100,18 @@ fn titled(level: &str, title: &str, table: String, items: usize) -> String {
     format!("\n{level} {title}\n\n{table}{more}")
 }
 
-fn rows(changed: &[Changed]) -> Vec<Vec<String>> {
-    changed.iter().take(LINES).map(row).collect()
-}
-
-fn row(changed: &Changed) -> Vec<String> {
-    let what = match changed.kind() {
+fn what(changed: &Changed) -> String {
+    match changed.kind() {
         "failure" => "outcome".to_owned(),
         "latency" => "time".to_owned(),
         _ => changed.found.name.replace('_', " "),
-    };
-    let [before, after] = match numbers(changed) {
-        Some(numbers) => numbers,
-        None => changed.ended.each_ref().map(|ended| reason(ended)),
-    };
-    let change = changed.ratio().map(|(ratio, bounds)| units::ratio(ratio, Some(bounds)));
-    vec![code(&changed.full_id), what, before, after, or_absent(change)]
+    }
+}
+
+/// What it was before, or is after.
+fn side(changed: &Changed, place: usize) -> String {
+    let numbers = numbers(changed).map(|numbers| numbers[place].clone());
+    numbers.unwrap_or_else(|| reason(&changed.ended[place]))
 }
 
 /// Both times, or both errors, with their units.
@@ -121,7 +121,7 @@ pub fn numbers(changed: &Changed) -> Option<[String; 2]> {
 }
 
 /// How many cases give each reason: a whole machine's are one line.
-fn not_compared(level: &str, cases: &[Changed]) -> String {
+fn not_compared(level: &str, cases: &[&Changed]) -> String {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for case in cases {
         reasons.entry(&case.found.reason).or_default().push(&case.full_id);

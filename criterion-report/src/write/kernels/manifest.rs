@@ -1,0 +1,76 @@
+//! `kernel_manifest.json`: the kernels that the records know.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plan::KernelWork;
+use serde_json::Value;
+
+use super::outcomes;
+use crate::model::kernels::KernelResult;
+use crate::model::once;
+use crate::object::object;
+
+/// A kernel, by all its cases.
+pub struct Kernel<'r, 'a>(pub &'r [&'r KernelResult<'a>]);
+
+/// Its name, its file, and whether the others are compared with it.
+struct Implementation<'a>(&'a str, Option<&'a str>);
+
+object! {
+    Kernel<'_, '_> => |it| [
+        cases = it.0;
+        works = cases.iter().filter_map(|case| case.work()).collect::<Vec<_>>();
+        facts = cases.iter().filter_map(|case| case.record()?.kernel.as_ref());
+        implementations = implementations(cases);
+        // The widest first.
+        precisions = cases.iter().filter_map(|case| case.precision).collect::<BTreeSet<_>>();
+        metadata = works.iter().flat_map(|work| &work.metadata);
+    ] {
+        "name": cases[0].kernel,
+        "path": implementations.get(KernelWork::BASELINE).copied().flatten(),
+        "backends": cases.iter().map(|case| case.backend).collect::<BTreeSet<_>>(),
+        "precisions": precisions.iter().map(|it| it.precision()).collect::<Vec<_>>(),
+        "implementations": implementations.iter()
+            .map(|(name, path)| Implementation(name, *path))
+            .collect::<Vec<_>>(),
+        // Null where no case ran.
+        "has_reference": facts.map(|facts| facts.has_reference).reduce(|one, other| one || other),
+        "problem_sizes": problem_sizes(cases),
+        "tolerances": once(works.iter().map(|work| work.tolerances)),
+        "skip_conditions": once(works.iter().flat_map(|work| &work.skip_conditions)),
+        "metadata": metadata.collect::<BTreeMap<_, _>>(),
+        "outcomes": outcomes(cases.iter().copied()),
+    }
+
+    Implementation<'_> => |it| {
+        "name": it.0,
+        "path": it.1,
+        "baseline": it.0 == KernelWork::BASELINE,
+    }
+}
+
+/// The files relative to their package, by the names of their implementations.
+fn implementations<'a>(cases: &[&KernelResult<'a>]) -> BTreeMap<&'a str, Option<&'a str>> {
+    let mut all = BTreeMap::new();
+    for case in cases {
+        let file = all.entry(case.implementation).or_insert(None);
+        *file = file.or(case.work().map(|work| work.file.as_str()));
+    }
+    all
+}
+
+/// In the order of the cases. Cases that never ran know only a part of the size that cases that ran
+/// know.
+fn problem_sizes<'a>(cases: &[&KernelResult<'a>]) -> Vec<&'a BTreeMap<String, Value>> {
+    let covers = |whole: &BTreeMap<String, Value>, part: &BTreeMap<String, Value>| {
+        part.iter().all(|(field, value)| whole.get(field) == Some(value))
+    };
+    let mut sizes: Vec<&BTreeMap<String, Value>> = Vec::new();
+    for size in cases.iter().filter_map(|case| case.problem_size()) {
+        if !sizes.iter().any(|known| covers(known, size)) {
+            sizes.retain(|known| !covers(size, known));
+            sizes.push(size);
+        }
+    }
+    sizes
+}
