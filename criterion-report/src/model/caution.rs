@@ -1,6 +1,7 @@
 //! Cautions: warnings that a reader of the numbers needs. There is one text per kind, so that rows
 //! share their notes.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use plan::Record;
@@ -300,6 +301,7 @@ impl Caution {
             // Siblings of calibration differ in nothing else, and on purpose.
             let asked_for = what == "threads" && candidate_work.probe().is_some();
             if baseline != candidate && !asked_for {
+                let (baseline, candidate) = (baseline.into_owned(), candidate.into_owned());
                 cautions.push(Self::Differs { what, baseline, candidate });
             }
         }
@@ -331,14 +333,14 @@ fn is_wide(time: &Time) -> bool {
 /// The only one of the circumstances that is not of the machine.
 const REVISION: &str = "git revision";
 
-fn circumstances(record: &Record) -> [(&'static str, String); 6] {
+fn circumstances(record: &Record) -> [(&'static str, Cow<'_, str>); 6] {
     let environment = &record.environment;
     [
-        ("machine", environment.host.hostname.clone()),
-        ("processor", environment.host.cpu_model.clone()),
-        ("libtorch", environment.torch.libtorch.clone()),
-        ("threads", environment.torch.threads.to_string()),
-        ("allocator", environment.allocator.clone()),
-        (REVISION, environment.git_revision.clone().unwrap_or_else(|| "none".to_owned())),
+        ("machine", (&environment.host.hostname).into()),
+        ("processor", (&environment.host.cpu_model).into()),
+        ("libtorch", (&environment.torch.libtorch).into()),
+        ("threads", environment.torch.threads.to_string().into()),
+        ("allocator", (&environment.allocator).into()),
+        (REVISION, environment.git_revision.as_deref().unwrap_or("none").into()),
     ]
 }
