@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 use crate::bench_arguments::{BenchArguments, leaves_results};
 use crate::cargo;
@@ -18,6 +18,9 @@ use crate::workspace::Workspace;
 
 /// Configs of the tour, of every kind of work some cases, relative to the root.
 const TOUR: &str = "configs/suites/tour";
+/// The benchmarks of `cargo bench` and the report, at once: by itself the report is built with other features, and
+/// all that both need a second time.
+const BENCHES_AND_REPORT: [&str; 5] = ["--profile", "bench", "--benches", "--bin", cargo::REPORT];
 /// Names configs to the build scripts, instead of those of the default suite.
 const CONFIGS: &str = "BENCH_CONFIG";
 
@@ -48,19 +51,24 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
     setup::before(workspace)?;
     let (root, results) = (workspace.root(), cargo::results(workspace)?);
     let configs = if extent.full || !arguments.is_empty() { None } else { tour(root)? };
-    let bench = |words: &[OsString]| {
-        let mut bench = cargo::at_home(cargo::in_folder(root), &results.criterion);
-        bench.envs(configs.iter().map(|configs| (CONFIGS, configs)));
-        bench.arg("bench").args(words);
-        bench
+    let cargo = |command: &str, words: &[OsString]| {
+        let mut cargo = cargo::at_home(cargo::in_folder(root), &results.criterion);
+        cargo.envs(configs.iter().map(|configs| (CONFIGS, configs)));
+        cargo.arg(command).args(words);
+        cargo
     };
+    let bench = |words: &[OsString]| cargo("bench", words);
     if !leaves_results(arguments) {
         return Ok(cargo::exit_code(cargo::status(bench(arguments))?));
     }
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let (of_cargo, of_criterion) = arguments.split_at(end);
-    let build = [of_cargo, &["--no-run".into()]].concat();
-    let built = cargo::status(bench(&build))?;
+    let (built, program) = if of_cargo.is_empty() && cargo::has_report(root) {
+        cargo::build(cargo("build", &BENCHES_AND_REPORT.map(OsString::from)), cargo::REPORT)?
+    } else {
+        let build = [of_cargo, &["--no-run".into()]].concat();
+        (cargo::status(bench(&build))?, None)
+    };
     if !built.success() {
         return Ok(cargo::exit_code(built));
     }
@@ -83,7 +91,10 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
         return Ok(cargo::exit_code(status));
     }
     let report = |words: &[&str]| {
-        let mut report = cargo::at_home(cargo::report(root), &results.criterion);
+        let program = program.as_ref().map(Command::new);
+        let report = program.unwrap_or_else(|| cargo::report(root));
+        let mut report = cargo::at_home(report, &results.criterion);
+        report.current_dir(root);
         report.args(words);
         cargo::status(report)
     };
@@ -91,7 +102,10 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
     let reported = report(&["summary", "--latest"])?;
     let drawn = report(&["html", "--latest", "--output", &page.to_string_lossy()])?;
     if drawn.success() {
-        let all = format!("all tables: cargo criterion-report show{}", results.option(root));
+        let program = program.as_ref().map_or("cargo criterion-report".into(), |program| {
+            short(program, root).display().to_string()
+        });
+        let all = format!("all tables: {program} show{}", results.option(root));
         println!("report    {}; {all}", short(&page, root).display());
     }
     let all = [status, reported, drawn];

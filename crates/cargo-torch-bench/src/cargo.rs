@@ -33,17 +33,34 @@ pub fn clean(workspace: &Workspace, package: &str) -> Result<()> {
     Ok(())
 }
 
+/// The program and the package that turn results into tables.
+pub const REPORT: &str = "criterion-report";
+
+/// Whether the clone at `root` has the report's own sources.
+pub fn has_report(root: &Path) -> bool {
+    root.join(REPORT).join("Cargo.toml").is_file()
+}
+
 /// `criterion-report`, to which its own arguments are added: that of the clone at `root`, or the installed one where
 /// the packages are others.
 pub fn report(root: &Path) -> Command {
-    if !root.join("criterion-report/Cargo.toml").is_file() {
-        let mut installed = Command::new("criterion-report");
+    if !has_report(root) {
+        let mut installed = Command::new(REPORT);
         installed.current_dir(root);
         return installed;
     }
     let mut cargo = in_folder(root);
-    cargo.args(["run", "--quiet", "--release", "--package", "criterion-report", "--"]);
+    cargo.args(["run", "--quiet", "--release", "--package", REPORT, "--"]);
     cargo
+}
+
+/// Runs a `cargo build`, and says where the program of this name is.
+pub fn build(mut cargo: Command, program: &str) -> Result<(ExitStatus, Option<PathBuf>)> {
+    cargo.arg(MESSAGES).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = cargo.output().map_err(|error| not_run(&cargo, &error))?;
+    let programs = programs(&output.stdout, "bin").into_iter();
+    let found = programs.filter(|(name, _)| name == program).map(|(_, path)| path).last();
+    Ok((output.status, found))
 }
 
 /// A benchmark or the report, told where the results are: by itself the report knows no configuration
@@ -80,28 +97,30 @@ pub fn target(root: &Path) -> Result<PathBuf> {
     })
 }
 
-/// The benchmarks that cargo's messages announce, each in JSON on a line of its own: name and program.
+/// Makes cargo announce what it has built, each in JSON on a line of its own.
+pub const MESSAGES: &str = "--message-format=json-render-diagnostics";
+
+/// The benchmarks that cargo's messages announce: name and program.
 pub fn benchmarks(messages: &[u8]) -> Vec<(String, PathBuf)> {
+    programs(messages, "bench")
+}
+
+fn programs(messages: &[u8], kind: &str) -> Vec<(String, PathBuf)> {
     #[derive(Deserialize)]
     struct Artifact {
         target: Target,
-        profile: Profile,
         executable: Option<PathBuf>,
     }
     #[derive(Deserialize)]
     struct Target {
+        kind: Vec<String>,
         name: String,
     }
-    #[derive(Deserialize)]
-    struct Profile {
-        test: bool,
-    }
-    let benchmark = |line: &str| {
-        let artifact: Artifact = serde_json::from_str(line).ok()?;
-        let program = artifact.executable.filter(|_| artifact.profile.test)?;
-        Some((artifact.target.name, program))
+    let program = |line: &str| {
+        let Artifact { target, executable } = serde_json::from_str(line).ok()?;
+        Some((target.name, executable.filter(|_| target.kind.iter().any(|it| it == kind))?))
     };
-    String::from_utf8_lossy(messages).lines().filter_map(benchmark).collect()
+    String::from_utf8_lossy(messages).lines().filter_map(program).collect()
 }
 
 /// How many cases a `cargo bench … -- --list` lists.
@@ -150,15 +169,17 @@ mod tests {
     use super::*;
 
     /// Cut down from cargo 1.95's.
-    const MESSAGES: &str = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"x"},"profile":{"opt_level":"3","test":false},"filenames":["/x/libx.rlib"],"executable":null,"fresh":true}
+    const SAID: &str = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"x"},"profile":{"opt_level":"3","test":false},"filenames":["/x/libx.rlib"],"executable":null,"fresh":true}
 {"reason":"compiler-artifact","target":{"kind":["bin"],"name":"x"},"profile":{"opt_level":"3","test":false},"executable":"/x/x","fresh":true}
 {"reason":"compiler-artifact","target":{"kind":["bench"],"name":"b"},"profile":{"opt_level":"3","test":true},"executable":"/x/deps/b-1f","fresh":false}
 {"reason":"build-finished","success":true}
 "#;
 
     #[test]
-    fn what_cargo_bench_runs_is_found_among_its_messages() {
-        let found = benchmarks(MESSAGES.as_bytes());
-        assert_eq!(found, [("b".to_owned(), PathBuf::from("/x/deps/b-1f"))]);
+    fn what_cargo_has_built_is_found_among_its_messages() {
+        for (kind, name, program) in [("bench", "b", "/x/deps/b-1f"), ("bin", "x", "/x/x")] {
+            let found = programs(SAID.as_bytes(), kind);
+            assert_eq!(found, [(name.to_owned(), PathBuf::from(program))]);
+        }
     }
 }

@@ -108,7 +108,7 @@ impl Side {
 
     fn build_command(&self, arguments: &BenchArguments) -> Command {
         let mut cargo = self.cargo();
-        cargo.args(["bench", "--no-run", "--message-format=json-render-diagnostics"]);
+        cargo.args(["bench", "--no-run", cargo::MESSAGES]);
         cargo.args(&arguments.cargo);
         cargo
     }

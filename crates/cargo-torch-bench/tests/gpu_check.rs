@@ -47,7 +47,7 @@ impl Gpu {
             let program = scratch.fake(target);
             symlink(&script, &program).expect("link the fake");
             programs += &format!(
-                r#"{{"target":{{"name":"{target}"}},"profile":{{"test":true}},"executable":"{}"}}"#,
+                r#"{{"target":{{"kind":["bench"],"name":"{target}"}},"executable":"{}"}}"#,
                 program.display()
             );
             programs.push('\n');

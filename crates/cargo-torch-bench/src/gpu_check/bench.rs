@@ -57,7 +57,7 @@ impl<'w> Bench<'w> {
         report.args(["build", "--quiet", "--release", "--package", "criterion-report"]);
         let mut benches = cargo::in_folder(root);
         benches
-            .args(["bench", "--no-run", "--message-format=json-render-diagnostics"])
+            .args(["bench", "--no-run", cargo::MESSAGES])
             // By name: plain `cargo bench` leaves self_test out.
             .args(TARGETS.iter().flat_map(|target| ["--bench", target]))
             .env("BENCH_CONFIG", configs)

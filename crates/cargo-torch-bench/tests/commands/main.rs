@@ -15,6 +15,8 @@ use std::process::Command;
 use common::{Outcome, Scratch};
 
 const SUMMARY: &str = "run --quiet --release --package criterion-report -- summary --latest";
+const BUILD: &str = "build --profile bench --benches --bin criterion-report \
+                     --message-format=json-render-diagnostics";
 const PROGRAM: &str = "run --quiet --release --package criterion-report --";
 
 /// The arguments of each run of cargo; all were in the folder of the clone.
@@ -80,7 +82,23 @@ fn bench_provisions_first() {
     outcome.assert_fine();
     assert!(outcome.stderr.contains("linked as .libtorch"), "{outcome:?}");
     assert!(scratch.link().join("version.py").exists());
-    assert_eq!(calls(&scratch)[..3], ["bench --no-run", "bench -- --list", "bench"]);
+    assert_eq!(calls(&scratch)[..3], [BUILD, "bench -- --list", "bench"]);
+}
+
+#[test]
+fn the_report_that_was_built_with_the_benchmarks_is_run() {
+    let scratch = provisioned();
+    let program =
+        r#"{"target":{"kind":["bin"],"name":"criterion-report"},"executable":"/usr/bin/echo"}"#;
+    scratch.set("programs", &format!("not JSON\n{program}\n"));
+    let outcome = scratch.run(&["bench"]);
+    let said = &outcome.assert_fine().stdout;
+    assert!(said.starts_with("summary --latest\nhtml --latest --output /"), "{said}");
+    assert!(said.ends_with("; all tables: /usr/bin/echo show\n"), "{said}");
+    assert_eq!(calls(&scratch), [BUILD, "bench -- --list", "bench"]);
+    scratch.set("fail-build", "101");
+    scratch.run(&["bench"]).assert_refused(101, &[]);
+    assert_eq!(calls(&scratch)[3..], [BUILD]);
 }
 
 /// The tour, unless more is asked for.
@@ -140,7 +158,7 @@ fn the_first_failure_is_the_exit_code() {
     scratch.set("words", WORDS);
     let said = ["criterion's words", "so there is no report", "cargo criterion-report show"];
     scratch.run(&["bench"]).assert_refused(101, &said);
-    assert_eq!(calls(&scratch), ["bench --no-run", "bench -- --list", "bench"]);
+    assert_eq!(calls(&scratch), [BUILD, "bench -- --list", "bench"]);
 }
 
 #[test]

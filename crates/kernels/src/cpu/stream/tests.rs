@@ -119,7 +119,7 @@ fn what_runs_is_named() {
 fn what_is_no_array_operation_is_refused() {
     for operation in Probe::ALL.iter().copied().filter(|it| !it.is_stream()) {
         let error = Stream::new(operation, 16).unwrap_err().to_string();
-        assert!(error.contains(&format!("`{operation}` is none of")), "{error}");
+        assert!(error.contains(&format!("`{operation}` is not one of STREAM")), "{error}");
     }
     for elements in [0, MOST + 1, usize::MAX] {
         let error = Stream::new(Probe::Copy, elements).unwrap_err().to_string();
