@@ -211,26 +211,26 @@ pub(super) fn compared(record: &Record) -> Option<&Accuracy> {
 /// The result of the very measurement that the record tells of.
 fn own_result(
     record: &Record,
-    results: Vec<Box<CriterionResult>>,
+    results: impl IntoIterator<Item = Box<CriterionResult>>,
 ) -> Result<Box<CriterionResult>, NoTime> {
     if record.outcome != Outcome::Measured {
         return Err(NoTime::NotMeasured);
     }
     let recorded = record.last_sample.ok_or(NoTime::Unverifiable)?;
-    let first = results.first().ok_or(NoTime::NoEstimate)?.last_sample();
     let pair = |sample: LastSample| (sample.iters, sample.ns);
-    let mut mixed = None;
+    let (mut mixed, mut stale) = (None, None);
     for result in results {
-        if result.last_sample() != recorded {
-            continue;
-        }
-        if result.is_of_its_samples() {
+        let found = result.last_sample();
+        if found != recorded {
+            stale.get_or_insert(NoTime::Stale { recorded: pair(recorded), found: pair(found) });
+        } else if result.is_of_its_samples() {
             return Ok(result);
+        } else {
+            mixed.get_or_insert(NoTime::Mixed {
+                sampled_ns: result.sample_median_ns(),
+                estimated_ns: result.estimates.median.point_estimate,
+            });
         }
-        mixed.get_or_insert(NoTime::Mixed {
-            sampled_ns: result.sample_median_ns(),
-            estimated_ns: result.estimates.median.point_estimate,
-        });
     }
-    Err(mixed.unwrap_or(NoTime::Stale { recorded: pair(recorded), found: pair(first) }))
+    Err(mixed.or(stale).unwrap_or(NoTime::NoEstimate))
 }

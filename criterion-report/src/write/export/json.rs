@@ -35,7 +35,8 @@ fn cases_between(
     let entries: Vec<Entry<'_>> = report.concerned().collect();
     let case = |entry: &Entry<'_>, text: &mut Vec<u8>| {
         serde_json::to_writer(&mut *text, &Case::of(entry, report))?;
-        Ok(text.extend(end.bytes()))
+        text.extend(end.bytes());
+        Ok(())
     };
     joined(&entries, between, case, out)?;
     Ok(Notes::new())
