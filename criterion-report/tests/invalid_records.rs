@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use criterion_report::model::{Location, Records, Report, Selection};
+use criterion_report::model::{Location, Report, Selection, record_of_line};
 use serde_json::{Value, json};
 
 const RECORDS: &str = "tests/fixtures/two-siblings/criterion-torch/new/inference.jsonl";
@@ -32,7 +32,7 @@ fn record() -> Value {
 }
 
 fn read(record: &Value) -> Result<(), String> {
-    Records::of_line(record.to_string().as_bytes()).map(|_| ())
+    record_of_line(record.to_string().as_bytes()).map(|_| ())
 }
 
 #[test]

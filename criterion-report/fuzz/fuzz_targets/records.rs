@@ -7,14 +7,15 @@ mod writers;
 use std::collections::HashSet;
 
 use criterion_report::model::{
-    Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Inputs, Records, Samples,
+    Benchmark, CaseFiles, ConfidenceInterval, CriterionResult, Estimate, Estimates, Inputs,
+    Samples, record_of_line,
 };
 use libfuzzer_sys::fuzz_target;
 use plan::Record;
 
 fuzz_target!(|data: &[u8]| {
     let lines = data.split(|byte| *byte == b'\n');
-    let records = lines.filter_map(|line| Records::of_line(line).ok().flatten());
+    let records = lines.filter_map(|line| record_of_line(line).ok().flatten());
     let mut ids = HashSet::new();
     let records: Vec<Box<Record>> =
         records.filter(|record| ids.insert(record.full_id.clone())).take(8).collect();
@@ -23,13 +24,15 @@ fuzz_target!(|data: &[u8]| {
     }
     for record in &records {
         let text = serde_json::to_string(record).expect("serialises");
-        let again = Records::of_line(text.as_bytes()).expect("our own").expect("of today");
+        let again = record_of_line(text.as_bytes()).expect("our own").expect("of today");
         // A float that is NaN does not equal itself; its text does.
         assert_eq!(serde_json::to_string(&again).expect("serialises"), text);
     }
-    let results =
-        records.iter().filter_map(|record| Some((record.full_id.clone(), vec![result(record)?])));
-    let inputs = Inputs { results: results.collect(), records, ..Inputs::default() };
+    let cases = records.into_iter().map(|record| {
+        let results = result(&record).map(Box::new).into_iter().collect();
+        (record.full_id.clone(), CaseFiles { results, ..record.into() })
+    });
+    let inputs = Inputs { cases: cases.collect(), ..Inputs::default() };
     writers::all(inputs);
 });
 
@@ -64,5 +67,6 @@ fn result(record: &Record) -> Option<CriterionResult> {
     };
     let (iters, times) = (vec![iters; 10], vec![ns; 10]);
     let samples = Samples { sampling_mode: "Flat".to_owned(), iters, times };
-    CriterionResult::new(benchmark, estimates, samples).ok()
+    let result = CriterionResult { benchmark, estimates, samples };
+    result.check().is_ok().then_some(result)
 }

@@ -138,6 +138,8 @@ pub fn main() -> ExitCode {
 
 impl Cli {
     fn run(self) -> Result<ExitCode> {
+        // This thread works, too, and does not only wait for others.
+        rayon::ThreadPoolBuilder::new().use_current_thread().build_global()?;
         match self.command {
             Command::Plan { configs, format } => self.source.plan(&configs, format),
             Command::Calibration(options) => self.source.calibration(&options),

@@ -1,6 +1,7 @@
 //! Cautions: warnings that a reader of the numbers needs. There is one text per kind, so that rows
 //! share their notes.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use plan::Record;
@@ -272,23 +273,23 @@ fn is_wide(time: &Time) -> bool {
 /// The only one of the circumstances that is not of the machine.
 const REVISION: &str = "git revision";
 
-fn circumstances(record: &Record) -> [(&'static str, String); 6] {
+fn circumstances(record: &Record) -> [(&'static str, Cow<'_, str>); 6] {
     let environment = &record.environment;
     [
-        ("machine", environment.host.hostname.clone()),
-        ("processor", environment.host.cpu_model.clone()),
-        ("libtorch", environment.torch.libtorch.clone()),
-        ("threads", environment.torch.threads.to_string()),
-        ("allocator", environment.allocator.clone()),
-        (REVISION, environment.git_revision.clone().unwrap_or_else(|| "none".to_owned())),
+        ("machine", (&environment.host.hostname).into()),
+        ("processor", (&environment.host.cpu_model).into()),
+        ("libtorch", (&environment.torch.libtorch).into()),
+        ("threads", environment.torch.threads.to_string().into()),
+        ("allocator", (&environment.allocator).into()),
+        (REVISION, environment.git_revision.as_deref().unwrap_or("none").into()),
     ]
 }
 
 /// In which circumstances two records differ, with the words of both.
-pub fn differences(
-    one: &Record,
-    other: &Record,
-) -> impl Iterator<Item = (&'static str, [String; 2])> + use<> {
+pub fn differences<'r>(
+    one: &'r Record,
+    other: &'r Record,
+) -> impl Iterator<Item = (&'static str, [Cow<'r, str>; 2])> {
     let pairs = circumstances(one).into_iter().zip(circumstances(other));
     let differing = pairs.filter(|(one, other)| one != other);
     differing.map(|((what, one), (_, other))| (what, [one, other]))

@@ -9,27 +9,18 @@
 //! Criterion calls these files private; the layout read here is that of 0.8.2. Folder names are
 //! sanitised and cut, so a result is known by the `full_id` in `benchmark.json`, never by its path.
 
-use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 
 use super::criterion_result::{Benchmark, CriterionResult, Estimates, Samples};
 use super::file;
-
-#[derive(Debug, Default)]
-pub struct CriterionFiles {
-    /// Results by `full_id`. A folder left by an older run can claim an id a second time.
-    pub results: HashMap<String, Vec<CriterionResult>>,
-    /// `full_id`s that were not asked for: other benchmarks of the same package.
-    pub foreign: Vec<String>,
-    /// Files and folders that cannot be used, each with its path.
-    pub unreadable: Vec<String>,
-}
+use super::inputs::CaseFiles;
 
 /// The results of a baseline under criterion's root, with the folder of each, and what cannot be
 /// used, in the order in which they were found. Their numbers are not read yet.
@@ -74,29 +65,27 @@ impl ResultFolders {
         Self(found)
     }
 
-    pub fn read(self, wanted: &HashSet<&str>) -> CriterionFiles {
-        let is_foreign =
-            |found: &Found| found.as_ref().is_ok_and(|it| !wanted.contains(it.1.full_id.as_str()));
-        let (foreign, own): (Vec<Found>, Vec<Found>) = self.0.into_iter().partition(is_foreign);
-        let foreign = foreign.into_iter().flatten().map(|it| it.1.full_id);
-        let mut files = CriterionFiles { foreign: foreign.collect(), ..CriterionFiles::default() };
-        files.foreign.sort_unstable();
-        let read = |found: Found| {
-            let (folder, benchmark) = *found?;
-            read_numbers(&folder, benchmark)
+    /// The ids that no case has, sorted: other benchmarks of the same package.
+    pub fn foreign(&self, cases: &IndexMap<String, CaseFiles>) -> Vec<String> {
+        let ids = self.0.iter().flatten().map(|it| &it.1.full_id);
+        let mut foreign: Vec<String> = ids.filter(|id| !cases.contains_key(*id)).cloned().collect();
+        foreign.sort_unstable();
+        foreign
+    }
+
+    /// Reads the numbers of `cases`; returns the files and folders that cannot be used, each with its
+    /// path.
+    pub fn read(self, cases: &mut IndexMap<String, CaseFiles>) -> Vec<String> {
+        let read = |found: Found| match found {
+            Ok(it) if !cases.contains_key(&it.1.full_id) => None,
+            Ok(it) => Some(read_numbers(&it.0, it.1)),
+            Err(why) => Some(Err(why)),
         };
-        let results: Vec<Result<CriterionResult, String>> = own.into_par_iter().map(read).collect();
-        for result in results {
-            match result {
-                Ok(result) => {
-                    let id = result.benchmark.full_id.clone();
-                    // Hardly any id is there twice.
-                    files.results.entry(id).or_insert_with(|| Vec::with_capacity(1)).push(result);
-                }
-                Err(why) => files.unreadable.push(why),
-            }
-        }
-        files
+        let read: Vec<_> = self.0.into_par_iter().filter_map(read).collect();
+        let place = |result: Result<Box<CriterionResult>, String>| {
+            result.map(|it| cases[&it.benchmark.full_id].results.push(it)).err()
+        };
+        read.into_iter().filter_map(place).collect()
     }
 }
 
@@ -155,13 +144,14 @@ fn not_followed(link: &Path) -> Option<String> {
     Some(format!("{}: {why}", link.display()))
 }
 
-fn read_numbers(folder: &Path, benchmark: Benchmark) -> Result<CriterionResult, String> {
+fn read_numbers(folder: &Path, benchmark: Benchmark) -> Result<Box<CriterionResult>, String> {
     let mut samples: Samples = read_json(&folder.join("sample.json"))?;
     samples.iters.shrink_to_fit();
     samples.times.shrink_to_fit();
     let estimates: Estimates = read_json(&folder.join("estimates.json"))?;
-    let result = CriterionResult::new(benchmark, estimates, samples);
-    result.map_err(|(file, why)| unusable(&folder.join(file), why))
+    let result = Box::new(CriterionResult { benchmark, estimates, samples });
+    result.check().map_err(|(file, why)| unusable(&folder.join(file), why))?;
+    Ok(result)
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {

@@ -168,21 +168,9 @@ impl Estimate {
     }
 }
 
-/// The file whose numbers cannot be times, and why.
-pub type Unusable = (&'static str, String);
-
 impl CriterionResult {
-    pub fn new(
-        benchmark: Benchmark,
-        estimates: Estimates,
-        samples: Samples,
-    ) -> Result<Self, Unusable> {
-        let result = Self { benchmark, estimates, samples };
-        result.check()?;
-        Ok(result)
-    }
-
-    pub fn check(&self) -> Result<(), Unusable> {
+    /// Says which file has numbers that cannot be times, and why.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
         self.samples.check().map_err(|why| ("sample.json", why))?;
         self.estimates.check().map_err(|why| ("estimates.json", why))
     }

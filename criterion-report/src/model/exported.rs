@@ -10,7 +10,7 @@ use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
 use super::criterion_result::{Benchmark, CriterionResult, Estimates};
-use super::inputs::Inputs;
+use super::inputs::{CaseFiles, Inputs};
 use super::row::NoTime;
 use super::runs::Run;
 use super::{file, valid};
@@ -131,16 +131,15 @@ fn inputs_of(head: Head, cases: Vec<Case>, path: &Path) -> Inputs {
     inputs.recorded = head.runs.iter().map(|run| run.manifest.run_id.clone()).collect();
     inputs.runs = head.runs;
     for Case { record, criterion, no_time, in_runs: _ } in cases {
-        let id = || record.full_id.clone();
-        let times = || criterion.as_ref().map_or(Ok(()), CriterionResult::check);
+        let times = || criterion.as_ref().map_or(Ok(()), |it| it.check());
         let usable = valid::check(&record).and_then(|()| times().map_err(|(_, why)| why));
         if let Err(why) = usable {
-            inputs.unreadable.push(format!("{}: {}: {why}", path.display(), id()));
+            inputs.unreadable.push(format!("{}: {}: {why}", path.display(), record.full_id));
             continue;
         }
-        inputs.no_times.extend(no_time.map(|why| (id(), why)));
-        inputs.results.extend(criterion.map(|result| (id(), vec![result])));
-        inputs.records.push(record);
+        let results = criterion.into_iter().collect();
+        let files = CaseFiles { results, no_time, ..record.into() };
+        inputs.cases.insert(files.record.full_id.clone(), files);
     }
     inputs
 }
@@ -167,7 +166,7 @@ struct Head {
 #[derive(Deserialize)]
 struct Case {
     record: Box<Record>,
-    criterion: Option<CriterionResult>,
+    criterion: Option<Box<CriterionResult>>,
     no_time: Option<NoTime>,
     /// The case as several runs left it; then the rest follows from them.
     #[serde(default)]
@@ -179,7 +178,7 @@ struct Case {
 struct CaseInRun {
     run_name: String,
     record: Option<Box<Record>>,
-    criterion: Option<CriterionResult>,
+    criterion: Option<Box<CriterionResult>>,
     no_time: Option<NoTime>,
 }
 

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     fn over(other: &Record, baseline: &CaseId, record: &Record) -> Result<Gain, NoSpeedup> {
-        let row = |record: &Record| Row::join(Box::new(record.clone()), Vec::new());
+        let row = |record: &Record| Row::join(Box::new(record.clone()).into());
         Gain::over(&row(other), baseline, &row(record))
     }
 

@@ -3,42 +3,54 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
+use indexmap::IndexMap;
 use plan::Record;
 use rayon::prelude::*;
 
 use super::criterion_files::ResultFolders;
 use super::criterion_result::CriterionResult;
 use super::location::Location;
-use super::records::{Records, read_runs};
-
+use super::records::read_runs;
 use super::row::NoTime;
 use super::runs::Run;
 use super::saved::Saved;
 use super::selection::Selection;
 
+/// The files of one case.
+#[derive(Debug)]
+pub struct CaseFiles {
+    pub record: Box<Record>,
+    /// Criterion's results of this id. A folder left by an older run can claim it a second time.
+    pub results: Vec<Box<CriterionResult>>,
+    /// Why a case of an exported file has no time, which follows from results that the file leaves
+    /// out.
+    pub no_time: Option<NoTime>,
+}
+
+impl From<Box<Record>> for CaseFiles {
+    fn from(record: Box<Record>) -> Self {
+        Self { record, results: Vec::new(), no_time: None }
+    }
+}
+
 /// Everything that runs left under one name.
 #[derive(Debug, Default)]
 pub struct Inputs {
     /// The inputs of each run by its name, if several runs were saved under the baseline's name with
-    /// a number each. Records, results and runs are then here alone; the remarks of all are in the
+    /// a number each. Cases and runs are then here alone; the remarks of all are in the
     /// other fields.
     pub of_runs: Vec<(String, Inputs)>,
-    /// One per `full_id`, in the order of the targets' names and of the lines.
-    pub records: Vec<Box<Record>>,
+    /// The cases that have a record by `full_id`, in the order of the targets' names and of the
+    /// lines. Of several records of a case the last wins, as it does for the writer.
+    pub cases: IndexMap<String, CaseFiles>,
     /// The `full_id`s whose last record is of an older version, and so not among them.
     pub older: HashSet<String>,
     /// The runs whose record of a case, the last one, cannot be used, by its `full_id`.
     pub cut_off: HashMap<String, String>,
-    /// The runs that left records, those that were replaced later included.
+    /// The runs that wrote any line of records, a line that was replaced later included.
     pub recorded: HashSet<String>,
     /// All runs, whatever they saved under, the oldest first.
     pub runs: Vec<Run>,
-    /// Criterion's results, by `full_id`. A folder left by an older run can claim an id a second
-    /// time.
-    pub results: HashMap<String, Vec<CriterionResult>>,
-    /// Why a case of an exported file has no time, which follows from results that the file leaves
-    /// out.
-    pub no_times: HashMap<String, NoTime>,
     /// The cases that the filter of an exported file left out, which are not to be shown.
     pub left_out: HashSet<String>,
     /// Ids in criterion's folder that no record has: other benchmarks of the same package.
@@ -90,39 +102,22 @@ impl Inputs {
 
     fn read_run(location: &Location, baseline: &str, selection: &Selection<'_>) -> Result<Self> {
         let (read, found) = rayon::join(
-            || Records::read(&location.records, baseline),
+            || Self::of_records(&location.records, baseline),
             || ResultFolders::under(&location.criterion, baseline),
         );
-        let Records { mut records, older, cut_off, runs: recorded, warnings, mut unreadable } =
-            read?;
-        let known: HashSet<String> = records.iter().map(|record| record.full_id.clone()).collect();
-        records.retain(|record| selection.reads(record.case.mode));
+        let mut inputs = read?;
         let (runs, unusable) = read_runs(&location.records);
-        unreadable.extend(unusable);
-
-        let wanted: HashSet<&str> = records.iter().map(|record| record.full_id.as_str()).collect();
-        let files = found.read(&wanted);
-        unreadable.extend(files.unreadable);
-        let mut foreign = files.foreign;
-        foreign.retain(|id| !known.contains(id));
-        let results = files.results;
-        Ok(Self {
-            records,
-            older,
-            cut_off,
-            recorded,
-            runs,
-            results,
-            foreign,
-            warnings,
-            unreadable,
-            ..Self::default()
-        })
+        inputs.runs = runs;
+        inputs.unreadable.extend(unusable);
+        inputs.foreign = found.foreign(&inputs.cases);
+        inputs.retain(selection);
+        inputs.unreadable.extend(found.read(&mut inputs.cases));
+        Ok(inputs)
     }
 
-    /// Leaves out the records of modes that are not asked for, as [`Self::read`] does.
+    /// Leaves out the cases of modes that are not asked for, as [`Self::read`] does.
     pub fn retain(&mut self, selection: &Selection<'_>) {
-        self.records.retain(|record| selection.reads(record.case.mode));
+        self.cases.retain(|_, files| selection.reads(files.record.case.mode));
         self.of_runs.iter_mut().for_each(|(_, run)| run.retain(selection));
     }
 }

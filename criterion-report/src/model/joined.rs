@@ -2,12 +2,10 @@
 //! several.
 
 use indexmap::IndexMap;
-use plan::Record;
 use rayon::prelude::*;
 
-use super::criterion_result::CriterionResult;
-use super::inputs::Inputs;
-use super::row::{InRun, NoTime, Row};
+use super::inputs::{CaseFiles, Inputs};
+use super::row::{InRun, Row};
 use super::runs::{Missing, Runs};
 
 /// The parts of rows, before any is compared with another.
@@ -21,7 +19,7 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// Takes the records, results and runs out of what was read.
+    /// Takes the cases and runs out of what was read.
     pub fn of(inputs: &mut Inputs, baseline: &str) -> Self {
         let of_runs = std::mem::take(&mut inputs.of_runs);
         if of_runs.is_empty() {
@@ -35,24 +33,9 @@ impl Joined {
     }
 
     fn of_run(inputs: &mut Inputs, baseline: &str) -> Self {
-        let Inputs { records, older, cut_off, recorded, runs, results, no_times, .. } = inputs;
-        let parts: Vec<(Box<Record>, Vec<CriterionResult>, Option<NoTime>)> =
-            std::mem::take(records)
-                .into_iter()
-                .map(|record| {
-                    let results = results.remove(&record.full_id).unwrap_or_default();
-                    let known = no_times.remove(&record.full_id);
-                    (record, results, known)
-                })
-                .collect();
-        let mut rows: Vec<Row> = parts
-            .into_par_iter()
-            .map(|(record, results, known)| {
-                let mut row = Row::join(record, results);
-                row.time = row.time.map_err(|found| known.unwrap_or(found));
-                row
-            })
-            .collect();
+        let Inputs { cases, older, cut_off, recorded, runs, .. } = inputs;
+        let cases: Vec<CaseFiles> = std::mem::take(cases).into_values().collect();
+        let mut rows: Vec<Row> = cases.into_par_iter().map(Row::join).collect();
         let written = rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str()));
         let lost = cut_off.iter().map(|(id, run_id)| (id.as_str(), run_id.as_str()));
         let written = written.chain(lost).collect();

@@ -39,7 +39,9 @@ impl From<String> for Unusable {
 /// The record of a line, or why there is none, with the remedy.
 pub fn parse(line: &[u8]) -> Result<Line, Unusable> {
     match serde_json::from_slice::<Record>(line) {
-        Ok(record) if record.version == Record::VERSION => {
+        Ok(mut record) if record.version == Record::VERSION => {
+            // Most records have one pair, and were given room for four.
+            record.pairs.shrink_to_fit();
             valid::check(&record).map_err(|what| {
                 let why = format!(
                     "invalid record skipped: {what}; measure its case again with `cargo bench`"

@@ -54,7 +54,7 @@ pub use fusion::{
 };
 pub use gain::{Gain, GainSource};
 pub use heatmap::{Heatmap, HeatmapKind};
-pub use inputs::Inputs;
+pub use inputs::{CaseFiles, Inputs};
 pub use location::Location;
 pub use operators::{
     Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorResult,
@@ -62,7 +62,7 @@ pub use operators::{
 };
 pub use place::{Place, fingerprint, machine};
 pub(crate) use possible::LAST_MOMENT;
-pub use records::{Records, read_runs};
+pub use records::{read_runs, record_of_line};
 pub use repeated::Without;
 pub use report::Report;
 pub use row::{InRun, NoTime, Row};

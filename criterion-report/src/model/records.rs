@@ -7,7 +7,6 @@
 //! <records>/lock                        locked by the run that is in progress, which it names
 //! ```
 
-use std::collections::{HashMap, HashSet};
 use std::fs::TryLockError;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use anyhow::{Result, anyhow, bail};
 use plan::{Record, RunManifest};
 use rayon::prelude::*;
 
+use super::inputs::Inputs;
 use super::line::{Line, Stamp, Unusable, parse};
 use super::runs::Run;
 use super::{file, possible, saved};
@@ -28,26 +28,17 @@ fn or_from(others: &[String]) -> String {
     format!("\n  baselines that have records: {} (choose with --baseline)", others.join(", "))
 }
 
-/// All records of a baseline, in the order of the targets' names and of the lines.
-#[derive(Debug, Default)]
-pub struct Records {
-    /// One per `full_id`; of several the last wins, as it does for the writer.
-    pub records: Vec<Box<Record>>,
-    /// The `full_id`s whose last record is of an older version, and so not among them.
-    pub older: HashSet<String>,
-    /// The runs whose record of a case, the last one, cannot be used, by its `full_id`.
-    pub cut_off: HashMap<String, String>,
-    /// The runs that wrote any line, a line that was replaced later included.
-    pub runs: HashSet<String>,
-    /// Skipped input that can be measured again.
-    pub warnings: Vec<String>,
-    /// Files and lines that cannot be used, each with its place.
-    pub unreadable: Vec<String>,
+/// The record of a line; none where an earlier version wrote it.
+pub fn record_of_line(line: &[u8]) -> Result<Option<Box<Record>>, String> {
+    Ok(match parse(line).map_err(|unusable| unusable.why)? {
+        Line::Record(record) => Some(record),
+        Line::Older(_) => None,
+    })
 }
 
-impl Records {
-    /// Reads `<root>/<baseline>/*.jsonl`.
-    pub fn read(root: &Path, baseline: &str) -> Result<Self> {
+impl Inputs {
+    /// Reads the records in `<root>/<baseline>/*.jsonl`.
+    pub(super) fn of_records(root: &Path, baseline: &str) -> Result<Self> {
         let folder = root.join(baseline);
         let files = list(&folder, "jsonl")?;
         if files.is_empty() {
@@ -59,40 +50,31 @@ impl Records {
             );
         }
         let mut found = Self::default();
-        let mut places = HashMap::new();
         let mut older_files = Vec::new();
         for path in files {
-            let older = found.read_file(&path, &mut places);
+            let older = found.read_file(&path);
             older_files.extend(older_file(&path, &older));
         }
-        if found.records.is_empty() && !found.unreadable.is_empty() {
+        if found.cases.is_empty() && !found.unreadable.is_empty() {
             let lines = visible::list(&found.unreadable);
             bail!("no record in {} can be used:{lines}", folder.display());
         }
-        if found.records.is_empty() && !older_files.is_empty() {
+        if found.cases.is_empty() && !older_files.is_empty() {
             return Err(anyhow!(older_files.join("\n")));
         }
         found.warnings.extend(older_files);
         Ok(found)
     }
 
-    /// The record of a line; none where an earlier version wrote it.
-    pub fn of_line(line: &[u8]) -> Result<Option<Box<Record>>, String> {
-        Ok(match parse(line).map_err(|unusable| unusable.why)? {
-            Line::Record(record) => Some(record),
-            Line::Older(_) => None,
-        })
-    }
-
     /// Reads a file; returns the lines of older versions that no later line replaces.
-    fn read_file(&mut self, path: &Path, places: &mut HashMap<String, usize>) -> Vec<Stamp> {
+    fn read_file(&mut self, path: &Path) -> Vec<Stamp> {
         let mut older = Vec::new();
         let read = file::lines(path, |lines| {
             let lines = lines.par_iter().filter(|(_, line)| !line.trim_ascii().is_empty());
             let parsed: Vec<_> = lines.map(|(number, line)| (number, parse(line))).collect();
             for (number, line) in parsed {
                 match line {
-                    Ok(Line::Record(record)) => self.add(record, places),
+                    Ok(Line::Record(record)) => self.add(record),
                     Ok(Line::Older(stamp)) => older.push(stamp),
                     Err(Unusable { why, begun }) => {
                         self.unreadable.push(format!("{}:{number}: {why}", path.display()));
@@ -102,22 +84,18 @@ impl Records {
             }
         });
         self.unreadable.extend(read.err().map(|error| format!("{}: {error}", path.display())));
-        older.retain(|stamp| !places.contains_key(&stamp.full_id));
-        self.runs.extend(older.iter().map(|stamp| stamp.run_id.clone()));
+        older.retain(|stamp| !self.cases.contains_key(&stamp.full_id));
+        self.recorded.extend(older.iter().map(|stamp| stamp.run_id.clone()));
         self.older.extend(older.iter().map(|stamp| stamp.full_id.clone()));
         older
     }
 
-    fn add(&mut self, record: Box<Record>, places: &mut HashMap<String, usize>) {
+    fn add(&mut self, record: Box<Record>) {
         self.cut_off.remove(&record.full_id);
-        self.runs.insert(record.run_id.clone());
-        match places.get(&record.full_id) {
-            Some(&place) => self.records[place] = record,
-            None => {
-                places.insert(record.full_id.clone(), self.records.len());
-                self.records.push(record);
-            }
+        if !self.recorded.contains(&record.run_id) {
+            self.recorded.insert(record.run_id.clone());
         }
+        self.cases.insert(record.full_id.clone(), record.into());
     }
 }
 

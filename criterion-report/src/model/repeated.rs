@@ -44,14 +44,14 @@ impl Row {
         let mut row = last.clone();
         let known = runs.iter().filter_map(|run| run.row.as_ref().ok());
         let results: Vec<&CriterionResult> =
-            known.filter_map(|row| row.criterion.as_ref()).collect();
+            known.filter_map(|row| row.criterion.as_deref()).collect();
         if results.len() > 1 {
             let quick = results.iter().any(|result| result.time().quick);
             let result = CriterionResult::of_runs(&results);
             let time = result.time();
             let interval = time.interval.filter(|_| !quick);
             row.time = Ok(Time { quick, interval, ..time });
-            row.criterion = Some(result);
+            row.criterion = Some(Box::new(result));
         }
         row.runs = runs;
         Ok(row)

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::criterion_result::CriterionResult;
+use super::inputs::CaseFiles;
 use super::time::Time;
 use crate::units;
 
@@ -21,7 +22,7 @@ pub struct Row {
     pub time: Result<Time, NoTime>,
     /// Criterion's data of that measurement; present exactly if there is a time. A row of several
     /// runs has all samples, and the mean of the estimates.
-    pub criterion: Option<CriterionResult>,
+    pub criterion: Option<Box<CriterionResult>>,
     /// The case as each of several runs left it, in their order; empty where there is one run.
     pub runs: Vec<InRun>,
     /// Set when a later run selected the case and ended before it left a new record.
@@ -103,11 +104,11 @@ impl fmt::Display for NoTime {
 }
 
 impl Row {
-    /// Joins a record with those results of criterion that bear its id.
-    pub fn join(record: Box<Record>, results: Vec<CriterionResult>) -> Self {
+    /// Joins a record with the result of criterion that is of the same measurement.
+    pub fn join(CaseFiles { record, results, no_time }: CaseFiles) -> Self {
         let (time, criterion) = match own_result(&record, results) {
             Ok(result) => (Ok(result.time()), Some(result)),
-            Err(no_time) => (Err(no_time), None),
+            Err(found) => (Err(no_time.unwrap_or(found)), None),
         };
         Self { record, time, criterion, runs: Vec::new(), outdated: None, run_place: 0 }
     }
@@ -208,25 +209,28 @@ pub(super) fn compared(record: &Record) -> Option<&Accuracy> {
 }
 
 /// The result of the very measurement that the record tells of.
-fn own_result(record: &Record, results: Vec<CriterionResult>) -> Result<CriterionResult, NoTime> {
+fn own_result(
+    record: &Record,
+    results: impl IntoIterator<Item = Box<CriterionResult>>,
+) -> Result<Box<CriterionResult>, NoTime> {
     if record.outcome != Outcome::Measured {
         return Err(NoTime::NotMeasured);
     }
     let recorded = record.last_sample.ok_or(NoTime::Unverifiable)?;
-    let first = results.first().ok_or(NoTime::NoEstimate)?.last_sample();
     let pair = |sample: LastSample| (sample.iters, sample.ns);
-    let mut mixed = None;
+    let (mut mixed, mut stale) = (None, None);
     for result in results {
-        if result.last_sample() != recorded {
-            continue;
-        }
-        if result.is_of_its_samples() {
+        let found = result.last_sample();
+        if found != recorded {
+            stale.get_or_insert(NoTime::Stale { recorded: pair(recorded), found: pair(found) });
+        } else if result.is_of_its_samples() {
             return Ok(result);
+        } else {
+            mixed.get_or_insert(NoTime::Mixed {
+                sampled_ns: result.sample_median_ns(),
+                estimated_ns: result.estimates.median.point_estimate,
+            });
         }
-        mixed.get_or_insert(NoTime::Mixed {
-            sampled_ns: result.sample_median_ns(),
-            estimated_ns: result.estimates.median.point_estimate,
-        });
     }
-    Err(mixed.unwrap_or(NoTime::Stale { recorded: pair(recorded), found: pair(first) }))
+    Err(mixed.or(stale).unwrap_or(NoTime::NoEstimate))
 }

@@ -21,23 +21,27 @@ pub fn in_order<T: Sync, U: Send>(
     Ok(())
 }
 
-/// Writes the texts of `items`, formatted as [`in_order`] does, between what stands before, between
-/// and behind them. An item without a text is left out.
+/// Writes the texts of `items` between what stands before, between and behind them. Some are
+/// formatted at once, into buffers that the next ones use again. An item without a text is left out.
 pub fn joined<T: Sync>(
     items: &[T],
     [before, between, behind]: [&str; 3],
-    format: impl Fn(&T) -> Result<Option<Vec<u8>>> + Sync,
+    format: impl Fn(&T, &mut Vec<u8>) -> Result<()> + Sync,
     out: &mut dyn Write,
 ) -> Result<()> {
     out.write_all(before.as_bytes())?;
+    let mut texts = vec![Vec::new(); AT_ONCE.min(items.len())];
     let mut separator = "";
-    in_order(items, format, |text| {
-        if let Some(text) = text {
+    for some in items.chunks(AT_ONCE) {
+        texts.par_iter_mut().zip(some).try_for_each(|(text, item)| {
+            text.clear();
+            format(item, text)
+        })?;
+        for text in texts[..some.len()].iter().filter(|text| !text.is_empty()) {
             out.write_all(separator.as_bytes())?;
-            out.write_all(&text)?;
+            out.write_all(text)?;
             separator = between;
         }
-        Ok(())
-    })?;
+    }
     Ok(out.write_all(behind.as_bytes())?)
 }

@@ -192,7 +192,7 @@ impl Writer {
             Self::Fusion(options) => print(out, &fusion::write(report, options, target)?)?,
             Self::Operators(options) => operators::write(report, options, target, out)?,
             Self::Html(options) => html::write(report, options, target, out)?,
-            Self::Export(format) => export::write(report, format, target, out)?,
+            Self::Export(format) => export::write(report, format, out)?,
         };
         if !self.says_warnings() {
             notes.extend(earlier(report));

@@ -3,7 +3,7 @@
 use std::fs;
 
 use criterion_report::model::{
-    Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Inputs, Samples,
+    Benchmark, CaseFiles, ConfidenceInterval, CriterionResult, Estimate, Estimates, Inputs, Samples,
 };
 use plan::{Case, LastSample, ModelWork, Outcome, Record, Role, Shape, Stat, Variant, Work};
 
@@ -43,12 +43,12 @@ pub fn ten_thousand() -> Inputs {
             }
         }
     }
-    assert_eq!(inputs.records.len(), 10_000);
+    assert_eq!(inputs.cases.len(), 10_000);
     inputs
 }
 
 fn add(inputs: &mut Inputs, template: &Record, shape: Shape, recipe: usize) {
-    let number = inputs.records.len();
+    let number = inputs.cases.len();
     let id = |variant: &str| plan::case_id(GROUP, variant, &format!("bf16-{shape}"));
     let is_baseline = recipe == 0;
     let variant =
@@ -83,9 +83,10 @@ fn add(inputs: &mut Inputs, template: &Record, shape: Shape, recipe: usize) {
         record.outcome = Outcome::Failed { error: format!("case {number} found nothing") };
         record.pairs.clear();
     }
-    inputs.results.insert(record.full_id.clone(), vec![result(&record.full_id, ns)]);
     inputs.recorded.insert(record.run_id.clone());
-    inputs.records.push(Box::new(record));
+    let id = record.full_id.clone();
+    let results = vec![Box::new(result(&id, ns))];
+    inputs.cases.insert(id, CaseFiles { results, ..Box::new(record).into() });
 }
 
 /// Criterion's result of 31 samples around `ns`.
@@ -120,5 +121,5 @@ fn result(full_id: &str, ns: u64) -> CriterionResult {
         iters: vec![1.0; 31],
         times: (985..=1_015).map(|share| (ns / 1_000 * share) as f64).collect(),
     };
-    CriterionResult::new(benchmark, estimates, samples).expect("times")
+    CriterionResult { benchmark, estimates, samples }
 }

@@ -149,7 +149,7 @@ fn lines_that_are_cut_off_cost_themselves_alone() {
     let (cut, _) = text.trim_end().rsplit_once(',').expect("the last line has several keys");
     match read(cut).expect("readable") {
         Exported::Report { inputs, .. } => {
-            assert_eq!(inputs.records.len(), lines - 2);
+            assert_eq!(inputs.cases.len(), lines - 2);
             let [unusable] = &inputs.unreadable[..] else { panic!("{:?}", inputs.unreadable) };
             assert!(unusable.contains(&format!("f.json:{lines}: not a case: EOF")), "{unusable}");
         }
@@ -185,7 +185,7 @@ fn numbers_that_cannot_be_cost_their_case_alone() {
         *bad.pointer_mut(key).expect("it is there") = value;
         match read(&bad.to_string()).expect("readable") {
             Exported::Report { inputs, .. } => {
-                assert_eq!(inputs.records.len(), cases - 1, "{key}");
+                assert_eq!(inputs.cases.len(), cases - 1, "{key}");
                 let [unusable] = &inputs.unreadable[..] else { panic!("{:?}", inputs.unreadable) };
                 assert!(unusable.contains("f.json: ") && unusable.contains(says), "{unusable}");
             }

@@ -97,7 +97,7 @@ fn hostile() -> Report {
         record
     });
     let inputs = Inputs {
-        records: records.map(Box::new).collect(),
+        cases: records.map(|it| (it.full_id.clone(), Box::new(it).into())).collect(),
         foreign: vec![HOSTILE.to_owned()],
         warnings: vec![HOSTILE.to_owned()],
         unreadable: vec![HOSTILE.to_owned()],

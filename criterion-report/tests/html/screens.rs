@@ -149,7 +149,7 @@ fn a_section_without_anything_to_show_is_left_out(browser: &Browser) {
 fn with_energy() -> Report {
     let lines = "tests/fixtures/two-siblings/criterion-torch/new/inference.jsonl";
     let lines = std::fs::read_to_string(lines).expect("readable");
-    let records = lines.lines().enumerate().map(|(place, line)| {
+    let cases = lines.lines().enumerate().map(|(place, line)| {
         let mut record: Record = serde_json::from_str(line).expect("a record");
         let joules = 0.25 / (place + 1) as f64;
         record.measures.energy = Some(Energy {
@@ -169,9 +169,9 @@ fn with_energy() -> Report {
             samples: 12,
             method: "made up".to_owned(),
         });
-        Box::new(record)
+        (record.full_id.clone(), Box::new(record).into())
     });
-    let inputs = Inputs { records: records.collect(), ..Inputs::default() };
+    let inputs = Inputs { cases: cases.collect(), ..Inputs::default() };
     Report::of(inputs, "new", Selection::default())
 }
 

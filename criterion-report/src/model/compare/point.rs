@@ -41,7 +41,7 @@ impl Estimate {
     fn of_row(row: &Row) -> Option<Self> {
         let time = row.time.as_ref().ok()?;
         match row.runs.len() {
-            0 | 1 => row.criterion.as_ref().map(Self::of_criterion),
+            0 | 1 => row.criterion.as_deref().map(Self::of_criterion),
             _ => Some(Self::of_interval(time.median_ns, time.interval, time.confidence_level)),
         }
     }

@@ -16,7 +16,7 @@ use super::{Notes, Target, in_order, joined};
 use crate::model::database::has_upload_name;
 use crate::model::{Entry, Report, Row};
 use crate::units;
-use check::{Check, Named};
+use check::Check;
 use record::{DbCase, Form};
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -68,19 +68,24 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<Notes> {
     let mut check = Check::default();
     let (mut empty, mut same) = (true, None);
     let entries: Vec<Entry<'a>> = report.entries().collect();
-    let named = |entry: &Entry<'a>| {
-        let id = entry.row.full_id();
-        Ok((*entry, convert(entry, options).map(|case| Named::of(id, case))))
+    let series = |entry: &Entry<'a>| {
+        let series = convert(entry, options)
+            .map(|case| check::values(entry.row.full_id(), &case).map(|()| check::series(&case)));
+        Ok((*entry, series))
     };
-    in_order(&entries, named, |(entry, named)| {
-        match named {
-            Ok(case) => {
+    let metrics = |entry: &Entry<'a>| {
+        let metrics = convert(entry, options).into_iter().flat_map(|case| case.metrics);
+        metrics.map(|metric| metric.name.to_string()).collect()
+    };
+    in_order(&entries, series, |(entry, series)| {
+        match series {
+            Ok(series) => {
                 empty = false;
                 let row = entry.row;
                 if let (Outcome::Measured, Err(no_time)) = (&row.record.outcome, &row.time) {
                     notes.push(format!("{}: without its times: {no_time}", row.full_id()));
                 }
-                if let Some(text) = check.add(case?) {
+                if let Some(text) = check.add(series?, entry, metrics) {
                     // Upstream's names do not tell models, dtypes and compilation apart; that is
                     // their form.
                     if !options.is_upstreams() {
@@ -113,7 +118,7 @@ impl Options {
 }
 
 /// The records of a case, or why it has none; upstream's forms have no baselines, silently.
-fn convert(entry: &Entry<'_>, options: &Options) -> Result<DbCase, Option<String>> {
+fn convert<'a>(entry: &Entry<'a>, options: &Options) -> Result<DbCase<'a>, Option<String>> {
     let outcome = &entry.row.record.outcome;
     let without = || {
         Some(outcome.reason().map_or_else(
@@ -144,28 +149,24 @@ fn put(report: &Report, options: &Options, out: &mut dyn Write) -> Result<()> {
     // Upstream's files end without a newline.
     let end = if options.is_upstreams() { "" } else { "\n" };
     let entries: Vec<Entry<'_>> = report.entries().collect();
-    let text = |entry: &Entry<'_>| match convert(entry, options) {
-        Ok(mut case) => {
-            if !options.is_upstreams() {
-                v3::complete(&mut case, entry);
-            }
-            Ok(Some(case.text(form)?))
+    let text = |entry: &Entry<'_>, text: &mut Vec<u8>| {
+        let Ok(mut case) = convert(entry, options) else { return Ok(()) };
+        if !options.is_upstreams() {
+            v3::complete(&mut case, entry);
         }
-        Err(_) => Ok(None),
+        Ok(case.write(form, text)?)
     };
     joined(&entries, [before, between, &format!("{behind}{end}")], text, out)
 }
 
 /// The hardware that a case ran on, as upstream names it.
-fn arch(row: &Row) -> String {
+fn arch(row: &Row) -> &str {
     let environment = &row.record.environment;
     match row.record.case.device {
-        Device::Cpu => environment.host.cpu_model.clone(),
-        Device::Cuda => environment.torch.cuda_device.clone().unwrap_or_else(unknown),
-        Device::Xpu | Device::Mps => unknown(),
+        Device::Cpu => &environment.host.cpu_model,
+        Device::Cuda => environment.torch.cuda_device.as_deref().unwrap_or(UNKNOWN),
+        Device::Xpu | Device::Mps => UNKNOWN,
     }
 }
 
-fn unknown() -> String {
-    "unknown".to_owned()
-}
+const UNKNOWN: &str = "unknown";

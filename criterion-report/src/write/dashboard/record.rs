@@ -2,28 +2,31 @@
 //! this order; all maps are of strings, as the database's columns are.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use super::{BENCHMARK, LAYER, ORIGIN, arch};
+use crate::model::Entry;
 use crate::write::python_json;
 
 /// A map of strings that keeps its order.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Info(Vec<(&'static str, Word)>);
+pub struct Info<'a>(Vec<(&'static str, Word<'a>)>);
 
 /// A value in it. A number becomes text where it is written: most records are first looked at.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Word {
-    Text(Cow<'static, str>),
+pub enum Word<'a> {
+    Text(Cow<'a, str>),
     Number(f64),
     /// A whole one.
     Whole(u64),
 }
 
-impl Info {
-    pub fn of(texts: impl IntoIterator<Item = (&'static str, String)>) -> Self {
-        Self(texts.into_iter().map(|(key, text)| (key, text.into())).collect())
+impl<'a> Info<'a> {
+    pub fn of<T: Into<Cow<'a, str>>>(texts: impl IntoIterator<Item = (&'static str, T)>) -> Self {
+        Self(texts.into_iter().map(|(key, text)| (key, Word::Text(text.into()))).collect())
     }
 
     pub fn get(&self, key: &str) -> Option<&str> {
@@ -32,7 +35,7 @@ impl Info {
     }
 
     /// Adds an entry where there is a value.
-    pub fn push(&mut self, key: &'static str, value: Option<impl Into<Word>>) {
+    pub fn push(&mut self, key: &'static str, value: Option<impl Into<Word<'a>>>) {
         self.0.extend(value.map(|value| (key, value.into())));
     }
 }
@@ -40,7 +43,7 @@ impl Info {
 /// Values that become text in one way each.
 macro_rules! words {
     ($($from:ty: $value:ident => $word:expr),* $(,)?) => {$(
-        impl From<$from> for Word {
+        impl<'a> From<$from> for Word<'a> {
             fn from($value: $from) -> Self {
                 $word
             }
@@ -50,8 +53,8 @@ macro_rules! words {
 
 words! {
     String: text => Self::Text(text.into()),
-    &String: text => Self::Text(text.clone().into()),
-    &str: text => Self::Text(text.to_owned().into()),
+    &'a String: text => Self::Text(text.into()),
+    &'a str: text => Self::Text(text.into()),
     bool: value => Self::Text(if value { "true" } else { "false" }.into()),
     f64: number => Self::Number(number),
     u64: number => Self::Whole(number),
@@ -59,7 +62,7 @@ words! {
     usize: number => Self::Whole(number as u64),
 }
 
-impl Serialize for Word {
+impl Serialize for Word<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Text(text) => serializer.serialize_str(text),
@@ -69,7 +72,7 @@ impl Serialize for Word {
     }
 }
 
-impl Serialize for Info {
+impl Serialize for Info<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize_pairs(&self.0, serializer)
     }
@@ -88,18 +91,44 @@ fn serialize_pairs<T: Serialize, S: Serializer>(
 
 /// All records of one case, which differ in the metric alone.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DbCase {
-    pub benchmark: Benchmark,
-    pub model: Model,
-    pub metrics: Vec<Metric>,
+pub struct DbCase<'a> {
+    pub benchmark: Benchmark<'a>,
+    pub model: Model<'a>,
+    pub metrics: Vec<Metric<'a>>,
     /// The machine. An empty list, as upstream wrote, keeps the uploader from filling it in.
-    pub runners: Vec<Runner>,
-    pub dependencies: Dependencies,
+    pub runners: Vec<Runner<'a>>,
+    pub dependencies: Dependencies<'a>,
 }
 
-impl DbCase {
-    /// The text of its records. Their common part is formatted once.
-    pub fn text(&self, form: Form) -> serde_json::Result<Vec<u8>> {
+impl<'a> DbCase<'a> {
+    /// The metrics of a case under the name of its model, with no more than every form has.
+    pub fn of(entry: &Entry<'a>, model: String, metrics: Vec<Metric<'a>>) -> Self {
+        let case = &entry.row.record.case;
+        // Upstream's dtype is the recipe; without one, the dtype itself.
+        let recipe = case.work.model().map(|work| work.variant.recipe.to_string());
+        let extra_info = Info::of([("device", case.device.as_str()), ("arch", arch(entry.row))]);
+        Self {
+            benchmark: Benchmark {
+                name: BENCHMARK,
+                mode: case.mode.as_str(),
+                dtype: recipe.unwrap_or_else(|| case.dtype.to_string()),
+                extra_info,
+            },
+            model: Model {
+                name: model,
+                r#type: LAYER,
+                backend: None,
+                origins: &[ORIGIN],
+                extra_info: None,
+            },
+            metrics,
+            runners: Vec::new(),
+            dependencies: Dependencies(Vec::new()),
+        }
+    }
+
+    /// Adds the text of its records to `text`. Their common part is formatted once.
+    pub fn write(&self, form: Form, text: &mut Vec<u8>) -> serde_json::Result<()> {
         let [open, colon, comma, close] = form.object();
         let mut before = format!("{open}\"benchmark\"{colon}").into_bytes();
         form.write(&self.benchmark, &mut before)?;
@@ -113,22 +142,18 @@ impl DbCase {
         behind.extend(close.bytes());
 
         let [_, between, _] = form.punctuation();
-        let about = before.len() + behind.len() + LENGTH_OF_METRIC;
-        let mut text = Vec::with_capacity(self.metrics.len() * about);
         for (place, metric) in self.metrics.iter().enumerate() {
             text.extend(if place == 0 { "" } else { between }.bytes());
             text.extend_from_slice(&before);
-            form.write(metric, &mut text)?;
+            form.write(metric, text)?;
             text.extend_from_slice(&behind);
         }
-        Ok(text)
+        Ok(())
     }
 }
 
 /// Containers around a part of a record, in a list.
 const PART: usize = 2;
-/// Bytes that suffice for most metrics.
-const LENGTH_OF_METRIC: usize = 640;
 
 /// How records follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,27 +190,27 @@ impl Form {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Dependencies(pub Vec<(&'static str, Dependency)>);
+pub struct Dependencies<'a>(pub Vec<(&'static str, Dependency<'a>)>);
 
-impl Serialize for Dependencies {
+impl Serialize for Dependencies<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize_pairs(&self.0, serializer)
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Benchmark {
+pub struct Benchmark<'a> {
     /// The name that dashboards filter on.
     pub name: &'static str,
     /// Inference or training.
-    pub mode: String,
+    pub mode: &'static str,
     /// The recipe, as upstream has it.
     pub dtype: String,
-    pub extra_info: Info,
+    pub extra_info: Info<'a>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Model {
+pub struct Model<'a> {
     /// Recipe and shape; a series on a dashboard is known by it.
     pub name: String,
     pub r#type: &'static str,
@@ -193,45 +218,62 @@ pub struct Model {
     pub backend: Option<&'static str>,
     pub origins: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub extra_info: Option<Info>,
+    pub extra_info: Option<Info<'a>>,
+}
+
+/// A name with its unit: two parts, of which the second may be empty.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Name<'a>(pub Cow<'a, str>, pub &'static str);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)?;
+        f.write_str(if self.1.is_empty() { "" } else { " " })?;
+        f.write_str(self.1)
+    }
+}
+
+impl Serialize for Name<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Metric {
-    /// Name with unit.
-    pub name: String,
+pub struct Metric<'a> {
+    pub name: Name<'a>,
     /// One value: the median.
     pub benchmark_values: [f64; 1],
     /// No target.
     pub target_value: f64,
     /// Unit and interval.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub extra_info: Option<Info>,
+    pub extra_info: Option<Info<'a>>,
 }
 
 /// The machine, in the database's terms: whole numbers, gigabytes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Runner {
-    pub name: String,
-    pub r#type: String,
-    pub cpu_info: String,
+pub struct Runner<'a> {
+    pub name: &'static str,
+    pub r#type: &'a str,
+    pub cpu_info: &'a str,
     pub cpu_count: u32,
     /// Memory in whole GiB.
     pub avail_mem_in_gb: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gpu_info: Option<String>,
+    pub gpu_info: Option<&'a str>,
     /// Host name and system.
-    pub extra_info: Info,
+    pub extra_info: Info<'a>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Dependency {
+pub struct Dependency<'a> {
     /// Repository, `owner/name`.
     pub repo: &'static str,
     /// Branch; a release is known by its version.
     pub branch: &'static str,
     /// Commit; a release is known by its version.
     pub sha: &'static str,
-    pub version: String,
-    pub extra_info: Info,
+    pub version: &'a str,
+    pub extra_info: Info<'a>,
 }

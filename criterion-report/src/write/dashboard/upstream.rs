@@ -7,9 +7,8 @@
 
 use plan::{Dtype, ModelWork};
 
-use super::record::{Benchmark, DbCase, Dependencies, Info, Metric, Model};
-use super::v3::{compile_mode, recipe_or_dtype};
-use super::{BENCHMARK, LAYER, ORIGIN, arch};
+use super::record::{DbCase, Info, Metric, Name};
+use super::v3::compile_mode;
 use crate::model::{Entry, Row, Time};
 
 /// Why upstream's forms cannot hold a case; `times` when the form holds both its times.
@@ -36,7 +35,7 @@ pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
 }
 
 /// Four metrics per result, as torchao's CI wrote them last.
-pub fn torchao(entry: &Entry<'_>) -> Option<DbCase> {
+pub fn torchao<'a>(entry: &Entry<'a>) -> Option<DbCase<'a>> {
     let case = &entry.row.record.case;
     let ModelWork { variant, shape, .. } = case.work.model()?;
     let milliseconds = |time: &Time| time.median_ns / 1e6;
@@ -51,53 +50,28 @@ pub fn torchao(entry: &Entry<'_>) -> Option<DbCase> {
     ]
     .into_iter()
     .filter_map(|(name, unit, value)| {
-        let unit = unit.map(|unit| ("unit", unit.to_owned()));
+        let unit = unit.map(|unit| ("unit", unit));
         Some(metric(name, value?, Some(Info::of(unit))))
     });
-    let mut info = info(entry);
-    info.push("torch_compile_mode", Some(compile_mode(case)));
     let model = format!("{}-{}-{}-{}", variant.recipe, shape.m, shape.k, shape.n);
-    Some(of(entry, info, model, metrics.collect()))
+    let mut records = DbCase::of(entry, model, metrics.collect());
+    records.benchmark.extra_info.push("torch_compile_mode", Some(compile_mode(case)));
+    Some(records)
 }
 
 /// The tutorial's one record per result.
-pub fn seed(entry: &Entry<'_>) -> Option<DbCase> {
+pub fn seed<'a>(entry: &Entry<'a>) -> Option<DbCase<'a>> {
     let ModelWork { shape, .. } = entry.row.record.case.work.model()?;
     let model = format!("{}-{}-{}", shape.m, shape.k, shape.n);
     let metrics = vec![metric("speedup(wrt bf16)", ratio(entry)?, None)];
-    Some(of(entry, info(entry), model, metrics))
+    Some(DbCase::of(entry, model, metrics))
 }
 
 fn ratio(entry: &Entry<'_>) -> Option<f64> {
     entry.quantization?.gain.as_ref().ok().map(|gain| gain.ratio)
 }
 
-fn info(entry: &Entry<'_>) -> Info {
-    Info::of([("device", entry.row.record.case.device.to_string()), ("arch", arch(entry.row))])
-}
-
-fn metric(name: &str, value: f64, extra_info: Option<Info>) -> Metric {
-    Metric { name: name.to_owned(), benchmark_values: [value], target_value: 0.0, extra_info }
-}
-
-fn of(entry: &Entry<'_>, extra_info: Info, model: String, metrics: Vec<Metric>) -> DbCase {
-    let case = &entry.row.record.case;
-    DbCase {
-        benchmark: Benchmark {
-            name: BENCHMARK,
-            mode: case.mode.to_string(),
-            dtype: recipe_or_dtype(case),
-            extra_info,
-        },
-        model: Model {
-            name: model,
-            r#type: LAYER,
-            backend: None,
-            origins: &[ORIGIN],
-            extra_info: None,
-        },
-        metrics,
-        runners: Vec::new(),
-        dependencies: Dependencies(Vec::new()),
-    }
+fn metric(name: &'static str, value: f64, extra_info: Option<Info<'static>>) -> Metric<'static> {
+    let name = Name(name.into(), "");
+    Metric { name, benchmark_values: [value], target_value: 0.0, extra_info }
 }

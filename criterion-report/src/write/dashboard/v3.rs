@@ -5,57 +5,39 @@ use plan::{
 };
 
 use super::metrics::metrics;
-use super::record::{Benchmark, DbCase, Dependencies, Dependency, Info, Model, Runner};
-use super::{BENCHMARK, LAYER, ORIGIN, arch};
+use super::record::{DbCase, Dependencies, Dependency, Info, Runner};
+use super::{ORIGIN, arch};
 use crate::model::{Entry, Row};
 use crate::units;
 
 /// The metrics of a case, and what dashboards tell them by; none when it is no result of this machine.
-pub fn records(entry: &Entry<'_>) -> Option<DbCase> {
+pub fn records<'a>(entry: &Entry<'a>) -> Option<DbCase<'a>> {
     let metrics = metrics(entry);
-    let row = entry.row;
-    let case = &row.record.case;
+    let case = &entry.row.record.case;
     if metrics.is_empty() {
         return None;
     }
-    let compiled = case.work.compile().is_some().to_string();
-    let extra_info = Info::of([
-        ("device", case.device.to_string()),
-        ("arch", arch(row)),
-        // Dashboards disagree on the name, and on what its absence means.
-        ("use_compile", compiled.clone()),
-        ("compile", compiled),
-        ("torch_compile_mode", compile_mode(case)),
-    ]);
-    Some(DbCase {
-        benchmark: Benchmark {
-            name: BENCHMARK,
-            mode: case.mode.to_string(),
-            dtype: recipe_or_dtype(case),
-            extra_info,
-        },
-        model: Model {
-            name: series_name(case),
-            r#type: LAYER,
-            backend: Some("libtorch"),
-            origins: origins(&case.work),
-            extra_info: None,
-        },
-        metrics,
-        runners: Vec::new(),
-        dependencies: Dependencies(Vec::new()),
-    })
+    let mut records = DbCase::of(entry, series_name(case), metrics);
+    records.model.backend = Some("libtorch");
+    records.model.origins = origins(&case.work);
+    let info = &mut records.benchmark.extra_info;
+    // Dashboards disagree on the name, and on what its absence means.
+    let compiled = case.work.compile().is_some();
+    info.push("use_compile", Some(compiled));
+    info.push("compile", Some(compiled));
+    info.push("torch_compile_mode", Some(compile_mode(case)));
+    Some(records)
 }
 
 /// Adds what else the records say of a case.
-pub fn complete(case: &mut DbCase, entry: &Entry<'_>) {
+pub fn complete<'a>(case: &mut DbCase<'a>, entry: &Entry<'a>) {
     circumstances(&mut case.benchmark.extra_info, entry);
     case.model.extra_info = Some(model_info(entry.row));
     case.runners = vec![runner(entry.row)];
     case.dependencies = dependencies(entry.row);
 }
 
-fn circumstances(info: &mut Info, entry: &Entry<'_>) {
+fn circumstances<'a>(info: &mut Info<'a>, entry: &Entry<'a>) {
     let row = entry.row;
     let record = &row.record;
     let (case, environment) = (&record.case, &record.environment);
@@ -65,7 +47,7 @@ fn circumstances(info: &mut Info, entry: &Entry<'_>) {
         info.push("failure_reason", record.outcome.reason());
     }
     info.push("full_id", Some(&record.full_id));
-    info.push("high_precision_dtype", Some(case.dtype.to_string()));
+    info.push("high_precision_dtype", Some(case.dtype.as_str()));
     info.push("sparsity", variant.and_then(|it| it.sparsity).map(|it| it.to_string()));
     info.push("threads", Some(environment.torch.threads));
     info.push("allocator", Some(&environment.allocator));
@@ -96,16 +78,8 @@ fn circumstances(info: &mut Info, entry: &Entry<'_>) {
 }
 
 /// The mode, or the tutorial's word for none.
-pub fn compile_mode(case: &Case) -> String {
-    case.work.compile().map_or_else(|| "false".to_owned(), |mode| mode.to_string())
-}
-
-/// Upstream's dtype: the recipe, or the dtype itself if there is none.
-pub fn recipe_or_dtype(case: &Case) -> String {
-    match case.work.model() {
-        Some(work) => work.variant.recipe.to_string(),
-        None => case.dtype.to_string(),
-    }
+pub fn compile_mode(case: &Case) -> &'static str {
+    case.work.compile().map_or("false", |mode| mode.as_str())
 }
 
 /// The dashboard's word for a failure; `None` for skipped and merely tested cases.
@@ -119,7 +93,7 @@ pub fn failure_type(outcome: &Outcome) -> Option<&'static str> {
     }
 }
 
-fn model_info(row: &Row) -> Info {
+fn model_info(row: &Row) -> Info<'_> {
     let case = &row.record.case;
     let mut info = match &case.work {
         Work::Model(ModelWork { model, shape, .. }) => vec![
@@ -204,30 +178,25 @@ fn series_name(case: &Case) -> String {
     name
 }
 
-fn runner(row: &Row) -> Runner {
+fn runner(row: &Row) -> Runner<'_> {
     let environment = &row.record.environment;
     let host = &environment.host;
     Runner {
-        name: row.record.case.device.to_string(),
+        name: row.record.case.device.as_str(),
         r#type: arch(row),
-        cpu_info: host.cpu_model.clone(),
+        cpu_info: &host.cpu_model,
         cpu_count: host.cpus,
         avail_mem_in_gb: host.memory_bytes >> 30,
-        gpu_info: environment.torch.cuda_device.clone(),
-        extra_info: Info::of([("hostname", host.hostname.clone()), ("os", host.os.clone())]),
+        gpu_info: environment.torch.cuda_device.as_deref(),
+        extra_info: Info::of([("hostname", &host.hostname), ("os", &host.os)]),
     }
 }
 
-fn dependencies(row: &Row) -> Dependencies {
+fn dependencies(row: &Row) -> Dependencies<'_> {
     let torch = &row.record.environment.torch;
-    let dependency = |repo, version: &str, extra_info| Dependency {
-        repo,
-        branch: "",
-        sha: "",
-        version: version.to_owned(),
-        extra_info,
-    };
-    let mut libtorch = Info::of([("cpu_capability", torch.cpu_capability.clone())]);
+    let dependency =
+        |repo, version, extra_info| Dependency { repo, branch: "", sha: "", version, extra_info };
+    let mut libtorch = Info::of([("cpu_capability", &torch.cpu_capability)]);
     libtorch.push("cuda", torch.cuda.as_ref());
     libtorch.push("float32_matmul_precision", Some(&torch.float32_matmul_precision));
     Dependencies(vec![

@@ -45,7 +45,7 @@ impl Serialize for Benchmarks<'_> {
 
 /// The results that its reader takes.
 fn results(report: &Report) -> impl Iterator<Item = &CriterionResult> {
-    let results = report.entries().filter_map(|entry| entry.row.criterion.as_ref());
+    let results = report.entries().filter_map(|entry| entry.row.criterion.as_deref());
     results.filter(|result| result.estimates.median_abs_dev.is_some())
 }
 

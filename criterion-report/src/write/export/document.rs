@@ -183,14 +183,14 @@ impl<'a> Case<'a> {
         Self {
             full_id: row.full_id(),
             record: &row.record,
-            criterion: row.criterion.as_ref(),
+            criterion: row.criterion.as_deref(),
             no_time: row.time.as_ref().err().copied(),
             in_runs: row.runs.iter().map(CaseInRun::of).collect(),
             shown: !report.left_out.contains(row.full_id()),
             earlier: report.runs.is_earlier(row.full_id()),
             outdated: row.outdated.as_deref(),
             reason: row.reason(),
-            step_percentiles_ns: row.criterion.as_ref().map(Percentiles::of),
+            step_percentiles_ns: row.criterion.as_deref().map(Percentiles::of),
             measures: Measures(*entry),
             comparison: entry.comparison.map(Compared::of),
             quantization: entry.quantization.map(Compared::of),
@@ -221,7 +221,7 @@ impl<'a> CaseInRun<'a> {
         Self {
             run_name: &run.name,
             record: row.ok().map(|row| &*row.record),
-            criterion: row.ok().and_then(|row| row.criterion.as_ref()),
+            criterion: row.ok().and_then(|row| row.criterion.as_deref()),
             no_time: row.ok().and_then(|row| row.time.as_ref().err().copied()),
             missing: row.err().map(String::as_str),
         }

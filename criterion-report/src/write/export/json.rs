@@ -33,10 +33,10 @@ fn cases_between(
     out: &mut dyn Write,
 ) -> Result<Notes> {
     let entries: Vec<Entry<'_>> = report.concerned().collect();
-    let case = |entry: &Entry<'_>| {
-        let mut text = serde_json::to_vec(&Case::of(entry, report))?;
+    let case = |entry: &Entry<'_>, text: &mut Vec<u8>| {
+        serde_json::to_writer(&mut *text, &Case::of(entry, report))?;
         text.extend(end.bytes());
-        Ok(Some(text))
+        Ok(())
     };
     joined(&entries, between, case, out)?;
     Ok(Notes::new())

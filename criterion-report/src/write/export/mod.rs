@@ -12,7 +12,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::{Notes, Target};
+use super::Notes;
 use crate::model::{Entry, Field, Figure, Interval, MEASURES, Report};
 use crate::units;
 use crate::words::more;
@@ -103,12 +103,7 @@ fn without_figures(report: &Report) -> Notes {
     }
 }
 
-pub fn write(
-    report: &Report,
-    format: &Format,
-    _target: Target<'_>,
-    out: &mut dyn Write,
-) -> Result<Notes> {
+pub fn write(report: &Report, format: &Format, out: &mut dyn Write) -> Result<Notes> {
     match format {
         Format::Json => json::write(report, out),
         Format::Jsonl => json::lines(report, out),

@@ -1,6 +1,6 @@
 //! The cases as columns.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -57,8 +57,6 @@ pub struct Cases {
 
 struct Context<'a> {
     report: &'a Report,
-    /// Ids that the latest runs of their bench targets selected, and these targets.
-    latest: (HashSet<&'a str>, HashSet<&'a str>),
     trade_offs: HashMap<&'a str, TradeOff>,
     skylines: &'a [Skyline],
 }
@@ -72,8 +70,7 @@ impl Cases {
         places: &mut Vec<Place>,
         strings: &mut Strings,
     ) -> Self {
-        let latest = latest(report, entries);
-        let context = Context { report, latest, trade_offs: TradeOff::all(report), skylines };
+        let context = Context { report, trade_offs: TradeOff::all(report), skylines };
         let mut cases = Self::default();
         for entry in entries {
             let mut cells = identity(entry.row, strings);
@@ -106,16 +103,6 @@ impl Cases {
         }
         self.count += 1;
     }
-}
-
-/// The cases that the latest runs of the entries' bench targets selected.
-fn latest<'a>(report: &'a Report, entries: &[Entry<'a>]) -> (HashSet<&'a str>, HashSet<&'a str>) {
-    let all: HashSet<&str> =
-        entries.iter().map(|entry| plan::target_of(entry.row.full_id())).collect();
-    let runs = all.iter().filter_map(|&target| Some((target, report.runs.latest(target)?)));
-    let (targets, runs): (HashSet<&str>, Vec<_>) = runs.unzip();
-    let selected = runs.iter().flat_map(|run| &run.selected).map(String::as_str).collect();
-    (selected, targets)
 }
 
 fn identity(row: &Row, strings: &mut Strings) -> Vec<Cell> {
@@ -235,9 +222,7 @@ impl Context<'_> {
     fn qualification(&self, entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
         let cautions: Vec<u32> =
             entry.cautions().iter().map(|caution| strings.text(&caution.to_string())).collect();
-        let (selected, targets) = &self.latest;
-        let id = entry.row.full_id();
-        let earlier = targets.contains(plan::target_of(id)) && !selected.contains(id);
+        let earlier = self.report.runs.is_earlier(entry.row.full_id());
         let circumstances =
             self.report.circumstances.iter().position(|it| it.hold_of(&entry.row.record));
         vec![

@@ -1,7 +1,6 @@
 //! The data that the page's script reads.
 
-use std::collections::HashMap;
-
+use indexmap::IndexSet;
 use plan::Mode;
 use serde::Serialize;
 
@@ -107,26 +106,19 @@ impl Spread {
 pub type Text = u32;
 
 #[derive(Debug, Default)]
-pub struct Strings {
-    places: HashMap<String, Text>,
-    all: Vec<String>,
-}
+pub struct Strings(IndexSet<String>);
 
 impl Strings {
     /// The place of a text, which is added if it is new.
     pub fn text(&mut self, text: &str) -> Text {
         let text = &*visible::lines(text);
-        if let Some(&place) = self.places.get(text) {
-            return place;
-        }
-        let place = Text::try_from(self.all.len()).expect("fewer texts than memory has room for");
-        self.places.insert(text.to_owned(), place);
-        self.all.push(text.to_owned());
-        place
+        let known = self.0.get_index_of(text);
+        let place = known.unwrap_or_else(|| self.0.insert_full(text.to_owned()).0);
+        Text::try_from(place).expect("fewer texts than memory has room for")
     }
 
     pub fn into_all(self) -> Vec<String> {
-        self.all
+        self.0.into_iter().collect()
     }
 }
 
