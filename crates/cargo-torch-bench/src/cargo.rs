@@ -58,9 +58,8 @@ pub fn report(root: &Path) -> Command {
 pub fn build(mut cargo: Command, program: &str) -> Result<(ExitStatus, Option<PathBuf>)> {
     cargo.arg(MESSAGES).stdin(Stdio::null()).stderr(Stdio::inherit());
     let output = cargo.output().map_err(|error| not_run(&cargo, &error))?;
-    let programs = programs(&output.stdout, "bin").into_iter();
-    let found = programs.filter(|(name, _)| name == program).map(|(_, path)| path).last();
-    Ok((output.status, found))
+    let found = programs(&output.stdout, "bin").into_iter().find(|(name, _)| name == program);
+    Ok((output.status, found.map(|(_, path)| path)))
 }
 
 /// A benchmark or the report, told where the results are: by itself the report knows no configuration
