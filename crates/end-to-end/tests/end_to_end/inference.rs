@@ -2,6 +2,9 @@
 
 use crate::lab::{LIST, Lab, ids};
 
+/// Of the reason why a pair of two measured sides has no speed-up.
+const REFUSED: &str = "does not get back to its own pace";
+
 fn id(variant: &str) -> String {
     format!("inference/tiny/linear/cpu/{variant}/bf16-16x64x32")
 }
@@ -26,9 +29,17 @@ fn from_yaml_to_csv_and_json() {
     assert_eq!(statuses(&only), [(id("int8wo"), "measured".to_owned())]);
 
     // Everything, saved as a baseline: what cannot run is written down.
-    let printed = lab.bench("inference", &["--save-baseline", "main", "^inference/tiny/"]);
-    assert!(printed.contains("time:"), "criterion's own output: {printed}");
-    let all: Vec<serde_json::Value> = lab.records("main", "inference");
+    let everything = || {
+        let printed = lab.bench("inference", &["--save-baseline", "main", "^inference/tiny/"]);
+        assert!(printed.contains("time:"), "criterion's own output: {printed}");
+        lab.records("main", "inference")
+    };
+    // On a busy machine a pair may rightly be refused: a side was slower beside the other than alone.
+    let is_undisturbed = |all: &Vec<serde_json::Value>| {
+        let mut refused = all.iter().filter_map(|record| record["no_pair"].as_str());
+        !refused.any(|why| why.contains(REFUSED))
+    };
+    let all = (0..5).map(|_| everything()).find(is_undisturbed).expect("a quiet second");
     let mut expected = Vec::new();
     for (rest, status) in [
         ("linear/cpu/VARIANT/bf16-16x64x32", "measured"),
