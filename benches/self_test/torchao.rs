@@ -256,10 +256,9 @@ fn without_peer(case: &Case) -> Option<&'static str> {
     let Some(work) = case.work.model() else { return Some("only models are compared") };
     match work.variant {
         Variant { packed: true, .. } => Some("torchao has no packed form of it"),
-        Variant { preallocated: true, .. } => Some(
-            "torchao cannot write into a preallocated \
-                                                    output",
-        ),
+        Variant { preallocated: true, .. } => {
+            Some("torchao cannot write into a preallocated output")
+        }
         _ if case.mode == Mode::Training => Some("only inference is compared"),
         _ if case.device != Device::Cpu => Some("only times on a CPU are compared"),
         _ if case.settings.cache != CacheMode::Hot => Some("only hot caches are compared"),

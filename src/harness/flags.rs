@@ -31,6 +31,7 @@ Example:
   cargo bench --bench inference -- int8wo --save-baseline main
 
 Read more: docs/book/src/configs/ids.md";
+    const FILTER_HELP: &str = "Only cases whose id matches this regular expression";
     Command::new(env!("CARGO_PKG_NAME"))
         .about("Measure the cases of a bench target")
         .long_about(
@@ -42,7 +43,7 @@ Read more: docs/book/src/configs/ids.md";
         .max_term_width(100)
         .disable_help_flag(true)
         .disable_version_flag(true)
-        .arg(Arg::new(FILTER).value_name("FILTER").help("Only cases whose id matches this regular expression"))
+        .arg(Arg::new(FILTER).value_name("FILTER").help(FILTER_HELP))
         .args(FLAGS.iter().map(arg))
 }
 

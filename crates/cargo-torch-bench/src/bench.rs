@@ -64,7 +64,10 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let (of_cargo, of_criterion) = arguments.split_at(end);
     let (built, program) = if of_cargo.is_empty() && cargo::has_report(root) {
-        cargo::build(cargo("build", &BENCHES_AND_REPORT.map(OsString::from)), cargo::REPORT)?
+        let built = cargo::announced(cargo("build", &BENCHES_AND_REPORT.map(OsString::from)))?;
+        let mut programs = cargo::programs(&built.stdout, "bin").into_iter();
+        let report = programs.find(|(name, _)| name == cargo::REPORT);
+        (built.status, report.map(|(_, program)| program))
     } else {
         let build = [of_cargo, &["--no-run".into()]].concat();
         (cargo::status(bench(&build))?, None)

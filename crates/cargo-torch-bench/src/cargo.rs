@@ -1,7 +1,7 @@
 //! How cargo and the report are run.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Output, Stdio};
 
 use serde::Deserialize;
 
@@ -54,12 +54,10 @@ pub fn report(root: &Path) -> Command {
     cargo
 }
 
-/// Runs a `cargo build`, and says where the program of this name is.
-pub fn build(mut cargo: Command, program: &str) -> Result<(ExitStatus, Option<PathBuf>)> {
+/// Runs a cargo that builds and announces it; its other words go to the terminal.
+pub fn announced(mut cargo: Command) -> Result<Output> {
     cargo.arg(MESSAGES).stdin(Stdio::null()).stderr(Stdio::inherit());
-    let output = cargo.output().map_err(|error| not_run(&cargo, &error))?;
-    let found = programs(&output.stdout, "bin").into_iter().find(|(name, _)| name == program);
-    Ok((output.status, found.map(|(_, path)| path)))
+    cargo.output().map_err(|error| not_run(&cargo, &error))
 }
 
 /// A benchmark or the report, told where the results are: by itself the report knows no configuration
@@ -99,12 +97,8 @@ pub fn target(root: &Path) -> Result<PathBuf> {
 /// Makes cargo announce what it has built, each in JSON on a line of its own.
 pub const MESSAGES: &str = "--message-format=json-render-diagnostics";
 
-/// The benchmarks that cargo's messages announce: name and program.
-pub fn benchmarks(messages: &[u8]) -> Vec<(String, PathBuf)> {
-    programs(messages, "bench")
-}
-
-fn programs(messages: &[u8], kind: &str) -> Vec<(String, PathBuf)> {
+/// The programs of a kind, `bench` or `bin`, that cargo's messages announce, with their names.
+pub fn programs(messages: &[u8], kind: &str) -> Vec<(String, PathBuf)> {
     #[derive(Deserialize)]
     struct Artifact {
         target: Target,
@@ -130,8 +124,13 @@ pub fn listed_cases(cargo: &mut Command) -> Result<usize> {
         let what = format!("the cases cannot be listed ({}): {}", output.status, said.trim());
         return Err(Error::failed(what, code(output.status)));
     }
-    let listed = String::from_utf8_lossy(&output.stdout);
-    Ok(listed.lines().filter(|line| line.ends_with(": benchmark")).count())
+    Ok(count_listed(&output.stdout))
+}
+
+/// The cases among what `--list` prints.
+pub fn count_listed(printed: &[u8]) -> usize {
+    let printed = String::from_utf8_lossy(printed);
+    printed.lines().filter(|line| line.ends_with(": benchmark")).count()
 }
 
 /// The cargo that runs this, in a folder.

@@ -64,8 +64,7 @@ impl Side {
             eprint!("{}", String::from_utf8_lossy(&output.stderr));
             return Err(self.failed("could not be listed", output.status, &cargo));
         }
-        let listed = String::from_utf8_lossy(&output.stdout);
-        Ok(listed.lines().filter(|line| line.ends_with(": benchmark")).count())
+        Ok(cargo::count_listed(&output.stdout))
     }
 
     /// Checks that the next run will start what was `built`: cargo builds anew what somebody has
@@ -148,7 +147,7 @@ fn run_status(command: &mut Command) -> Result<ExitStatus> {
 }
 
 fn built(messages: &[u8]) -> Result<Built> {
-    let programs = cargo::benchmarks(messages).into_iter().map(|(_, program)| program);
+    let programs = cargo::programs(messages, "bench").into_iter().map(|(_, program)| program);
     programs.map(|path| hash(&path).map(|hash| (path, hash))).collect::<Result<_>>().map(Built)
 }
 

@@ -8,10 +8,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Where the pages and their patches are.
+/// The folder of the pages and their patches.
 const PAGES: &str = "docs/book/src/extending";
 
-/// What is measured of the additions: the new words beside known ones.
+/// The cases that are measured: the new words beside known ones.
 const CONFIGS: [(&str, &str); 4] = [
     (
         "inference",

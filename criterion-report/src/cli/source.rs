@@ -26,7 +26,7 @@ pub(super) struct Source {
     pub(super) from: Option<PathBuf>,
     /// Results under this name of `--save-baseline`; `new` is the latest
     ///
-    /// Where several runs were saved as NAME@1, NAME@2 and so on, NAME is all of them, one row per
+    /// If several runs were saved as NAME@1, NAME@2 and so on, NAME is all of them, one row per
     /// case, and NAME@2 that one.
     #[arg(long, global = true, value_name = "NAME", default_value = NEW)]
     pub(super) baseline: String,

@@ -28,7 +28,7 @@ pub struct Options {
     output_dir: PathBuf,
     /// Earlier results: baseline name, folder or exported file
     ///
-    /// What `criterion-report compare` takes as a side.
+    /// A side, as `criterion-report compare` takes it.
     #[arg(long, value_name = "SIDE")]
     compare_to: Option<String>,
     /// Folder of earlier summary.json files, for trends

@@ -120,7 +120,7 @@ fn keep(texts: &mut BTreeSet<String>, text: Option<&String>) {
     }
 }
 
-/// What two environments share that differ only in what a case's own settings decide.
+/// The key that two environments share if they differ only in what a case's own settings decide.
 fn facts(of: &Environment) -> impl PartialEq + '_ {
     let HostFacts { hostname, os, cpu_model, cpus, memory_bytes, .. } = &of.host;
     let torch = &of.torch;

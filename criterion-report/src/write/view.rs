@@ -11,6 +11,7 @@ use super::show::group::level;
 use super::show::{NARROWEST, WIDTH, footer, header};
 use super::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render, table_width, wrap};
 use crate::model::Report;
+use crate::units;
 
 /// How a view is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -158,6 +159,11 @@ impl<T> Layout<T> {
             left_out: named.map(|((_, name), _)| name).collect(),
         }
     }
+}
+
+/// A number with so many significant digits; nothing where there is none.
+pub(super) fn significant(value: Option<f64>, digits: i32) -> Cell {
+    value.map(|value| units::significant(value, digits)).unwrap_or_default().into()
 }
 
 /// A page of tables: the circumstances above, the advice and how the cases ended below.

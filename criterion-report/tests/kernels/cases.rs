@@ -326,9 +326,7 @@ fn among_equals_none_is_the_most() {
     ])
     .report();
     let results = KernelResult::all(&report);
-    assert!(
-        most(&results, |it| it.point.memory.map(|memory| memory.peak_bytes() as f64)).is_none()
-    );
+    assert!(most(&results, |it| it.peak_bytes().map(|bytes| bytes as f64)).is_none());
     let flops = most(&results, |it| it.entry?.row.gflop_per_s());
     assert_eq!(flops.expect("they differ").0.0.kernel, "sort");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use plan::Environment;
@@ -57,18 +57,16 @@ impl<'w> Bench<'w> {
         report.args(["build", "--quiet", "--release", "--package", "criterion-report"]);
         let mut benches = cargo::in_folder(root);
         benches
-            .args(["bench", "--no-run", cargo::MESSAGES])
+            .args(["bench", "--no-run"])
             // By name: plain `cargo bench` leaves self_test out.
             .args(TARGETS.iter().flat_map(|target| ["--bench", target]))
-            .env("BENCH_CONFIG", configs)
-            .stdin(Stdio::null())
-            .stderr(Stdio::inherit());
+            .env("BENCH_CONFIG", configs);
         let built = cargo::status(report)?;
-        let output = benches.output().map_err(|error| cargo::not_run(&benches, &error))?;
+        let output = cargo::announced(benches)?;
         if !built.success() || !output.status.success() {
             return Err(Error::new("the benchmarks do not build, see what cargo says above"));
         }
-        let programs = cargo::benchmarks(&output.stdout).into_iter().collect();
+        let programs = cargo::programs(&output.stdout, "bench").into_iter().collect();
         Ok(Self { root, folder, programs })
     }
 

@@ -46,7 +46,7 @@ fn copied(fixture: &Path) -> Result<TempDir, Fault> {
     Ok(folder)
 }
 
-/// What the command of a line prints, stderr last.
+/// Runs the command of a line and returns its output, stderr last.
 fn printed(folder: &Path, line: &str) -> Result<String, Fault> {
     let words = shlex::split(&line[2..]).ok_or(format!("`{line}`: a quote is open"))?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

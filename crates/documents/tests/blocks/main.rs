@@ -62,7 +62,7 @@ fn doctest(document: &Document) -> Result<(), Fault> {
     if list.contains(&include) { Ok(()) } else { Err(format!("{LIST} lacks {include}")) }
 }
 
-/// What commands print and what is copied from a published result, all of it.
+/// Compares every block of output with what its command prints, and every copy of a published result with the file.
 #[test]
 fn outputs_are_up_to_date() {
     let is_update = std::env::var("UPDATE_BOOK").is_ok_and(|value| value == "1");

@@ -79,7 +79,7 @@ fn tree(body: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What a published file holds below its header.
+/// The text of a published file below its header.
 pub fn result(file: &str) -> Result<String, Fault> {
     let path = root().join("docs/results").join(file);
     let text = fs::read_to_string(&path).map_err(|error| format!("{file}: {error}"))?;

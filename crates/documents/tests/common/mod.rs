@@ -67,13 +67,13 @@ pub fn events(text: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
 /// A block of code.
 #[derive(Default)]
 pub struct Block {
-    /// What stands behind the fence, and the rest of it behind a comma.
+    /// The word behind the fence, and the rest of it behind a comma.
     pub language: String,
     pub kind: String,
     pub body: String,
     /// The comment right before it: `<!-- key: value -->`.
     pub comment: Option<(String, String)>,
-    /// Where it begins, and where its body lies.
+    /// Its first line, and the range of its body.
     pub begin: usize,
     pub range: Range<usize>,
 }

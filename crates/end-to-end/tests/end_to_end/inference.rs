@@ -2,7 +2,7 @@
 
 use crate::lab::{LIST, Lab, ids};
 
-/// Of the reason why a pair of two measured sides has no speed-up.
+/// A part of the reason that the harness writes where it refuses the speed-up of two measured sides.
 const REFUSED: &str = "does not get back to its own pace";
 
 fn id(variant: &str) -> String {

@@ -76,10 +76,8 @@ fn start_driver() -> Result<(), Refusal> {
     // SAFETY: only its address is used.
     let used = unsafe { library.get::<*const libc::c_void>(b"cuInit\0") };
     let used = used.map_err(|error| {
-        Refusal::Skipped(format!(
-            "the loader's path has a libcuda that is not a CUDA driver: \
-                                  {error}"
-        ))
+        let what = "the loader's path has a libcuda that is not a CUDA driver";
+        Refusal::Skipped(format!("{what}: {error}"))
     })?;
     let file = |address| path_of(address).unwrap_or_else(|| DRIVER.into()).display().to_string();
     if *used != own.cast_const() {

@@ -341,11 +341,8 @@ fn read_skip(node: &Node<'_>, facts: &Facts) -> Option<Skip> {
         fields.read("precision", |node| node.named(&node.string()?, Dtype::precision_named));
     let check = fields.read("check", |node| read_check(node, facts));
     let Some(reason) = fields.get("reason") else {
-        return fields.error(
-            "no `reason`".to_owned(),
-            "give the reason for skipping it in your \
-                                                       own words",
-        );
+        let remedy = "give the reason for skipping it in your own words";
+        return fields.error("no `reason`".to_owned(), remedy);
     };
     Some(Skip { backend, precision, condition: SkipCondition { check, reason: reason.string()? } })
 }

@@ -103,7 +103,7 @@ impl Limit {
 /// The roof over products of one dtype on so many threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Roofline {
-    /// Where the products ran.
+    /// Device on which the products ran.
     pub device: Device,
     /// Their dtype.
     pub dtype: Dtype,

@@ -38,7 +38,7 @@ struct Noisy {
 }
 
 impl Noisy {
-    /// What there is to judge, or why not; none where neither side has a value of the measure.
+    /// The values to judge, or why there are none; `None` where neither side has a value of the measure.
     fn of(
         measure: Measure,
         pairing: &Pairing<'_>,

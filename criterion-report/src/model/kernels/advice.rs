@@ -52,12 +52,7 @@ pub fn nondeterministic(result: &KernelResult<'_>) -> Option<f64> {
 }
 
 pub fn high_peak(result: &KernelResult<'_>) -> Option<f64> {
-    result
-        .point
-        .memory
-        .map(|memory| memory.peak_bytes())
-        .filter(|it| *it > HIGH_BYTES)
-        .map(|it| it as f64)
+    result.peak_bytes().filter(|it| *it > HIGH_BYTES).map(|it| it as f64)
 }
 
 /// The first call after the warm-up over the median, where that is far above it.

@@ -95,7 +95,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Those of a verdict; what regressed, improved or may have, by how much it did.
+    /// The changes with a verdict. Those that regressed, improved or may have are sorted by how much.
     pub fn of(&self, verdict: Verdict) -> Vec<&Changed> {
         self.found.iter().filter(|changed| changed.found.verdict == verdict).collect()
     }

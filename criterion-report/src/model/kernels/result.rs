@@ -121,6 +121,11 @@ impl<'a> KernelResult<'a> {
         (!calls.is_empty()).then(|| statistics::population_sd(&calls))
     }
 
+    /// Peak memory of a step.
+    pub fn peak_bytes(&self) -> Option<u64> {
+        self.point.memory.map(|memory| memory.peak_bytes())
+    }
+
     pub fn time(&self) -> Option<&'a Time> {
         self.entry?.row.time.as_ref().ok()
     }

@@ -150,7 +150,7 @@ impl Efficiency {
         })
     }
 
-    /// What qualifies it, of a row beside its `stream`.
+    /// The cautions on it, for a row beside its `stream`.
     pub fn cautions(&self, row: &Row, stream: Option<&Entry<'_>>) -> Vec<String> {
         let of_stream = || {
             let stream = stream.map(|it| it.row);

@@ -8,7 +8,7 @@ use crate::model::{Accounting, FusionResult, other_products, saved, sdpa_dispatc
 use crate::units;
 use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::table::{ABSENT, Cell, Line, Paint};
-use crate::write::view::{Layout, Room, Table, left, paragraph, right};
+use crate::write::view::{Layout, Room, Table, left, paragraph, right, significant};
 use crate::write::{failures, verdict};
 
 /// Where columns have a second line, the first says how its numbers came about.
@@ -21,7 +21,8 @@ fn layout<'a>() -> Layout<FusionResult<'a>> {
         })
         .level(|it| Some(it.entry.speedup()?.confidence_level)),
         left("benefit", benefit),
-        right("GFLOP/s", gflop_per_s).gives_way(3, "GFLOP/s"),
+        right("GFLOP/s", |it: &FusionResult<'_>| significant(it.entry.row.gflop_per_s(), 3))
+            .gives_way(3, "GFLOP/s"),
         right("formula", |it: &FusionResult<'_>| bytes(it, Accounting::Consistent))
             .below("bytes")
             .gives_way(4, "formula bytes"),
@@ -90,11 +91,6 @@ fn heading(result: &FusionResult<'_>) -> String {
 fn benefit(result: &FusionResult<'_>) -> Cell {
     let cell = |benefit: Benefit| Cell::new(benefit.word(), verdict::of_benefit(benefit));
     result.benefit().map(cell).unwrap_or_default()
-}
-
-fn gflop_per_s(result: &FusionResult<'_>) -> Cell {
-    let rate = result.entry.row.gflop_per_s();
-    rate.map(|rate| units::significant(rate, 3)).unwrap_or_default().into()
 }
 
 /// The bytes of the unfused operations, and by how much those of a variant differ from them.

@@ -1,6 +1,6 @@
 // Everything that is known about one case, in a dialog.
 
-/** Those that are known, in one text. */
+/** Joins the texts that are known into one. */
 function joined(texts) {
   return texts.filter((it) => it !== null).join(", ") || null;
 }

@@ -1,4 +1,4 @@
-// What a step takes: memory at its peak, its parts on each other, energy, and time of the GPU.
+// Charts of what a step uses: memory at its peak with the parts stacked, energy, and time of the GPU.
 
 const PARTS = [
   ["weights", "weights"],

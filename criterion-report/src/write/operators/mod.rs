@@ -149,7 +149,7 @@ fn of_configs<'r, 'a>(results: &'r [OperatorResult<'a>]) -> Vec<Block<'r, 'a>> {
     gather(results, |it| (&it.entry.row.record.case.config, it.key.dtype, it.key.place.to_string()))
 }
 
-/// Where the block's cases were measured: `float32 on cpu (AMD EPYC 7763), 1 thread`.
+/// The place in which the block's cases were measured: `float32 on cpu (AMD EPYC 7763), 1 thread`.
 fn circumstances(block: &Block<'_, '_>) -> String {
     let Key { dtype, place, .. } = &block[0].key;
     format!("{} on {place}", dtype.plain())

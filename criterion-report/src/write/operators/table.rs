@@ -7,7 +7,7 @@ use crate::model::{EfficiencySource, NoEfficiency, OperatorResult, Standing};
 use crate::units;
 use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::table::{ABSENT, Cell, Line, Paint};
-use crate::write::view::{Layout, Room, Table, left, right};
+use crate::write::view::{Layout, Room, Table, left, right, significant};
 use crate::write::{failures, verdict};
 
 fn layout<'a>() -> Layout<OperatorResult<'a>> {
@@ -99,10 +99,6 @@ fn interval(result: &OperatorResult<'_>) -> Cell {
 fn sign(result: &OperatorResult<'_>) -> Cell {
     let verdict = result.entry.speedup().map(|speedup| speedup.verdict());
     verdict.map(|it| Cell::new(verdict::sign(it), verdict::of_verdict(it))).unwrap_or_default()
-}
-
-fn significant(value: Option<f64>, digits: i32) -> Cell {
-    value.map(|value| units::significant(value, digits)).unwrap_or_default().into()
 }
 
 fn of_limit(result: &OperatorResult<'_>) -> Cell {

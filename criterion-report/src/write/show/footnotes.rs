@@ -24,7 +24,7 @@ pub struct Footnotes {
 /// A note on a row.
 pub struct Note {
     pub whole: String,
-    /// What rows share of it, if that is another text.
+    /// The text that rows share, if that is another one.
     kind: Option<String>,
     /// The row's own figures, to stand behind its mark.
     figures: Option<String>,
@@ -53,7 +53,7 @@ impl From<&Caution> for Note {
 
 /// The notes of one kind.
 struct Footnote {
-    /// What they share: a text of their own, or theirs without figures.
+    /// The text that they share: one of its own, or theirs without figures.
     kind: String,
     is_own_text: bool,
     has_figures: bool,
@@ -207,7 +207,7 @@ fn superscript(number: usize) -> String {
 mod tests {
     use super::*;
 
-    /// What a table of this width says of such notes.
+    /// The lines of such notes below a table of this width.
     fn lines(notes: &[&str], whole: bool) -> Vec<String> {
         let mut footnotes = Footnotes { whole, ..Footnotes::default() };
         for note in notes {

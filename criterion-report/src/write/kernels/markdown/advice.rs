@@ -60,7 +60,7 @@ const EXTREMES: [(&str, Value, Text); 5] = [
     ),
     (
         "Highest peak of memory",
-        |it| it.point.memory.map(|memory| memory.peak_bytes() as f64),
+        |it| it.peak_bytes().map(|bytes| bytes as f64),
         |_, bytes| units::bytes(bytes as u64),
     ),
     (

@@ -161,7 +161,7 @@ fn columns<'a>() -> [Column<KernelResult<'a>>; 7] {
         }),
         left("Backend", |it| it.backend.into()),
         left("Precision", |it| precision(it).into()),
-        right("Peak (MiB)", |it| mib(it.point.memory.map(|memory| memory.peak_bytes()))),
+        right("Peak (MiB)", |it| mib(it.peak_bytes())),
         right("of it the step (MiB)", |it| {
             mib(it.point.memory.map(|memory| memory.step.peak_bytes))
         }),
@@ -186,7 +186,7 @@ fn resources(results: &[KernelResult<'_>]) -> String {
         return "No case was measured.".to_owned();
     }
     // The largest first; a stable sort keeps the order of the cases besides.
-    measured.sort_by_key(|result| Reverse(result.point.memory.map(|memory| memory.peak_bytes())));
+    measured.sort_by_key(|result| Reverse(result.peak_bytes()));
     let mut out = markdown::rows(&columns(), measured.iter().copied().take(LINES));
     if measured.len() > LINES {
         let more = units::count(measured.len() - LINES, "further case");

@@ -108,7 +108,7 @@ fn what(changed: &Changed) -> String {
     }
 }
 
-/// What it was before, or is after.
+/// Its value before, or after.
 fn side(changed: &Changed, place: usize) -> String {
     let numbers = numbers(changed).map(|numbers| numbers[place].clone());
     numbers.unwrap_or_else(|| reason(&changed.ended[place]))
