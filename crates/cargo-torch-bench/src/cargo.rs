@@ -41,6 +41,38 @@ pub fn has_report(root: &Path) -> bool {
     root.join(REPORT).join("Cargo.toml").is_file()
 }
 
+/// Refuses a command that measures the repository itself where the packages are others.
+pub fn require_clone(root: &Path, command: &str) -> Result<()> {
+    if has_report(root) {
+        return Ok(());
+    }
+    let what = format!(
+        "`cargo xtask {command}` measures criterion-torch itself, which is not in {}",
+        root.display()
+    );
+    Err(Error::new(what).remedy("run it in a clone of criterion-torch's repository"))
+}
+
+/// Refuses to measure what nothing could report: the report's own sources are elsewhere, and it is not installed.
+pub fn require_report(root: &Path) -> Result<()> {
+    if has_report(root) {
+        return Ok(());
+    }
+    let mut version = report(root);
+    version.arg("--version").stdout(Stdio::null());
+    match version.status() {
+        Err(error) => Err(not_run(&version, &error).remedy("cargo install criterion-report")),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Whether a package of the workspace has a bench target of that name.
+pub fn has_bench(root: &Path, name: &str) -> Result<bool> {
+    let packages = metadata(root)?.packages;
+    let is_it = |target: &Target| target.name == name && target.kind.iter().any(|it| it == "bench");
+    Ok(packages.iter().any(|package| package.targets.iter().any(is_it)))
+}
+
 /// `criterion-report`, to which its own arguments are added: that of the clone at `root`, or the installed one where
 /// the packages are others.
 pub fn report(root: &Path) -> Command {

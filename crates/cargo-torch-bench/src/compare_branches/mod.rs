@@ -34,6 +34,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Result<ExitCode> {
     let root = workspace.root();
     let arguments = options.arguments()?;
+    cargo::require_report(root)?;
     // Before anything is downloaded or built.
     let revisions = [Revision::resolve(root, a)?, Revision::resolve(root, b)?];
     let target = cargo::target(root)?;
