@@ -1,7 +1,6 @@
-//! `cargo torch-bench`, in this repository also `cargo xtask`: provisioning of libtorch and of torch for Python, and
-//! developer commands.
+#![doc = include_str!("../README.md")]
 //!
-//! It builds before libtorch is there. The order of the modules is the order in which they build on each
+//! In this repository it is also `cargo xtask`, which has developer commands, too. It builds before libtorch is there. The order of the modules is the order in which they build on each
 //! other.
 
 mod error;

@@ -1,8 +1,4 @@
-//! The plan of what is measured: configs, shapes, the expansion into cases, their ids, cost formulas,
-//! and the schema of the files that a run leaves on disk.
-//!
-//! Three programs stand on this crate: the build script of a bench target, the benchmarks
-//! themselves, and `criterion-report`. It knows nothing of torch.
+#![doc = include_str!("../README.md")]
 
 pub mod build;
 mod case;
