@@ -2,7 +2,7 @@
 
 use std::env;
 
-use plan::build::Linked;
+use criterion_torch_build::Linked;
 
 fn main() {
     println!("cargo::rerun-if-env-changed=DOCS_RS");
