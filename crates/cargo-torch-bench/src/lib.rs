@@ -13,6 +13,8 @@ mod claim;
 mod results;
 mod workspace;
 
+mod configuration;
+
 mod source;
 
 mod ask;
@@ -26,6 +28,8 @@ mod wheel;
 mod cargo;
 
 mod setup;
+
+mod new;
 
 mod cache_report;
 mod environment;
@@ -111,5 +115,6 @@ fn run() -> Result<ExitCode, Error> {
         Command::Cache(options) => cache_report::command(&options),
         Command::GpuCheck(request) => gpu_check::command(&workspace()?, &request),
         Command::Doctor => doctor::command(&workspace()?),
+        Command::New(options) => new::command(&options),
     }
 }
