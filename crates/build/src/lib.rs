@@ -2,13 +2,12 @@
 #![allow(clippy::needless_doctest_main, reason = "a build script has a main")]
 
 mod generate;
-mod link;
 
 use std::path::PathBuf;
 
 // For the packages of this repository and their tests.
 #[doc(hidden)]
-pub use {generate::generate, link::Linked};
+pub use generate::generate;
 
 /// Writes the sources of the bench targets into `OUT_DIR`, sets the link flags, and tells cargo what to watch. Each
 /// error of a config or a kernel becomes one readable error of cargo.
@@ -20,6 +19,10 @@ pub use {generate::generate, link::Linked};
 /// }
 /// ```
 pub fn main() {
+    // Without libtorch there are no programs to generate for.
+    if std::env::var_os("DOCS_RS").is_some() {
+        return;
+    }
     let folder = |name| PathBuf::from(std::env::var_os(name).expect("cargo sets it"));
     println!("cargo::rerun-if-env-changed=BENCH_CONFIG");
     println!("cargo::rerun-if-env-changed={}", plan::OVERRIDE_VARIABLE);
@@ -30,8 +33,5 @@ pub fn main() {
             println!("cargo::error={error}");
         }
     }
-    // Only a package that depends on the library has something to link.
-    if let Some(linked) = Linked::by("criterion_torch") {
-        linked.link();
-    }
+    libtorch::find::link_all();
 }
