@@ -56,11 +56,11 @@ pub fn min_sqnr_db(
     outputs: usize,
 ) -> Result<f64, Refusal> {
     let gate = recipes::min_sqnr_db(recipe, dtype)?;
-    if recipe == Recipe::Baseline {
-        // The dtype's own roundings.
-        return Ok(gate);
-    }
     let shift = models::architecture(model)?.gate_shift_db();
+    if recipe == Recipe::Baseline {
+        // The dtype's own roundings, which exact parts do not hide.
+        return Ok(gate + shift.min(0.0));
+    }
     if outputs >= MANY {
         return Ok(gate + shift);
     }

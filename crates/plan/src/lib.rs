@@ -4,7 +4,6 @@
 //! Three programs stand on this crate: the build script of a bench target, the benchmarks
 //! themselves, and `criterion-report`. It knows nothing of torch.
 
-pub mod build;
 mod case;
 mod catalogue;
 mod config;
@@ -25,7 +24,7 @@ mod variant;
 mod words;
 mod work;
 
-pub use case::{Case, CaseId, Group, Plan, Role, target_of};
+pub use case::{Case, CaseId, Group, Plan, Role, mode_of};
 pub use catalogue::fusion::{
     FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern, PatternFamily,
 };
@@ -34,10 +33,10 @@ pub use catalogue::probe::{Probe, ProbeKind, ProbeWork};
 pub use catalogue::{SizeSet, fusion};
 pub use config::{
     CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OVERRIDE_VARIABLE,
-    OperatorParams, Suite, yaml,
+    OperatorParams, Suite, shape_folders, yaml,
 };
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub use expand::{expand, load};
+pub use expand::{expand, load, read};
 pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
 pub use id::{MAX_ID, MAX_PART, case_id};

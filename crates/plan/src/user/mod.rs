@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use file::{UserFile, UserKind};
 pub use spelling::Spelling;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
 use crate::kernel::discovery::{entries, is_helper};
 use crate::words::{ModelKind, Recipe, UnknownWord, UserWord};
@@ -37,9 +37,32 @@ impl UserFiles {
         (found, errors)
     }
 
-    /// The folders that are searched, whether they exist or not.
-    pub(crate) fn folders(package: &Path) -> [PathBuf; 2] {
-        [UserKind::Recipe, UserKind::Model].map(|kind| package.join(kind.folder()))
+    /// Rust source with the modules of all recipes and models, and the lists of what makes them.
+    ///
+    /// # Errors
+    /// When two packages spell one word.
+    pub fn source<'f>(all: impl IntoIterator<Item = &'f Self>) -> Result<String, Diagnostics> {
+        let mut errors = Vec::new();
+        let (mut recipes, mut models): (Vec<UserFile>, Vec<UserFile>) = Default::default();
+        for found in all {
+            for (known, files) in [(&mut recipes, &found.recipes), (&mut models, &found.models)] {
+                let is_new = |file: &&UserFile| known.iter().all(|it| it.path != file.path);
+                let new: Vec<UserFile> = files.iter().filter(is_new).cloned().collect();
+                known.extend(new);
+            }
+        }
+        let recipes = distinct(recipes, &[], &mut errors);
+        let models = distinct(models, &[], &mut errors);
+        if errors.is_empty() {
+            Ok(code::source(&Self { recipes, models }))
+        } else {
+            Err(Diagnostics(errors))
+        }
+    }
+
+    /// The paths at which a change makes another suite: the files, and the folders that they lie in.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files().flat_map(|file| std::iter::once(&*file.path).chain(file.path.parent()))
     }
 
     pub(crate) fn files(&self) -> impl Iterator<Item = &UserFile> {
