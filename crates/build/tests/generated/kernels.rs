@@ -174,12 +174,13 @@ fn a_function_of_another_signature_is_shown_the_right_one() {
 }
 
 /// What rustc says of the generated source.
-fn compiled(package: &Package) -> String {
-    package.generated("kernels.rs");
+pub fn compiled(package: &Package) -> String {
+    package.generated("all.rs");
     package.write("library.rs", LIBRARY);
     let main = "use criterion_torch::{Criterion, GroupFn, Session, kernel::generated};\n\
-                include!(\"out/kernels.rs\");\n\
-                fn main() {\n    criterion_torch::main(GROUPS, prepare);\n}\n";
+                include!(\"out/all.rs\");\n\
+                fn main() {\n    generated::register(RECIPES, MODELS);\n    \
+                criterion_torch::main(GROUPS, prepare);\n}\n";
     package.write("main.rs", main);
     let errors =
         rustc(package, &["--crate-type=lib", "--crate-name=criterion_torch", "library.rs"]);
