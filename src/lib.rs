@@ -23,10 +23,8 @@ pub mod measurement;
 #[doc(hidden)]
 pub mod compile;
 pub mod kernel;
-#[doc(hidden)]
 pub mod recipes;
 
-#[doc(hidden)]
 pub mod models;
 
 #[doc(hidden)]

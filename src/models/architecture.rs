@@ -8,7 +8,7 @@ use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
 /// A model before it is built: what a `model_type` stands for. It is written once, over whatever makes its
-/// linear layers: a recipe for the measurement, float64 for the reference.
+/// linear layers: a recipe for the measurement, float64 for the reference. The [example](super) has one.
 ///
 /// The first dimension of its input and its output is a batch whose elements do not influence each other:
 /// a large output is checked in some of them.
@@ -50,10 +50,10 @@ pub trait Architecture {
     ) -> Result<Box<dyn Network>, Refusal>;
 }
 
-/// Makes the linear layer of the given name from its weight `[n, k]`.
+/// Makes the linear layer of the given name from its weight `[n, k]`. The [example](super) calls it.
 pub type MakeLayer<'a> = dyn FnMut(&str, Tensor) -> Result<Box<dyn LinearLayer>, Refusal> + 'a;
 
-/// A model that is built, ready to run.
+/// A model that is built, ready to run, as in the [example](super).
 pub trait Network {
     /// One forward pass in upstream's order of operations. If there is an `out`, contiguous and of the
     /// size and dtype of the output, the last operation writes into it. Only the output: intermediate

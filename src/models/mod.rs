@@ -2,6 +2,47 @@
 //!
 //! A model is written once, over whatever makes its linear layers: a recipe for the measurement,
 //! float64 for the reference. Everything else follows the dtype of what flows through.
+//!
+//! A file such as `benches/models/relu_linear.rs` adds a model to a package. Its spelling is its word in configs:
+//!
+//! ```
+//! use criterion_torch::models::prelude::*;
+//!
+//! pub const SPELLING: &str = "relu_linear";
+//!
+//! pub struct Model;
+//!
+//! impl Architecture for Model {
+//!     fn sizes(&self, Shape { m, k, n }: Shape) -> ModelSizes {
+//!         ModelSizes {
+//!             linears: vec![LinearShape { name: "fc", rows: m, k, n }],
+//!             input: vec![m, k],
+//!             output: vec![m, n],
+//!             other_flops: m * n,
+//!         }
+//!     }
+//!
+//!     fn build(
+//!         &self,
+//!         mut parameters: Parameters,
+//!         make: &mut MakeLayer<'_>,
+//!     ) -> Result<Box<dyn Network>, Refusal> {
+//!         Ok(Box::new(ReluLinear(make("fc", parameters.take_weight("fc")?)?)))
+//!     }
+//! }
+//!
+//! struct ReluLinear(Box<dyn LinearLayer>);
+//!
+//! impl Network for ReluLinear {
+//!     fn forward(&self, input: &Tensor, _out: Option<&Tensor>) -> Result<Tensor, TchError> {
+//!         self.0.forward(input, None)?.f_relu()
+//!     }
+//!
+//!     fn layers(&self) -> Vec<&dyn LinearLayer> {
+//!         vec![&*self.0]
+//!     }
+//! }
+//! ```
 
 mod architecture;
 mod linear;
@@ -18,7 +59,7 @@ use tch::{Kind, Tensor};
 use crate::recipes::{Own, Registry};
 use crate::refusal::Refusal;
 
-/// The imports of a model's file.
+/// The imports of a model's file, as in the [example](super).
 pub mod prelude {
     pub use plan::{LinearShape, ModelSizes, Shape};
 
@@ -36,6 +77,7 @@ pub(crate) fn register(models: &'static [Own<dyn Architecture>]) {
 }
 
 /// The model's implementation: where a new one is entered.
+#[doc(hidden)]
 pub fn architecture(model: ModelKind) -> Result<Box<dyn Architecture>, Refusal> {
     Ok(match model {
         ModelKind::Linear => Box::new(linear::Model),
@@ -51,11 +93,13 @@ fn built_in(model: ModelKind, shape: Shape) -> ModelSizes {
 }
 
 /// The sizes of a model at a shape.
+#[doc(hidden)]
 pub fn sizes(model: ModelKind, shape: Shape) -> Result<ModelSizes, Refusal> {
     Ok(architecture(model)?.sizes(shape))
 }
 
 /// Builds a model from its parameters ([`Architecture::build`]).
+#[doc(hidden)]
 pub fn build(
     model: ModelKind,
     parameters: Parameters,
@@ -65,6 +109,7 @@ pub fn build(
 }
 
 /// Whether a model can be built for this shape.
+#[doc(hidden)]
 pub fn check(model: ModelKind, shape: Shape) -> Result<(), Refusal> {
     let unsupported = |constraint| Refusal::Unsupported(format!("model `{model}`: {constraint}"));
     architecture(model)?.check(shape).map_err(unsupported)
@@ -72,6 +117,7 @@ pub fn check(model: ModelKind, shape: Shape) -> Result<(), Refusal> {
 
 /// Bytes in storage of the model as it runs: weights, scales, zero points, norms. A storage that
 /// two tensors share counts once; padding by the allocator does not count.
+#[doc(hidden)]
 pub fn stored_bytes(model: &dyn Network) -> u64 {
     let layers = model.layers();
     let tensors = layers.iter().flat_map(|layer| layer.tensors());
@@ -80,6 +126,7 @@ pub fn stored_bytes(model: &dyn Network) -> u64 {
 
 /// The weights of the model's linear layers, which had the dtype `kind` before quantization and
 /// whose sizes are `linears`.
+#[doc(hidden)]
 pub fn weights(model: &dyn Network, linears: &[LinearShape], kind: Kind) -> Weights {
     let layers = model.layers();
     let elements: u64 = linears.iter().map(|linear| linear.k * linear.n).sum();

@@ -8,7 +8,8 @@ use tch::{Device, Kind, TchError, Tensor};
 use crate::refusal::Refusal;
 use crate::{inputs, recipes};
 
-/// A model's parameters under upstream's names (`qkv.weight`), in its high-precision dtype.
+/// A model's parameters under upstream's names (`qkv.weight`), in its high-precision dtype. The [example](super) takes
+/// one.
 #[derive(Debug, Default)]
 pub struct Parameters(BTreeMap<String, Tensor>);
 
@@ -16,6 +17,7 @@ impl Parameters {
     /// Fresh parameters as `torch.nn` makes them, in upstream's order of layers: linear weights
     /// `[n, k]` uniform in ±1/√k, norm weights one. Drawn on the host in float32 from torch's
     /// default generator, then converted to `dtype`, then moved, one at a time.
+    #[doc(hidden)]
     pub fn random(
         model: ModelKind,
         shape: Shape,
@@ -42,6 +44,7 @@ impl Parameters {
 
     /// Prunes the weight of every linear layer for the sparse layout. Returns the effect of that alone:
     /// the signal-to-noise ratio, in dB, of all pruned weights against the dense ones.
+    #[doc(hidden)]
     pub fn prune(
         &mut self,
         model: ModelKind,

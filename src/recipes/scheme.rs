@@ -7,6 +7,18 @@ use super::{LinearLayer, Quantized};
 use crate::refusal::Refusal;
 
 /// The layer, dtype and device that a recipe is applied to.
+///
+/// ```
+/// use criterion_torch::recipes::Site;
+///
+/// /// For a [`Scheme::check`](criterion_torch::recipes::Scheme::check).
+/// fn divides(group: u64, site: &Site) -> Result<(), String> {
+///     match site.linear.k % group {
+///         0 => Ok(()),
+///         _ => Err(format!("k = {}, but the group, {group}, must divide it", site.linear.k)),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Site {
     /// The case's variant.
@@ -20,7 +32,7 @@ pub struct Site {
 }
 
 /// A recipe: what it does to the weight of a linear layer. One implementation in each file beside
-/// this one, and in each file of a package's `benches/recipes`.
+/// this one, and in each file of a package's `benches/recipes`, as in the [example](super).
 pub trait Scheme {
     /// Whether the layer can be built and run at this site, before anything is. The error is the
     /// constraint and the value that broke it (`k = 100, but the group must divide it`); recipe and

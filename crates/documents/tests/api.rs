@@ -4,7 +4,8 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::fmt::Display;
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
@@ -84,31 +85,57 @@ impl Library {
         Self { package, items: api.items().cloned().collect(), index: whole["index"].take() }
     }
 
-    fn item(&self, id: u32) -> &Value {
+    fn item(&self, id: impl Display) -> &Value {
         &self.index[id.to_string()]
+    }
+
+    /// Its items, each once: preludes have names alone.
+    fn lines(&self) -> Vec<String> {
+        let is_name = |item: &&PublicItem| {
+            self.is_in_module(item) || !item.to_string().contains("::prelude::")
+        };
+        let lines = self.items.iter().filter(is_name).map(PublicItem::to_string);
+        let mut seen = HashSet::new();
+        let mut lines: Vec<String> = lines.rev().filter(|line| seen.insert(line.clone())).collect();
+        lines.reverse();
+        lines
+    }
+
+    fn is_in_module(&self, item: &PublicItem) -> bool {
+        item.parent_id().is_none_or(|id| self.item(id.0)["inner"].get("module").is_some())
     }
 
     /// Whether an item is of this library and something that can have an example.
     fn can_have_example(&self, item: &PublicItem) -> bool {
-        let in_module =
-            item.parent_id().is_none_or(|id| self.item(id.0)["inner"].get("module").is_some());
         let kinds = self.item(item.id().0)["inner"].as_object();
-        in_module && kinds.is_some_and(|it| it.keys().any(|kind| KINDS.contains(&kind.as_str())))
+        self.is_in_module(item)
+            && kinds.is_some_and(|it| it.keys().any(|kind| KINDS.contains(&kind.as_str())))
     }
 
-    /// Whether its documents have a block that is compiled, or a bench target is its example.
+    /// Whether its documents have a block that is compiled, or link to one as `[example](super)`, or a bench
+    /// target is its example.
     fn has_example(&self, item: &PublicItem) -> bool {
-        let docs = self.item(item.id().0)["docs"].as_str().unwrap_or_default();
-        let is_compiled =
-            |it: &Block| ["", "rust", "no_run"].contains(&&*it.language) && it.kind != "ignore";
         let name = item.to_string();
         let mut benches = BENCHES.iter().filter(|it| it.0 == name);
-        blocks(docs).iter().any(is_compiled)
-            || benches.any(|it| {
-                let text = fs::read_to_string(root().join(it.1)).expect("a bench target");
+        let item = self.item(item.id().0);
+        let docs = item["docs"].as_str().unwrap_or_default();
+        let link =
+            docs.split_once("[example](").and_then(|(_, link)| Some(link.split_once(')')?.0));
+        let linked =
+            link.and_then(|link| Some(self.item(item["links"][link].as_u64()?)["docs"].as_str()?));
+        has_compiled_block(docs)
+            || linked.is_some_and(has_compiled_block)
+            || benches.any(|(_, file)| {
+                let text = fs::read_to_string(root().join(file)).expect("a bench target");
                 text.contains("criterion_torch::main!")
             })
     }
+}
+
+fn has_compiled_block(docs: &str) -> bool {
+    let is_compiled =
+        |it: &Block| ["", "rust", "no_run"].contains(&&*it.language) && it.kind != "ignore";
+    blocks(docs).iter().any(is_compiled)
 }
 
 #[test]
@@ -117,9 +144,9 @@ fn the_public_api_is_the_one_that_was_agreed_on() {
     let is_update = env::var(UPDATE).is_ok_and(|value| value == "1");
     let folder = root().join("docs/public-api");
     let mut faults = String::new();
-    for Library { package, items, .. } in libraries() {
-        let file = folder.join(package).with_extension("txt");
-        let now: String = items.iter().map(|item| format!("{item}\n")).collect();
+    for library in libraries() {
+        let file = folder.join(library.package).with_extension("txt");
+        let now: String = library.lines().iter().map(|line| format!("{line}\n")).collect();
         if is_update {
             fs::write(&file, &now).expect("docs/public-api is writable");
         }
