@@ -16,7 +16,7 @@ const PLAN: House = House {
     lowest: 1,
     floors: &[
         &["words", "flag", "hash", "diagnostic", "shape"],
-        &["settings", "variant", "expression"],
+        &["settings", "variant", "expression", "library"],
         &["catalogue", "kernel", "user"],
         &["linears", "work", "case"],
         &["id", "cost", "record", "config"],

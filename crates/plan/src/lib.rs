@@ -11,6 +11,7 @@ pub mod flag;
 mod hash;
 mod id;
 mod kernel;
+mod library;
 mod linears;
 mod record;
 mod settings;
@@ -37,6 +38,7 @@ pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
 pub use id::{MAX_ID, MAX_PART, case_id};
 pub use kernel::{KernelTolerances, KernelWork, SkipCondition};
+pub use library::{Brings, CargoPackage, Library, Package};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, ModelSizes};
 pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,

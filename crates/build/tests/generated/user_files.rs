@@ -1,6 +1,8 @@
 //! What is generated of a package's own recipes and models: that it is what is expected, and that rustc takes it.
 
-use crate::kernels::compiled;
+use plan::{Brings, Library};
+
+use crate::kernels::{compiled, compiled_with};
 use crate::package::Package;
 
 const CONFIG: &str = "\
@@ -76,4 +78,35 @@ fn one_word_in_two_packages_names_both_files() {
         "inner/benches/recipes/other.rs: its spelling `ternary` can mean the same recipe as `ternary` of \
          benches/recipes/ternary.rs; choose another word for one of the two"
     );
+}
+
+/// A crate that brings a recipe, under another name than it has there; and one that spells it as the package does.
+#[test]
+fn a_crate_brings_a_recipe_as_a_module_of_its_own() {
+    let mut package = package();
+    for (path, text) in [
+        ("fast/lib.rs", "pub mod recipes;\n".to_owned()),
+        ("fast/recipes/mod.rs", "pub mod binary;\n".to_owned()),
+        ("fast/recipes/binary.rs", file(RECIPE, "binary-<group>", "{ pub group: u64 }")),
+    ] {
+        package.write(path, &text);
+    }
+    package.write("configs/inference/own.yml", &CONFIG.replace("w4a8", "binary-8"));
+    package.libraries.push(Library {
+        package: "fast-recipes".to_owned(),
+        manifest: package.path("fast/Cargo.toml"),
+        brings: Brings::Recipes,
+        folder: package.path("fast/recipes"),
+        module: "::fast::recipes".to_owned(),
+    });
+    let errors = compiled_with(&package, &["fast"]);
+    assert!(errors.is_empty(), "{errors}");
+    let source = package.read("inference.rs");
+    assert!(source.contains("::fast::recipes::binary::Recipe {"), "{source}");
+
+    package.write("fast/recipes/binary.rs", &file(RECIPE, "ternary", ";"));
+    let errors = package.generate(None).unwrap_err().to_string();
+    let said = "fast/recipes/binary.rs: its spelling `ternary` can mean the same recipe as `ternary` of \
+                benches/recipes/ternary.rs";
+    assert!(package.without_folder(&errors).contains(said), "{errors}");
 }

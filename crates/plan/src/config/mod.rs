@@ -37,6 +37,7 @@ use crate::catalogue::operator::Operator;
 use crate::catalogue::probe::Probe;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
+use crate::library::Package;
 use crate::user::UserFiles;
 use crate::words::{Mode, is_plain};
 use node::{Fields, Node};
@@ -78,19 +79,17 @@ pub enum Suite {
 /// Keys of every mode at the top of a config, besides our own.
 const COMMON_KEYS: &[&str] = &["benchmark_mode"];
 
-const HERE: &str = ".";
-
 impl Config {
     /// Reads one file.
     ///
     /// # Errors
     /// Every error of the file.
     pub fn read(file: &Path) -> Result<Self, Diagnostics> {
-        Self::read_in(file, Path::new(HERE))
+        Self::read_in(file, Package::here())
     }
 
     /// [`Self::read`]; a config that lies in no package is one of `package`.
-    pub(crate) fn read_in(file: &Path, package: &Path) -> Result<Self, Diagnostics> {
+    pub(crate) fn read_in(file: &Path, package: Package<'_>) -> Result<Self, Diagnostics> {
         let text = yaml::text(file).map_err(|error| {
             let remedy = yaml::remedy(&error, "name a YAML file that exists and can be read");
             Diagnostic::whole_file(file, format!("cannot be read: {error}"), remedy)
@@ -103,14 +102,22 @@ impl Config {
     /// # Errors
     /// Every error of the text.
     pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostics> {
-        Self::parse_in(file, text, Path::new(HERE), overriding().as_deref())
+        Self::parse_for(file, text, Package::here())
+    }
+
+    /// [`Self::parse`] to build `package`.
+    ///
+    /// # Errors
+    /// Every error of the text.
+    pub fn parse_for(file: &Path, text: &str, package: Package<'_>) -> Result<Self, Diagnostics> {
+        Self::parse_in(file, text, package, overriding().as_deref())
     }
 
     /// `by_variable` holds in a config of kernels, and counts as a part of its text.
     fn parse_in(
         file: &Path,
         text: &str,
-        package: &Path,
+        package: Package<'_>,
         by_variable: Option<&str>,
     ) -> Result<Self, Diagnostics> {
         let by_variable = by_variable.filter(|json| !json.is_empty());
@@ -145,7 +152,7 @@ fn stem(file: &Path) -> Result<String, Diagnostics> {
 fn read_top(
     node: &Node<'_>,
     file: &Path,
-    package: &Path,
+    package: Package<'_>,
     by_variable: Option<&str>,
     stem: String,
     hash: String,
@@ -156,7 +163,8 @@ fn read_top(
     let mut user_files = UserFiles::default();
     let suite = match mode.unwrap_or_else(|| apparent_mode(node)) {
         mode @ (Mode::Inference | Mode::Training) => {
-            let (found, errors) = UserFiles::find(&package_of(node, file, package)?);
+            let of_config = package_of(node, file, package.folder)?;
+            let (found, errors) = UserFiles::find(&of_config, package.libraries);
             node.report_of_others(errors);
             user_files = found;
             model_params::read(node, mode, folder, &user_files).map(Suite::Models)

@@ -2,10 +2,9 @@
 //!
 //! It names everything by `generated::…`, the library's part of it, which the bench target imports.
 
-use std::fmt::Write as _;
-
 use super::file::Parameter;
 use super::{UserFile, UserFiles, UserKind};
+use crate::kernel::code::add;
 
 /// The modules, what makes a recipe or a model of the numbers of its word, and the lists of them.
 pub(crate) fn source(files: &UserFiles) -> String {
@@ -22,8 +21,15 @@ fn list(text: &mut String, kind: UserKind, files: &[UserFile]) {
     };
     let mut entries = String::new();
     for (index, file) in files.iter().enumerate() {
-        let path = file.path.to_str().expect("the search refuses other paths");
-        let module = format!("{module}_{index}");
+        let name = format!("{module}_{index}");
+        let path = match &file.module {
+            Some(path) => path.clone(),
+            None => {
+                let path = file.path.to_str().expect("the search refuses other paths");
+                add(text, format_args!("#[path = {path:?}]\nmod {name};\n\n"));
+                name.clone()
+            }
+        };
         let numbers = if file.fields.is_empty() { "_numbers" } else { "numbers" };
         let field = |(place, field): (usize, &Parameter)| {
             format!("\n        {}: generated::number(numbers, {place})?,", field.ident)
@@ -32,24 +38,20 @@ fn list(text: &mut String, kind: UserKind, files: &[UserFile]) {
         if !fields.is_empty() {
             fields += "\n    ";
         }
-        let name = kind.struct_name();
-        write!(
-            text,
-            "#[path = {path:?}]\nmod {module};\n\n\
-             fn make_{module}(\n    {numbers}: &[u64],\n\
+        let struct_name = kind.struct_name();
+        let make = format_args!(
+            "fn make_{name}(\n    {numbers}: &[u64],\n\
              ) -> Result<Box<dyn generated::{of_trait}>, generated::Refusal> {{\n    \
-             Ok(Box::new({module}::{name} {{{fields}}}))\n}}\n\n"
-        )
-        .expect("writing to a string does not fail");
-        writeln!(
-            entries,
-            "    generated::Own {{ spelling: {module}::SPELLING, make: make_{module} }},"
-        )
-        .expect("writing to a string does not fail");
+             Ok(Box::new({path}::{struct_name} {{{fields}}}))\n}}\n\n"
+        );
+        add(text, make);
+        let entry = format_args!(
+            "    generated::Own {{ spelling: {path}::SPELLING, make: make_{name} }},\n"
+        );
+        add(&mut entries, entry);
     }
-    write!(
-        text,
+    let all = format_args!(
         "const {list}: &[generated::Own<dyn generated::{of_trait}>] = &[\n{entries}];\n\n"
-    )
-    .expect("writing to a string does not fail");
+    );
+    add(text, all);
 }

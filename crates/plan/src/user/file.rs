@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
 use crate::kernel::field::Scalar;
 use crate::kernel::source::{Source, scalar, shown};
+use crate::library::{Brings, Library};
 
 /// The constant that says how configs write it.
 const SPELLING: &str = "SPELLING";
@@ -36,6 +37,14 @@ impl UserKind {
         }
     }
 
+    /// The same in a library.
+    pub(crate) const fn brings(self) -> Brings {
+        match self {
+            Self::Recipe => Brings::Recipes,
+            Self::Model => Brings::Models,
+        }
+    }
+
     /// The folder of a package.
     pub(crate) const fn folder(self) -> &'static str {
         match self {
@@ -58,6 +67,8 @@ impl UserKind {
 pub(crate) struct UserFile {
     pub(crate) kind: UserKind,
     pub(crate) path: PathBuf,
+    /// The Rust path of its module, where it is one of another crate.
+    pub(crate) module: Option<String>,
     pub(crate) spelling: Spelling,
     /// The fields of its struct, as the spelling names them in turn.
     pub(crate) fields: Vec<Parameter>,
@@ -73,7 +84,13 @@ pub(crate) struct Parameter {
 }
 
 impl UserFile {
-    pub(crate) fn read(kind: UserKind, path: &Path) -> Result<Self, Diagnostics> {
+    /// Reads the file at `path`, which may be a library's.
+    pub(crate) fn read(
+        kind: UserKind,
+        path: &Path,
+        library: Option<&Library>,
+    ) -> Result<Self, Diagnostics> {
+        let module = library.map(|library| library.module_of(path)).transpose()?;
         let source = Source::read(path)?;
         let spelling = spelling(&source)?;
         let fields = fields(kind, &source, &spelling)?;
@@ -87,7 +104,8 @@ impl UserFile {
             let remedy = "make it a file that can be read";
             Diagnostic::whole_file(path, format!("cannot be read: {error}"), remedy)
         })?;
-        Ok(Self { kind, path: path.to_owned(), spelling, fields, hash: hash::hex(text) })
+        let (path, hash) = (path.to_owned(), hash::hex(text));
+        Ok(Self { kind, path, module, spelling, fields, hash })
     }
 
     /// Whether `word` is spelled so, with numbers that its fields can hold.

@@ -15,6 +15,7 @@ pub use spelling::Spelling;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
 use crate::kernel::discovery::{entries, is_helper};
+use crate::library::Library;
 use crate::words::{ModelKind, Recipe, UnknownWord, UserWord};
 
 /// The recipes and models that configs of a package can name, beside those that are built in.
@@ -25,12 +26,18 @@ pub struct UserFiles {
 }
 
 impl UserFiles {
-    /// Those of `package`, and every mistake in their files.
-    pub(crate) fn find(package: &Path) -> (Self, Vec<Diagnostic>) {
+    /// Those of `package` and of `libraries`, and every mistake in their files.
+    pub(crate) fn find(package: &Path, libraries: &[Library]) -> (Self, Vec<Diagnostic>) {
         let mut errors = Vec::new();
         let mut find = |kind: UserKind| {
             let folder = package.join(kind.folder());
-            let files = if folder.exists() { read(kind, &folder, &mut errors) } else { Vec::new() };
+            let mut files = Vec::new();
+            if folder.exists() {
+                files = read(kind, &folder, None, &mut errors);
+            }
+            for library in libraries.iter().filter(|library| library.brings == kind.brings()) {
+                files.extend(read(kind, &library.folder, Some(library), &mut errors));
+            }
             distinct(files, &built_in(kind), &mut errors)
         };
         let found = Self { recipes: find(UserKind::Recipe), models: find(UserKind::Model) };
@@ -95,7 +102,13 @@ impl UserFiles {
     }
 }
 
-fn read(kind: UserKind, folder: &Path, errors: &mut Vec<Diagnostic>) -> Vec<UserFile> {
+/// The files of a folder, which may be that of a library.
+fn read(
+    kind: UserKind,
+    folder: &Path,
+    library: Option<&Library>,
+    errors: &mut Vec<Diagnostic>,
+) -> Vec<UserFile> {
     let entries = match entries(folder) {
         Ok(entries) => entries,
         Err(error) => {
@@ -118,7 +131,7 @@ fn read(kind: UserKind, folder: &Path, errors: &mut Vec<Diagnostic>) -> Vec<User
             errors.push(Diagnostic::whole_file(&path, message, "rename it, or the folders above"));
             continue;
         }
-        match UserFile::read(kind, &path) {
+        match UserFile::read(kind, &path, library) {
             Ok(file) => files.push(file),
             Err(found) => errors.extend(found.0),
         }
