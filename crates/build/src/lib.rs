@@ -21,6 +21,7 @@ use plan::{CargoPackage, Diagnostics, Package};
 /// }
 /// ```
 pub fn main() {
+    println!("cargo::rerun-if-env-changed=DOCS_RS");
     // Without libtorch there are no programs to generate for.
     if std::env::var_os("DOCS_RS").is_some() {
         return;
