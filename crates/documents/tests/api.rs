@@ -122,7 +122,7 @@ impl Library {
         let link =
             docs.split_once("[example](").and_then(|(_, link)| Some(link.split_once(')')?.0));
         let linked =
-            link.and_then(|link| Some(self.item(item["links"][link].as_u64()?)["docs"].as_str()?));
+            link.and_then(|link| self.item(item["links"][link].as_u64()?)["docs"].as_str());
         has_compiled_block(docs)
             || linked.is_some_and(has_compiled_block)
             || benches.any(|(_, file)| {
