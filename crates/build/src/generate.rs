@@ -39,14 +39,20 @@ pub fn generate(
         println!("cargo::warning={warning}");
     }
     watch_absent(folder, &parts);
+    for warning in parts.iter().filter_map(|part| unmeasured(folder, part)) {
+        println!("cargo::warning={warning}");
+    }
     for part in &parts {
         let absent = part.is_absent.then(|| absent(folder, Some(part.mode)));
-        write(out, part.mode.as_str(), &part.plan, &part.kernels, absent)?;
+        write(out, part.mode.as_str(), &part.plan, &part.kernels, absent, None)?;
     }
     let groups = parts.iter().flat_map(|part| part.plan.groups.iter().cloned()).collect();
     let kernels: Vec<_> = parts.iter().flat_map(|part| part.kernels.iter().cloned()).collect();
     let absent = parts.iter().all(|part| part.is_absent).then(|| absent(folder, None));
-    write(out, ALL, &Plan { groups }, &kernels, absent)
+    let configs = folder.join(CONFIGS);
+    let is_default = bench_config.is_none_or(OsStr::is_empty);
+    let unseen = (is_default && !configs.exists()).then_some(&*configs);
+    write(out, ALL, &Plan { groups }, &kernels, absent, unseen)
 }
 
 /// The part of a package that has one mode.
@@ -146,9 +152,26 @@ fn watch_absent(package: &Path, parts: &[Part]) {
 
 /// Whether a file of `benches` has the `main!` of this mode.
 fn is_asked_for(package: &Path, mode: Mode) -> bool {
+    has_bench(package, &format!("main!(\"{mode}\")"))
+}
+
+/// Whether a file of `benches` has this text.
+fn has_bench(package: &Path, text: &str) -> bool {
     let files = std::fs::read_dir(package.join("benches")).into_iter().flatten().flatten();
-    let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
-    texts.into_iter().any(|text| text.contains(&format!("main!(\"{mode}\")")))
+    let mut texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    texts.any(|it| it.contains(text))
+}
+
+/// Says that no bench target measures the cases of a mode, as far as the files of `benches` show it.
+fn unmeasured(package: &Path, part: &Part) -> Option<String> {
+    let Part { mode, plan, .. } = part;
+    let is_measured = has_bench(package, "main!()") || is_asked_for(package, *mode);
+    (!plan.groups.is_empty() && has_bench(package, "main!(\"") && !is_measured).then(|| {
+        format!(
+            "no bench target measures what there is for the mode `{mode}`: write `criterion_torch::main!();` or \
+             `criterion_torch::main!(\"{mode}\");` into one"
+        )
+    })
 }
 
 /// Why a bench target has nothing to measure: that of one mode, or that of all.
@@ -187,16 +210,21 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
     Ok(files)
 }
 
-/// Writes the files of one name. Where something is `absent`, the source is that error and nothing else.
+/// Writes the files of one name. Where something is `absent`, the source has that error. `unseen` is a folder of which
+/// cargo will not tell when it is made.
 fn write(
     folder: &Path,
     name: &str,
     plan: &Plan,
     kernels: &[KernelSuite],
     absent: Option<String>,
+    unseen: Option<&Path>,
 ) -> Result<(), Diagnostics> {
     let json = serde_json::to_string(plan).expect("a plan has no map with non-string keys");
     let mut rust = source(plan) + &KernelSuite::source(kernels)?;
+    let unseen = unseen.map(|folder| folder.display().to_string());
+    writeln!(rust, "\nconst UNSEEN: Option<&str> = {unseen:?};")
+        .expect("writing to a string does not fail");
     if let Some(message) = absent {
         writeln!(rust, "\ncompile_error!({message:?});")
             .expect("writing to a string does not fail");

@@ -219,7 +219,7 @@ fn compiled_with(package: &Package, crates: &[&str]) -> String {
     package.write("library.rs", LIBRARY);
     let main = "use criterion_torch::{Criterion, GroupFn, Session, kernel::generated};\n\
                 include!(\"out/kernels.rs\");\n\
-                fn main() {\n    criterion_torch::main(GROUPS, prepare);\n}\n";
+                fn main() {\n    assert!(UNSEEN.is_none());\n    criterion_torch::main(GROUPS, prepare);\n}\n";
     package.write("main.rs", main);
     let errors =
         rustc(package, &["--crate-type=lib", "--crate-name=criterion_torch", "library.rs"]);
