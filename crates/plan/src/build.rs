@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::case::Plan;
-use crate::config::{Config, KernelSuite, OVERRIDE_VARIABLE, Suite, shape_set};
+use crate::config::{Config, KernelSuite, Suite, shape_set};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::expand::{expand, read};
-use crate::kernel::code;
+use crate::kernel::{OVERRIDE_VARIABLE, code};
 use crate::words::Mode;
 
 /// Writes `$OUT_DIR/<target>.json` (the plan) and `$OUT_DIR/<target>.rs` (its functions) for

@@ -3,13 +3,25 @@
 //!
 //! Three programs stand on this crate: the build script of a bench target, the benchmarks
 //! themselves, and `criterion-report`. It knows nothing of torch.
+//!
+//! The feature `configs`, on by default, reads configs and the files of kernels. Programs that only run a plan or read
+//! records do without it.
 
+#![cfg_attr(
+    not(feature = "configs"),
+    allow(dead_code, reason = "some facts of a word are asked only by configs")
+)]
+
+#[cfg(feature = "configs")]
 pub mod build;
 mod case;
 mod catalogue;
+#[cfg(feature = "configs")]
 mod config;
 pub mod cost;
+#[cfg(feature = "configs")]
 mod diagnostic;
+#[cfg(feature = "configs")]
 mod expand;
 mod expression;
 pub mod flag;
@@ -31,16 +43,18 @@ pub use catalogue::fusion::{
 pub use catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork, Traffic};
 pub use catalogue::probe::{Probe, ProbeKind, ProbeWork};
 pub use catalogue::{SizeSet, fusion};
+#[cfg(feature = "configs")]
 pub use config::{
-    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OVERRIDE_VARIABLE,
-    OperatorParams, Suite, yaml,
+    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OperatorParams, Suite, yaml,
 };
+#[cfg(feature = "configs")]
 pub use diagnostic::{Diagnostic, Diagnostics};
+#[cfg(feature = "configs")]
 pub use expand::{expand, load};
 pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
 pub use id::{MAX_ID, MAX_PART, case_id};
-pub use kernel::{KernelTolerances, KernelWork, SkipCondition};
+pub use kernel::{KernelTolerances, KernelWork, OVERRIDE_VARIABLE, SkipCondition};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
 pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,

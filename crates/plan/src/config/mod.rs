@@ -27,7 +27,7 @@ pub use calibration_params::CalibrationParams;
 use entry::Listed as _;
 pub(crate) use entry::{EntryOf, Place, Subject};
 pub use fusion_params::FusionParams;
-pub use kernel_params::{KernelSuite, OVERRIDE_VARIABLE};
+pub use kernel_params::KernelSuite;
 pub use model_params::ModelParams;
 pub use operator_params::OperatorParams;
 
@@ -36,6 +36,7 @@ use crate::catalogue::operator::Operator;
 use crate::catalogue::probe::Probe;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
+use crate::kernel::OVERRIDE_VARIABLE;
 use crate::words::Mode;
 use node::{Fields, Node};
 use own_keys::OWN_KEYS;

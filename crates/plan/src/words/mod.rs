@@ -9,6 +9,7 @@ mod settings;
 mod sparsity;
 
 pub use closed::UnknownWord;
+#[cfg(feature = "configs")]
 pub(crate) use closed::closest;
 pub use dtype::Dtype;
 pub use model::{Activation, ModelKind};
