@@ -3,16 +3,10 @@
 use std::env;
 use std::process::Command;
 
-use plan::build::Linked;
+use criterion_torch_build::Linked;
 
 fn main() {
-    plan::build::main(&[
-        plan::Mode::Inference,
-        plan::Mode::Fusion,
-        plan::Mode::Operators,
-        plan::Mode::Calibration,
-        plan::Mode::Kernels,
-    ]);
+    criterion_torch_build::main();
     link();
     println!("cargo::rustc-env=CRITERION_TORCH_RUSTC={}", rustc_version());
 }

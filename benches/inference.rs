@@ -1,3 +1,3 @@
 //! Inference: every group of the configs in `configs/inference`, or of those in `BENCH_CONFIG`.
 
-criterion_torch::bench_target!("inference");
+criterion_torch::main!("inference");

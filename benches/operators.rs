@@ -1,4 +1,4 @@
 //! Operators: every implementation of those in `configs/operators`, or in `BENCH_CONFIG`, beside
 //! ATen's.
 
-criterion_torch::bench_target!("operators");
+criterion_torch::main!("operators");

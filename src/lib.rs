@@ -35,40 +35,43 @@ mod skip;
 #[path = "../tests/common/fake_python.rs"]
 mod fake_python;
 
-/// The `main` of a bench target: runs what the build script generated for `$target`.
+/// The `main` of a bench target: runs what the build script generated. `main!()` measures everything that the package
+/// has, `main!("inference")` one mode.
 ///
 /// ```text
-/// // benches/inference.rs, with `plan::build::main(&[plan::Mode::Inference])` in build.rs
-/// criterion_torch::bench_target!("inference");
+/// // benches/torch.rs, with `criterion_torch_build::main()` in build.rs
+/// criterion_torch::main!();
 /// ```
 ///
-/// The target of kernels is written the same way. There the build script generates what prepares a
-/// case, too, and memory that Rust allocates is counted.
+/// Memory that Rust allocates is counted for kernels. A program that has any brings the allocator that counts; it costs
+/// every other allocation one relaxed load.
 #[macro_export]
-macro_rules! bench_target {
+macro_rules! main {
+    () => {
+        $crate::main!(@counting "all");
+    };
     ("kernels") => {
-        use $crate::harness::{Criterion, GroupFn, Session};
-        use $crate::workload::generated;
-
+        $crate::main!(@counting "kernels");
+    };
+    ($mode:literal) => {
+        $crate::main!(@program $mode);
+    };
+    (@counting $name:literal) => {
         #[global_allocator]
         static ALLOCATOR: $crate::measurement::rust_memory::Counting =
             $crate::measurement::rust_memory::Counting;
 
-        include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
-
-        fn main() -> ::std::process::ExitCode {
-            const PLAN: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.json"));
-            $crate::harness::main("kernels", PLAN, GROUPS, prepare)
-        }
+        $crate::main!(@program $name);
     };
-    ($target:literal) => {
+    (@program $name:literal) => {
         use $crate::harness::{Criterion, GroupFn, Session};
+        use $crate::workload::generated;
 
-        include!(concat!(env!("OUT_DIR"), "/", $target, ".rs"));
+        include!(concat!(env!("OUT_DIR"), "/", $name, ".rs"));
 
         fn main() -> ::std::process::ExitCode {
-            const PLAN: &str = include_str!(concat!(env!("OUT_DIR"), "/", $target, ".json"));
-            $crate::harness::main($target, PLAN, GROUPS, $crate::workload::prepare)
+            const PLAN: &str = include_str!(concat!(env!("OUT_DIR"), "/", $name, ".json"));
+            $crate::harness::main(env!("CARGO_CRATE_NAME"), PLAN, GROUPS, prepare)
         }
     };
 }

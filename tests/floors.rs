@@ -20,7 +20,7 @@ const PLAN: House = House {
         &["catalogue", "kernel"],
         &["work", "case"],
         &["id", "cost", "record", "config"],
-        &["expand", "build"],
+        &["expand"],
     ],
 };
 

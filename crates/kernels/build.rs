@@ -1,6 +1,6 @@
 //! The link flags of libtorch, which no dependency can give to this package's tests.
 
-use plan::build::Linked;
+use criterion_torch_build::Linked;
 
 fn main() {
     match Linked::by("criterion_torch_native") {

@@ -35,7 +35,7 @@ struct Kernel<'a>(&'a KernelWork);
 object! {
     Planned<'_> => |it| [case = it.0;] {
         "full_id": case.full_id(),
-        "target": plan::target_of(&case.id.group),
+        "target": plan::mode_of(&case.id.group),
         "config": case.config,
         "names": case.names,
         "variant": case.id.variant,

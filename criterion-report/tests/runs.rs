@@ -115,3 +115,24 @@ fn a_clock_that_was_set_back_makes_no_ended_run_the_last() {
     assert!(report.entries().all(|entry| entry.row.outdated.is_none() && entry.row.run_place == 2));
     assert_eq!(report.earlier, 0);
 }
+
+#[test]
+fn a_case_that_moved_to_another_bench_target_has_its_newer_record() {
+    let folder = copied("earlier-runs");
+    let records = folder.path().join("criterion-torch/new");
+    let text = fs::read_to_string(records.join("inference.jsonl")).expect("readable");
+    let earlier = text.lines().next().expect("a record");
+    let of_run = |run_id: &str| {
+        let report = report(&folder);
+        report.entries().filter(|entry| entry.row.record.run_id == run_id).count()
+    };
+    // Its file is read after the other's, so the moments have to decide.
+    for (timestamp, expected) in [("1795000000", 0), ("1795100000", 1)] {
+        let moved = earlier
+            .replace("20261119T090000Z-17", "torch-1")
+            .replace("\"timestamp\":1795078800", &format!("\"timestamp\":{timestamp}"));
+        assert_ne!(moved, earlier);
+        fs::write(records.join("torch.jsonl"), moved + "\n").expect("written");
+        assert_eq!(of_run("torch-1"), expected, "{timestamp}");
+    }
+}

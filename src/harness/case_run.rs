@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use plan::{
     Accuracy, Allocator, Case, Compilation, Device, KernelFacts, LastSample, Measures, Memory,
-    Pair, Planned, StepMemory, Weights,
+    Pair, Planned, StepMemory, Weights, Work,
 };
 
 use super::pilot::Pilot;
@@ -77,7 +77,7 @@ impl CaseRun {
         let first_call = timer.time(&mut subject, 1)?;
         let accuracy = subject.workload.check()?;
         running::check()?;
-        let memory = count_memory(case.device, subject.workload.as_ref())?;
+        let memory = count_memory(case, subject.workload.as_ref())?;
         timer.pace(&mut subject)?;
         let first_call_ns = u64::try_from(first_call.as_nanos()).unwrap_or(u64::MAX);
         Ok(Self { subject, accuracy, first_call_ns, memory, pilot: None, alone_ns: None })
@@ -101,12 +101,14 @@ impl CaseRun {
     }
 }
 
-/// The memory of one step, on its device, or why it cannot be told.
-fn count_memory(
-    device: Device,
-    workload: &dyn Workload,
-) -> Result<Result<Memory, String>, Refusal> {
-    let (output, counted) = memory::track(device, || workload.step())?;
+/// The memory of one step, on its device, or why it cannot be told. Rust's allocations are part of a user's kernel; of
+/// other work they are the harness's, so they are not counted in a program that has both.
+fn count_memory(case: &Case, workload: &dyn Workload) -> Result<Result<Memory, String>, Refusal> {
+    let step = || workload.step();
+    let (output, counted) = match case.work {
+        Work::Kernel(_) => memory::track(case.device, step)?,
+        _ => memory::track_libtorch(case.device, step).map(|(output, it)| (output, Ok(it)))?,
+    };
     drop(output?);
     if let Some(reason) = workload.uncounted() {
         return Ok(Err(reason));

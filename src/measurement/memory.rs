@@ -15,16 +15,24 @@ pub fn track<T>(
     work: impl FnOnce() -> T,
 ) -> Result<(T, Result<DeviceMemory, String>), Refusal> {
     if device != Device::Cpu {
-        let (value, report) = memory::track(work)?;
-        return Ok((value, Ok(report.cuda)));
+        return track_libtorch(device, work).map(|(value, memory)| (value, Ok(memory)));
     }
-    let (tracked, rust) = rust_memory::track(|| memory::track(work));
-    let (value, report) = tracked?;
+    let (tracked, rust) = rust_memory::track(|| track_libtorch(device, work));
+    let (value, libtorch) = tracked?;
     let both = rust.map(|rust| DeviceMemory {
-        peak_bytes: report.cpu.peak_bytes + rust.peak_bytes,
-        live_bytes: report.cpu.live_bytes + rust.live_bytes,
-        total_bytes: report.cpu.total_bytes + rust.total_bytes,
-        allocations: report.cpu.allocations + rust.allocations,
+        peak_bytes: libtorch.peak_bytes + rust.peak_bytes,
+        live_bytes: libtorch.live_bytes + rust.live_bytes,
+        total_bytes: libtorch.total_bytes + rust.total_bytes,
+        allocations: libtorch.allocations + rust.allocations,
     });
     Ok((value, both))
+}
+
+/// [`track`] without Rust's allocator, also where the program counts it.
+pub fn track_libtorch<T>(
+    device: Device,
+    work: impl FnOnce() -> T,
+) -> Result<(T, DeviceMemory), Refusal> {
+    let (value, report) = memory::track(work)?;
+    Ok((value, if device == Device::Cpu { report.cpu } else { report.cuda }))
 }

@@ -1,3 +1,3 @@
 //! The calibration of configs/calibration.
 
-criterion_torch::bench_target!("calibration");
+criterion_torch::main!("calibration");

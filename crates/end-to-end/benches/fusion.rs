@@ -1,3 +1,3 @@
 //! The fusion of configs/fusion.
 
-criterion_torch::bench_target!("fusion");
+criterion_torch::main!("fusion");

@@ -1,3 +1,3 @@
 //! The inference of configs/inference.
 
-criterion_torch::bench_target!("inference");
+criterion_torch::main!("inference");

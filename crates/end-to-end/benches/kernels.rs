@@ -1,3 +1,3 @@
 //! The kernels of kernels/, which configs/kernels names.
 
-criterion_torch::bench_target!("kernels");
+criterion_torch::main!("kernels");

@@ -1,3 +1,3 @@
 //! The operators of configs/operators.
 
-criterion_torch::bench_target!("operators");
+criterion_torch::main!("operators");

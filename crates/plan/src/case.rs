@@ -38,8 +38,8 @@ impl fmt::Display for CaseId {
     }
 }
 
-/// The bench target of an id, its first part.
-pub fn target_of(id: &str) -> &str {
+/// The word of the mode of an id, its first part.
+pub fn mode_of(id: &str) -> &str {
     id.split('/').next().unwrap_or_default()
 }
 
@@ -70,7 +70,7 @@ pub struct Case {
     pub names: Vec<String>,
     /// Baseline or candidate.
     pub role: Role,
-    /// The benchmark mode; also the bench target.
+    /// The benchmark mode, the first part of the id.
     pub mode: Mode,
     /// The work that is run.
     #[serde(flatten)]

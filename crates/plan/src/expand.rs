@@ -22,7 +22,10 @@ pub fn load(files: &[PathBuf]) -> Result<Plan, Diagnostics> {
 }
 
 /// Reads `files`; those that lie in no package are of `package`.
-pub(crate) fn read(files: &[PathBuf], package: &Path) -> Result<Vec<Config>, Diagnostics> {
+///
+/// # Errors
+/// Every error of every file.
+pub fn read(files: &[PathBuf], package: &Path) -> Result<Vec<Config>, Diagnostics> {
     let mut configs = Vec::new();
     let mut errors = Vec::new();
     for file in files {

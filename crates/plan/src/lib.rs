@@ -12,8 +12,6 @@
     allow(dead_code, reason = "some facts of a word are asked only by configs")
 )]
 
-#[cfg(feature = "configs")]
-pub mod build;
 mod case;
 mod catalogue;
 #[cfg(feature = "configs")]
@@ -36,7 +34,7 @@ mod variant;
 mod words;
 mod work;
 
-pub use case::{Case, CaseId, Group, Plan, Role, target_of};
+pub use case::{Case, CaseId, Group, Plan, Role, mode_of};
 pub use catalogue::fusion::{
     FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern, PatternFamily,
 };
@@ -45,12 +43,13 @@ pub use catalogue::probe::{Probe, ProbeKind, ProbeWork};
 pub use catalogue::{SizeSet, fusion};
 #[cfg(feature = "configs")]
 pub use config::{
-    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OperatorParams, Suite, yaml,
+    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OperatorParams, Suite,
+    shape_folders, yaml,
 };
 #[cfg(feature = "configs")]
 pub use diagnostic::{Diagnostic, Diagnostics};
 #[cfg(feature = "configs")]
-pub use expand::{expand, load};
+pub use expand::{expand, load, read};
 pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
 pub use id::{MAX_ID, MAX_PART, case_id};

@@ -69,12 +69,13 @@ impl Inputs {
     /// Reads a file; returns the lines of older versions that no later line replaces.
     fn read_file(&mut self, path: &Path) -> Vec<Stamp> {
         let mut older = Vec::new();
+        let before = self.cases.len();
         let read = file::lines(path, |lines| {
             let lines = lines.par_iter().filter(|(_, line)| !line.trim_ascii().is_empty());
             let parsed: Vec<_> = lines.map(|(number, line)| (number, parse(line))).collect();
             for (number, line) in parsed {
                 match line {
-                    Ok(Line::Record(record)) => self.add(record),
+                    Ok(Line::Record(record)) => self.add(record, before),
                     Ok(Line::Older(stamp)) => older.push(stamp),
                     Err(Unusable { why, begun }) => {
                         self.unreadable.push(format!("{}:{number}: {why}", path.display()));
@@ -90,7 +91,16 @@ impl Inputs {
         older
     }
 
-    fn add(&mut self, record: Box<Record>) {
+    /// The first `before` cases are of other files. A case can be in two after it moved to another bench
+    /// target; the newer record is its own then.
+    fn add(&mut self, record: Box<Record>, before: usize) {
+        let known = self.cases.get_full(&record.full_id);
+        if known
+            .is_some_and(|(at, _, other)| at < before && other.record.timestamp > record.timestamp)
+        {
+            self.recorded.insert(record.run_id.clone());
+            return;
+        }
         self.cut_off.remove(&record.full_id);
         if !self.recorded.contains(&record.run_id) {
             self.recorded.insert(record.run_id.clone());

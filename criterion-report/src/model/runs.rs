@@ -71,9 +71,9 @@ const OLDER: &str =
 #[derive(Debug, Default)]
 pub struct Runs {
     runs: Vec<Run>,
-    /// The bench targets of which there is a run.
-    targets: HashSet<String>,
-    /// The cases that the latest runs of all targets selected.
+    /// The modes of which a run selected a case.
+    modes: HashSet<String>,
+    /// The cases that the latest runs of all bench targets selected.
     selected: HashSet<String>,
 }
 
@@ -112,8 +112,9 @@ impl Runs {
         let latest: HashMap<&String, &RunManifest> =
             runs.iter().map(|run| (&run.manifest.target, &run.manifest)).collect();
         let selected = latest.values().flat_map(|manifest| &manifest.selected).cloned().collect();
-        let targets = latest.into_keys().cloned().collect();
-        Self { runs, targets, selected }
+        let ids = runs.iter().flat_map(|run| &run.manifest.selected);
+        let modes = ids.map(|id| plan::mode_of(id).to_owned()).collect();
+        Self { runs, modes, selected }
     }
 
     /// All of them, the oldest first.
@@ -121,15 +122,19 @@ impl Runs {
         &self.runs
     }
 
-    /// The latest run of a bench target; of records without a run manifest none is known.
-    pub fn latest(&self, target: &str) -> Option<&RunManifest> {
-        self.runs.iter().map(|run| &run.manifest).rfind(|manifest| manifest.target == target)
+    /// The latest run of the bench target that last measured a mode, whatever that run selected; of records
+    /// without a run manifest none is known.
+    pub fn latest(&self, mode: &str) -> Option<&RunManifest> {
+        let runs = || self.runs.iter().map(|run| &run.manifest);
+        let is_of_mode = |id: &String| plan::mode_of(id) == mode;
+        let last = runs().rfind(|manifest| manifest.selected.iter().any(is_of_mode))?;
+        runs().rfind(|manifest| manifest.target == last.target)
     }
 
-    /// Whether the latest run of its bench target did not select this case. No case of a target
-    /// without a run manifest is called earlier.
+    /// Whether the latest run of its bench target did not select this case. No case of a mode without a
+    /// run manifest is called earlier.
     pub fn is_earlier(&self, id: &str) -> bool {
-        self.targets.contains(plan::target_of(id)) && !self.selected.contains(id)
+        self.modes.contains(plan::mode_of(id)) && !self.selected.contains(id)
     }
 
     fn with_ids(&self, run_ids: &HashSet<&str>) -> impl Iterator<Item = &RunManifest> {
@@ -351,6 +356,31 @@ mod tests {
         assert_eq!(runs[1].without("a", false, true), None);
         let reason = runs[1].without("a", false, false).expect("a reason");
         assert_eq!(reason, "run 2 ended, and there is no record of this case any more");
+    }
+
+    #[test]
+    fn a_bench_target_of_several_modes_has_one_latest_run() {
+        let of = |run_id: &str, target: &str, selected: &[&str]| {
+            let mut run = run_of(run_id, selected, None);
+            run.manifest.target = target.to_owned();
+            run
+        };
+        let (linear, gemv) =
+            ("inference/a/linear/cpu/int8wo/f32-1", "kernels/a/gemv/cpu/kernel/f32-1");
+        let runs = Runs::from(vec![
+            of("1", "torch", &[linear, gemv]),
+            of("2", "fusion", &["fusion/a/x"]),
+            of("3", "torch", &[gemv]),
+        ]);
+        let latest = |mode: &str| runs.latest(mode).map(|run| run.run_id.as_str());
+        assert_eq!(latest("inference"), Some("3"), "it did not select what is of this mode");
+        assert_eq!(
+            [latest("kernels"), latest("fusion"), latest("operators")],
+            [Some("3"), Some("2"), None]
+        );
+        assert!(runs.is_earlier(linear) && !runs.is_earlier(gemv));
+        assert!(runs.is_earlier("inference/gone/linear/cpu/int8wo/f32-1"));
+        assert!(!runs.is_earlier("operators/a/gelu/cpu/aten/f32-1"), "no run of it is known");
     }
 
     #[test]

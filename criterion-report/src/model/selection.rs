@@ -27,10 +27,10 @@ impl Selection<'_> {
         self.modes.is_none_or(|modes| is_among(mode, modes))
     }
 
-    /// Whether the case of this id is asked for, as far as an id tells: its mode is the bench target,
+    /// Whether the case of this id is asked for, as far as an id tells: its mode is the first part,
     /// which it starts with.
     pub fn names(&self, full_id: &str) -> bool {
-        self.has_mode(plan::target_of(full_id))
+        self.has_mode(plan::mode_of(full_id))
             && self.filter.is_none_or(|filter| filter.is_match(full_id))
     }
 }

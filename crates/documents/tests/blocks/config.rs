@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use plan::{Config, Mode, expand};
+use plan::{Config, expand};
 
 use crate::common::{Block, Document, blocks, root};
 use crate::{Fault, text};
@@ -44,7 +44,7 @@ fn bench(kernel: &str, text: &str) -> Result<(), Fault> {
     fs::write(package.path().join("Cargo.toml"), "").expect("writable");
     fs::write(folder.join("kernel.rs"), kernel).expect("writable");
     fs::write(folder.join("bench.yaml"), text).expect("writable");
-    plan::build::generate(package.path(), &[Mode::Kernels], None, package.path())
+    criterion_torch_build::generate(package.path(), None, package.path())
         .map_err(|errors| errors.to_string())
 }
 

@@ -8,7 +8,7 @@ use super::node::{Fields, Node};
 use super::own_keys::{self, Own};
 use super::top;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::kernel::{Kernel, OVERRIDE_VARIABLE, discovery};
+use crate::kernel::{Kernel, OVERRIDE_VARIABLE, code, discovery};
 
 /// A config of kernels and the kernels that it finds; each kernel is described in its own folder.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,12 +17,22 @@ pub struct KernelSuite {
     pub roots: Vec<PathBuf>,
     /// The kernels that the search found, and how each is measured.
     pub(crate) kernels: Vec<KernelParams>,
-    pub(crate) files: Vec<PathBuf>,
+    /// The files that describe them, and their `bench.yaml`s.
+    pub files: Vec<PathBuf>,
 }
 
 impl KernelSuite {
-    pub(crate) fn kernels(&self) -> impl Iterator<Item = &Kernel> {
-        self.kernels.iter().map(|params| &params.kernel)
+    /// Whether the search found no kernel.
+    pub fn is_empty(&self) -> bool {
+        self.kernels.is_empty()
+    }
+
+    /// Rust source with the modules of all kernels and the function that prepares a case of any.
+    ///
+    /// # Errors
+    /// When two kernels have one name, as cases name their files.
+    pub fn source(suites: &[Self]) -> Result<String, Diagnostics> {
+        code::source(suites.iter().flat_map(|suite| &suite.kernels).map(|params| &params.kernel))
     }
 }
 

@@ -18,7 +18,7 @@ mod operator_params;
 mod own_keys;
 mod positions;
 mod problem_size;
-pub(crate) mod shape_set;
+mod shape_set;
 pub mod yaml;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +30,7 @@ pub use fusion_params::FusionParams;
 pub use kernel_params::KernelSuite;
 pub use model_params::ModelParams;
 pub use operator_params::OperatorParams;
+pub use shape_set::folders as shape_folders;
 
 use crate::catalogue::fusion::Pattern;
 use crate::catalogue::operator::Operator;

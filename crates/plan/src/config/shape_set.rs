@@ -190,7 +190,7 @@ fn list(node: &Node<'_>, name: &str, folder: &Path) -> Option<Vec<NamedShape>> {
 }
 
 /// Folders that may hold the lists of a config in `folder`.
-pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
+pub fn folders(folder: &Path) -> Vec<PathBuf> {
     vec![folder.join("shapes"), folder.join("..").join("shapes")]
 }
 

@@ -3,7 +3,7 @@
 use super::closed::closed_set;
 
 closed_set! {
-    /// The kind of step (`benchmark_mode`); also the bench target that runs the config.
+    /// The kind of step (`benchmark_mode`); the bench target of this mode, or of all, runs the config.
     Mode, "benchmark mode" {
         /// A forward pass without gradients.
         Inference = "inference",

@@ -153,15 +153,3 @@ fn a_folder_is_called_as_it_is_where_it_is_found() {
     let name = root.file_name().expect("it has one").to_str().expect("plain");
     assert!(plan.cases().any(|case| case.full_id().starts_with(&format!("kernels/test/{name}/"))));
 }
-
-#[test]
-fn a_config_outside_of_any_package_is_one_of_the_build_s() {
-    let package = Package::new(&[("mine.rs", KERNEL)]);
-    let elsewhere = tempfile::tempdir().expect("a temporary folder");
-    let config = elsewhere.path().join("other.yml");
-    std::fs::write(&config, "benchmark_mode: kernels\n").expect("written");
-    let config = config.to_str().expect("plain");
-    package.generate(&[plan::Mode::Kernels], Some(config)).expect("it is fine");
-    let made = package.read("out/kernels.json");
-    assert!(made.contains(r#""file":"benches/kernels/mine.rs""#), "{made}");
-}

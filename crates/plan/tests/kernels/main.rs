@@ -1,7 +1,6 @@
 //! Kernels of an author's own: from a folder of files to a plan and generated source.
 
 mod bench_errors;
-mod code;
 mod conditions;
 mod discovery;
 mod errors;

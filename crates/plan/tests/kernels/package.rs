@@ -1,9 +1,8 @@
 //! A package of kernels in a folder of its own.
 
-use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use plan::{Config, Diagnostics, Mode, Plan, expand};
+use plan::{Config, Diagnostics, Plan, expand};
 
 /// A package without kernels, gone when it is dropped.
 pub struct Package {
@@ -59,23 +58,6 @@ impl Package {
             Err(errors) => errors,
         };
         self.without_folder(&errors.to_string())
-    }
-
-    /// The generated source of its kernels, as its build script writes it.
-    pub fn generated(&self) -> Result<String, Diagnostics> {
-        self.generate(&[Mode::Kernels], None)?;
-        Ok(self.read("out/kernels.rs"))
-    }
-
-    /// Has the sources of `targets` written into `out`.
-    pub fn generate(&self, targets: &[Mode], configs: Option<&str>) -> Result<(), Diagnostics> {
-        let out = self.path("out");
-        std::fs::create_dir_all(&out).expect("made");
-        plan::build::generate(&self.path(""), targets, configs.map(OsStr::new), &out)
-    }
-
-    pub fn read(&self, file: &str) -> String {
-        std::fs::read_to_string(self.path(file)).expect("written")
     }
 
     /// `text` without the package's folder.

@@ -119,7 +119,7 @@ pub fn twice(key: &str, latest: &str, earlier: &str) -> String {
 
 /// Says that cases of the device were recorded or selected and have no time of that run.
 pub fn unmeasured(report: &Report, device: Device) -> Option<String> {
-    // `<target>/<config>/<workload>/<device>/…`
+    // `<mode>/<config>/<workload>/<device>/…`
     let own = |id: &str| {
         let mut parts = id.split('/');
         parts.next() == Some(Mode::Calibration.as_str()) && parts.nth(2) == Some(device.as_str())

@@ -17,7 +17,7 @@ pub(super) struct Outcomes<'a> {
     b: &'a Side,
     hosts: Hosts,
     words: Words,
-    /// By bench target, what each of B's runs was asked for.
+    /// By mode, what each of B's runs was asked for.
     asked: HashMap<&'a str, Vec<Asked<'a>>>,
 }
 
@@ -57,8 +57,8 @@ impl Words {
 impl<'a> Outcomes<'a> {
     pub fn of(a: &'a Side, b: &'a Side, hosts: Hosts, words: Words) -> Self {
         let mut asked: HashMap<&str, Vec<Asked<'_>>> = HashMap::new();
-        for (target, run) in b.runs.iter().flat_map(|run| &run.manifests) {
-            asked.entry(target).or_default().push(Asked::of(run));
+        for (mode, run) in b.runs.iter().flat_map(|run| &run.manifests) {
+            asked.entry(mode).or_default().push(Asked::of(run));
         }
         Self { a, b, hosts, words, asked }
     }
@@ -126,7 +126,7 @@ impl<'a> Outcomes<'a> {
 
     /// Why one of B's runs did not select the case, where it may well be there.
     fn passed_over(&self, id: &str) -> Option<String> {
-        self.asked.get(plan::target_of(id))?.iter().find_map(|asked| asked.passed_over(id))
+        self.asked.get(plan::mode_of(id))?.iter().find_map(|asked| asked.passed_over(id))
     }
 
     /// Whether what B has of a case is not to be judged by its numbers.

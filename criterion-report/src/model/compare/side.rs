@@ -156,7 +156,7 @@ pub struct SideRun {
     /// The name, e.g. `main@3`.
     pub name: String,
     pub points: Vec<Point>,
-    /// By bench target, the latest run that saved under the name.
+    /// By mode, the latest run of its bench target that saved under the name.
     pub manifests: BTreeMap<String, RunManifest>,
     places: HashMap<String, usize>,
 }
@@ -188,11 +188,11 @@ impl SideRun {
         let mut points: Vec<Point> = recorded.collect();
         points.extend(report.missing.iter().map(|it| Point::of_missing(it, earlier(&it.full_id))));
         // Each once: a manifest names all cases of its run.
-        let targets: BTreeSet<&str> =
-            points.iter().map(|point| plan::target_of(&point.full_id)).collect();
-        let manifests = targets
+        let modes: BTreeSet<&str> =
+            points.iter().map(|point| plan::mode_of(&point.full_id)).collect();
+        let manifests = modes
             .into_iter()
-            .filter_map(|target| Some((target.to_owned(), report.runs.latest(target)?.clone())))
+            .filter_map(|mode| Some((mode.to_owned(), report.runs.latest(mode)?.clone())))
             .collect();
         Self { manifests, ..Self::new(name, points) }
     }

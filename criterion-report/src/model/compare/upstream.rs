@@ -55,7 +55,7 @@ pub fn hud(pairing: &Pairing<'_>) -> Vec<Finding> {
     const TIME: f64 = 1.20;
     const OPERATOR_TIME: f64 = 1.35;
     const SPEEDUP: f64 = 0.9;
-    let of_operator = plan::target_of(pairing.full_id) == Mode::Operators.as_str();
+    let of_operator = plan::mode_of(pairing.full_id) == Mode::Operators.as_str();
     let [a, b] = medians(pairing);
     let (bound, rule) = if of_operator {
         (OPERATOR_TIME * median(&a), "1.35 × the median of A")

@@ -33,7 +33,7 @@ fields! {
     /// In the order of the columns of CSV.
     FIELDS:
     "full-id", NONE, "criterion's id", (full_id);
-    "target", NONE, "bench target", (|e| Value::word(plan::target_of(e.row.full_id())));
+    "target", NONE, "first part of the id, the mode", (|e| Value::word(plan::mode_of(e.row.full_id())));
     "config", NONE, "stem of the config's name", (case.config);
     "variant", NONE, "what distinguishes it from its siblings", (case.id.variant);
     "role", NONE, "baseline or candidate",

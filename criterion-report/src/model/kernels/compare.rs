@@ -2,7 +2,7 @@
 //! in the lists of the report.
 
 use anyhow::Result;
-use plan::{RunManifest, Stat};
+use plan::{Mode, RunManifest, Stat};
 use serde_json::{Value, json};
 
 use crate::model::Interval;
@@ -151,7 +151,7 @@ object! {
 
 /// Compares what there is now, each id once, with what there was `before`, by [`Policy::Within`].
 ///
-/// `latest` is the latest run: what it was kept from, and what it would have selected if it were still
+/// `latest` is the latest run of the kernels' bench target: what it was kept from, and what it would have selected if it were still
 /// there. Cases of another machine are not compared.
 pub fn compare(
     before: &Side,
@@ -160,7 +160,7 @@ pub fn compare(
     limits: Limits,
 ) -> Result<Changes> {
     let mut now = SideRun::new("now", now);
-    now.manifests.extend(latest.map(|run| (run.target.clone(), run.clone())));
+    now.manifests.extend(latest.map(|run| (Mode::Kernels.to_string(), run.clone())));
     let now = Side { name: "now".to_owned(), runs: vec![now] };
     let settings = Settings {
         policy: Policy::Within,

@@ -129,7 +129,7 @@ fn identity(row: &Row, strings: &mut Strings) -> Vec<Cell> {
 
 /// A case that has nothing but an id and a reason.
 fn missing(case: &Missing, strings: &mut Strings) -> Vec<Cell> {
-    // `<target>/<config>/<workload>/<device>/<variant>/<parameter>`
+    // `<mode>/<config>/<workload>/<device>/<variant>/<parameter>`
     let mut parts = case.full_id.rsplitn(3, '/');
     let (parameter, variant) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
     let group = parts.next().unwrap_or("");
@@ -139,7 +139,7 @@ fn missing(case: &Missing, strings: &mut Strings) -> Vec<Cell> {
         ("group", text(group)),
         ("variant", text(variant)),
         ("parameter", text(parameter)),
-        ("target", text(plan::target_of(&case.full_id))),
+        ("target", text(plan::mode_of(&case.full_id))),
         ("device", text(device)),
         ("status", text("not reached")),
         ("reason", text(&case.reason)),

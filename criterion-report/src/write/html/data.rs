@@ -31,8 +31,7 @@ impl Data {
         let mut places: Vec<Place> = Vec::new();
         let cases = Cases::of(report, entries, &skylines, &mut places, &mut strings);
         // Calibration compares a machine with itself.
-        let is_about_work =
-            |map: &Heatmap| plan::target_of(&map.group) != Mode::Calibration.as_str();
+        let is_about_work = |map: &Heatmap| plan::mode_of(&map.group) != Mode::Calibration.as_str();
         let maps = Heatmap::all(report).into_iter().filter(is_about_work);
         let maps = maps.map(|map| Map::of(map, &mut strings)).collect();
         Self {

@@ -1,7 +1,5 @@
 //! What is generated of the files of kernels: that it is what is expected, and that rustc takes it.
 
-use plan::Mode;
-
 use crate::package::{KERNEL, Package};
 
 /// A kernel by the trait, one type per precision, every kind of field.
@@ -121,40 +119,8 @@ fn package() -> Package {
 #[test]
 fn every_form_has_its_module_and_its_builder() {
     let package = package();
-    let source = package.generated().unwrap_or_else(|errors| panic!("{errors}"));
+    let source = package.generated("kernels.rs");
     insta::assert_snapshot!(package.without_folder(&source));
-}
-
-#[test]
-fn without_kernels_there_is_the_list_and_it_is_empty() {
-    let package = Package::new(&[]);
-    let source = package.generated().unwrap_or_else(|errors| panic!("{errors}"));
-    insta::assert_snapshot!(source);
-    // Nor need there be the folder.
-    std::fs::remove_dir_all(package.path("benches")).expect("removed");
-    assert_eq!(package.generated().unwrap_or_else(|errors| panic!("{errors}")), source);
-}
-
-#[test]
-fn several_configs_share_a_files_module_and_other_targets_know_none() {
-    let package = package();
-    package.write("configs/a.yml", "benchmark_mode: kernels\n");
-    package.write("configs/b.yml", "benchmark_mode: kernels\noverride: { precisions: [fp64] }\n");
-    package.write(
-        "configs/c.yml",
-        "benchmark_mode: calibration\ncalibration_params: { probes: [call] }\n",
-    );
-    let targets = [Mode::Kernels, Mode::Calibration];
-    let generate = |configs| package.generate(&targets, Some(configs));
-    generate("configs/a.yml:configs/b.yml:configs/c.yml").unwrap_or_else(|it| panic!("{it}"));
-    let kernels = package.read("out/kernels.rs");
-    assert_eq!(kernels.matches("\nmod kernel_").count(), 3);
-    assert_eq!(kernels.matches("\n    pub mod ").count(), 4);
-    assert_eq!(kernels.matches("\nfn group_").count(), 6);
-    assert!(!package.read("out/calibration.rs").contains("kernel"));
-    generate("configs/c.yml").unwrap_or_else(|it| panic!("{it}"));
-    let kernels = package.read("out/kernels.rs");
-    assert_eq!(kernels, Package::new(&[]).generated().unwrap_or_else(|it| panic!("{it}")));
 }
 
 #[test]
@@ -164,7 +130,7 @@ fn files_of_one_name_in_two_packages_are_an_error() {
     package.write("inner/benches/kernels/one.rs", KERNEL);
     package.write("inner/b.yml", "benchmark_mode: kernels\n");
     package.write("a.yml", "benchmark_mode: kernels\n");
-    let errors = package.generate(&[Mode::Kernels], Some("a.yml:inner/b.yml")).unwrap_err();
+    let errors = package.generate(Some("a.yml:inner/b.yml")).unwrap_err();
     insta::assert_snapshot!(package.without_folder(&errors.to_string()));
 }
 
@@ -209,7 +175,7 @@ fn a_function_of_another_signature_is_shown_the_right_one() {
 
 /// What rustc says of the generated source.
 fn compiled(package: &Package) -> String {
-    package.generated().unwrap_or_else(|errors| panic!("{errors}"));
+    package.generated("kernels.rs");
     package.write("library.rs", LIBRARY);
     let main = "use criterion_torch::{Criterion, GroupFn, Session, kernel::generated};\n\
                 include!(\"out/kernels.rs\");\n\

@@ -1,0 +1,268 @@
+//! From the configs and kernels of a package to the sources of its bench targets: a file of functions and one
+//! of the plan for each mode, and for all modes together.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use plan::Mode::{self, Calibration, Fusion, Inference, Kernels, Operators};
+use plan::{Config, Diagnostic, Diagnostics, KernelSuite, Plan, Suite};
+
+/// The modes that a bench target can have, in the order in which one of all modes measures them.
+const MODES: [Mode; 5] = [Inference, Fusion, Operators, Calibration, Kernels];
+
+/// The files of all modes together.
+const ALL: &str = "all";
+
+/// The folder of configs, and those of kernels, of a package.
+const CONFIGS: &str = "configs";
+const KERNELS: &str = "benches/kernels";
+
+/// Writes `<mode>.json` (the plan) and `<mode>.rs` (its functions) into `out` for every mode, and `all.json` and
+/// `all.rs` for all together. A file of a mode for which `package` has nothing is an error of the bench target
+/// that asks for it. `bench_config` is the value of `BENCH_CONFIG`.
+///
+/// # Errors
+/// Every error of every config and of every file that it names.
+pub fn generate(
+    package: &Path,
+    bench_config: Option<&OsStr>,
+    out: &Path,
+) -> Result<(), Diagnostics> {
+    // Shape lists may lie beside any config, so the whole folder is watched.
+    watch(&package.join(CONFIGS));
+    let parts = parts(package, bench_config)?;
+    let kernels = parts.iter().flat_map(|part| &part.kernels);
+    kernels.clone().for_each(watch_kernels);
+    for warning in kernels.filter_map(no_kernel) {
+        println!("cargo::warning={warning}");
+    }
+    watch_absent(package, &parts);
+    for part in &parts {
+        let absent = part.is_absent.then(|| absent(package, Some(part.mode)));
+        write(out, part.mode.as_str(), &part.plan, &part.kernels, absent)?;
+    }
+    let groups = parts.iter().flat_map(|part| part.plan.groups.iter().cloned()).collect();
+    let kernels: Vec<_> = parts.iter().flat_map(|part| part.kernels.iter().cloned()).collect();
+    let absent = parts.iter().all(|part| part.is_absent).then(|| absent(package, None));
+    write(out, ALL, &Plan { groups }, &kernels, absent)
+}
+
+/// The part of a package that has one mode.
+struct Part {
+    mode: Mode,
+    plan: Plan,
+    /// The suites of its configs, if it runs kernels.
+    kernels: Vec<KernelSuite>,
+    /// Whether the package has nothing for this mode.
+    is_absent: bool,
+}
+
+impl Part {
+    fn new(mode: Mode, plan: Plan, configs: Vec<Config>) -> Self {
+        let kernels = configs.into_iter().filter_map(|config| match config.suite {
+            Suite::Kernels(suite) => Some(suite),
+            _ => None,
+        });
+        let kernels = if mode == Kernels { kernels.collect() } else { Vec::new() };
+        Self { mode, plan, kernels, is_absent: false }
+    }
+
+    /// The default suite of a mode: the files of `configs/<mode>`. Kernels need none, as their files say what
+    /// there is to measure.
+    fn by_default(package: &Path, mode: Mode) -> Result<Self, Diagnostics> {
+        let folder = package.join(CONFIGS).join(mode.as_str());
+        let configs = if folder.exists() {
+            plan::read(&yaml_files(&folder)?, package)?
+        } else if mode == Kernels && package.join(KERNELS).exists() {
+            let text = format!("benchmark_mode: {mode}\n");
+            vec![Config::parse(&folder.join("default.yml"), &text)?]
+        } else {
+            return Ok(Self { is_absent: true, ..Self::new(mode, Plan::default(), Vec::new()) });
+        };
+        Ok(Self::new(mode, plan::expand(&configs)?, configs))
+    }
+}
+
+/// The parts of all modes: of the default suite, or of the configs that `BENCH_CONFIG` lists, each of which goes to
+/// the mode that it names.
+fn parts(package: &Path, bench_config: Option<&OsStr>) -> Result<Vec<Part>, Diagnostics> {
+    let Some(list) = bench_config.filter(|list| !list.is_empty()) else {
+        return MODES.iter().map(|&mode| Part::by_default(package, mode)).collect();
+    };
+    let named = std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty());
+    // Joining keeps an absolute path as it is.
+    let files: Vec<PathBuf> = named.map(|path| package.join(path)).collect();
+    if files.is_empty() {
+        let message = format!("BENCH_CONFIG is `{}`, which names no file", list.display());
+        let remedy = "name at least one config, or unset it";
+        return Err(Diagnostic::whole_file(Path::new(""), message, remedy).into());
+    }
+    for file in &files {
+        watch(file);
+        let folder = file.parent().unwrap_or(Path::new(""));
+        plan::shape_folders(folder).iter().for_each(|folder| watch(folder));
+    }
+    let configs = plan::read(&files, package)?;
+    if let Some(config) = configs.iter().find(|config| !MODES.contains(&config.mode)) {
+        let message =
+            format!("benchmark_mode `{}` has no bench target in this version", config.mode);
+        let remedy =
+            "name a config of another mode, or expand this one with `criterion-report plan`";
+        return Err(Diagnostic::whole_file(&config.file, message, remedy).into());
+    }
+    let plan = plan::expand(&configs)?;
+    let of = |mode| {
+        plan.groups.iter().filter(move |group| group.baseline().mode == mode).cloned().collect()
+    };
+    let part = |&mode| Part::new(mode, Plan { groups: of(mode) }, configs.clone());
+    Ok(MODES.iter().map(part).collect())
+}
+
+/// Has cargo look at what is at `path`. A missing path would make it build every time, and so would
+/// the package's folder: cargo looks at everything inside a folder, and `target` changes.
+fn watch(path: &Path) {
+    if path.exists() {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+}
+
+/// Has cargo look again each time while a bench target cannot be built for want of configs: it is built after they
+/// are made, and not before.
+fn watch_absent(package: &Path, parts: &[Part]) {
+    let configs = package.join(CONFIGS);
+    let asked = |part: &Part| part.is_absent && is_asked_for(package, part.mode);
+    if !configs.exists() && (parts.iter().all(|part| part.is_absent) || parts.iter().any(asked)) {
+        println!("cargo::rerun-if-changed={}", configs.display());
+    }
+}
+
+/// Whether a file of `benches` has the `main!` of this mode.
+fn is_asked_for(package: &Path, mode: Mode) -> bool {
+    let files = std::fs::read_dir(package.join("benches")).into_iter().flatten().flatten();
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    texts.into_iter().any(|text| text.contains(&format!("main!(\"{mode}\")")))
+}
+
+/// Why a bench target has nothing to measure: that of one mode, or that of all.
+fn absent(package: &Path, mode: Option<Mode>) -> String {
+    let inside = |folder: &str| package.join(folder).display().to_string();
+    match mode {
+        Some(Kernels) => {
+            format!("this package has no kernels: put one into {}, as mine.rs", inside(KERNELS))
+        }
+        Some(mode) => format!(
+            "this package has nothing for the mode `{mode}`: put a config into {}, as default.yml",
+            inside(&format!("{CONFIGS}/{mode}"))
+        ),
+        None => format!(
+            "this package has nothing to measure: put a config into {}, as default.yml, or a kernel into {}, as \
+             mine.rs",
+            inside(&format!("{CONFIGS}/{Inference}")),
+            inside(KERNELS)
+        ),
+    }
+}
+
+/// Every `.yml` and `.yaml` directly inside `folder`, in the order of their names.
+fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
+    const REMEDY: &str = "put a config there, or name one with BENCH_CONFIG";
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
+        .map_err(|error| {
+            Diagnostic::whole_file(folder, format!("cannot be read: {error}"), REMEDY)
+        })?;
+    files.retain(|file| file.extension().is_some_and(|it| it == "yml" || it == "yaml"));
+    files.sort();
+    if files.is_empty() {
+        return Err(Diagnostic::whole_file(folder, "holds no config".to_owned(), REMEDY).into());
+    }
+    Ok(files)
+}
+
+/// Writes the files of one name. Where something is `absent`, the source is that error and nothing else.
+fn write(
+    folder: &Path,
+    name: &str,
+    plan: &Plan,
+    kernels: &[KernelSuite],
+    absent: Option<String>,
+) -> Result<(), Diagnostics> {
+    let json = serde_json::to_string(plan).expect("a plan has no map with non-string keys");
+    let mut rust = source(plan) + &KernelSuite::source(kernels)?;
+    if let Some(message) = absent {
+        writeln!(rust, "\ncompile_error!({message:?});")
+            .expect("writing to a string does not fail");
+    }
+    for (extension, text) in [("json", json), ("rs", rust)] {
+        let file = folder.join(format!("{name}.{extension}"));
+        std::fs::write(&file, text).map_err(|error| {
+            let message = format!("cannot be written: {error}");
+            Diagnostic::whole_file(&file, message, "free some space, or `cargo clean`")
+        })?;
+    }
+    Ok(())
+}
+
+/// Has cargo look at the folders of kernels, also for one that is added. The usual one need not
+/// exist; its parent shows when it does.
+fn watch_kernels(suite: &KernelSuite) {
+    for root in &suite.roots {
+        watch(if root.exists() { root } else { root.parent().unwrap_or(root) });
+    }
+    suite.files.iter().for_each(|file| watch(file));
+}
+
+/// Says that a search found nothing. It is no error, as a package may have no kernels yet.
+fn no_kernel(suite: &KernelSuite) -> Option<String> {
+    let roots: Vec<_> = suite.roots.iter().map(|root| root.display().to_string()).collect();
+    suite.is_empty().then(|| {
+        format!("no kernel in {}; put one there, as mine/kernel.rs, or mine.rs", roots.join(", "))
+    })
+}
+
+/// Rust source with one function per group and the list of them. The functions only say which
+/// group they are; what a group does is in the library.
+fn source(plan: &Plan) -> String {
+    let mut text = String::from("// Generated from the configs by the build script.\n\n");
+    let mut names = Vec::with_capacity(plan.groups.len());
+    for (index, group) in plan.groups.iter().enumerate() {
+        let baseline = group.baseline();
+        let name = format!("group_{index}");
+        let id = format!("{}/*/{}", baseline.id.group, baseline.id.parameter);
+        writeln!(
+            text,
+            "/// {id}\nfn {name}(criterion: &mut Criterion, session: &mut Session) {{\n    session.group(criterion, {index});\n}}\n"
+        )
+        .expect("writing to a string does not fail");
+        names.push(name);
+    }
+    let list = names.iter().fold(String::new(), |list, name| list + "    " + name + ",\n");
+    write!(text, "const GROUPS: &[GroupFn] = &[\n{list}];\n")
+        .expect("writing to a string does not fail");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_finds_nothing_is_told() {
+        let package = tempfile::tempdir().expect("a temporary folder");
+        let file = package.path().join("kernels.yml");
+        let text = "benchmark_mode: kernels\nkernel_paths: [.]\n";
+        let warning = || {
+            let config = Config::parse(&file, text).expect("it is fine");
+            let Suite::Kernels(suite) = config.suite else { panic!("it is of kernels") };
+            no_kernel(&suite)
+        };
+        std::fs::write(package.path().join("Cargo.toml"), "").expect("written");
+        let said = warning().expect("there is none");
+        assert!(said.contains(package.path().to_str().expect("plain")), "{said}");
+        let kernel = "pub struct ProblemSize;\npub fn run_benchmark(size: &ProblemSize) -> \
+                      Result<f32, Refusal> { Ok(0.0) }\n";
+        std::fs::write(package.path().join("mine.rs"), kernel).expect("written");
+        assert_eq!(warning(), None);
+    }
+}
