@@ -7,8 +7,12 @@ use criterion_torch_build::Linked;
 
 fn main() {
     criterion_torch_build::main();
-    link();
     println!("cargo::rustc-env=CRITERION_TORCH_RUSTC={}", rustc_version());
+    println!("cargo::rerun-if-env-changed=DOCS_RS");
+    // Documents are built without libtorch, with the feature doc-only.
+    if env::var_os("DOCS_RS").is_none() {
+        link();
+    }
 }
 
 /// tch's own flags reach only its own binaries, and this package's only its own.

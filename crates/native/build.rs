@@ -11,6 +11,11 @@ use libtorch::Libtorch;
 const REMEDY: &str = "run `cargo torch-bench setup` or unset LIBTORCH";
 
 fn main() {
+    println!("cargo::rerun-if-env-changed=DOCS_RS");
+    // Documents are built without libtorch, with the feature doc-only.
+    if env::var_os("DOCS_RS").is_some() {
+        return;
+    }
     // An error printed this way fails the build as one readable line, without a panic trace.
     if let Err(message) = build() {
         println!("cargo::error={message}");

@@ -1,12 +1,4 @@
-//! The plan of what is measured: configs, shapes, the expansion into cases, their ids, cost formulas,
-//! and the schema of the files that a run leaves on disk.
-//!
-//! Three programs stand on this crate: the build script of a bench target, the benchmarks
-//! themselves, and `criterion-report`. It knows nothing of torch.
-//!
-//! The feature `configs`, on by default, reads configs and the files of kernels. Programs that only run a plan or read
-//! records do without it.
-
+#![doc = include_str!("../README.md")]
 #![cfg_attr(
     not(feature = "configs"),
     allow(dead_code, reason = "some facts of a word are asked only by configs")
