@@ -16,7 +16,7 @@ const PLAN: House = House {
     lowest: 1,
     floors: &[
         &["words", "flag", "hash", "diagnostic", "shape"],
-        &["settings", "variant", "linears", "expression"],
+        &["settings", "variant", "linears", "expression", "library"],
         &["catalogue", "kernel"],
         &["work", "case"],
         &["id", "cost", "record", "config"],

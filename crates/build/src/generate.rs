@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use plan::Mode::{self, Calibration, Fusion, Inference, Kernels, Operators};
-use plan::{Config, Diagnostic, Diagnostics, KernelSuite, Plan, Suite};
+use plan::{Brings, Config, Diagnostic, Diagnostics, KernelSuite, Package, Plan, Suite};
 
 /// The modes that a bench target can have, in the order in which one of all modes measures them.
 const MODES: [Mode; 5] = [Inference, Fusion, Operators, Calibration, Kernels];
@@ -25,26 +25,27 @@ const KERNELS: &str = "benches/kernels";
 /// # Errors
 /// Every error of every config and of every file that it names.
 pub fn generate(
-    package: &Path,
+    package: Package<'_>,
     bench_config: Option<&OsStr>,
     out: &Path,
 ) -> Result<(), Diagnostics> {
+    let Package { folder, .. } = package;
     // Shape lists may lie beside any config, so the whole folder is watched.
-    watch(&package.join(CONFIGS));
+    watch(&folder.join(CONFIGS));
     let parts = parts(package, bench_config)?;
     let kernels = parts.iter().flat_map(|part| &part.kernels);
     kernels.clone().for_each(watch_kernels);
     for warning in kernels.filter_map(no_kernel) {
         println!("cargo::warning={warning}");
     }
-    watch_absent(package, &parts);
+    watch_absent(folder, &parts);
     for part in &parts {
-        let absent = part.is_absent.then(|| absent(package, Some(part.mode)));
+        let absent = part.is_absent.then(|| absent(folder, Some(part.mode)));
         write(out, part.mode.as_str(), &part.plan, &part.kernels, absent)?;
     }
     let groups = parts.iter().flat_map(|part| part.plan.groups.iter().cloned()).collect();
     let kernels: Vec<_> = parts.iter().flat_map(|part| part.kernels.iter().cloned()).collect();
-    let absent = parts.iter().all(|part| part.is_absent).then(|| absent(package, None));
+    let absent = parts.iter().all(|part| part.is_absent).then(|| absent(folder, None));
     write(out, ALL, &Plan { groups }, &kernels, absent)
 }
 
@@ -70,13 +71,13 @@ impl Part {
 
     /// The default suite of a mode: the files of `configs/<mode>`. Kernels need none, as their files say what
     /// there is to measure.
-    fn by_default(package: &Path, mode: Mode) -> Result<Self, Diagnostics> {
-        let folder = package.join(CONFIGS).join(mode.as_str());
+    fn by_default(package: Package<'_>, mode: Mode) -> Result<Self, Diagnostics> {
+        let folder = package.folder.join(CONFIGS).join(mode.as_str());
         let configs = if folder.exists() {
             plan::read(&yaml_files(&folder)?, package)?
-        } else if mode == Kernels && package.join(KERNELS).exists() {
+        } else if mode == Kernels && has_kernels(package) {
             let text = format!("benchmark_mode: {mode}\n");
-            vec![Config::parse(&folder.join("default.yml"), &text)?]
+            vec![Config::parse_for(&folder.join("default.yml"), &text, package)?]
         } else {
             return Ok(Self { is_absent: true, ..Self::new(mode, Plan::default(), Vec::new()) });
         };
@@ -84,15 +85,21 @@ impl Part {
     }
 }
 
+/// Whether there is a folder of kernels, its own or one of a crate that it depends on.
+fn has_kernels(package: Package<'_>) -> bool {
+    let mut libraries = package.libraries.iter();
+    package.folder.join(KERNELS).exists() || libraries.any(|it| it.brings == Brings::Kernels)
+}
+
 /// The parts of all modes: of the default suite, or of the configs that `BENCH_CONFIG` lists, each of which goes to
 /// the mode that it names.
-fn parts(package: &Path, bench_config: Option<&OsStr>) -> Result<Vec<Part>, Diagnostics> {
+fn parts(package: Package<'_>, bench_config: Option<&OsStr>) -> Result<Vec<Part>, Diagnostics> {
     let Some(list) = bench_config.filter(|list| !list.is_empty()) else {
         return MODES.iter().map(|&mode| Part::by_default(package, mode)).collect();
     };
     let named = std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty());
     // Joining keeps an absolute path as it is.
-    let files: Vec<PathBuf> = named.map(|path| package.join(path)).collect();
+    let files: Vec<PathBuf> = named.map(|path| package.folder.join(path)).collect();
     if files.is_empty() {
         let message = format!("BENCH_CONFIG is `{}`, which names no file", list.display());
         let remedy = "name at least one config, or unset it";

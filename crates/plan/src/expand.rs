@@ -10,6 +10,7 @@ use crate::case::{Case, Group, MOST_CASES, Plan, Role};
 use crate::config::{Config, EntryOf, Place, Subject, Suite};
 use crate::diagnostic::{Diagnostic, Diagnostics, Found};
 use crate::id;
+use crate::library::Package;
 use crate::settings::Settings;
 use crate::words::{CompileMode, Device};
 
@@ -18,14 +19,14 @@ use crate::words::{CompileMode, Device};
 /// # Errors
 /// Every error of every file.
 pub fn load(files: &[PathBuf]) -> Result<Plan, Diagnostics> {
-    expand(&read(files, Path::new("."))?)
+    expand(&read(files, Package::here())?)
 }
 
-/// Reads `files`; those that lie in no package are of `package`.
+/// Reads `files` to build `package`; those that lie in no package are of it.
 ///
 /// # Errors
 /// Every error of every file.
-pub fn read(files: &[PathBuf], package: &Path) -> Result<Vec<Config>, Diagnostics> {
+pub fn read(files: &[PathBuf], package: Package<'_>) -> Result<Vec<Config>, Diagnostics> {
     let mut configs = Vec::new();
     let mut errors = Vec::new();
     for file in files {

@@ -18,6 +18,8 @@ pub mod flag;
 mod hash;
 mod id;
 mod kernel;
+#[cfg(feature = "configs")]
+mod library;
 mod linears;
 mod record;
 mod settings;
@@ -46,6 +48,8 @@ pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
 pub use id::{MAX_ID, MAX_PART, case_id};
 pub use kernel::{KernelTolerances, KernelWork, OVERRIDE_VARIABLE, SkipCondition};
+#[cfg(feature = "configs")]
+pub use library::{Brings, CargoPackage, Library, Package};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
 pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,

@@ -9,6 +9,7 @@ use super::own_keys::{self, Own};
 use super::top;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::kernel::{Kernel, OVERRIDE_VARIABLE, code, discovery};
+use crate::library::{Brings, Library, Package};
 
 /// A config of kernels and the kernels that it finds; each kernel is described in its own folder.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,12 +44,12 @@ const OVERRIDE: &str = "override";
 /// The folder that is searched where none is named; the only one that need not exist.
 const ROOT: &str = "benches/kernels";
 
-/// Reads the whole document, which is that of `file`; if it lies in no package, it is of `package`. `by_variable` is the
-/// value of [`OVERRIDE_VARIABLE`].
+/// Reads the whole document, which is that of `file`; if it lies in no package, it is of the `built` one, whose
+/// libraries are searched, too. `by_variable` is the value of [`OVERRIDE_VARIABLE`].
 pub(super) fn read(
     node: &Node<'_>,
     file: &Path,
-    package: &Path,
+    built: Package<'_>,
     by_variable: Option<&str>,
 ) -> Option<KernelSuite> {
     let fields = top(node, &[KEY, OVERRIDE], KEY, &[])?;
@@ -58,17 +59,17 @@ pub(super) fn read(
         None => fields.read(OVERRIDE, Override::read).unwrap_or_default(),
         Some(json) => read_variable(node, &fields, json)?,
     };
-    let package = package_of(node, file, package)?;
-    let roots = read_roots(&fields, &package)?;
+    let package = package_of(node, file, built.folder)?;
+    let roots = read_roots(&fields, &package, built.libraries)?;
     let existing: Vec<PathBuf> = roots.iter().filter(|root| root.exists()).cloned().collect();
-    let (found, errors) = discovery::find(&existing);
+    let (found, errors) = discovery::find(&existing, built.libraries);
     node.report_of_others(errors);
     let mut suite = KernelSuite { roots, kernels: Vec::new(), files: Vec::new() };
     let mut read: Vec<(Option<PathBuf>, Kernel)> = Vec::new();
     for found in found {
         suite.files.extend(found.files.iter().map(|(_, file)| file.clone()));
         suite.files.extend(found.bench.clone());
-        match Kernel::read(&found, &package) {
+        match Kernel::read(&found, &package, built.libraries) {
             Ok(kernel) => read.push((found.bench, kernel)),
             Err(errors) => node.report_of_others(errors.0),
         }
@@ -165,8 +166,8 @@ fn package_of(node: &Node<'_>, file: &Path, otherwise: &Path) -> Option<PathBuf>
     Some(package.map_or(otherwise, Path::to_owned))
 }
 
-/// The folders that the config names, which have to exist, or the usual one.
-fn read_roots(fields: &Fields<'_>, package: &Path) -> Option<Vec<PathBuf>> {
+/// The folders that the config names, which have to exist, or the usual one and those of libraries.
+fn read_roots(fields: &Fields<'_>, package: &Path, libraries: &[Library]) -> Option<Vec<PathBuf>> {
     let root = |node: &Node<'_>| {
         let root = package.join(node.string()?);
         match root.is_dir() {
@@ -178,7 +179,12 @@ fn read_roots(fields: &Fields<'_>, package: &Path) -> Option<Vec<PathBuf>> {
         }
     };
     let named = fields.items(KEY, root)?;
-    Some(named.unwrap_or_else(|| vec![package.join(ROOT)]))
+    let of_libraries = libraries.iter().filter(|library| library.brings == Brings::Kernels);
+    let all = || {
+        let of_libraries = of_libraries.map(|library| library.folder.clone());
+        std::iter::once(package.join(ROOT)).chain(of_libraries).collect()
+    };
+    Some(named.unwrap_or_else(all))
 }
 
 #[cfg(test)]
@@ -202,7 +208,12 @@ mod tests {
         }
         let file = package.path().join("kernels.yml");
         let text = format!("benchmark_mode: kernels\n{config}");
-        let config = Config::parse_in(&file, &text, package.path(), Some(json));
+        let config = Config::parse_in(
+            &file,
+            &text,
+            Package { folder: package.path(), libraries: &[] },
+            Some(json),
+        );
         config.map_err(|errors| errors.to_string().replace(&file.display().to_string(), "FILE"))
     }
 

@@ -38,6 +38,7 @@ use crate::catalogue::probe::Probe;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
 use crate::kernel::OVERRIDE_VARIABLE;
+use crate::library::Package;
 use crate::words::Mode;
 use node::{Fields, Node};
 use own_keys::OWN_KEYS;
@@ -75,19 +76,17 @@ pub enum Suite {
 /// Keys of every mode at the top of a config, besides our own.
 const COMMON_KEYS: &[&str] = &["benchmark_mode"];
 
-const HERE: &str = ".";
-
 impl Config {
     /// Reads one file.
     ///
     /// # Errors
     /// Every error of the file.
     pub fn read(file: &Path) -> Result<Self, Diagnostics> {
-        Self::read_in(file, Path::new(HERE))
+        Self::read_in(file, Package::here())
     }
 
     /// [`Self::read`]; a config that lies in no package is one of `package`.
-    pub(crate) fn read_in(file: &Path, package: &Path) -> Result<Self, Diagnostics> {
+    pub(crate) fn read_in(file: &Path, package: Package<'_>) -> Result<Self, Diagnostics> {
         let text = yaml::text(file).map_err(|error| {
             let remedy = yaml::remedy(&error, "name a YAML file that exists and can be read");
             Diagnostic::whole_file(file, format!("cannot be read: {error}"), remedy)
@@ -100,14 +99,22 @@ impl Config {
     /// # Errors
     /// Every error of the text.
     pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostics> {
-        Self::parse_in(file, text, Path::new(HERE), overriding().as_deref())
+        Self::parse_for(file, text, Package::here())
+    }
+
+    /// [`Self::parse`] to build `package`.
+    ///
+    /// # Errors
+    /// Every error of the text.
+    pub fn parse_for(file: &Path, text: &str, package: Package<'_>) -> Result<Self, Diagnostics> {
+        Self::parse_in(file, text, package, overriding().as_deref())
     }
 
     /// `by_variable` holds in a config of kernels, and counts as a part of its text.
     fn parse_in(
         file: &Path,
         text: &str,
-        package: &Path,
+        package: Package<'_>,
         by_variable: Option<&str>,
     ) -> Result<Self, Diagnostics> {
         let by_variable = by_variable.filter(|json| !json.is_empty());
@@ -143,7 +150,7 @@ fn stem(file: &Path) -> Result<String, Diagnostics> {
 fn read_top(
     node: &Node<'_>,
     file: &Path,
-    package: &Path,
+    package: Package<'_>,
     by_variable: Option<&str>,
     stem: String,
     hash: String,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
 use crate::kernel::KernelWork;
+use crate::library::Library;
 
 /// Files and folders whose names begin so hold no kernel.
 const HELPERS: &[&str] = &["_", "test_", "."];
@@ -30,8 +31,8 @@ pub(crate) struct Found {
 }
 
 /// The kernels under `roots`, in an order that is the same on every file system.
-pub(crate) fn find(roots: &[PathBuf]) -> (Vec<Found>, Vec<Diagnostic>) {
-    let mut search = Search::default();
+pub(crate) fn find(roots: &[PathBuf], libraries: &[Library]) -> (Vec<Found>, Vec<Diagnostic>) {
+    let mut search = Search { libraries, ..Search::default() };
     for root in roots {
         search.folder(root);
     }
@@ -40,7 +41,9 @@ pub(crate) fn find(roots: &[PathBuf]) -> (Vec<Found>, Vec<Diagnostic>) {
 }
 
 #[derive(Default)]
-struct Search {
+struct Search<'l> {
+    /// Their files are modules of a crate.
+    libraries: &'l [Library],
     /// Folders that have been read, without symbolic links: one that leads back to a folder above it
     /// would go on for ever, and one root may lie in another.
     seen: BTreeSet<PathBuf>,
@@ -48,7 +51,7 @@ struct Search {
     errors: Vec<Diagnostic>,
 }
 
-impl Search {
+impl Search<'_> {
     fn folder(&mut self, folder: &Path) {
         let read = folder.canonicalize().and_then(|real| Ok((real, entries(folder)?)));
         let (real, entries) = match read {
@@ -61,7 +64,11 @@ impl Search {
         if !self.seen.insert(real.clone()) {
             return;
         }
-        let (folders, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(|it| it.is_dir());
+        let (folders, mut files): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|it| it.is_dir());
+        if Library::of(folder, self.libraries).is_some() {
+            files.retain(|file| !is_declaration(file, &folders));
+        }
         self.files(&real, folder, files);
         for inner in folders.iter().filter(|inner| !is_helper(inner)) {
             self.folder(inner);
@@ -129,10 +136,21 @@ impl Search {
         for found in &self.found {
             let file = found.files[0].1.as_path();
             if let Some(other) = first.insert(found.name.to_lowercase(), file) {
-                let message =
-                    format!("the kernel `{}` is in {} already", found.name, other.display());
-                let remedy = "rename one of the two; or, if they are two ways of computing the \
-                              same, put both into one folder, one of them as `kernel.rs`";
+                let of = |file| Library::of(file, self.libraries);
+                let crates = |library: &Library| format!(" of crate `{}`", library.package);
+                let message = format!(
+                    "the kernel `{}`{} is in {}{} already",
+                    found.name,
+                    of(file).map(crates).unwrap_or_default(),
+                    other.display(),
+                    of(other).map(crates).unwrap_or_default()
+                );
+                let remedy = if of(file).or(of(other)).is_some() {
+                    "rename one of the two, or name in `kernel_paths` of a config the folders to search"
+                } else {
+                    "rename one of the two; or, if they are two ways of computing the same, put \
+                     both into one folder, one of them as `kernel.rs`"
+                };
                 errors.push(Diagnostic::whole_file(file, message, remedy));
             }
         }
@@ -151,6 +169,14 @@ fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
         .collect::<std::io::Result<Vec<_>>>()?;
     entries.sort();
     Ok(entries)
+}
+
+/// Whether a file of a crate only says which modules a folder has: `mod.rs`, or `name.rs` beside the folder `name`.
+fn is_declaration(file: &Path, folders: &[PathBuf]) -> bool {
+    let is_rust = file.extension().is_some_and(|it| it == "rs");
+    is_rust
+        && (file.file_stem().is_some_and(|it| it == "mod")
+            || folders.contains(&file.with_extension("")))
 }
 
 /// Whether it is of a language that a kernel may be written in.
