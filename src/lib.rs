@@ -81,6 +81,7 @@ macro_rules! main {
 
         fn main() -> ::std::process::ExitCode {
             const PLAN: &str = include_str!(concat!(env!("OUT_DIR"), "/", $name, ".json"));
+            generated::register(RECIPES, MODELS);
             $crate::harness::main(env!("CARGO_CRATE_NAME"), PLAN, GROUPS, prepare)
         }
     };

@@ -118,7 +118,7 @@ impl<S: Subject> Expand for EntryOf<S> {
         for &subject in &self.kernels {
             for &device in &self.devices {
                 let group = id::group(config.mode, &config.stem, subject, device);
-                if let Some(error) = subject.refusal(&group) {
+                if let Some(error) = subject.refusal(&group, &config.file) {
                     expansion.complain(error);
                     continue;
                 }

@@ -24,6 +24,7 @@ mod linears;
 mod record;
 mod settings;
 mod shape;
+mod user;
 mod variant;
 mod words;
 mod work;
@@ -50,17 +51,18 @@ pub use id::{MAX_ID, MAX_PART, case_id};
 pub use kernel::{KernelTolerances, KernelWork, OVERRIDE_VARIABLE, SkipCondition};
 #[cfg(feature = "configs")]
 pub use library::{Brings, CargoPackage, Library, Package};
-pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
+pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, ModelSizes};
 pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
     Energy, Environment, Gate, HostFacts, KernelFacts, LastSample, Latency, Measures, Memory,
-    Outcome, Pair, Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop, TorchFacts,
-    Utilization, Weights,
+    ModelFacts, Outcome, Pair, Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop,
+    TorchFacts, Utilization, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,
 };
 pub use shape::Shape;
+pub use user::{Spelling, UserFiles};
 pub use variant::Variant;
 pub use words::*;
 pub use work::{ModelWork, Work};
