@@ -21,10 +21,11 @@ impl Parameters {
         shape: Shape,
         dtype: Dtype,
         device: Device,
-    ) -> Result<Self, TchError> {
+    ) -> Result<Self, Refusal> {
+        let architecture = super::architecture(model)?;
         let kind = inputs::kind(dtype);
         let mut parameters = Self::default();
-        for linear in plan::linears(model, shape) {
+        for linear in architecture.sizes(shape).linears {
             let size = [inputs::dimension(linear.n)?, inputs::dimension(linear.k)?];
             let mut weight = Tensor::f_empty(size, (Kind::Float, Device::Cpu))?;
             let bound = uniform_bound(linear.k);
@@ -32,7 +33,7 @@ impl Parameters {
             weight = weight.f_to_kind(kind)?;
             parameters.insert(&weight_of(linear.name), weight.f_to_device(device)?);
         }
-        for (name, size) in super::norms(model, shape) {
+        for (name, size) in architecture.norms(shape) {
             let weight = Tensor::f_ones([inputs::dimension(size)?], (kind, device))?;
             parameters.insert(&weight_of(name), weight);
         }
@@ -51,7 +52,7 @@ impl Parameters {
             Ok(tensor.f_to_kind(Kind::Float)?.f_norm()?.f_double_value(&[])?.powi(2))
         };
         let (mut signal, mut noise) = (0.0, 0.0);
-        for linear in plan::linears(model, shape) {
+        for linear in super::sizes(model, shape)?.linears {
             let dense = self.take_weight(linear.name)?;
             let pruned = recipes::prune(sparsity, &dense)?;
             noise += square(dense.f_sub(&pruned)?)?;
@@ -78,8 +79,8 @@ impl Parameters {
         Self(shared.collect())
     }
 
-    /// Takes out the weight of the module `name`.
-    pub(super) fn take_weight(&mut self, name: &str) -> Result<Tensor, TchError> {
+    /// Takes out the weight of the module `name`: a linear layer's `[n, k]`, or a norm's.
+    pub fn take_weight(&mut self, name: &str) -> Result<Tensor, TchError> {
         let name = weight_of(name);
         self.0.remove(&name).ok_or_else(|| {
             let present: Vec<&str> = self.0.keys().map(String::as_str).collect();

@@ -84,10 +84,7 @@ impl Quantized {
 /// Refused unless every parameter is a number: where the dtype does not hold a group's range, or
 /// HQQ's solver overflows in float16, there are infinities, and the integers beside them mean
 /// nothing.
-pub(super) fn refuse_non_finite(
-    scale: &Tensor,
-    zero_point: Option<&Tensor>,
-) -> Result<(), Refusal> {
+pub fn refuse_non_finite(scale: &Tensor, zero_point: Option<&Tensor>) -> Result<(), Refusal> {
     let scale = Some(("scale", scale));
     let zero_point = zero_point.map(|zero_point| ("zero point", zero_point));
     for (name, parameter) in scale.into_iter().chain(zero_point) {

@@ -1,4 +1,4 @@
-//! Items for the code that the build script generates from kernels. Not for authors.
+//! Items for the code that the build script generates from kernels, recipes and models. Not for authors.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +13,16 @@ pub use crate::kernel::Site;
 pub use crate::kernel::generated::{
     Built, Entry, Fields, Function, built, function, read, required, show,
 };
+pub use crate::models::Architecture;
+pub use crate::recipes::{Own, Scheme, number};
 pub use crate::refusal::Refusal;
+use crate::{models, recipes};
+
+/// Has the package's own recipes and models known, before anything asks for one.
+pub fn register(recipes: &'static [Own<dyn Scheme>], models: &'static [Own<dyn Architecture>]) {
+    recipes::register(recipes);
+    models::register(models);
+}
 
 /// Ends a program that was built before this folder of configs was made. Cargo looks only at what is there.
 pub fn outdated(unseen: Option<&str>) -> Option<ExitCode> {

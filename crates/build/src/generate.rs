@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use plan::Mode::{self, Calibration, Fusion, Inference, Kernels, Operators};
-use plan::{Brings, Config, Diagnostic, Diagnostics, KernelSuite, Package, Plan, Suite};
+use plan::{Brings, Config, Diagnostic, Diagnostics, KernelSuite, Package, Plan, Suite, UserFiles};
 
 /// The modes that a bench target can have, in the order in which one of all modes measures them.
 const MODES: [Mode; 5] = [Inference, Fusion, Operators, Calibration, Kernels];
@@ -35,6 +35,7 @@ pub fn generate(
     let parts = parts(package, bench_config)?;
     let kernels = parts.iter().flat_map(|part| &part.kernels);
     kernels.clone().for_each(watch_kernels);
+    parts.iter().flat_map(|part| &part.user_files).flat_map(UserFiles::paths).for_each(watch);
     for warning in kernels.filter_map(no_kernel) {
         println!("cargo::warning={warning}");
     }
@@ -44,15 +45,19 @@ pub fn generate(
     }
     for part in &parts {
         let absent = part.is_absent.then(|| absent(folder, Some(part.mode)));
-        write(out, part.mode.as_str(), &part.plan, &part.kernels, absent, None)?;
+        let user_files = UserFiles::source(&part.user_files)?;
+        let source = KernelSuite::source(&part.kernels)? + &user_files + &unseen(None);
+        write(out, part.mode.as_str(), &part.plan, &source, absent)?;
     }
     let groups = parts.iter().flat_map(|part| part.plan.groups.iter().cloned()).collect();
     let kernels: Vec<_> = parts.iter().flat_map(|part| part.kernels.iter().cloned()).collect();
+    let user_files = UserFiles::source(parts.iter().flat_map(|part| &part.user_files))?;
+    let source = KernelSuite::source(&kernels)? + &user_files;
     let absent = parts.iter().all(|part| part.is_absent).then(|| absent(folder, None));
     let configs = folder.join(CONFIGS);
     let is_default = bench_config.is_none_or(OsStr::is_empty);
-    let unseen = (is_default && !configs.exists()).then_some(&*configs);
-    write(out, ALL, &Plan { groups }, &kernels, absent, unseen)
+    let source = source + &unseen((is_default && !configs.exists()).then_some(&configs));
+    write(out, ALL, &Plan { groups }, &source, absent)
 }
 
 /// The part of a package that has one mode.
@@ -61,18 +66,22 @@ struct Part {
     plan: Plan,
     /// The suites of its configs, if it runs kernels.
     kernels: Vec<KernelSuite>,
+    /// The recipes and models that its configs can name.
+    user_files: Vec<UserFiles>,
     /// Whether the package has nothing for this mode.
     is_absent: bool,
 }
 
 impl Part {
     fn new(mode: Mode, plan: Plan, configs: Vec<Config>) -> Self {
+        let of_mode = configs.iter().filter(|config| config.mode == mode);
+        let user_files = of_mode.map(|config| config.user_files.clone()).collect();
         let kernels = configs.into_iter().filter_map(|config| match config.suite {
             Suite::Kernels(suite) => Some(suite),
             _ => None,
         });
         let kernels = if mode == Kernels { kernels.collect() } else { Vec::new() };
-        Self { mode, plan, kernels, is_absent: false }
+        Self { mode, plan, kernels, user_files, is_absent: false }
     }
 
     /// The default suite of a mode: the files of `configs/<mode>`. Kernels need none, as their files say what
@@ -210,21 +219,23 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
     Ok(files)
 }
 
-/// Writes the files of one name. Where something is `absent`, the source has that error. `unseen` is a folder of which
-/// cargo will not tell when it is made.
+/// A folder of which cargo will not tell when it is made: only what exists is watched.
+fn unseen(folder: Option<&PathBuf>) -> String {
+    let folder = folder.map(|folder| folder.display().to_string());
+    format!("const UNSEEN: Option<&str> = {folder:?};\n")
+}
+
+/// Writes the files of one name; `made` is what makes the cases of the plan. Where something is `absent`, the source
+/// has that error.
 fn write(
     folder: &Path,
     name: &str,
     plan: &Plan,
-    kernels: &[KernelSuite],
+    made: &str,
     absent: Option<String>,
-    unseen: Option<&Path>,
 ) -> Result<(), Diagnostics> {
     let json = serde_json::to_string(plan).expect("a plan has no map with non-string keys");
-    let mut rust = source(plan) + &KernelSuite::source(kernels)?;
-    let unseen = unseen.map(|folder| folder.display().to_string());
-    writeln!(rust, "\nconst UNSEEN: Option<&str> = {unseen:?};")
-        .expect("writing to a string does not fail");
+    let mut rust = source(plan) + made;
     if let Some(message) = absent {
         writeln!(rust, "\ncompile_error!({message:?});")
             .expect("writing to a string does not fail");

@@ -209,17 +209,19 @@ fn rustc_takes_the_modules_of_another_crate() {
 }
 
 /// What rustc says of the generated source.
-fn compiled(package: &Package) -> String {
+pub fn compiled(package: &Package) -> String {
     compiled_with(package, &[])
 }
 
 /// The same with crates of kernels, each with its `lib.rs` in a folder of its name.
-fn compiled_with(package: &Package, crates: &[&str]) -> String {
-    package.generated("kernels.rs");
+pub fn compiled_with(package: &Package, crates: &[&str]) -> String {
+    package.generated("all.rs");
     package.write("library.rs", LIBRARY);
     let main = "use criterion_torch::{Criterion, GroupFn, Session, kernel::generated};\n\
-                include!(\"out/kernels.rs\");\n\
-                fn main() {\n    assert!(UNSEEN.is_none());\n    criterion_torch::main(GROUPS, prepare);\n}\n";
+                include!(\"out/all.rs\");\n\
+                fn main() {\n    assert!(UNSEEN.is_some());\n    \
+                 generated::register(RECIPES, MODELS);\n    \
+                criterion_torch::main(GROUPS, prepare);\n}\n";
     package.write("main.rs", main);
     let errors =
         rustc(package, &["--crate-type=lib", "--crate-name=criterion_torch", "library.rs"]);

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::bench_params::{self, KernelParams, Override};
 use super::node::{Fields, Node};
 use super::own_keys::{self, Own};
-use super::top;
+use super::{package_of, top};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::kernel::{Kernel, code, discovery};
+use crate::kernel::{Kernel, OVERRIDE_VARIABLE, code, discovery};
 use crate::library::{Brings, Library, Package};
 
 /// A config of kernels and the kernels that it finds; each kernel is described in its own folder.
@@ -40,10 +40,6 @@ impl KernelSuite {
 pub(super) const KEY: &str = "kernel_paths";
 
 const OVERRIDE: &str = "override";
-
-/// The environment variable that says the same for one run, in JSON: `{"iterations": {"timed": 10}}`. It holds in every
-/// config of kernels.
-pub const OVERRIDE_VARIABLE: &str = "CRITERION_TORCH_OVERRIDE";
 
 /// The folder that is searched where none is named; the only one that need not exist.
 const ROOT: &str = "benches/kernels";
@@ -152,22 +148,6 @@ fn nothing_left(kernels: &[KernelParams]) -> Option<(String, String)> {
     let remedy =
         format!("name some of what the kernels list: precisions {precisions}; backends {backends}");
     Some((message, remedy))
-}
-
-/// The nearest folder above `file` with a `Cargo.toml`; `otherwise`, if there is none.
-fn package_of(node: &Node<'_>, file: &Path, otherwise: &Path) -> Option<PathBuf> {
-    let whole =
-        std::path::absolute(file).and_then(|file| Ok((file, std::path::absolute(otherwise)?)));
-    let (file, otherwise) = match whole {
-        Ok(whole) => whole,
-        Err(error) => {
-            let message = format!("its folder is not known: {error}");
-            return node.error(message, "name the config by its whole path");
-        }
-    };
-    let mut folders = file.ancestors().skip(1);
-    let package = folders.find(|folder| folder.join("Cargo.toml").is_file());
-    Some(package.map_or(otherwise, Path::to_owned))
 }
 
 /// The folders that the config names, which have to exist, or the usual one and those of libraries.

@@ -172,6 +172,6 @@ fn function(module: &str, form: &Form, is_generic: bool) -> String {
     text + "    };\n    generated::function(size, shown, site, parts)\n"
 }
 
-fn add(text: &mut String, line: std::fmt::Arguments<'_>) {
+pub(crate) fn add(text: &mut String, line: std::fmt::Arguments<'_>) {
     text.write_fmt(line).expect("writing to a string does not fail");
 }

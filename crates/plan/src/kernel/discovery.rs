@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::KernelWork;
 use crate::library::Library;
+use crate::words::is_plain;
 
 /// Files and folders whose names begin so hold no kernel.
 const HELPERS: &[&str] = &["_", "test_", "."];
@@ -119,8 +120,7 @@ impl Search<'_> {
     /// A name that can be a part of ids, directories and filters.
     fn word(&mut self, path: &Path, name: Option<&std::ffi::OsStr>) -> Option<String> {
         let name = name.unwrap_or_default().to_string_lossy().into_owned();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        if !name.is_empty() && name.chars().all(plain) && path.to_str().is_some() {
+        if !name.is_empty() && name.chars().all(is_plain) && path.to_str().is_some() {
             return Some(name);
         }
         let message = format!("the name `{name}` cannot be part of a benchmark's id");
@@ -163,7 +163,7 @@ impl Search<'_> {
 }
 
 /// The contents of `folder`, by name.
-fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub(crate) fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut entries = std::fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<std::io::Result<Vec<_>>>()?;
@@ -185,7 +185,7 @@ fn is_source(path: &Path) -> bool {
     ["rs", "cu", "cuh", "c", "cc", "cpp", "h", "hpp"].contains(&extension)
 }
 
-fn is_helper(path: &Path) -> bool {
+pub(crate) fn is_helper(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     HELPERS.iter().any(|prefix| name.starts_with(prefix))
 }
