@@ -1,30 +1,40 @@
-//! criterion-torch: what quantization, fusion and compilation really buy on libtorch.
-//!
-//! The modules are floors: a file imports only from floors below its own, and `tests/floors.rs`
-//! holds it to that. From the ground up: [`measurement`] reads clocks, counters and memory; [`recipes`], [`models`] and [`kernel`] are what is measured; [`workload`] makes a
-//! case of a plan into something that can be timed; [`harness`] is the only place that names criterion,
-//! and has the only timing loop.
-//!
-//! The floors below are crates: `plan` (no torch), [`native`] (the C++ shim) and [`kernels`] (our own).
+#![doc = include_str!("README.md")]
 
+// The modules are floors: a file imports only from floors below its own, and `tests/floors.rs` holds it to that.
+// `measurement` reads clocks, counters and memory; `recipes`, `models` and `kernel` are what is measured; `workload` makes
+// a case of a plan into something that can be timed; `harness` is the only place that names criterion, and has the only
+// timing loop. Hidden modules are for this package's own benchmarks and tests, and for generated code.
+
+#[doc(hidden)]
 pub use ::kernels;
+#[doc(hidden)]
 pub use ::native::{self, refusal};
 
+#[doc(hidden)]
 pub mod device;
+#[doc(hidden)]
 pub mod inputs;
+#[doc(hidden)]
 pub mod threads;
 
+#[doc(hidden)]
 pub mod measurement;
 
+#[doc(hidden)]
 pub mod compile;
 pub mod kernel;
+#[doc(hidden)]
 pub mod recipes;
 
+#[doc(hidden)]
 pub mod models;
 
+#[doc(hidden)]
 pub mod verify;
+#[doc(hidden)]
 pub mod workload;
 
+#[doc(hidden)]
 pub mod harness;
 
 #[cfg(test)]
@@ -71,6 +81,9 @@ macro_rules! main {
 
         fn main() -> ::std::process::ExitCode {
             const PLAN: &str = include_str!(concat!(env!("OUT_DIR"), "/", $name, ".json"));
+            if let Some(outdated) = generated::outdated(UNSEEN) {
+                return outdated;
+            }
             generated::register(RECIPES, MODELS);
             $crate::harness::main(env!("CARGO_CRATE_NAME"), PLAN, GROUPS, prepare)
         }

@@ -1,4 +1,4 @@
-//! The report model and its writers.
+#![doc = include_str!("../README.md")]
 //!
 //! `units`, `visible` → `model` → `write` → `cli`: each stands on those before it. The model reads criterion's
 //! files and our records and computes; a writer turns a [`model::Report`] into text and computes

@@ -1,4 +1,4 @@
-//! A CUDA device as [`launch::sample`](super::launch::sample) uses it.
+//! A CUDA device as `launch::sample` uses it.
 
 use std::time::Duration;
 

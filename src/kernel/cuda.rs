@@ -41,7 +41,14 @@ use super::Site;
 use crate::refusal::Refusal;
 use kernels::cuda as machinery;
 
-/// CUDA C++, such as `Source { name: "sum.cu", text: include_str!("sum.cu") }`.
+/// CUDA C++. A file of its own is embedded by `include_str!("sum.cu")`.
+///
+/// ```
+/// use criterion_torch::kernel::cuda::Source;
+///
+/// const EMPTY: Source =
+///     Source { name: "empty.cu", text: r#"extern "C" __global__ void empty() {}"# };
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Source {
     /// Its name in the compiler's messages.
@@ -88,6 +95,13 @@ impl Source {
 }
 
 /// Blocks, and threads of each, in one dimension.
+///
+/// ```
+/// use criterion_torch::kernel::cuda::Grid;
+///
+/// assert_eq!(Grid::over(1000, 256)?, Grid::new(4, 256)?);
+/// # Ok::<(), criterion_torch::kernel::Refusal>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
     blocks: u32,
@@ -118,6 +132,16 @@ impl Grid {
 }
 
 /// A parameter of an entry function.
+///
+/// ```
+/// use criterion_torch::kernel::Tensor;
+/// use criterion_torch::kernel::cuda::Argument;
+///
+/// /// Those of `scale(float* x, float by)`.
+/// fn arguments(x: &mut Tensor) -> [Argument<'_>; 2] {
+///     [Argument::Out(x), Argument::Float(2.0)]
+/// }
+/// ```
 #[derive(Debug)]
 pub enum Argument<'t> {
     /// `const T*`: what is read.
@@ -134,7 +158,20 @@ pub enum Argument<'t> {
     Double(f64),
 }
 
-/// An entry function on its device.
+/// An entry function on its device. It is looked up while a kernel is prepared, and launched at each step.
+///
+/// ```
+/// use criterion_torch::kernel::cuda::{Argument, Function, Grid};
+/// use criterion_torch::kernel::prelude::*;
+///
+/// /// `scale` has the parameters `float* x, float by, long long n` and touches `n` values.
+/// fn run(scale: Function, x: &mut Tensor) -> Result<(), Refusal> {
+///     let count = x.numel();
+///     let arguments = [Argument::Out(x), Argument::Float(2.0), Argument::Long(count as i64)];
+///     // SAFETY: these are the parameters of `scale`, which stays inside x.
+///     unsafe { scale.launch(Grid::over(count, 256)?, &arguments) }
+/// }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Function {
     entry: machinery::Function,

@@ -10,6 +10,20 @@ use plan::Dtype;
 /// A floating-point number as it is stored. Arithmetic in it rounds after every operation, in half
 /// precision by way of float32, so kernels compute in [`Self::Wide`] and round what they store, as
 /// processors without arithmetic in half precision do.
+///
+/// ```
+/// use criterion_torch::kernel::prelude::*;
+///
+/// fn sum<T: Element>(values: &[T]) -> T {
+///     let mut sum = T::Wide::from_f64(0.0);
+///     for value in values {
+///         sum += value.wide();
+///     }
+///     T::narrow(sum)
+/// }
+///
+/// assert_eq!(sum(&[bf16::from_f64(1.5), bf16::from_f64(2.0)]).to_f64(), 3.5);
+/// ```
 pub trait Element:
     tch::kind::Element
     + Copy

@@ -46,7 +46,9 @@
 //! }
 //! ```
 
+#[doc(hidden)]
 pub mod catalogue;
+mod conversion;
 pub mod cuda;
 mod element;
 mod float;
@@ -56,22 +58,33 @@ mod operation;
 mod site;
 mod step;
 mod tolerance;
-mod values;
 
+pub use conversion::{IntoTensor, tensor, values};
 pub use element::Element;
-pub use float::Float;
 pub use half::{bf16, f16};
-pub use operation::{ByValue, Operation, Parts, Shipped, Trial};
+#[doc(inline)]
 pub use plan::{Device, Dtype};
-pub use site::{Named, Site};
-pub use step::{Replaced, Step, over_nan};
+pub use site::Site;
 pub use tch::{self, TchError, Tensor};
-pub use tolerance::{Tolerance, Worst, unravel};
-pub use values::{IntoTensor, tensor, values};
 
+// The kernels that ship with the library.
+#[doc(hidden)]
+pub use {
+    float::Float,
+    operation::{ByValue, Operation, Parts, Shipped, Trial},
+    site::Named,
+    step::{Replaced, Step, over_nan},
+    tolerance::{Tolerance, Worst, unravel},
+};
+
+#[doc(inline)]
 pub use crate::refusal::Refusal;
 
 /// The imports of a kernel's file.
+///
+/// ```
+/// use criterion_torch::kernel::prelude::*;
+/// ```
 pub mod prelude {
     pub use super::{
         Device, Dtype, Element, IntoTensor, Kernel, Refusal, Site, TchError, Tensor, bf16, f16,
@@ -82,6 +95,38 @@ pub mod prelude {
 /// One kernel. A type that is generic over one [`Element`] has an instance for each precision;
 /// another type looks at [`Site::dtype`] itself, and refuses a precision that it lacks as
 /// [`Refusal::Unsupported`]. The same goes for [`Site::device`].
+///
+/// ```
+/// use criterion_torch::kernel::prelude::*;
+///
+/// pub struct ProblemSize {
+///     pub elements: usize,
+/// }
+///
+/// /// The same work as one call of libtorch.
+/// pub struct Doubled {
+///     x: Tensor,
+///     y: Tensor,
+/// }
+///
+/// impl Kernel for Doubled {
+///     type ProblemSize = ProblemSize;
+///
+///     fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+///         let x = site.normal(&[size.elements])?;
+///         Ok(Self { y: x.f_zeros_like()?, x })
+///     }
+///
+///     fn run(&mut self) -> Result<(), Refusal> {
+///         self.x.f_add_out(&self.y, &self.x)?;
+///         Ok(())
+///     }
+///
+///     fn output(&self) -> Result<Tensor, Refusal> {
+///         Ok(self.y.shallow_clone())
+///     }
+/// }
+/// ```
 pub trait Kernel: Sized + 'static {
     /// The struct in `kernel.rs` whose fields are the keys of `problem_size`; the other files of the
     /// folder import it.

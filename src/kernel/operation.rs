@@ -114,6 +114,7 @@ pub struct Parts {
     pub are_averaged: bool,
 }
 
+#[doc(hidden)]
 impl<W: Shipped> Site<W> {
     /// Whether the implementation can run here ([`Shipped::check`]).
     pub fn check(&self) -> Result<(), Refusal> {

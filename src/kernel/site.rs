@@ -10,9 +10,21 @@ use crate::inputs;
 use crate::refusal::Refusal;
 
 /// The circumstances of a case of a kernel.
+///
+/// ```
+/// use criterion_torch::kernel::prelude::*;
+///
+/// fn weights(site: &Site) -> Result<Tensor, Refusal> {
+///     if site.device != Device::Cpu {
+///         return Err(site.unsupported("a loop over slices runs on the CPU"));
+///     }
+///     site.uniform(&[64, 64], (-1.0, 1.0))
+/// }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Site<W = ()> {
     /// Kernel, implementation and size, of one that ships with the library. Your kernel has its own.
+    #[doc(hidden)]
     pub work: W,
     /// The precision: of what a step reads and of what it leaves.
     pub dtype: Dtype,

@@ -1,6 +1,6 @@
 //! Workloads: a plan's [`Case`] made into something that can be timed and checked.
 //!
-//! The order is [`preflight`], [`prepare`], [`Workload::check`], then the clock.
+//! The order is [`preflight()`], [`prepare`], [`Workload::check`], then the clock.
 
 mod ahead;
 mod compiled;
@@ -114,7 +114,7 @@ pub type Prepare = fn(&Case) -> Result<Box<dyn Workload>, Refusal>;
 /// The same seed, model, shape and dtype give the same parameters and input to every recipe and
 /// on every device.
 ///
-/// Refuses what [`preflight`] refuses, and whatever goes wrong on the way.
+/// Refuses what [`preflight()`] refuses, and whatever goes wrong on the way.
 pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     preflight(case)?;
     Ok(match (&case.work, case.work.compile()) {

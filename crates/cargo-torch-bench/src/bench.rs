@@ -48,6 +48,7 @@ pub fn command(
 /// Measures, then says what the results say. The environment goes on unchanged: LIBTORCH is the user's own
 /// or, from .cargo/config.toml, the very value that cargo would set again.
 fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result<ExitCode> {
+    cargo::require_report(workspace.root())?;
     setup::before(workspace)?;
     let (root, results) = (workspace.root(), cargo::results(workspace)?);
     let configs = if extent.full || !arguments.is_empty() { None } else { tour(root)? };

@@ -41,6 +41,38 @@ pub fn has_report(root: &Path) -> bool {
     root.join(REPORT).join("Cargo.toml").is_file()
 }
 
+/// Refuses a command that measures the repository itself where the packages are others.
+pub fn require_clone(root: &Path, command: &str) -> Result<()> {
+    if has_report(root) {
+        return Ok(());
+    }
+    let what = format!(
+        "`cargo xtask {command}` measures criterion-torch itself, which is not in {}",
+        root.display()
+    );
+    Err(Error::new(what).remedy("run it in a clone of criterion-torch's repository"))
+}
+
+/// Refuses to measure what nothing could report: the report's own sources are elsewhere, and it is not installed.
+pub fn require_report(root: &Path) -> Result<()> {
+    if has_report(root) {
+        return Ok(());
+    }
+    let mut version = report(root);
+    version.arg("--version").stdout(Stdio::null());
+    match version.status() {
+        Err(error) => Err(not_run(&version, &error).remedy("cargo install criterion-report")),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Whether a package of the workspace has a bench target of that name.
+pub fn has_bench(root: &Path, name: &str) -> Result<bool> {
+    let packages = metadata(root)?.packages;
+    let is_it = |target: &Target| target.name == name && target.kind.iter().any(|it| it == "bench");
+    Ok(packages.iter().any(|package| package.targets.iter().any(is_it)))
+}
+
 /// `criterion-report`, to which its own arguments are added: that of the clone at `root`, or the installed one where
 /// the packages are others.
 pub fn report(root: &Path) -> Command {
@@ -75,24 +107,113 @@ pub fn results(workspace: &Workspace) -> Result<Results> {
 
 /// The folder in which cargo builds the clone at `root`. Variables and cargo's configuration decide.
 pub fn target(root: &Path) -> Result<PathBuf> {
-    let mut cargo = in_folder(root);
+    metadata(root).map(|metadata| metadata.target_directory)
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    target_directory: PathBuf,
+    #[serde(default)]
+    workspace_root: PathBuf,
+    #[serde(default)]
+    packages: Vec<Member>,
+}
+
+/// A package of the workspace.
+#[derive(Deserialize)]
+struct Member {
+    name: String,
+    manifest_path: PathBuf,
+    targets: Vec<Target>,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    name: String,
+    src_path: PathBuf,
+}
+
+/// What cargo knows without a look at dependencies.
+fn metadata(folder: &Path) -> Result<Metadata> {
+    let mut cargo = in_folder(folder);
     cargo.args(["metadata", "--no-deps", "--format-version=1"]).stdin(Stdio::null());
     let output = cargo.output().map_err(|error| not_run(&cargo, &error))?;
-    #[derive(Deserialize)]
-    struct Metadata {
-        target_directory: PathBuf,
-    }
-    let metadata = serde_json::from_slice(&output.stdout);
-    metadata.map(|Metadata { target_directory }| target_directory).map_err(|error| {
+    serde_json::from_slice(&output.stdout).map_err(|error| {
         let said = String::from_utf8_lossy(&output.stderr);
         let why = if output.status.success() { error.to_string() } else { said.trim().to_owned() };
         Error::new(format!(
             "cargo metadata in {} does not say where cargo builds ({}): {why}",
-            root.display(),
+            folder.display(),
             output.status
         ))
     })
 }
+
+/// A package, as cargo reads its manifest.
+#[derive(Debug, Default)]
+pub struct Package {
+    pub manifest: PathBuf,
+    pub workspace: Workspace,
+    pub has_library: bool,
+    /// The names of its programs.
+    pub programs: Vec<String>,
+    pub build_script: Option<PathBuf>,
+    dependencies: Vec<String>,
+}
+
+impl Package {
+    /// That of the nearest manifest at or above a folder.
+    pub fn around(here: &Path) -> Result<Self> {
+        let manifests = here.ancestors().map(|folder| folder.join("Cargo.toml"));
+        let manifest = manifests.filter(|manifest| manifest.is_file()).next().ok_or_else(|| {
+            Error::new(format!("no Cargo.toml at or above {}", here.display()))
+                .remedy("make a package: cargo new my-benches")
+        })?;
+        let folder = manifest.parent().expect("a file lies in a folder");
+        let Metadata { packages, workspace_root, .. } = metadata(folder)?;
+        let members: Vec<_> = packages.iter().map(|it| it.name.clone()).collect();
+        let package = packages.into_iter().find(|package| package.manifest_path == manifest);
+        let package = package.ok_or_else(|| {
+            Error::new(format!("{} has no [package]", manifest.display()))
+                .remedy(format!("run this in the folder of a member: {}", members.join(", ")))
+        })?;
+        let of = |kind: &'static str| {
+            package.targets.iter().filter(move |it| it.kind.iter().any(|it| it == kind))
+        };
+        let is_library = |target: &&Target| !OTHERS.contains(&&*target.kind.join(","));
+        Ok(Self {
+            workspace: Workspace::at(workspace_root),
+            has_library: package.targets.iter().any(|it| is_library(&it)),
+            programs: of("bin").map(|it| it.name.clone()).collect(),
+            build_script: of("custom-build").next().map(|it| it.src_path.clone()),
+            dependencies: package.dependencies.iter().map(|it| it.name.clone()).collect(),
+            manifest,
+        })
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.manifest.parent().expect("a file lies in a folder")
+    }
+
+    pub fn depends_on(&self, name: &str) -> bool {
+        self.dependencies.iter().any(|it| it == name)
+    }
+
+    #[cfg(test)]
+    pub fn with_targets(has_library: bool, programs: Vec<String>) -> Self {
+        Self { has_library, programs, ..Self::default() }
+    }
+}
+
+/// The kinds of targets that are no library.
+const OTHERS: [&str; 5] = ["bin", "example", "test", "bench", "custom-build"];
 
 /// Makes cargo announce what it has built, each in JSON on a line of its own.
 pub const MESSAGES: &str = "--message-format=json-render-diagnostics";
@@ -101,11 +222,11 @@ pub const MESSAGES: &str = "--message-format=json-render-diagnostics";
 pub fn programs(messages: &[u8], kind: &str) -> Vec<(String, PathBuf)> {
     #[derive(Deserialize)]
     struct Artifact {
-        target: Target,
+        target: Built,
         executable: Option<PathBuf>,
     }
     #[derive(Deserialize)]
-    struct Target {
+    struct Built {
         kind: Vec<String>,
         name: String,
     }

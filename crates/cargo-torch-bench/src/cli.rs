@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::bench_arguments::runs;
 use crate::name;
 use crate::torchao::Comparison;
-use crate::{cache_report, compare_branches, gpu_check, kernels, published, setup};
+use crate::{cache_report, compare_branches, gpu_check, kernels, new, published, setup};
 
 /// Columns of the help: room for the installed tool's name, which is longer than the alias.
 const COLUMNS: usize = 94;
@@ -38,10 +38,24 @@ Read more: docs/book/src/start.md";
 
 #[derive(Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
+    /// Add benchmarks to the package in this folder
+    ///
+    /// Adds criterion-torch to its dependencies, build.rs, benches/torch.rs, a config and a kernel as
+    /// examples, and .cargo/config.toml, by which cargo finds libtorch. Afterwards `cargo xtask setup`
+    /// and `cargo bench` work.
+    ///
+    /// What exists is not written over: it is named, with what you have to add to it. Everything is
+    /// checked before anything is written.
+    ///
+    /// Exit codes: 0 fine; 1 something is left for you to add, or failed; 2 a wrong command line.
+    #[command(after_long_help = NEW)]
+    New(new::Options),
     /// Provision libtorch 2.11.0 and link it as .libtorch
     ///
     /// Takes torch's wheel from the Python package index with python3's pip, once per user, and
-    /// links it into this clone. If that was done already, nothing is done; it may be interrupted.
+    /// links it into this workspace. If that was done already, nothing is done; it may be
+    /// interrupted. If nothing tells cargo about the link, it writes .cargo/config.toml; if you have
+    /// such a file, it says what to add.
     ///
     /// Without --cpu and --cuda it keeps what .libtorch leads to, if that is a whole libtorch
     /// 2.11.0. Otherwise it takes cuda if an NVIDIA driver is found, and cpu if not.
@@ -171,6 +185,13 @@ pub enum Command {
     #[command(after_long_help = GPU_CHECK)]
     GpuCheck(gpu_check::Request),
 }
+
+const NEW: &str = "\
+Examples:
+  cargo xtask new
+  cargo xtask new --path ../criterion-torch    a checkout of criterion-torch
+
+Read more: docs/book/src/plugin.md";
 
 const SETUP: &str = "\
 Example:

@@ -1,7 +1,6 @@
-//! `cargo torch-bench`, in this repository also `cargo xtask`: provisioning of libtorch and of torch for Python, and
-//! developer commands.
+#![doc = include_str!("../README.md")]
 //!
-//! It builds before libtorch is there. The order of the modules is the order in which they build on each
+//! In this repository it is also `cargo xtask`, which has developer commands, too. It builds before libtorch is there. The order of the modules is the order in which they build on each
 //! other.
 
 mod error;
@@ -13,6 +12,8 @@ mod files;
 mod claim;
 mod results;
 mod workspace;
+
+mod configuration;
 
 mod source;
 
@@ -27,6 +28,8 @@ mod wheel;
 mod cargo;
 
 mod setup;
+
+mod new;
 
 mod cache_report;
 mod environment;
@@ -112,5 +115,6 @@ fn run() -> Result<ExitCode, Error> {
         Command::Cache(options) => cache_report::command(&options),
         Command::GpuCheck(request) => gpu_check::command(&workspace()?, &request),
         Command::Doctor => doctor::command(&workspace()?),
+        Command::New(options) => new::command(&options),
     }
 }

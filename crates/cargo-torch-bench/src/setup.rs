@@ -11,12 +11,13 @@ use std::time::Duration;
 
 use crate::cache::{Cache, Entry};
 use crate::cargo;
+use crate::configuration::Naming;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::flavour::Flavour;
 use crate::human;
 use crate::python::Python;
-use crate::source::{self, Link, Source};
+use crate::source::{Link, Source};
 use crate::wheel;
 use crate::workspace::Workspace;
 use ::libtorch::lock::{self, Turn};
@@ -52,8 +53,9 @@ impl Options {
 
 /// `cargo xtask setup`: provisions, and says in one line what is linked where.
 pub fn command(workspace: &Workspace, flavour: Option<Flavour>) -> Result<()> {
-    println!("{}", provision(workspace, flavour)?.line());
-    Ok(())
+    let provision = provision(workspace, flavour)?;
+    println!("{}", provision.line());
+    provision.settle(workspace)
 }
 
 /// The same before another command: not a word when there was nothing to do.
@@ -62,13 +64,13 @@ pub fn before(workspace: &Workspace) -> Result<()> {
     if provision.changed {
         eprintln!("{}", provision.line());
     }
-    Ok(())
+    provision.settle(workspace)
 }
 
 /// `cargo xtask flavour`: what `setup` would choose, without a change of anything.
 pub fn print_flavour(workspace: &Workspace) -> Result<ExitCode> {
     let linked = match (Source::of_environment(workspace)?, Link::read(workspace)?) {
-        (Source::User(path), _) => Some(source::inspect_users(&path)?),
+        (Source::User(chosen), _) => Some(chosen.inspect()?),
         (Source::Link, Link::To(target)) => usable(&target).map(|(libtorch, _)| libtorch),
         (Source::Link, Link::Absent) => None,
     };
@@ -90,19 +92,27 @@ struct Provision {
 impl Provision {
     fn line(&self) -> String {
         let flavour = Flavour::of(&self.libtorch);
-        let how = match self.source {
-            Source::User(_) => "your own LIBTORCH",
-            Source::Link => "linked as .libtorch",
+        let how = match &self.source {
+            Source::User(chosen) => chosen.by(),
+            Source::Link => "linked as .libtorch".to_owned(),
         };
         let size = self.bytes.map(|bytes| format!(", {}", human::bytes(bytes))).unwrap_or_default();
         format!("libtorch {VERSION} ({flavour}) in {}{size}, {how}", self.libtorch.root.display())
     }
+
+    /// Has cargo find the link.
+    fn settle(&self, workspace: &Workspace) -> Result<()> {
+        match self.source {
+            Source::User(_) => Ok(()),
+            Source::Link => Naming::of(workspace)?.settle(),
+        }
+    }
 }
 
 fn provision(workspace: &Workspace, flavour: Option<Flavour>) -> Result<Provision> {
-    if let Source::User(path) = Source::of_environment(workspace)? {
-        let libtorch = source::inspect_users(&path)?;
-        return Ok(Provision { libtorch, source: Source::User(path), bytes: None, changed: false });
+    if let Source::User(chosen) = Source::of_environment(workspace)? {
+        let (libtorch, source) = (chosen.inspect()?, Source::User(chosen));
+        return Ok(Provision { libtorch, source, bytes: None, changed: false });
     }
     let cache = Cache::of_environment()?;
     let link = Link::read(workspace)?;

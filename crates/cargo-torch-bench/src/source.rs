@@ -1,11 +1,12 @@
 //! The source of libtorch: the user chooses it with LIBTORCH, or else this tool does, and links it in the
-//! clone as `.libtorch`.
+//! workspace as `.libtorch`.
 
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use crate::configuration::{self, Configured};
 use crate::error::{Error, Result};
 use crate::workspace::Workspace;
 use ::libtorch::partial::MARK;
@@ -14,35 +15,81 @@ use ::libtorch::{Libtorch, VERSION};
 #[derive(Debug, PartialEq, Eq)]
 pub enum Source {
     /// LIBTORCH as the user has set it. Nothing is provisioned.
-    User(PathBuf),
-    /// `.libtorch` in the clone, which setup makes.
+    User(Chosen),
+    /// `.libtorch` in the workspace, which setup makes.
     Link,
+}
+
+/// The user's libtorch.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Chosen {
+    pub libtorch: PathBuf,
+    /// The file of cargo's configuration that names it, if the environment does not.
+    file: Option<PathBuf>,
+}
+
+impl Chosen {
+    /// Who names it.
+    pub fn by(&self) -> String {
+        match &self.file {
+            None => "your own LIBTORCH".to_owned(),
+            Some(file) => format!("LIBTORCH in {}", file.display()),
+        }
+    }
+
+    /// The way back to a libtorch that is provisioned.
+    fn remove(&self) -> String {
+        let how = match &self.file {
+            None => "unset LIBTORCH".to_owned(),
+            Some(file) => format!("remove LIBTORCH from {}", file.display()),
+        };
+        format!("{how}, and libtorch is provisioned for you")
+    }
+
+    /// The libtorch, or why it cannot be used.
+    pub fn inspect(&self) -> Result<Libtorch> {
+        Libtorch::inspect(&self.libtorch).map_err(|error| {
+            Error::new(format!("LIBTORCH is set, but cannot be used: {error}"))
+                .remedy(self.remove())
+                .remedy(format!("or set LIBTORCH to a libtorch {VERSION}"))
+        })
+    }
 }
 
 impl Source {
     pub fn of_environment(workspace: &Workspace) -> Result<Self> {
-        Self::of(workspace, std::env::var_os("LIBTORCH"))
+        let configured = configuration::libtorch(workspace.root())?;
+        Self::of(workspace, std::env::var_os("LIBTORCH"), configured)
     }
 
-    /// `cargo xtask` always runs with LIBTORCH set: .cargo/config.toml gives it the path of the link
-    /// where the user has set none. That very path is therefore nobody's choice.
-    fn of(workspace: &Workspace, libtorch: Option<OsString>) -> Result<Self> {
-        let Some(value) = libtorch.map(PathBuf::from) else {
-            return Ok(Self::Link);
+    /// The link's own path is nobody's choice: .cargo/config.toml names it where the user has chosen none, and
+    /// cargo sets LIBTORCH to it for what its alias runs.
+    fn of(
+        workspace: &Workspace,
+        variable: Option<OsString>,
+        configured: Option<Configured>,
+    ) -> Result<Self> {
+        let variable = variable.filter(|_| !configured.as_ref().is_some_and(|it| it.is_forced));
+        let chosen = match (variable, configured) {
+            (Some(variable), _) => Chosen { libtorch: variable.into(), file: None },
+            (None, Some(Configured { libtorch, file, .. })) => {
+                Chosen { libtorch, file: Some(file) }
+            }
+            (None, None) => return Ok(Self::Link),
         };
-        if is_link(&value, workspace.root()) {
+        if is_link(&chosen.libtorch, workspace.root()) {
             return Ok(Self::Link);
         }
-        if value.is_relative() {
+        if chosen.libtorch.is_relative() {
             // torch-sys would take it from its own package folder, cargo from this one.
             return Err(Error::new(format!(
                 "LIBTORCH is \"{}\", which is not an absolute path",
-                value.display()
+                chosen.libtorch.display()
             ))
-            .remedy("unset LIBTORCH, and libtorch is provisioned for you")
+            .remedy(chosen.remove())
             .remedy(format!("or set it to the full path of a libtorch {VERSION}")));
         }
-        Ok(Self::User(value))
+        Ok(Self::User(chosen))
     }
 }
 
@@ -53,15 +100,6 @@ fn is_link(value: &Path, root: &Path) -> bool {
             parent == root
                 || matches!((parent.canonicalize(), root.canonicalize()), (Ok(a), Ok(b)) if a == b)
         })
-}
-
-/// The user's libtorch, or why it cannot be used.
-pub fn inspect_users(path: &Path) -> Result<Libtorch> {
-    Libtorch::inspect(path).map_err(|error| {
-        Error::new(format!("LIBTORCH is set, but cannot be used: {error}"))
-            .remedy("unset LIBTORCH, and libtorch is provisioned for you")
-            .remedy(format!("or set LIBTORCH to a libtorch {VERSION}"))
-    })
 }
 
 /// The present state of `.libtorch`.
@@ -120,13 +158,41 @@ mod tests {
         let workspace = Workspace::around(Path::new(env!("CARGO_MANIFEST_DIR")))
             .expect("the source tree has a root");
         let root = workspace.root().display().to_string();
-        let of = |value: &str| Source::of(&workspace, Some(value.into()));
+        let of = |value: &str| Source::of(&workspace, Some(value.into()), None);
+        let user =
+            |libtorch: &str| Ok(Source::User(Chosen { libtorch: libtorch.into(), file: None }));
 
-        assert_eq!(Source::of(&workspace, None), Ok(Source::Link));
+        assert_eq!(Source::of(&workspace, None, None), Ok(Source::Link));
         assert_eq!(of(&format!("{root}/.libtorch")), Ok(Source::Link));
         assert_eq!(of(&format!("{root}/crates/../.libtorch")), Ok(Source::Link));
-        assert_eq!(of("/opt/libtorch"), Ok(Source::User("/opt/libtorch".into())));
-        assert_eq!(of("/elsewhere/.libtorch"), Ok(Source::User("/elsewhere/.libtorch".into())));
+        assert_eq!(of("/opt/libtorch"), user("/opt/libtorch"));
+        assert_eq!(of("/elsewhere/.libtorch"), user("/elsewhere/.libtorch"));
+    }
+
+    #[test]
+    fn a_configured_libtorch_is_the_users_unless_it_is_the_link() {
+        let workspace = Workspace::around(Path::new(env!("CARGO_MANIFEST_DIR")))
+            .expect("the source tree has a root");
+        let file = PathBuf::from("/x/.cargo/config.toml");
+        let of = |variable: Option<&str>, libtorch: &Path, is_forced| {
+            let libtorch = libtorch.to_path_buf();
+            let configured = Configured { file: file.clone(), libtorch, is_forced };
+            Source::of(&workspace, variable.map(OsString::from), Some(configured))
+        };
+        let by = |source| match source {
+            Ok(Source::User(chosen)) => chosen.by(),
+            other => panic!("{other:?}"),
+        };
+        let torch = Path::new("/opt/torch");
+        assert_eq!(of(None, &workspace.link(), false), Ok(Source::Link));
+        assert_eq!(by(of(None, torch, false)), "LIBTORCH in /x/.cargo/config.toml");
+        assert_eq!(by(of(Some("/mine"), torch, false)), "your own LIBTORCH");
+        assert_eq!(by(of(Some("/mine"), torch, true)), "LIBTORCH in /x/.cargo/config.toml");
+        let error = of(None, Path::new("torch"), false).expect_err("not absolute");
+        assert!(
+            error.to_string().contains("remove LIBTORCH from /x/.cargo/config.toml"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -134,7 +200,7 @@ mod tests {
         let workspace = Workspace::around(Path::new(env!("CARGO_MANIFEST_DIR")))
             .expect("the source tree has a root");
         for value in ["", "libtorch"] {
-            let error = Source::of(&workspace, Some(value.into())).expect_err("not absolute");
+            let error = Source::of(&workspace, Some(value.into()), None).expect_err("not absolute");
             assert_eq!(
                 error.what(),
                 format!("LIBTORCH is \"{value}\", which is not an absolute path")

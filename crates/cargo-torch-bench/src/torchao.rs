@@ -30,6 +30,7 @@ pub struct Comparison {
 
 /// Provisions both sides, then runs the bench `self_test`, which has them take turns.
 pub fn command(workspace: &Workspace, comparison: Comparison) -> Result<ExitCode> {
+    cargo::require_clone(workspace.root(), "compare-torchao")?;
     let Comparison { config, filter, python: chosen } = comparison;
     // Cargo runs in the root of the clone. Before anything is downloaded or built.
     let config = config.canonicalize().map_err(|error| Error::io("read", &config, &error))?;

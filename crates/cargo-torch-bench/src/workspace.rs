@@ -6,12 +6,17 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 
 /// The root folder of a workspace, or of a package that is in none.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub struct Workspace {
     root: PathBuf,
 }
 
 impl Workspace {
+    /// With that root.
+    pub fn at(root: PathBuf) -> Self {
+        Self { root }
+    }
+
     pub fn of_current_dir() -> Result<Self> {
         Self::around(&current_folder()?)
     }

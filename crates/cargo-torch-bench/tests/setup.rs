@@ -19,6 +19,13 @@ fn setup_provisions_once_and_then_does_nothing() {
     assert!(first.stdout.starts_with(&format!("libtorch 2.11.0 (cpu) in {}", scratch.cpu())));
     assert!(first.stderr.contains("installing libtorch 2.11.0 (cpu, as asked for)"), "{first:?}");
     assert_eq!(scratch.linked(), scratch.cpu());
+    let config = scratch.clone_dir().join(".cargo/config.toml");
+    assert!(
+        first
+            .stderr
+            .ends_with(&format!("wrote {}, by which cargo finds .libtorch\n", config.display())),
+        "{first:?}"
+    );
     let before = fs::symlink_metadata(scratch.link()).expect("the link").modified().expect("time");
 
     for arguments in [&["setup"][..], &["setup", "--cpu"]] {
@@ -30,6 +37,42 @@ fn setup_provisions_once_and_then_does_nothing() {
     assert_eq!(before, after, "a correct link is left alone");
     assert_eq!(scratch.installs().len(), 1);
     assert_eq!(scratch.cached(), ["torch-2.11.0-cpu"]);
+}
+
+#[test]
+fn a_configuration_of_the_users_is_read_and_not_edited() {
+    let scratch = Scratch::new();
+    let config = scratch.clone_dir().join(".cargo/config.toml");
+    let put = |text: &str| {
+        fs::create_dir_all(config.parent().expect("a folder")).expect("make a scratch folder");
+        fs::write(&config, text).expect("write a configuration");
+    };
+    put("[build]\njobs = 1\n");
+    let lines =
+        "add to it:\n\n    [env]\n    LIBTORCH = { value = \".libtorch\", relative = true }\n";
+    let refused = scratch.run(&["setup", "--cpu"]);
+    refused.assert_refused(1, &[".cargo/config.toml does not name libtorch", lines]);
+    assert_eq!(fs::read_to_string(&config).expect("readable"), "[build]\njobs = 1\n");
+    let doctor = scratch.run(&["doctor"]).stdout;
+    assert!(doctor.contains("missing  LIBTORCH      neither set nor named by "), "{doctor}");
+    scratch.run(&["bench"]).assert_refused(1, &[lines]);
+
+    put("[env]\nLIBTORCH = { value = \".libtorch\", relative = true }\n");
+    scratch.run(&["setup"]).assert_fine();
+    let doctor = scratch.run(&["doctor"]).stdout;
+    assert!(
+        doctor.contains(&format!("ok       LIBTORCH      by {}\n", config.display())),
+        "{doctor}"
+    );
+
+    // Another libtorch than the link's: the installed tool reads the file, as cargo does.
+    put(&format!("[env]\nLIBTORCH = \"{}\"\n", scratch.cpu()));
+    fs::remove_file(scratch.link()).expect("unlink");
+    let own = scratch.run(&["setup"]);
+    let said =
+        format!("libtorch 2.11.0 (cpu) in {}, LIBTORCH in {}\n", scratch.cpu(), config.display());
+    assert_eq!(own.assert_fine().stdout, said);
+    assert!(!scratch.link().is_symlink());
 }
 
 #[test]

@@ -1,7 +1,6 @@
-//! Kernels of our own, for what libtorch has none.
+#![doc = include_str!("../README.md")]
 //!
-//! A kernel works on the memory of torch tensors and is reached through a safe function that checks
-//! sizes, dtypes and devices. It is named `criterion_torch::…` in the records, and where there is a
+//! A kernel is named `criterion_torch::…` in the records, and where there is a
 //! choice of instructions or algorithms, the name says which one ran: `…_avx512`, `…_gemv`.
 
 mod cache;

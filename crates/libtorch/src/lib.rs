@@ -1,6 +1,4 @@
-//! A libtorch folder: which version it is, whether it is whole, whether it has CUDA, and which one torch-sys will link. And the releases
-//! that everything here is made for, which Python compiles, the packages that it compiled, child processes with a time
-//! limit, what Linux says of memory and processor, and the name of this project's command.
+#![doc = include_str!("../README.md")]
 //!
 //! No libtorch is needed: `cargo torch-bench` asks before it is there, the shim's build script after.
 

@@ -1,7 +1,6 @@
-//! The parts of libtorch that tch does not bind: safe functions over a C++ shim, one file per noun,
-//! and how their errors become the reason why a case was not measured.
+#![doc = include_str!("../README.md")]
 //!
-//! Nothing here measures. These are the instruments; the library's `measurement` decides when to read them.
+//! There is one file per noun, and one for how errors become the reason why a case was not measured. Nothing here measures. These are the instruments; the library's `measurement` decides when to read them.
 
 pub mod addmm;
 pub mod allocator;

@@ -112,7 +112,7 @@ pub fn reorder_convolution_weight(
     })
 }
 
-/// post_op(input · weightᵀ + bias): input [.., inputs], weight [outputs, inputs] dense or prepared, bias [outputs].
+/// post_op(input · weightᵀ + bias): input [.., inputs], weight [outputs, inputs] dense or prepared, bias `[outputs]`.
 ///
 /// One dtype for all, [supported](supports). The result is contiguous.
 pub fn linear_pointwise(
@@ -127,7 +127,7 @@ pub fn linear_pointwise(
 }
 
 /// post_op(convolution of input with weight + bias): input [batch, inputs, height, width], weight
-/// [outputs, inputs / groups, height, width] dense or prepared, bias [outputs].
+/// [outputs, inputs / groups, height, width] dense or prepared, bias `[outputs]`.
 ///
 /// One dtype for all, [supported](supports). The result is channels-last when the input or the dense weight is, and
 /// always with a prepared weight; an input that is not channels-last then is copied first.

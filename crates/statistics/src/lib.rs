@@ -1,6 +1,4 @@
-//! The statistics of criterion-torch: ratios of two times with their intervals, when to stop taking
-//! more, and how many samples a case needs. Pure functions of numbers, no clock, no torch. Nothing is
-//! random: the same blocks give the same interval.
+#![doc = include_str!("../README.md")]
 //!
 //! Two cases are compared in blocks of four batches (ABBA and BAAB by turns). Each [`block`] gives one
 //! ln(speed-up).

@@ -3,6 +3,7 @@
 mod commands;
 mod source;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -26,7 +27,7 @@ use source::Source;
 /// is 2.
 #[derive(Debug, Parser)]
 #[command(after_long_help = more!("criterion-report show --filter int8wo", "reports/README.md"))]
-#[command(name = "criterion-report", version, max_term_width = 100)]
+#[command(name = NAME, version, max_term_width = 100)]
 pub struct Cli {
     #[command(flatten)]
     source: Source,
@@ -119,6 +120,7 @@ enum Command {
     Write(Writer),
 }
 
+const NAME: &str = "criterion-report";
 /// Results of the latest run, under whichever name they are saved besides.
 const NEW: &str = "new";
 /// A gate failed: something that was asked for is not as it should be.
@@ -127,13 +129,22 @@ const GATE_FAILED: u8 = 1;
 const UNUSABLE: u8 = 2;
 
 pub fn main() -> ExitCode {
-    match Cli::parse().run() {
+    match Cli::parse_from(words(std::env::args_os())).run() {
         Ok(code) => code,
         Err(error) => {
             output::tell(&format!("error: {error:#}"));
             ExitCode::from(UNUSABLE)
         }
     }
+}
+
+/// A command line without the name that cargo passes on to its `cargo-criterion-report`.
+fn words(all: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = all.collect();
+    if words.get(1).is_some_and(|word| word == NAME) {
+        words.remove(1);
+    }
+    words
 }
 
 impl Cli {
@@ -172,6 +183,19 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn cargo_passes_the_name_on() {
+        for (line, rest) in [
+            ("criterion-report show", &["show"][..]),
+            ("cargo-criterion-report criterion-report show", &["show"]),
+            ("criterion-report show criterion-report", &["show", "criterion-report"]),
+            ("cargo-criterion-report", &[]),
+        ] {
+            let found = words(line.split(' ').map(OsString::from));
+            assert_eq!(found[1..], *rest, "{line}");
+        }
+    }
 
     #[test]
     fn help_fits_on_a_screen_and_its_examples_are_understood() {

@@ -34,6 +34,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Result<ExitCode> {
     let root = workspace.root();
     let arguments = options.arguments()?;
+    cargo::require_report(root)?;
     // Before anything is downloaded or built.
     let revisions = [Revision::resolve(root, a)?, Revision::resolve(root, b)?];
     let target = cargo::target(root)?;
@@ -80,10 +81,14 @@ fn side(
     let folder = worktrees.provide(workspace.root(), commit, short, needed)?;
     // By one path for all: a worktree is used for one commit after another. And not by that of a link:
     // torch-sys has to see that it leads elsewhere now.
-    if Source::of_environment(workspace)? == Source::Link
-        && let Link::To(libtorch) = Link::read(workspace)?
-    {
-        environment.push(("LIBTORCH", libtorch));
+    match Source::of_environment(workspace)? {
+        // Also one that a file names which the revision may lack.
+        Source::User(chosen) => environment.push(("LIBTORCH", chosen.libtorch)),
+        Source::Link => {
+            if let Link::To(libtorch) = Link::read(workspace)? {
+                environment.push(("LIBTORCH", libtorch));
+            }
+        }
     }
     Ok(Side { name, folder, worktree: true, environment })
 }

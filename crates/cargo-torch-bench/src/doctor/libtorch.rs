@@ -7,17 +7,18 @@ use std::process::Command;
 use super::{Check, Mark};
 use crate::ask::{Silence, ask};
 use crate::cache::Entry;
+use crate::configuration::Naming;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::flavour::Flavour;
 use crate::human;
-use crate::source::{self, Link, Source};
+use crate::source::{Link, Source};
 use crate::workspace::Workspace;
 use ::libtorch::{CUDA_LIBRARY, Libtorch, cpu_library};
 
 /// A libtorch that can be used, and who chose it.
-pub type Found = Result<(Libtorch, &'static str)>;
+pub type Found = Result<(Libtorch, String)>;
 
 /// The findings about it.
 pub fn check(found: &Found) -> Vec<Check> {
@@ -31,13 +32,30 @@ pub fn check(found: &Found) -> Vec<Check> {
     checks
 }
 
+/// Whether cargo finds `.libtorch`, or the libtorch that the user names.
+pub fn named(workspace: &Workspace) -> Check {
+    let name = "LIBTORCH";
+    match Naming::of(workspace) {
+        Ok(Naming::Named(by)) => Check::ok(name, format!("by {by}")),
+        Ok(Naming::Absent(file)) => {
+            let found = format!("neither set nor named by {}, so cargo finds none", file.display());
+            Check::missing(name, found, "cargo xtask setup, which writes that file")
+        }
+        Ok(Naming::Lacking(file)) => {
+            let found = format!("neither set nor named by {}, so cargo finds none", file.display());
+            Check::missing(name, found, "cargo xtask setup, which says what to add to that file")
+        }
+        Err(error) => Check::of_error(Mark::Missing, name, &error, "mend that file"),
+    }
+}
+
 /// Starts no other program.
 pub fn find(workspace: &Workspace) -> Found {
     match Source::of_environment(workspace)? {
-        Source::User(path) => Ok((source::inspect_users(&path)?, "your own LIBTORCH")),
+        Source::User(chosen) => Ok((chosen.inspect()?, chosen.by())),
         Source::Link => match Link::read(workspace)? {
             Link::Absent => Err(Error::new(".libtorch is not there yet")),
-            Link::To(target) => Ok((Libtorch::inspect(&target)?, ".libtorch")),
+            Link::To(target) => Ok((Libtorch::inspect(&target)?, ".libtorch".to_owned())),
         },
     }
 }

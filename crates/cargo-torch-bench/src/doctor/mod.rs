@@ -37,6 +37,7 @@ pub fn examine(workspace: &Workspace, mut say: impl FnMut(Check)) {
     say_all(toolchain::check());
     say_all(toolchain::python(found.is_ok()));
     say_all(libtorch::check(&found));
+    say_all(vec![libtorch::named(workspace)]);
     let driver = Driver::find();
     let libtorch = found.ok().map(|(libtorch, _)| libtorch);
     say_all(vec![libtorch::driver(driver.as_ref())]);

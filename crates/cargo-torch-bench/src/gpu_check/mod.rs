@@ -41,6 +41,7 @@ pub struct Request {
 pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
     let here = workspace::current_folder()?;
     let root = workspace.root();
+    cargo::require_clone(root, "gpu-check")?;
     setup::before(workspace)?;
     let folder = cargo::target(root)?.join("gpu-check");
     let output = request.output.as_ref().map_or_else(|| folder.clone(), |it| here.join(it));

@@ -8,10 +8,13 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::cargo::{self, CASES_FAILED, MISTAKE};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::setup;
 use crate::workspace::{self, Workspace};
 pub use options::Options;
+
+/// The bench target of kernels alone.
+const TARGET: &str = "kernels";
 
 /// Provisions, says what is wrong with the kernels' files before anything long is built, measures, and writes the
 /// report.
@@ -19,6 +22,13 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     options.check()?;
     let here = workspace::current_folder()?;
     let (root, results) = (workspace.root(), cargo::results(workspace)?);
+    if !cargo::has_report(root) && !cargo::has_bench(root, TARGET)? {
+        let what = format!("no package in {} has a bench target `{TARGET}`", root.display());
+        return Err(
+            Error::new(what).remedy("cargo bench -- ^kernels/, then criterion-report kernels")
+        );
+    }
+    cargo::require_report(root)?;
     options.look(&here, &results.records)?;
     let configs = configs::of(root, &options.overrides)?;
     setup::before(workspace)?;
@@ -41,7 +51,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     }
     let bench = |words: &[&str]| {
         let mut bench = overridden(cargo::in_folder(root));
-        bench.args(["bench", "--bench", "kernels"]).args(words);
+        bench.args(["bench", "--bench", TARGET]).args(words);
         bench
     };
     let mut run = cargo::at_home(bench(&["--"]), &results.criterion);

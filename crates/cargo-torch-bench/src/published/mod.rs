@@ -35,6 +35,7 @@ pub struct Options {
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let root = workspace.root();
+    cargo::require_clone(root, "results")?;
     if options.list {
         print!("{}", entry::list());
         return Ok(ExitCode::SUCCESS);

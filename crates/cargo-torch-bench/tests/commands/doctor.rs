@@ -7,7 +7,10 @@ fn the_doctor_names_gaps_and_their_remedies() {
     let scratch = Scratch::new();
     let outcome = scratch.run(&["doctor"]);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    for text in ["missing  libtorch      .libtorch is not there yet", "-> cargo xtask setup\n"] {
+    let unnamed = "missing  LIBTORCH      neither set nor named by ";
+    for text in
+        ["missing  libtorch      .libtorch is not there yet", "-> cargo xtask setup\n", unnamed]
+    {
         assert!(outcome.stdout.contains(text), "{}", outcome.stdout);
     }
     assert!(!scratch.cache().exists(), "the doctor changes nothing");

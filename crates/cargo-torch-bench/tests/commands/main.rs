@@ -216,6 +216,38 @@ fn every_ignored_test_says_whether_it_is_long_or_goes_through_everything() {
     assert!(counts.iter().all(|&count| count > 1), "{counts:?}");
 }
 
+/// As in a user's package, which has no report of its own.
+#[test]
+fn outside_of_the_repository_commands_work_or_say_why_not() {
+    let scratch = provisioned();
+    fs::remove_dir_all(scratch.clone_dir().join("criterion-report")).expect("remove it");
+    fs::write(scratch.clone_dir().join("my.yml"), "").expect("write a config");
+    for line in ["results", "compare-torchao my.yml", "gpu-check"] {
+        let (command, _) = line.split_once(' ').unwrap_or((line, ""));
+        let said = format!("`cargo xtask {command}` measures criterion-torch itself");
+        let refused = scratch.run(&line.split(' ').collect::<Vec<_>>());
+        refused.assert_refused(1, &[&said, "in a clone of criterion-torch's repository"]);
+    }
+    let install = "help: cargo install criterion-report\n";
+    for line in ["bench", "compare-branches main ."] {
+        let refused = scratch.run(&line.split(' ').collect::<Vec<_>>());
+        refused.assert_refused(1, &["cannot run criterion-report: ", install]);
+    }
+    let no_target = "has a bench target `kernels`\n  help: cargo bench -- ^kernels/";
+    scratch.run(&["kernels"]).assert_refused(1, &[no_target]);
+    assert!(calls(&scratch).is_empty(), "nothing was built or measured");
+
+    scratch.program("criterion-report", "echo \"report: $*\"");
+    let outcome = scratch.run(&["torch-bench", "bench"]);
+    let said = &outcome.assert_fine().stdout;
+    assert!(said.contains("report: summary --latest\nreport: html --latest --output /"), "{said}");
+    assert_eq!(calls(&scratch), ["bench --no-run", "bench -- --list", "bench"]);
+    scratch.run(&["test", "mine"]).assert_fine();
+    for command in ["setup", "doctor", "cache", "flavour", "python"] {
+        assert!(scratch.run(&["torch-bench", command]).code.is_some_and(|it| it < 2), "{command}");
+    }
+}
+
 #[test]
 fn skipped_tests_are_counted_at_the_end() {
     let scratch = provisioned();
@@ -244,6 +276,7 @@ fn help_and_mistakes_on_the_command_line() {
     let help = scratch.run(&["--help"]);
     help.assert_fine();
     for command in [
+        "new",
         "setup",
         "bench",
         "compare-branches",

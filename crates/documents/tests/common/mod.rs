@@ -48,7 +48,7 @@ impl Document {
     }
 }
 
-/// README, CONTRIBUTING, and every page of the book.
+/// README, CONTRIBUTING, CHANGELOG, those of the packages, and every page of the book.
 pub fn documents() -> Vec<Document> {
     let files = WalkDir::new(pages()).sort_by_file_name().into_iter();
     let files = files.map(|entry| entry.expect("readable").into_path()).filter(|path| {

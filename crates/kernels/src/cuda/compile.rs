@@ -11,7 +11,7 @@ use super::libraries::{self, Nvrtc};
 use crate::cache;
 use native::refusal::Refusal;
 
-/// A `.cu` file: of this folder, by [`source!`](super::source), or of a kernel's author.
+/// A `.cu` file: of this folder, by `source!`, or of a kernel's author.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'t> {
     /// Its name in messages.

@@ -21,12 +21,12 @@ const LARGEST_POWER: u64 = 24;
 const GENERATED: &[&str] = &["custom", "pow2", "pow2_extended", "small_sweep", "sweep"];
 
 const LISTS: &[(&str, &str)] = &[
-    ("llama", include_str!("../../../../configs/shapes/llama.yml")),
-    ("llama4", include_str!("../../../../configs/shapes/llama4.yml")),
-    ("deepseek_v3_236b", include_str!("../../../../configs/shapes/deepseek_v3_236b.yml")),
-    ("deepseek_v3_671b", include_str!("../../../../configs/shapes/deepseek_v3_671b.yml")),
-    ("qwen3_32b", include_str!("../../../../configs/shapes/qwen3_32b.yml")),
-    ("gemma3_27b", include_str!("../../../../configs/shapes/gemma3_27b.yml")),
+    ("llama", include_str!("../../shapes/llama.yml")),
+    ("llama4", include_str!("../../shapes/llama4.yml")),
+    ("deepseek_v3_236b", include_str!("../../shapes/deepseek_v3_236b.yml")),
+    ("deepseek_v3_671b", include_str!("../../shapes/deepseek_v3_671b.yml")),
+    ("qwen3_32b", include_str!("../../shapes/qwen3_32b.yml")),
+    ("gemma3_27b", include_str!("../../shapes/gemma3_27b.yml")),
 ];
 
 /// A shape and the name it has in its set.

@@ -9,8 +9,7 @@ use super::trap::Found;
 use super::{Trap, pointer, text};
 
 /// The schema of a file of records. It follows from upstream's code.
-pub const SCHEMA: &str =
-    include_str!("../../../../docs/schema/pytorch-oss-benchmark-v3.schema.json");
+pub const SCHEMA: &str = include_str!("pytorch-oss-benchmark-v3.schema.json");
 
 static FILE: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(SCHEMA).expect("a test reads the schema"));

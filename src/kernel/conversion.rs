@@ -7,6 +7,12 @@ use crate::inputs;
 use crate::refusal::Refusal;
 
 /// `values` as a tensor of this size on the host.
+///
+/// ```
+/// let square = criterion_torch::kernel::tensor(&[1.0_f32, 2.0, 3.0, 4.0], &[2, 2])?;
+/// assert_eq!(square.size(), [2, 2]);
+/// # Ok::<(), criterion_torch::kernel::Refusal>(())
+/// ```
 pub fn tensor<T: Element>(values: &[T], size: &[usize]) -> Result<Tensor, Refusal> {
     let size = size.iter().map(|&it| inputs::dimension(it as u64));
     let size = size.collect::<Result<Vec<i64>, _>>()?;
@@ -16,6 +22,13 @@ pub fn tensor<T: Element>(values: &[T], size: &[usize]) -> Result<Tensor, Refusa
 }
 
 /// The elements of `tensor`, in their order, on the host.
+///
+/// ```
+/// use criterion_torch::kernel::{Tensor, values};
+///
+/// assert_eq!(values::<f64>(&Tensor::from_slice(&[1.0, 2.0]))?, [1.0, 2.0]);
+/// # Ok::<(), criterion_torch::kernel::Refusal>(())
+/// ```
 pub fn values<T: Element>(tensor: &Tensor) -> Result<Vec<T>, Refusal> {
     let (found, wanted) = (tensor.f_kind()?, inputs::kind(T::DTYPE));
     if found != wanted {
@@ -28,7 +41,15 @@ pub fn values<T: Element>(tensor: &Tensor) -> Result<Vec<T>, Refusal> {
     Ok(values)
 }
 
-/// An output: a tensor, the elements of one, or a number.
+/// An output: a tensor, the elements of one, or a number. A function `run_benchmark` returns one of them.
+///
+/// ```
+/// use criterion_torch::kernel::IntoTensor;
+///
+/// assert_eq!(vec![1.0_f32, 2.0].into_tensor()?.size(), [2]);
+/// assert_eq!(1.0_f64.into_tensor()?.size(), [1]);
+/// # Ok::<(), criterion_torch::kernel::Refusal>(())
+/// ```
 pub trait IntoTensor {
     /// As a tensor of its own dtype.
     fn into_tensor(self) -> Result<Tensor, Refusal>;

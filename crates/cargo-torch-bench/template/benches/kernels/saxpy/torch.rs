@@ -1,0 +1,30 @@
+//! The same by libtorch, in two operations. It is held against the reference of `kernel.rs`.
+
+use super::kernel::ProblemSize;
+use criterion_torch::kernel::prelude::*;
+
+pub struct Saxpy {
+    a: f64,
+    x: Tensor,
+    y: Tensor,
+    z: Option<Tensor>,
+}
+
+impl Kernel for Saxpy {
+    type ProblemSize = ProblemSize;
+
+    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+        let draw = || site.normal(&[size.elements]);
+        Ok(Self { a: size.a, x: draw()?, y: draw()?, z: None })
+    }
+
+    fn run(&mut self) -> Result<(), Refusal> {
+        self.z = Some(self.x.f_mul_scalar(self.a)?.f_add(&self.y)?);
+        Ok(())
+    }
+
+    fn output(&self) -> Result<Tensor, Refusal> {
+        let none = || Refusal::Failed("it has not run".to_owned());
+        Ok(self.z.as_ref().ok_or_else(none)?.shallow_clone())
+    }
+}

@@ -1,0 +1,3 @@
+fn main() {
+    criterion_torch_build::main();
+}

@@ -1,0 +1,129 @@
+//! The public API of the libraries that others use is the one that was agreed on, and each item has an example.
+//!
+//! Documents are built as docs.rs builds them: without libtorch, without a warning.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+use public_api::{Builder, PublicItem};
+use serde_json::Value;
+
+/// The packages, the names of their libraries, and the features of their documents.
+const LIBRARIES: [(&str, &str, &[&str]); 1] =
+    [("criterion-torch", "criterion_torch", &["--features", "doc-only"])];
+
+const UPDATE: &str = "UPDATE_PUBLIC_API";
+const REMEDY: &str = "UPDATE_PUBLIC_API=1 cargo test -p criterion-torch-documents --test api";
+
+/// What can have an example; fields, variants and methods are shown in that of their type.
+const KINDS: [&str; 11] = [
+    "module",
+    "struct",
+    "enum",
+    "union",
+    "trait",
+    "function",
+    "macro",
+    "constant",
+    "static",
+    "type_alias",
+    "proc_macro",
+];
+
+struct Library {
+    package: &'static str,
+    items: Vec<PublicItem>,
+    /// All items that rustdoc knows, by number.
+    index: Value,
+}
+
+fn libraries() -> Vec<Library> {
+    LIBRARIES.into_iter().map(|it| Library::documented(it.0, it.1, it.2)).collect()
+}
+
+impl Library {
+    fn documented(package: &'static str, name: &str, features: &[&str]) -> Self {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let target =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it lies in the target folder");
+        let output = Command::new(env!("CARGO"))
+            .args(["rustdoc", "--quiet", "--package", package, "--lib", "--target-dir"])
+            .arg(target)
+            .args(features)
+            .args(["--", "--deny", "warnings", "-Z", "unstable-options", "--output-format", "json"])
+            .current_dir(here)
+            .env("DOCS_RS", "1")
+            .env("LIBTORCH", "/no/libtorch/for/documents")
+            .env("RUSTDOC", here.join("tests/rustdoc.sh"))
+            .output()
+            .expect("cargo runs");
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "the documents of {package}:\n{messages}");
+
+        let file = target.join("doc").join(name).with_extension("json");
+        let api = Builder::from_rustdoc_json(&file)
+            .omit_blanket_impls(true)
+            .omit_auto_trait_impls(true)
+            .omit_auto_derived_impls(true)
+            .build()
+            .unwrap_or_else(|error| {
+                panic!("{}: {error}; a newer rustdoc needs a newer public-api", file.display())
+            });
+        let text = fs::read(&file).expect("it was just read");
+        let mut whole: Value = serde_json::from_slice(&text).expect("it was just read");
+        Self { package, items: api.items().cloned().collect(), index: whole["index"].take() }
+    }
+
+    fn item(&self, id: u32) -> &Value {
+        &self.index[id.to_string()]
+    }
+
+    /// Whether an item is of this library and something that can have an example.
+    fn can_have_example(&self, item: &PublicItem) -> bool {
+        let in_module =
+            item.parent_id().is_none_or(|id| self.item(id.0)["inner"].get("module").is_some());
+        let kinds = self.item(item.id().0)["inner"].as_object();
+        in_module && kinds.is_some_and(|it| it.keys().any(|kind| KINDS.contains(&kind.as_str())))
+    }
+
+    fn has_example(&self, item: &PublicItem) -> bool {
+        self.item(item.id().0)["docs"].as_str().is_some_and(|docs| docs.contains("```"))
+    }
+}
+
+#[test]
+fn the_public_api_is_the_one_that_was_agreed_on() {
+    let is_update = env::var(UPDATE).is_ok_and(|value| value == "1");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/public-api");
+    let mut faults = String::new();
+    for Library { package, items, .. } in libraries() {
+        let file = folder.join(package).with_extension("txt");
+        let now: String = items.iter().map(|item| format!("{item}\n")).collect();
+        if is_update {
+            fs::write(&file, &now).expect("docs/public-api is writable");
+        }
+        let agreed = fs::read_to_string(&file).unwrap_or_default();
+        let (before, after): (BTreeSet<_>, BTreeSet<_>) =
+            (agreed.lines().collect(), now.lines().collect());
+        let gone = before.difference(&after).map(|line| format!("- {line}\n"));
+        let new = after.difference(&before).map(|line| format!("+ {line}\n"));
+        faults.extend(gone.chain(new));
+    }
+    assert!(
+        faults.is_empty(),
+        "another public API:\n{faults}If it is what you meant, say it in CHANGELOG.md and run\n{REMEDY}"
+    );
+}
+
+#[test]
+fn every_public_item_has_an_example() {
+    let lacks = |library: &Library| {
+        let items = library.items.iter();
+        let items = items.filter(|it| library.can_have_example(it) && !library.has_example(it));
+        items.map(|item| format!("\n{}: {item}", library.package)).collect::<String>()
+    };
+    let without: String = libraries().iter().map(lacks).collect();
+    assert!(without.is_empty(), "public items without an example in their documents:{without}");
+}
