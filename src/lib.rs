@@ -79,6 +79,9 @@ macro_rules! main {
 
         fn main() -> ::std::process::ExitCode {
             const PLAN: &str = include_str!(concat!(env!("OUT_DIR"), "/", $name, ".json"));
+            if let Some(outdated) = generated::outdated(UNSEEN) {
+                return outdated;
+            }
             generated::register(RECIPES, MODELS);
             $crate::harness::main(env!("CARGO_CRATE_NAME"), PLAN, GROUPS, prepare)
         }

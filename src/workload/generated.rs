@@ -1,5 +1,8 @@
 //! Items for the code that the build script generates from kernels, recipes and models. Not for authors.
 
+use std::path::Path;
+use std::process::ExitCode;
+
 pub use plan::Case;
 use plan::Work;
 
@@ -21,6 +24,15 @@ pub fn register(recipes: &'static [Own<dyn Scheme>], models: &'static [Own<dyn A
     models::register(models);
 }
 
+/// Ends a program that was built before this folder of configs was made. Cargo looks only at what is there.
+pub fn outdated(unseen: Option<&str>) -> Option<ExitCode> {
+    let folder = unseen.filter(|folder| Path::new(folder).exists())?;
+    eprintln!(
+        "error: {folder} was made after this program was built, which does not know it; save build.rs again and build"
+    );
+    Some(ExitCode::from(2))
+}
+
 /// Prepares a case; one of a kernel is of one of these files.
 pub fn prepare(entries: &[Entry], case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     if !matches!(case.work, Work::Kernel(_)) {
@@ -28,4 +40,18 @@ pub fn prepare(entries: &[Entry], case: &Case) -> Result<Box<dyn Workload>, Refu
     }
     super::preflight(case)?;
     Ok(Box::new(kernel::of_author(entries, case)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_was_made_later_ends_the_program() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let configs = folder.path().join("configs").display().to_string();
+        assert_eq!([outdated(None), outdated(Some(&configs))], [None, None]);
+        std::fs::create_dir(&configs).expect("made");
+        assert_eq!(outdated(Some(&configs)), Some(ExitCode::from(2)));
+    }
 }

@@ -146,6 +146,8 @@ fn eager(case: &Case) -> Result<Box<dyn Eager>, Refusal> {
 
 #[cfg(test)]
 mod matrix_tests;
+#[cfg(test)]
+mod own_tests;
 
 #[cfg(test)]
 mod testing {

@@ -40,10 +40,13 @@ pub fn generate(
         println!("cargo::warning={warning}");
     }
     watch_absent(folder, &parts);
+    for warning in parts.iter().filter_map(|part| unmeasured(folder, part)) {
+        println!("cargo::warning={warning}");
+    }
     for part in &parts {
         let absent = part.is_absent.then(|| absent(folder, Some(part.mode)));
         let user_files = UserFiles::source(&part.user_files)?;
-        let source = KernelSuite::source(&part.kernels)? + &user_files;
+        let source = KernelSuite::source(&part.kernels)? + &user_files + &unseen(None);
         write(out, part.mode.as_str(), &part.plan, &source, absent)?;
     }
     let groups = parts.iter().flat_map(|part| part.plan.groups.iter().cloned()).collect();
@@ -51,6 +54,9 @@ pub fn generate(
     let user_files = UserFiles::source(parts.iter().flat_map(|part| &part.user_files))?;
     let source = KernelSuite::source(&kernels)? + &user_files;
     let absent = parts.iter().all(|part| part.is_absent).then(|| absent(folder, None));
+    let configs = folder.join(CONFIGS);
+    let is_default = bench_config.is_none_or(OsStr::is_empty);
+    let source = source + &unseen((is_default && !configs.exists()).then_some(&configs));
     write(out, ALL, &Plan { groups }, &source, absent)
 }
 
@@ -155,9 +161,26 @@ fn watch_absent(package: &Path, parts: &[Part]) {
 
 /// Whether a file of `benches` has the `main!` of this mode.
 fn is_asked_for(package: &Path, mode: Mode) -> bool {
+    has_bench(package, &format!("main!(\"{mode}\")"))
+}
+
+/// Whether a file of `benches` has this text.
+fn has_bench(package: &Path, text: &str) -> bool {
     let files = std::fs::read_dir(package.join("benches")).into_iter().flatten().flatten();
-    let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
-    texts.into_iter().any(|text| text.contains(&format!("main!(\"{mode}\")")))
+    let mut texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    texts.any(|it| it.contains(text))
+}
+
+/// Says that no bench target measures the cases of a mode, as far as the files of `benches` show it.
+fn unmeasured(package: &Path, part: &Part) -> Option<String> {
+    let Part { mode, plan, .. } = part;
+    let is_measured = has_bench(package, "main!()") || is_asked_for(package, *mode);
+    (!plan.groups.is_empty() && has_bench(package, "main!(\"") && !is_measured).then(|| {
+        format!(
+            "no bench target measures what there is for the mode `{mode}`: write `criterion_torch::main!();` or \
+             `criterion_torch::main!(\"{mode}\");` into one"
+        )
+    })
 }
 
 /// Why a bench target has nothing to measure: that of one mode, or that of all.
@@ -196,7 +219,14 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
     Ok(files)
 }
 
-/// Writes the files of one name; `made` is what makes the cases of the plan. Where something is `absent`, the source is that error and nothing else.
+/// A folder of which cargo will not tell when it is made: only what exists is watched.
+fn unseen(folder: Option<&PathBuf>) -> String {
+    let folder = folder.map(|folder| folder.display().to_string());
+    format!("const UNSEEN: Option<&str> = {folder:?};\n")
+}
+
+/// Writes the files of one name; `made` is what makes the cases of the plan. Where something is `absent`, the source
+/// has that error.
 fn write(
     folder: &Path,
     name: &str,

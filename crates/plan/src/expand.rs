@@ -4,11 +4,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use serde_yaml::Value;
+
 use crate::case::{Case, Group, MOST_CASES, Plan, Role};
 use crate::config::{Config, EntryOf, Place, Subject, Suite};
 use crate::diagnostic::{Diagnostic, Diagnostics, Found};
 use crate::id;
 use crate::library::Package;
+use crate::settings::Settings;
 use crate::words::{CompileMode, Device};
 
 /// Reads and expands `files`; those that lie in no package are of the current folder.
@@ -256,7 +259,7 @@ impl Expansion {
             self.complain(Diagnostic::whole_file(file, message, remedy));
             return;
         }
-        let differences = twin.settings.differences(&case.settings);
+        let differences = differences(&twin.settings, &case.settings);
         if !differences.is_empty() {
             let keys = differences.join("`, `");
             let message = format!("`{}` is asked for twice, with a different `{keys}`", case.id);
@@ -269,6 +272,20 @@ impl Expansion {
         append(&mut twin.names, case.names);
         append(&mut twin.shape_names, case.shape_names);
     }
+}
+
+/// The keys in which two settings differ. Prose is none: it does not change a measurement.
+fn differences(ours: &Settings, theirs: &Settings) -> Vec<String> {
+    // In YAML, fields keep their order.
+    let fields = |settings: &Settings| match serde_yaml::to_value(settings) {
+        Ok(Value::Mapping(fields)) => fields,
+        other => unreachable!("settings are a mapping: {other:?}"),
+    };
+    let (ours, theirs) = (fields(ours), fields(theirs));
+    let only_theirs = theirs.keys().filter(|key| !ours.contains_key(*key));
+    let keys = ours.keys().chain(only_theirs).filter_map(Value::as_str);
+    let differ = |key: &&str| *key != "analysis" && ours.get(key) != theirs.get(key);
+    keys.filter(differ).map(str::to_owned).collect()
 }
 
 fn append(names: &mut Vec<String>, more: Vec<String>) {

@@ -138,12 +138,8 @@ fn the_hash_is_of_the_files_that_are_named() {
 fn unknown_words_have_a_remedy_that_knows_both() {
     let package = both();
     for (recipes, model, said) in [
-        (
-            "ternery-<group>",
-            "linear",
-            "quantization_config_recipe_names[0]: unknown recipe `ternery-<group>`; did you mean \
-             `ternary-<group>`?",
-        ),
+        ("ternery-<group>", "linear", "did you mean `ternary-<group>`?"),
+        ("ternry-32", "linear", "unknown recipe `ternry-32`; did you mean `ternary-32`?"),
         ("int8w0", "linear", "unknown recipe `int8w0`; did you mean `int8wo`?"),
         (
             "ternary",
@@ -277,4 +273,15 @@ fn a_record_of_a_word_whose_file_is_elsewhere_is_read() {
     let mut wrong = json;
     wrong["recipe"] = "no word".into();
     assert!(serde_json::from_value::<plan::Case>(wrong).is_err());
+}
+
+/// The book shows these lines.
+#[test]
+fn a_mistake_is_one_line() {
+    let mut said =
+        both().errors("quantization_config_recipe_names: [int8wo, ternry-32]\nmodel_params: {}\n");
+    let taken = TERNARY.replace("ternary-<group>", "int4wo-<group>");
+    said += "\n";
+    said += &Package::new(&[("recipes/mine.rs", &taken)]).errors(&config("int8wo", "linear"));
+    insta::assert_snapshot!(said);
 }

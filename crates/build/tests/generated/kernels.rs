@@ -219,7 +219,8 @@ pub fn compiled_with(package: &Package, crates: &[&str]) -> String {
     package.write("library.rs", LIBRARY);
     let main = "use criterion_torch::{Criterion, GroupFn, Session, kernel::generated};\n\
                 include!(\"out/all.rs\");\n\
-                fn main() {\n    generated::register(RECIPES, MODELS);\n    \
+                fn main() {\n    assert!(UNSEEN.is_some());\n    \
+                 generated::register(RECIPES, MODELS);\n    \
                 criterion_torch::main(GROUPS, prepare);\n}\n";
     package.write("main.rs", main);
     let errors =

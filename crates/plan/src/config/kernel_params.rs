@@ -8,7 +8,7 @@ use super::node::{Fields, Node};
 use super::own_keys::{self, Own};
 use super::{package_of, top};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::kernel::{Kernel, code, discovery};
+use crate::kernel::{Kernel, OVERRIDE_VARIABLE, code, discovery};
 use crate::library::{Brings, Library, Package};
 
 /// A config of kernels and the kernels that it finds; each kernel is described in its own folder.
@@ -40,10 +40,6 @@ impl KernelSuite {
 pub(super) const KEY: &str = "kernel_paths";
 
 const OVERRIDE: &str = "override";
-
-/// The environment variable that says the same for one run, in JSON: `{"iterations": {"timed": 10}}`. It holds in every
-/// config of kernels.
-pub const OVERRIDE_VARIABLE: &str = "CRITERION_TORCH_OVERRIDE";
 
 /// The folder that is searched where none is named; the only one that need not exist.
 const ROOT: &str = "benches/kernels";

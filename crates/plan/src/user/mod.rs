@@ -16,7 +16,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
 use crate::kernel::discovery::{entries, is_helper};
 use crate::library::Library;
-use crate::words::{ModelKind, Recipe, UnknownWord, UserWord};
+use crate::words::{ModelKind, Recipe, UnknownWord, UserWord, closest};
 
 /// The recipes and models that configs of a package can name, beside those that are built in.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -198,12 +198,17 @@ fn unknown<W: AsRef<str>>(
     unknown: &UnknownWord,
     built_in: &[W],
 ) -> UnknownWord {
-    let meant = files.iter().find(|file| file.spelling.is_meant_by(&unknown.found));
-    let own = files.iter().map(|file| file.spelling.as_str());
-    let words = built_in.iter().map(AsRef::as_ref).chain(own);
-    let nearest = UnknownWord::new(unknown.what, &unknown.found, words);
-    match meant {
-        Some(file) => UnknownWord { remedy: file.grammar(), ..nearest },
-        None => nearest,
+    let UnknownWord { what, found, .. } = unknown;
+    if let Some(file) = files.iter().find(|file| file.spelling.is_meant_by(found)) {
+        return UnknownWord { remedy: file.grammar(), ..unknown.clone() };
     }
+    let built_in = || built_in.iter().map(AsRef::as_ref);
+    let filled: Vec<String> = files.iter().map(|file| file.spelling.filled(found)).collect();
+    let near = closest(found, built_in().chain(filled.iter().map(String::as_str)));
+    let own = files.iter().map(|file| file.spelling.as_str());
+    UnknownWord::new(
+        what,
+        found,
+        near.map_or_else(|| built_in().chain(own).collect(), |near| vec![near]),
+    )
 }

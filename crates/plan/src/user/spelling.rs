@@ -72,6 +72,18 @@ impl Spelling {
         Some(numbers)
     }
 
+    /// The spelling with the numbers of `word`, as far as it has some: what a slip in its letters may mean.
+    pub(crate) fn filled(&self, word: &str) -> String {
+        let mut numbers =
+            word.split(|c: char| !c.is_ascii_digit()).filter(|it| number(it).is_some());
+        let part = |part: &Part| match part {
+            Part::Other(c) => c.to_string(),
+            Part::Digits(digits) => digits.clone(),
+            Part::Number(name) => numbers.next().map_or_else(|| format!("<{name}>"), str::to_owned),
+        };
+        self.parts.iter().map(part).collect()
+    }
+
     /// Whether a word can be spelled like both, where upper and lower case are one: a file system may
     /// not tell them apart.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {

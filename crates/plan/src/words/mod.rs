@@ -11,6 +11,7 @@ mod sparsity;
 mod user;
 
 pub use closed::UnknownWord;
+#[cfg(feature = "configs")]
 pub(crate) use closed::closest;
 pub use dtype::Dtype;
 pub use model::{Activation, ModelKind};
