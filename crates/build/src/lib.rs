@@ -1,28 +1,25 @@
-//! For the build script of a package with benchmarks: from configs and kernels to the sources of its bench targets,
-//! and the link flags of libtorch.
-//!
-//! ```no_run
-//! // build.rs
-//! fn main() {
-//!     criterion_torch_build::main();
-//! }
-//! ```
-//!
-//! A bench target is one line. `criterion_torch::main!();` measures everything that the package has: the configs of
-//! `configs/<mode>` for each mode, and the kernels of `benches/kernels`. `criterion_torch::main!("inference");` measures
-//! one mode. The variable `BENCH_CONFIG`, a list of paths like `PATH`, names other configs instead; each goes to the
-//! mode that its `benchmark_mode` names.
+#![doc = include_str!("../README.md")]
+#![allow(clippy::needless_doctest_main, reason = "a build script has a main")]
 
 mod generate;
 mod link;
 
 use std::path::{Path, PathBuf};
 
+// For the packages of this repository and their tests.
+#[doc(hidden)]
 pub use generate::generate;
 use plan::{CargoPackage, Diagnostics, Package};
 
 /// Writes the sources of the bench targets into `OUT_DIR`, sets the link flags, and tells cargo what to watch. Each
 /// error of a config or a kernel becomes one readable error of cargo.
+///
+/// ```no_run
+/// // build.rs
+/// fn main() {
+///     criterion_torch_build::main();
+/// }
+/// ```
 pub fn main() {
     // Without libtorch there are no programs to generate for.
     if std::env::var_os("DOCS_RS").is_some() {

@@ -5,11 +5,11 @@ use criterion_torch::kernel::prelude::*;
 #[derive(Default)]
 pub struct ProblemSize {
     pub elements: usize,
-    pub a: f64,
 }
 
+pub const A: f64 = 2.5;
+
 pub struct Saxpy<T> {
-    a: f64,
     x: Vec<T>,
     y: Vec<T>,
     z: Vec<T>,
@@ -22,12 +22,12 @@ impl<T: Element> Kernel for Saxpy<T> {
     fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
         let draw = || values(&site.normal(&[size.elements])?);
         let z = vec![T::from_f64(0.0); size.elements];
-        Ok(Self { a: size.a, x: draw()?, y: draw()?, z })
+        Ok(Self { x: draw()?, y: draw()?, z })
     }
 
     /// What is timed.
     fn run(&mut self) -> Result<(), Refusal> {
-        let a = T::Wide::from_f64(self.a);
+        let a = T::Wide::from_f64(A);
         for ((z, x), y) in self.z.iter_mut().zip(&self.x).zip(&self.y) {
             *z = T::narrow(a * T::wide(*x) + T::wide(*y));
         }
@@ -40,7 +40,7 @@ impl<T: Element> Kernel for Saxpy<T> {
 
     /// The same in float64. A kernel that computes something else is `failed`, however fast it is.
     fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        let exact = self.x.iter().zip(&self.y).map(|(x, y)| self.a * x.to_f64() + y.to_f64());
+        let exact = self.x.iter().zip(&self.y).map(|(x, y)| A * x.to_f64() + y.to_f64());
         let exact: Vec<f64> = exact.collect();
         Ok(Some(tensor(&exact, &[exact.len()])?))
     }

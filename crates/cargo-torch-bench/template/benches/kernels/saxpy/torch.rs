@@ -1,10 +1,9 @@
 //! The same by libtorch, in two operations. It is held against the reference of `kernel.rs`.
 
-use super::kernel::ProblemSize;
+use super::kernel::{A, ProblemSize};
 use criterion_torch::kernel::prelude::*;
 
 pub struct Saxpy {
-    a: f64,
     x: Tensor,
     y: Tensor,
     z: Option<Tensor>,
@@ -15,11 +14,11 @@ impl Kernel for Saxpy {
 
     fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
         let draw = || site.normal(&[size.elements]);
-        Ok(Self { a: size.a, x: draw()?, y: draw()?, z: None })
+        Ok(Self { x: draw()?, y: draw()?, z: None })
     }
 
     fn run(&mut self) -> Result<(), Refusal> {
-        self.z = Some(self.x.f_mul_scalar(self.a)?.f_add(&self.y)?);
+        self.z = Some(self.x.f_mul_scalar(A)?.f_add(&self.y)?);
         Ok(())
     }
 
