@@ -243,8 +243,10 @@ fn a_plan_has_the_kernels_of_the_crates_that_the_package_depends_on() {
     for (file, text) in [
         (
             "mine/Cargo.toml",
-            "[package]\nname = \"mine\"\n[dev-dependencies]\nfast = { path = \"../fast\" }\n",
+            "[package]\nname = \"mine\"\n[dev-dependencies]\nfast = { path = \"../fast\" }\ncriterion-torch = { path = \"../criterion-torch\" }\n",
         ),
+        ("criterion-torch/Cargo.toml", "[package]\nname = \"criterion-torch\"\n"),
+        ("criterion-torch/src/lib.rs", ""),
         ("mine/src/lib.rs", ""),
         ("mine/configs/kernels/all.yml", "benchmark_mode: kernels\n"),
         (

@@ -48,8 +48,8 @@ fn build(folder: &Path, out: &Path) -> Result<(), Vec<String>> {
         // An answer can need sources that this build does not, and that are not here.
         Err(why) => {
             println!(
-                "cargo::warning=kernels, recipes and models of other crates are left out, as cargo does not say which there are: {why}; \
-                 run `cargo fetch` and save build.rs"
+                "cargo::warning=kernels, recipes and models of other crates are left out, as cargo does not say which \
+                 there are: {why}; run `cargo fetch` and save build.rs"
             );
             Vec::new()
         }

@@ -24,6 +24,7 @@ mod linears;
 mod record;
 mod settings;
 mod shape;
+#[cfg(feature = "configs")]
 mod user;
 mod variant;
 mod words;
@@ -62,6 +63,7 @@ pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,
 };
 pub use shape::Shape;
+#[cfg(feature = "configs")]
 pub use user::{Spelling, UserFiles};
 pub use variant::Variant;
 pub use words::*;

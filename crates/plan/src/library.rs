@@ -117,9 +117,12 @@ impl CargoPackage {
     pub fn ask(folder: &Path) -> Result<Self, String> {
         let manifest = folder.join("Cargo.toml");
         let metadata: Metadata = metadata(&manifest, &["--no-deps"])?;
-        let package = metadata.packages.into_iter().find(|it| it.manifest_path == manifest);
+        // Cargo may name it by another path.
+        let real = |path: &Path| path.canonicalize().ok();
+        let is_it = |it: &Described| real(&it.manifest_path) == real(&manifest);
+        let package = metadata.packages.into_iter().find(is_it);
         let package = package.ok_or_else(|| format!("{} is no package", manifest.display()))?;
-        Ok(Self { manifest, package })
+        Ok(Self { manifest: package.manifest_path.clone(), package })
     }
 
     /// Its name.
@@ -138,10 +141,11 @@ impl CargoPackage {
         self.package.dependencies.iter().any(|it| it.kind.is_none() && it.name == name)
     }
 
-    /// Whether it has dependencies that may bring something.
+    /// Whether it has benchmarks, and dependencies that may bring something to them.
     fn has_others(&self) -> bool {
-        let is_other = |it: &Dependency| !it.is_of_build() && it.name != "criterion-torch";
-        self.package.dependencies.iter().any(is_other)
+        let dependencies = || self.package.dependencies.iter().filter(|it| !it.is_of_build());
+        let is_ours = |it: &Dependency| it.name == "criterion-torch";
+        dependencies().any(is_ours) && !dependencies().all(is_ours)
     }
 
     /// The files to have cargo look at, since an edit of one can change the answer: its own manifest, and those of the

@@ -10,13 +10,17 @@ struct Place(tempfile::TempDir);
 
 impl Place {
     /// `dependencies` are the lines of `mine`'s manifest behind its name, `crates` the names of others and what their
-    /// manifests say.
+    /// manifests say. It has benchmarks.
     fn new(dependencies: &str, crates: &[(&str, &str)]) -> Self {
         let place = Self(tempfile::tempdir().expect("a temporary folder"));
         let package = |name: &str, rest: &str| {
             format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{rest}")
         };
-        place.write("mine/Cargo.toml", &package("mine", dependencies));
+        let ours = "[target.'cfg(all())'.dev-dependencies]\n\
+                    criterion-torch = { path = \"../criterion-torch\" }\n";
+        place.write("mine/Cargo.toml", &package("mine", &format!("{dependencies}{ours}")));
+        place.write("criterion-torch/Cargo.toml", &package("criterion-torch", ""));
+        place.write("criterion-torch/src/lib.rs", "");
         place.write("mine/src/lib.rs", "");
         for (name, rest) in crates {
             place.write(&format!("{name}/Cargo.toml"), &package(name, rest));
@@ -88,7 +92,7 @@ fn a_crate_says_what_it_brings_and_has_the_name_that_the_package_gives_it() {
         library("of-tests", Brings::Kernels, "src/kernels", "::of_tests::kernels"),
     ];
     assert_eq!(place.libraries().expect("all is right"), expected);
-    let manifests = ["mine", "my-fast-kernels", "plain", "of-tests"];
+    let manifests = ["mine", "criterion-torch", "my-fast-kernels", "plain", "of-tests"];
     let mut watched = place.ask().manifests();
     watched[1..].sort();
     let mut expected = manifests.map(|it| place.path(&format!("{it}/Cargo.toml")));
@@ -110,6 +114,9 @@ fn a_package_without_other_dependencies_asks_no_more_than_that() {
     let other = Place::new("[dependencies]\nplain = { path = \"../plain\" }\n", &[("plain", "")]);
     let error = other.ask().libraries().expect_err("there is no lock file");
     assert!(error.starts_with("`cargo metadata --frozen`: ") && error.contains("lock"), "{error}");
+    let manifest = std::fs::read_to_string(other.path("mine/Cargo.toml")).expect("readable");
+    other.write("mine/Cargo.toml", manifest.split("[target").next().expect("the beginning"));
+    assert_eq!(other.ask().libraries(), Ok(Ok(Vec::new())), "it has no benchmarks");
 }
 
 #[test]
