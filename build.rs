@@ -1,28 +1,15 @@
 //! From configs to the sources of the bench targets, and the link flags of libtorch.
 
 use std::env;
+use std::path::Path;
 use std::process::Command;
 
-use criterion_torch_build::Linked;
-
 fn main() {
-    criterion_torch_build::main();
-    println!("cargo::rustc-env=CRITERION_TORCH_RUSTC={}", rustc_version());
-    println!("cargo::rerun-if-env-changed=DOCS_RS");
-    // Documents are built without libtorch, with the feature doc-only.
-    if env::var_os("DOCS_RS").is_none() {
-        link();
+    // In a registry this package has no benchmarks.
+    if Path::new("benches").is_dir() {
+        criterion_torch_build::main();
     }
-}
-
-/// tch's own flags reach only its own binaries, and this package's only its own.
-fn link() {
-    let Some(linked) = Linked::by("criterion_torch_native") else {
-        println!("cargo::error=libtorch was not found; run `cargo torch-bench setup`");
-        return;
-    };
-    linked.link();
-    linked.hand_on();
+    println!("cargo::rustc-env=CRITERION_TORCH_RUSTC={}", rustc_version());
 }
 
 /// Goes into every record: the compiler is a circumstance of a measurement.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use plan::{Dtype, ModelKind, Shape};
+use plan::{Dtype, ModelSizes};
 use tch::{Device, Kind, TchError, Tensor};
 
 /// The torch kind of a plan's dtype.
@@ -36,20 +36,8 @@ pub fn dimension(size: u64) -> Result<i64, TchError> {
     i64::try_from(size).map_err(|_| TchError::Shape(format!("{size} does not fit into 63 bits")))
 }
 
-/// Normally distributed values of the model's input size, drawn on the host from torch's default
-/// generator directly in `dtype` (as `torch.randn(…, dtype=…)` does) and then moved, so that
-/// every device sees the same numbers.
-pub fn random(
-    model: ModelKind,
-    shape: Shape,
-    dtype: Dtype,
-    device: Device,
-) -> Result<Tensor, TchError> {
-    normal(&plan::input_size(model, shape), dtype, device)
-}
-
 /// Normally distributed values, drawn on the host from torch's default generator directly in the
-/// dtype, then moved: every device sees the same numbers.
+/// dtype (as `torch.randn(…, dtype=…)` does), then moved: every device sees the same numbers.
 pub fn normal(size: &[u64], dtype: Dtype, device: Device) -> Result<Tensor, TchError> {
     let size = dimensions(size)?;
     Tensor::f_randn(size, (kind(dtype), Device::Cpu))?.f_to_device(device)
@@ -77,12 +65,11 @@ pub fn initial_range(fan_in: u64) -> (f64, f64) {
 /// A tensor of the model's output size for a step to write into. It holds NaN, so that an element
 /// that is not written fails the check, and its pages are mapped before anything is timed.
 pub fn unwritten_output(
-    model: ModelKind,
-    shape: Shape,
+    sizes: &ModelSizes,
     dtype: Dtype,
     device: Device,
 ) -> Result<Tensor, TchError> {
-    let size = dimensions(&plan::output_size(model, shape))?;
+    let size = dimensions(&sizes.output)?;
     Tensor::f_full(&size, f64::NAN, (kind(dtype), device))
 }
 

@@ -23,10 +23,8 @@ pub mod measurement;
 #[doc(hidden)]
 pub mod compile;
 pub mod kernel;
-#[doc(hidden)]
 pub mod recipes;
 
-#[doc(hidden)]
 pub mod models;
 
 #[doc(hidden)]
@@ -81,6 +79,10 @@ macro_rules! main {
 
         fn main() -> ::std::process::ExitCode {
             const PLAN: &str = include_str!(concat!(env!("OUT_DIR"), "/", $name, ".json"));
+            if let Some(outdated) = generated::outdated(UNSEEN) {
+                return outdated;
+            }
+            generated::register(RECIPES, MODELS);
             $crate::harness::main(env!("CARGO_CRATE_NAME"), PLAN, GROUPS, prepare)
         }
     };

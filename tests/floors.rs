@@ -16,9 +16,9 @@ const PLAN: House = House {
     lowest: 1,
     floors: &[
         &["words", "flag", "hash", "diagnostic", "shape"],
-        &["settings", "variant", "linears", "expression"],
-        &["catalogue", "kernel"],
-        &["work", "case"],
+        &["settings", "variant", "expression", "library"],
+        &["catalogue", "kernel", "user"],
+        &["linears", "work", "case"],
         &["id", "cost", "record", "config"],
         &["expand"],
     ],

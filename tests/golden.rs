@@ -24,7 +24,7 @@ mod skip;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use criterion_torch::models::{self, Model, Parameters};
+use criterion_torch::models::{self, Network, Parameters};
 use criterion_torch::recipes::{self, LinearLayer};
 use criterion_torch::{inputs, refusal::Refusal};
 use fixture::Fixture;
@@ -115,7 +115,8 @@ fn a_seed_gives_upstreams_weights_and_input() {
         tch::manual_seed(fixture.text("seed").parse().unwrap());
         let parameters =
             Parameters::random(model, fixture.shape(), Dtype::BFloat16, Device::Cpu).unwrap();
-        let input = inputs::random(model, fixture.shape(), Dtype::BFloat16, Device::Cpu).unwrap();
+        let sizes = models::sizes(model, fixture.shape()).unwrap();
+        let input = inputs::normal(&sizes.input, Dtype::BFloat16, Device::Cpu).unwrap();
         fixture.expect_rounding("input", &input, 1.0);
         for (name, found) in parameters.iter() {
             if model != ModelKind::Linear && !name.starts_with("norm") {
@@ -133,7 +134,7 @@ fn model_of(fixture: &Fixture) -> (ModelKind, Parameters) {
     (fixture.text("recipe").parse().unwrap(), parameters)
 }
 
-fn build(kind: ModelKind, parameters: Parameters, recipe: Recipe) -> Box<dyn Model> {
+fn build(kind: ModelKind, parameters: Parameters, recipe: Recipe) -> Box<dyn Network> {
     models::build(kind, parameters, &mut |_, weight| recipes::layer(Variant::eager(recipe), weight))
         .unwrap()
 }
@@ -174,7 +175,7 @@ impl LinearLayer for Recording {
     }
 }
 
-fn recording(fixture: &Fixture, recipe: Recipe) -> (Box<dyn Model>, Stages) {
+fn recording(fixture: &Fixture, recipe: Recipe) -> (Box<dyn Network>, Stages) {
     let stages = Stages::default();
     let (kind, parameters) = model_of(fixture);
     let model = models::build(kind, parameters, &mut |name, weight| {

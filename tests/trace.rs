@@ -63,13 +63,14 @@ fn variants(recipe: Recipe) -> Vec<Variant> {
 }
 
 fn model(variant: Variant, model: ModelKind, dtype: Dtype) -> Result<Verdict, Refusal> {
-    for linear in plan::linears(model, SHAPE) {
+    let sizes = models::sizes(model, SHAPE)?;
+    for &linear in &sizes.linears {
         recipes::check(&recipes::Site { variant, device: Device::Cpu, dtype, linear })?;
     }
     let (mut parameters, input) = {
         let _drawing = inputs::seeded(7);
         let parameters = models::Parameters::random(model, SHAPE, dtype, tch::Device::Cpu)?;
-        (parameters, inputs::random(model, SHAPE, dtype, tch::Device::Cpu)?)
+        (parameters, inputs::normal(&sizes.input, dtype, tch::Device::Cpu)?)
     };
     if let Some(sparsity) = variant.sparsity {
         parameters.prune(model, SHAPE, sparsity)?;

@@ -1,21 +1,13 @@
-//! Compiles the C++ shim against the libtorch that torch-sys links, and tells dependents where that is.
-//!
-//! Metadata for a dependent's build script: `DEP_CRITERION_TORCH_NATIVE_LIBTORCH_LIB` (for the rpath) and
-//! `DEP_CRITERION_TORCH_NATIVE_CUDA` (`linked` or `absent`).
+//! Compiles the C++ shim against the libtorch that torch-sys links.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use libtorch::Libtorch;
 
-const REMEDY: &str = "run `cargo torch-bench setup` or unset LIBTORCH";
+const REMEDY: &str = "run `cargo torch-bench setup`";
 
 fn main() {
-    println!("cargo::rerun-if-env-changed=DOCS_RS");
-    // Documents are built without libtorch, with the feature doc-only.
-    if env::var_os("DOCS_RS").is_some() {
-        return;
-    }
     // An error printed this way fails the build as one readable line, without a panic trace.
     if let Err(message) = build() {
         println!("cargo::error={message}");
@@ -25,38 +17,36 @@ fn main() {
 fn build() -> Result<(), String> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=shim");
-    let lib = env::var_os("DEP_TCH_LIBTORCH_LIB").map(PathBuf::from).ok_or_else(|| {
-        format!("torch-sys did not say where libtorch is (DEP_TCH_LIBTORCH_LIB); {REMEDY}")
-    })?;
-    // torch-sys may have found it without LIBTORCH, so what it found is looked at, not the variable.
-    let root = lib.parent().unwrap_or(&lib);
-    watch(root, &lib);
-    let libtorch = Libtorch::inspect(root).map_err(|error| format!("{error}; {REMEDY}"))?;
-    let include = include_dir(&lib);
+    let Some(libtorch) = libtorch::find::of_build()? else { return Ok(()) };
+    refuse_another(&libtorch)?;
+    let include = libtorch.root.join("include");
     let openmp = has_openmp(&include)?;
     compile(&include, openmp)?;
-    link(&lib, libtorch.has_cuda);
+    // Link arguments reach only this package's own test programs; dependents repeat them.
+    for argument in libtorch.link_arguments() {
+        println!("cargo::rustc-link-arg={argument}");
+    }
     if openmp {
-        link_openmp(&lib)?;
+        link_openmp(&libtorch.lib())?;
     }
     Ok(())
 }
 
-/// Has this run again when another libtorch takes the place of this one, or CUDA is added to it or
-/// removed. Cargo compares times of modification. The files of another libtorch can be older than the
-/// last build, but the time of a link that leads to it is not, and cargo looks at that only for the very
-/// path that it is given.
-fn watch(root: &Path, lib: &Path) {
-    let watched = if root.is_symlink() { root } else { lib };
-    println!("cargo::rerun-if-changed={}", watched.display());
-}
-
-/// torch-sys exports no include directory, so its rule is repeated here.
-fn include_dir(lib: &Path) -> PathBuf {
-    println!("cargo::rerun-if-env-changed=LIBTORCH_INCLUDE");
-    env::var_os("LIBTORCH_INCLUDE")
-        .map_or_else(|| lib.parent().unwrap_or(lib).to_owned(), PathBuf::from)
-        .join("include")
+/// The shim and torch-sys share tensors, so both have to be of one libtorch.
+fn refuse_another(libtorch: &Libtorch) -> Result<(), String> {
+    let linked = env::var_os("DEP_TCH_LIBTORCH_LIB").map(PathBuf::from).ok_or_else(|| {
+        format!("torch-sys did not say where libtorch is (DEP_TCH_LIBTORCH_LIB); {REMEDY}")
+    })?;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if real(&linked) == real(&libtorch.lib()) {
+        return Ok(());
+    }
+    Err(format!(
+        "torch-sys links the libtorch in {}, and LIBTORCH is {}: unset LIBTORCH_USE_PYTORCH, and set LIBTORCH also \
+         where /usr/lib has a libtorch; then `cargo clean -p torch-sys`",
+        linked.display(),
+        libtorch.root.display()
+    ))
 }
 
 /// Whether libtorch's threads are those of OpenMP; else it has a pool of its own.
@@ -68,10 +58,8 @@ fn has_openmp(include: &Path) -> Result<bool, String> {
 }
 
 fn compile(include: &Path, openmp: bool) -> Result<(), String> {
-    println!("cargo::rerun-if-env-changed=LIBTORCH_CXX11_ABI");
-    let abi = env::var("LIBTORCH_CXX11_ABI").unwrap_or_else(|_| "1".to_owned());
     let mut shim = cc::Build::new();
-    shim.cpp(true).std("c++17").define("_GLIBCXX_USE_CXX11_ABI", abi.as_str()).files(units()?);
+    shim.cpp(true).std("c++17").define("_GLIBCXX_USE_CXX11_ABI", "1").files(units()?);
     // As system headers, so that only the shim's own warnings are shown.
     for dir in [include.to_owned(), include.join("torch/csrc/api/include")] {
         shim.flag("-isystem").flag(dir.as_os_str());
@@ -141,15 +129,4 @@ fn link_openmp(lib: &Path) -> Result<(), String> {
         None => println!("cargo::rustc-link-lib=dylib=gomp"),
     }
     Ok(())
-}
-
-fn link(lib: &Path, cuda: bool) {
-    println!("cargo::metadata=libtorch_lib={}", lib.display());
-    println!("cargo::metadata=cuda={}", if cuda { "linked" } else { "absent" });
-    // Link arguments reach only this package's own test binaries; dependents repeat them.
-    println!("cargo::rustc-link-arg=-Wl,-rpath,{}", lib.display());
-    if cuda {
-        // Nothing names a symbol of libtorch_cuda: it registers itself when it is loaded.
-        println!("cargo::rustc-link-arg=-Wl,--no-as-needed,-ltorch_cuda,--as-needed");
-    }
 }

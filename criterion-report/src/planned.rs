@@ -135,14 +135,14 @@ fn line(case: &Case) -> Line {
     ])
 }
 
-/// Bytes that a case takes; unknown of a kernel, which shows when it runs.
+/// Bytes that a case takes; unknown of a kernel and of a package's model, which show when they run.
 fn memory_bytes(case: &Case) -> Option<u64> {
-    case.work.kernel().is_none().then(|| cost::memory_bytes(case))
+    case.work.has_known_cost().then(|| cost::memory_bytes(case))
 }
 
-/// Seconds that a case takes to measure; unknown of a kernel.
+/// Seconds that a case takes to measure; unknown of a kernel and of a package's model.
 fn seconds(case: &Case) -> Option<f64> {
-    case.work.kernel().is_none().then(|| cost::seconds(case))
+    case.work.has_known_cost().then(|| cost::seconds(case))
 }
 
 fn unknown() -> Cell {
@@ -152,9 +152,11 @@ fn unknown() -> Cell {
 fn totals(cases: &[&Case], groups: usize) -> String {
     let counted =
         format!("{} in {}", units::count(cases.len(), "case"), units::count(groups, "group"));
-    let kernels = cases.iter().filter(|case| case.work.kernel().is_some()).count();
-    if kernels > 0 && kernels == cases.len() {
-        return format!("{counted}; the time of kernels is known only when they run\n");
+    let unknown = cases.iter().filter(|case| !case.work.has_known_cost()).count();
+    let are_kernels = cases.iter().any(|case| case.work.kernel().is_some());
+    let what = if are_kernels { "kernels" } else { "your models" };
+    if unknown > 0 && unknown == cases.len() {
+        return format!("{counted}; the time of {what} is known only when they run\n");
     }
     let seconds: f64 = cases.iter().filter_map(|&case| seconds(case)).sum();
     let memory = cases.iter().filter_map(|&case| memory_bytes(case)).max().unwrap_or(0);
@@ -163,7 +165,11 @@ fn totals(cases: &[&Case], groups: usize) -> String {
         0 => (String::new(), ""),
         count => (format!(", {count} of them compiled"), " once compiled"),
     };
-    let but = if kernels > 0 { ", without the kernels" } else { "" };
+    let but = match (unknown, are_kernels) {
+        (0, _) => "",
+        (_, true) => ", without the kernels",
+        (_, false) => ", without your models",
+    };
     format!(
         "{counted}{compiled}; about {} to measure{apart}, at most {} of memory at a time \
          (estimates{but})\n",

@@ -235,3 +235,38 @@ fn every_format_of_every_mode() {
         }
     }
 }
+
+#[test]
+fn a_plan_has_the_kernels_of_the_crates_that_the_package_depends_on() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kernel = "pub struct ProblemSize;\npub fn run_benchmark(_: &ProblemSize) -> Result<Tensor, Refusal> {}\n";
+    for (file, text) in [
+        (
+            "mine/Cargo.toml",
+            "[package]\nname = \"mine\"\n[dev-dependencies]\nfast = { path = \"../fast\" }\ncriterion-torch = { path = \"../criterion-torch\" }\n",
+        ),
+        ("criterion-torch/Cargo.toml", "[package]\nname = \"criterion-torch\"\n"),
+        ("criterion-torch/src/lib.rs", ""),
+        ("mine/src/lib.rs", ""),
+        ("mine/configs/kernels/all.yml", "benchmark_mode: kernels\n"),
+        (
+            "fast/Cargo.toml",
+            "[package]\nname = \"fast\"\n[package.metadata.criterion-torch]\nkernels = \"src/kernels\"\n",
+        ),
+        ("fast/src/lib.rs", "pub mod kernels;\n"),
+        ("fast/src/kernels/double.rs", kernel),
+    ] {
+        let path = folder.path().join(file);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, text).expect("written");
+    }
+    let config = folder.path().join("mine/configs/kernels/all.yml");
+    let planned = || run(&["plan", config.to_str().expect("text")]);
+    // Without a lock file cargo does not say which crates those are.
+    let said = String::from_utf8_lossy(&planned().stderr).into_owned();
+    assert!(said.contains("kernels of other crates are left out"), "{said}");
+    let mut cargo = Command::new(std::env::var_os("CARGO").expect("cargo runs this"));
+    cargo.args(["generate-lockfile", "--offline"]).current_dir(folder.path().join("mine"));
+    assert!(cargo.output().expect("cargo runs").status.success());
+    assert!(out(&planned()).contains("kernels/all/double/cpu"), "{}", out(&planned()));
+}

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use plan::{
     Accuracy, Allocator, Case, Compilation, Device, KernelFacts, LastSample, Measures, Memory,
-    Pair, Planned, StepMemory, Weights, Work,
+    ModelFacts, Pair, Planned, StepMemory, Weights, Work,
 };
 
 use super::pilot::Pilot;
@@ -37,6 +37,7 @@ pub struct Findings {
     pub kernels: Vec<String>,
     pub weights: Option<Weights>,
     pub kernel: Option<KernelFacts>,
+    pub model: Option<ModelFacts>,
     pub compilation: Option<Compilation>,
     pub accuracy: Option<Accuracy>,
     pub last_sample: Option<LastSample>,
@@ -88,6 +89,7 @@ impl CaseRun {
         findings.kernels = self.subject.workload.kernels();
         findings.weights = self.subject.workload.weights();
         findings.kernel = self.subject.workload.kernel();
+        findings.model = self.subject.workload.model();
         findings.compilation = self.subject.workload.compilation();
         findings.notes.extend(self.subject.workload.notes());
         findings.accuracy = Some(self.accuracy.clone());

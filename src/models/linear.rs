@@ -1,37 +1,45 @@
 //! `linear`: one linear layer `[m, k]` → `[m, n]`.
 
+use plan::{ModelKind, ModelSizes, Shape};
 use tch::{TchError, Tensor};
 
-use super::{MakeLayer, Model, Parameters};
+use super::{Architecture, MakeLayer, Network, Parameters, built_in};
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
 const LINEAR: &str = "linear1";
 
-/// `Linear(k, n)` without bias.
-pub(super) struct Linear {
-    linear: Box<dyn LinearLayer>,
-}
+pub(super) struct Model;
 
-impl Linear {
-    pub(super) fn build(
+impl Architecture for Model {
+    fn sizes(&self, shape: Shape) -> ModelSizes {
+        built_in(ModelKind::Linear, shape)
+    }
+
+    fn ends_with_linear(&self) -> bool {
+        true
+    }
+
+    fn build(
+        &self,
         mut parameters: Parameters,
         make: &mut MakeLayer<'_>,
-    ) -> Result<Self, Refusal> {
-        Ok(Self { linear: make(LINEAR, parameters.take_weight(LINEAR)?)? })
+    ) -> Result<Box<dyn Network>, Refusal> {
+        Ok(Box::new(Linear { linear: make(LINEAR, parameters.take_weight(LINEAR)?)? }))
     }
 }
 
-impl Model for Linear {
+/// `Linear(k, n)` without bias.
+struct Linear {
+    linear: Box<dyn LinearLayer>,
+}
+
+impl Network for Linear {
     fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         self.linear.forward(input, out)
     }
 
     fn layers(&self) -> Vec<&dyn LinearLayer> {
         vec![&*self.linear]
-    }
-
-    fn norms(&self) -> Vec<&Tensor> {
-        vec![]
     }
 }

@@ -1,32 +1,46 @@
 //! `ln_linear_<activation>`: layer norm, linear layer, activation; `[m, k]` → `[m, n]`.
 
-use plan::Activation;
+use plan::{Activation, ModelKind, ModelSizes, Shape};
 use tch::{TchError, Tensor};
 
-use super::{MakeLayer, Model, Parameters};
+use super::{Architecture, MakeLayer, Network, Parameters, built_in};
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
 const FC: &str = "fc";
 const EPS: f64 = 1e-5;
 
+pub(super) struct Model {
+    pub activation: Activation,
+}
+
+impl Architecture for Model {
+    fn sizes(&self, shape: Shape) -> ModelSizes {
+        built_in(ModelKind::LnLinear(self.activation), shape)
+    }
+
+    /// The constant half of a sigmoid is exact.
+    fn gate_shift_db(&self) -> f64 {
+        if self.activation == Activation::Sigmoid { 8.0 } else { 0.0 }
+    }
+
+    fn build(
+        &self,
+        mut parameters: Parameters,
+        make: &mut MakeLayer<'_>,
+    ) -> Result<Box<dyn Network>, Refusal> {
+        let fc = make(FC, parameters.take_weight(FC)?)?;
+        Ok(Box::new(LnLinear { fc, activation: self.activation }))
+    }
+}
+
 /// `LayerNorm(k)` without parameters, `Linear(k, n)` without bias, activation.
-pub(super) struct LnLinear {
+struct LnLinear {
     fc: Box<dyn LinearLayer>,
     activation: Activation,
 }
 
-impl LnLinear {
-    pub(super) fn build(
-        activation: Activation,
-        mut parameters: Parameters,
-        make: &mut MakeLayer<'_>,
-    ) -> Result<Self, Refusal> {
-        Ok(Self { fc: make(FC, parameters.take_weight(FC)?)?, activation })
-    }
-}
-
-impl Model for LnLinear {
+impl Network for LnLinear {
     fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         let features = input.size().last().copied().unwrap_or_default();
         let none = None::<&Tensor>;
@@ -38,10 +52,6 @@ impl Model for LnLinear {
 
     fn layers(&self) -> Vec<&dyn LinearLayer> {
         vec![&*self.fc]
-    }
-
-    fn norms(&self) -> Vec<&Tensor> {
-        vec![]
     }
 }
 

@@ -2,79 +2,123 @@
 //!
 //! A model is written once, over whatever makes its linear layers: a recipe for the measurement,
 //! float64 for the reference. Everything else follows the dtype of what flows through.
+//!
+//! A file such as `benches/models/relu_linear.rs` adds a model to a package. Its spelling is its word in configs:
+//!
+//! ```
+//! use criterion_torch::models::prelude::*;
+//!
+//! pub const SPELLING: &str = "relu_linear";
+//!
+//! pub struct Model;
+//!
+//! impl Architecture for Model {
+//!     fn sizes(&self, Shape { m, k, n }: Shape) -> ModelSizes {
+//!         ModelSizes {
+//!             linears: vec![LinearShape { name: "fc", rows: m, k, n }],
+//!             input: vec![m, k],
+//!             output: vec![m, n],
+//!             other_flops: m * n,
+//!         }
+//!     }
+//!
+//!     fn build(
+//!         &self,
+//!         mut parameters: Parameters,
+//!         make: &mut MakeLayer<'_>,
+//!     ) -> Result<Box<dyn Network>, Refusal> {
+//!         Ok(Box::new(ReluLinear(make("fc", parameters.take_weight("fc")?)?)))
+//!     }
+//! }
+//!
+//! struct ReluLinear(Box<dyn LinearLayer>);
+//!
+//! impl Network for ReluLinear {
+//!     fn forward(&self, input: &Tensor, _out: Option<&Tensor>) -> Result<Tensor, TchError> {
+//!         self.0.forward(input, None)?.f_relu()
+//!     }
+//!
+//!     fn layers(&self) -> Vec<&dyn LinearLayer> {
+//!         vec![&*self.0]
+//!     }
+//! }
+//! ```
 
+mod architecture;
 mod linear;
 mod ln_linear;
 mod parameters;
 mod transformer_block;
 
+pub use architecture::{Architecture, MakeLayer, Network};
 pub use parameters::Parameters;
 
-use plan::{LinearShape, ModelKind, Shape, Weights};
-use tch::{Kind, TchError, Tensor};
+use plan::{LinearShape, ModelKind, ModelSizes, Shape, Weights};
+use tch::{Kind, Tensor};
 
-use crate::recipes::LinearLayer;
+use crate::recipes::{Own, Registry};
 use crate::refusal::Refusal;
 
-/// A model ready to run.
-pub trait Model {
-    /// One forward pass in upstream's order of operations. If there is an `out`, contiguous and of the
-    /// size and dtype of the output, the last operation writes into it. Only the output: intermediate
-    /// results are allocated as ever.
-    fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError>;
+/// The imports of a model's file, as in the [example](super).
+pub mod prelude {
+    pub use plan::{LinearShape, ModelSizes, Shape};
 
-    /// Its linear layers, in order.
-    fn layers(&self) -> Vec<&dyn LinearLayer>;
-
-    /// Its parameters outside linear layers: the weights of norms.
-    fn norms(&self) -> Vec<&Tensor>;
+    pub use super::{Architecture, MakeLayer, Network, Parameters};
+    pub use crate::recipes::LinearLayer;
+    pub use crate::recipes::prelude::{Kind, Refusal, TchError, Tensor, tch};
 }
 
-/// Makes the linear layer of the given name from its weight `[n, k]`.
-pub type MakeLayer<'a> = dyn FnMut(&str, Tensor) -> Result<Box<dyn LinearLayer>, Refusal> + 'a;
+/// The models of the bench target's package.
+static OWN: Registry<dyn Architecture> = Registry::of("model");
 
-/// Builds a model from its parameters, one layer after the other: a weight that `make` does not
-/// keep is freed before the next one is touched.
+/// Has the models of a bench target's package known.
+pub(crate) fn register(models: &'static [Own<dyn Architecture>]) {
+    OWN.set(models);
+}
+
+/// The model's implementation: where a new one is entered.
+#[doc(hidden)]
+pub fn architecture(model: ModelKind) -> Result<Box<dyn Architecture>, Refusal> {
+    Ok(match model {
+        ModelKind::Linear => Box::new(linear::Model),
+        ModelKind::LnLinear(activation) => Box::new(ln_linear::Model { activation }),
+        ModelKind::TransformerBlock => Box::new(transformer_block::Model),
+        ModelKind::User(word) => OWN.make(word)?,
+    })
+}
+
+/// The sizes of a model that is built in.
+fn built_in(model: ModelKind, shape: Shape) -> ModelSizes {
+    ModelSizes::of(model, shape).expect("the plan knows the sizes of built-in models")
+}
+
+/// The sizes of a model at a shape.
+#[doc(hidden)]
+pub fn sizes(model: ModelKind, shape: Shape) -> Result<ModelSizes, Refusal> {
+    Ok(architecture(model)?.sizes(shape))
+}
+
+/// Builds a model from its parameters ([`Architecture::build`]).
+#[doc(hidden)]
 pub fn build(
     model: ModelKind,
     parameters: Parameters,
     make: &mut MakeLayer<'_>,
-) -> Result<Box<dyn Model>, Refusal> {
-    Ok(match model {
-        ModelKind::Linear => Box::new(linear::Linear::build(parameters, make)?),
-        ModelKind::LnLinear(activation) => {
-            Box::new(ln_linear::LnLinear::build(activation, parameters, make)?)
-        }
-        ModelKind::TransformerBlock => {
-            Box::new(transformer_block::TransformerBlock::build(parameters, make)?)
-        }
-    })
+) -> Result<Box<dyn Network>, Refusal> {
+    architecture(model)?.build(parameters, make)
 }
 
 /// Whether a model can be built for this shape.
+#[doc(hidden)]
 pub fn check(model: ModelKind, shape: Shape) -> Result<(), Refusal> {
-    let heads = plan::BLOCK_HEADS;
-    if model == ModelKind::TransformerBlock && !shape.k.is_multiple_of(heads) {
-        return Err(Refusal::Unsupported(format!(
-            "model `{model}`: k = {}, but its {heads} heads need a multiple of {heads}",
-            shape.k
-        )));
-    }
-    Ok(())
-}
-
-/// The norm weights of a model, by name and size.
-fn norms(model: ModelKind, shape: Shape) -> Vec<(&'static str, u64)> {
-    match model {
-        // LayerNorm without elementwise affine has no parameters.
-        ModelKind::Linear | ModelKind::LnLinear(_) => vec![],
-        ModelKind::TransformerBlock => transformer_block::norms(shape),
-    }
+    let unsupported = |constraint| Refusal::Unsupported(format!("model `{model}`: {constraint}"));
+    architecture(model)?.check(shape).map_err(unsupported)
 }
 
 /// Bytes in storage of the model as it runs: weights, scales, zero points, norms. A storage that
 /// two tensors share counts once; padding by the allocator does not count.
-pub fn stored_bytes(model: &dyn Model) -> u64 {
+#[doc(hidden)]
+pub fn stored_bytes(model: &dyn Network) -> u64 {
     let layers = model.layers();
     let tensors = layers.iter().flat_map(|layer| layer.tensors());
     distinct_bytes(model.norms().into_iter().chain(tensors))
@@ -82,7 +126,8 @@ pub fn stored_bytes(model: &dyn Model) -> u64 {
 
 /// The weights of the model's linear layers, which had the dtype `kind` before quantization and
 /// whose sizes are `linears`.
-pub fn weights(model: &dyn Model, linears: &[LinearShape], kind: Kind) -> Weights {
+#[doc(hidden)]
+pub fn weights(model: &dyn Network, linears: &[LinearShape], kind: Kind) -> Weights {
     let layers = model.layers();
     let elements: u64 = linears.iter().map(|linear| linear.k * linear.n).sum();
     let packed_bytes = distinct_bytes(layers.iter().flat_map(|layer| layer.tensors()));

@@ -8,7 +8,8 @@ use tch::{Device, Kind, TchError, Tensor};
 use crate::refusal::Refusal;
 use crate::{inputs, recipes};
 
-/// A model's parameters under upstream's names (`qkv.weight`), in its high-precision dtype.
+/// A model's parameters under upstream's names (`qkv.weight`), in its high-precision dtype. The [example](super) takes
+/// one.
 #[derive(Debug, Default)]
 pub struct Parameters(BTreeMap<String, Tensor>);
 
@@ -16,15 +17,17 @@ impl Parameters {
     /// Fresh parameters as `torch.nn` makes them, in upstream's order of layers: linear weights
     /// `[n, k]` uniform in ±1/√k, norm weights one. Drawn on the host in float32 from torch's
     /// default generator, then converted to `dtype`, then moved, one at a time.
+    #[doc(hidden)]
     pub fn random(
         model: ModelKind,
         shape: Shape,
         dtype: Dtype,
         device: Device,
-    ) -> Result<Self, TchError> {
+    ) -> Result<Self, Refusal> {
+        let architecture = super::architecture(model)?;
         let kind = inputs::kind(dtype);
         let mut parameters = Self::default();
-        for linear in plan::linears(model, shape) {
+        for linear in architecture.sizes(shape).linears {
             let size = [inputs::dimension(linear.n)?, inputs::dimension(linear.k)?];
             let mut weight = Tensor::f_empty(size, (Kind::Float, Device::Cpu))?;
             let bound = uniform_bound(linear.k);
@@ -32,7 +35,7 @@ impl Parameters {
             weight = weight.f_to_kind(kind)?;
             parameters.insert(&weight_of(linear.name), weight.f_to_device(device)?);
         }
-        for (name, size) in super::norms(model, shape) {
+        for (name, size) in architecture.norms(shape) {
             let weight = Tensor::f_ones([inputs::dimension(size)?], (kind, device))?;
             parameters.insert(&weight_of(name), weight);
         }
@@ -41,6 +44,7 @@ impl Parameters {
 
     /// Prunes the weight of every linear layer for the sparse layout. Returns the effect of that alone:
     /// the signal-to-noise ratio, in dB, of all pruned weights against the dense ones.
+    #[doc(hidden)]
     pub fn prune(
         &mut self,
         model: ModelKind,
@@ -51,7 +55,7 @@ impl Parameters {
             Ok(tensor.f_to_kind(Kind::Float)?.f_norm()?.f_double_value(&[])?.powi(2))
         };
         let (mut signal, mut noise) = (0.0, 0.0);
-        for linear in plan::linears(model, shape) {
+        for linear in super::sizes(model, shape)?.linears {
             let dense = self.take_weight(linear.name)?;
             let pruned = recipes::prune(sparsity, &dense)?;
             noise += square(dense.f_sub(&pruned)?)?;
@@ -78,8 +82,8 @@ impl Parameters {
         Self(shared.collect())
     }
 
-    /// Takes out the weight of the module `name`.
-    pub(super) fn take_weight(&mut self, name: &str) -> Result<Tensor, TchError> {
+    /// Takes out the weight of the module `name`: a linear layer's `[n, k]`, or a norm's.
+    pub fn take_weight(&mut self, name: &str) -> Result<Tensor, TchError> {
         let name = weight_of(name);
         self.0.remove(&name).ok_or_else(|| {
             let present: Vec<&str> = self.0.keys().map(String::as_str).collect();

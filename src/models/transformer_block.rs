@@ -1,16 +1,61 @@
 //! `transformer_block`: pre-norm attention and MLP on `[m, 16, k]`; n is ignored, as upstream.
 
-use plan::{BLOCK_HEADS, Shape};
+use plan::{BLOCK_HEADS, ModelKind, ModelSizes, Shape};
 use tch::{Kind, TchError, Tensor};
 
-use super::{MakeLayer, Model, Parameters};
+use super::{Architecture, MakeLayer, Network, Parameters, built_in};
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
 const EPS: f64 = 1e-5;
 
+pub(super) struct Model;
+
+impl Architecture for Model {
+    fn sizes(&self, shape: Shape) -> ModelSizes {
+        built_in(ModelKind::TransformerBlock, shape)
+    }
+
+    fn check(&self, shape: Shape) -> Result<(), String> {
+        match shape.k.is_multiple_of(BLOCK_HEADS) {
+            true => Ok(()),
+            false => Err(format!(
+                "k = {}, but its {BLOCK_HEADS} heads need a multiple of {BLOCK_HEADS}",
+                shape.k
+            )),
+        }
+    }
+
+    fn norms(&self, shape: Shape) -> Vec<(&'static str, u64)> {
+        vec![("norm1", shape.k), ("norm2", shape.k)]
+    }
+
+    /// The residual is exact.
+    fn gate_shift_db(&self) -> f64 {
+        8.0
+    }
+
+    fn build(
+        &self,
+        mut parameters: Parameters,
+        make: &mut MakeLayer<'_>,
+    ) -> Result<Box<dyn Network>, Refusal> {
+        let norm1 = parameters.take_weight("norm1")?;
+        let norm2 = parameters.take_weight("norm2")?;
+        let mut layer = |name| make(name, parameters.take_weight(name)?);
+        Ok(Box::new(TransformerBlock {
+            qkv: layer("qkv")?,
+            proj: layer("proj")?,
+            mlp_fc1: layer("mlp_fc1")?,
+            mlp_fc2: layer("mlp_fc2")?,
+            norm1,
+            norm2,
+        }))
+    }
+}
+
 /// `x += proj(attention(norm1(x)))`, `x += fc2(gelu(fc1(norm2(x))))`, without biases or mask.
-pub(super) struct TransformerBlock {
+struct TransformerBlock {
     norm1: Tensor,
     qkv: Box<dyn LinearLayer>,
     proj: Box<dyn LinearLayer>,
@@ -20,23 +65,6 @@ pub(super) struct TransformerBlock {
 }
 
 impl TransformerBlock {
-    pub(super) fn build(
-        mut parameters: Parameters,
-        make: &mut MakeLayer<'_>,
-    ) -> Result<Self, Refusal> {
-        let norm1 = parameters.take_weight("norm1")?;
-        let norm2 = parameters.take_weight("norm2")?;
-        let mut layer = |name| make(name, parameters.take_weight(name)?);
-        Ok(Self {
-            qkv: layer("qkv")?,
-            proj: layer("proj")?,
-            mlp_fc1: layer("mlp_fc1")?,
-            mlp_fc2: layer("mlp_fc2")?,
-            norm1,
-            norm2,
-        })
-    }
-
     /// Attention over the sequence, without the projection: `[b, s, k]` → `[b, s, k]`.
     ///
     /// Upstream's function holds every one of these tensors until it returns, the MLP included,
@@ -68,7 +96,7 @@ impl TransformerBlock {
     }
 }
 
-impl Model for TransformerBlock {
+impl Network for TransformerBlock {
     fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         let mut held = Vec::new();
         let mut x = rms_norm(input, &self.norm1)?;
@@ -111,8 +139,4 @@ fn rms_norm(x: &Tensor, weight: &Tensor) -> Result<Tensor, TchError> {
     drop(wide);
     y = y.f_type_as(x)?;
     y.f_mul(weight)
-}
-
-pub(super) fn norms(shape: Shape) -> Vec<(&'static str, u64)> {
-    vec![("norm1", shape.k), ("norm2", shape.k)]
 }

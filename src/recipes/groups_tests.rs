@@ -319,7 +319,7 @@ fn random_weights_pass_the_gates() {
                         sqnr_db(&weight, &x, &build(recipe, &weight).forward(&x, None).unwrap());
                     // The gates are for a thousand outputs and more; fewer are a matter of chance.
                     let chance = if m * n < 1024 { 10.0 } else { 0.0 };
-                    let gate = min_sqnr_db(recipe, dtype) - chance;
+                    let gate = min_sqnr_db(recipe, dtype).unwrap() - chance;
                     assert!(found >= gate, "{recipe}, {kind:?}, {m}x{k}x{n}: {found} < {gate}");
                 }
             }
@@ -333,7 +333,7 @@ fn garbage_fails_the_gates() {
         let x = normal(9, [16, 512]).to_kind(kind);
         for weight in weights(8, 64, 512, kind) {
             for (recipe, _) in gated(128) {
-                let gate = min_sqnr_db(recipe, dtype);
+                let gate = min_sqnr_db(recipe, dtype).unwrap();
                 let y = eager(recipe, &weight).forward(&x, None).unwrap();
                 // One bit is no better than silence, and its neighbour's output no worse than its
                 // own: there the gate stops only what is far larger than the signal.

@@ -71,6 +71,11 @@ impl super::Scheme for Scheme {
         Ok(Box::new(Int4Packed::new(quantized, self.group, n)?))
     }
 
+    /// libtorch's products with 4-bit weights have no out form.
+    fn writes_out(&self) -> bool {
+        false
+    }
+
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
         match self.numerics {
             // Steps of 2⁻⁷ are coarse for the weights of a wide layer.

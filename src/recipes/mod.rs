@@ -4,6 +4,42 @@
 //! of its int8 configurations; other numerics are recipes of their own, such as `int8wo-v2`),
 //! because the speed of exactly that sequence is what is measured. A recipe never falls back: what
 //! it cannot do it refuses, by name and value.
+//!
+//! A file such as `benches/recipes/float16wo.rs` adds a recipe to a package. Its spelling is its word in configs:
+//!
+//! ```
+//! use criterion_torch::recipes::prelude::*;
+//!
+//! pub const SPELLING: &str = "float16wo";
+//!
+//! pub struct Recipe;
+//!
+//! impl Scheme for Recipe {
+//!     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
+//!         Ok(Box::new(Float16(weight.f_to_kind(Kind::Half)?)))
+//!     }
+//!
+//!     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
+//!         40.0
+//!     }
+//! }
+//!
+//! struct Float16(Tensor);
+//!
+//! impl LinearLayer for Float16 {
+//!     fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+//!         linear(x, &self.0.f_to_kind(x.f_kind()?)?, out)
+//!     }
+//!
+//!     fn tensors(&self) -> Vec<&Tensor> {
+//!         vec![&self.0]
+//!     }
+//!
+//!     fn kernels(&self) -> Vec<&'static str> {
+//!         vec!["aten::_to_copy", "aten::linear"]
+//!     }
+//! }
+//! ```
 
 mod affine;
 mod baseline;
@@ -28,21 +64,36 @@ mod saturation;
 mod scheme;
 mod semi_sparse;
 mod uintx;
+mod user;
 
-pub use quantized::{Quantized, ZeroPoint};
+pub use quantized::{Quantized, ZeroPoint, refuse_non_finite};
+#[doc(hidden)]
 pub use saturation::integer_products_are_exact;
 pub use scheme::{Scheme, Site};
+pub(crate) use user::Registry;
+#[doc(hidden)]
+pub use user::{Own, number};
 
-use plan::{Dtype, Int8Numerics, Recipe, Sparsity, Variant};
-use tch::{TchError, Tensor};
+pub use plan::{Device, Dtype, LinearShape, Sparsity, Variant};
+use plan::{Int8Numerics, Recipe};
+pub use tch::{self, Kind, TchError, Tensor};
 
-use crate::refusal::Refusal;
+pub use crate::refusal::Refusal;
 
-/// A linear layer without bias, as a recipe runs it.
+/// The imports of a recipe's file, as in the [example](super).
+pub mod prelude {
+    pub use super::{
+        Device, Dtype, Kind, LinearLayer, LinearShape, Quantized, Refusal, Scheme, Site, Sparsity,
+        TchError, Tensor, Variant, ZeroPoint, linear, output_size, refuse_non_finite, refuse_out,
+        tch,
+    };
+}
+
+/// A linear layer without bias, as a recipe runs it. The [example](self) has one.
 pub trait LinearLayer {
     /// `x [.., k]` → `[.., n]`, in the dtype of `x`. If there is an `out [.., n]`, contiguous and of
     /// that dtype, the last operation writes into it, by its own out form: the same kernel, the same
-    /// bits, and no allocation for the result. That is an error where [`writes_out`] is false.
+    /// bits, and no allocation for the result. That is an error where [`Scheme::writes_out`] is false.
     fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError>;
 
     /// The tensors that the layer stores: weight, scales, zero points, indices.
@@ -62,9 +113,17 @@ pub trait LinearLayer {
     }
 }
 
+/// The recipes of the bench target's package.
+static OWN: Registry<dyn Scheme> = Registry::of("recipe");
+
+/// Has the recipes of a bench target's package known.
+pub(crate) fn register(recipes: &'static [Own<dyn Scheme>]) {
+    OWN.set(recipes);
+}
+
 /// The recipe's implementation: where a new one is entered.
-fn scheme(recipe: Recipe) -> Box<dyn Scheme> {
-    match recipe {
+fn scheme(recipe: Recipe) -> Result<Box<dyn Scheme>, Refusal> {
+    Ok(match recipe {
         Recipe::Baseline => Box::new(baseline::Scheme),
         Recipe::Int8wo { numerics } => Box::new(int8wo::Scheme { numerics }),
         Recipe::Int8dq { numerics } => Box::new(int8dq::Scheme { numerics, decodes: false }),
@@ -87,15 +146,18 @@ fn scheme(recipe: Recipe) -> Box<dyn Scheme> {
             Box::new(uintx::Scheme { bits, group: group.into(), hqq })
         }
         Recipe::Fp6 => Box::new(fp6::Scheme),
-    }
+        Recipe::User(word) => OWN.make(word)?,
+    })
 }
 
 /// Whether the variant can run a linear layer at this site, before anything is built.
 ///
 /// # Errors
 /// Unsupported, with the constraint and the value that broke it.
+#[doc(hidden)]
 pub fn check(site: &Site) -> Result<(), Refusal> {
     let Variant { recipe, sparsity, packed, .. } = site.variant;
+    let scheme = scheme(recipe)?;
     let combination = match sparsity {
         Some(sparsity) if !sparsity.pairs_with(recipe) => {
             Err(format!("{sparsity}, which does not combine with this recipe"))
@@ -105,7 +167,7 @@ pub fn check(site: &Site) -> Result<(), Refusal> {
         _ => Ok(()),
     };
     combination
-        .and_then(|()| scheme(recipe).check(site))
+        .and_then(|()| scheme.check(site))
         .map_err(|constraint| named(recipe, site.linear.name, &constraint))
 }
 
@@ -115,8 +177,9 @@ fn named(recipe: Recipe, layer: &str, constraint: &str) -> Refusal {
 
 /// Builds the variant's layer from `weight [n, k]`, which is freed unless the layer keeps it, and
 /// which [`prune`] has pruned where the variant is sparse.
+#[doc(hidden)]
 pub fn layer(variant: Variant, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
-    let scheme = scheme(variant.recipe);
+    let scheme = scheme(variant.recipe)?;
     match variant.sparsity {
         Some(Sparsity::SemiSparse) => scheme.semi_sparse(weight),
         Some(Sparsity::Block) => scheme.block_sparse(weight),
@@ -126,6 +189,7 @@ pub fn layer(variant: Variant, weight: Tensor) -> Result<Box<dyn LinearLayer>, R
 }
 
 /// [`layer`], the layer's name beside the recipe's in what it refuses.
+#[doc(hidden)]
 pub fn named_layer(
     variant: Variant,
     name: &str,
@@ -138,16 +202,19 @@ pub fn named_layer(
 }
 
 /// The numbers of a quantized weight `[n, k]`, before packing; none where the recipe has none.
-pub fn quantize(recipe: Recipe, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
-    scheme(recipe).quantize(weight)
+#[doc(hidden)]
+pub fn quantize(recipe: Recipe, weight: &Tensor) -> Result<Option<Quantized>, Refusal> {
+    Ok(scheme(recipe)?.quantize(weight)?)
 }
 
 /// The numbers of a quantized activation `[.., k]`; none where the recipe leaves it alone.
-pub fn quantize_activation(recipe: Recipe, x: &Tensor) -> Result<Option<Quantized>, TchError> {
-    scheme(recipe).quantize_activation(x)
+#[doc(hidden)]
+pub fn quantize_activation(recipe: Recipe, x: &Tensor) -> Result<Option<Quantized>, Refusal> {
+    Ok(scheme(recipe)?.quantize_activation(x)?)
 }
 
 /// `weight [n, k]` with what the layout cannot hold set to zero, by magnitude.
+#[doc(hidden)]
 pub fn prune(sparsity: Sparsity, weight: &Tensor) -> Result<Tensor, Refusal> {
     match sparsity {
         Sparsity::SemiSparse => semi_sparse::prune(weight),
@@ -155,19 +222,26 @@ pub fn prune(sparsity: Sparsity, weight: &Tensor) -> Result<Tensor, Refusal> {
     }
 }
 
-/// Whether the recipe's eager layer can write into a preallocated output: libtorch's products with
-/// 4-bit weights have no out form.
-pub fn writes_out(recipe: Recipe) -> bool {
-    !matches!(recipe, Recipe::Int4wo { .. })
+/// Whether the recipe's eager layer can write into a preallocated output ([`Scheme::writes_out`]).
+#[doc(hidden)]
+pub fn writes_out(recipe: Recipe) -> Result<bool, Refusal> {
+    Ok(scheme(recipe)?.writes_out())
 }
 
 /// The recipe's accuracy gate on a plain linear layer ([`Scheme::min_sqnr_db`]).
-pub fn min_sqnr_db(recipe: Recipe, dtype: Dtype) -> f64 {
-    scheme(recipe).min_sqnr_db(dtype)
+#[doc(hidden)]
+pub fn min_sqnr_db(recipe: Recipe, dtype: Dtype) -> Result<f64, Refusal> {
+    Ok(scheme(recipe)?.min_sqnr_db(dtype))
 }
 
 /// The size of a layer's output: that of `x` with `n` features.
-fn output_size(x: &Tensor, n: i64) -> Vec<i64> {
+///
+/// ```
+/// use criterion_torch::recipes::{Tensor, output_size};
+///
+/// assert_eq!(output_size(&Tensor::from_slice(&[1.0, 2.0]), 7), [7]);
+/// ```
+pub fn output_size(x: &Tensor, n: i64) -> Vec<i64> {
     let mut size = x.size();
     if let Some(features) = size.last_mut() {
         *features = n;
@@ -175,8 +249,8 @@ fn output_size(x: &Tensor, n: i64) -> Vec<i64> {
     size
 }
 
-/// `x · weightᵀ`, by `torch.nn.functional.linear`.
-fn linear(x: &Tensor, weight: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
+/// `x · weightᵀ`, by `torch.nn.functional.linear`, into `out` where there is one. The [example](self) uses it.
+pub fn linear(x: &Tensor, weight: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
     match out {
         None => x.f_linear(weight, None::<&Tensor>),
         Some(out) => x.f_linear_out(out, weight, None::<&Tensor>),
@@ -199,7 +273,13 @@ fn filled(
 }
 
 /// Refuses an output that is given, for operations without an out form.
-fn refuse_out(out: Option<&Tensor>) -> Result<(), TchError> {
+///
+/// ```
+/// use criterion_torch::recipes::refuse_out;
+///
+/// assert!(refuse_out(None).is_ok());
+/// ```
+pub fn refuse_out(out: Option<&Tensor>) -> Result<(), TchError> {
     match out {
         None => Ok(()),
         Some(_) => {

@@ -5,6 +5,18 @@ use tch::{Kind, TchError, Tensor};
 use crate::refusal::Refusal;
 
 /// A quantized tensor before packing: one element per value, and the parameters of its groups.
+///
+/// ```
+/// use criterion_torch::recipes::{Quantized, Tensor, ZeroPoint};
+///
+/// let quantized = Quantized {
+///     values: Tensor::from_slice(&[1_i8, -2]).f_reshape([1, 2])?,
+///     scale: Tensor::from_slice(&[0.5_f32]).f_reshape([1, 1])?,
+///     zero_point: ZeroPoint::None,
+/// };
+/// assert_eq!(quantized.dequantize()?.f_double_value(&[0, 1])?, -1.0);
+/// # Ok::<(), criterion_torch::recipes::TchError>(())
+/// ```
 #[derive(Debug)]
 pub struct Quantized {
     /// The size of the tensor it came from; int8, uint8 from 0 to 2^bits − 1, a float8, or the codes
@@ -18,6 +30,13 @@ pub struct Quantized {
 }
 
 /// How the zero of a group enters.
+///
+/// ```
+/// use criterion_torch::recipes::{Tensor, ZeroPoint};
+///
+/// assert!(ZeroPoint::None.tensor().is_none());
+/// assert!(ZeroPoint::Subtracted(Tensor::from(8.0)).tensor().is_some());
+/// ```
 #[derive(Debug)]
 pub enum ZeroPoint {
     /// `value · scale`; nothing is stored.
@@ -84,10 +103,14 @@ impl Quantized {
 /// Refused unless every parameter is a number: where the dtype does not hold a group's range, or
 /// HQQ's solver overflows in float16, there are infinities, and the integers beside them mean
 /// nothing.
-pub(super) fn refuse_non_finite(
-    scale: &Tensor,
-    zero_point: Option<&Tensor>,
-) -> Result<(), Refusal> {
+///
+/// ```
+/// use criterion_torch::recipes::{Tensor, refuse_non_finite};
+///
+/// let refusal = refuse_non_finite(&Tensor::from(f64::INFINITY), None).unwrap_err();
+/// assert_eq!(refusal.to_string(), "unsupported: the scale of 1 of 1 groups is NaN or infinite");
+/// ```
+pub fn refuse_non_finite(scale: &Tensor, zero_point: Option<&Tensor>) -> Result<(), Refusal> {
     let scale = Some(("scale", scale));
     let zero_point = zero_point.map(|zero_point| ("zero point", zero_point));
     for (name, parameter) in scale.into_iter().chain(zero_point) {

@@ -1,4 +1,4 @@
-//! The trait that every recipe's file implements.
+//! The trait that every recipe's file implements, a package's too.
 
 use plan::{Device, Dtype, LinearShape, Sparsity, Variant};
 use tch::{TchError, Tensor};
@@ -7,6 +7,18 @@ use super::{LinearLayer, Quantized};
 use crate::refusal::Refusal;
 
 /// The layer, dtype and device that a recipe is applied to.
+///
+/// ```
+/// use criterion_torch::recipes::Site;
+///
+/// /// For a [`Scheme::check`](criterion_torch::recipes::Scheme::check).
+/// fn divides(group: u64, site: &Site) -> Result<(), String> {
+///     match site.linear.k % group {
+///         0 => Ok(()),
+///         _ => Err(format!("k = {}, but the group, {group}, must divide it", site.linear.k)),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Site {
     /// The case's variant.
@@ -20,25 +32,32 @@ pub struct Site {
 }
 
 /// A recipe: what it does to the weight of a linear layer. One implementation in each file beside
-/// this one.
+/// this one, and in each file of a package's `benches/recipes`, as in the [example](super).
 pub trait Scheme {
     /// Whether the layer can be built and run at this site, before anything is. The error is the
     /// constraint and the value that broke it (`k = 100, but the group must divide it`); recipe and
-    /// layer are named around it.
-    fn check(&self, site: &Site) -> Result<(), String>;
+    /// layer are named around it. By default every dense layer can.
+    fn check(&self, site: &Site) -> Result<(), String> {
+        match site.variant.sparsity {
+            Some(sparsity) => Err(format!("{sparsity}, but its weights are stored densely")),
+            None => Ok(()),
+        }
+    }
 
     /// The numbers of a quantized `weight [n, k]`, before they are packed; none where the weight
-    /// stays as it is. This is the recipe's maths, faithful to upstream also where upstream gives
-    /// NaN.
-    fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError>;
+    /// stays as it is, or where nobody asks for them. This is the recipe's maths, faithful to upstream
+    /// also where upstream gives NaN.
+    fn quantize(&self, _weight: &Tensor) -> Result<Option<Quantized>, TchError> {
+        Ok(None)
+    }
 
     /// The numbers of a quantized activation `[.., k]`; none where activations are left alone.
     fn quantize_activation(&self, _x: &Tensor) -> Result<Option<Quantized>, TchError> {
         Ok(None)
     }
 
-    /// The layer as upstream's eager mode runs it, or as near as this device has it. `weight` is
-    /// freed unless the layer keeps it.
+    /// The layer as upstream's eager mode runs it, or as near as this device has it, of a `weight [n, k]`
+    /// in the dtype of the case, which is freed unless the layer keeps it.
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal>;
 
     /// The same maths by libtorch's packed op, where [`plan::Recipe::has_packed`].
@@ -54,6 +73,11 @@ pub trait Scheme {
     /// The layer of a weight that [`super::prune`] has pruned by blocks.
     fn block_sparse(&self, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
         Err(no_layout(Sparsity::Block))
+    }
+
+    /// Whether the eager layer can write into a preallocated output ([`LinearLayer::forward`]).
+    fn writes_out(&self) -> bool {
+        true
     }
 
     /// The smallest signal-to-noise ratio, in dB, that a thousand and more outputs of a `linear` model

@@ -1,9 +1,10 @@
 //! Accuracy gates.
 
-use plan::{Activation, Case, Dtype, ModelKind, Recipe, Work};
+use plan::{Case, Dtype, ModelKind, Recipe, Work};
 
 use crate::kernel::{Float, Shipped};
-use crate::recipes;
+use crate::refusal::Refusal;
+use crate::{models, recipes};
 
 /// Outputs from which on a ratio is that of the recipe rather than of chance.
 const MANY: usize = 1024;
@@ -48,22 +49,24 @@ const CHANCE_DB: f64 = 10.0;
 /// transformer block's residual are exact and hide errors of the linear layers by 8 dB and more, hence
 /// higher gates. Where `_int_mm` saturates (a CPU without VNNI), int8dq reaches 12 to 21 dB; there it
 /// is refused before. The other recipes' figures are in their files.
-pub fn min_sqnr_db(model: ModelKind, dtype: Dtype, recipe: Recipe, outputs: usize) -> f64 {
-    let gate = recipes::min_sqnr_db(recipe, dtype);
+pub fn min_sqnr_db(
+    model: ModelKind,
+    dtype: Dtype,
+    recipe: Recipe,
+    outputs: usize,
+) -> Result<f64, Refusal> {
+    let gate = recipes::min_sqnr_db(recipe, dtype)?;
+    let shift = models::architecture(model)?.gate_shift_db();
     if recipe == Recipe::Baseline {
-        // The dtype's own roundings.
-        return gate;
+        // The dtype's own roundings, which exact parts do not hide.
+        return Ok(gate + shift.min(0.0));
     }
-    let hidden = match model {
-        ModelKind::LnLinear(Activation::Sigmoid) | ModelKind::TransformerBlock => 8.0,
-        ModelKind::Linear | ModelKind::LnLinear(_) => 0.0,
-    };
     if outputs >= MANY {
-        return gate + hidden;
+        return Ok(gate + shift);
     }
     // Not below what an output of nothing but zeros has, 0 dB, unless the gate is there already: that
     // of a single bit.
-    (gate - CHANCE_DB).max(gate.min(1.0)) + hidden
+    Ok((gate - CHANCE_DB).max(gate.min(1.0)) + shift)
 }
 
 /// The smallest signal-to-noise ratio, in dB, of a kernel of the author's own that gives no tolerance: of
@@ -84,7 +87,7 @@ pub fn kernel_min_sqnr_db(dtype: Dtype) -> f64 {
 /// into a whole step of the quantization, here and there: 40.0 of int8dq in bfloat16, 41.3 of intx. There,
 /// and of patterns and operators, whose eager form may itself be further from float64 than that, the
 /// gate is that of the eager form.
-pub fn min_agreement_db(case: &Case) -> f64 {
+pub fn min_agreement_db(case: &Case) -> Result<f64, Refusal> {
     let of_dtype = match case.dtype {
         Dtype::Float64 | Dtype::Float32 => 90.0,
         Dtype::BFloat16 | Dtype::Float8E4M3Fn => 40.0,
@@ -92,13 +95,13 @@ pub fn min_agreement_db(case: &Case) -> f64 {
     };
     let eager_may = match &case.work {
         Work::Model(work) if work.variant.recipe.quantizes_activations() => {
-            recipes::min_sqnr_db(work.variant.recipe, case.dtype)
+            recipes::min_sqnr_db(work.variant.recipe, case.dtype)?
         }
         Work::Fusion(work) => work.operation().min_sqnr_db(work, case.dtype),
         Work::Operator(work) => work.operation().min_sqnr_db(work, case.dtype),
         Work::Model(_) | Work::Probe(_) | Work::Kernel(_) => of_dtype,
     };
-    of_dtype.min(eager_may)
+    Ok(of_dtype.min(eager_may))
 }
 
 #[cfg(test)]

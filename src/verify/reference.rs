@@ -1,7 +1,7 @@
 //! The float64 reference of a case, within bounded work and memory.
 
-use plan::ModelWork;
 use plan::cost::{REFERENCE_ELEMENTS, REFERENCE_ROWS};
+use plan::{ModelSizes, ModelWork};
 use tch::{Device, Kind, TchError, Tensor};
 
 use crate::models::{self, Parameters};
@@ -40,7 +40,8 @@ impl Reference {
         parameters: &Parameters,
         input: &Tensor,
     ) -> Result<Self, Refusal> {
-        let rows = Tensor::f_from_slice(&model_rows(work))?.f_to_device(input.device())?;
+        let sizes = models::sizes(work.model, work.shape)?;
+        let rows = Tensor::f_from_slice(&model_rows(&sizes))?.f_to_device(input.device())?;
         let input = input.f_index_select(0, &rows)?.f_to_kind(Kind::Double)?;
         let model = models::build(work.model, parameters.share(), &mut |_, weight| {
             Ok(Box::new(Float64Linear { weight }))
@@ -80,12 +81,11 @@ pub fn rows(all: u64, flops: u64, elements: u64) -> Vec<i64> {
     evenly_spaced(all, affordable.max(REFERENCE_ROWS))
 }
 
-/// The rows of a model.
-fn model_rows(work: &ModelWork) -> Vec<i64> {
-    let all = work.shape.m;
-    let linears = plan::linears(work.model, work.shape);
+/// The rows of a model, which are the elements of its batch.
+fn model_rows(sizes: &ModelSizes) -> Vec<i64> {
+    let all = sizes.input.first().copied().unwrap_or_default();
     let (mut flops, mut elements) = (0_u64, 0_u64);
-    for linear in &linears {
+    for linear in &sizes.linears {
         // A row of the output is a batch element: 16 rows of the linears of a transformer block.
         let rows = linear.rows / all.max(1);
         flops = flops.saturating_add(2 * rows * linear.k * linear.n);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use plan::{Accuracy, Agreement, Case, Compilation, CompileMode, Weights};
+use plan::{Accuracy, Agreement, Case, Compilation, CompileMode, ModelFacts, Weights};
 use tch::Tensor;
 
 use super::{Displaced, Refusal, Workload, ahead};
@@ -57,7 +57,7 @@ impl Compiled {
         };
         let place = device::resolve(case.device)?;
         let package = Package::load(&compiled.package, place, eager.tensors()).map_err(remedied)?;
-        let agreement_db = verify::min_agreement_db(case);
+        let agreement_db = verify::min_agreement_db(case)?;
         Ok(Self { eager, package, compiled, agreement_db })
     }
 
@@ -124,6 +124,10 @@ impl Workload for Compiled {
 
     fn weights(&self) -> Option<Weights> {
         self.eager.weights()
+    }
+
+    fn model(&self) -> Option<ModelFacts> {
+        self.eager.model()
     }
 
     fn kernels(&self) -> Vec<String> {

@@ -1,20 +1,21 @@
 //! The forward pass of a model: the workload of inference.
 
-use plan::{Accuracy, Case, LinearShape, ModelWork, Weights};
-use tch::{TchError, Tensor};
+use plan::{Accuracy, Case, ModelFacts, ModelSizes, ModelWork, Weights};
+use tch::Tensor;
 
 use super::compiled::Eager;
 use super::{Displaced, Refusal, Workload, moved};
-use crate::models::{self, Model, Parameters};
+use crate::models::{self, Network, Parameters};
 use crate::verify::{self, Judge, Reference};
 use crate::{device, inputs, recipes};
 
 pub(super) struct Forward {
-    model: Box<dyn Model>,
+    model: Box<dyn Network>,
     input: Tensor,
     /// The output that steps write into, if it is preallocated.
     output: Option<Tensor>,
-    linears: Vec<LinearShape>,
+    sizes: ModelSizes,
+    facts: Option<ModelFacts>,
     judge: Judge,
     pruning: Option<String>,
 }
@@ -22,7 +23,8 @@ pub(super) struct Forward {
 impl Forward {
     pub(super) fn prepare(case: &Case, work: &ModelWork) -> Result<Self, Refusal> {
         let device = device::resolve(case.device)?;
-        let (mut parameters, input) = draw(case, work, device)?;
+        let sizes = models::sizes(work.model, work.shape)?;
+        let (mut parameters, input) = draw(case, work, &sizes, device)?;
         let mut pruning = None;
         if let Some(sparsity) = work.variant.sparsity {
             // The reference is that of the pruned model: it is the arithmetic that is checked.
@@ -39,13 +41,44 @@ impl Forward {
         let output = work
             .variant
             .preallocated
-            .then(|| inputs::unwritten_output(work.model, work.shape, case.dtype, device))
+            .then(|| inputs::unwritten_output(&sizes, case.dtype, device))
             .transpose()?;
         let compared = reference.output().numel();
-        let default = verify::min_sqnr_db(work.model, case.dtype, work.variant.recipe, compared);
+        let default = verify::min_sqnr_db(work.model, case.dtype, work.variant.recipe, compared)?;
         let judge = Judge::new(case, reference, default);
-        let linears = plan::linears(work.model, work.shape);
-        Ok(Self { model, input, output, linears, judge, pruning })
+        // Those of a built-in model follow from the case.
+        let facts = (!case.work.has_known_cost()).then(|| ModelFacts {
+            flops: sizes.flops(),
+            output_elements: sizes.output.iter().fold(1, |all, &it| all.saturating_mul(it)),
+        });
+        Ok(Self { model, input, output, sizes, facts, judge, pruning })
+    }
+
+    /// Whether the output is where the case wants it, and the model what its sizes say: its costs and
+    /// its memory are counted by those.
+    fn refuse_other(&self, output: &Tensor) -> Result<(), Refusal> {
+        let failed = |what: String| Err(Refusal::Failed(what));
+        let (size, layers) = (output.size(), self.model.layers().len());
+        if !size.iter().map(|&it| it.unsigned_abs()).eq(self.sizes.output.iter().copied()) {
+            return failed(format!(
+                "its output is {size:?}, but its sizes say {:?}",
+                self.sizes.output
+            ));
+        }
+        if layers != self.sizes.linears.len() {
+            return failed(format!(
+                "it has {layers} linear layers, but its sizes say {}",
+                self.sizes.linears.len()
+            ));
+        }
+        match &self.output {
+            Some(given) if given.data_ptr() != output.data_ptr() => failed(
+                "its output is not in the tensor that it was given; write into `out`, or say that \
+                 it cannot: `writes_out` of the recipe"
+                    .to_owned(),
+            ),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -53,11 +86,12 @@ impl Forward {
 fn draw(
     case: &Case,
     work: &ModelWork,
+    sizes: &ModelSizes,
     device: tch::Device,
-) -> Result<(Parameters, Tensor), TchError> {
+) -> Result<(Parameters, Tensor), Refusal> {
     let _drawing = inputs::seeded(case.settings.seed);
     let parameters = Parameters::random(work.model, work.shape, case.dtype, device)?;
-    let input = inputs::random(work.model, work.shape, case.dtype, device)?;
+    let input = inputs::normal(&sizes.input, case.dtype, device)?;
     Ok((parameters, input))
 }
 
@@ -80,7 +114,9 @@ impl Workload for Forward {
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        self.judge(&tch::no_grad(|| self.step())?)
+        let output = tch::no_grad(|| self.step())?;
+        self.refuse_other(&output)?;
+        self.judge(&output)
     }
 
     fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
@@ -93,7 +129,7 @@ impl Workload for Forward {
     }
 
     fn weights(&self) -> Option<Weights> {
-        Some(models::weights(&*self.model, &self.linears, self.input.kind()))
+        Some(models::weights(&*self.model, &self.sizes.linears, self.input.kind()))
     }
 
     fn inputs_bytes(&self) -> u64 {
@@ -102,6 +138,10 @@ impl Workload for Forward {
 
     fn outputs_bytes(&self) -> u64 {
         self.output.as_ref().map_or(0, inputs::bytes)
+    }
+
+    fn model(&self) -> Option<ModelFacts> {
+        self.facts
     }
 
     fn kernels(&self) -> Vec<String> {

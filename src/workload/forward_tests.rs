@@ -353,7 +353,7 @@ fn the_gates_of_intx_let_no_garbage_through() {
                 let checked = prepared(ModelKind::Linear, of(bits), dtype, shape).check();
                 assert!(checked.is_ok(), "{bits} bits {dtype}: {checked:?}");
 
-                let gate = verify::min_sqnr_db(ModelKind::Linear, dtype, of(bits), 1024);
+                let gate = verify::min_sqnr_db(ModelKind::Linear, dtype, of(bits), 1024).unwrap();
                 let mut case = case(ModelKind::Linear, of(8), dtype, shape);
                 case.settings.tolerance.min_sqnr_db = Some(gate);
                 let mut other = forward(&case).unwrap();

@@ -1,4 +1,7 @@
-//! Items for the code that the build script generates from kernels. Not for authors.
+//! Items for the code that the build script generates from kernels, recipes and models. Not for authors.
+
+use std::path::Path;
+use std::process::ExitCode;
 
 pub use plan::Case;
 use plan::Work;
@@ -10,7 +13,25 @@ pub use crate::kernel::Site;
 pub use crate::kernel::generated::{
     Built, Entry, Fields, Function, built, function, read, required, show,
 };
+pub use crate::models::Architecture;
+pub use crate::recipes::{Own, Scheme, number};
 pub use crate::refusal::Refusal;
+use crate::{models, recipes};
+
+/// Has the package's own recipes and models known, before anything asks for one.
+pub fn register(recipes: &'static [Own<dyn Scheme>], models: &'static [Own<dyn Architecture>]) {
+    recipes::register(recipes);
+    models::register(models);
+}
+
+/// Ends a program that was built before this folder of configs was made. Cargo looks only at what is there.
+pub fn outdated(unseen: Option<&str>) -> Option<ExitCode> {
+    let folder = unseen.filter(|folder| Path::new(folder).exists())?;
+    eprintln!(
+        "error: {folder} was made after this program was built, which does not know it; save build.rs again and build"
+    );
+    Some(ExitCode::from(2))
+}
 
 /// Prepares a case; one of a kernel is of one of these files.
 pub fn prepare(entries: &[Entry], case: &Case) -> Result<Box<dyn Workload>, Refusal> {
@@ -19,4 +40,18 @@ pub fn prepare(entries: &[Entry], case: &Case) -> Result<Box<dyn Workload>, Refu
     }
     super::preflight(case)?;
     Ok(Box::new(kernel::of_author(entries, case)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_was_made_later_ends_the_program() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let configs = folder.path().join("configs").display().to_string();
+        assert_eq!([outdated(None), outdated(Some(&configs))], [None, None]);
+        std::fs::create_dir(&configs).expect("made");
+        assert_eq!(outdated(Some(&configs)), Some(ExitCode::from(2)));
+    }
 }

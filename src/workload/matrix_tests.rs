@@ -97,7 +97,7 @@ fn refused_as_written(what: &str, case: &Case, refusal: Option<Refusal>) {
     match (constraint(case), refusal) {
         (None, None) => {}
         (Some(constraint), Some(Refusal::Unsupported(reason))) => {
-            let layer = plan::linears(work(case).model, work(case).shape)[0].name;
+            let layer = work(case).sizes().expect("it is built in").linears[0].name;
             let whose = format!("recipe `{}`, layer `{layer}`: ", work(case).variant.recipe);
             assert!(reason.starts_with(&whose) && reason.contains(constraint), "{what}: {reason}");
         }
@@ -109,7 +109,7 @@ fn passes_its_check(what: &str, variant: Variant, case: &Case, workload: &dyn Wo
     let accuracy = workload.check().unwrap_or_else(|error| panic!("{what}: {error}"));
     assert!(accuracy.sqnr_db.0 >= accuracy.min_sqnr_db, "{what}");
     let weights = workload.weights().expect("every model has linear layers");
-    let linears = plan::linears(work(case).model, work(case).shape).len() as u64;
+    let linears = work(case).sizes().expect("it is built in").linears.len() as u64;
     let quantized = if variant.recipe == Recipe::Baseline { 0 } else { linears };
     assert_eq!((weights.linears, weights.quantized), (linears, quantized), "{what}");
     assert_eq!(weights.density.is_some(), variant.sparsity.is_some(), "{what}");

@@ -17,7 +17,9 @@ pub use crate::refusal::Refusal;
 
 use compiled::{Compiled, Eager};
 use forward::Forward;
-use plan::{Accuracy, Case, Compilation, Device, Implementation, KernelFacts, Weights, Work};
+use plan::{
+    Accuracy, Case, Compilation, Device, Implementation, KernelFacts, ModelFacts, Weights, Work,
+};
 use tch::Tensor;
 
 use crate::native::storage;
@@ -71,6 +73,11 @@ pub trait Workload {
 
     /// Facts about a user's kernel; `None` for other work.
     fn kernel(&self) -> Option<KernelFacts> {
+        None
+    }
+
+    /// Facts about a model of the package's own; `None` for other work.
+    fn model(&self) -> Option<ModelFacts> {
         None
     }
 
@@ -139,6 +146,8 @@ fn eager(case: &Case) -> Result<Box<dyn Eager>, Refusal> {
 
 #[cfg(test)]
 mod matrix_tests;
+#[cfg(test)]
+mod own_tests;
 
 #[cfg(test)]
 mod testing {

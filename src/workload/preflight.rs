@@ -1,8 +1,6 @@
 //! What can be known about a case before anything is built.
 
-use plan::{
-    Case, Device, Dtype, FusionVariant, Implementation, Mode, ModelKind, ModelWork, Work, cost,
-};
+use plan::{Case, Device, Dtype, FusionVariant, Implementation, Mode, ModelWork, Work, cost};
 
 use super::{Refusal, kernel};
 use crate::{compile, device, models, recipes};
@@ -40,7 +38,7 @@ fn precision(case: &Case) -> Result<(), Refusal> {
 fn model(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
     combination(case, work)?;
     models::check(work.model, work.shape)?;
-    for linear in plan::linears(work.model, work.shape) {
+    for linear in models::sizes(work.model, work.shape)?.linears {
         let (variant, device, dtype) = (work.variant, case.device, case.dtype);
         recipes::check(&recipes::Site { variant, device, dtype, linear })?;
     }
@@ -83,13 +81,11 @@ fn compilation(case: &Case) -> Result<(), Refusal> {
 }
 
 fn output(work: &ModelWork) -> Result<(), Refusal> {
-    // Whether the model's last operation is that of a linear layer.
-    let last = match work.model {
-        ModelKind::Linear => true,
-        ModelKind::LnLinear(_) | ModelKind::TransformerBlock => false,
-    };
     let variant = work.variant;
-    if variant.preallocated && last && !recipes::writes_out(variant.recipe) {
+    let is_refused = variant.preallocated
+        && models::architecture(work.model)?.ends_with_linear()
+        && !recipes::writes_out(variant.recipe)?;
+    if is_refused {
         return Err(Refusal::Unsupported(format!(
             "out: the last operation of recipe `{}` has no form that writes into a preallocated \
              output; the case without `+out` is measured beside it",
@@ -100,11 +96,12 @@ fn output(work: &ModelWork) -> Result<(), Refusal> {
 }
 
 fn memory(case: &Case) -> Result<(), Refusal> {
+    let sizes = case.work.model().map(|work| models::sizes(work.model, work.shape)).transpose()?;
     // A CUDA device's free memory is not asked for: its allocator reports exhaustion cleanly, where
     // the host's kernel would kill the process.
     let needed = match case.device {
-        Device::Cpu => cost::memory_bytes(case),
-        Device::Cuda | Device::Xpu | Device::Mps => cost::host_bytes(case),
+        Device::Cpu => cost::memory_bytes_of(case, sizes.as_ref()),
+        Device::Cuda | Device::Xpu | Device::Mps => cost::host_bytes_of(case, sizes.as_ref()),
     };
     match device::available_bytes() {
         Some(available) => fits(needed, available),

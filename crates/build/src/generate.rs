@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use plan::Mode::{self, Calibration, Fusion, Inference, Kernels, Operators};
-use plan::{Config, Diagnostic, Diagnostics, KernelSuite, Plan, Suite};
+use plan::{Brings, Config, Diagnostic, Diagnostics, KernelSuite, Package, Plan, Suite, UserFiles};
 
 /// The modes that a bench target can have, in the order in which one of all modes measures them.
 const MODES: [Mode; 5] = [Inference, Fusion, Operators, Calibration, Kernels];
@@ -25,27 +25,39 @@ const KERNELS: &str = "benches/kernels";
 /// # Errors
 /// Every error of every config and of every file that it names.
 pub fn generate(
-    package: &Path,
+    package: Package<'_>,
     bench_config: Option<&OsStr>,
     out: &Path,
 ) -> Result<(), Diagnostics> {
+    let Package { folder, .. } = package;
     // Shape lists may lie beside any config, so the whole folder is watched.
-    watch(&package.join(CONFIGS));
+    watch(&folder.join(CONFIGS));
     let parts = parts(package, bench_config)?;
     let kernels = parts.iter().flat_map(|part| &part.kernels);
     kernels.clone().for_each(watch_kernels);
+    parts.iter().flat_map(|part| &part.user_files).flat_map(UserFiles::paths).for_each(watch);
     for warning in kernels.filter_map(no_kernel) {
         println!("cargo::warning={warning}");
     }
-    watch_absent(package, &parts);
+    watch_absent(folder, &parts);
+    for warning in parts.iter().filter_map(|part| unmeasured(folder, part)) {
+        println!("cargo::warning={warning}");
+    }
     for part in &parts {
-        let absent = part.is_absent.then(|| absent(package, Some(part.mode)));
-        write(out, part.mode.as_str(), &part.plan, &part.kernels, absent)?;
+        let absent = part.is_absent.then(|| absent(folder, Some(part.mode)));
+        let user_files = UserFiles::source(&part.user_files)?;
+        let source = KernelSuite::source(&part.kernels)? + &user_files + &unseen(None);
+        write(out, part.mode.as_str(), &part.plan, &source, absent)?;
     }
     let groups = parts.iter().flat_map(|part| part.plan.groups.iter().cloned()).collect();
     let kernels: Vec<_> = parts.iter().flat_map(|part| part.kernels.iter().cloned()).collect();
-    let absent = parts.iter().all(|part| part.is_absent).then(|| absent(package, None));
-    write(out, ALL, &Plan { groups }, &kernels, absent)
+    let user_files = UserFiles::source(parts.iter().flat_map(|part| &part.user_files))?;
+    let source = KernelSuite::source(&kernels)? + &user_files;
+    let absent = parts.iter().all(|part| part.is_absent).then(|| absent(folder, None));
+    let configs = folder.join(CONFIGS);
+    let is_default = bench_config.is_none_or(OsStr::is_empty);
+    let source = source + &unseen((is_default && !configs.exists()).then_some(&configs));
+    write(out, ALL, &Plan { groups }, &source, absent)
 }
 
 /// The part of a package that has one mode.
@@ -54,29 +66,33 @@ struct Part {
     plan: Plan,
     /// The suites of its configs, if it runs kernels.
     kernels: Vec<KernelSuite>,
+    /// The recipes and models that its configs can name.
+    user_files: Vec<UserFiles>,
     /// Whether the package has nothing for this mode.
     is_absent: bool,
 }
 
 impl Part {
     fn new(mode: Mode, plan: Plan, configs: Vec<Config>) -> Self {
+        let of_mode = configs.iter().filter(|config| config.mode == mode);
+        let user_files = of_mode.map(|config| config.user_files.clone()).collect();
         let kernels = configs.into_iter().filter_map(|config| match config.suite {
             Suite::Kernels(suite) => Some(suite),
             _ => None,
         });
         let kernels = if mode == Kernels { kernels.collect() } else { Vec::new() };
-        Self { mode, plan, kernels, is_absent: false }
+        Self { mode, plan, kernels, user_files, is_absent: false }
     }
 
     /// The default suite of a mode: the files of `configs/<mode>`. Kernels need none, as their files say what
     /// there is to measure.
-    fn by_default(package: &Path, mode: Mode) -> Result<Self, Diagnostics> {
-        let folder = package.join(CONFIGS).join(mode.as_str());
+    fn by_default(package: Package<'_>, mode: Mode) -> Result<Self, Diagnostics> {
+        let folder = package.folder.join(CONFIGS).join(mode.as_str());
         let configs = if folder.exists() {
             plan::read(&yaml_files(&folder)?, package)?
-        } else if mode == Kernels && package.join(KERNELS).exists() {
+        } else if mode == Kernels && has_kernels(package) {
             let text = format!("benchmark_mode: {mode}\n");
-            vec![Config::parse(&folder.join("default.yml"), &text)?]
+            vec![Config::parse_for(&folder.join("default.yml"), &text, package)?]
         } else {
             return Ok(Self { is_absent: true, ..Self::new(mode, Plan::default(), Vec::new()) });
         };
@@ -84,15 +100,21 @@ impl Part {
     }
 }
 
+/// Whether there is a folder of kernels, its own or one of a crate that it depends on.
+fn has_kernels(package: Package<'_>) -> bool {
+    let mut libraries = package.libraries.iter();
+    package.folder.join(KERNELS).exists() || libraries.any(|it| it.brings == Brings::Kernels)
+}
+
 /// The parts of all modes: of the default suite, or of the configs that `BENCH_CONFIG` lists, each of which goes to
 /// the mode that it names.
-fn parts(package: &Path, bench_config: Option<&OsStr>) -> Result<Vec<Part>, Diagnostics> {
+fn parts(package: Package<'_>, bench_config: Option<&OsStr>) -> Result<Vec<Part>, Diagnostics> {
     let Some(list) = bench_config.filter(|list| !list.is_empty()) else {
         return MODES.iter().map(|&mode| Part::by_default(package, mode)).collect();
     };
     let named = std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty());
     // Joining keeps an absolute path as it is.
-    let files: Vec<PathBuf> = named.map(|path| package.join(path)).collect();
+    let files: Vec<PathBuf> = named.map(|path| package.folder.join(path)).collect();
     if files.is_empty() {
         let message = format!("BENCH_CONFIG is `{}`, which names no file", list.display());
         let remedy = "name at least one config, or unset it";
@@ -139,9 +161,26 @@ fn watch_absent(package: &Path, parts: &[Part]) {
 
 /// Whether a file of `benches` has the `main!` of this mode.
 fn is_asked_for(package: &Path, mode: Mode) -> bool {
+    has_bench(package, &format!("main!(\"{mode}\")"))
+}
+
+/// Whether a file of `benches` has this text.
+fn has_bench(package: &Path, text: &str) -> bool {
     let files = std::fs::read_dir(package.join("benches")).into_iter().flatten().flatten();
-    let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
-    texts.into_iter().any(|text| text.contains(&format!("main!(\"{mode}\")")))
+    let mut texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    texts.any(|it| it.contains(text))
+}
+
+/// Says that no bench target measures the cases of a mode, as far as the files of `benches` show it.
+fn unmeasured(package: &Path, part: &Part) -> Option<String> {
+    let Part { mode, plan, .. } = part;
+    let is_measured = has_bench(package, "main!()") || is_asked_for(package, *mode);
+    (!plan.groups.is_empty() && has_bench(package, "main!(\"") && !is_measured).then(|| {
+        format!(
+            "no bench target measures what there is for the mode `{mode}`: write `criterion_torch::main!();` or \
+             `criterion_torch::main!(\"{mode}\");` into one"
+        )
+    })
 }
 
 /// Why a bench target has nothing to measure: that of one mode, or that of all.
@@ -180,16 +219,23 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
     Ok(files)
 }
 
-/// Writes the files of one name. Where something is `absent`, the source is that error and nothing else.
+/// A folder of which cargo will not tell when it is made: only what exists is watched.
+fn unseen(folder: Option<&PathBuf>) -> String {
+    let folder = folder.map(|folder| folder.display().to_string());
+    format!("const UNSEEN: Option<&str> = {folder:?};\n")
+}
+
+/// Writes the files of one name; `made` is what makes the cases of the plan. Where something is `absent`, the source
+/// has that error.
 fn write(
     folder: &Path,
     name: &str,
     plan: &Plan,
-    kernels: &[KernelSuite],
+    made: &str,
     absent: Option<String>,
 ) -> Result<(), Diagnostics> {
     let json = serde_json::to_string(plan).expect("a plan has no map with non-string keys");
-    let mut rust = source(plan) + &KernelSuite::source(kernels)?;
+    let mut rust = source(plan) + made;
     if let Some(message) = absent {
         writeln!(rust, "\ncompile_error!({message:?});")
             .expect("writing to a string does not fail");

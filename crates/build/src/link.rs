@@ -1,41 +1,35 @@
-//! The link flags of libtorch.
+//! The link flags of libtorch for the programs that use it.
 
-/// The libtorch that a package of the build links, by the metadata `LIBTORCH_LIB` and `CUDA` of its build
-/// script.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Linked {
-    lib: String,
-    has_cuda: bool,
-}
+use libtorch::Libtorch;
+use plan::CargoPackage;
 
-impl Linked {
-    /// Reads what the package with this `links` key printed; `None` unless it is a direct
-    /// dependency.
-    pub fn by(links: &str) -> Option<Self> {
-        Self::read(links, |name| std::env::var(name).ok())
-    }
-
-    fn read(links: &str, variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        let said = |key| variable(&format!("DEP_{}_{key}", links.to_uppercase()));
-        let has_cuda = said("CUDA").as_deref() == Some("linked");
-        Some(Self { lib: said("LIBTORCH_LIB")?, has_cuda })
-    }
-
-    /// The flags that no dependency can give to a program: where libtorch is found at run time, and CUDA,
-    /// which no symbol asks for and the linker would drop.
-    pub fn link(&self) {
-        println!("cargo::rustc-link-arg=-Wl,-rpath,{}", self.lib);
-        if self.has_cuda {
-            println!("cargo::rustc-link-arg=-Wl,--no-as-needed,-ltorch_cuda,-ltorch,--as-needed");
+/// Sets the flags. What a package's library and programs depend on may be in all that it links. Otherwise only its
+/// benchmarks, tests and examples get them, so that a program which does not use libtorch does not load it.
+pub fn link(package: &CargoPackage) -> Result<(), String> {
+    let found = libtorch::find::of_build()?;
+    let arguments: Vec<String> = found.iter().flat_map(Libtorch::link_arguments).collect();
+    for instruction in instructions(package) {
+        for argument in &arguments {
+            println!("cargo::{instruction}={argument}");
         }
     }
+    Ok(())
+}
 
-    /// Tells dependents the same.
-    pub fn hand_on(&self) {
-        let cuda = if self.has_cuda { "linked" } else { "absent" };
-        println!("cargo::metadata=LIBTORCH_LIB={}", self.lib);
-        println!("cargo::metadata=CUDA={cuda}");
+/// Cargo's instructions for a flag. It refuses one for targets that the package does not have.
+fn instructions(package: &CargoPackage) -> Vec<&'static str> {
+    const LIBRARY: &str = "criterion-torch";
+    let is_everywhere = package.name() == LIBRARY || package.depends_on(LIBRARY);
+    // The tests inside a library's sources have no instruction of their own.
+    if is_everywhere || !package.has_target(&["bin", "cdylib"]) {
+        return vec!["rustc-link-arg"];
     }
+    let of = [
+        ("bench", "rustc-link-arg-benches"),
+        ("test", "rustc-link-arg-tests"),
+        ("example", "rustc-link-arg-examples"),
+    ];
+    of.into_iter().filter(|(kind, _)| package.has_target(&[kind])).map(|(_, it)| it).collect()
 }
 
 #[cfg(test)]
@@ -43,17 +37,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_dependency_links_is_in_its_metadata() {
-        let of = |cuda: Option<&str>| {
-            Linked::read("criterion_torch", |name| match name {
-                "DEP_CRITERION_TORCH_LIBTORCH_LIB" => Some("/opt/libtorch/lib".to_owned()),
-                "DEP_CRITERION_TORCH_CUDA" => cuda.map(str::to_owned),
-                _ => None,
-            })
-        };
-        let linked = |has_cuda| Some(Linked { lib: "/opt/libtorch/lib".to_owned(), has_cuda });
-        assert_eq!(of(Some("linked")), linked(true));
-        assert_eq!((of(Some("absent")), of(None)), (linked(false), linked(false)));
-        assert_eq!(Linked::read("criterion_torch", |_| None), None);
+    fn a_program_that_does_not_use_libtorch_is_not_linked_with_it() {
+        const DEPENDENCY: &str = "criterion-torch = { path = \"../criterion-torch\" }\n";
+        const ALL: &[&str] = &["rustc-link-arg"];
+        let dev = format!("[dev-dependencies]\n{DEPENDENCY}");
+        for (name, dependencies, files, expected) in [
+            ("mine", &*dev, &["src/lib.rs", "benches/torch.rs"][..], ALL),
+            ("mine", &dev, &["src/main.rs", "benches/torch.rs"], &["rustc-link-arg-benches"]),
+            (
+                "mine",
+                &dev,
+                &["src/main.rs", "benches/torch.rs", "tests/it.rs", "examples/an.rs"],
+                &["rustc-link-arg-benches", "rustc-link-arg-tests", "rustc-link-arg-examples"],
+            ),
+            ("mine", &format!("[dependencies]\n{DEPENDENCY}"), &["src/main.rs"], ALL),
+            ("criterion-torch", "", &["src/main.rs"], ALL),
+        ] {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let write = |file: &str, text: &str| {
+                let path = folder.path().join(file);
+                std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+                std::fs::write(path, text).expect("written");
+            };
+            let package =
+                format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n{dependencies}");
+            write("Cargo.toml", &package);
+            files.iter().for_each(|file| write(file, ""));
+            let real = folder.path().canonicalize().expect("it is there");
+            let package = CargoPackage::ask(&real).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(instructions(&package), expected, "{files:?} {dependencies}");
+        }
     }
 }

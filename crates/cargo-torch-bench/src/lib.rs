@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! In this repository it is also `cargo xtask`, which has developer commands, too. It builds before libtorch is there. The order of the modules is the order in which they build on each
-//! other.
+//! In this repository it is also `cargo xtask`, which has developer commands, too. It builds before libtorch is there.
+//! The order of the modules is the order in which they build on each other.
 
 mod error;
 mod human;
@@ -70,6 +70,7 @@ use test::Tests;
 use workspace::Workspace;
 
 /// Runs the command line of this process.
+#[doc(hidden)]
 pub fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
@@ -84,6 +85,7 @@ pub fn main() -> ExitCode {
 ///
 /// # Errors
 /// Help, and mistakes.
+#[doc(hidden)]
 pub fn check(words: Vec<OsString>) -> Result<(), clap::Error> {
     Cli::parsed(words).map(drop)
 }

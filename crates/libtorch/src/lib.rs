@@ -4,6 +4,7 @@
 
 pub mod child;
 pub mod command;
+pub mod find;
 mod interpreter;
 #[cfg(feature = "packages")]
 pub mod lock;
@@ -72,9 +73,23 @@ impl Libtorch {
                 ));
             }
         }
+        if has_old_abi(root) {
+            return Err(format!(
+                "libtorch in {} has the C++ ABI of before GCC 5 (_GLIBCXX_USE_CXX11_ABI=0), which tch does not link",
+                root.display()
+            ));
+        }
         let has_cuda = root.join(CUDA_LIBRARY).exists();
         Ok(Self { root: root.to_path_buf(), version, has_cuda })
     }
+}
+
+/// Whether the names of functions that take strings are those of the old C++ ABI. Only GCC's library has had two, and
+/// libtorch's smallest library has many such functions.
+fn has_old_abi(root: &Path) -> bool {
+    let Ok(library) = fs::read(root.join("lib/libc10.so")) else { return false };
+    let names = |part: &str| library.windows(part.len()).any(|bytes| bytes == part.as_bytes());
+    names("_ZN3c10") && !names("__cxx11")
 }
 
 /// torch-sys links CUDA if and only if this file is there.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! There is one file per noun, and one for how errors become the reason why a case was not measured. Nothing here measures. These are the instruments; the library's `measurement` decides when to read them.
+//! There is one file per noun, and one for how errors become the reason why a case was not measured. Nothing here
+//! measures. These are the instruments; the library's `measurement` decides when to read them.
 
 pub mod addmm;
 pub mod allocator;

@@ -4,10 +4,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use serde_yaml::Value;
+
 use crate::case::{Case, Group, MOST_CASES, Plan, Role};
 use crate::config::{Config, EntryOf, Place, Subject, Suite};
 use crate::diagnostic::{Diagnostic, Diagnostics, Found};
 use crate::id;
+use crate::library::Package;
+use crate::settings::Settings;
 use crate::words::{CompileMode, Device};
 
 /// Reads and expands `files`; those that lie in no package are of the current folder.
@@ -15,14 +19,14 @@ use crate::words::{CompileMode, Device};
 /// # Errors
 /// Every error of every file.
 pub fn load(files: &[PathBuf]) -> Result<Plan, Diagnostics> {
-    expand(&read(files, Path::new("."))?)
+    expand(&read(files, Package::here())?)
 }
 
-/// Reads `files`; those that lie in no package are of `package`.
+/// Reads `files` to build `package`; those that lie in no package are of it.
 ///
 /// # Errors
 /// Every error of every file.
-pub fn read(files: &[PathBuf], package: &Path) -> Result<Vec<Config>, Diagnostics> {
+pub fn read(files: &[PathBuf], package: Package<'_>) -> Result<Vec<Config>, Diagnostics> {
     let mut configs = Vec::new();
     let mut errors = Vec::new();
     for file in files {
@@ -114,7 +118,7 @@ impl<S: Subject> Expand for EntryOf<S> {
         for &subject in &self.kernels {
             for &device in &self.devices {
                 let group = id::group(config.mode, &config.stem, subject, device);
-                if let Some(error) = subject.refusal(&group) {
+                if let Some(error) = subject.refusal(&group, &config.file) {
                     expansion.complain(error);
                     continue;
                 }
@@ -255,7 +259,7 @@ impl Expansion {
             self.complain(Diagnostic::whole_file(file, message, remedy));
             return;
         }
-        let differences = twin.settings.differences(&case.settings);
+        let differences = differences(&twin.settings, &case.settings);
         if !differences.is_empty() {
             let keys = differences.join("`, `");
             let message = format!("`{}` is asked for twice, with a different `{keys}`", case.id);
@@ -268,6 +272,20 @@ impl Expansion {
         append(&mut twin.names, case.names);
         append(&mut twin.shape_names, case.shape_names);
     }
+}
+
+/// The keys in which two settings differ. Prose is none: it does not change a measurement.
+fn differences(ours: &Settings, theirs: &Settings) -> Vec<String> {
+    // In YAML, fields keep their order.
+    let fields = |settings: &Settings| match serde_yaml::to_value(settings) {
+        Ok(Value::Mapping(fields)) => fields,
+        other => unreachable!("settings are a mapping: {other:?}"),
+    };
+    let (ours, theirs) = (fields(ours), fields(theirs));
+    let only_theirs = theirs.keys().filter(|key| !ours.contains_key(*key));
+    let keys = ours.keys().chain(only_theirs).filter_map(Value::as_str);
+    let differ = |key: &&str| *key != "analysis" && ours.get(key) != theirs.get(key);
+    keys.filter(differ).map(str::to_owned).collect()
 }
 
 fn append(names: &mut Vec<String>, more: Vec<String>) {

@@ -10,10 +10,11 @@ use std::fmt::Display;
 
 use crate::case::{Case, CaseId};
 use crate::hash::fnv1a;
-use crate::words::{Device, Dtype, Mode};
+use crate::words::{Device, Dtype, LONGEST_WORD, Mode, is_plain};
 
 /// Longest part of an id, in bytes.
 pub const MAX_PART: usize = 64;
+const _: () = assert!(LONGEST_WORD <= MAX_PART, "a word would not fit into an id");
 /// Longest id, in bytes.
 pub const MAX_ID: usize = 100;
 /// Longest config stem inside an id: leaves room for the longest model and device in a group.
@@ -37,8 +38,7 @@ pub fn parameter(dtype: Dtype, size: impl Display) -> String {
 /// The part of an id of `group` that says the problem size: `text` itself if it is short and plain,
 /// else with a hash of it.
 pub fn size(group: &str, text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let mut size: String = text.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+    let mut size: String = text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
     let room = MAX_ID.saturating_sub(group.len() + SIZE_NEIGHBOURS);
     if size != text || size.len() > room {
         size.truncate(room.saturating_sub(TAIL));

@@ -1,20 +1,31 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    not(feature = "configs"),
+    allow(dead_code, reason = "some facts of a word are asked only by configs")
+)]
 
 mod case;
 mod catalogue;
+#[cfg(feature = "configs")]
 mod config;
 pub mod cost;
+#[cfg(feature = "configs")]
 mod diagnostic;
+#[cfg(feature = "configs")]
 mod expand;
 mod expression;
 pub mod flag;
 mod hash;
 mod id;
 mod kernel;
+#[cfg(feature = "configs")]
+mod library;
 mod linears;
 mod record;
 mod settings;
 mod shape;
+#[cfg(feature = "configs")]
+mod user;
 mod variant;
 mod words;
 mod work;
@@ -26,27 +37,34 @@ pub use catalogue::fusion::{
 pub use catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork, Traffic};
 pub use catalogue::probe::{Probe, ProbeKind, ProbeWork};
 pub use catalogue::{SizeSet, fusion};
+#[cfg(feature = "configs")]
 pub use config::{
-    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OVERRIDE_VARIABLE,
-    OperatorParams, Suite, shape_folders, yaml,
+    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OperatorParams, Suite,
+    shape_folders, yaml,
 };
+#[cfg(feature = "configs")]
 pub use diagnostic::{Diagnostic, Diagnostics};
+#[cfg(feature = "configs")]
 pub use expand::{expand, load, read};
 pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
 pub use id::{MAX_ID, MAX_PART, case_id};
-pub use kernel::{KernelTolerances, KernelWork, SkipCondition};
-pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, input_size, linears, output_size};
+pub use kernel::{KernelTolerances, KernelWork, OVERRIDE_VARIABLE, SkipCondition};
+#[cfg(feature = "configs")]
+pub use library::{Brings, CargoPackage, Library, Package};
+pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, ModelSizes};
 pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
     Energy, Environment, Gate, HostFacts, KernelFacts, LastSample, Latency, Measures, Memory,
-    Outcome, Pair, Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop, TorchFacts,
-    Utilization, Weights,
+    ModelFacts, Outcome, Pair, Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop,
+    TorchFacts, Utilization, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,
 };
 pub use shape::Shape;
+#[cfg(feature = "configs")]
+pub use user::{Spelling, UserFiles};
 pub use variant::Variant;
 pub use words::*;
 pub use work::{ModelWork, Work};

@@ -1,6 +1,7 @@
-//! The linear layers of each model: what a recipe applies to, and where nearly all cost is; and
-//! the sizes of what goes into a model and comes out.
+//! The sizes of each model: its linear layers, which are what a recipe applies to and where nearly all cost
+//! is, and the tensors that go in and come out.
 
+use crate::catalogue::product;
 use crate::shape::Shape;
 use crate::words::ModelKind;
 
@@ -24,38 +25,55 @@ pub struct LinearShape {
     pub n: u64,
 }
 
-/// The linear layers of a model, in order. Sizes beyond `u64` saturate.
-pub fn linears(model: ModelKind, shape: Shape) -> Vec<LinearShape> {
-    let Shape { m, k, n } = shape;
-    let linear = |name, rows, k, n| LinearShape { name, rows, k, n };
-    match model {
-        ModelKind::Linear => vec![linear("linear1", m, k, n)],
-        ModelKind::LnLinear(_) => vec![linear("fc", m, k, n)],
-        ModelKind::TransformerBlock => {
-            let tokens = m.saturating_mul(BLOCK_TOKENS);
-            let hidden = k.saturating_mul(MLP_RATIO);
-            vec![
-                linear("qkv", tokens, k, k.saturating_mul(3)),
-                linear("proj", tokens, k, k),
-                linear("mlp_fc1", tokens, k, hidden),
-                linear("mlp_fc2", tokens, hidden, k),
-            ]
-        }
-    }
+/// The sizes of a model at a shape. Those beyond `u64` saturate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelSizes {
+    /// Its linear layers, in order.
+    pub linears: Vec<LinearShape>,
+    /// Its input; the first dimension is the batch.
+    pub input: Vec<u64>,
+    /// Its output; the first dimension is the batch.
+    pub output: Vec<u64>,
+    /// Floating-point operations of a forward pass outside of linear layers that count: matrix products.
+    pub other_flops: u64,
 }
 
-/// The size of a model's input: `[m, k]`, or `[m, 16, k]` for the transformer block.
-pub fn input_size(model: ModelKind, shape: Shape) -> Vec<u64> {
-    match model {
-        ModelKind::Linear | ModelKind::LnLinear(_) => vec![shape.m, shape.k],
-        ModelKind::TransformerBlock => vec![shape.m, BLOCK_TOKENS, shape.k],
+impl ModelSizes {
+    /// `None` for a model of a package, which says them itself when it runs.
+    pub fn of(model: ModelKind, shape: Shape) -> Option<Self> {
+        let Shape { m, k, n } = shape;
+        let linear = |name, rows, k, n| LinearShape { name, rows, k, n };
+        Some(match model {
+            ModelKind::Linear => Self::plain(vec![linear("linear1", m, k, n)], shape),
+            ModelKind::LnLinear(_) => Self::plain(vec![linear("fc", m, k, n)], shape),
+            ModelKind::TransformerBlock => {
+                let tokens = m.saturating_mul(BLOCK_TOKENS);
+                let hidden = k.saturating_mul(MLP_RATIO);
+                let linears = vec![
+                    linear("qkv", tokens, k, k.saturating_mul(3)),
+                    linear("proj", tokens, k, k),
+                    linear("mlp_fc1", tokens, k, hidden),
+                    linear("mlp_fc2", tokens, hidden, k),
+                ];
+                let size = vec![m, BLOCK_TOKENS, k];
+                let other_flops = product(&[4, m, BLOCK_TOKENS, BLOCK_TOKENS, k]);
+                Self { linears, input: size.clone(), output: size, other_flops }
+            }
+            ModelKind::User(_) => return None,
+        })
     }
-}
 
-/// The size of a model's output: `[m, n]`, or that of its input for the transformer block.
-pub fn output_size(model: ModelKind, shape: Shape) -> Vec<u64> {
-    match model {
-        ModelKind::Linear | ModelKind::LnLinear(_) => vec![shape.m, shape.n],
-        ModelKind::TransformerBlock => input_size(model, shape),
+    /// Those of a model `[m, k]` → `[m, n]`, whose operations that count are those of `linears`.
+    pub fn plain(linears: Vec<LinearShape>, shape: Shape) -> Self {
+        let Shape { m, k, n } = shape;
+        Self { linears, input: vec![m, k], output: vec![m, n], other_flops: 0 }
+    }
+
+    /// Floating-point operations of one forward pass, a multiply and an add counted as two:
+    /// 2·rows·k·n for each linear layer, and the others that count. Saturates at `u64::MAX`, beyond
+    /// anything that can be run.
+    pub fn flops(&self) -> u64 {
+        let products = self.linears.iter().map(|it| product(&[2, it.rows, it.k, it.n]));
+        products.fold(self.other_flops, u64::saturating_add)
     }
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_yaml::Value;
 
 use crate::words::closed::schema_is;
 use crate::words::{Allocator, CacheMode, ScalingGranularity, ScalingType};
@@ -195,22 +194,6 @@ pub struct Settings {
 /// The default: autotuning a whole transformer block takes minutes.
 const fn compile_timeout_s() -> f64 {
     600.0
-}
-
-impl Settings {
-    /// The keys in which two settings differ. Prose is none: it does not change a measurement.
-    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
-        // In YAML, fields keep their order.
-        let fields = |settings: &Self| match serde_yaml::to_value(settings) {
-            Ok(Value::Mapping(fields)) => fields,
-            other => unreachable!("settings are a mapping: {other:?}"),
-        };
-        let (ours, theirs) = (fields(self), fields(other));
-        let only_theirs = theirs.keys().filter(|key| !ours.contains_key(*key));
-        let keys = ours.keys().chain(only_theirs).filter_map(Value::as_str);
-        let differ = |key: &&str| *key != "analysis" && ours.get(key) != theirs.get(key);
-        keys.filter(differ).map(str::to_owned).collect()
-    }
 }
 
 impl Default for Settings {

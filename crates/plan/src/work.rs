@@ -8,6 +8,7 @@ use crate::catalogue::fusion::{FusionVariant, FusionWork};
 use crate::catalogue::operator::{Implementation, OperatorWork};
 use crate::catalogue::probe::ProbeWork;
 use crate::kernel::KernelWork;
+use crate::linears::ModelSizes;
 use crate::shape::Shape;
 use crate::variant::Variant;
 use crate::words::{CompileMode, ModelKind, Recipe};
@@ -42,7 +43,23 @@ pub struct ModelWork {
     pub shape: Shape,
 }
 
+impl ModelWork {
+    /// The sizes of the model; `None` if it is a package's.
+    pub fn sizes(&self) -> Option<ModelSizes> {
+        ModelSizes::of(self.model, self.shape)
+    }
+}
+
 impl Work {
+    /// Whether its cost is known before it runs: that of a kernel, or of a model of a package, is not.
+    pub fn has_known_cost(&self) -> bool {
+        match self {
+            Self::Model(work) => !matches!(work.model, ModelKind::User(_)),
+            Self::Kernel(_) => false,
+            Self::Fusion(_) | Self::Operator(_) | Self::Probe(_) => true,
+        }
+    }
+
     /// The full name that distinguishes it from its siblings.
     pub fn variant(&self) -> String {
         match self {

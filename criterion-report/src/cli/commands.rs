@@ -1,10 +1,11 @@
 //! Each command, with the options that all of them have.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
+use plan::{CargoPackage, Diagnostics, Library, Package};
 
 use super::source::{Source, gated, say};
 use super::{GATE_FAILED, UNUSABLE};
@@ -23,7 +24,7 @@ impl Source {
         if self.latest {
             bail!("`plan` reads no results: omit --latest");
         }
-        let plan = match plan::load(configs) {
+        let plan = match expanded(configs) {
             Ok(plan) => plan,
             Err(diagnostics) => {
                 output::tell(&diagnostics.to_string());
@@ -156,4 +157,23 @@ impl Source {
         let readable = remarks.unreadable.is_empty();
         Ok(if readable { ExitCode::SUCCESS } else { ExitCode::from(UNUSABLE) })
     }
+}
+
+/// The plan of the configs, with what the crates bring that their package depends on.
+fn expanded(configs: &[PathBuf]) -> Result<plan::Plan, Diagnostics> {
+    let libraries = configs.first().map_or(Ok(Vec::new()), |config| libraries(config))?;
+    let built = Package { folder: Path::new("."), libraries: &libraries };
+    plan::expand(&plan::read(configs, built)?)
+}
+
+/// The crates that bring something to the package in which a config lies. Where cargo cannot say which those are, a note
+/// says so.
+fn libraries(config: &Path) -> Result<Vec<Library>, Diagnostics> {
+    let whole = std::path::absolute(config).unwrap_or_default();
+    let package = whole.ancestors().skip(1).find(|folder| folder.join("Cargo.toml").is_file());
+    let Some(package) = package else { return Ok(Vec::new()) };
+    CargoPackage::ask(package).and_then(|package| package.libraries()).unwrap_or_else(|why| {
+        output::tell_line("note", &format!("kernels of other crates are left out: {why}"));
+        Ok(Vec::new())
+    })
 }

@@ -160,11 +160,13 @@ impl Row {
         self.time.as_ref().ok().map(|time| 1e9 / time.median_ns)
     }
 
-    /// Floating-point operations of a step, as [`plan::cost::flops`] counts them, or as a kernel says.
+    /// Floating-point operations of a step, as [`plan::cost::flops`] counts them, or as a kernel or a
+    /// package's model says.
     pub fn flops(&self) -> Option<u64> {
-        match &self.record.kernel {
-            Some(kernel) => kernel.flops,
-            None => plan::cost::flops(&self.record.case),
+        match (&self.record.kernel, &self.record.model) {
+            (Some(kernel), _) => kernel.flops,
+            (None, Some(model)) => Some(model.flops),
+            (None, None) => plan::cost::flops(&self.record.case),
         }
     }
 

@@ -223,6 +223,7 @@ fn record(place: usize, case: &Case, template: &Record, baseline: &str) -> Recor
             pairs: Vec::new(),
             accuracy: None,
             kernel: None,
+            model: None,
             measures: plan::Measures::default(),
             ..record
         };

@@ -86,7 +86,7 @@ fn the_layer_is_the_dense_one_of_the_pruned_weight() {
     for kind in KINDS {
         for (m, k, n) in [(1, 4, 1), (3, 20, 7), (16, 256, 64)] {
             let pruned = prune(&wave(n, k, kind)).unwrap();
-            let baseline = scheme(Recipe::Baseline);
+            let baseline = scheme(Recipe::Baseline).unwrap();
             let layer = baseline.semi_sparse(pruned.shallow_clone()).unwrap();
             let x = wave(m, k, kind);
             let expected = x.linear(&pruned, None::<&Tensor>);

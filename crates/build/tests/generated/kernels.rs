@@ -1,5 +1,7 @@
 //! What is generated of the files of kernels: that it is what is expected, and that rustc takes it.
 
+use plan::{Brings, Library};
+
 use crate::package::{KERNEL, Package};
 
 /// A kernel by the trait, one type per precision, every kind of field.
@@ -173,19 +175,70 @@ fn a_function_of_another_signature_is_shown_the_right_one() {
     }
 }
 
+/// A crate that brings the same files as modules of its own, under another name than it has there.
+#[test]
+fn rustc_takes_the_modules_of_another_crate() {
+    let mut package = Package::new(&[("one.rs", NOOP)]);
+    for (file, text) in [
+        ("fast/lib.rs", "pub mod kernels;\n"),
+        ("fast/kernels/mod.rs", "pub mod jacobi;\npub mod noop;\npub mod sum;\n"),
+        ("fast/kernels/jacobi.rs", "pub mod kernel;\npub mod sor;\n"),
+        ("fast/kernels/jacobi/kernel.rs", JACOBI),
+        ("fast/kernels/jacobi/sor.rs", SOR),
+        ("fast/kernels/sum/mod.rs", "pub mod sum;\n"),
+        ("fast/kernels/sum/sum.rs", SUM),
+        ("fast/kernels/sum/_helper.rs", HELPER),
+        ("fast/kernels/sum/bench.yaml", "problem_size: { n: 100 }\n"),
+        ("fast/kernels/noop.rs", NOOP),
+    ] {
+        package.write(file, text);
+    }
+    package.libraries.push(Library {
+        package: "fast-kernels".to_owned(),
+        manifest: package.path("fast/Cargo.toml"),
+        brings: Brings::Kernels,
+        folder: package.path("fast/kernels"),
+        module: "::fast::kernels".to_owned(),
+    });
+    let errors = compiled_with(&package, &["fast"]);
+    assert!(errors.is_empty(), "{errors}");
+    let source = package.read("kernels.rs");
+    assert_eq!(source.matches("#[path").count(), 1, "the package's own alone is a module here");
+    assert!(source.contains("::fast::kernels::jacobi::sor::Sor"), "{source}");
+    assert_eq!(source.matches("file: \"fast-kernels/kernels/").count(), 4);
+}
+
 /// What rustc says of the generated source.
-fn compiled(package: &Package) -> String {
-    package.generated("kernels.rs");
+pub fn compiled(package: &Package) -> String {
+    compiled_with(package, &[])
+}
+
+/// The same with crates of kernels, each with its `lib.rs` in a folder of its name.
+pub fn compiled_with(package: &Package, crates: &[&str]) -> String {
+    package.generated("all.rs");
     package.write("library.rs", LIBRARY);
     let main = "use criterion_torch::{Criterion, GroupFn, Session, kernel::generated};\n\
-                include!(\"out/kernels.rs\");\n\
-                fn main() {\n    criterion_torch::main(GROUPS, prepare);\n}\n";
+                include!(\"out/all.rs\");\n\
+                fn main() {\n    assert!(UNSEEN.is_some());\n    \
+                 generated::register(RECIPES, MODELS);\n    \
+                criterion_torch::main(GROUPS, prepare);\n}\n";
     package.write("main.rs", main);
     let errors =
         rustc(package, &["--crate-type=lib", "--crate-name=criterion_torch", "library.rs"]);
     assert!(errors.is_empty(), "{errors}");
-    let library = format!("criterion_torch={}", package.path("libcriterion_torch.rlib").display());
-    rustc(package, &["--deny=warnings", "--emit=metadata", "--extern", &library, "main.rs"])
+    let made = |name: &str| {
+        format!("--extern={name}={}", package.path(&format!("lib{name}.rlib")).display())
+    };
+    let mut externs = vec![made("criterion_torch")];
+    for name in crates {
+        let (named, file) = (format!("--crate-name={name}"), format!("{name}/lib.rs"));
+        let errors = rustc(package, &["--crate-type=lib", &named, &externs[0], &file]);
+        assert!(errors.is_empty(), "{errors}");
+        externs.push(made(name));
+    }
+    let externs = externs.iter().map(String::as_str);
+    let arguments = ["--deny=warnings", "--emit=metadata", "main.rs"].into_iter().chain(externs);
+    rustc(package, &arguments.collect::<Vec<_>>())
 }
 
 fn rustc(package: &Package, arguments: &[&str]) -> String {

@@ -124,6 +124,32 @@ pub mod kernel {
             Ok(Built)
         }
 
+        /// Traits of the files of recipes and models.
+        pub trait Scheme {}
+
+        pub trait Architecture {}
+
+        pub struct Own<T: ?Sized + 'static> {
+            pub spelling: &'static str,
+            pub make: fn(&[u64]) -> Result<Box<T>, Refusal>,
+        }
+
+        pub fn number<N: TryFrom<u64>>(numbers: &[u64], place: usize) -> Result<N, Refusal> {
+            N::try_from(numbers[place]).map_err(|_| Refusal)
+        }
+
+        pub fn register(
+            recipes: &'static [Own<dyn Scheme>],
+            models: &'static [Own<dyn Architecture>],
+        ) {
+            for Own { spelling, make } in recipes {
+                assert!(make(&[1, 2]).is_ok(), "{spelling}");
+            }
+            for Own { spelling, make } in models {
+                assert!(make(&[1, 2]).is_ok(), "{spelling}");
+            }
+        }
+
         pub fn prepare(kernels: &[Entry], _case: &Case) -> Result<Box<dyn Workload>, Refusal> {
             let entry = kernels.iter().find(|entry| entry.file == entry.baseline);
             entry.map(|entry| (entry.build)(&Fields::new(), &Site { dtype: Dtype::Float32 }));

@@ -3,3 +3,4 @@
 mod kernels;
 mod modes;
 mod package;
+mod user_files;

@@ -70,6 +70,21 @@ fn a_mode_without_anything_is_an_error_of_the_target_that_asks_for_it() {
     assert_eq!(absence(&empty, "kernels.rs"), "");
 }
 
+/// Cargo is not told to look for a folder that is missing, or it would build each time.
+#[test]
+fn a_program_of_all_modes_knows_the_folder_that_it_has_not_seen() {
+    let package = Package::new(&[("one.rs", KERNEL)]);
+    let unseen = |file: &str| {
+        let source = package.generated(file);
+        let line =
+            source.lines().find_map(|line| line.strip_prefix("const UNSEEN: Option<&str> = "));
+        package.without_folder(line.expect("it is there"))
+    };
+    assert_eq!([unseen("all.rs"), unseen("kernels.rs")], [r#"Some("configs");"#, "None;"]);
+    package.write("configs/calibration/machine.yml", CALL);
+    assert_eq!(unseen("all.rs"), "None;");
+}
+
 #[test]
 fn named_configs_go_to_their_modes_and_the_others_have_nothing_to_do() {
     let package = Package::new(&[("one.rs", KERNEL), ("two.rs", KERNEL), ("three.rs", KERNEL)]);

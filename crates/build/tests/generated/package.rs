@@ -3,17 +3,21 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use plan::Diagnostics;
+use plan::{Diagnostics, Library};
 
 /// It is gone when it is dropped.
 pub struct Package {
     folder: tempfile::TempDir,
+    pub libraries: Vec<Library>,
 }
 
 impl Package {
     /// One with `kernels`, by their paths inside `benches/kernels`.
     pub fn new(kernels: &[(&str, &str)]) -> Self {
-        let package = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        let package = Self {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+            libraries: Vec::new(),
+        };
         package.write("Cargo.toml", "");
         for (file, text) in kernels {
             package.write(&format!("benches/kernels/{file}"), text);
@@ -36,7 +40,9 @@ impl Package {
     pub fn generate(&self, bench_config: Option<&str>) -> Result<(), Diagnostics> {
         let out = self.path("out");
         std::fs::create_dir_all(&out).expect("made");
-        criterion_torch_build::generate(&self.path(""), bench_config.map(OsStr::new), &out)
+        let folder = self.path("");
+        let built = plan::Package { folder: &folder, libraries: &self.libraries };
+        criterion_torch_build::generate(built, bench_config.map(OsStr::new), &out)
     }
 
     /// A file that is written for the default suite.

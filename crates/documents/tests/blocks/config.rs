@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use plan::{Config, expand};
+use plan::{Config, Package, expand};
 
 use crate::common::{Block, Document, blocks, root};
 use crate::{Fault, text};
@@ -44,7 +44,8 @@ fn bench(kernel: &str, text: &str) -> Result<(), Fault> {
     fs::write(package.path().join("Cargo.toml"), "").expect("writable");
     fs::write(folder.join("kernel.rs"), kernel).expect("writable");
     fs::write(folder.join("bench.yaml"), text).expect("writable");
-    criterion_torch_build::generate(package.path(), None, package.path())
+    let built = Package { folder: package.path(), libraries: &[] };
+    criterion_torch_build::generate(built, None, package.path())
         .map_err(|errors| errors.to_string())
 }
 

@@ -54,8 +54,17 @@ pub fn documents() -> Vec<Document> {
     let files = files.map(|entry| entry.expect("readable").into_path()).filter(|path| {
         path.extension().is_some_and(|it| it == "md") && !path.ends_with("SUMMARY.md")
     });
-    let own = ["README.md", "CONTRIBUTING.md"].map(|name| root().join(name));
-    own.into_iter().chain(files).map(Document::read).collect()
+    let own = [
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "src/README.md",
+        "criterion-report/README.md",
+    ];
+    let crates = fs::read_dir(root().join("crates")).expect("readable");
+    let crates = crates.map(|entry| entry.expect("readable").path().join("README.md"));
+    let own = own.map(|name| root().join(name)).into_iter();
+    own.chain(crates.filter(|path| path.exists())).chain(files).map(Document::read).collect()
 }
 
 /// The events of a text with their places, in mdBook's dialect.

@@ -20,7 +20,8 @@ fn from_yaml_to_csv_and_json() {
         listed.into_iter().partition(|id| id.starts_with("inference/tiny/"));
     assert_eq!(tiny, lab.planned("inference/tiny.yml"));
     assert_eq!(tiny.len(), 12);
-    assert_eq!(others, lab.planned("inference/inductor.yml"));
+    let of = |config| lab.planned(&format!("inference/{config}.yml"));
+    assert_eq!(others, ["inductor", "own", "own_variants"].map(of).concat());
 
     // One selected case is prepared, and nothing for the others: the enormous ones would not fit,
     // and would have an outcome.

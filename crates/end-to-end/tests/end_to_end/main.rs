@@ -9,5 +9,6 @@ mod inference;
 mod kernels;
 mod lab;
 mod operators;
+mod own;
 #[path = "../../../../tests/common/skip.rs"]
 mod skip;

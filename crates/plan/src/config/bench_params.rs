@@ -118,7 +118,7 @@ impl<'k> Subject for &'k KernelParams {
     }
 
     /// Criterion would cut it.
-    fn refusal(self, group: &str) -> Option<Diagnostic> {
+    fn refusal(self, group: &str, _config: &Path) -> Option<Diagnostic> {
         (group.len() > id::MAX_PART).then(|| {
             let message =
                 format!("`{group}` is longer than a group can be, {} bytes", id::MAX_PART);

@@ -2,6 +2,7 @@
 //! words.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use super::node::{Fields, Node, without_repetition};
 use super::own_keys::{self, OWN_KEYS, Own};
@@ -92,8 +93,8 @@ pub(crate) trait Subject: Copy + Display {
         config.to_owned()
     }
 
-    /// Why there can be no cases of it in `group`.
-    fn refusal(self, _group: &str) -> Option<Diagnostic> {
+    /// Why there can be no cases of it in `group`, which is of the file `config`.
+    fn refusal(self, _group: &str, _config: &Path) -> Option<Diagnostic> {
         None
     }
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use super::bench_params::{self, KernelParams, Override};
 use super::node::{Fields, Node};
 use super::own_keys::{self, Own};
-use super::top;
+use super::{package_of, top};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::kernel::{Kernel, code, discovery};
+use crate::kernel::{Kernel, OVERRIDE_VARIABLE, code, discovery};
+use crate::library::{Brings, Library, Package};
 
 /// A config of kernels and the kernels that it finds; each kernel is described in its own folder.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,19 +41,15 @@ pub(super) const KEY: &str = "kernel_paths";
 
 const OVERRIDE: &str = "override";
 
-/// The environment variable that says the same for one run, in JSON: `{"iterations": {"timed": 10}}`. It holds in every
-/// config of kernels.
-pub const OVERRIDE_VARIABLE: &str = "CRITERION_TORCH_OVERRIDE";
-
 /// The folder that is searched where none is named; the only one that need not exist.
 const ROOT: &str = "benches/kernels";
 
-/// Reads the whole document, which is that of `file`; if it lies in no package, it is of `package`. `by_variable` is the
-/// value of [`OVERRIDE_VARIABLE`].
+/// Reads the whole document, which is that of `file`; if it lies in no package, it is of the `built` one, whose
+/// libraries are searched, too. `by_variable` is the value of [`OVERRIDE_VARIABLE`].
 pub(super) fn read(
     node: &Node<'_>,
     file: &Path,
-    package: &Path,
+    built: Package<'_>,
     by_variable: Option<&str>,
 ) -> Option<KernelSuite> {
     let fields = top(node, &[KEY, OVERRIDE], KEY, &[])?;
@@ -62,17 +59,17 @@ pub(super) fn read(
         None => fields.read(OVERRIDE, Override::read).unwrap_or_default(),
         Some(json) => read_variable(node, &fields, json)?,
     };
-    let package = package_of(node, file, package)?;
-    let roots = read_roots(&fields, &package)?;
+    let package = package_of(node, file, built.folder)?;
+    let roots = read_roots(&fields, &package, built.libraries)?;
     let existing: Vec<PathBuf> = roots.iter().filter(|root| root.exists()).cloned().collect();
-    let (found, errors) = discovery::find(&existing);
+    let (found, errors) = discovery::find(&existing, built.libraries);
     node.report_of_others(errors);
     let mut suite = KernelSuite { roots, kernels: Vec::new(), files: Vec::new() };
     let mut read: Vec<(Option<PathBuf>, Kernel)> = Vec::new();
     for found in found {
         suite.files.extend(found.files.iter().map(|(_, file)| file.clone()));
         suite.files.extend(found.bench.clone());
-        match Kernel::read(&found, &package) {
+        match Kernel::read(&found, &package, built.libraries) {
             Ok(kernel) => read.push((found.bench, kernel)),
             Err(errors) => node.report_of_others(errors.0),
         }
@@ -153,24 +150,8 @@ fn nothing_left(kernels: &[KernelParams]) -> Option<(String, String)> {
     Some((message, remedy))
 }
 
-/// The nearest folder above `file` with a `Cargo.toml`; `otherwise`, if there is none.
-fn package_of(node: &Node<'_>, file: &Path, otherwise: &Path) -> Option<PathBuf> {
-    let whole =
-        std::path::absolute(file).and_then(|file| Ok((file, std::path::absolute(otherwise)?)));
-    let (file, otherwise) = match whole {
-        Ok(whole) => whole,
-        Err(error) => {
-            let message = format!("its folder is not known: {error}");
-            return node.error(message, "name the config by its whole path");
-        }
-    };
-    let mut folders = file.ancestors().skip(1);
-    let package = folders.find(|folder| folder.join("Cargo.toml").is_file());
-    Some(package.map_or(otherwise, Path::to_owned))
-}
-
-/// The folders that the config names, which have to exist, or the usual one.
-fn read_roots(fields: &Fields<'_>, package: &Path) -> Option<Vec<PathBuf>> {
+/// The folders that the config names, which have to exist, or the usual one and those of libraries.
+fn read_roots(fields: &Fields<'_>, package: &Path, libraries: &[Library]) -> Option<Vec<PathBuf>> {
     let root = |node: &Node<'_>| {
         let root = package.join(node.string()?);
         match root.is_dir() {
@@ -182,7 +163,12 @@ fn read_roots(fields: &Fields<'_>, package: &Path) -> Option<Vec<PathBuf>> {
         }
     };
     let named = fields.items(KEY, root)?;
-    Some(named.unwrap_or_else(|| vec![package.join(ROOT)]))
+    let of_libraries = libraries.iter().filter(|library| library.brings == Brings::Kernels);
+    let all = || {
+        let of_libraries = of_libraries.map(|library| library.folder.clone());
+        std::iter::once(package.join(ROOT)).chain(of_libraries).collect()
+    };
+    Some(named.unwrap_or_else(all))
 }
 
 #[cfg(test)]
@@ -206,7 +192,12 @@ mod tests {
         }
         let file = package.path().join("kernels.yml");
         let text = format!("benchmark_mode: kernels\n{config}");
-        let config = Config::parse_in(&file, &text, package.path(), Some(json));
+        let config = Config::parse_in(
+            &file,
+            &text,
+            Package { folder: package.path(), libraries: &[] },
+            Some(json),
+        );
         config.map_err(|errors| errors.to_string().replace(&file.display().to_string(), "FILE"))
     }
 

@@ -27,7 +27,7 @@ pub use calibration_params::CalibrationParams;
 use entry::Listed as _;
 pub(crate) use entry::{EntryOf, Place, Subject};
 pub use fusion_params::FusionParams;
-pub use kernel_params::{KernelSuite, OVERRIDE_VARIABLE};
+pub use kernel_params::KernelSuite;
 pub use model_params::ModelParams;
 pub use operator_params::OperatorParams;
 pub use shape_set::folders as shape_folders;
@@ -37,7 +37,10 @@ use crate::catalogue::operator::Operator;
 use crate::catalogue::probe::Probe;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
-use crate::words::Mode;
+use crate::kernel::OVERRIDE_VARIABLE;
+use crate::library::Package;
+use crate::user::UserFiles;
+use crate::words::{Mode, is_plain};
 use node::{Fields, Node};
 use own_keys::OWN_KEYS;
 
@@ -48,12 +51,15 @@ pub struct Config {
     pub file: PathBuf,
     /// Its stem, part of every id.
     pub stem: String,
-    /// Hash of its text, 16 hexadecimal digits. Shape lists in files of their own are no part of it.
+    /// Hash of its text, and of the package's recipes and models that it names, 16 hexadecimal digits.
+    /// Shape lists in files of their own are no part of it.
     pub hash: String,
     /// The kind of step.
     pub mode: Mode,
     /// The work that is to be measured.
     pub suite: Suite,
+    /// The recipes and models of its package; empty in a config that can name none.
+    pub user_files: UserFiles,
 }
 
 /// The entries of a config, by what they are about.
@@ -74,19 +80,17 @@ pub enum Suite {
 /// Keys of every mode at the top of a config, besides our own.
 const COMMON_KEYS: &[&str] = &["benchmark_mode"];
 
-const HERE: &str = ".";
-
 impl Config {
     /// Reads one file.
     ///
     /// # Errors
     /// Every error of the file.
     pub fn read(file: &Path) -> Result<Self, Diagnostics> {
-        Self::read_in(file, Path::new(HERE))
+        Self::read_in(file, Package::here())
     }
 
     /// [`Self::read`]; a config that lies in no package is one of `package`.
-    pub(crate) fn read_in(file: &Path, package: &Path) -> Result<Self, Diagnostics> {
+    pub(crate) fn read_in(file: &Path, package: Package<'_>) -> Result<Self, Diagnostics> {
         let text = yaml::text(file).map_err(|error| {
             let remedy = yaml::remedy(&error, "name a YAML file that exists and can be read");
             Diagnostic::whole_file(file, format!("cannot be read: {error}"), remedy)
@@ -99,14 +103,22 @@ impl Config {
     /// # Errors
     /// Every error of the text.
     pub fn parse(file: &Path, text: &str) -> Result<Self, Diagnostics> {
-        Self::parse_in(file, text, Path::new(HERE), overriding().as_deref())
+        Self::parse_for(file, text, Package::here())
+    }
+
+    /// [`Self::parse`] to build `package`.
+    ///
+    /// # Errors
+    /// Every error of the text.
+    pub fn parse_for(file: &Path, text: &str, package: Package<'_>) -> Result<Self, Diagnostics> {
+        Self::parse_in(file, text, package, overriding().as_deref())
     }
 
     /// `by_variable` holds in a config of kernels, and counts as a part of its text.
     fn parse_in(
         file: &Path,
         text: &str,
-        package: &Path,
+        package: Package<'_>,
         by_variable: Option<&str>,
     ) -> Result<Self, Diagnostics> {
         let by_variable = by_variable.filter(|json| !json.is_empty());
@@ -130,8 +142,7 @@ fn overriding() -> Option<String> {
 /// The stem becomes a part of ids, directories and filters, so it has to be plain.
 fn stem(file: &Path) -> Result<String, Diagnostics> {
     let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    if stem.is_empty() || stem.starts_with('.') || !stem.chars().all(plain) {
+    if stem.is_empty() || stem.starts_with('.') || !stem.chars().all(is_plain) {
         let message = format!("the file name `{stem}` cannot be part of a benchmark's id");
         let remedy = "rename the file with letters, digits, `_`, `-` and `.` only";
         return Err(Diagnostic::whole_file(file, message, remedy).into());
@@ -142,7 +153,7 @@ fn stem(file: &Path) -> Result<String, Diagnostics> {
 fn read_top(
     node: &Node<'_>,
     file: &Path,
-    package: &Path,
+    package: Package<'_>,
     by_variable: Option<&str>,
     stem: String,
     hash: String,
@@ -150,16 +161,42 @@ fn read_top(
     let mode = node.get("benchmark_mode").map_or(Some(Mode::Inference), |node| node.word());
     let folder = file.parent().unwrap_or(Path::new(""));
     // The keys depend on the mode; those of a mode that is misspelled are judged all the same.
+    let mut user_files = UserFiles::default();
     let suite = match mode.unwrap_or_else(|| apparent_mode(node)) {
         mode @ (Mode::Inference | Mode::Training) => {
-            model_params::read(node, mode, folder).map(Suite::Models)
+            let of_config = package_of(node, file, package.folder)?;
+            let (found, errors) = UserFiles::find(&of_config, package.libraries);
+            node.report_of_others(errors);
+            user_files = found;
+            model_params::read(node, mode, folder, &user_files).map(Suite::Models)
         }
         Mode::Fusion => entry::read(node).map(Suite::Fusion),
         Mode::Operators => entry::read(node).map(Suite::Operators),
         Mode::Calibration => entry::read(node).map(Suite::Calibration),
         Mode::Kernels => kernel_params::read(node, file, package, by_variable).map(Suite::Kernels),
     };
-    Some(Config { file: file.to_owned(), stem, hash, mode: mode?, suite: suite? })
+    let (suite, file) = (suite?, file.to_owned());
+    let hash = match &suite {
+        Suite::Models(entries) => user_files.hash(hash, &model_params::user_words(entries)),
+        _ => hash,
+    };
+    Some(Config { file, stem, hash, mode: mode?, suite, user_files })
+}
+
+/// The nearest folder above `file` with a `Cargo.toml`; `otherwise`, if there is none.
+fn package_of(node: &Node<'_>, file: &Path, otherwise: &Path) -> Option<PathBuf> {
+    let whole =
+        std::path::absolute(file).and_then(|file| Ok((file, std::path::absolute(otherwise)?)));
+    let (file, otherwise) = match whole {
+        Ok(whole) => whole,
+        Err(error) => {
+            let message = format!("its folder is not known: {error}");
+            return node.error(message, "name the config by its whole path");
+        }
+    };
+    let mut folders = file.ancestors().skip(1);
+    let package = folders.find(|folder| folder.join("Cargo.toml").is_file());
+    Some(package.map_or(otherwise, Path::to_owned))
 }
 
 const ENTRIES: &[(&str, Mode)] = &[

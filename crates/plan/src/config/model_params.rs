@@ -7,10 +7,15 @@ use super::entry::{Entry, Place, Subject};
 use super::node::{Fields, Node, without_repetition};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::{at_the_top, compile_key, shape_set, top};
+use crate::diagnostic::Diagnostic;
+use crate::id;
 use crate::settings::{Profiling, TrainingSettings};
 use crate::shape::Shape;
+use crate::user::UserFiles;
 use crate::variant::Variant;
-use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity, UnknownWord};
+use crate::words::{
+    CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity, UnknownWord, UserWord,
+};
 use crate::work::{ModelWork, Work};
 
 /// One entry of `model_params`. Its ways are its variants, those that are compiled included.
@@ -37,13 +42,23 @@ impl Subject for ModelKind {
     ) -> Work {
         Work::Model(ModelWork { model: self, variant, shape: canonical(self, *shape) })
     }
+
+    /// Criterion would cut it.
+    fn refusal(self, group: &str, config: &Path) -> Option<Diagnostic> {
+        (group.len() > id::MAX_PART).then(|| {
+            let message =
+                format!("`{group}` is longer than a group can be, {} bytes", id::MAX_PART);
+            let remedy = "give the model or the config a shorter name";
+            Diagnostic::whole_file(config, message, remedy)
+        })
+    }
 }
 
 /// The shape as the model uses it: the transformer block ignores n, so k stands for it, and shapes
-/// that differ in n alone are one case.
+/// that differ in n alone are one case. A package's model is known when it runs.
 fn canonical(model: ModelKind, shape: Shape) -> Shape {
     match model {
-        ModelKind::Linear | ModelKind::LnLinear(_) => shape,
+        ModelKind::Linear | ModelKind::LnLinear(_) | ModelKind::User(_) => shape,
         ModelKind::TransformerBlock => Shape { n: shape.k, ..shape },
     }
 }
@@ -92,17 +107,46 @@ struct Outer {
     packed: bool,
 }
 
-pub(super) fn read(node: &Node<'_>, mode: Mode, folder: &Path) -> Option<Vec<ModelParams>> {
+pub(super) fn read(
+    node: &Node<'_>,
+    mode: Mode,
+    folder: &Path,
+    user_files: &UserFiles,
+) -> Option<Vec<ModelParams>> {
     let keys = [TOP_KEYS, SIBLING_KEYS, TRAINING_KEYS].concat();
     let fields = top(node, &keys, KEY, &[MODEL_KEYS, compile_key::KEYS].concat())?;
-    let recipes = words(&fields, "quantization_config_recipe_names");
-    let eager = eager(&recipes, &words(&fields, "sparsity_config_recipe_names"));
+    let recipe = |text: &str| user_files.recipe(text);
+    let recipes = words(&fields, "quantization_config_recipe_names", recipe);
+    let sparsities = words(&fields, "sparsity_config_recipe_names", str::parse);
+    let eager = eager(&recipes, &sparsities);
     let mut outer = Outer { own: Own::default(), eager, out: false, packed: true };
     fields.update("output_dir", &mut outer.own.settings.output_dir, Node::string);
     outer.own.settings.training = read_training(&fields, mode);
     outer.read(&fields);
     // A list in the tutorial, one mapping in the README.
-    fields.entries(KEY, "model", |entry| read_model(entry, mode, folder, outer.clone()))
+    let of_package = Context { mode, folder, user_files };
+    fields.entries(KEY, "model", |entry| read_model(entry, &of_package, outer.clone()))
+}
+
+/// The facts of a config and its package that each entry is read with.
+struct Context<'c> {
+    mode: Mode,
+    folder: &'c Path,
+    user_files: &'c UserFiles,
+}
+
+/// The words of the package's own recipes and models that `entries` name.
+pub(super) fn user_words(entries: &[ModelParams]) -> Vec<UserWord> {
+    let models = entries.iter().flat_map(|entry| &entry.kernels).filter_map(|model| match model {
+        ModelKind::User(word) => Some(*word),
+        _ => None,
+    });
+    let ways = entries.iter().flat_map(|entry| entry.ways.iter().flatten());
+    let recipes = ways.filter_map(|way| match way.recipe {
+        Recipe::User(word) => Some(word),
+        _ => None,
+    });
+    without_repetition(models.chain(recipes))
 }
 
 impl Outer {
@@ -143,12 +187,16 @@ fn eager(recipes: &[Recipe], sparsities: &[Sparsity]) -> Vec<Variant> {
 }
 
 /// The words of a list, without repetition. Null entries mean "none", as upstream.
-fn words<T>(fields: &Fields<'_>, key: &str) -> Vec<T>
-where
-    T: std::str::FromStr<Err = UnknownWord> + PartialEq,
-{
+fn words<T: PartialEq>(
+    fields: &Fields<'_>,
+    key: &str,
+    parse: impl Fn(&str) -> Result<T, UnknownWord>,
+) -> Vec<T> {
     let Some(node) = fields.get(key).filter(|node| !node.is_null()) else { return Vec::new() };
-    let word = |item: &Node<'_>| if item.is_null() { Some(None) } else { item.word().map(Some) };
+    let word = |item: &Node<'_>| match item.is_null() {
+        true => Some(None),
+        false => item.named(&item.string()?, &parse).map(Some),
+    };
     let words = node.each(word).unwrap_or_default().into_iter().flatten().flatten();
     without_repetition(words)
 }
@@ -172,7 +220,11 @@ fn read_training(fields: &Fields<'_>, mode: Mode) -> Option<TrainingSettings> {
     Some(training)
 }
 
-fn read_model(node: &Node<'_>, mode: Mode, folder: &Path, mut outer: Outer) -> Option<ModelParams> {
+fn read_model(
+    node: &Node<'_>,
+    &Context { mode, folder, user_files }: &Context<'_>,
+    mut outer: Outer,
+) -> Option<ModelParams> {
     let keys = [MODEL_KEYS, compile_key::KEYS, OWN_KEYS, SIBLING_KEYS].concat();
     let others = at_the_top(&[TOP_KEYS, TRAINING_KEYS].concat());
     let fields = node.mapping_beside(&keys, &others)?;
@@ -182,7 +234,8 @@ fn read_model(node: &Node<'_>, mode: Mode, folder: &Path, mut outer: Outer) -> O
     let dtype = fields.read("high_precision_dtype", Node::dtype).unwrap_or(Dtype::BFloat16);
     let name = fields.read("name", Node::string);
     let device = fields.word_or("device", Device::Cpu);
-    let model = fields.word_or("model_type", ModelKind::Linear);
+    let model = |node: &Node<'_>| node.named(&node.string()?, |text| user_files.model(text));
+    let model = fields.read("model_type", model).unwrap_or(ModelKind::Linear);
     let profiling = Profiling {
         profiler: fields.flag("enable_profiler"),
         memory: fields.flag("enable_memory_profiler"),

@@ -7,7 +7,7 @@ use crate::case::{Case, Role};
 pub use crate::catalogue::fusion::Operation;
 use crate::catalogue::product;
 pub use crate::catalogue::{REFERENCE_ELEMENTS, REFERENCE_ROWS, reduction};
-use crate::linears::output_size;
+use crate::linears::ModelSizes;
 use crate::settings::Sampling;
 use crate::words::{CacheMode, Device};
 use crate::work::Work;
@@ -27,13 +27,14 @@ pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 pub const FLUSH_BYTES: u64 = 512 << 20;
 
 /// Floating-point operations of one step, a multiply and an add counted as two. A model counts
-/// matrix products only ([`Work::Model`]: 2·rows·k·n for each linear layer, and 4m·16²·k for the
+/// matrix products only ([`ModelSizes::flops`]: 2·rows·k·n for each linear layer, and 4m·16²·k for the
 /// attention of the transformer block); the others count as in [`crate::FusionWork::flops`],
 /// [`crate::OperatorWork::flops`] and [`crate::ProbeWork::flops`]. Saturates at `u64::MAX`, beyond
-/// anything that can be run. `None` for a kernel, which states its operations when it runs.
+/// anything that can be run. `None` for a kernel and for a model of a package, which state their
+/// operations when they run.
 pub fn flops(case: &Case) -> Option<u64> {
     match &case.work {
-        Work::Model(work) => Some(model::flops(work)),
+        Work::Model(work) => Some(work.sizes()?.flops()),
         Work::Fusion(work) => Some(work.flops()),
         Work::Operator(work) => Some(work.flops()),
         Work::Probe(work) => Some(work.flops(case.dtype)),
@@ -52,10 +53,17 @@ pub fn moved_bytes(case: &Case) -> Option<u64> {
 }
 
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and
-/// running a case takes at once.
+/// running a case takes at once. Nothing of a kernel or of a model of a package is in it.
 pub fn memory_bytes(case: &Case) -> u64 {
+    memory_bytes_of(case, sizes(case).as_ref())
+}
+
+/// [`memory_bytes`], where the sizes of its model are known, if it is a model's.
+pub fn memory_bytes_of(case: &Case, sizes: Option<&ModelSizes>) -> u64 {
     let own = match &case.work {
-        Work::Model(work) => model::memory_bytes(work, case.dtype, case.device),
+        Work::Model(work) => {
+            sizes.map_or(0, |sizes| model::memory_bytes(work, sizes, case.dtype, case.device))
+        }
         Work::Fusion(work) => work.memory_bytes(case.dtype),
         Work::Operator(work) => work.memory_bytes(case.dtype),
         Work::Probe(work) => work.memory_bytes(case.dtype),
@@ -64,7 +72,7 @@ pub fn memory_bytes(case: &Case) -> u64 {
     };
     // A compiled case holds the tensors of its eager twin once, and is taken to allocate no more than
     // it while it runs. The check needs the outputs of both.
-    let twin = if case.work.compile().is_some() { output_bytes(case) } else { 0 };
+    let twin = if case.work.compile().is_some() { output_bytes(case, sizes) } else { 0 };
     let flush = match case.settings.cache {
         CacheMode::Cold => FLUSH_BYTES,
         CacheMode::Hot => 0,
@@ -73,9 +81,9 @@ pub fn memory_bytes(case: &Case) -> u64 {
 }
 
 /// Bytes of a step's output; of a probe none is counted.
-fn output_bytes(case: &Case) -> u64 {
+fn output_bytes(case: &Case, sizes: Option<&ModelSizes>) -> u64 {
     let elements = match &case.work {
-        Work::Model(work) => product(&output_size(work.model, work.shape)),
+        Work::Model(_) => sizes.map_or(0, |sizes| product(&sizes.output)),
         Work::Fusion(work) => product(&work.output_size()),
         Work::Operator(work) => work.traffic().output,
         Work::Probe(_) | Work::Kernel(_) => 0,
@@ -85,15 +93,25 @@ fn output_bytes(case: &Case) -> u64 {
 
 /// An estimate, in bytes and rather high than low, of the host's memory that building and checking
 /// a case on another device takes at once: for what is drawn on the host, and for a reference that
-/// is computed there.
+/// is computed there. Nothing of a kernel or of a model of a package is in it.
 pub fn host_bytes(case: &Case) -> u64 {
+    host_bytes_of(case, sizes(case).as_ref())
+}
+
+/// [`host_bytes`], where the sizes of its model are known, if it is a model's.
+pub fn host_bytes_of(case: &Case, sizes: Option<&ModelSizes>) -> u64 {
     match &case.work {
-        Work::Model(work) => model::drawing_bytes(work, case.dtype),
+        Work::Model(_) => sizes.map_or(0, |sizes| model::drawing_bytes(sizes, case.dtype)),
         Work::Fusion(work) => work.host_bytes(case.dtype),
         Work::Operator(work) => work.host_bytes(case.dtype),
         Work::Probe(work) => work.host_bytes(case.dtype),
         Work::Kernel(_) => 0,
     }
+}
+
+/// The sizes of its model, if it has one that is built in.
+fn sizes(case: &Case) -> Option<ModelSizes> {
+    case.work.model()?.sizes()
 }
 
 /// A rough estimate, in seconds, of measuring a case with all its passes, on a quiet machine with an

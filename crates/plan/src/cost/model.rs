@@ -1,25 +1,10 @@
 //! The cost of a model, by formula.
 
-use crate::catalogue::{REFERENCE_BYTES, product};
-use crate::linears::{BLOCK_TOKENS, input_size, linears, output_size};
+use crate::catalogue::REFERENCE_BYTES;
+use crate::linears::ModelSizes;
 use crate::variant::Variant;
-use crate::words::{Device, Dtype, ModelKind, Recipe};
+use crate::words::{Device, Dtype, Recipe};
 use crate::work::ModelWork;
-
-/// Floating-point operations of one forward pass, a multiply and an add counted as two. Matrix
-/// products only: 2·rows·k·n for each linear layer, and 4m·16²·k for the attention of the
-/// transformer block. Saturates at `u64::MAX`, beyond anything that can be run.
-pub(super) fn flops(work: &ModelWork) -> u64 {
-    let linears = linears(work.model, work.shape);
-    let products = linears.iter().map(|linear| product(&[2, linear.rows, linear.k, linear.n]));
-    let attention = match work.model {
-        ModelKind::Linear | ModelKind::LnLinear(_) => 0,
-        ModelKind::TransformerBlock => {
-            product(&[4, work.shape.m, BLOCK_TOKENS, BLOCK_TOKENS, work.shape.k])
-        }
-    };
-    products.fold(attention, u64::saturating_add)
-}
 
 /// The most bytes that `k · n` weights of a layer take as a case stores them: values, and for each
 /// group of a quantized one a scale in the dtype before quantization and a zero point of 64 bits.
@@ -70,11 +55,16 @@ fn temporaries(work: &ModelWork, dtype: Dtype) -> Temporaries {
 
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and
 /// running a case takes at once.
-pub(super) fn memory_bytes(work: &ModelWork, dtype: Dtype, device: Device) -> u64 {
+pub(super) fn memory_bytes(
+    work: &ModelWork,
+    sizes: &ModelSizes,
+    dtype: Dtype,
+    device: Device,
+) -> u64 {
     let element = u128::from(dtype.bytes());
-    let input: u128 = input_size(work.model, work.shape).into_iter().map(u128::from).product();
+    let input = elements(&sizes.input);
     let (mut weights, mut largest, mut stored, mut activations) = (0, 0, 0, 0);
-    for linear in linears(work.model, work.shape) {
+    for linear in &sizes.linears {
         let (rows, k, n) = (u128::from(linear.rows), u128::from(linear.k), u128::from(linear.n));
         let k = if pads(work, device) { k.next_multiple_of(1024) } else { k };
         weights += k * n;
@@ -90,7 +80,7 @@ pub(super) fn memory_bytes(work: &ModelWork, dtype: Dtype, device: Device) -> u6
     let running = stored + largest * temporaries.weight + activations * temporaries.activation;
     let reference = u128::from(REFERENCE_BYTES).min(16 * (weights + activations));
     let held = match work.variant.preallocated {
-        true => output_size(work.model, work.shape).into_iter().map(u128::from).product(),
+        true => elements(&sizes.output),
         false => 0,
     };
     let total = (input + held) * element + drawing.max(building).max(running) + reference;
@@ -99,11 +89,14 @@ pub(super) fn memory_bytes(work: &ModelWork, dtype: Dtype, device: Device) -> u6
 
 /// The bytes of the host's memory that drawing weights and input takes at once, on whatever device they
 /// end: one weight at a time in float32 and in the case's dtype, then the input.
-pub(super) fn drawing_bytes(work: &ModelWork, dtype: Dtype) -> u64 {
+pub(super) fn drawing_bytes(sizes: &ModelSizes, dtype: Dtype) -> u64 {
     let element = u128::from(dtype.bytes());
-    let input: u128 = input_size(work.model, work.shape).into_iter().map(u128::from).product();
-    let weights = linears(work.model, work.shape)
-        .into_iter()
-        .map(|linear| u128::from(linear.k) * u128::from(linear.n) * (4 + element));
-    u64::try_from(weights.fold(input * element, u128::max)).unwrap_or(u64::MAX)
+    let weights = sizes.linears.iter();
+    let weights = weights.map(|it| u128::from(it.k) * u128::from(it.n) * (4 + element));
+    let input = elements(&sizes.input) * element;
+    u64::try_from(weights.fold(input, u128::max)).unwrap_or(u64::MAX)
+}
+
+fn elements(size: &[u64]) -> u128 {
+    size.iter().fold(1, |product, &size| product.saturating_mul(size.into()))
 }

@@ -31,7 +31,9 @@ pub(crate) fn source<'k>(
     let kernels = distinct(kernels)?;
     let (mut text, mut entries) = ("\n".to_owned(), String::new());
     for (index, kernel) in kernels.iter().enumerate() {
-        text += &module(index, kernel);
+        if kernel.baseline().module.is_none() {
+            text += &module(index, kernel);
+        }
         text += &size(index, kernel);
         for (place, file) in kernel.files.iter().enumerate() {
             text += &build(index, place, file);
@@ -76,6 +78,11 @@ fn name(place: usize) -> String {
     if place == 0 { "kernel".to_owned() } else { format!("file_{place}") }
 }
 
+/// The Rust path of a file's module, which may be one of another crate.
+fn path(index: usize, place: usize, file: &KernelFile) -> String {
+    file.module.clone().unwrap_or_else(|| format!("kernel_{index}::{}", name(place)))
+}
+
 fn module(index: usize, kernel: &Kernel) -> String {
     let mut text = format!("{SHARED}\nmod kernel_{index} {{\n");
     for (place, file) in kernel.files.iter().enumerate() {
@@ -88,7 +95,7 @@ fn module(index: usize, kernel: &Kernel) -> String {
 
 /// The function that makes a problem size of what is given, and shows it whole.
 fn size(index: usize, kernel: &Kernel) -> String {
-    let struct_name = format!("kernel_{index}::kernel::ProblemSize");
+    let struct_name = format!("{}::ProblemSize", path(index, 0, kernel.baseline()));
     let fields = kernel.fields();
     let given = if fields.is_empty() { "_given" } else { "given" };
     let mut text = format!(
@@ -125,7 +132,7 @@ fn size(index: usize, kernel: &Kernel) -> String {
 }
 
 fn build(index: usize, place: usize, file: &KernelFile) -> String {
-    let module = format!("kernel_{index}::{}", name(place));
+    let module = path(index, place, file);
     let (mut body, is_generic) = match &file.form {
         Form::Implementation { ident, is_generic, .. } => {
             let generics = if *is_generic { "<T>" } else { "" };
@@ -165,6 +172,6 @@ fn function(module: &str, form: &Form, is_generic: bool) -> String {
     text + "    };\n    generated::function(size, shown, site, parts)\n"
 }
 
-fn add(text: &mut String, line: std::fmt::Arguments<'_>) {
+pub(crate) fn add(text: &mut String, line: std::fmt::Arguments<'_>) {
     text.write_fmt(line).expect("writing to a string does not fail");
 }

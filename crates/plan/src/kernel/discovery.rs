@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
 use crate::kernel::KernelWork;
+use crate::library::Library;
+use crate::words::is_plain;
 
 /// Files and folders whose names begin so hold no kernel.
 const HELPERS: &[&str] = &["_", "test_", "."];
@@ -30,8 +32,8 @@ pub(crate) struct Found {
 }
 
 /// The kernels under `roots`, in an order that is the same on every file system.
-pub(crate) fn find(roots: &[PathBuf]) -> (Vec<Found>, Vec<Diagnostic>) {
-    let mut search = Search::default();
+pub(crate) fn find(roots: &[PathBuf], libraries: &[Library]) -> (Vec<Found>, Vec<Diagnostic>) {
+    let mut search = Search { libraries, ..Search::default() };
     for root in roots {
         search.folder(root);
     }
@@ -40,7 +42,9 @@ pub(crate) fn find(roots: &[PathBuf]) -> (Vec<Found>, Vec<Diagnostic>) {
 }
 
 #[derive(Default)]
-struct Search {
+struct Search<'l> {
+    /// Their files are modules of a crate.
+    libraries: &'l [Library],
     /// Folders that have been read, without symbolic links: one that leads back to a folder above it
     /// would go on for ever, and one root may lie in another.
     seen: BTreeSet<PathBuf>,
@@ -48,7 +52,7 @@ struct Search {
     errors: Vec<Diagnostic>,
 }
 
-impl Search {
+impl Search<'_> {
     fn folder(&mut self, folder: &Path) {
         let read = folder.canonicalize().and_then(|real| Ok((real, entries(folder)?)));
         let (real, entries) = match read {
@@ -61,7 +65,11 @@ impl Search {
         if !self.seen.insert(real.clone()) {
             return;
         }
-        let (folders, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(|it| it.is_dir());
+        let (folders, mut files): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|it| it.is_dir());
+        if Library::of(folder, self.libraries).is_some() {
+            files.retain(|file| !is_declaration(file, &folders));
+        }
         self.files(&real, folder, files);
         for inner in folders.iter().filter(|inner| !is_helper(inner)) {
             self.folder(inner);
@@ -112,8 +120,7 @@ impl Search {
     /// A name that can be a part of ids, directories and filters.
     fn word(&mut self, path: &Path, name: Option<&std::ffi::OsStr>) -> Option<String> {
         let name = name.unwrap_or_default().to_string_lossy().into_owned();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        if !name.is_empty() && name.chars().all(plain) && path.to_str().is_some() {
+        if !name.is_empty() && name.chars().all(is_plain) && path.to_str().is_some() {
             return Some(name);
         }
         let message = format!("the name `{name}` cannot be part of a benchmark's id");
@@ -129,10 +136,21 @@ impl Search {
         for found in &self.found {
             let file = found.files[0].1.as_path();
             if let Some(other) = first.insert(found.name.to_lowercase(), file) {
-                let message =
-                    format!("the kernel `{}` is in {} already", found.name, other.display());
-                let remedy = "rename one of the two; or, if they are two ways of computing the \
-                              same, put both into one folder, one of them as `kernel.rs`";
+                let of = |file| Library::of(file, self.libraries);
+                let crates = |library: &Library| format!(" of crate `{}`", library.package);
+                let message = format!(
+                    "the kernel `{}`{} is in {}{} already",
+                    found.name,
+                    of(file).map(crates).unwrap_or_default(),
+                    other.display(),
+                    of(other).map(crates).unwrap_or_default()
+                );
+                let remedy = if of(file).or(of(other)).is_some() {
+                    "rename one of the two, or name in `kernel_paths` of a config the folders to search"
+                } else {
+                    "rename one of the two; or, if they are two ways of computing the same, put \
+                     both into one folder, one of them as `kernel.rs`"
+                };
                 errors.push(Diagnostic::whole_file(file, message, remedy));
             }
         }
@@ -145,12 +163,20 @@ impl Search {
 }
 
 /// The contents of `folder`, by name.
-fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub(crate) fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut entries = std::fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<std::io::Result<Vec<_>>>()?;
     entries.sort();
     Ok(entries)
+}
+
+/// Whether a file of a crate only says which modules a folder has: `mod.rs`, or `name.rs` beside the folder `name`.
+fn is_declaration(file: &Path, folders: &[PathBuf]) -> bool {
+    let is_rust = file.extension().is_some_and(|it| it == "rs");
+    is_rust
+        && (file.file_stem().is_some_and(|it| it == "mod")
+            || folders.contains(&file.with_extension("")))
 }
 
 /// Whether it is of a language that a kernel may be written in.
@@ -159,7 +185,7 @@ fn is_source(path: &Path) -> bool {
     ["rs", "cu", "cuh", "c", "cc", "cpp", "h", "hpp"].contains(&extension)
 }
 
-fn is_helper(path: &Path) -> bool {
+pub(crate) fn is_helper(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     HELPERS.iter().any(|prefix| name.starts_with(prefix))
 }

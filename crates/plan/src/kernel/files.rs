@@ -7,6 +7,7 @@ use super::field::Field;
 use super::source::{Form, ProblemSize, Source};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
+use crate::library::Library;
 
 /// A kernel whose files fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,12 +28,18 @@ pub(crate) struct KernelFile {
     /// Its path inside its package, as in `KernelWork.file`.
     pub(crate) file: String,
     pub(crate) path: PathBuf,
+    /// The Rust path of its module, where it is one of another crate.
+    pub(crate) module: Option<String>,
     pub(crate) form: Form,
 }
 
 impl Kernel {
-    /// Reads the files that were `found`; they belong to `package`.
-    pub(crate) fn read(found: &Found, package: &Path) -> Result<Self, Diagnostics> {
+    /// Reads the files that were `found`; they belong to one of `libraries`, or else to `package`.
+    pub(crate) fn read(
+        found: &Found,
+        package: &Path,
+        libraries: &[Library],
+    ) -> Result<Self, Diagnostics> {
         let (mut files, mut size, mut errors) = (Vec::new(), None, Vec::new());
         for (index, (implementation, path)) in found.files.iter().enumerate() {
             let source = match Source::read(path) {
@@ -50,11 +57,14 @@ impl Kernel {
                     Err(found) => errors.extend(found.0),
                 }
             }
-            match source.form() {
-                Ok(form) => files.push(KernelFile {
+            let library = Library::of(path, libraries);
+            let module = library.map(|library| library.module_of(path)).transpose();
+            match module.and_then(|module| Ok((module, source.form()?))) {
+                Ok((module, form)) => files.push(KernelFile {
                     implementation: implementation.clone(),
-                    file: shown(path, package),
+                    file: library.map_or_else(|| shown(path, package), |it| it.shown(path)),
                     path: path.clone(),
+                    module,
                     form,
                 }),
                 Err(error) => errors.push(error),

@@ -1,9 +1,14 @@
 //! A user's kernel: its files, and what a case of it runs.
 
+#[cfg(feature = "configs")]
 pub(crate) mod code;
+#[cfg(feature = "configs")]
 pub(crate) mod discovery;
+#[cfg(feature = "configs")]
 pub(crate) mod field;
+#[cfg(feature = "configs")]
 mod files;
+#[cfg(feature = "configs")]
 pub(crate) mod source;
 
 use std::collections::BTreeMap;
@@ -11,7 +16,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+#[cfg(feature = "configs")]
 pub(crate) use files::{Kernel, KernelFile};
+
+/// The environment variable that says the same for one run, in JSON: `{"iterations": {"timed": 10}}`. It holds in every
+/// config of kernels.
+pub const OVERRIDE_VARIABLE: &str = "CRITERION_TORCH_OVERRIDE";
 
 /// The work of a kernel case: one file of Rust, at one problem size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

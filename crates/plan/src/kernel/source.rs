@@ -1,4 +1,4 @@
-//! The files of a kernel, read: the form of each, and the fields of their one problem size.
+//! Files of Rust, read: the form of each kernel's file, and the fields of their one problem size.
 //!
 //! Only what the generated code has to spell is read here. Whether it fits is the compiler's to say.
 
@@ -123,6 +123,10 @@ impl Source {
         })
     }
 
+    pub(crate) fn items(&self) -> &[syn::Item] {
+        &self.syntax.items
+    }
+
     fn functions(&self) -> impl Iterator<Item = &syn::ItemFn> {
         self.syntax.items.iter().filter_map(|item| match item {
             syn::Item::Fn(function) => Some(function),
@@ -147,7 +151,7 @@ impl Source {
 
     /// The problem size that this file declares for all of its folder.
     pub(crate) fn problem_size(&self) -> Result<ProblemSize, Diagnostics> {
-        let Some(item) = self.declared_size() else {
+        let Some(item) = self.declared(PROBLEM_SIZE) else {
             let message = format!("no `pub struct {PROBLEM_SIZE}`");
             let remedy = "declare it in this very file, with the keys of `problem_size` as its \
                           fields; without any, `pub struct ProblemSize;`";
@@ -168,22 +172,23 @@ impl Source {
         if !errors.is_empty() {
             return Err(Diagnostics(errors));
         }
-        let has_default = derives_default(&item.attrs) || self.implements_default();
+        let has_default = derives_default(&item.attrs) || self.implements("Default", PROBLEM_SIZE);
         Ok(ProblemSize { fields, has_default, at: position(item.ident.span()) })
     }
 
     /// A second problem size in a folder, where there is one already.
     pub(crate) fn second_size(&self) -> Option<Diagnostic> {
-        let item = self.declared_size()?;
+        let item = self.declared(PROBLEM_SIZE)?;
         let message = format!("`{PROBLEM_SIZE}` is declared a second time");
         let remedy = "the files of one folder solve one problem, that of kernel.rs: write \
                       `use super::kernel::ProblemSize;` instead";
         Some(self.error(item.ident.span(), message, remedy))
     }
 
-    fn declared_size(&self) -> Option<&syn::ItemStruct> {
+    /// The struct called `name`.
+    pub(crate) fn declared(&self, name: &str) -> Option<&syn::ItemStruct> {
         self.syntax.items.iter().find_map(|item| match item {
-            syn::Item::Struct(item) if item.ident == PROBLEM_SIZE => Some(item),
+            syn::Item::Struct(item) if item.ident == name => Some(item),
             _ => None,
         })
     }
@@ -205,18 +210,28 @@ impl Source {
         }
     }
 
-    fn implements_default(&self) -> bool {
+    /// Whether it has `impl <of_trait> for <name>`.
+    pub(crate) fn implements(&self, of_trait: &str, name: &str) -> bool {
         self.syntax.items.iter().any(|item| match item {
             syn::Item::Impl(item) => {
-                let is_of_size = matches!(&*item.self_ty,
-                    syn::Type::Path(path) if path.path.is_ident(PROBLEM_SIZE));
-                is_of_size && implements(item, "Default")
+                let is_it = matches!(&*item.self_ty,
+                    syn::Type::Path(path) if path.path.is_ident(name));
+                is_it && implements(item, of_trait)
             }
             _ => false,
         })
     }
 
-    fn error(&self, span: proc_macro2::Span, message: String, remedy: &str) -> Diagnostic {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn error(
+        &self,
+        span: proc_macro2::Span,
+        message: String,
+        remedy: &str,
+    ) -> Diagnostic {
         located(&self.path, span, message, remedy)
     }
 }
@@ -233,7 +248,7 @@ fn position(span: proc_macro2::Span) -> (usize, usize) {
 }
 
 /// The source text of `node`, on one line.
-fn shown(node: &impl Spanned) -> String {
+pub(crate) fn shown(node: &impl Spanned) -> String {
     let text = node.span().source_text().unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -287,7 +302,7 @@ fn field_type(kind: &syn::Type) -> Option<FieldType> {
     }
 }
 
-fn scalar(kind: &syn::Type) -> Option<Scalar> {
+pub(crate) fn scalar(kind: &syn::Type) -> Option<Scalar> {
     let syn::Type::Path(syn::TypePath { qself: None, path }) = kind else { return None };
     let last = path.segments.last().filter(|last| last.arguments.is_none())?;
     Scalar::ALL.iter().copied().find(|scalar| last.ident == scalar.as_str())

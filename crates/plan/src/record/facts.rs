@@ -64,6 +64,16 @@ pub struct Weights {
     pub density: Option<f64>,
 }
 
+/// Facts that a run finds out about a package's own model; those of built-in ones follow from the case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModelFacts {
+    /// Floating-point operations of a step, as the model says.
+    pub flops: u64,
+    /// Elements of the output.
+    pub output_elements: u64,
+}
+
 /// Facts that a run finds out about a kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use accuracy::{Accuracy, Agreement, Gate, Stat};
 pub use check::{Check, CheckStatus};
 pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
-pub use facts::{Compilation, KernelFacts, Memory, StepMemory, Weights};
+pub use facts::{Compilation, KernelFacts, Memory, ModelFacts, StepMemory, Weights};
 pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range, Utilization};
 pub use outcome::Outcome;
 pub use pair::{Pair, Stop};
@@ -81,6 +81,9 @@ pub struct Record {
     /// Facts about a user's kernel; absent for other work, and unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelFacts>,
+    /// Facts about a model of the package's own; absent for other work, and unless the step ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelFacts>,
     /// How it was compiled; absent for eager cases, and without a package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compilation: Option<Compilation>,

@@ -161,9 +161,12 @@ macro_rules! listed {
     };
 }
 
-/// Serde through `Display` and `FromStr`, so that files hold the words themselves.
+/// Serde through `Display` and `FromStr`, or what else reads a text, so that files hold the words themselves.
 macro_rules! serde_as_word {
     ($name:ident) => {
+        $crate::words::closed::serde_as_word!($name, str::parse);
+    };
+    ($name:ident, $read:expr) => {
         impl ::serde::Serialize for $name {
             fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -173,7 +176,8 @@ macro_rules! serde_as_word {
         impl<'de> ::serde::Deserialize<'de> for $name {
             fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 let text = ::std::borrow::Cow::<'de, str>::deserialize(from)?;
-                text.parse().map_err(::serde::de::Error::custom)
+                let read: fn(&str) -> Result<Self, $crate::words::UnknownWord> = $read;
+                read(&text).map_err(::serde::de::Error::custom)
             }
         }
     };

@@ -1,5 +1,6 @@
-//! The closed vocabularies of a config. Each word is an enum with `ALL`, `as_str` and `FromStr`
-//! side by side; a word outside its set is an error with a suggestion, never a default.
+//! The vocabularies of a config. Each closed one is an enum with `ALL`, `as_str` and `FromStr` side by
+//! side; a word outside its set is an error with a suggestion, never a default. Recipes and models are
+//! open: a package may bring its own.
 
 pub(crate) mod closed;
 mod dtype;
@@ -7,8 +8,10 @@ mod model;
 mod recipe;
 mod settings;
 mod sparsity;
+mod user;
 
 pub use closed::UnknownWord;
+#[cfg(feature = "configs")]
 pub(crate) use closed::closest;
 pub use dtype::Dtype;
 pub use model::{Activation, ModelKind};
@@ -17,3 +20,5 @@ pub use settings::{
     Allocator, CacheMode, CompileMode, Device, Mode, ScalingGranularity, ScalingType,
 };
 pub use sparsity::Sparsity;
+pub use user::UserWord;
+pub(crate) use user::{LONGEST_WORD, is_plain};

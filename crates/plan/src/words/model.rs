@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::closed::{UnknownWord, closed_set, listed, schema_is, serde_as_word};
+use super::user::UserWord;
 
 closed_set! {
     /// The activation of `ln_linear_<activation>`.
@@ -33,20 +34,30 @@ listed! {
         LnLinear(Activation),
         /// A pre-norm transformer block of width k on [m, 16, k]; n is ignored.
         TransformerBlock,
+        /// A model of a package.
+        User(UserWord),
     }
 }
 
-const LN_LINEAR: &str = "ln_linear";
-
 impl ModelKind {
-    /// Every member.
+    /// The family with an activation; alone, it means that with `relu`.
+    pub(crate) const LN_LINEAR: &'static str = "ln_linear";
+
+    /// Every one that is built in.
     pub fn all() -> impl Iterator<Item = Self> {
         let ln_linear = Activation::ALL.iter().map(|&activation| Self::LnLinear(activation));
         [Self::Linear].into_iter().chain(ln_linear).chain([Self::TransformerBlock])
     }
 
-    fn words() -> Vec<String> {
+    /// The words of all that are built in.
+    pub(crate) fn words() -> Vec<String> {
         Self::all().map(|model| model.to_string()).collect()
+    }
+
+    /// The model of a word in a file of a run: one that is not built in is a package's, wherever its
+    /// file is.
+    fn recorded(text: &str) -> Result<Self, UnknownWord> {
+        text.parse().or_else(|unknown| UserWord::new(text).map(Self::User).ok_or(unknown))
     }
 }
 
@@ -54,8 +65,9 @@ impl fmt::Display for ModelKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Linear => f.write_str("linear"),
-            Self::LnLinear(activation) => write!(f, "{LN_LINEAR}_{activation}"),
+            Self::LnLinear(activation) => write!(f, "{}_{activation}", Self::LN_LINEAR),
             Self::TransformerBlock => f.write_str("transformer_block"),
+            Self::User(word) => word.fmt(f),
         }
     }
 }
@@ -63,9 +75,9 @@ impl fmt::Display for ModelKind {
 impl FromStr for ModelKind {
     type Err = UnknownWord;
 
-    /// `ln_linear` alone means `ln_linear_relu`, as upstream.
+    /// One that is built in. `ln_linear` alone means `ln_linear_relu`, as upstream.
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        if text == LN_LINEAR {
+        if text == Self::LN_LINEAR {
             return Ok(Self::LnLinear(Activation::Relu));
         }
         Self::all().find(|model| model.to_string() == text).ok_or_else(|| {
@@ -75,7 +87,7 @@ impl FromStr for ModelKind {
     }
 }
 
-serde_as_word!(ModelKind);
+serde_as_word!(ModelKind, ModelKind::recorded);
 schema_is!(ModelKind, schemars::json_schema!({ "type": "string", "minLength": 1 }));
 
 #[cfg(test)]
@@ -84,7 +96,8 @@ mod tests {
 
     #[test]
     fn every_model_reads_back_its_own_word() {
-        let missing = ModelKind::missing(ModelKind::all());
+        let own = UserWord::new("mine").map(ModelKind::User);
+        let missing = ModelKind::missing(ModelKind::all().chain(own));
         assert!(missing.is_empty(), "`all` lacks {missing:?}");
         for model in ModelKind::all() {
             assert_eq!(model.to_string().parse(), Ok(model));

@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::closed::{UnknownWord, Word, closed_set, listed, schema_is, serde_as_word};
+use super::user::UserWord;
 
 // The numerics of the int8 and int4 recipes: each word is what the word of a recipe ends in.
 closed_set! {
@@ -93,6 +94,8 @@ listed! {
         },
         /// 6-bit floating-point weights (3 exponent, 2 mantissa bits).
         Fp6,
+        /// A recipe of a package.
+        User(UserWord),
     }
 }
 
@@ -208,6 +211,14 @@ impl Recipe {
                 ..BYTES
             },
             Self::Fp6 => RecipeFacts { weight_bits: Some(6), quantizing: 16, ..BYTES },
+            // Nothing is known of it here: as much memory as any takes, and weights that are not smaller.
+            Self::User(_) => RecipeFacts {
+                weight_bits: None,
+                quantizing: 24,
+                activation: Some(16),
+                quantizes_activations: true,
+                ..BYTES
+            },
         }
     }
 
@@ -222,14 +233,46 @@ impl Recipe {
         self.facts().has_packed
     }
 
-    /// Whether each step quantizes its activations, too, in some forms of the recipe at least.
+    /// Whether each step quantizes its activations, too, in some forms of the recipe at least; it may, if
+    /// the recipe is a package's.
     pub const fn quantizes_activations(self) -> bool {
         self.facts().quantizes_activations
     }
 
-    /// Every recipe without parameters, and one of each family with them.
+    /// Every built-in recipe without parameters, and one of each family with them.
     pub fn examples() -> impl Iterator<Item = Self> {
         SPELLINGS.iter().map(|word| word.parse().expect("the list holds valid recipes"))
+    }
+
+    /// The words of [`Self::examples`].
+    pub(crate) const fn spellings() -> &'static [&'static str] {
+        SPELLINGS
+    }
+
+    /// How the family of a word is written, as the remedy for wrong parameters; `None` outside of every
+    /// family with parameters.
+    pub(crate) fn grammar(text: &str) -> Option<String> {
+        let grammar = match text.split('-').next()? {
+            "int8wo" => "int8wo[-v2|-v018]",
+            "int8dq" => "int8dq[-v2|-v018]",
+            "int4wo" => "int4wo-{32|64|128|256}[-hqq|-hqq-fp16solver|-tilepacked]",
+            "float8dq" => "float8dq-{tensor|row}",
+            "gemlitewo" => {
+                "gemlitewo-{4|8}-<group>, with 4 bits also gemlitewo-4-<group>-fp16solver"
+            }
+            "uintx" => "uintx-<1..8 bits>-<group>[-hqq]",
+            INT8_DYNAMIC_INTX => {
+                "int8_dynamic_activation_intx_weight-<1..8 bits>-<group>-{true|false}"
+            }
+            _ => return None,
+        };
+        Some(format!("this family is written {grammar}"))
+    }
+
+    /// The recipe of a word in a file of a run: one that is not built in is a package's, wherever its
+    /// file is.
+    fn recorded(text: &str) -> Result<Self, UnknownWord> {
+        text.parse().or_else(|unknown| UserWord::new(text).map(Self::User).ok_or(unknown))
     }
 }
 
@@ -256,6 +299,7 @@ impl fmt::Display for Recipe {
                 write!(f, "uintx-{bits}-{group}{solver}")
             }
             Self::Fp6 => f.write_str("fp6"),
+            Self::User(word) => word.fmt(f),
         }
     }
 }
@@ -263,10 +307,11 @@ impl fmt::Display for Recipe {
 impl FromStr for Recipe {
     type Err = UnknownWord;
 
+    /// One that is built in.
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        parse(text).ok_or_else(|| UnknownWord {
-            remedy: remedy(text),
-            ..UnknownWord::new("recipe", text, SPELLINGS.iter().copied())
+        parse(text).ok_or_else(|| {
+            let unknown = UnknownWord::new("recipe", text, SPELLINGS.iter().copied());
+            UnknownWord { remedy: Self::grammar(text).unwrap_or(unknown.remedy), ..unknown }
         })
     }
 }
@@ -334,26 +379,7 @@ fn is_hqq(rest: &[&str]) -> bool {
     matches!(rest, [] | ["hqq"])
 }
 
-/// A known family with wrong parameters deserves its grammar, anything else the nearest word.
-fn remedy(text: &str) -> String {
-    let grammar = match text.split('-').next() {
-        Some("int8wo") => "int8wo[-v2|-v018]",
-        Some("int8dq") => "int8dq[-v2|-v018]",
-        Some("int4wo") => "int4wo-{32|64|128|256}[-hqq|-hqq-fp16solver|-tilepacked]",
-        Some("float8dq") => "float8dq-{tensor|row}",
-        Some("gemlitewo") => {
-            "gemlitewo-{4|8}-<group>, with 4 bits also gemlitewo-4-<group>-fp16solver"
-        }
-        Some("uintx") => "uintx-<1..8 bits>-<group>[-hqq]",
-        Some(INT8_DYNAMIC_INTX) => {
-            "int8_dynamic_activation_intx_weight-<1..8 bits>-<group>-{true|false}"
-        }
-        _ => return UnknownWord::new("recipe", text, SPELLINGS.iter().copied()).remedy,
-    };
-    format!("this family is written {grammar}")
-}
-
-serde_as_word!(Recipe);
+serde_as_word!(Recipe, Recipe::recorded);
 schema_is!(Recipe, schemars::json_schema!({ "type": "string", "minLength": 1 }));
 
 #[cfg(test)]

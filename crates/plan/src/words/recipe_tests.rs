@@ -9,7 +9,8 @@ fn every_spelling_reads_back() {
 
 #[test]
 fn every_recipe_has_a_spelling() {
-    let missing = Recipe::missing(Recipe::examples());
+    let own = UserWord::new("mine").map(Recipe::User);
+    let missing = Recipe::missing(Recipe::examples().chain(own));
     assert!(missing.is_empty(), "SPELLINGS and `parse` lack {missing:?}");
 }
 
@@ -54,4 +55,15 @@ fn the_asymmetry_flag_means_what_it_says() {
     };
     assert!(flag("int8_dynamic_activation_intx_weight-4-32-true"));
     assert!(!flag("int8_dynamic_activation_intx_weight-4-32-false"));
+}
+
+#[test]
+fn a_word_of_a_package_is_read_from_files_of_a_run_and_not_from_a_config() {
+    let read = |text: &str| serde_json::from_str::<Recipe>(text);
+    let own = read("\"ternary-64\"").expect("it may be a package's");
+    assert_eq!(own, Recipe::User(UserWord::new("ternary-64").expect("a word")));
+    assert_eq!(serde_json::to_string(&own).expect("a word"), "\"ternary-64\"");
+    assert_eq!(read("\"int8wo\"").ok(), Some(Recipe::INT8WO));
+    assert!(read("\"no word\"").is_err());
+    assert!("ternary-64".parse::<Recipe>().is_err());
 }

@@ -15,9 +15,11 @@ closed_set! {
 
 impl Sparsity {
     /// Whether upstream measures this layout together with `recipe`: block sparsity stands alone
-    /// on the baseline, 2:4 goes with int8dq, float8dq and the baseline.
+    /// on the baseline, 2:4 goes with int8dq, float8dq and the baseline. A recipe of a package says when
+    /// it runs whether it has the layout.
     pub fn pairs_with(self, recipe: Recipe) -> bool {
         match self {
+            _ if matches!(recipe, Recipe::User(_)) => true,
             Self::Block => recipe == Recipe::Baseline,
             Self::SemiSparse => matches!(
                 recipe,

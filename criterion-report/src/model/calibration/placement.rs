@@ -1,6 +1,6 @@
 //! The place of a case under the measured roofs of its machine.
 
-use plan::{Device, Mode, Work, output_size};
+use plan::{Device, Mode, Work};
 
 use super::operation::Operation;
 use super::request::{OperationKind, Request};
@@ -82,7 +82,10 @@ pub fn compulsory_bytes(row: &Row) -> Option<u64> {
     match &case.work {
         Work::Model(work) => {
             let memory = row.record.measures.memory?;
-            let elements: u64 = output_size(work.model, work.shape).iter().product();
+            let elements: u64 = match row.record.model {
+                Some(facts) => facts.output_elements,
+                None => work.sizes()?.output.iter().product(),
+            };
             let output = elements.saturating_mul(case.dtype.bytes());
             Some(memory.weights_bytes.saturating_add(memory.inputs_bytes).saturating_add(output))
         }

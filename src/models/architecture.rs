@@ -1,0 +1,70 @@
+//! The trait that every model's file implements, a package's too.
+
+use plan::{ModelSizes, Shape};
+use tch::{TchError, Tensor};
+
+use super::Parameters;
+use crate::recipes::LinearLayer;
+use crate::refusal::Refusal;
+
+/// A model before it is built: what a `model_type` stands for. It is written once, over whatever makes its
+/// linear layers: a recipe for the measurement, float64 for the reference. The [example](super) has one.
+///
+/// The first dimension of its input and its output is a batch whose elements do not influence each other:
+/// a large output is checked in some of them.
+pub trait Architecture {
+    /// Its linear layers in order, its input and its output at a shape (m, k, n).
+    fn sizes(&self, shape: Shape) -> ModelSizes;
+
+    /// Whether it can be built at a shape. The error is the constraint and the value that broke it; the
+    /// model is named around it.
+    fn check(&self, _shape: Shape) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Parameters outside of linear layers that start as ones, such as the weights of norms, by name and
+    /// size.
+    fn norms(&self, _shape: Shape) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// Whether its last operation is that of a linear layer, which then writes into a preallocated
+    /// output.
+    fn ends_with_linear(&self) -> bool {
+        false
+    }
+
+    /// What has to be added to a recipe's gate ([`crate::recipes::Scheme::min_sqnr_db`]), which is that of
+    /// one linear layer, in dB: more than 0 where exact parts hide the layers' errors, less where the
+    /// errors of several add up.
+    fn gate_shift_db(&self) -> f64 {
+        0.0
+    }
+
+    /// Builds it from its parameters, one layer after the other: a weight that `make` does not keep is
+    /// freed before the next one is touched.
+    fn build(
+        &self,
+        parameters: Parameters,
+        make: &mut MakeLayer<'_>,
+    ) -> Result<Box<dyn Network>, Refusal>;
+}
+
+/// Makes the linear layer of the given name from its weight `[n, k]`. The [example](super) calls it.
+pub type MakeLayer<'a> = dyn FnMut(&str, Tensor) -> Result<Box<dyn LinearLayer>, Refusal> + 'a;
+
+/// A model that is built, ready to run, as in the [example](super).
+pub trait Network {
+    /// One forward pass in upstream's order of operations. If there is an `out`, contiguous and of the
+    /// size and dtype of the output, the last operation writes into it. Only the output: intermediate
+    /// results are allocated as ever.
+    fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError>;
+
+    /// Its linear layers, in order.
+    fn layers(&self) -> Vec<&dyn LinearLayer>;
+
+    /// Its parameters outside linear layers: the weights of norms.
+    fn norms(&self) -> Vec<&Tensor> {
+        Vec::new()
+    }
+}
