@@ -1,11 +1,15 @@
 //! The additions that the book shows, made for real: the patches on its pages are applied to a copy of
 //! this repository, which is built once and run.
 
+#[path = "common/mirror.rs"]
+mod mirror;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use mirror::{files, follow};
 use serde_json::Value;
 
 /// The folder of the pages and their patches.
@@ -93,7 +97,7 @@ impl Copy {
         let staged = tempfile::tempdir_in(&home).expect("writable");
         let files = Self::stage(staged.path());
         let copy = Self { folder: home.join("repository") };
-        copy.follow(staged.path(), &files);
+        follow(staged.path(), &copy.folder, &files);
         copy
     }
 
@@ -125,21 +129,7 @@ impl Copy {
         let text = fs::read_to_string(&manifest).expect("readable");
         assert!(text.contains(VERSION[0]), "Cargo.toml has another version");
         fs::write(&manifest, text.replacen(VERSION[0], VERSION[1], 1)).expect("writable");
-        files(folder, folder)
-    }
-
-    /// Takes over what differs, so that other files keep their times.
-    fn follow(&self, staged: &Path, names: &BTreeSet<PathBuf>) {
-        for gone in files(&self.folder, &self.folder).difference(names) {
-            fs::remove_file(self.folder.join(gone)).expect("writable");
-        }
-        for name in names {
-            let (from, to) = (staged.join(name), self.folder.join(name));
-            if fs::read(&to).ok() != Some(fs::read(&from).expect("readable")) {
-                fs::create_dir_all(to.parent().expect("it is in the folder")).expect("writable");
-                fs::copy(from, to).expect("writable");
-            }
-        }
+        files(folder)
     }
 
     /// Cargo there. It finds the dependencies where they are built already, and leaves programs in a
@@ -155,19 +145,6 @@ impl Copy {
         }
         cargo
     }
-}
-
-/// The files of a folder, by their names inside of it.
-fn files(folder: &Path, inside: &Path) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
-    for entry in fs::read_dir(inside).into_iter().flatten() {
-        let path = entry.expect("readable").path();
-        match path.is_dir() {
-            true => found.extend(files(folder, &path)),
-            false => drop(found.insert(path.strip_prefix(folder).expect("in it").to_owned())),
-        }
-    }
-    found
 }
 
 /// Configs and results, in a folder that goes.

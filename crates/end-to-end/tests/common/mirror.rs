@@ -1,0 +1,38 @@
+//! A folder that follows another one: what has not changed keeps its time, so that cargo does not build it again.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Takes over what differs in the files of these names, and removes all other files.
+pub fn follow(from: &Path, to: &Path, names: &BTreeSet<PathBuf>) {
+    for gone in files(to).difference(names) {
+        fs::remove_file(to.join(gone)).expect("writable");
+    }
+    for name in names {
+        let (from, to) = (from.join(name), to.join(name));
+        let text = fs::read(&from).expect("readable");
+        if fs::read(&to).ok().as_ref() != Some(&text) {
+            fs::create_dir_all(to.parent().expect("it is in the folder")).expect("writable");
+            // Not a copy, which could keep the time as well.
+            fs::write(to, text).expect("writable");
+        }
+    }
+}
+
+/// The files of a folder, by their names inside of it.
+pub fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    collect(folder, folder, &mut found);
+    found
+}
+
+fn collect(folder: &Path, inside: &Path, found: &mut BTreeSet<PathBuf>) {
+    for entry in fs::read_dir(inside).into_iter().flatten() {
+        let path = entry.expect("readable").path();
+        match path.is_dir() {
+            true => collect(folder, &path, found),
+            false => drop(found.insert(path.strip_prefix(folder).expect("in it").to_owned())),
+        }
+    }
+}
