@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use libtorch::Libtorch;
-
 const REMEDY: &str = "run `cargo torch-bench setup`";
 
 fn main() {
@@ -18,7 +16,10 @@ fn build() -> Result<(), String> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=shim");
     let Some(libtorch) = libtorch::find::of_build()? else { return Ok(()) };
-    refuse_another(&libtorch)?;
+    let linked = env::var_os("DEP_TCH_LIBTORCH_LIB").map(PathBuf::from).ok_or_else(|| {
+        format!("torch-sys did not say where libtorch is (DEP_TCH_LIBTORCH_LIB); {REMEDY}")
+    })?;
+    libtorch.refuse_another(&linked)?;
     let include = libtorch.root.join("include");
     let openmp = has_openmp(&include)?;
     compile(&include, openmp)?;
@@ -30,23 +31,6 @@ fn build() -> Result<(), String> {
         link_openmp(&libtorch.lib())?;
     }
     Ok(())
-}
-
-/// The shim and torch-sys share tensors, so both have to be of one libtorch.
-fn refuse_another(libtorch: &Libtorch) -> Result<(), String> {
-    let linked = env::var_os("DEP_TCH_LIBTORCH_LIB").map(PathBuf::from).ok_or_else(|| {
-        format!("torch-sys did not say where libtorch is (DEP_TCH_LIBTORCH_LIB); {REMEDY}")
-    })?;
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if real(&linked) == real(&libtorch.lib()) {
-        return Ok(());
-    }
-    Err(format!(
-        "torch-sys links the libtorch in {}, and LIBTORCH is {}: unset LIBTORCH_USE_PYTORCH, and set LIBTORCH also \
-         where /usr/lib has a libtorch; then `cargo clean -p torch-sys`",
-        linked.display(),
-        libtorch.root.display()
-    ))
 }
 
 /// Whether libtorch's threads are those of OpenMP; else it has a pool of its own.

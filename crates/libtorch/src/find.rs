@@ -102,6 +102,25 @@ impl Libtorch {
         arguments
     }
 
+    /// Refuses that torch-sys links another one, in whose folder `linked` its libraries are: the shim and torch-sys
+    /// share tensors.
+    ///
+    /// # Errors
+    /// When it is another folder, by whichever path.
+    pub fn refuse_another(&self, linked: &Path) -> Result<(), String> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if real(linked) == real(&self.lib()) {
+            return Ok(());
+        }
+        Err(format!(
+            "torch-sys links the libtorch in {}, and {LIBTORCH} is {}: unset {}, set {LIBTORCH} also where /usr/lib has a \
+             libtorch, and `cargo clean -p torch-sys`",
+            linked.display(),
+            self.root.display(),
+            OVERRIDES[0]
+        ))
+    }
+
     /// The folder of its libraries.
     pub fn lib(&self) -> PathBuf {
         self.root.join("lib")

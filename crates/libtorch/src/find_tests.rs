@@ -128,6 +128,21 @@ fn each_refusal_names_the_place_and_the_command() {
 }
 
 #[test]
+fn torch_sys_links_the_same_folder() {
+    let place = Place::new();
+    let root = place.libtorch("libtorch", "2.11.0", NEW);
+    let found = place.find(&[("LIBTORCH", "/libtorch")]).expect("it is whole");
+    assert_eq!(found.refuse_another(&root.join("lib")), Ok(()));
+    assert_eq!(found.refuse_another(&root.join("lib/../lib")), Ok(()));
+    let error = found.refuse_another(Path::new("/usr/lib")).expect_err("another one");
+    assert_eq!(
+        error.replace(&place.0.path().display().to_string(), ""),
+        "torch-sys links the libtorch in /usr/lib, and LIBTORCH is /libtorch: unset LIBTORCH_USE_PYTORCH, set LIBTORCH \
+         also where /usr/lib has a libtorch, and `cargo clean -p torch-sys`"
+    );
+}
+
+#[test]
 fn one_that_is_there_already_is_named() {
     let place = Place::new();
     let other = |variables: &[(&str, &str)]| {

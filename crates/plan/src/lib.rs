@@ -64,7 +64,7 @@ pub use settings::{
 };
 pub use shape::Shape;
 #[cfg(feature = "configs")]
-pub use user::{Spelling, UserFiles};
+pub use user::UserFiles;
 pub use variant::Variant;
 pub use words::*;
 pub use work::{ModelWork, Work};

@@ -15,6 +15,7 @@ use crate::flavour::Flavour;
 use crate::human;
 use crate::source::{Link, Source};
 use crate::workspace::Workspace;
+use ::libtorch::find::OVERRIDES;
 use ::libtorch::{CUDA_LIBRARY, Libtorch, cpu_library};
 
 /// A libtorch that can be used, and who chose it.
@@ -92,15 +93,14 @@ fn loads(libtorch: &Libtorch) -> Check {
 
 /// torch-sys heeds these before, or instead of, LIBTORCH.
 fn overrides(is_set: impl Fn(&str) -> bool) -> Option<Check> {
-    let set: Vec<&str> =
-        ["LIBTORCH_USE_PYTORCH", "LIBTORCH_LIB", "LIBTORCH_INCLUDE", "LIBTORCH_STATIC"]
-            .into_iter()
-            .filter(|name| is_set(name))
-            .collect();
+    let set: Vec<&str> = OVERRIDES.into_iter().filter(|name| is_set(name)).collect();
     (!set.is_empty()).then(|| {
-        Check::warning(
+        Check::missing(
             "environment",
-            format!("{} set: torch-sys may use another libtorch than this one", set.join(", ")),
+            format!(
+                "{} set, which builds refuse: torch-sys may use another libtorch than this one",
+                set.join(", ")
+            ),
             format!("unset {}", set.join(" ")),
         )
     })
@@ -222,7 +222,7 @@ mod tests {
     fn variables_that_lead_torch_sys_elsewhere_are_told() {
         assert_eq!(overrides(|_| false), None);
         let check = overrides(|name| name == "LIBTORCH_LIB").expect("one is set");
-        assert_eq!(check.mark, Mark::Warning);
+        assert_eq!(check.mark, Mark::Missing);
         assert!(check.to_string().contains("unset LIBTORCH_LIB"), "{check}");
     }
 

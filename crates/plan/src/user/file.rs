@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use syn::spanned::Spanned;
 
-use super::spelling::Spelling;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
 use crate::kernel::field::Scalar;
 use crate::kernel::source::{Source, scalar, shown};
 use crate::library::{Brings, Library};
+use crate::words::Spelling;
 
 /// The constant that says how configs write it.
 const SPELLING: &str = "SPELLING";

@@ -5,18 +5,16 @@
 
 pub(crate) mod code;
 mod file;
-mod spelling;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use file::{UserFile, UserKind};
-pub use spelling::Spelling;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
 use crate::kernel::discovery::{entries, is_helper};
 use crate::library::Library;
-use crate::words::{ModelKind, Recipe, UnknownWord, UserWord, closest};
+use crate::words::{ModelKind, Recipe, Spelling, UnknownWord, UserWord, closest};
 
 /// The recipes and models that configs of a package can name, beside those that are built in.
 #[derive(Debug, Clone, PartialEq, Default)]

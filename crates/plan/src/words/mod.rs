@@ -8,6 +8,7 @@ mod model;
 mod recipe;
 mod settings;
 mod sparsity;
+mod spelling;
 mod user;
 
 pub use closed::UnknownWord;
@@ -20,5 +21,6 @@ pub use settings::{
     Allocator, CacheMode, CompileMode, Device, Mode, ScalingGranularity, ScalingType,
 };
 pub use sparsity::Sparsity;
+pub use spelling::Spelling;
 pub use user::UserWord;
 pub(crate) use user::{LONGEST_WORD, is_plain};

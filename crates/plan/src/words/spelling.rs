@@ -1,6 +1,6 @@
 //! How configs write a recipe or model of a package.
 
-use crate::words::{LONGEST_WORD, is_plain};
+use super::{LONGEST_WORD, is_plain};
 
 /// A word in which each `<name>` stands for a positive whole number, e.g. `ternary-<group>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
