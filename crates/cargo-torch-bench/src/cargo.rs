@@ -171,8 +171,8 @@ pub struct Package {
 impl Package {
     /// That of the nearest manifest at or above a folder.
     pub fn around(here: &Path) -> Result<Self> {
-        let manifests = here.ancestors().map(|folder| folder.join("Cargo.toml"));
-        let manifest = manifests.filter(|manifest| manifest.is_file()).next().ok_or_else(|| {
+        let mut manifests = here.ancestors().map(|folder| folder.join("Cargo.toml"));
+        let manifest = manifests.find(|manifest| manifest.is_file()).ok_or_else(|| {
             Error::new(format!("no Cargo.toml at or above {}", here.display()))
                 .remedy("make a package: cargo new my-benches")
         })?;

@@ -164,9 +164,8 @@ impl CargoPackage {
         if !self.has_others() {
             return Ok(Ok(Vec::new()));
         }
-        let platform = std::env::var("TARGET").ok();
-        let platform = platform.iter().flat_map(|it| ["--filter-platform", it]);
-        let metadata: Metadata = metadata(&self.manifest, &platform.collect::<Vec<_>>())?;
+        let arguments = ["--filter-platform", &platform()];
+        let metadata: Metadata = metadata(&self.manifest, &arguments)?;
         let (mut libraries, mut errors) = (Vec::new(), Vec::new());
         for (extern_name, package) in metadata.dependencies_of(&self.manifest) {
             match package.libraries(extern_name) {
@@ -176,6 +175,19 @@ impl CargoPackage {
         }
         Ok(if errors.is_empty() { Ok(libraries) } else { Err(Diagnostics(errors)) })
     }
+}
+
+/// The platform that is built for, as a build script knows it; elsewhere this one. Crates of other platforms need not be
+/// there.
+fn platform() -> String {
+    std::env::var("TARGET").unwrap_or_else(|_| {
+        let system = match std::env::consts::OS {
+            "macos" => "apple-darwin",
+            "windows" => "pc-windows-msvc",
+            _ => "unknown-linux-gnu",
+        };
+        format!("{}-{system}", std::env::consts::ARCH)
+    })
 }
 
 /// The answer of `cargo metadata`. It writes no lock file and asks no network.

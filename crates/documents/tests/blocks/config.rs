@@ -21,7 +21,10 @@ pub fn check(document: &Document, block: &Block, kind: &str) -> Result<(), Fault
             let file = text::included(document, kernel)?;
             bench(&file.unwrap_or_else(|| kernel.body.clone()), &block.body)
         }
-        target => config(target, &block.body),
+        target => {
+            let file = text::included(document, block)?;
+            config(target, file.as_ref().unwrap_or(&block.body))
+        }
     }
 }
 

@@ -149,6 +149,49 @@ fn a_package_that_new_has_made() {
     assert_measured(&cases, &layers.chain(kernels).collect());
 }
 
+const TERNARY: &str = "crates/end-to-end/benches/recipes/ternary.rs";
+const MLP: &str = "crates/end-to-end/benches/models/mlp.rs";
+
+/// A config of both beside what is built in.
+fn own() -> String {
+    let shapes = "matrix_shapes: [{ name: custom, shapes: [[32, 128, 64]] }]";
+    format!(
+        "{QUICK}quantization_config_recipe_names: [int8wo, ternary-32]
+model_params:
+  - {{ name: a, model_type: mlp, {shapes} }}
+  - {{ name: b, model_type: linear, {shapes} }}
+"
+    )
+}
+
+#[test]
+#[ignore = "long: builds the library from its packaged crates, a minute"]
+fn a_recipe_and_a_model_of_its_own() {
+    let outside = outside();
+    let mut files = package("of-its-own", "");
+    files.push(("configs/inference/own.yml", own()));
+    files.push(("benches/recipes/ternary.rs", read(TERNARY)));
+    files.push(("benches/models/mlp.rs", read(MLP)));
+    outside.put("of-its-own", files.clone());
+    let cases = outside.measured("of-its-own");
+    let case = |(model, recipe)| format!("inference/own/{model}/cpu/{recipe}/bf16-32x128x64");
+    let recipes = ["baseline", "int8wo", "int8wo+packed", "ternary-32"];
+    let all = ["linear", "mlp"].into_iter().flat_map(|model| recipes.map(|recipe| (model, recipe)));
+    assert_measured(&cases, &all.map(case).collect());
+
+    // Nothing says how configs write it.
+    let (_, text) =
+        files.iter_mut().find(|(name, _)| name.ends_with("ternary.rs")).expect("it is there");
+    *text = text.replace("pub const SPELLING", "pub const WORD");
+    outside.put("of-its-own", files);
+    let said = outside.refused("of-its-own");
+    for part in
+        ["benches/recipes/ternary.rs", "no `pub const SPELLING: &str`", "say how configs write it"]
+    {
+        assert!(said.contains(part), "no {part} in: {said}");
+    }
+}
+
 /// A crate of kernels announces its folder; who depends on it measures them beside its own.
 #[test]
 #[ignore = "long: builds the library from its packaged crates, a minute"]
@@ -166,7 +209,7 @@ fn a_crate_of_kernels() {
 
     // Its name is taken: by this package's own kernel.
     let mut user = [package("user-of-kernels", renamed), saxpy()].concat();
-    user.retain(|(name, _)| !name.ends_with("torch.rs"));
+    user.retain(|(name, _)| !name.ends_with("saxpy/torch.rs"));
     outside.put("user-of-kernels", user);
     let said = outside.refused("user-of-kernels");
     for part in ["saxpy", "benches/kernels/saxpy", "kernels-of-others", "src/kernels/saxpy"] {
@@ -223,8 +266,8 @@ fn a_wrong_libtorch_and_none() {
     outside.put("old libtorch", vec![("build-version", "2.10.0+cpu\n".to_owned())]);
     let old = outside.path("old libtorch");
     for (libtorch, parts) in [
-        (Some(old.as_path()), ["wanted 2.11.0, found 2.10.0", "cargo torch-bench setup"]),
-        (None, ["LIBTORCH", "cargo torch-bench setup"]),
+        (Some(old.as_path()), ["wanted 2.11.0, found 2.10.0", " setup`"]),
+        (None, ["LIBTORCH is not set", " setup`"]),
     ] {
         let said = outside.refused_with("kernels without libtorch", libtorch);
         for part in parts {

@@ -203,10 +203,11 @@ impl Outside {
         failed(self.cargo(folder, &["bench", "--profile", "dev", "--no-run"]))
     }
 
-    /// The same with another libtorch than the one that everything else was built with, in a folder of its own: nothing
-    /// is compiled but what comes before the refusal.
+    /// The same with another libtorch than the one that everything else was built with, in an empty folder. With so many
+    /// jobs, our build script comes first; with few, cargo may prefer that of torch-sys, whose words are its own.
     pub fn refused_with(&self, folder: &str, libtorch: Option<&Path>) -> String {
-        let mut cargo = self.cargo(folder, &["bench", "--profile", "dev", "--no-run"]);
+        let mut cargo = self.cargo(folder, &["bench", "--profile", "dev", "--no-run", "--jobs=32"]);
+        self.remove("without libtorch");
         let target = self.home.join("without libtorch");
         cargo.env("CARGO_BUILD_BUILD_DIR", &target).env("CARGO_TARGET_DIR", &target);
         match libtorch {

@@ -40,7 +40,7 @@ impl Spelling {
         Ok(Self { text: text.to_owned(), parts })
     }
 
-    /// [`Self::read`] of a spelling that a build script has read already; `None` for anything else.
+    /// `Self::read` of a spelling that a build script has read already; `None` for anything else.
     pub fn of(text: &str) -> Option<Self> {
         Self::read(text).ok()
     }
