@@ -63,14 +63,14 @@ impl Lab {
         Outcome::of(command)
     }
 
-    fn new_in(&self, folder: &str, options: &[&str]) -> Outcome {
+    fn added_in(&self, folder: &str, options: &[&str]) -> Outcome {
         let mut new = self.scratch.xtask(&[&["torch-bench", "new"], options].concat());
         new.current_dir(self.package.join(folder));
         self.command(new)
     }
 
-    fn new(&self) -> Outcome {
-        self.new_in("", &["--path", "../checkout"])
+    fn added(&self) -> Outcome {
+        self.added_in("", &["--path", "../checkout"])
     }
 
     /// Cargo in the package; every other variable is the test's.
@@ -108,7 +108,7 @@ const TESTED: &str =
 #[test]
 fn an_empty_package_has_benchmarks_afterwards() {
     let lab = Lab::with(&[("Cargo.toml", MANIFEST), ("src/lib.rs", TESTED)]);
-    let outcome = lab.new();
+    let outcome = lab.added();
     let said = &outcome.assert_fine().stdout;
     let expected = "\
 changed  Cargo.toml: criterion-torch, criterion-torch-build, [lib] bench = false, [[bench]] torch
@@ -142,7 +142,7 @@ next     cargo torch-bench setup, then cargo bench
     assert!(tested.assert_fine().stdout.contains("1 passed"), "its own tests still run");
 
     // Again: everything is there, and nothing changes.
-    let again = lab.new();
+    let again = lab.added();
     let kept = "\
 kept     the dependency criterion-torch
 kept     the dependency criterion-torch-build
@@ -173,7 +173,7 @@ fn programs_other_benchmarks_and_libraries_as_the_user_has_them() {
         ("tests/t.rs", ""),
         ("examples/e.rs", nothing),
     ]);
-    let said = lab.new().assert_fine().stdout.clone();
+    let said = lab.added().assert_fine().stdout.clone();
     let changed = "[[bin]] mine: bench = false, [[bin]] second: bench = false, [[bench]] torch\n";
     assert!(said.contains(changed), "{said}");
     lab.assert_benches();
@@ -187,10 +187,10 @@ fn in_a_workspace_the_roots_configuration_is_written() {
         ("crates/mine/Cargo.toml", MANIFEST),
         ("crates/mine/src/main.rs", "fn main() {}\n"),
     ]);
-    let refused = lab.new();
+    let refused = lab.added();
     refused.assert_refused(1, &["Cargo.toml has no [package]", "the folder of a member: mine"]);
     let path = ["--path", "../../../checkout"];
-    lab.new_in("crates/mine", &path).assert_fine();
+    lab.added_in("crates/mine", &path).assert_fine();
     assert!(lab.package.join(".cargo/config.toml").is_file());
     assert!(!lab.package.join("crates/mine/.cargo").exists());
     let mut bench = Command::new(env!("CARGO"));
@@ -209,7 +209,7 @@ fn what_exists_stays_and_what_it_lacks_is_told() {
     ];
     let files = [("Cargo.toml", MANIFEST), ("src/lib.rs", "")];
     let lab = Lab::with(&[&theirs[..], &files].concat());
-    let outcome = lab.new();
+    let outcome = lab.added();
     for kept in ["build.rs", "benches/torch.rs", "configs, without the example"] {
         assert!(outcome.stdout.contains(&format!("kept     {kept}\n")), "{outcome:?}");
     }
@@ -231,7 +231,7 @@ fn what_exists_stays_and_what_it_lacks_is_told() {
             (".cargo/config.toml", "[env]\nX = \"1\"\nLIBTORCH = \"/opt/torch\"\n"),
         ],
     );
-    lab.new().assert_fine();
+    lab.added().assert_fine();
     lab.assert_benches();
 }
 
@@ -247,15 +247,15 @@ fn nothing_is_written_before_everything_is_checked() {
         names.sort();
         names == ["Cargo.toml", "src"] && lab.read("Cargo.toml") == MANIFEST
     };
-    let elsewhere = lab.new_in("", &["--path", ".."]);
+    let elsewhere = lab.added_in("", &["--path", ".."]);
     elsewhere.assert_refused(2, &["--path: no package in ", "a checkout of criterion-torch"]);
-    let unknown = lab.new_in("", &["--registry", "nowhere"]);
+    let unknown = lab.added_in("", &["--registry", "nowhere"]);
     unknown.assert_refused(101, &["cargo add --dev criterion-torch@", "`nowhere`", "--path DIR"]);
     put(&lab.package.join("../checkout/crates/build"), &[("Cargo.toml", "[package]\n")]);
-    lab.new().assert_refused(101, &["cargo add --build criterion-torch-build --path "]);
+    lab.added().assert_refused(101, &["cargo add --build criterion-torch-build --path "]);
     assert!(unchanged());
-    let both = lab.new_in("", &["--registry", "a", "--path", "b"]);
+    let both = lab.added_in("", &["--registry", "a", "--path", "b"]);
     both.assert_refused(2, &["cannot be used with"]);
     fs::remove_file(lab.package.join("Cargo.toml")).expect("remove it");
-    lab.new_in("", &[]).assert_refused(1, &["no Cargo.toml at or above", "cargo new"]);
+    lab.added_in("", &[]).assert_refused(1, &["no Cargo.toml at or above", "cargo new"]);
 }
