@@ -40,9 +40,8 @@ Read more: docs/book/src/start.md";
 pub enum Command {
     /// Add benchmarks to the package in this folder
     ///
-    /// Adds criterion-torch to its dependencies, build.rs, benches/torch.rs, a config and a kernel as
-    /// examples, and .cargo/config.toml, by which cargo finds libtorch. Afterwards `cargo xtask setup`
-    /// and `cargo bench` work.
+    /// Adds criterion-torch to its dependencies, build.rs, benches/torch.rs, and a config and a kernel
+    /// as examples. Afterwards `cargo xtask setup` and `cargo bench` work.
     ///
     /// What exists is not written over: it is named, with what you have to add to it. Everything is
     /// checked before anything is written.

@@ -74,7 +74,7 @@ fn build(repository: &Repository, libtorch: Option<&PathBuf>) -> Build {
     let built = |package: &&str| log.contains(&format!("Compiling {package} v"));
     let cuda = |package: &&str| {
         let said = said(&messages, package);
-        said.contains("rustc-link-lib=torch_cuda\n") || said.contains("metadata=cuda=linked\n")
+        said.contains("rustc-link-lib=torch_cuda\n") || said.contains(",-ltorch_cuda,")
     };
     Build {
         built: PACKAGES.into_iter().filter(built).collect(),

@@ -165,9 +165,12 @@ impl Addition {
                 Error::new("the benchmarks do not work before you have added what is named here");
             return Err(self.missing.into_iter().fold(error, Error::remedy));
         }
-        self.naming.settle()?;
         let is_linked = matches!(Link::read(&self.workspace), Ok(Link::To(_)));
         let setup = if is_linked { "" } else { "cargo xtask setup, then " };
+        if is_linked {
+            // Else setup does. Named before it is there, libtorch would be missed by C++ alone, in many lines.
+            self.naming.settle()?;
+        }
         println!("next     {}cargo bench", crate::name::as_typed(setup));
         Ok(ExitCode::SUCCESS)
     }

@@ -148,11 +148,6 @@ impl Outside {
             .expect("writable");
     }
 
-    pub fn read(&self, file: &str) -> String {
-        let path = self.home.join(file);
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    }
-
     /// Cargo in a package. It finds what the repository has built already.
     pub fn cargo(&self, folder: &str, arguments: &[&str]) -> Command {
         let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("target/tmp");
