@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use toml_edit::{DocumentMut, Item, Value};
+
 use crate::error::{Error, Result};
 
 /// The root folder of a workspace, or of a package that is in none.
@@ -21,11 +23,12 @@ impl Workspace {
         Self::around(&current_folder()?)
     }
 
-    /// The nearest folder at or above `here` whose manifest declares a workspace; else the nearest package.
+    /// The nearest folder at or above `here` whose manifest declares a workspace that does not exclude it; else the
+    /// nearest package.
     pub fn around(here: &Path) -> Result<Self> {
         let manifest = |folder: &Path| folder.join("Cargo.toml");
         here.ancestors()
-            .find(|folder| declares_workspace(&manifest(folder)))
+            .find(|folder| is_workspace_of(folder, &manifest(folder), here))
             .or_else(|| here.ancestors().find(|folder| manifest(folder).is_file()))
             .map(|folder| Self { root: folder.to_path_buf() })
             .ok_or_else(|| {
@@ -49,9 +52,16 @@ pub fn current_folder() -> Result<PathBuf> {
         .map_err(|error| Error::new(format!("cannot read the current folder: {error}")))
 }
 
-fn declares_workspace(manifest: &Path) -> bool {
-    fs::read_to_string(manifest)
-        .is_ok_and(|text| text.lines().any(|line| line.trim().starts_with("[workspace")))
+/// A manifest that cannot be read is none; cargo says why.
+fn is_workspace_of(root: &Path, manifest: &Path, here: &Path) -> bool {
+    let text = fs::read_to_string(manifest).unwrap_or_default();
+    let Ok(document) = text.parse::<DocumentMut>() else { return false };
+    let excluded = |workspace: &Item| {
+        let folders = workspace.get("exclude").and_then(Item::as_array);
+        let mut folders = folders.into_iter().flatten().filter_map(Value::as_str);
+        folders.any(|folder| here.starts_with(root.join(folder)))
+    };
+    document.get("workspace").is_some_and(|workspace| !excluded(workspace))
 }
 
 #[cfg(test)]
@@ -66,6 +76,28 @@ mod tests {
             workspace.root(),
             member.ancestors().nth(2).expect("crates/cargo-torch-bench lies two deep")
         );
+    }
+
+    #[test]
+    fn a_package_that_a_workspace_excludes_is_its_own() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let put = |file: &str, text: &str| {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, text).expect("written");
+        };
+        put("Cargo.toml", "[workspace]\nmembers = [\"in\"]\nexclude = [\"out\"]\n");
+        for package in ["in", "out", "out-of-none"] {
+            put(&format!("{package}/src/lib.rs"), "");
+            put(&format!("{package}/Cargo.toml"), "[package]\nname = \"it\"\n");
+        }
+        let around = |package: &str| {
+            let here = root.path().join(package).join("src");
+            Workspace::around(&here).expect("there are manifests").root().to_owned()
+        };
+        assert_eq!(around("in"), root.path());
+        assert_eq!(around("out"), root.path().join("out"));
+        assert_eq!(around("out-of-none"), root.path());
     }
 
     #[test]
