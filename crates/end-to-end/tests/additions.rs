@@ -62,7 +62,10 @@ sampling: { samples: 10, warm_up_s: 0.02, measurement_s: 1, target: 0.5 }
 
 /// The package's version in the copy. Cargo tells the artifacts of two copies of a package apart by its
 /// version and not by where it lies, so that those of the repository itself stay as they are.
-const VERSION: [&str; 2] = ["version = \"0.1.0\"", "version = \"0.1.0-additions\""];
+const VERSIONS: [[&str; 2]; 2] = [
+    ["\nversion = \"0.1.0\"", "\nversion = \"0.1.0-additions\""],
+    ["version = \"=0.1.0\"", "version = \"=0.1.0-additions\""],
+];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it is there")
@@ -106,11 +109,15 @@ impl Copy {
         let repository = repository();
         let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let listed = succeeded(Command::new("git").args(list).current_dir(&repository));
-        let names = listed.split('\0').filter(|name| repository.join(name).is_file());
-        for name in names {
-            let to = folder.join(name);
+        for name in listed.split('\0').filter(|name| !name.is_empty()) {
+            let (from, to) = (repository.join(name), folder.join(name));
             fs::create_dir_all(to.parent().expect("it is in the folder")).expect("writable");
-            fs::copy(repository.join(name), to).expect("writable");
+            match fs::read_link(&from) {
+                Ok(target) => std::os::unix::fs::symlink(target, to).expect("writable"),
+                // A file that is deleted and not committed yet.
+                Err(_) if !from.exists() => {}
+                Err(_) => drop(fs::copy(from, to).expect("writable")),
+            }
         }
         for (name, path) in patches() {
             let mut apply = Command::new("git");
@@ -127,8 +134,11 @@ impl Copy {
         }
         let manifest = folder.join("Cargo.toml");
         let text = fs::read_to_string(&manifest).expect("readable");
-        assert!(text.contains(VERSION[0]), "Cargo.toml has another version");
-        fs::write(&manifest, text.replacen(VERSION[0], VERSION[1], 1)).expect("writable");
+        for [version, _] in VERSIONS {
+            assert!(text.contains(version), "Cargo.toml has no `{version}`");
+        }
+        fs::write(&manifest, VERSIONS.iter().fold(text, |text, [from, to]| text.replace(from, to)))
+            .expect("writable");
         files(folder)
     }
 
