@@ -125,9 +125,13 @@ model_params:
 #[ignore = "long: builds the library from its packaged crates, a minute"]
 fn a_package_that_new_has_made() {
     let outside = outside();
-    outside.remove("made");
     let run = |mut command: Command| succeeded(&command.output().expect("it can be started"));
-    run(outside.cargo("", &["new", "--quiet", "--vcs=none", "made"]));
+    // Below target, cargo would enter it into this repository's workspace.
+    let elsewhere = tempfile::tempdir().expect("a temporary folder");
+    let mut new = Command::new(env!("CARGO"));
+    new.args(["new", "--quiet", "--vcs=none", "made"]).current_dir(elsewhere.path());
+    run(new);
+    outside.take(&elsewhere.path().join("made"), "made");
     let mut new = outside.tool("made", &["new", "--registry", REGISTRY]);
     // As where nothing says where libtorch is.
     new.env_remove("LIBTORCH");

@@ -135,6 +135,11 @@ impl Outside {
         follow(staged.path(), &self.home.join(package), &names);
     }
 
+    /// A package that lies somewhere else.
+    pub fn take(&self, from: &Path, package: &str) {
+        follow(from, &self.home.join(package), &files(from));
+    }
+
     pub fn remove(&self, package: &str) {
         match fs::remove_dir_all(self.home.join(package)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => panic!("{error}"),
