@@ -212,7 +212,8 @@ impl Outside {
         cargo.env("CARGO_BUILD_BUILD_DIR", &target).env("CARGO_TARGET_DIR", &target);
         match libtorch {
             Some(libtorch) => cargo.env("LIBTORCH", libtorch),
-            None => cargo.env_remove("LIBTORCH"),
+            // Not removed: this folder may lie in the repository, whose configuration would name it again.
+            None => cargo.env("LIBTORCH", ""),
         };
         failed(cargo)
     }
