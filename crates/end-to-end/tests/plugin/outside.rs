@@ -203,10 +203,10 @@ impl Outside {
         failed(self.cargo(folder, &["bench", "--profile", "dev", "--no-run"]))
     }
 
-    /// The same with another libtorch than the one that everything else was built with, in an empty folder. With so many
-    /// jobs, our build script comes first; with few, cargo may prefer that of torch-sys, whose words are its own.
+    /// The same of the build dependency alone, with another libtorch than the one that everything else was built with, in
+    /// an empty folder. Of all crates, cargo may prefer torch-sys, whose words are its own.
     pub fn refused_with(&self, folder: &str, libtorch: Option<&Path>) -> String {
-        let mut cargo = self.cargo(folder, &["bench", "--profile", "dev", "--no-run", "--jobs=32"]);
+        let mut cargo = self.cargo(folder, &["check", "--package", "criterion-torch-build"]);
         self.remove("without libtorch");
         let target = self.home.join("without libtorch");
         cargo.env("CARGO_BUILD_BUILD_DIR", &target).env("CARGO_TARGET_DIR", &target);
