@@ -203,10 +203,10 @@ impl Outside {
         failed(self.cargo(folder, &["bench", "--profile", "dev", "--no-run"]))
     }
 
-    /// The same of the build dependency alone, with another libtorch than the one that everything else was built with, in
-    /// an empty folder. Of all crates, cargo may prefer torch-sys, whose words are its own.
+    /// The same without development dependencies, with another libtorch than the one that everything else was built with,
+    /// in an empty folder. Cargo may ask torch-sys first, which is one of them and has words of its own.
     pub fn refused_with(&self, folder: &str, libtorch: Option<&Path>) -> String {
-        let mut cargo = self.cargo(folder, &["check", "--package", "criterion-torch-build"]);
+        let mut cargo = self.cargo(folder, &["check"]);
         self.remove("without libtorch");
         let target = self.home.join("without libtorch");
         cargo.env("CARGO_BUILD_BUILD_DIR", &target).env("CARGO_TARGET_DIR", &target);
