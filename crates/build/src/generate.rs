@@ -39,8 +39,9 @@ pub fn generate(
     for warning in kernels.filter_map(no_kernel) {
         println!("cargo::warning={warning}");
     }
-    watch_absent(folder, &parts);
-    for warning in parts.iter().filter_map(|part| unmeasured(folder, part)) {
+    let benches = benches(folder);
+    watch_absent(folder, &parts, &benches);
+    for warning in parts.iter().filter_map(|part| unmeasured(part, &benches)) {
         println!("cargo::warning={warning}");
     }
     for part in &parts {
@@ -151,31 +152,30 @@ fn watch(path: &Path) {
 
 /// Has cargo look again each time while a bench target cannot be built for want of configs: it is built after they
 /// are made, and not before.
-fn watch_absent(package: &Path, parts: &[Part]) {
+fn watch_absent(package: &Path, parts: &[Part], benches: &str) {
     let configs = package.join(CONFIGS);
-    let asked = |part: &Part| part.is_absent && is_asked_for(package, part.mode);
+    let asked = |part: &Part| part.is_absent && is_asked_for(part.mode, benches);
     if !configs.exists() && (parts.iter().all(|part| part.is_absent) || parts.iter().any(asked)) {
         println!("cargo::rerun-if-changed={}", configs.display());
     }
 }
 
-/// Whether a file of `benches` has the `main!` of this mode.
-fn is_asked_for(package: &Path, mode: Mode) -> bool {
-    has_bench(package, &format!("main!(\"{mode}\")"))
+/// The text of all files of `benches`.
+fn benches(package: &Path) -> String {
+    let files = std::fs::read_dir(package.join("benches")).into_iter().flatten().flatten();
+    files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect()
 }
 
-/// Whether a file of `benches` has this text.
-fn has_bench(package: &Path, text: &str) -> bool {
-    let files = std::fs::read_dir(package.join("benches")).into_iter().flatten().flatten();
-    let mut texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
-    texts.any(|it| it.contains(text))
+/// Whether a file of `benches` has the `main!` of this mode.
+fn is_asked_for(mode: Mode, benches: &str) -> bool {
+    benches.contains(&format!("main!(\"{mode}\")"))
 }
 
 /// Says that no bench target measures the cases of a mode, as far as the files of `benches` show it.
-fn unmeasured(package: &Path, part: &Part) -> Option<String> {
+fn unmeasured(part: &Part, benches: &str) -> Option<String> {
     let Part { mode, plan, .. } = part;
-    let is_measured = has_bench(package, "main!()") || is_asked_for(package, *mode);
-    (!plan.groups.is_empty() && has_bench(package, "main!(\"") && !is_measured).then(|| {
+    let is_measured = benches.contains("main!()") || is_asked_for(*mode, benches);
+    (!plan.groups.is_empty() && benches.contains("main!(\"") && !is_measured).then(|| {
         format!(
             "no bench target measures what there is for the mode `{mode}`: write `criterion_torch::main!();` or \
              `criterion_torch::main!(\"{mode}\");` into one"

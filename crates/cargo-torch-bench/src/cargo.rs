@@ -140,7 +140,7 @@ struct Target {
     src_path: PathBuf,
 }
 
-/// What cargo knows without a look at dependencies.
+/// Asks cargo about the packages of a workspace, without a look at dependencies.
 fn metadata(folder: &Path) -> Result<Metadata> {
     let mut cargo = in_folder(folder);
     cargo.args(["metadata", "--no-deps", "--format-version=1"]).stdin(Stdio::null());
@@ -169,7 +169,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// That of the nearest manifest at or above a folder.
+    /// Reads the package of the nearest manifest at or above a folder.
     pub fn around(here: &Path) -> Result<Self> {
         let mut manifests = here.ancestors().map(|folder| folder.join("Cargo.toml"));
         let manifest = manifests.find(|manifest| manifest.is_file()).ok_or_else(|| {

@@ -43,8 +43,8 @@ pub enum Command {
     /// Adds criterion-torch to its dependencies, build.rs, benches/torch.rs, and a config and a kernel
     /// as examples. Afterwards `cargo xtask setup` and `cargo bench` work.
     ///
-    /// What exists is not written over: it is named, with what you have to add to it. Everything is
-    /// checked before anything is written.
+    /// Existing files are not written over: they are named, with what you have to add to them.
+    /// Everything is checked before anything is written.
     ///
     /// Exit codes: 0 fine; 1 something is left for you to add, or failed; 2 a wrong command line.
     #[command(after_long_help = NEW)]

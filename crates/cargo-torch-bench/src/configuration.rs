@@ -22,7 +22,7 @@ pub struct Configured {
     pub is_forced: bool,
 }
 
-/// What the nearest file that names LIBTORCH says, as cargo looks for it from the root of the workspace.
+/// Reads LIBTORCH from the nearest file that names it, as cargo looks for it from the root of the workspace.
 pub fn libtorch(root: &Path) -> Result<Option<Configured>> {
     let folders = root.ancestors().map(|folder| (folder.join(".cargo"), folder.to_path_buf()));
     let home =

@@ -29,7 +29,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Who names it.
+    /// Says who names it.
     pub fn by(&self) -> String {
         match &self.file {
             None => "your own LIBTORCH".to_owned(),

@@ -20,7 +20,7 @@ const LIBRARIES: [(&str, &str, &[&str]); 2] = [
     ("criterion-torch-build", "criterion_torch_build", &[]),
 ];
 
-/// What can only stand in a bench target, and one that it stands in.
+/// Items that can only stand in a bench target, each with one that it stands in.
 const BENCHES: [(&str, &str); 1] = [("pub macro criterion_torch::main!", "benches/inference.rs")];
 
 const UPDATE: &str = "UPDATE_PUBLIC_API";

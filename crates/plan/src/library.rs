@@ -96,7 +96,7 @@ pub struct Package<'p> {
 }
 
 impl Package<'static> {
-    /// That of a program which is started in it, whose dependencies are not known.
+    /// The package of a program which is started in it, whose dependencies are not known.
     pub(crate) fn here() -> Self {
         Self { folder: Path::new("."), libraries: &[] }
     }

@@ -17,7 +17,7 @@ fn groups(source: &str) -> usize {
     source.matches("\nfn group_").count()
 }
 
-/// What rustc would say first, without the package's folder.
+/// The error that rustc would give first, without the package's folder.
 fn absence(package: &Package, file: &str) -> String {
     let source = package.generated(file);
     let said = source.lines().find_map(|line| line.strip_prefix("compile_error!("));

@@ -1,4 +1,4 @@
-//! What is generated of a package's own recipes and models: that it is what is expected, and that rustc takes it.
+//! The source that is generated of a package's own recipes and models is as expected, and rustc takes it.
 
 use plan::{Brings, Library};
 

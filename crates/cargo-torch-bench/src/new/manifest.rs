@@ -1,4 +1,4 @@
-//! What `new` adds to Cargo.toml beside dependencies. All else keeps its form.
+//! `new` adds the bench target and flags to Cargo.toml here. All else keeps its form.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ impl Manifest {
         self.document.to_string()
     }
 
-    /// What is wrong with a bench target of that name that the user has.
+    /// Lists the changes that a bench target of that name needs, if the user has one, before it works.
     pub fn bench_faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let bench =

@@ -69,7 +69,7 @@ pub fn command(options: &Options) -> Result<ExitCode> {
 struct Addition {
     cargo_adds: Vec<CargoAdd>,
     files: Vec<File>,
-    /// What exists already.
+    /// Parts that exist already.
     kept: Vec<String>,
     /// Lines for the user to add, without which nothing works.
     missing: Vec<String>,

@@ -19,8 +19,8 @@ use serde_json::Value;
 #[cfg(feature = "configs")]
 pub(crate) use files::{Kernel, KernelFile};
 
-/// The environment variable that says the same for one run, in JSON: `{"iterations": {"timed": 10}}`. It holds in every
-/// config of kernels.
+/// The environment variable that says for one run what the key `override` of a config of kernels says, in JSON:
+/// `{"iterations": {"timed": 10}}`. It holds in every config of kernels.
 pub const OVERRIDE_VARIABLE: &str = "CRITERION_TORCH_OVERRIDE";
 
 /// The work of a kernel case: one file of Rust, at one problem size.

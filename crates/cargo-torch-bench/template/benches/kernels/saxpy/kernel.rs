@@ -25,7 +25,7 @@ impl<T: Element> Kernel for Saxpy<T> {
         Ok(Self { x: draw()?, y: draw()?, z })
     }
 
-    /// What is timed.
+    /// Only this is timed.
     fn run(&mut self) -> Result<(), Refusal> {
         let a = T::Wide::from_f64(A);
         for ((z, x), y) in self.z.iter_mut().zip(&self.x).zip(&self.y) {

@@ -1,0 +1,132 @@
+use std::collections::BTreeMap;
+
+use super::*;
+
+fn run(run_id: &str, warnings: &[&str]) -> Run {
+    let manifest = RunManifest {
+        version: RunManifest::VERSION,
+        run_id: run_id.to_owned(),
+        target: "inference".to_owned(),
+        baseline: None,
+        started: 0,
+        finished: None,
+        args: Vec::new(),
+        filter: None,
+        exact: false,
+        checks: Vec::new(),
+        warnings: warnings.iter().map(|&text| text.to_owned()).collect(),
+        selected: Vec::new(),
+        outcomes: BTreeMap::new(),
+    };
+    Run { manifest, running: None, in_progress: false }
+}
+
+/// A run of the cases `selected` that is through, or ended in the case `running`.
+fn run_of(run_id: &str, selected: &[&str], running: Option<&str>) -> Run {
+    let mut run = run(run_id, &[]);
+    run.manifest.selected = selected.iter().map(|&id| id.to_owned()).collect();
+    run.manifest.finished = running.is_none().then_some(0);
+    run.running = running.map(str::to_owned);
+    run
+}
+
+fn order(runs: &[Run], written: &[(&str, &str)]) -> Vec<String> {
+    let ordered = in_order(runs.to_vec(), &written.iter().copied().collect());
+    ordered.into_iter().map(|run| run.manifest.run_id).collect()
+}
+
+#[test]
+fn what_was_replaced_came_before_whatever_the_clock_said() {
+    // The clock was set back before 1 and 2.
+    let runs = [
+        run_of("1", &["a", "b"], None),
+        run_of("2", &["b"], None),
+        run_of("9", &["a", "b", "c"], None),
+    ];
+    assert_eq!(order(&runs, &[("a", "1"), ("b", "2"), ("c", "9")]), ["9", "1", "2"]);
+    // Nothing is known, or what is known contradicts itself.
+    assert_eq!(order(&runs, &[]), ["1", "2", "9"]);
+    assert_eq!(order(&runs, &[("a", "9"), ("b", "1")]).len(), 3);
+}
+
+#[test]
+fn a_crashed_run_has_left_records_of_the_cases_before_its_last() {
+    let runs = [run_of("1", &["a", "b"], None), run_of("2", &["a", "b"], Some("b"))];
+    let crashed_last = [("a", "2"), ("b", "1")];
+    assert_eq!(order(&runs, &crashed_last), ["1", "2"]);
+    let [whole, crashed] = runs;
+    assert_eq!(order(&[crashed.clone(), whole.clone()], &crashed_last), ["1", "2"]);
+    assert_eq!(order(&[whole, crashed], &[("a", "1"), ("b", "1")]), ["2", "1"]);
+}
+
+#[test]
+fn the_run_in_progress_is_the_last() {
+    let mut runs = [run_of("1", &["a"], Some("a")), run_of("2", &["a"], None)];
+    assert_eq!(order(&runs, &[("a", "2")]), ["1", "2"]);
+    runs[0].in_progress = true;
+    assert_eq!(order(&runs, &[("a", "2")]), ["2", "1"]);
+    let reason = |cut_off, other| runs[0].without("a", cut_off, other).expect("a reason");
+    assert_eq!(reason(false, true), "run 1 is in progress, at this case");
+    let reason = runs[0].without("b", false, false).expect("a reason");
+    assert_eq!(reason, "run 1 is in progress and has not reached this case yet");
+    assert_eq!(runs[1].without("a", false, true), None);
+    let reason = runs[1].without("a", false, false).expect("a reason");
+    assert_eq!(reason, "run 2 ended, and there is no record of this case any more");
+}
+
+#[test]
+fn a_bench_target_of_several_modes_has_one_latest_run() {
+    let of = |run_id: &str, target: &str, selected: &[&str]| {
+        let mut run = run_of(run_id, selected, None);
+        run.manifest.target = target.to_owned();
+        run
+    };
+    let (linear, gemv) = ("inference/a/linear/cpu/int8wo/f32-1", "kernels/a/gemv/cpu/kernel/f32-1");
+    let runs = Runs::from(vec![
+        of("1", "torch", &[linear, gemv]),
+        of("2", "fusion", &["fusion/a/x"]),
+        of("3", "torch", &[gemv]),
+    ]);
+    let latest = |mode: &str| runs.latest(mode).map(|run| run.run_id.as_str());
+    assert_eq!(latest("inference"), Some("3"), "it did not select what is of this mode");
+    assert_eq!(
+        [latest("kernels"), latest("fusion"), latest("operators")],
+        [Some("3"), Some("2"), None]
+    );
+    assert!(runs.is_earlier(linear) && !runs.is_earlier(gemv));
+    assert!(runs.is_earlier("inference/gone/linear/cpu/int8wo/f32-1"));
+    assert!(!runs.is_earlier("operators/a/gelu/cpu/aten/f32-1"), "no run of it is known");
+}
+
+#[test]
+fn of_each_kind_of_warning_the_latest_runs_is_said() {
+    let runs = Runs::from(vec![
+        run("1", &["26 % of the slices took longer", "governor is `powersave`"]),
+        run("2", &["governor is `schedutil`", "17 % of the slices took longer"]),
+        run("3", &["9 % of the slices took longer"]),
+    ]);
+    assert_eq!(
+        runs.warnings(&HashSet::from(["1", "2"])),
+        ["17 % of the slices took longer", "governor is `powersave`", "governor is `schedutil`"]
+    );
+}
+
+#[test]
+fn of_each_check_the_worst_answer_is_kept() {
+    let with = |run_id: &str, checks: Vec<Check>| {
+        let mut run = run(run_id, &[]);
+        run.manifest.checks = checks;
+        run
+    };
+    let load = |status| Check::graded("load", status, status.as_str(), "stop it");
+    let runs = Runs::from(vec![
+        with("1", vec![Check::passed("turbo", "off"), load(CheckStatus::Failed)]),
+        with("2", vec![Check::passed("turbo", "still off"), load(CheckStatus::Warning)]),
+        with("3", vec![Check::graded("turbo", CheckStatus::Failed, "on", "switch it off")]),
+    ]);
+    assert_eq!(
+        runs.checks(&HashSet::from(["1", "2"])),
+        [Check::passed("turbo", "still off"), load(CheckStatus::Failed)]
+    );
+    assert_eq!(runs.checks(&HashSet::from(["3"]))[0].value, "on");
+}
