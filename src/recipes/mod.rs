@@ -63,6 +63,7 @@ mod quantized;
 mod saturation;
 mod scheme;
 mod semi_sparse;
+mod training;
 mod uintx;
 mod user;
 
@@ -70,6 +71,8 @@ pub use quantized::{Quantized, ZeroPoint, refuse_non_finite};
 #[doc(hidden)]
 pub use saturation::integer_products_are_exact;
 pub use scheme::{Scheme, Site};
+#[doc(hidden)]
+pub use training::{Gradients, Operand, Product, Side, TrainedLinear, TrainingScheme, trained};
 pub(crate) use user::Registry;
 #[doc(hidden)]
 pub use user::{Own, number};
@@ -146,6 +149,12 @@ fn scheme(recipe: Recipe) -> Result<Box<dyn Scheme>, Refusal> {
             Box::new(uintx::Scheme { bits, group: group.into(), hqq })
         }
         Recipe::Fp6 => Box::new(fp6::Scheme),
+        Recipe::BlockScaled { .. } => {
+            return Err(Refusal::Unsupported(format!("`{recipe}`: not built yet")));
+        }
+        Recipe::Float8 { .. } | Recipe::Mxfp8EmulatedRceil => {
+            return Err(Refusal::Unsupported(format!("`{recipe}` is a recipe of training")));
+        }
         Recipe::User(word) => OWN.make(word)?,
     })
 }

@@ -194,7 +194,12 @@ mod testing {
             names: vec![],
             role: Role::Candidate,
             mode: Mode::Inference,
-            work: Work::Model(ModelWork { model, variant: Variant::eager(recipe), shape }),
+            work: Work::Model(ModelWork {
+                model,
+                variant: Variant::eager(recipe),
+                shape,
+                pass: None,
+            }),
             dtype,
             device: Device::Cpu,
             shape_names: vec![],

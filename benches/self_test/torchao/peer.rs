@@ -184,7 +184,7 @@ impl Drop for Peer {
 
 /// The request to `peer.py` to build a case.
 pub fn build_request(case: &Case) -> Value {
-    let ModelWork { model, variant, shape } =
+    let ModelWork { model, variant, shape, .. } =
         case.work.model().expect("only models get here: `without_peer`");
     json!({ "build": {
         "model": model,

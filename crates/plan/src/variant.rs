@@ -19,6 +19,14 @@ pub struct Variant {
     /// Whether libtorch's packed op stands in for the several that upstream's eager mode runs.
     #[serde(default)]
     pub packed: bool,
+    /// Whether torch's autograd runs the backward pass, with the recipe's linear layers as custom functions,
+    /// as torchao has it; else its operations are called one by one.
+    #[serde(default)]
+    pub autograd: bool,
+    /// Whether this device lacks the recipe's products, so that its operands are dequantized for them: its
+    /// time says nothing about the recipe's speed.
+    #[serde(default)]
+    pub emulated: bool,
     /// Whether the output is written into a tensor that is allocated beforehand, once.
     #[serde(default)]
     pub preallocated: bool,
@@ -27,7 +35,15 @@ pub struct Variant {
 impl Variant {
     /// The recipe, unsparsified and eager, with an output of its own at every step.
     pub const fn eager(recipe: Recipe) -> Self {
-        Self { recipe, sparsity: None, compile: None, packed: false, preallocated: false }
+        Self {
+            recipe,
+            sparsity: None,
+            compile: None,
+            packed: false,
+            autograd: false,
+            emulated: false,
+            preallocated: false,
+        }
     }
 
     /// The variant that the others are compared with.
@@ -42,6 +58,13 @@ impl std::fmt::Display for Variant {
         }
         if self.packed {
             f.write_str("+packed")?;
+        }
+        // A recipe that is emulated anywhere says so by its name.
+        if self.emulated && self.recipe != Recipe::Mxfp8EmulatedRceil {
+            f.write_str("+emulated")?;
+        }
+        if self.autograd {
+            f.write_str("+autograd")?;
         }
         if let Some(compile) = self.compile {
             write!(f, "+{}", compile.suffix())?;

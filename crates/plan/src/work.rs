@@ -11,7 +11,7 @@ use crate::kernel::KernelWork;
 use crate::linears::ModelSizes;
 use crate::shape::Shape;
 use crate::variant::Variant;
-use crate::words::{CompileMode, ModelKind, Recipe};
+use crate::words::{CompileMode, ModelKind, Pass, Recipe};
 
 /// The work of a case. In files its fields stand among those of the case, and show its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,9 @@ pub struct ModelWork {
     pub variant: Variant,
     /// Shape.
     pub shape: Shape,
+    /// The part of a training step; absent in inference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<Pass>,
 }
 
 impl ModelWork {

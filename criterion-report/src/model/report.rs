@@ -206,9 +206,9 @@ fn places(rows: &[Row]) -> Vec<impl Ord + Copy + use<>> {
 /// The same work without anything special about how it is run.
 fn plain(work: Work) -> Work {
     match work.eager() {
-        Work::Model(ModelWork { model, variant, shape }) => {
-            let variant = Variant { packed: false, preallocated: false, ..variant };
-            Work::Model(ModelWork { model, variant, shape })
+        Work::Model(work) => {
+            let variant = Variant { packed: false, preallocated: false, ..work.variant };
+            Work::Model(ModelWork { variant, ..work })
         }
         other => other,
     }

@@ -58,7 +58,7 @@ fn add(inputs: &mut Inputs, template: &Record, shape: Shape, recipe: usize) {
         id: id(RECIPES[recipe]),
         config: "sweep".to_owned(),
         role: if is_baseline { Role::Baseline } else { Role::Candidate },
-        work: Work::Model(ModelWork { model, variant, shape }),
+        work: Work::Model(ModelWork { model, variant, shape, pass: None }),
         ..template.case.clone()
     };
     // From 0.6 to 2.4, smoothly over the shapes and differently for each recipe.

@@ -40,7 +40,7 @@ impl Subject for ModelKind {
         _compile: Option<CompileMode>,
         _place: Place,
     ) -> Work {
-        Work::Model(ModelWork { model: self, variant, shape: canonical(self, *shape) })
+        Work::Model(ModelWork { model: self, variant, shape: canonical(self, *shape), pass: None })
     }
 
     /// Criterion would cut it.

@@ -16,9 +16,9 @@ pub use closed::UnknownWord;
 pub(crate) use closed::closest;
 pub use dtype::Dtype;
 pub use model::{Activation, ModelKind};
-pub use recipe::{Int4Numerics, Int8Numerics, Recipe};
+pub use recipe::{BlockFormat, Float8Recipe, Int4Numerics, Int8Numerics, Recipe};
 pub use settings::{
-    Allocator, CacheMode, CompileMode, Device, Mode, ScalingGranularity, ScalingType,
+    Allocator, CacheMode, CompileMode, Device, Mode, Pass, ScalingGranularity, ScalingType,
 };
 pub use sparsity::Sparsity;
 pub use spelling::Spelling;

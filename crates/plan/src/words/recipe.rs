@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::closed::{UnknownWord, Word, closed_set, listed, schema_is, serde_as_word};
+use super::settings::Mode;
 use super::user::UserWord;
 
 // The numerics of the int8 and int4 recipes: each word is what the word of a recipe ends in.
@@ -30,6 +31,30 @@ closed_set! {
         Hqq = "-hqq",
         /// Half-quadratic quantization, its solver in float16 anywhere.
         HqqFp16Solver = "-hqq-fp16solver",
+    }
+}
+
+closed_set! {
+    /// A pre-made configuration of float8 training (torchao's `Float8LinearRecipeName`).
+    Float8Recipe, "recipe of float8 training" {
+        /// One scale for each tensor; e5m2 for the output's gradient.
+        Tensorwise = "-tensorwise",
+        /// A scale, a power of two, for each row or column of an operand; e4m3 everywhere.
+        Rowwise = "-rowwise",
+        /// As row-wise, with the weight's gradient computed in high precision.
+        RowwiseWithGwHp = "-rowwise_with_gw_hp",
+    }
+}
+
+closed_set! {
+    /// A format whose blocks of neighbours share a scale.
+    BlockFormat, "block-scaled format" {
+        /// e4m3 in blocks of 32 with an e8m0 scale each.
+        Mxfp8 = "mxfp8",
+        /// e2m1 in blocks of 32 with an e8m0 scale each.
+        Mxfp4 = "mxfp4",
+        /// e2m1 in blocks of 16 with an e4m3 scale each, and one float32 scale for the tensor.
+        Nvfp4 = "nvfp4",
     }
 }
 
@@ -94,6 +119,20 @@ listed! {
         },
         /// 6-bit floating-point weights (3 exponent, 2 mantissa bits).
         Fp6,
+        /// Float8 products in training: forward and backward.
+        Float8 {
+            /// torchao's configuration.
+            recipe: Float8Recipe,
+        },
+        /// Training with operands in mxfp8, dequantized for products in high precision; scales are rounded up.
+        Mxfp8EmulatedRceil,
+        /// Weights in a format whose blocks share a scale; of inference and training.
+        BlockScaled {
+            /// The format.
+            format: BlockFormat,
+            /// Whether activations stay in high precision.
+            weight_only: bool,
+        },
         /// A recipe of a package.
         User(UserWord),
     }
@@ -150,6 +189,16 @@ const SPELLINGS: &[&str] = &[
     "uintx-4-64",
     "uintx-4-64-hqq",
     "fp6",
+    "mxfp8",
+    "mxfp4",
+    "nvfp4",
+    "mxfp8wo",
+    "mxfp4wo",
+    "nvfp4wo",
+    "float8-tensorwise",
+    "float8-rowwise",
+    "float8-rowwise_with_gw_hp",
+    "mxfp8-emulated-rceil",
 ];
 
 impl Recipe {
@@ -211,6 +260,21 @@ impl Recipe {
                 ..BYTES
             },
             Self::Fp6 => RecipeFacts { weight_bits: Some(6), quantizing: 16, ..BYTES },
+            Self::Float8 { .. } | Self::Mxfp8EmulatedRceil => RecipeFacts {
+                weight_bits: None,
+                quantizes_activations: true,
+                quantizing: 16,
+                activation: Some(16),
+                ..BYTES
+            },
+            Self::BlockScaled { format, weight_only } => RecipeFacts {
+                weight_bits: Some(if matches!(format, BlockFormat::Mxfp8) { 8 } else { 4 }),
+                group: Some(if matches!(format, BlockFormat::Nvfp4) { 16 } else { 32 }),
+                quantizes_activations: !weight_only,
+                quantizing: 16,
+                activation: if weight_only { None } else { Some(16) },
+                ..BYTES
+            },
             // Nothing is known of it here: as much memory as any takes, and weights that are not smaller.
             Self::User(_) => RecipeFacts {
                 weight_bits: None,
@@ -231,6 +295,20 @@ impl Recipe {
     /// these recipes have a `+packed` variant.
     pub const fn has_packed(self) -> bool {
         self.facts().has_packed
+    }
+
+    /// Whether it quantizes for that mode, inference or training: the baseline and the recipes of packages
+    /// for both.
+    pub const fn takes(self, mode: Mode) -> bool {
+        match self {
+            Self::Baseline | Self::User(_) | Self::Float8dqTensor | Self::Float8dqRow => true,
+            Self::BlockScaled { format, weight_only } => {
+                !matches!(mode, Mode::Training)
+                    || !weight_only && !matches!(format, BlockFormat::Mxfp4)
+            }
+            Self::Float8 { .. } | Self::Mxfp8EmulatedRceil => matches!(mode, Mode::Training),
+            _ => !matches!(mode, Mode::Training),
+        }
     }
 
     /// Whether each step quantizes its activations, too, in some forms of the recipe at least; it may, if
@@ -257,6 +335,10 @@ impl Recipe {
             "int8dq" => "int8dq[-v2|-v018]",
             "int4wo" => "int4wo-{32|64|128|256}[-hqq|-hqq-fp16solver|-tilepacked]",
             "float8dq" => "float8dq-{tensor|row}",
+            "float8" => "float8-{tensorwise|rowwise|rowwise_with_gw_hp}",
+            "mxfp8" | "mxfp4" | "nvfp4" => {
+                "{mxfp8|mxfp4|nvfp4}[wo], in training also mxfp8-emulated-rceil"
+            }
             "gemlitewo" => {
                 "gemlitewo-{4|8}-<group>, with 4 bits also gemlitewo-4-<group>-fp16solver"
             }
@@ -299,6 +381,11 @@ impl fmt::Display for Recipe {
                 write!(f, "uintx-{bits}-{group}{solver}")
             }
             Self::Fp6 => f.write_str("fp6"),
+            Self::Float8 { recipe } => write!(f, "float8{recipe}"),
+            Self::Mxfp8EmulatedRceil => f.write_str("mxfp8-emulated-rceil"),
+            Self::BlockScaled { format, weight_only } => {
+                write!(f, "{format}{}", if weight_only { "wo" } else { "" })
+            }
             Self::User(word) => word.fmt(f),
         }
     }
@@ -363,6 +450,13 @@ fn parse(text: &str) -> Option<Recipe> {
             Recipe::Uintx { bits: bits(width)?, group: group(size)?, hqq: !hqq.is_empty() }
         }
         ("fp6", []) => Recipe::Fp6,
+        ("float8", recipe @ [_]) => Recipe::Float8 { recipe: ending(recipe)? },
+        ("mxfp8", ["emulated", "rceil"]) => Recipe::Mxfp8EmulatedRceil,
+        (format, []) => {
+            let weights = format.strip_suffix("wo");
+            let format = weights.unwrap_or(format).parse().ok()?;
+            Recipe::BlockScaled { format, weight_only: weights.is_some() }
+        }
         _ => return None,
     })
 }

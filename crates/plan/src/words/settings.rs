@@ -56,6 +56,27 @@ closed_set! {
 }
 
 closed_set! {
+    /// A part of a training step that is measured by itself. The groups of a model differ in it.
+    Pass, "part of a training step" {
+        /// The forward pass, which keeps what the backward pass needs.
+        Forward = "forward",
+        /// The backward pass: gradients of the input and of every weight.
+        Backward = "backward",
+        /// Both, one after the other.
+        ForwardBackward = "forward_backward",
+        /// Both, then an update of the weights by stochastic gradient descent.
+        StepSgd = "step_sgd",
+        /// Both, then an update of the weights by AdamW.
+        StepAdamw = "step_adamw",
+        /// The casts alone. The baseline, which has none, runs `forward_backward`: the time that casts have to
+        /// earn back.
+        Casts = "casts",
+        /// The products of linear layers alone, on operands that were cast before.
+        Products = "products",
+    }
+}
+
+closed_set! {
     /// How a tensor is scaled for float8 training.
     ScalingType, "scaling type" {
         /// The scale is computed at every step.
