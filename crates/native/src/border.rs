@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
-use tch::Tensor;
+use tch::{TchError, Tensor};
 /// tch's handle: a pointer to it is a C++ `at::Tensor*`. The crate also brings libtorch's link flags along.
 use torch_sys::C_tensor;
 
@@ -37,6 +37,23 @@ pub(crate) struct Status {
     kind: i32,
     /// The first line of the exception's message. Null when fine, or when memory did not suffice for a copy.
     message: *mut c_char,
+}
+
+impl Status {
+    /// For functions that the shim calls back.
+    pub(crate) fn fine() -> Self {
+        Self { kind: 0, message: std::ptr::null_mut() }
+    }
+
+    /// The error of a function that the shim called back.
+    pub(crate) fn failed(error: &TchError) -> Self {
+        let text = match error {
+            TchError::Torch(message) => message.clone(),
+            other => other.to_string(),
+        };
+        // SAFETY: the text has so many bytes. The copy, which ends at a NUL if there is one, is from malloc.
+        Self { kind: 2, message: unsafe { libc::strndup(text.as_ptr().cast(), text.len()) } }
+    }
 }
 
 /// The only place that reads a status of the shim.

@@ -17,6 +17,18 @@ pub enum Error {
     Package(String),
 }
 
+impl From<tch::TchError> for Error {
+    /// For functions that call libtorch both ways: the first line of the message.
+    fn from(error: tch::TchError) -> Self {
+        let text = match error {
+            tch::TchError::Torch(message) => message,
+            other => other.to_string(),
+        };
+        let line = text.lines().next().unwrap_or_default().to_owned();
+        if is_out_of_memory(&line) { Self::OutOfMemory(line) } else { Self::Torch(line) }
+    }
+}
+
 impl From<Error> for tch::TchError {
     /// For functions that call libtorch both ways. The text still shows that memory ran out.
     fn from(error: Error) -> Self {

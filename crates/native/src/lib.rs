@@ -5,6 +5,7 @@
 
 pub mod addmm;
 pub mod allocator;
+pub mod autograd;
 mod border;
 pub mod constants;
 pub mod cuda;
@@ -14,6 +15,7 @@ pub mod huge_pages;
 pub mod memory;
 pub mod numerics;
 pub mod onednn;
+pub mod optimizer;
 pub mod package;
 pub mod parallel;
 pub mod profile;
