@@ -72,7 +72,10 @@ pub use quantized::{Quantized, ZeroPoint, refuse_non_finite};
 pub use saturation::integer_products_are_exact;
 pub use scheme::{Scheme, Site};
 #[doc(hidden)]
-pub use training::{Gradients, Operand, Product, Side, TrainedLinear, TrainingScheme, trained};
+pub use training::{
+    Casts, Gradients, Operand, Product, Products, Side, TrainedLinear, TrainingScheme,
+    check_trained, trained, trained_min_sqnr_db, trained_with,
+};
 pub(crate) use user::Registry;
 #[doc(hidden)]
 pub use user::{Own, number};

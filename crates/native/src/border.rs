@@ -15,7 +15,7 @@ use tch::{TchError, Tensor};
 /// tch's handle: a pointer to it is a C++ `at::Tensor*`. The crate also brings libtorch's link flags along.
 use torch_sys::C_tensor;
 
-use super::error::{Error, is_out_of_memory};
+use super::error::{Error, first_line, is_out_of_memory};
 
 /// A live tensor that goes in; null only where that is said.
 pub(crate) type In = *const C_tensor;
@@ -47,10 +47,7 @@ impl Status {
 
     /// The error of a function that the shim called back.
     pub(crate) fn failed(error: &TchError) -> Self {
-        let text = match error {
-            TchError::Torch(message) => message.clone(),
-            other => other.to_string(),
-        };
+        let text = first_line(error);
         // SAFETY: the text has so many bytes. The copy, which ends at a NUL if there is one, is from malloc.
         Self { kind: 2, message: unsafe { libc::strndup(text.as_ptr().cast(), text.len()) } }
     }

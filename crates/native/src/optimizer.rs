@@ -2,9 +2,9 @@
 //!
 //! libtorch has `_fused_sgd_` and `_fused_adamw_` on the CPU and on CUDA, for float64, float32, bfloat16 and float16.
 
-use tch::{Kind, Tensor};
+use tch::{Kind, TchError, Tensor};
 
-use super::border::{Status, Tensors, check, pointers};
+use super::border::{In, Status, Tensors, check, pointers};
 use super::error::Error;
 
 unsafe extern "C" {
@@ -69,8 +69,7 @@ impl Sgd {
         same_count(parameters, gradients)?;
         let is_first_step = self.options.momentum != 0.0 && self.buffers.is_empty();
         if is_first_step {
-            self.buffers =
-                parameters.iter().map(|it| it.f_empty_like()).collect::<Result<_, _>>()?;
+            self.buffers = made(parameters, |it| it.f_empty_like())?;
         }
         if !self.buffers.is_empty() {
             same_count(parameters, &self.buffers)?;
@@ -137,12 +136,10 @@ impl AdamW {
     pub fn step(&mut self, parameters: &[&Tensor], gradients: &[&Tensor]) -> Result<(), Error> {
         same_count(parameters, gradients)?;
         if self.steps.is_empty() {
-            for parameter in parameters {
-                let count = Tensor::f_zeros([], (Kind::Float, parameter.device()))?;
-                self.averages.push(parameter.f_zeros_like()?);
-                self.squares.push(parameter.f_zeros_like()?);
-                self.steps.push(count);
-            }
+            self.averages = made(parameters, |it| it.f_zeros_like())?;
+            self.squares = made(parameters, |it| it.f_zeros_like())?;
+            let count = |it: &Tensor| Tensor::f_zeros([0; 0], (Kind::Float, it.device()));
+            self.steps = made(parameters, count)?;
         }
         same_count(parameters, &self.steps)?;
         let (parameters, gradients) = (listed(parameters), listed(gradients));
@@ -162,7 +159,15 @@ impl AdamW {
     }
 }
 
-fn listed(tensors: &[&Tensor]) -> Vec<super::border::In> {
+/// A tensor for each parameter.
+fn made(
+    parameters: &[&Tensor],
+    make: impl Fn(&Tensor) -> Result<Tensor, TchError>,
+) -> Result<Vec<Tensor>, Error> {
+    parameters.iter().map(|it| make(it).map_err(|error| Error::of_tch(&error))).collect()
+}
+
+fn listed(tensors: &[&Tensor]) -> Vec<In> {
     pointers(tensors.iter().copied())
 }
 
