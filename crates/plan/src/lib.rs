@@ -40,7 +40,7 @@ pub use catalogue::{SizeSet, fusion};
 #[cfg(feature = "configs")]
 pub use config::{
     CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OperatorParams, Suite,
-    shape_folders, yaml,
+    TrainingParams, TrainingStep, shape_folders, yaml,
 };
 #[cfg(feature = "configs")]
 pub use diagnostic::{Diagnostic, Diagnostics};
