@@ -8,14 +8,16 @@ use statistics::Verdict;
 
 use super::cost::{Cost, Load, ModelError, Sample, Terms, without};
 use super::result::TrainingResult;
-use crate::model::speedup::Speedup;
+use crate::model::gain::Gain;
+use crate::model::view::gather;
 
 /// Doublings beyond the largest measured M that are predicted, too.
 const BEYOND: u32 = 2;
 /// Most rows and columns of a map.
 const MOST: usize = 24;
 
-/// The map of one recipe: M in every row, K × N in every column.
+/// The map of one recipe: M in every row, K × N in every column. The speed-ups are over the baseline that is
+/// run the same way: compiled recipes are compared with the compiled baseline.
 #[derive(Debug, Clone)]
 pub struct Crossover<'r, 'a> {
     /// A result of the recipe, for its names and its place.
@@ -33,7 +35,7 @@ pub struct Crossover<'r, 'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Field {
     pub shape: Shape,
-    pub measured: Option<Speedup>,
+    pub measured: Option<Gain>,
     /// The place of the measured case among the report's entries.
     pub place: Option<usize>,
     pub predicted: f64,
@@ -73,7 +75,7 @@ pub struct Errors {
 }
 
 /// The part of a column in which a recipe gains, among the M that were measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gains {
     Everywhere,
     Nowhere,
@@ -108,7 +110,7 @@ impl<'r, 'a> Crossover<'r, 'a> {
         let prediction = Prediction::of(results)?;
         let measured: BTreeMap<(u64, u64, u64), &TrainingResult<'_>> = results
             .iter()
-            .filter(|it| it.speedup(Pass::ForwardBackward).is_some())
+            .filter(|it| gain(it).is_some())
             .map(|it| (mkn(it.key.work.shape), *it))
             .collect();
         let known: Vec<(u64, u64, u64)> = measured.keys().copied().collect();
@@ -119,7 +121,7 @@ impl<'r, 'a> Crossover<'r, 'a> {
             let result = measured.get(&(m, k, n));
             Some(Field {
                 shape,
-                measured: result.and_then(|it| it.speedup(Pass::ForwardBackward)).copied(),
+                measured: result.and_then(|it| gain(it)),
                 place: result.and_then(|it| it.place(Pass::ForwardBackward)),
                 predicted: prediction.speedup(shape)?,
                 is_outside: m > largest_m,
@@ -129,6 +131,13 @@ impl<'r, 'a> Crossover<'r, 'a> {
         let fields: Option<Vec<Field>> = fields.map(|(m, kn)| field(m, kn)).collect();
         let fields = fields.ok_or(NoCrossover::NoSizes)?;
         Ok(Self { of, prediction, ms, kns, fields, largest_m })
+    }
+
+    /// The map of each recipe in a block of results, or why there is none; the unquantized model is no recipe.
+    pub fn all(block: &[&'r TrainingResult<'a>]) -> Vec<(String, Result<Self, NoCrossover>)> {
+        let candidates = block.iter().copied().filter(|it| !it.is_unquantized());
+        let recipes = gather(candidates, |it| it.variant());
+        recipes.iter().map(|of| (of[0].variant(), Self::of(of))).collect()
     }
 
     /// The fields of a column, M ascending.
@@ -173,7 +182,7 @@ impl Field {
     /// Whether the recipe is faster: by the interval where it was measured.
     pub fn gains(&self) -> bool {
         match &self.measured {
-            Some(speedup) => speedup.verdict() == Verdict::Faster,
+            Some(gain) => gain.verdict() == Verdict::Faster,
             None => self.predicted > 1.0,
         }
     }
@@ -197,9 +206,10 @@ impl Prediction {
         let point = |it: &&TrainingResult<'_>| {
             let ns = |pass: Pass| it.time(pass).map(|time| time.median_ns);
             let load = load(model, dtype, it.key.work.shape).ok_or(NoCrossover::NoSizes);
-            let baseline_ns = it.baseline_time(Pass::ForwardBackward)?.median_ns;
+            let baseline = it.part(Pass::ForwardBackward)?.unquantized?;
+            let baseline_ns = baseline.time.as_ref().ok()?.median_ns;
             let whole_ns = ns(Pass::ForwardBackward)?;
-            let speedup = it.speedup(Pass::ForwardBackward).map(|it| it.ratio);
+            let speedup = gain(it).map(|it| it.ratio);
             let (casts_ns, products_ns) = (ns(Pass::Casts), ns(Pass::Products));
             let point = |load| Point {
                 load,
@@ -259,6 +269,11 @@ impl Errors {
             speedup: ModelError::of(speedups),
         }
     }
+}
+
+/// The speed-up of forward and backward pass.
+fn gain(of: &TrainingResult<'_>) -> Option<Gain> {
+    of.part(Pass::ForwardBackward)?.quantization?.gain.as_ref().ok().copied()
 }
 
 /// The costs of the baseline and of the recipe.

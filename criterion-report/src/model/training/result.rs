@@ -46,6 +46,14 @@ impl<'a> TrainingResult<'a> {
         blocks.into_iter().filter_map(of).collect()
     }
 
+    /// Results of one model of one config, in one dtype at one place.
+    pub fn blocks<'r>(results: &'r [Self]) -> Vec<Vec<&'r Self>> {
+        gather(results, |it| {
+            let Key { work, dtype, place } = &it.key;
+            (it.config, work.model.to_string(), *dtype, place.to_string())
+        })
+    }
+
     /// The parts that were selected, measured or not.
     pub fn parts(&self) -> impl Iterator<Item = &Entry<'a>> {
         self.parts.iter().map(|(_, entry)| entry)
@@ -81,11 +89,6 @@ impl<'a> TrainingResult<'a> {
 
     pub fn time(&self, pass: Pass) -> Option<&'a Time> {
         self.part(pass)?.row.time.as_ref().ok()
-    }
-
-    /// The time of the group's baseline in a pass.
-    pub fn baseline_time(&self, pass: Pass) -> Option<&'a Time> {
-        self.part(pass)?.baseline?.time.as_ref().ok()
     }
 
     /// The speed-up of a part over the same part of the baseline, from pairs.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{blocks, crossovers};
 use crate::model::calibration::Skyline;
 use crate::model::training::{
     Cost, Crossover, Gains, ModelError, Rate, RecipeCost, TrainingResult, scaling_repr,
@@ -166,7 +165,7 @@ struct FieldOf {
 impl<'a> Document<'a> {
     pub fn of(report: &'a Report, results: &[TrainingResult<'a>], skylines: &[Skyline]) -> Self {
         let mut all = Vec::new();
-        for block in blocks(results) {
+        for block in TrainingResult::blocks(results) {
             let of = |(variant, crossover): (String, Result<Crossover<'_, 'a>, _>)| {
                 let first = block[0];
                 CrossoverOf {
@@ -179,7 +178,7 @@ impl<'a> Document<'a> {
                     map: crossover.ok().map(|it| MapOf::of(&it)),
                 }
             };
-            all.extend(crossovers(&block).into_iter().map(of));
+            all.extend(Crossover::all(&block).into_iter().map(of));
         }
         let missing = report.missing.iter();
         Self {

@@ -1,9 +1,9 @@
 //! The maps of one model as text: M down, K × N across, a map per recipe, with where it gains and the
 //! formula that predicts what was not measured.
 
-use super::{Block, crossovers};
+use super::Block;
 use crate::model::training::{Cost, Crossover, Errors, Field, Gains, ModelError, RecipeCost};
-use crate::units;
+use crate::{model::gather, units};
 use crate::write::table::{Align, Cell, Line, Paint, render};
 use crate::write::verdict::of_verdict;
 use crate::write::view::{Room, paragraph};
@@ -14,11 +14,11 @@ const COLUMN: usize = 13;
 
 /// All maps of a block, and why recipes have none.
 pub fn maps(block: &Block<'_, '_>, room: Room) -> String {
-    let found = crossovers(block);
+    let found = Crossover::all(block);
     if found.is_empty() {
         return String::new();
     }
-    let text = "  crossover: speed-up of forward and backward pass by M (down) and K×N (across)";
+    let text = "  crossover: speed-up of forward and backward pass over the baseline run the same way";
     let mut out = format!("{}\n", Paint::Dim.on(text, room.colour));
     for (variant, crossover) in &found {
         match crossover {
@@ -27,7 +27,7 @@ pub fn maps(block: &Block<'_, '_>, room: Room) -> String {
         }
     }
     if found.iter().any(|(_, crossover)| crossover.is_ok()) {
-        let legend = "plain: measured; ~ predicted; + M beyond those measured; ? predicted nearer to 1 \
+        let legend = "M down, K×N across; plain: measured; ≈ predicted; + M beyond those measured; ? predicted nearer to 1 \
                       than the model's median error";
         out += &paragraph(legend, 2, Paint::Dim, room);
     }
@@ -71,7 +71,7 @@ fn cell(field: &Field, errors: &Errors) -> Cell {
     if let Some(speedup) = &field.measured {
         return Cell::new(ratio(speedup.ratio), of_verdict(speedup.verdict()));
     }
-    let text = format!("~{}", ratio(field.predicted));
+    let text = format!("≈{}", ratio(field.predicted));
     let error = errors.speedup.map_or(0.0, |error| error.median);
     if (field.predicted - 1.0).abs() <= error {
         Cell::new(text + "?", Paint::Warn)
@@ -99,17 +99,18 @@ fn answer(crossover: &Crossover<'_, '_>) -> String {
     if gains.iter().all(|it| *it == Gains::Everywhere) {
         return "no crossover in the grid, it gains everywhere".to_owned();
     }
-    let words = gains.iter().zip(&crossover.kns).map(|(gains, (k, n))| {
-        let place = format!("{k}×{n}");
-        match gains {
-            Gains::Everywhere => format!("everywhere at {place}"),
-            Gains::Nowhere => format!("nowhere at {place}"),
-            Gains::From(m) => format!("from M = {m} at {place}"),
-            Gains::UpTo(m) => format!("up to M = {m} at {place}"),
-            Gains::Scattered => format!("here and there at {place}"),
+    let words = gather(gains.iter().zip(&crossover.kns), |(gains, _)| **gains).into_iter().map(|alike| {
+        let places: Vec<String> = alike.iter().map(|(_, (k, n))| format!("{k}×{n}")).collect();
+        let places = places.join(", ");
+        match alike[0].0 {
+            Gains::Everywhere => format!("everywhere at {places}"),
+            Gains::Nowhere => format!("nowhere at {places}"),
+            Gains::From(m) => format!("from M = {m} at {places}"),
+            Gains::UpTo(m) => format!("up to M = {m} at {places}"),
+            Gains::Scattered => format!("here and there at {places}"),
         }
     });
-    format!("gains {}{outside}", words.collect::<Vec<_>>().join(", "))
+    format!("gains {}{outside}", words.collect::<Vec<_>>().join("; "))
 }
 
 /// The fitted costs, a line each, with their errors.
@@ -149,7 +150,10 @@ fn cost(cost: &Cost) -> String {
 }
 
 fn error(of: Option<ModelError>) -> String {
-    let percent = |share: f64| units::significant(share * 100.0, 2);
+    let percent = |share: f64| match share {
+        small if small < 1e-4 => "< 0.01".to_owned(),
+        share => units::significant(share * 100.0, 2),
+    };
     match of {
         Some(ModelError { median, worst, shapes }) => format!(
             "  (error at {shapes} shapes left out: median {} %, worst {} %)",

@@ -13,8 +13,8 @@ pub use super::view::Format;
 use super::view::{Room, Table, page, paragraph};
 use super::{Target, screen};
 use crate::model::calibration::Skyline;
-use crate::model::training::{Crossover, TrainingResult};
-use crate::model::{Key, Report, gather};
+use crate::model::training::TrainingResult;
+use crate::model::{Key, Report};
 
 pub use json::Document;
 
@@ -51,7 +51,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
     }
     let room = Room::of(target, options.color);
     let mut tables = Vec::new();
-    for block in blocks(&results) {
+    for block in TrainingResult::blocks(&results) {
         let title = title(&block, room);
         if !options.crossover {
             tables.push(table::times(&block, &skylines, &title, room));
@@ -65,27 +65,6 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
 }
 
 pub type Block<'r, 'a> = Vec<&'r TrainingResult<'a>>;
-
-/// Results of one model of one config, in one dtype at one place.
-fn blocks<'r, 'a>(results: &'r [TrainingResult<'a>]) -> Vec<Block<'r, 'a>> {
-    gather(results, |it| {
-        let Key { work, dtype, place } = &it.key;
-        (it.config, work.model.to_string(), *dtype, place.to_string())
-    })
-}
-
-/// The results of each candidate at all shapes of a block; the unquantized model is no recipe.
-fn recipes<'r, 'a>(block: &Block<'r, 'a>) -> Vec<Block<'r, 'a>> {
-    let candidates = block.iter().copied().filter(|it| !it.is_unquantized());
-    gather(candidates, |it| it.variant())
-}
-
-/// The map of each recipe that has one, and why others have none.
-fn crossovers<'r, 'a>(
-    block: &Block<'r, 'a>,
-) -> Vec<(String, Result<Crossover<'r, 'a>, crate::model::training::NoCrossover>)> {
-    recipes(block).iter().map(|of| (of[0].variant(), Crossover::of(of))).collect()
-}
 
 fn title(block: &Block<'_, '_>, room: Room) -> String {
     let Key { work, dtype, place } = &block[0].key;
