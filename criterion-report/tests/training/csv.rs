@@ -36,6 +36,19 @@ fn the_columns_are_torchaos() {
 }
 
 #[test]
+fn the_documented_columns_are_those_written() {
+    let (mut written, _) = table(&write(&LAYOUT, &Fixture::of("train", ONE).report("")));
+    let page = std::fs::read_to_string("../docs/book/src/exports/csv.md").expect("readable");
+    let (_, section) = page.split_once("`--layout training`").expect("the layout");
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" |"));
+    let names = rows.flat_map(|(names, _)| names.split(", "));
+    let mut documented: Vec<String> = names.map(|name| name.replace('`', "")).collect();
+    written.sort();
+    documented.sort();
+    assert_eq!(documented, written);
+}
+
+#[test]
 fn every_value_is_measured_or_has_a_reason() {
     for config in [ONE, GRID] {
         let (heading, lines) = table(&write(&LAYOUT, &Fixture::of("train", config).report("")));

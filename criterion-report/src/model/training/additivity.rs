@@ -77,7 +77,7 @@ mod tests {
         assert!(!of(306.0).holds() && !of(294.0).holds());
         let text = of(250.0).caution().expect("not within").to_string();
         let expected = "forward + backward take 20 % more than forward_backward; their intervals \
-                        allow 2 %";
+                        allow 2.0 %";
         assert_eq!(text, expected);
         assert_eq!(of(300.0).caution(), None);
     }
