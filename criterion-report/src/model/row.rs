@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use plan::{Accuracy, Gate, LastSample, Outcome, Recipe, Record, Role, Variant};
+use plan::{Accuracy, Gate, LastSample, Outcome, Pass, Recipe, Record, Role, Variant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -139,6 +139,16 @@ impl Row {
         self.record.case.work.model().map(|work| work.variant)
     }
 
+    /// The part of a training step that it measures.
+    pub fn pass(&self) -> Option<Pass> {
+        self.record.case.work.model()?.pass
+    }
+
+    /// Whether its device lacks the recipe's products, so that its time says nothing of the recipe's speed.
+    pub fn is_emulated(&self) -> bool {
+        self.variant().is_some_and(|variant| variant.emulated)
+    }
+
     /// Whether it is the model as it was before quantization and sparsification, compiled or not.
     pub fn is_unquantized(&self) -> bool {
         self.variant().is_some_and(|it| it.recipe == Recipe::Baseline && it.sparsity.is_none())
@@ -179,8 +189,9 @@ impl Row {
         }
     }
 
+    /// None of an emulated case, whose rate is not its recipe's.
     pub fn gflop_per_s(&self) -> Option<f64> {
-        let flops = self.flops()? as f64;
+        let flops = self.flops().filter(|_| !self.is_emulated())? as f64;
         self.time.as_ref().ok().map(|time| flops / time.median_ns)
     }
 

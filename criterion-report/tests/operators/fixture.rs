@@ -75,6 +75,7 @@ fn memory(traffic: plan::Traffic, element: u64) -> Memory {
         weights_bytes: traffic.parameters * element,
         inputs_bytes: traffic.examples * element + traffic.classes * 8,
         outputs_bytes: 0,
+        saved_bytes: None,
         step: StepMemory { peak_bytes: output, total_bytes: output, allocations: 1 },
     }
 }

@@ -103,12 +103,17 @@ pub fn cell(field: &Field, part: Part, entry: &Entry<'_>) -> String {
     value.map(|value| text(value.per(field.unit.scale))).unwrap_or_default()
 }
 
+/// As Python has it.
+pub const fn flag(flag: bool) -> &'static str {
+    if flag { "True" } else { "False" }
+}
+
 fn text(value: Value<'_>) -> String {
     match value {
         Value::Figure(figure) => figure.value.to_string(),
         Value::Range(range) => range.median.to_string(),
         Value::Count(count) => count.to_string(),
-        Value::Flag(flag) => if flag { "True" } else { "False" }.to_owned(),
+        Value::Flag(flag) => self::flag(flag).to_owned(),
         Value::Text(Cow::Borrowed(text)) => text.to_owned(),
         Value::Text(Cow::Owned(text)) => text,
         // An item's own `;` becomes a comma.

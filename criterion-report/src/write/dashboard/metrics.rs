@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use plan::{Case, Dtype, Mode, Outcome, Work};
+use plan::{Case, Dtype, Mode, Outcome, Pass, Work};
 
 use super::record::{Info, Metric, Name};
 use super::v3::failure_type;
@@ -70,6 +70,21 @@ fn sides(case: &Case) -> (&'static str, String) {
     }
 }
 
+/// What a case runs, in the words that dashboards know.
+fn pass(case: &Case) -> &'static str {
+    match (case.mode, case.work.model().and_then(|work| work.pass)) {
+        (_, Some(Pass::Forward)) => "Training Fwd",
+        (_, Some(Pass::Backward)) => "Bwd",
+        (_, Some(Pass::StepSgd)) => "Fwd+Bwd+SGD",
+        (_, Some(Pass::StepAdamw)) => "Fwd+Bwd+AdamW",
+        (_, Some(Pass::Casts)) => "Casts",
+        (_, Some(Pass::Products)) => "Products",
+        (_, Some(Pass::ForwardBackward)) | (Mode::Training, None) => "Fwd+Bwd",
+        (Mode::Inference | Mode::Fusion | Mode::Operators, None) => "Fwd",
+        (Mode::Calibration | Mode::Kernels, None) => "Step",
+    }
+}
+
 /// All metrics of a case; none when it is no result of this machine.
 pub fn metrics<'a>(entry: &Entry<'a>) -> Vec<Metric<'a>> {
     let (row, mut metrics) = (entry.row, Vec::new());
@@ -82,11 +97,7 @@ pub fn metrics<'a>(entry: &Entry<'a>) -> Vec<Metric<'a>> {
     if row.record.outcome != Outcome::Measured {
         return metrics;
     }
-    let pass = match case.mode {
-        Mode::Inference | Mode::Fusion | Mode::Operators => "Fwd",
-        Mode::Training => "Fwd+Bwd",
-        Mode::Calibration | Mode::Kernels => "Step",
-    };
+    let pass = pass(case);
     let (baseline, candidate) = sides(case);
     for (what, compared) in
         [("Speedup (x)", entry.quantization), ("Speedup over Eager (x)", entry.compilation)]
