@@ -12,7 +12,8 @@ use plan::{BlockFormat, Device, Dtype};
 use tch::{Kind, TchError, Tensor};
 
 use super::blocks::Blocks;
-use super::{LinearLayer, Site, filled, linear, refuse_non_finite};
+use super::{LinearLayer, Site, block_scaled_cuda, filled, linear, refuse_non_finite};
+use crate::native::cuda;
 use crate::refusal::Refusal;
 
 #[derive(Debug, Clone, Copy)]
@@ -44,10 +45,10 @@ impl super::Scheme for Scheme {
                 ));
             }
         }
-        match site.device {
-            Device::Cuda if !weight_only => Err("products on cuda are not built yet".to_owned()),
-            _ => Ok(()),
+        if site.device == Device::Cuda && !weight_only {
+            on_cuda(site)?;
         }
+        Ok(())
     }
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
@@ -55,12 +56,28 @@ impl super::Scheme for Scheme {
         let weight = quantize_weight(self.format, &weight)?;
         Ok(match self.weight_only {
             true => Box::new(WeightOnly { weight, kind }),
-            false => Box::new(Emulated { weight, format: self.format }),
+            false if weight.codes.device().is_cuda() => block_scaled_cuda::layer(weight, kind)?,
+            false => Box::new(Emulated { weight }),
         })
     }
 
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
         0.0
+    }
+}
+
+/// What libtorch's product of blocks demands.
+fn on_cuda(site: &Site) -> Result<(), String> {
+    if site.linear.n % 16 != 0 {
+        return Err(format!(
+            "n = {}, but products of blocks on cuda take multiples of 16",
+            site.linear.n
+        ));
+    }
+    // An absent device is not this recipe's to report.
+    match cuda::device(0) {
+        Ok(device) => device.require((10, 0), "products of blocks"),
+        Err(_) => Ok(()),
     }
 }
 
@@ -105,17 +122,19 @@ impl LinearLayer for WeightOnly {
 #[derive(Debug)]
 struct Emulated {
     weight: Blocks,
-    format: BlockFormat,
 }
 
 impl LinearLayer for Emulated {
     fn forward(&self, x: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         let (k, kind) = (x.size().last().copied().unwrap_or_default(), x.f_kind()?);
-        let rows = Blocks::quantize(self.format, &x.f_reshape([-1, k])?)?;
+        let rows = Blocks::quantize(self.weight.format(), &x.f_reshape([-1, k])?)?;
         let weight = self.weight.without_tensor_scale(kind)?;
         let (n, _) = weight.size2()?;
-        let (rows, weight, scale) =
-            (rows.without_tensor_scale(kind)?, weight.f_tr()?, scales(&rows, &self.weight)?);
+        let (rows, weight, scale) = (
+            rows.without_tensor_scale(kind)?,
+            weight.f_tr()?,
+            rows.scale_of_product(&self.weight)?,
+        );
         filled(x, n, out, |out| {
             drop(match scale {
                 None => rows.f_mm_out(out, &weight)?,
@@ -130,15 +149,7 @@ impl LinearLayer for Emulated {
     }
 
     fn kernels(&self) -> Vec<&'static str> {
-        kernels(self.format, "aten::mm")
-    }
-}
-
-/// The product of the tensors' scales, where there are any.
-fn scales(rows: &Blocks, weight: &Blocks) -> Result<Option<Tensor>, TchError> {
-    match (&rows.tensor_scale, &weight.tensor_scale) {
-        (Some(left), Some(right)) => left.f_mul(right).map(Some),
-        _ => Ok(None),
+        kernels(self.weight.format(), "aten::mm")
     }
 }
 

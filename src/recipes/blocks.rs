@@ -137,6 +137,26 @@ impl Blocks {
         scaled.f_reshape(values.size())
     }
 
+    /// The bytes of the scales of a matrix `[rows, k]` as CUDA's products read them (torchao's `to_blocked`):
+    /// in tiles of 128 rows by 4 blocks, the rows that are 32 apart beside each other; zero where a tile
+    /// is not full.
+    pub fn swizzled_scales(&self) -> Result<Tensor, TchError> {
+        let bytes = self.scales.f_view_dtype(Kind::Uint8)?;
+        let (rows, columns) = bytes.size2()?;
+        let (down, across) = ((rows + 127) / 128, (columns + 3) / 4);
+        let padding = [0, 4 * across - columns, 0, 128 * down - rows];
+        let tiles = bytes.f_constant_pad_nd(padding)?.f_view([down, 4, 32, across, 4])?;
+        tiles.f_permute([0, 3, 2, 1, 4])?.f_reshape([-1])
+    }
+
+    /// What the product of both operands' values is to be multiplied with: their tensors' scales.
+    pub(super) fn scale_of_product(&self, other: &Self) -> Result<Option<Tensor>, TchError> {
+        match (&self.tensor_scale, &other.tensor_scale) {
+            (Some(left), Some(right)) => left.f_mul(right).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The format.
     pub fn format(&self) -> BlockFormat {
         self.format

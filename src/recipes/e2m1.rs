@@ -1,7 +1,7 @@
 //! e2m1, numbers of 4 bits: a sign, 2 bits of exponent and 1 of mantissa. They are 0, 0.5, 1, 1.5, 2, 3, 4, 6
 //! and their negatives; there is neither infinity nor NaN.
 
-use tch::{Kind, TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 /// The largest.
 pub(super) const MAX: f64 = 6.0;
@@ -42,27 +42,43 @@ pub(super) fn pack(codes: &Tensor) -> Result<Tensor, TchError> {
     every_second(1)?.f_bitwise_left_shift_tensor_scalar(4)?.f_bitwise_or_tensor(&every_second(0)?)
 }
 
-/// The numbers `[.., k]` of the codes in `[.., k / 2]` bytes, by a table of each byte's two.
+/// The numbers `[.., k]` of the codes in `[.., k / 2]` bytes.
 pub(super) fn decode(packed: &Tensor, kind: Kind) -> Result<Tensor, TchError> {
-    const VALUES: [f32; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
-    let signed = VALUES.into_iter().chain(VALUES.map(|value| -value));
-    let signed: Vec<f32> = signed.collect();
-    let pairs: Vec<f32> =
-        signed.iter().flat_map(|high| signed.iter().flat_map(|low| [*low, *high])).collect();
-    let table = Tensor::f_from_slice(&pairs)?.f_reshape([256, 2])?;
-    let table = table.f_to_device(packed.device())?.f_to_kind(kind)?;
     let mut size = packed.size();
     if let Some(last) = size.last_mut() {
         *last *= 2;
     }
-    let bytes = packed.f_reshape([-1])?.f_to_kind(Kind::Int)?;
-    table.f_index_select(0, &bytes)?.f_reshape(size)
+    let pairs = match packed.device() {
+        Device::Cpu => look_up(packed, kind)?,
+        _ => widen(packed, kind)?,
+    };
+    pairs.f_reshape(size)
+}
+
+/// By a table of each byte's two, on a CPU, where it takes a third of the time of [`widen`].
+fn look_up(packed: &Tensor, kind: Kind) -> Result<Tensor, TchError> {
+    const VALUES: [f32; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
+    let signed = [VALUES, VALUES.map(|value| -value)].concat();
+    let pairs: Vec<f32> =
+        signed.iter().flat_map(|high| signed.iter().flat_map(|low| [*low, *high])).collect();
+    let table = Tensor::f_from_slice(&pairs)?.f_reshape([256, 2])?.f_to_kind(kind)?;
+    table.f_index_select(0, &packed.f_reshape([-1])?.f_to_kind(Kind::Int)?)
+}
+
+/// As float8 e4m3 with the same bits, which are the numbers times 2⁻⁶.
+fn widen(packed: &Tensor, kind: Kind) -> Result<Tensor, TchError> {
+    let left =
+        |bits: i64, by: i64| packed.f_bitwise_and(bits)?.f_bitwise_left_shift_tensor_scalar(by);
+    let low = left(0x7, 2)?.f_bitwise_or_tensor(&left(0x8, 4)?)?;
+    let high = packed.f_bitwise_right_shift_tensor_scalar(2)?.f_bitwise_and(0x1c)?;
+    let high = high.f_bitwise_or_tensor(&packed.f_bitwise_and(0x80)?)?;
+    let pairs = Tensor::f_stack(&[low, high], -1)?.f_view_dtype(Kind::Float8e4m3fn)?;
+    pairs.f_to_kind(kind)?.f_mul_scalar(64.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tch::Device;
 
     fn codes(x: &[f32]) -> Vec<u8> {
         Vec::try_from(encode(&Tensor::from_slice(x)).unwrap()).unwrap()
@@ -97,6 +113,9 @@ mod tests {
             assert_eq!((decoded.size(), decoded.kind()), (vec![1, 16], kind));
             let again = encode(&decoded.to_kind(Kind::Float)).unwrap();
             assert!(again.equal(&all), "{kind:?}");
+            let widened = widen(&packed, kind).unwrap().reshape([1, 16]);
+            let bits = |it: &Tensor| it.to_kind(Kind::Float).view_dtype(Kind::Int);
+            assert!(bits(&widened).equal(&bits(&decoded)), "{kind:?}");
         }
     }
 }

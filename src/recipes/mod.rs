@@ -45,6 +45,7 @@ mod affine;
 mod baseline;
 mod bitpack;
 mod block_scaled;
+mod block_scaled_cuda;
 mod block_sparse;
 mod blocks;
 mod e2m1;
