@@ -112,6 +112,7 @@ fn accuracy() -> Accuracy {
         min_sqnr_db: 20.0,
         rows_checked: 64,
         gates: Vec::new(),
+        tensors: Vec::new(),
         eager: None,
     }
 }
