@@ -35,8 +35,7 @@ impl Fixture {
         paths.iter().map(|path| Self::read(path)).collect()
     }
 
-    /// Every fixture of that kind: `linear`, `model`, or `float8_training`, which our own folder has
-    /// none of until there are training recipes.
+    /// Every fixture of that kind: `linear`, `model` or `float8_training`.
     pub fn all(kind: &str) -> Vec<Self> {
         let mut fixtures = Self::every();
         for fixture in &fixtures {

@@ -7,6 +7,20 @@
 //!
 //! Every product casts its own operands, also those that another product has cast before: torchao saves input and
 //! weight in high precision and casts them again. Inner dimensions are not padded.
+//!
+//! Lowest signal-to-noise ratios measured on a CPU, in dB, of output, grad_input and grad_weight: 60 seeds, shapes from
+//! 32×32×32 to 512×64×64 and 32×512×64, float32, bfloat16 and float16, weights as the models start, input and
+//! grad_output normal:
+//!
+//! | recipe                          | output | grad_input | grad_weight       | gates                  |
+//! |---------------------------------|--------|------------|-------------------|------------------------|
+//! | float8-tensorwise               | 27.7   | 23.7       | 24.1              | 26, 21, 21             |
+//! | float8-rowwise                  | 27.5   | 27.3       | 27.8              | 26, 26, 26             |
+//! | float8-rowwise_with_gw_hp       | 27.5   | 27.3       | as the baseline's | 26, 26, the baseline's |
+//! | float8dq-tensor                 | 27.7   | 23.7       | 24.1              | 26, 21, 21             |
+//! | float8dq-row                    | 28.3   | 24.4       | 24.3              | 26, 21, 21             |
+//!
+//! The baseline's lowest of all three are 131.9, 54.9 and 73.0 in the three dtypes.
 
 #[path = "float8_product.rs"]
 mod product;
