@@ -21,6 +21,7 @@ pub mod parallel;
 pub mod profile;
 pub mod refusal;
 pub mod runtime;
+pub mod scaled_mm;
 pub mod script;
 pub mod sdpa;
 pub mod storage;
