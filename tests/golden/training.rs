@@ -56,7 +56,7 @@ fn casts(fixture: &Fixture, casts: &Casts) {
         ("grad_output_for_grad_weight", grad_output_t, true),
         ("input_for_grad_weight", input_again, false),
     ] {
-        let Operand { values, scale: Some(scale) } = found else {
+        let Operand::Scaled { values, scale } = found else {
             assert!(!fixture.has(&format!("cast_{name}_data")), "{fixture}: {name} is not cast");
             continue;
         };

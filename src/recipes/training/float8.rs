@@ -28,7 +28,7 @@ mod product;
 use plan::{Device, Dtype, Float8Recipe, ScalingGranularity, ScalingType, TrainingSettings};
 use tch::{Kind, TchError, Tensor};
 
-use super::{Operand, Product, Side, TrainingScheme, unquantized_min_sqnr_db};
+use super::{Operand, Product, Side, TrainingScheme, unquantized};
 use crate::native::cuda;
 use crate::recipes::Site;
 use crate::recipes::float8::Granularity;
@@ -162,10 +162,10 @@ impl TrainingScheme for Scheme {
 
     fn cast(&self, product: Product, side: Side, matrix: &Tensor) -> Result<Operand, TchError> {
         let Some((kind, granularity)) = self.format(product, side) else {
-            return Ok(Operand::uncast(matrix));
+            return Ok(Operand::Uncast(matrix.shallow_clone()));
         };
         let scale = scale(matrix, kind, granularity, side, self.powers_of_two)?;
-        Ok(Operand { values: saturated(matrix, &scale, kind)?, scale: Some(scale) })
+        Ok(Operand::Scaled { values: saturated(matrix, &scale, kind)?, scale })
     }
 
     fn multiply(
@@ -175,10 +175,14 @@ impl TrainingScheme for Scheme {
         right: &Operand,
         kind: Kind,
     ) -> Result<Tensor, TchError> {
-        let (Some(left_scale), Some(right_scale)) = (&left.scale, &right.scale) else {
-            return left.values.f_mm(&right.values);
+        let (
+            Operand::Scaled { values: left, scale: left_scale },
+            Operand::Scaled { values: right, scale: right_scale },
+        ) = (left, right)
+        else {
+            return unquantized::product(left, right);
         };
-        let (left, right) = ((&left.values, left_scale), (&right.values, right_scale));
+        let (left, right) = ((left, left_scale), (right, right_scale));
         if self.emulated {
             return product::dequantized(left, right, kind);
         }
@@ -200,7 +204,7 @@ impl TrainingScheme for Scheme {
 
     fn min_sqnr_db(&self, product: Product, dtype: Dtype) -> f64 {
         match self.format(product, Side::Left) {
-            None => unquantized_min_sqnr_db(dtype),
+            None => unquantized::min_sqnr_db(dtype),
             Some((Kind::Float8e5m2, _)) => 21.0,
             Some(_) => 26.0,
         }
