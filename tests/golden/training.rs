@@ -14,7 +14,8 @@ fn steps(fixture: &Fixture) -> f64 {
 
 /// The layer of the fixture's recipe, its products dequantized or by `_scaled_mm`.
 fn layer(fixture: &Fixture, emulated: bool) -> TrainedLinear {
-    let recipe: Recipe = format!("float8-{}", fixture.text("recipe"))
+    let family = if fixture.text("kind") == "float8_training" { "float8-" } else { "" };
+    let recipe: Recipe = format!("{family}{}", fixture.text("recipe"))
         .parse()
         .unwrap_or_else(|error| panic!("{fixture}: {error}"));
     let weight = fixture.tensor("weight").shallow_clone();
@@ -41,6 +42,31 @@ fn casts_and_products_agree() {
         }
         assert!(fixtures.iter().any(|fixture| fixture.has("output_scaled_mm")));
     }
+}
+
+#[test]
+fn blocks_agree() {
+    let fixtures = Fixture::all("block_training");
+    for fixture in &fixtures {
+        let layer = layer(fixture, true);
+        let casts = layer.casts(fixture.tensor("input"), fixture.tensor("grad_output")).unwrap();
+        // Right operands are cast transposed.
+        for (names, operands) in [
+            (["input", "weight"], &casts.output),
+            (["grad_output", "weight_t"], &casts.grad_input),
+            (["grad_output_t", "input_t"], &casts.grad_weight),
+        ] {
+            for (name, operand) in names.iter().zip(operands) {
+                let Operand::Blocks(blocks) = operand else {
+                    panic!("{fixture}: {name}: no blocks")
+                };
+                fixture.expect_bits(&format!("cast_{name}_data"), &blocks.codes);
+                fixture.expect_bits(&format!("cast_{name}_scale"), &blocks.scales);
+            }
+        }
+        products(fixture, "", &layer);
+    }
+    assert!(!fixtures.is_empty() || Fixture::elsewhere(), "no fixture");
 }
 
 /// Every cast, bit for bit. Those that the fixture lacks are none here, either.
