@@ -79,9 +79,15 @@ fn ns(work: &ModelWork) -> f64 {
     if compile.is_some() { own * 0.8 } else { own }
 }
 
-/// A case as it went.
+/// 10⁹ operations per second of the machine's best product.
+pub const PEAK: f64 = 400.0;
+
+/// A case as it went; of a calibration the best product.
 fn measured(case: &Case) -> Measured {
-    let Work::Model(work) = case.work else { panic!("a model") };
+    let Work::Model(work) = case.work else {
+        let operations = plan::cost::flops(case).expect("operations") as f64;
+        return Measured::of(case.clone(), (operations / PEAK).round() as u64);
+    };
     let mut measured = Measured::of(case.clone(), ns(&work).round() as u64);
     let record = &mut measured.record;
     record.pairs.extend(pair(case, &work));
