@@ -3,7 +3,7 @@
 use plan::{ModelSizes, Shape};
 use tch::{TchError, Tensor};
 
-use super::Parameters;
+use super::{MakeTrained, Parameters, TrainedNetwork};
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
@@ -48,6 +48,18 @@ pub trait Architecture {
         parameters: Parameters,
         make: &mut MakeLayer<'_>,
     ) -> Result<Box<dyn Network>, Refusal>;
+
+    /// Builds it in training, with a forward pass that keeps what its backward pass needs. Unsupported, unless the
+    /// model has one.
+    fn trained(
+        &self,
+        _parameters: Parameters,
+        _make: &mut MakeTrained<'_>,
+    ) -> Result<Box<dyn TrainedNetwork>, Refusal> {
+        Err(Refusal::Unsupported(
+            "this model has no backward pass: implement `Architecture::trained`".to_owned(),
+        ))
+    }
 }
 
 /// Makes the linear layer of the given name from its weight `[n, k]`. The [example](super) calls it.

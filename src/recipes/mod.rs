@@ -44,7 +44,11 @@
 mod affine;
 mod baseline;
 mod bitpack;
+mod block_scaled;
+mod block_scaled_cuda;
 mod block_sparse;
+mod blocks;
+mod e2m1;
 mod float8;
 mod float8dq;
 mod float8wo;
@@ -67,12 +71,17 @@ mod training;
 mod uintx;
 mod user;
 
+#[doc(hidden)]
+pub use blocks::{Blocks, Scaling, tensor_scale};
 pub use quantized::{Quantized, ZeroPoint, refuse_non_finite};
 #[doc(hidden)]
 pub use saturation::integer_products_are_exact;
 pub use scheme::{Scheme, Site};
 #[doc(hidden)]
-pub use training::{Gradients, Operand, Product, Side, TrainedLinear, TrainingScheme, trained};
+pub use training::{
+    Casts, Gradients, Operand, Product, Products, Side, TrainedLinear, TrainingScheme,
+    check_trained, trained, trained_min_sqnr_db, trained_with,
+};
 pub(crate) use user::Registry;
 #[doc(hidden)]
 pub use user::{Own, number};
@@ -149,8 +158,8 @@ fn scheme(recipe: Recipe) -> Result<Box<dyn Scheme>, Refusal> {
             Box::new(uintx::Scheme { bits, group: group.into(), hqq })
         }
         Recipe::Fp6 => Box::new(fp6::Scheme),
-        Recipe::BlockScaled { .. } => {
-            return Err(Refusal::Unsupported(format!("`{recipe}`: not built yet")));
+        Recipe::BlockScaled { format, weight_only } => {
+            Box::new(block_scaled::Scheme { format, weight_only })
         }
         Recipe::Float8 { .. } | Recipe::Mxfp8EmulatedRceil => {
             return Err(Refusal::Unsupported(format!("`{recipe}` is a recipe of training")));

@@ -36,7 +36,14 @@ def same(name, metadata):
         # Integer sums do not round.
         return recipe.startswith("int8dq") and metadata["nonfinite_qweight_rows"] == "[]"
     numbers = {"qweight", "zero_point", "dequantized", "qinput", "input_scale", "input_zero_point"}
-    return name in numbers
+    blocks = {"qweight_other", "scale_other", "dequantized_other", "input_dequantized", "swizzled_scale"}
+    return name in numbers | blocks
+
+
+def is_float8(name, recipe):
+    if recipe.startswith("nvfp4"):
+        return name in ("scale", "input_scale", "scale_other")
+    return name in ("qweight", "qinput", "qweight_other") and recipe.startswith(("float8", "mxfp8"))
 
 
 def digest(entry, data, float8):
@@ -67,7 +74,7 @@ def convert(path):
         if name in UNREAD:
             continue
         if same(name, metadata):
-            float8 = name in ("qweight", "qinput") and metadata["recipe"].startswith("float8")
+            float8 = is_float8(name, metadata["recipe"])
             metadata[f"digest.{name}"] = digest(entry, part, float8)
             continue
         kept[name] = {**entry, "data_offsets": [end, end + len(part)]}

@@ -1,8 +1,8 @@
 //! Linear layers: every recipe's numbers, and what it computes with them.
 
-use criterion_torch::recipes::{self, LinearLayer, Quantized, Site, ZeroPoint};
+use criterion_torch::recipes::{self, Blocks, LinearLayer, Quantized, Scaling, Site, ZeroPoint};
 use criterion_torch::refusal::Refusal;
-use plan::{Device, Dtype, LinearShape, Recipe, Variant};
+use plan::{BlockFormat, Device, Dtype, LinearShape, Recipe, Variant};
 use tch::{Kind, Tensor};
 
 use super::fixture::Fixture;
@@ -14,19 +14,58 @@ fn compare(belongs: fn(Recipe) -> bool) {
     let mut compared = 0;
     for fixture in fixtures.iter().filter(|fixture| belongs(recipe_of(fixture))) {
         let recipe = recipe_of(fixture);
-        match recipes::quantize(recipe, fixture.tensor("weight")).unwrap() {
-            Some(found) => numbers(fixture, "qweight", "scale", &found),
-            None => assert!(!fixture.has("qweight"), "{fixture}: {recipe} does not quantize"),
-        }
-        match recipes::quantize_activation(recipe, fixture.tensor("input")).unwrap() {
-            Some(found) => numbers(fixture, "qinput", "input_scale", &found),
-            None => assert!(!fixture.has("qinput"), "{fixture}: {recipe} leaves activations alone"),
+        match recipe {
+            Recipe::BlockScaled { format, weight_only } => blocks(fixture, format, weight_only),
+            _ => weight_and_input(fixture, recipe),
         }
         output(fixture, recipe);
         compared += 1;
     }
     // Another folder may hold fewer families.
     assert!(compared > 0 || Fixture::elsewhere(), "no fixture");
+}
+
+fn weight_and_input(fixture: &Fixture, recipe: Recipe) {
+    match recipes::quantize(recipe, fixture.tensor("weight")).unwrap() {
+        Some(found) => numbers(fixture, "qweight", "scale", &found),
+        None => assert!(!fixture.has("qweight"), "{fixture}: {recipe} does not quantize"),
+    }
+    match recipes::quantize_activation(recipe, fixture.tensor("input")).unwrap() {
+        Some(found) => numbers(fixture, "qinput", "input_scale", &found),
+        None => assert!(!fixture.has("qinput"), "{fixture}: {recipe} leaves activations alone"),
+    }
+}
+
+/// The weight as recipes quantize it, and with the other way of scaling, and the input.
+fn blocks(fixture: &Fixture, format: BlockFormat, weight_only: bool) {
+    let (weight, input) = (fixture.tensor("weight"), fixture.tensor("input"));
+    let found = Blocks::quantize(format, weight).unwrap();
+    block_numbers(fixture, ["qweight", "scale", "dequantized", "tensor_scale"], &found);
+    fixture.expect_bits("swizzled_scale", &found.swizzled_scales().unwrap());
+    let other = match format {
+        BlockFormat::Nvfp4 => Blocks::nvfp4(weight, None),
+        _ => Blocks::mx(format, weight, Scaling::Floor),
+    };
+    let names = ["qweight_other", "scale_other", "dequantized_other", "no tensor_scale"];
+    block_numbers(fixture, names, &other.unwrap());
+    assert_eq!(fixture.has("qinput"), !weight_only, "{fixture}");
+    if !weight_only {
+        let found = Blocks::quantize(format, input).unwrap();
+        let names = ["qinput", "input_scale", "input_dequantized", "input_tensor_scale"];
+        block_numbers(fixture, names, &found);
+    }
+}
+
+fn block_numbers(fixture: &Fixture, names: [&str; 4], found: &Blocks) {
+    let [codes, scales, dequantized, tensor_scale] = names;
+    fixture.expect_bits(codes, &found.codes);
+    fixture.expect_bits(scales, &found.scales);
+    let kind = fixture.tensor("weight").kind();
+    fixture.expect_bits(dequantized, &found.dequantize(kind).unwrap());
+    assert_eq!(fixture.has(tensor_scale), found.tensor_scale.is_some(), "{fixture}");
+    if let Some(found) = &found.tensor_scale {
+        fixture.expect_bits(tensor_scale, found);
+    }
 }
 
 fn recipe_of(fixture: &Fixture) -> Recipe {
@@ -113,11 +152,15 @@ fn accuracy(fixture: &Fixture, recipe: Recipe, found: &Tensor) {
     assert!(sqnr_db >= upstream - 0.2, "{fixture}: {sqnr_db:.2} dB, upstream {upstream:.2} dB");
 
     let edge = fixture.text("case").starts_with("edge");
-    let bound = match (takes_integer_products(recipe), edge) {
-        (true, true) => 7.5e-3,
-        (true, false) => 1.7e-3,
-        (false, true) => 5e-3,
-        (false, false) => 1.5e-3,
+    let nvfp4 = Recipe::BlockScaled { format: BlockFormat::Nvfp4, weight_only: false };
+    let bound = match edge {
+        // Five roundings to bfloat16: of both scales in `output_exact`, of their product, of the product of
+        // blocks, and of the result.
+        _ if recipe == nvfp4 => 5.0 * 2f64.powi(-9),
+        true if takes_integer_products(recipe) => 7.5e-3,
+        false if takes_integer_products(recipe) => 1.7e-3,
+        true => 5e-3,
+        false => 1.5e-3,
     };
     let norms = |tensor: &Tensor| double(tensor).norm_scalaropt_dim(2.0, [-1], true);
     let (x, weight) = (norms(fixture.tensor("input")), norms(fixture.tensor("weight")));
@@ -196,4 +239,9 @@ fn intx() {
 #[test]
 fn fp6() {
     compare(|recipe| recipe == Recipe::Fp6);
+}
+
+#[test]
+fn block_scaled() {
+    compare(|recipe| matches!(recipe, Recipe::BlockScaled { .. }));
 }

@@ -11,11 +11,11 @@ use std::ffi::{CStr, c_char, c_void};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
-use tch::Tensor;
+use tch::{TchError, Tensor};
 /// tch's handle: a pointer to it is a C++ `at::Tensor*`. The crate also brings libtorch's link flags along.
 use torch_sys::C_tensor;
 
-use super::error::{Error, is_out_of_memory};
+use super::error::{Error, first_line, is_out_of_memory};
 
 /// A live tensor that goes in; null only where that is said.
 pub(crate) type In = *const C_tensor;
@@ -37,6 +37,20 @@ pub(crate) struct Status {
     kind: i32,
     /// The first line of the exception's message. Null when fine, or when memory did not suffice for a copy.
     message: *mut c_char,
+}
+
+impl Status {
+    /// For functions that the shim calls back.
+    pub(crate) fn fine() -> Self {
+        Self { kind: 0, message: std::ptr::null_mut() }
+    }
+
+    /// The error of a function that the shim called back.
+    pub(crate) fn failed(error: &TchError) -> Self {
+        let text = first_line(error);
+        // SAFETY: the text has so many bytes. The copy, which ends at a NUL if there is one, is from malloc.
+        Self { kind: 2, message: unsafe { libc::strndup(text.as_ptr().cast(), text.len()) } }
+    }
 }
 
 /// The only place that reads a status of the shim.

@@ -17,11 +17,29 @@ pub enum Error {
     Package(String),
 }
 
+impl Error {
+    /// For functions that call libtorch both ways. No `From`, which would leave it
+    /// open which error a closure's `?` means.
+    pub(crate) fn of_tch(error: &tch::TchError) -> Self {
+        let line = first_line(error);
+        if is_out_of_memory(&line) { Self::OutOfMemory(line) } else { Self::Torch(line) }
+    }
+}
+
 impl From<Error> for tch::TchError {
     /// For functions that call libtorch both ways. The text still shows that memory ran out.
     fn from(error: Error) -> Self {
         Self::Torch(error.to_string())
     }
+}
+
+/// What an error of tch says, without backtrace and general advice.
+pub(crate) fn first_line(error: &tch::TchError) -> String {
+    let text = match error {
+        tch::TchError::Torch(message) => message.clone(),
+        other => other.to_string(),
+    };
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// Whether an error's text says that memory ran out.

@@ -5,20 +5,24 @@
 
 pub mod addmm;
 pub mod allocator;
+pub mod autograd;
 mod border;
 pub mod constants;
 pub mod cuda;
 mod error;
 pub mod event;
 pub mod huge_pages;
+pub mod layer_norm;
 pub mod memory;
 pub mod numerics;
 pub mod onednn;
+pub mod optimizer;
 pub mod package;
 pub mod parallel;
 pub mod profile;
 pub mod refusal;
 pub mod runtime;
+pub mod scaled_mm;
 pub mod script;
 pub mod sdpa;
 pub mod storage;

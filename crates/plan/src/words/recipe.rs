@@ -58,6 +58,24 @@ closed_set! {
     }
 }
 
+impl BlockFormat {
+    /// Neighbours along k that share a scale.
+    pub const fn block(self) -> u16 {
+        match self {
+            Self::Mxfp8 | Self::Mxfp4 => 32,
+            Self::Nvfp4 => 16,
+        }
+    }
+
+    /// Bits of a value, its block's scale aside.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::Mxfp8 => 8,
+            Self::Mxfp4 | Self::Nvfp4 => 4,
+        }
+    }
+}
+
 listed! {
     /// A quantization recipe (`quantization_config_recipe_names`); maths in each recipe's own file.
     Recipe {
@@ -268,8 +286,8 @@ impl Recipe {
                 ..BYTES
             },
             Self::BlockScaled { format, weight_only } => RecipeFacts {
-                weight_bits: Some(if matches!(format, BlockFormat::Mxfp8) { 8 } else { 4 }),
-                group: Some(if matches!(format, BlockFormat::Nvfp4) { 16 } else { 32 }),
+                weight_bits: Some(format.bits()),
+                group: Some(format.block()),
                 quantizes_activations: !weight_only,
                 quantizing: 16,
                 activation: if weight_only { None } else { Some(16) },
