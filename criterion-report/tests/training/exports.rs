@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use criterion_report::model::database::validate;
 use criterion_report::model::Better;
+use criterion_report::model::database::validate;
 use criterion_report::write::export::{self, github_action};
 use criterion_report::write::{Writer, dashboard};
 use serde_json::Value;
@@ -24,7 +24,8 @@ fn every_part_has_metrics_of_its_own() {
         .iter()
         .filter_map(|record| record["metric"]["name"].as_str())
         .collect();
-    for pass in ["Training Fwd", "Bwd", "Fwd+Bwd", "Fwd+Bwd+SGD", "Fwd+Bwd+AdamW", "Casts", "Products"]
+    for pass in
+        ["Training Fwd", "Bwd", "Fwd+Bwd", "Fwd+Bwd+SGD", "Fwd+Bwd+AdamW", "Casts", "Products"]
     {
         let speedups = names.iter().filter(|name| **name == format!("{pass} Speedup (x)"));
         assert_eq!(speedups.count(), 1, "{pass} in {names:?}");

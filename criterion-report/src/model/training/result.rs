@@ -25,8 +25,7 @@ impl<'a> TrainingResult<'a> {
     /// appear.
     pub fn all(report: &'a Report) -> Vec<Self> {
         let entries = report.entries().enumerate();
-        let training =
-            entries.filter(|(_, entry)| entry.row.record.case.mode == Mode::Training);
+        let training = entries.filter(|(_, entry)| entry.row.record.case.mode == Mode::Training);
         let keyed = training.filter_map(|(place, entry)| {
             let record = &entry.row.record;
             let work = ModelWork { pass: None, ..*record.case.work.model()? };

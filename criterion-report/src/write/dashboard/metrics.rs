@@ -128,11 +128,9 @@ fn memory(of: &str, entry: &Entry<'_>, metrics: &mut Vec<Metric<'_>>) {
         // A probe has no weights, and nothing has no logarithm.
         let parts = PARTS.into_iter().zip([memory.peak_bytes(), memory.weights_bytes]);
         let parts = parts.filter(|(_, bytes)| *bytes > 0);
-        metrics.extend(
-            parts.map(|(part, bytes)| {
-                metric(format!("{of}{part}"), "(MB)", "MB", bytes as f64 / 1e6, None)
-            }),
-        );
+        metrics.extend(parts.map(|(part, bytes)| {
+            metric(format!("{of}{part}"), "(MB)", "MB", bytes as f64 / 1e6, None)
+        }));
     }
     let share = match &entry.row.record.case.work {
         Work::Model(_) => "(% of unquantized)",
@@ -146,9 +144,9 @@ fn memory(of: &str, entry: &Entry<'_>, metrics: &mut Vec<Metric<'_>>) {
         let reductions = [comparison.peak_reduction, comparison.weights_reduction];
         let left = PARTS.into_iter().zip(reductions.map(|it| it.map(|reduction| 1.0 - reduction)));
         let left = left.filter_map(|(part, left)| Some((part, left.filter(|left| *left > 0.0)?)));
-        metrics.extend(left.map(|(part, left)| {
-            metric(format!("{of}{part}"), share, "%", left * 100.0, None)
-        }));
+        metrics.extend(
+            left.map(|(part, left)| metric(format!("{of}{part}"), share, "%", left * 100.0, None)),
+        );
     }
 }
 

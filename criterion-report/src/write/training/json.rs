@@ -195,7 +195,8 @@ impl<'a> Document<'a> {
 impl<'a> ResultOf<'a> {
     fn of(of: &TrainingResult<'a>, skylines: &[Skyline]) -> Self {
         let work = of.key.work;
-        let settings = of.parts().next().and_then(|it| it.row.record.case.settings.training.as_ref());
+        let settings =
+            of.parts().next().and_then(|it| it.row.record.case.settings.training.as_ref());
         let share = of.casts_share();
         let bounds = share.and_then(|it| it.interval);
         let rate = Rate::of(of, skylines);

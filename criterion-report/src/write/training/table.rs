@@ -90,11 +90,8 @@ pub fn times(block: &Block<'_, '_>, skylines: &[Skyline], title: &str, room: Roo
 
 /// What the candidates gain over the baseline, part by part, at each shape.
 pub fn speedups(block: &Block<'_, '_>, room: Room) -> Table {
-    let rows: Vec<&TrainingResult<'_>> = block
-        .iter()
-        .copied()
-        .filter(|it| !it.is_baseline() && failed(it).is_none())
-        .collect();
+    let rows: Vec<&TrainingResult<'_>> =
+        block.iter().copied().filter(|it| !it.is_baseline() && failed(it).is_none()).collect();
     if rows.is_empty() {
         return Table::default();
     }
@@ -103,9 +100,7 @@ pub fn speedups(block: &Block<'_, '_>, room: Room) -> Table {
         let mut lines = Vec::new();
         for siblings in of_shapes(&rows, |it| it) {
             lines.push(heading(siblings[0]));
-            lines.extend(
-                siblings.iter().map(|it| layout.line(it, speedup_notes(it), footnotes)),
-            );
+            lines.extend(siblings.iter().map(|it| layout.line(it, speedup_notes(it), footnotes)));
         }
         lines
     };
