@@ -144,6 +144,7 @@ fn accuracy() -> Accuracy {
         min_sqnr_db: 40.0,
         rows_checked: 64,
         gates: Vec::new(),
+        tensors: Vec::new(),
         eager: None,
     }
 }

@@ -94,6 +94,7 @@ fn accuracy() -> Accuracy {
         min_sqnr_db: 100.0,
         rows_checked: 64,
         gates: vec![gate("random", 0.21), gate("denormal", 0.42), gate("huge", 0.4)],
+        tensors: Vec::new(),
         eager: None,
     }
 }

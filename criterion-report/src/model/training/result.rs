@@ -108,11 +108,11 @@ impl<'a> TrainingResult<'a> {
         self.parts().find_map(|entry| entry.row.record.measures.memory?.saved_bytes)
     }
 
-    /// The part whose output and gradients were compared with the reference.
-    pub fn checked(&self) -> Option<&Entry<'a>> {
-        const FIRST: [Pass; 3] = [Pass::ForwardBackward, Pass::StepSgd, Pass::StepAdamw];
-        let whole = FIRST.iter().filter_map(|pass| self.part(*pass));
-        whole.chain(self.parts()).find(|entry| entry.row.record.accuracy.is_some())
+    /// Decibels of a tensor: of the forward and backward pass where it is known there, else of the first part
+    /// that computes it.
+    pub fn sqnr_db(&self, of: fn(&Row) -> Option<f64>) -> Option<f64> {
+        let whole = self.part(Pass::ForwardBackward).into_iter();
+        whole.chain(self.parts()).find_map(|entry| of(entry.row))
     }
 
     /// Whether the forward and the backward pass take as long as both together.
