@@ -46,7 +46,7 @@ impl<'a> TrainingResult<'a> {
     }
 
     /// Results of one model of one config, in one dtype at one place.
-    pub fn blocks<'r>(results: &'r [Self]) -> Vec<Vec<&'r Self>> {
+    pub fn blocks(results: &[Self]) -> Vec<Vec<&Self>> {
         gather(results, |it| {
             let Key { work, dtype, place } = &it.key;
             (it.config, work.model.to_string(), *dtype, place.to_string())
