@@ -41,6 +41,11 @@ pub trait Architecture {
         0.0
     }
 
+    /// [`Self::gate_shift_db`] of the gradients of a training step.
+    fn gradient_shift_db(&self) -> f64 {
+        0.0
+    }
+
     /// Builds it from its parameters, one layer after the other: a weight that `make` does not keep is
     /// freed before the next one is touched.
     fn build(

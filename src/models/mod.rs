@@ -153,9 +153,11 @@ pub fn weights(model: &dyn Network, linears: &[LinearShape], kind: Kind) -> Weig
     }
 }
 
-fn distinct_bytes<'t>(tensors: impl Iterator<Item = &'t Tensor>) -> u64 {
+/// Bytes of these tensors; a storage that two share counts once.
+pub(crate) fn distinct_bytes<'t>(tensors: impl IntoIterator<Item = &'t Tensor>) -> u64 {
     let mut seen = std::collections::HashSet::new();
     tensors
+        .into_iter()
         .filter(|tensor| tensor.numel() > 0 && seen.insert(tensor.data_ptr()))
         .map(|tensor| (tensor.numel() * tensor.kind().elt_size_in_bytes()) as u64)
         .sum()

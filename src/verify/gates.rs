@@ -1,8 +1,9 @@
 //! Accuracy gates.
 
-use plan::{Case, Dtype, ModelKind, Recipe, Work};
+use plan::{Case, Dtype, ModelKind, ModelWork, Recipe, Work};
 
 use crate::kernel::{Float, Shipped};
+use crate::recipes::Product;
 use crate::refusal::Refusal;
 use crate::{models, recipes};
 
@@ -61,12 +62,38 @@ pub fn min_sqnr_db(
         // The dtype's own roundings, which exact parts do not hide.
         return Ok(gate + shift.min(0.0));
     }
-    if outputs >= MANY {
-        return Ok(gate + shift);
+    Ok(with_chance(gate, outputs) + shift)
+}
+
+/// The gate of so few numbers that chance decides, too.
+fn with_chance(gate: f64, numbers: usize) -> f64 {
+    if numbers >= MANY {
+        return gate;
     }
     // Not below what an output of nothing but zeros has, 0 dB, unless the gate is there already: that
     // of a single bit.
-    Ok((gate - CHANCE_DB).max(gate.min(1.0)) + shift)
+    (gate - CHANCE_DB).max(gate.min(1.0))
+}
+
+/// [`min_sqnr_db`] of `numbers` that a product of a training step has made, or what comes of them: output, gradient of
+/// the input, gradient of a weight.
+pub fn min_trained_sqnr_db(
+    case: &Case,
+    work: &ModelWork,
+    product: Product,
+    numbers: usize,
+) -> Result<f64, Refusal> {
+    let recipe = work.variant.recipe;
+    let gate = recipes::trained_min_sqnr_db(case, recipe, product)?;
+    let model = models::architecture(work.model)?;
+    let shift = match product {
+        Product::Output => model.gate_shift_db(),
+        Product::GradInput | Product::GradWeight => model.gradient_shift_db(),
+    };
+    if recipe == Recipe::Baseline {
+        return Ok(gate + shift.min(0.0));
+    }
+    Ok(with_chance(gate, numbers) + shift)
 }
 
 /// The smallest signal-to-noise ratio, in dB, of a kernel of the author's own that gives no tolerance: of
@@ -94,6 +121,10 @@ pub fn min_agreement_db(case: &Case) -> Result<f64, Refusal> {
         Dtype::Float16 => 55.0,
     };
     let eager_may = match &case.work {
+        Work::Model(work) if work.pass.is_some() => {
+            let gate = |product| min_trained_sqnr_db(case, work, product, MANY);
+            gate(Product::Output)?.min(gate(Product::GradInput)?).min(gate(Product::GradWeight)?)
+        }
         Work::Model(work) if work.variant.recipe.quantizes_activations() => {
             recipes::min_sqnr_db(work.variant.recipe, case.dtype)?
         }
