@@ -150,7 +150,7 @@ fn crossovers(report: &Report) -> Vec<Heatmap> {
         Some(Heatmap {
             group: part.row.record.case.id.group.clone(),
             kind: HeatmapKind::Crossover { variant, dtype },
-            rows: it.ms.iter().map(u64::to_string).collect(),
+            rows: it.ms.iter().map(|m| it.row_name(*m)).collect(),
             columns: it.kns.iter().map(|(k, n)| format!("{k}×{n}")).collect(),
             cells: it.fields.iter().map(|field| field.place).collect(),
             speedups: it.fields.iter().map(training::Field::speedup).collect(),

@@ -208,12 +208,8 @@ fn places(rows: &[Row]) -> Vec<impl Ord + Copy + use<>> {
 fn plain(work: Work) -> Work {
     match work.eager() {
         Work::Model(work) => {
-            let variant = Variant {
-                packed: false,
-                preallocated: false,
-                autograd: false,
-                ..work.variant
-            };
+            let variant =
+                Variant { packed: false, preallocated: false, autograd: false, ..work.variant };
             Work::Model(ModelWork { variant, ..work })
         }
         other => other,
@@ -238,7 +234,8 @@ fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> Compared {
     let baseline = siblings.iter().copied().find(|(_, sibling)| sibling.is_baseline());
     let baseline_id = id(baseline, work.baseline(), row);
     let comparison = Arc::new(Comparison::of(baseline_id.as_ref(), baseline, row));
-    let is_run_otherwise = work.compile().is_some() || work.model().is_some_and(|it| it.variant.autograd);
+    let is_run_otherwise =
+        work.compile().is_some() || work.model().is_some_and(|it| it.variant.autograd);
     let (true, Some(baseline_id)) = (is_run_otherwise, baseline_id) else {
         // A case that is run as the baseline is quantized against that itself.
         return [Some(Arc::clone(&comparison)), Some(comparison), None];

@@ -159,6 +159,27 @@ impl Row {
         compared(&self.record)
     }
 
+    /// Decibels of a training step's output.
+    pub fn output_sqnr_db(&self) -> Option<f64> {
+        self.sqnr_db(|name| name == "output")
+    }
+
+    /// Decibels of the input's gradient.
+    pub fn grad_input_sqnr_db(&self) -> Option<f64> {
+        self.sqnr_db(|name| name == "grad_input")
+    }
+
+    /// Decibels of the parameters' gradients, the lowest of them.
+    pub fn grad_weight_sqnr_db(&self) -> Option<f64> {
+        self.sqnr_db(|name| !["output", "grad_input"].contains(&name))
+    }
+
+    /// The lowest of the tensors of a training step with such names.
+    fn sqnr_db(&self, is_meant: impl Fn(&str) -> bool) -> Option<f64> {
+        let tensors = self.accuracy()?.tensors.iter().filter(|tensor| is_meant(&tensor.name));
+        tensors.map(|tensor| tensor.sqnr_db.0).reduce(f64::min)
+    }
+
     /// The gate that came nearest to failing, a NaN before all; none without gates.
     pub fn worst_gate(&self) -> Option<&Gate> {
         let gates = &self.record.accuracy.as_ref()?.gates;

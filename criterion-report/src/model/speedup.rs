@@ -245,7 +245,9 @@ pub enum NoSpeedup {
     #[error("{0}")]
     Recorded(String),
     /// Whatever its record holds, its time is that of dequantized operands.
-    #[error("emulated: its products run dequantized on this device, so its time is not the recipe's")]
+    #[error(
+        "emulated: its products run dequantized on this device, so its time is not the recipe's"
+    )]
     Emulated,
     /// Its record has no pair with the other case, and no reason. The other case's variant is not known
     /// of a probe's baseline without a row.

@@ -1,9 +1,13 @@
 //! The map: the planted costs are found, and with them from where on a recipe gains.
 
 use criterion_report::model::gather;
-use criterion_report::model::training::{Crossover, Gains, NoCrossover, RecipeCost, TrainingResult};
+use criterion_report::model::training::{
+    Crossover, Gains, NoCrossover, RecipeCost, TrainingResult,
+};
+use criterion_report::write::{Writer, html};
 use insta::assert_snapshot;
 use plan::Shape;
+use serde_json::Value;
 
 use crate::common::write;
 use crate::fixture::{Fixture, truth};
@@ -55,12 +59,14 @@ fn the_maps_are_written() {
 
 #[test]
 fn a_grid_without_a_crossover_says_so() {
-    let shapes = "        shapes: [[64, 256, 256], [128, 256, 256], [256, 128, 256], [512, 256, 128]]";
+    let shapes =
+        "        shapes: [[64, 256, 256], [128, 256, 256], [256, 128, 256], [512, 256, 128]]";
     let (head, _) = GRID.split_once("        shapes:\n").expect("shapes");
     let slow = Fixture::of("grid", &format!("{head}{shapes}\n"));
     let text = write(&MAP, &slow.report(""));
     assert!(text.contains("no crossover in the grid, it gains nowhere"), "{text}");
-    let fast = Fixture::of("grid", &GRID.replace("256, 256", "2048, 2048").replace("[64,", "[512,"));
+    let fast =
+        Fixture::of("grid", &GRID.replace("256, 256", "2048, 2048").replace("[64,", "[512,"));
     let text = write(&MAP, &fast.report(""));
     assert!(text.contains("no crossover in the grid, it gains everywhere"), "{text}");
 }
@@ -85,4 +91,25 @@ fn few_shapes_and_emulated_recipes_have_no_map() {
     assert_eq!(emulated, Err(NoCrossover::Emulated));
     let text = write(&MAP, &report);
     assert!(text.contains("measured at 1 of the 4 shapes"), "{text}");
+}
+
+#[test]
+fn the_page_has_the_maps() {
+    let options = html::Options { title: "Training".to_owned() };
+    let text = write(&Writer::Html(options), &Fixture::of("grid", GRID).report(""));
+    let (_, data) = text.split_once("id=\"data\">").expect("the data");
+    let data: Value =
+        serde_json::from_str(data.split_once("</script>").expect("its end").0).expect("JSON");
+    let maps = data["maps"].as_array().expect("maps");
+    let of_kind = |map: &&Value| map["kind"] == "crossover";
+    // Of the recipe that is not emulated.
+    let [map] = maps.iter().filter(of_kind).collect::<Vec<_>>()[..] else { panic!("one map") };
+    let list = |name: &str| map[name].as_array().expect("a list").clone();
+    assert_eq!(list("cells").len(), list("rows").len() * list("columns").len());
+    assert_eq!(list("cells").len(), list("speedups").len());
+    assert_eq!(list("cells").iter().filter(|cell| !cell.is_null()).count(), 7);
+    let name = |place: &Value| data["texts"][place.as_u64().expect("a place") as usize].clone();
+    assert_eq!(list("rows").last().map(name), Some("16384+".into()));
+    // Of other maps a field's speed-up is its case's.
+    assert!(maps.iter().any(|map| map["kind"] == "shapes" && map["speedups"].is_null()));
 }

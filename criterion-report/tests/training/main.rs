@@ -5,6 +5,7 @@ mod common;
 mod crossover;
 mod csv;
 mod emulated;
+mod exports;
 mod fixture;
 mod tables;
 

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use plan::Outcome;
 
 use crate::common::{text_and_notes, write, write_on};
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, PEAK};
 use crate::{GRID, JSON, ONE, TABLE};
 
 #[test]
@@ -20,13 +20,41 @@ fn forward_and_backward_that_do_not_add_up_are_pointed_out() {
     let fixture = Fixture::of("train", ONE);
     let fits = write(&TABLE, &fixture.report(""));
     assert!(!fits.contains("forward + backward"), "{fits}");
-    let whole = fixture.cases.iter().find(|it| {
-        it.record.full_id.contains("linear-forward_backward/cpu/float8-tensorwise/")
-    });
+    let whole = fixture
+        .cases
+        .iter()
+        .find(|it| it.record.full_id.contains("linear-forward_backward/cpu/float8-tensorwise/"));
     let ns = whole.and_then(|it| it.ns).expect("measured");
     let slower = fixture.takes("linear-backward/cpu/float8-tensorwise/", ns);
     let text = write(&TABLE, &slower.report(""));
     assert!(text.contains("forward + backward take 33 % more than forward_backward"), "{text}");
+}
+
+/// The peak of a matrix product on one thread.
+const CALIBRATION: &str = "
+benchmark_mode: calibration
+threads: [1]
+calibration_params:
+  - probes: [matmul]
+    sizes: quick
+    dtypes: [torch.bfloat16]
+";
+
+#[test]
+fn the_share_is_of_the_measured_peak() {
+    let machine = Fixture::of("machine", CALIBRATION);
+    let report = Fixture::of("train", ONE).and(machine).report("");
+    let document: serde_json::Value = serde_json::from_str(&write(&JSON, &report)).expect("JSON");
+    let results = document["results"].as_array().expect("results");
+    assert_eq!(results.len(), 4, "the calibration is none of them");
+    for result in results {
+        let rate = result["gflops"].as_f64();
+        assert_eq!(rate.is_none(), result["emulated"] == true);
+        let share = result["peak_share"].as_f64();
+        let near = |(rate, share): (f64, f64)| (share * PEAK / rate - 1.0).abs() < 1e-6;
+        assert_eq!(rate.zip(share).map(near), rate.map(|_| true), "{result}");
+    }
+    assert!(write(&TABLE, &report).contains("of peak"));
 }
 
 #[test]
@@ -43,7 +71,8 @@ fn a_part_without_a_time_says_why() {
 #[test]
 fn without_training_it_says_what_to_measure() {
     let report = crate::common::report("two-siblings");
-    let target = criterion_report::write::Target { colour_terminal: false, width: None, file: None };
+    let target =
+        criterion_report::write::Target { colour_terminal: false, width: None, file: None };
     let error = text_and_notes(&TABLE, &report, target).expect_err("nothing to show").to_string();
     assert!(error.contains("cargo bench --bench training"), "{error}");
 }

@@ -140,6 +140,12 @@ fields! {
         (|e| Some(Value::Flag(e.row.variant()?.emulated)));
     smaller "saved-memory", BYTES, "bytes that the forward pass keeps for the backward pass",
         (measures.memory?.saved_bytes?);
+    bigger "output-sqnr", DECIBELS, "SQNR of a training step's output",
+        (|e| Some(e.row.output_sqnr_db()?.into()));
+    bigger "grad-input-sqnr", DECIBELS, "SQNR of the input's gradient",
+        (|e| Some(e.row.grad_input_sqnr_db()?.into()));
+    bigger "grad-weight-sqnr", DECIBELS, "SQNR of the parameters' gradients, the lowest",
+        (|e| Some(e.row.grad_weight_sqnr_db()?.into()));
 }
 
 /// A rate is as certain as the time; its bounds are swapped.

@@ -260,7 +260,7 @@ impl Column {
 
 /// The fields that programs compare: those with a direction, in the order of the files. `latency`
 /// and `throughput` are Bencher's own names, in its units.
-pub const MEASURES: [&Field; 24] = [
+pub const MEASURES: [&Field; 27] = [
     Field::known("latency"),
     Field::known("latency-p50"),
     Field::known("latency-p90"),
@@ -281,6 +281,9 @@ pub const MEASURES: [&Field; 24] = [
     Field::known("energy"),
     Field::known("page-faults"),
     Field::known("sqnr"),
+    Field::known("output-sqnr"),
+    Field::known("grad-input-sqnr"),
+    Field::known("grad-weight-sqnr"),
     Field::known("relative-error"),
     Field::known("max-abs-error"),
     Field::known("compile-time"),

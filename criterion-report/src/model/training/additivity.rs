@@ -22,10 +22,7 @@ impl Additivity {
         let halves = [half(forward)?, half(backward)?, half(together)?];
         let allowed = halves.iter().map(|half| half * half).sum::<f64>().sqrt();
         let sum = forward.median_ns + backward.median_ns;
-        Some(Self {
-            excess: sum / together.median_ns - 1.0,
-            allowed: allowed / together.median_ns,
-        })
+        Some(Self { excess: sum / together.median_ns - 1.0, allowed: allowed / together.median_ns })
     }
 
     pub fn holds(&self) -> bool {

@@ -89,11 +89,15 @@ pub enum Gains {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoCrossover {
-    #[error("emulated: its products run dequantized on this device, so its time is not the recipe's")]
+    #[error(
+        "emulated: its products run dequantized on this device, so its time is not the recipe's"
+    )]
     Emulated,
     #[error("the sizes of a package's own model are not known")]
     NoSizes,
-    #[error("`forward_backward` was measured at {found} of the {needed} shapes that a cost model needs")]
+    #[error(
+        "`forward_backward` was measured at {found} of the {needed} shapes that a cost model needs"
+    )]
     FewShapes { found: usize, needed: usize },
 }
 
@@ -140,6 +144,11 @@ impl<'r, 'a> Crossover<'r, 'a> {
         recipes.iter().map(|of| (of[0].variant(), Self::of(of))).collect()
     }
 
+    /// The name of a row: `+` marks an M beyond those measured.
+    pub fn row_name(&self, m: u64) -> String {
+        if m > self.largest_m { format!("{m}+") } else { m.to_string() }
+    }
+
     /// The fields of a column, M ascending.
     pub fn column(&self, column: usize) -> impl Iterator<Item = &Field> {
         self.fields.iter().skip(column).step_by(self.kns.len())
@@ -148,8 +157,7 @@ impl<'r, 'a> Crossover<'r, 'a> {
     /// Where a column gains; only M that lie inside the measured ones count.
     pub fn gains(&self, column: usize) -> Gains {
         let inside = self.column(column).filter(|field| !field.is_outside);
-        let gains: Vec<(u64, bool)> =
-            inside.map(|field| (field.shape.m, field.gains())).collect();
+        let gains: Vec<(u64, bool)> = inside.map(|field| (field.shape.m, field.gains())).collect();
         let changes = gains.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
         match (changes, gains.first(), gains.last()) {
             (0, Some((_, true)), _) => Gains::Everywhere,
@@ -157,9 +165,7 @@ impl<'r, 'a> Crossover<'r, 'a> {
             (1, _, Some((_, true))) => {
                 Gains::From(gains.iter().find(|(_, gains)| *gains).map_or(0, |(m, _)| *m))
             }
-            (1, ..) => {
-                Gains::UpTo(gains.iter().rfind(|(_, gains)| *gains).map_or(0, |(m, _)| *m))
-            }
+            (1, ..) => Gains::UpTo(gains.iter().rfind(|(_, gains)| *gains).map_or(0, |(m, _)| *m)),
             _ => Gains::Scattered,
         }
     }
@@ -211,14 +217,8 @@ impl Prediction {
             let whole_ns = ns(Pass::ForwardBackward)?;
             let speedup = gain(it).map(|it| it.ratio);
             let (casts_ns, products_ns) = (ns(Pass::Casts), ns(Pass::Products));
-            let point = |load| Point {
-                load,
-                baseline_ns,
-                whole_ns,
-                casts_ns,
-                products_ns,
-                speedup,
-            };
+            let point =
+                |load| Point { load, baseline_ns, whole_ns, casts_ns, products_ns, speedup };
             Some(load.map(point))
         };
         let points: Vec<Point> = results.iter().filter_map(point).collect::<Result<_, _>>()?;
@@ -250,9 +250,8 @@ impl RecipeCost {
 impl Errors {
     fn of(points: &[Point], recipe: &RecipeCost) -> Self {
         let has_parts = matches!(recipe, RecipeCost::Parts { .. });
-        let error = |of: fn(&Point) -> Option<f64>, terms: Terms| {
-            Cost::error(&samples(points, of), terms)
-        };
+        let error =
+            |of: fn(&Point) -> Option<f64>, terms: Terms| Cost::error(&samples(points, of), terms);
         let casts = error(|it| it.casts_ns, Terms::Casts).filter(|_| has_parts);
         let products = error(|it| it.products_ns, Terms::Products).filter(|_| has_parts);
         let whole = error(|it| Some(it.whole_ns), Terms::Products).filter(|_| !has_parts);

@@ -25,8 +25,7 @@ impl<'a> TrainingResult<'a> {
     /// appear.
     pub fn all(report: &'a Report) -> Vec<Self> {
         let entries = report.entries().enumerate();
-        let training =
-            entries.filter(|(_, entry)| entry.row.record.case.mode == Mode::Training);
+        let training = entries.filter(|(_, entry)| entry.row.record.case.mode == Mode::Training);
         let keyed = training.filter_map(|(place, entry)| {
             let record = &entry.row.record;
             let work = ModelWork { pass: None, ..*record.case.work.model()? };
@@ -47,7 +46,7 @@ impl<'a> TrainingResult<'a> {
     }
 
     /// Results of one model of one config, in one dtype at one place.
-    pub fn blocks<'r>(results: &'r [Self]) -> Vec<Vec<&'r Self>> {
+    pub fn blocks(results: &[Self]) -> Vec<Vec<&Self>> {
         gather(results, |it| {
             let Key { work, dtype, place } = &it.key;
             (it.config, work.model.to_string(), *dtype, place.to_string())
@@ -109,11 +108,11 @@ impl<'a> TrainingResult<'a> {
         self.parts().find_map(|entry| entry.row.record.measures.memory?.saved_bytes)
     }
 
-    /// The part whose output and gradients were compared with the reference.
-    pub fn checked(&self) -> Option<&Entry<'a>> {
-        const FIRST: [Pass; 3] = [Pass::ForwardBackward, Pass::StepSgd, Pass::StepAdamw];
-        let whole = FIRST.iter().filter_map(|pass| self.part(*pass));
-        whole.chain(self.parts()).find(|entry| entry.row.record.accuracy.is_some())
+    /// Decibels of a tensor: of the forward and backward pass where it is known there, else of the first part
+    /// that computes it.
+    pub fn sqnr_db(&self, of: fn(&Row) -> Option<f64>) -> Option<f64> {
+        let whole = self.part(Pass::ForwardBackward).into_iter();
+        whole.chain(self.parts()).find_map(|entry| of(entry.row))
     }
 
     /// Whether the forward and the backward pass take as long as both together.

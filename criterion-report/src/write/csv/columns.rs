@@ -80,6 +80,9 @@ const NAMED: &[Column] = &[
     Column::new("compile_in_s", "compile-time"),
     Column::new("package_bytes", "package-size"),
     Column::new("eager_sqnr_db", "eager-sqnr"),
+    Column::new("output_sqnr_db", "output-sqnr"),
+    Column::new("grad_input_sqnr_db", "grad-input-sqnr"),
+    Column::new("grad_weight_sqnr_db", "grad-weight-sqnr"),
     Column::new("eager_min_sqnr_db", "eager-min-sqnr"),
 ];
 

@@ -112,23 +112,25 @@ pub fn metrics<'a>(entry: &Entry<'a>) -> Vec<Metric<'a>> {
         times(&candidate, pass, time, &mut metrics);
     }
     measures(pass, entry, &mut metrics);
-    memory(entry, &mut metrics);
+    // The parts of a training step share everything but their names: elsewhere a model has one.
+    let of = entry.row.pass().map(|_| format!("{pass} ")).unwrap_or_default();
+    memory(&of, entry, &mut metrics);
     let sqnr = Field::known("sqnr").figure(entry).map(|figure| figure.value);
     let sqnr = sqnr.filter(|db| db.is_finite());
-    metrics.extend(sqnr.map(|db| metric("SQNR", "(dB)", "dB", db, None)));
+    metrics.extend(sqnr.map(|db| metric(format!("{of}SQNR"), "(dB)", "dB", db, None)));
     metrics
 }
 
 /// Memory, and how much it is of what the case is compared with.
-fn memory(entry: &Entry<'_>, metrics: &mut Vec<Metric<'_>>) {
+fn memory(of: &str, entry: &Entry<'_>, metrics: &mut Vec<Metric<'_>>) {
     const PARTS: [&str; 2] = ["Allocated Memory", "Weights Memory"];
     if let Some(memory) = entry.row.record.measures.memory {
         // A probe has no weights, and nothing has no logarithm.
         let parts = PARTS.into_iter().zip([memory.peak_bytes(), memory.weights_bytes]);
         let parts = parts.filter(|(_, bytes)| *bytes > 0);
-        metrics.extend(
-            parts.map(|(part, bytes)| metric(part, "(MB)", "MB", bytes as f64 / 1e6, None)),
-        );
+        metrics.extend(parts.map(|(part, bytes)| {
+            metric(format!("{of}{part}"), "(MB)", "MB", bytes as f64 / 1e6, None)
+        }));
     }
     let share = match &entry.row.record.case.work {
         Work::Model(_) => "(% of unquantized)",
@@ -142,7 +144,9 @@ fn memory(entry: &Entry<'_>, metrics: &mut Vec<Metric<'_>>) {
         let reductions = [comparison.peak_reduction, comparison.weights_reduction];
         let left = PARTS.into_iter().zip(reductions.map(|it| it.map(|reduction| 1.0 - reduction)));
         let left = left.filter_map(|(part, left)| Some((part, left.filter(|left| *left > 0.0)?)));
-        metrics.extend(left.map(|(part, left)| metric(part, share, "%", left * 100.0, None)));
+        metrics.extend(
+            left.map(|(part, left)| metric(format!("{of}{part}"), share, "%", left * 100.0, None)),
+        );
     }
 }
 

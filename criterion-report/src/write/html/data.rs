@@ -71,7 +71,7 @@ impl Map {
                 ("sweep", format!("{variant}, {dtype}, k = {k}"))
             }
             HeatmapKind::Crossover { variant, dtype } => {
-                ("crossover", format!("{variant}, {dtype}: measured, and ≈ predicted"))
+                ("crossover", format!("{variant} over the baseline run the same way, {dtype}"))
             }
         };
         Self {

@@ -68,7 +68,7 @@ function colours(most, predicts) {
     steps.map((step) => coloured(element("i"), step)),
     element("span", {}, fastest),
     element("span", { class: "aside" }, "~ left open by the interval"),
-    predicts ? element("span", { class: "aside" }, "≈ predicted by the cost model") : null,
+    predicts ? element("span", { class: "aside" }, "≈ predicted by the cost model; + beyond the measured m") : null,
   );
 }
 

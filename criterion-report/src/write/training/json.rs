@@ -9,7 +9,7 @@ use crate::model::calibration::Skyline;
 use crate::model::training::{
     Cost, Crossover, Gains, ModelError, Rate, RecipeCost, TrainingResult, scaling_repr,
 };
-use crate::model::{Entry, Field, Interval, Place, Report};
+use crate::model::{Entry, Interval, Place, Report, Row};
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Document<'a> {
@@ -58,7 +58,11 @@ struct ResultOf<'a> {
     /// Bytes that the forward pass keeps for the backward pass.
     saved_bytes: Option<u64>,
     /// Decibels of the output against float64.
-    sqnr_db: Option<plan::Stat>,
+    output_sqnr_db: Option<plan::Stat>,
+    /// Decibels of the input's gradient.
+    grad_input_sqnr_db: Option<plan::Stat>,
+    /// Decibels of the parameters' gradients, the lowest.
+    grad_weight_sqnr_db: Option<plan::Stat>,
     /// Operations of the three products per second, in 10⁹.
     gflops: Option<f64>,
     /// Of the peak that this machine was measured to reach in the dtype before quantization.
@@ -195,12 +199,13 @@ impl<'a> Document<'a> {
 impl<'a> ResultOf<'a> {
     fn of(of: &TrainingResult<'a>, skylines: &[Skyline]) -> Self {
         let work = of.key.work;
-        let settings = of.parts().next().and_then(|it| it.row.record.case.settings.training.as_ref());
+        let settings =
+            of.parts().next().and_then(|it| it.row.record.case.settings.training.as_ref());
         let share = of.casts_share();
         let bounds = share.and_then(|it| it.interval);
         let rate = Rate::of(of, skylines);
         let additivity = of.additivity();
-        let sqnr = of.checked().and_then(|entry| Field::known("sqnr").figure(entry));
+        let sqnr = |tensor: fn(&Row) -> Option<f64>| of.sqnr_db(tensor).map(plan::Stat);
         Self {
             config: of.config,
             model: work.model.to_string(),
@@ -217,7 +222,9 @@ impl<'a> ResultOf<'a> {
             casts_share_low: bounds.map(|it| it.low),
             casts_share_high: bounds.map(|it| it.high),
             saved_bytes: of.saved_bytes(),
-            sqnr_db: sqnr.map(|it| plan::Stat(it.value)),
+            output_sqnr_db: sqnr(Row::output_sqnr_db),
+            grad_input_sqnr_db: sqnr(Row::grad_input_sqnr_db),
+            grad_weight_sqnr_db: sqnr(Row::grad_weight_sqnr_db),
             gflops: rate.map(|it| it.gflop_per_s),
             peak_share: rate.and_then(|it| it.peak_share),
             additivity_excess: additivity.map(|it| it.excess),

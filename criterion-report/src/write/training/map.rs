@@ -3,10 +3,10 @@
 
 use super::Block;
 use crate::model::training::{Cost, Crossover, Errors, Field, Gains, ModelError, RecipeCost};
-use crate::{model::gather, units};
 use crate::write::table::{Align, Cell, Line, Paint, render};
 use crate::write::verdict::of_verdict;
 use crate::write::view::{Room, paragraph};
+use crate::{model::gather, units};
 
 const INDENT: usize = 4;
 /// Characters of a column and the gap before it.
@@ -18,7 +18,8 @@ pub fn maps(block: &Block<'_, '_>, room: Room) -> String {
     if found.is_empty() {
         return String::new();
     }
-    let text = "  crossover: speed-up of forward and backward pass over the baseline run the same way";
+    let text =
+        "  crossover: speed-up of forward and backward pass over the baseline run the same way";
     let mut out = format!("{}\n", Paint::Dim.on(text, room.colour));
     for (variant, crossover) in &found {
         match crossover {
@@ -58,8 +59,7 @@ fn part(crossover: &Crossover<'_, '_>, columns: &[usize], room: Room) -> String 
         names.iter().map(|name| (name.as_str(), Align::Right)).collect();
     let lines = crossover.ms.iter().enumerate().map(|(row, m)| {
         let field = |column: &usize| &crossover.fields[row * crossover.kns.len() + column];
-        let mark = if *m > crossover.largest_m { "+" } else { "" };
-        let name = Cell::new(format!("{m}{mark}"), Paint::Dim);
+        let name = Cell::new(crossover.row_name(*m), Paint::Dim);
         let cells = columns.iter().map(|column| cell(field(column), &crossover.prediction.errors));
         Line::Cells([name].into_iter().chain(cells).collect())
     });
@@ -99,17 +99,18 @@ fn answer(crossover: &Crossover<'_, '_>) -> String {
     if gains.iter().all(|it| *it == Gains::Everywhere) {
         return "no crossover in the grid, it gains everywhere".to_owned();
     }
-    let words = gather(gains.iter().zip(&crossover.kns), |(gains, _)| **gains).into_iter().map(|alike| {
-        let places: Vec<String> = alike.iter().map(|(_, (k, n))| format!("{k}×{n}")).collect();
-        let places = places.join(", ");
-        match alike[0].0 {
-            Gains::Everywhere => format!("everywhere at {places}"),
-            Gains::Nowhere => format!("nowhere at {places}"),
-            Gains::From(m) => format!("from M = {m} at {places}"),
-            Gains::UpTo(m) => format!("up to M = {m} at {places}"),
-            Gains::Scattered => format!("here and there at {places}"),
-        }
-    });
+    let words =
+        gather(gains.iter().zip(&crossover.kns), |(gains, _)| **gains).into_iter().map(|alike| {
+            let places: Vec<String> = alike.iter().map(|(_, (k, n))| format!("{k}×{n}")).collect();
+            let places = places.join(", ");
+            match alike[0].0 {
+                Gains::Everywhere => format!("everywhere at {places}"),
+                Gains::Nowhere => format!("nowhere at {places}"),
+                Gains::From(m) => format!("from M = {m} at {places}"),
+                Gains::UpTo(m) => format!("up to M = {m} at {places}"),
+                Gains::Scattered => format!("here and there at {places}"),
+            }
+        });
     format!("gains {}{outside}", words.collect::<Vec<_>>().join("; "))
 }
 
@@ -156,10 +157,10 @@ fn error(of: Option<ModelError>) -> String {
     };
     match of {
         Some(ModelError { median, worst, shapes }) => format!(
-            "  (error at {shapes} shapes left out: median {} %, worst {} %)",
+            " (left out, {shapes} shapes are off by {} %, at worst {} %)",
             percent(median),
             percent(worst)
         ),
-        None => "  (too few shapes for an error)".to_owned(),
+        None => " (too few shapes for an error)".to_owned(),
     }
 }

@@ -43,8 +43,10 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
     let skylines = Skyline::all(report.rows());
     if options.format == Format::Json {
         if options.crossover {
-            bail!("--crossover applies to the tables only: the JSON has both\n  leave out one of \
-                   --crossover and --format json");
+            bail!(
+                "--crossover applies to the tables only: the JSON has both\n  leave out one of \
+                   --crossover and --format json"
+            );
         }
         let document = Document::of(report, &results, &skylines);
         return Ok(serde_json::to_string_pretty(&document)? + "\n");

@@ -5,7 +5,7 @@ use plan::Pass;
 use super::Block;
 use crate::model::calibration::Skyline;
 use crate::model::training::{Rate, TrainingResult};
-use crate::model::{Field, NoSpeedup};
+use crate::model::{NoSpeedup, Row};
 use crate::units;
 use crate::write::failures;
 use crate::write::show::footnotes::{Footnotes, Note};
@@ -60,7 +60,9 @@ fn speedups_layout<'a>() -> Layout<TrainingResult<'a>> {
             it.casts_share().map(|it| units::percent(it.value)).unwrap_or_default().into()
         })
         .below("of baseline"),
-        right("SQNR", |it: &TrainingResult<'_>| sqnr(it, "sqnr")).below("output"),
+        right("SQNR", |it: &TrainingResult<'_>| sqnr(it, Row::output_sqnr_db)).below("output"),
+        right("∂input", |it: &TrainingResult<'_>| sqnr(it, Row::grad_input_sqnr_db)),
+        right("∂weight", |it: &TrainingResult<'_>| sqnr(it, Row::grad_weight_sqnr_db)),
     ])
 }
 
@@ -90,11 +92,8 @@ pub fn times(block: &Block<'_, '_>, skylines: &[Skyline], title: &str, room: Roo
 
 /// What the candidates gain over the baseline, part by part, at each shape.
 pub fn speedups(block: &Block<'_, '_>, room: Room) -> Table {
-    let rows: Vec<&TrainingResult<'_>> = block
-        .iter()
-        .copied()
-        .filter(|it| !it.is_baseline() && failed(it).is_none())
-        .collect();
+    let rows: Vec<&TrainingResult<'_>> =
+        block.iter().copied().filter(|it| !it.is_baseline() && failed(it).is_none()).collect();
     if rows.is_empty() {
         return Table::default();
     }
@@ -103,9 +102,7 @@ pub fn speedups(block: &Block<'_, '_>, room: Room) -> Table {
         let mut lines = Vec::new();
         for siblings in of_shapes(&rows, |it| it) {
             lines.push(heading(siblings[0]));
-            lines.extend(
-                siblings.iter().map(|it| layout.line(it, speedup_notes(it), footnotes)),
-            );
+            lines.extend(siblings.iter().map(|it| layout.line(it, speedup_notes(it), footnotes)));
         }
         lines
     };
@@ -173,10 +170,8 @@ fn of_speedup(result: &TrainingResult<'_>, pass: Pass, with_interval: bool) -> C
 }
 
 /// Decibels of the output or of a gradient.
-fn sqnr(result: &TrainingResult<'_>, name: &str) -> Cell {
-    let field = Field::named(name);
-    let figure = field.zip(result.checked()).and_then(|(field, entry)| field.figure(entry));
-    figure.map(|figure| units::decibels(figure.value)).unwrap_or_default().into()
+fn sqnr(result: &TrainingResult<'_>, of: fn(&Row) -> Option<f64>) -> Cell {
+    result.sqnr_db(of).map(units::decibels).unwrap_or_default().into()
 }
 
 fn time_notes(result: &TrainingResult<'_>) -> Vec<Note> {
