@@ -29,12 +29,13 @@ impl Architecture for Model {
         if self.activation == Activation::Sigmoid { 8.0 } else { 0.0 }
     }
 
-    /// Where the slope jumps, an error that changes a sign is as large as the gradient.
     fn gradient_shift_db(&self) -> f64 {
-        match self.activation {
-            Activation::Relu | Activation::LeakyRelu | Activation::Relu6 => -14.0,
-            _ => -3.0,
-        }
+        -3.0
+    }
+
+    fn gradients_jump(&self) -> bool {
+        use Activation::{LeakyRelu, Relu, Relu6};
+        matches!(self.activation, Relu | LeakyRelu | Relu6)
     }
 
     fn build(
