@@ -1,8 +1,8 @@
 //! Recipes and models against fixtures that torchao 0.17 computed on torch 2.11 (some
 //! by its other versions); `golden/README.md` has each formula.
 //!
-//! Exact to the last bit: quantized integers, scales and zero points, of weights and activations,
-//! because element-wise operations round the same way on every instruction set; the outputs of an
+//! Exact to the last bit: quantized integers, scales and zero points, of weights and activations, and the
+//! casts of training, because element-wise operations round the same way on every instruction set; the outputs of an
 //! int8dq linear layer, because integer sums do not round; weights from a seed.
 //!
 //! Within rounding: outputs of floating-point matrix products, because the order of their sums,
@@ -20,6 +20,8 @@ mod fixture;
 mod linear;
 #[path = "common/skip.rs"]
 mod skip;
+#[path = "golden/training.rs"]
+mod training;
 
 use std::cell::RefCell;
 use std::rc::Rc;

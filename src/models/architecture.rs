@@ -46,6 +46,12 @@ pub trait Architecture {
         0.0
     }
 
+    /// Whether the slope of an activation jumps: where rounding changes a sign there, a gradient is wrong by all that
+    /// it is.
+    fn gradients_jump(&self) -> bool {
+        false
+    }
+
     /// Builds it from its parameters, one layer after the other: a weight that `make` does not keep is
     /// freed before the next one is touched.
     fn build(

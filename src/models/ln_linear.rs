@@ -29,6 +29,15 @@ impl Architecture for Model {
         if self.activation == Activation::Sigmoid { 8.0 } else { 0.0 }
     }
 
+    fn gradient_shift_db(&self) -> f64 {
+        -3.0
+    }
+
+    fn gradients_jump(&self) -> bool {
+        use Activation::{LeakyRelu, Relu, Relu6};
+        matches!(self.activation, Relu | LeakyRelu | Relu6)
+    }
+
     fn build(
         &self,
         mut parameters: Parameters,

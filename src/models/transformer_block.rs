@@ -36,6 +36,11 @@ impl Architecture for Model {
         8.0
     }
 
+    /// The errors of four layers add up.
+    fn gradient_shift_db(&self) -> f64 {
+        -5.0
+    }
+
     fn build(
         &self,
         mut parameters: Parameters,

@@ -40,15 +40,24 @@ struct Layer {
 impl Layer {
     /// `rows [.., k] · weightᵀ`, the scales of the tensors aside.
     fn product(&self, rows: &Blocks, swizzled: &Tensor) -> Result<Tensor, TchError> {
-        let format = match self.weight.format() {
-            BlockFormat::Mxfp8 => Format::Mxfp8,
-            BlockFormat::Mxfp4 => Format::Mxfp4,
-            BlockFormat::Nvfp4 => Format::Nvfp4,
-        };
-        let rows = scaled_mm::Blocks { codes: &rows.codes, scales: swizzled };
-        let weight = scaled_mm::Blocks { codes: &self.weight.codes, scales: &self.swizzled };
-        Ok(block_scaled_mm(format, rows, weight, self.kind)?)
+        product((rows, swizzled), (&self.weight, &self.swizzled), self.kind)
     }
+}
+
+/// `left · rightᵀ` of blocks with their swizzled scales, the scales of the tensors aside.
+pub(super) fn product(
+    left: (&Blocks, &Tensor),
+    right: (&Blocks, &Tensor),
+    kind: Kind,
+) -> Result<Tensor, TchError> {
+    let format = match left.0.format() {
+        BlockFormat::Mxfp8 => Format::Mxfp8,
+        BlockFormat::Mxfp4 => Format::Mxfp4,
+        BlockFormat::Nvfp4 => Format::Nvfp4,
+    };
+    let [left, right] =
+        [left, right].map(|(it, scales)| scaled_mm::Blocks { codes: &it.codes, scales });
+    Ok(block_scaled_mm(format, left, right, kind)?)
 }
 
 impl LinearLayer for Layer {

@@ -35,12 +35,12 @@ impl Fixture {
         paths.iter().map(|path| Self::read(path)).collect()
     }
 
-    /// Every fixture of that kind: `linear`, `model`, or `float8_training`, which our own folder has
-    /// none of until there are training recipes.
+    /// Every fixture of that kind: `linear`, `model`, `float8_training` or `block_training`.
     pub fn all(kind: &str) -> Vec<Self> {
         let mut fixtures = Self::every();
         for fixture in &fixtures {
-            let known = ["linear", "model", "float8_training"].contains(&fixture.text("kind"));
+            let known = ["linear", "model", "float8_training", "block_training"]
+                .contains(&fixture.text("kind"));
             assert!(known, "{fixture}: unknown kind `{}`", fixture.text("kind"));
         }
         fixtures.retain(|fixture| fixture.text("kind") == kind);

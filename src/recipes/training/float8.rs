@@ -7,6 +7,20 @@
 //!
 //! Every product casts its own operands, also those that another product has cast before: torchao saves input and
 //! weight in high precision and casts them again. Inner dimensions are not padded.
+//!
+//! Lowest signal-to-noise ratios measured on a CPU, in dB, of output, grad_input and grad_weight: 60 seeds, shapes from
+//! 32×32×32 to 512×64×64 and 32×512×64, float32, bfloat16 and float16, weights as the models start, input and
+//! grad_output normal:
+//!
+//! | recipe                          | output | grad_input | grad_weight       | gates                  |
+//! |---------------------------------|--------|------------|-------------------|------------------------|
+//! | float8-tensorwise               | 27.7   | 23.7       | 24.1              | 26, 21, 21             |
+//! | float8-rowwise                  | 27.5   | 27.3       | 27.8              | 26, 26, 26             |
+//! | float8-rowwise_with_gw_hp       | 27.5   | 27.3       | as the baseline's | 26, 26, the baseline's |
+//! | float8dq-tensor                 | 27.7   | 23.7       | 24.1              | 26, 21, 21             |
+//! | float8dq-row                    | 28.3   | 24.4       | 24.3              | 26, 21, 21             |
+//!
+//! The baseline's lowest of all three are 131.9, 54.9 and 73.0 in the three dtypes.
 
 #[path = "float8_product.rs"]
 mod product;
@@ -14,7 +28,7 @@ mod product;
 use plan::{Device, Dtype, Float8Recipe, ScalingGranularity, ScalingType, TrainingSettings};
 use tch::{Kind, TchError, Tensor};
 
-use super::{Operand, Product, Side, TrainingScheme, unquantized_min_sqnr_db};
+use super::{Operand, Product, Side, TrainingScheme, unquantized};
 use crate::native::cuda;
 use crate::recipes::Site;
 use crate::recipes::float8::Granularity;
@@ -148,10 +162,10 @@ impl TrainingScheme for Scheme {
 
     fn cast(&self, product: Product, side: Side, matrix: &Tensor) -> Result<Operand, TchError> {
         let Some((kind, granularity)) = self.format(product, side) else {
-            return Ok(Operand::uncast(matrix));
+            return Ok(Operand::Uncast(matrix.shallow_clone()));
         };
         let scale = scale(matrix, kind, granularity, side, self.powers_of_two)?;
-        Ok(Operand { values: saturated(matrix, &scale, kind)?, scale: Some(scale) })
+        Ok(Operand::Scaled { values: saturated(matrix, &scale, kind)?, scale })
     }
 
     fn multiply(
@@ -161,10 +175,14 @@ impl TrainingScheme for Scheme {
         right: &Operand,
         kind: Kind,
     ) -> Result<Tensor, TchError> {
-        let (Some(left_scale), Some(right_scale)) = (&left.scale, &right.scale) else {
-            return left.values.f_mm(&right.values);
+        let (
+            Operand::Scaled { values: left, scale: left_scale },
+            Operand::Scaled { values: right, scale: right_scale },
+        ) = (left, right)
+        else {
+            return unquantized::product(left, right);
         };
-        let (left, right) = ((&left.values, left_scale), (&right.values, right_scale));
+        let (left, right) = ((left, left_scale), (right, right_scale));
         if self.emulated {
             return product::dequantized(left, right, kind);
         }
@@ -186,7 +204,7 @@ impl TrainingScheme for Scheme {
 
     fn min_sqnr_db(&self, product: Product, dtype: Dtype) -> f64 {
         match self.format(product, Side::Left) {
-            None => unquantized_min_sqnr_db(dtype),
+            None => unquantized::min_sqnr_db(dtype),
             Some((Kind::Float8e5m2, _)) => 21.0,
             Some(_) => 26.0,
         }

@@ -3,13 +3,14 @@
 //! Forward and backward are written once, here, as ATen operations; the eager step, the tracer and the custom
 //! autograd function call the same.
 
+mod block_scaled;
 mod float8;
 mod scheme;
 mod unquantized;
 
 use std::sync::Arc;
 
-use plan::{Case, Dtype, Recipe, TrainingSettings, Work};
+use plan::{BlockFormat, Case, Recipe, TrainingSettings, Work};
 use tch::{TchError, Tensor};
 
 pub use self::scheme::{Operand, Product, Side, TrainingScheme};
@@ -231,13 +232,18 @@ fn scheme(
                 None => Box::new(unquantized::Scheme { is_torchs_own: false }),
             }
         }
+        Recipe::Mxfp8EmulatedRceil => {
+            Box::new(block_scaled::Scheme { format: BlockFormat::Mxfp8, emulated: true })
+        }
+        // Upstream's name of an emulated mxfp8 is another.
+        Recipe::BlockScaled { format: format @ BlockFormat::Mxfp8, weight_only: false } => {
+            Box::new(block_scaled::Scheme { format, emulated: false })
+        }
+        Recipe::BlockScaled { format: format @ BlockFormat::Nvfp4, weight_only: false } => {
+            Box::new(block_scaled::Scheme { format, emulated })
+        }
         _ => return Err(Refusal::Unsupported(format!("`{recipe}` is no recipe of training"))),
     })
-}
-
-/// The gate of what no cast has changed.
-fn unquantized_min_sqnr_db(dtype: Dtype) -> f64 {
-    super::Scheme::min_sqnr_db(&super::baseline::Scheme, dtype)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use plan::Dtype;
 use tch::{Kind, TchError, Tensor};
 
-use crate::recipes::Site;
+use crate::recipes::{Blocks, Site};
 
 /// One of the three products of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,17 +42,29 @@ impl Side {
 
 /// A matrix as a product takes it.
 #[derive(Debug)]
-pub struct Operand {
-    /// In the size of the matrix; one that is not cast, as it came.
-    pub values: Tensor,
-    /// The scale, or none where the matrix is not cast.
-    pub scale: Option<Tensor>,
+pub enum Operand {
+    /// As it came.
+    Uncast(Tensor),
+    /// Float8 values in the size of the matrix, and the factor that has been multiplied into them: a scalar, or of
+    /// size 1 in the inner dimension.
+    Scaled {
+        /// float8.
+        values: Tensor,
+        /// float32.
+        scale: Tensor,
+    },
+    /// A right operand is transposed, because blocks run along the last dimension.
+    Blocks(Blocks),
 }
 
 impl Operand {
-    /// A matrix that is not cast.
-    pub(super) fn uncast(matrix: &Tensor) -> Self {
-        Self { values: matrix.shallow_clone(), scale: None }
+    /// Its tensors.
+    pub fn tensors(&self) -> Vec<&Tensor> {
+        match self {
+            Self::Uncast(matrix) => vec![matrix],
+            Self::Scaled { values, scale } => vec![values, scale],
+            Self::Blocks(blocks) => blocks.tensors(),
+        }
     }
 }
 

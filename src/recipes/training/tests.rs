@@ -1,13 +1,14 @@
 //! Properties of training; its numbers are in the golden tests.
 
-use plan::{Float8Recipe, LinearShape, ScalingGranularity, ScalingType, Variant};
+use plan::{Dtype, Float8Recipe, LinearShape, ScalingGranularity, ScalingType, Variant};
 use tch::{Device, Kind};
 
 use super::*;
 
 const KINDS: [Kind; 3] = [Kind::Float, Kind::BFloat16, Kind::Half];
-/// A size of each of m, k and n that `_scaled_mm` takes.
-const SHAPE: (i64, i64, i64) = (48, 64, 32);
+/// Sizes m, k and n that every recipe takes.
+const SHAPE: (i64, i64, i64) = (64, 96, 32);
+const NVFP4: Recipe = Recipe::BlockScaled { format: BlockFormat::Nvfp4, weight_only: false };
 
 /// Values between −1 and 1 that follow no period of a row; not random, because torch's generator
 /// is shared with the tests that seed it.
@@ -34,7 +35,15 @@ fn recipes() -> Vec<(Recipe, bool)> {
         (float8(Float8Recipe::RowwiseWithGwHp), true),
         (Recipe::Float8dqTensor, false),
         (Recipe::Float8dqRow, true),
+        (Recipe::Mxfp8EmulatedRceil, true),
+        (NVFP4, true),
     ]
+}
+
+/// The dtypes that a recipe trains in.
+fn kinds(recipe: Recipe) -> impl Iterator<Item = Kind> {
+    let takes_half = !matches!(recipe, Recipe::Mxfp8EmulatedRceil | Recipe::BlockScaled { .. });
+    KINDS.into_iter().filter(move |kind| takes_half || *kind != Kind::Half)
 }
 
 fn layer(recipe: Recipe, emulated: bool, weight: &Tensor) -> TrainedLinear {
@@ -46,7 +55,7 @@ fn layer(recipe: Recipe, emulated: bool, weight: &Tensor) -> TrainedLinear {
 fn autograd_gives_the_bits_of_the_explicit_step() {
     let _off = tch::no_grad_guard();
     for (recipe, emulated) in recipes() {
-        for kind in KINDS {
+        for kind in kinds(recipe) {
             let what = format!("{recipe} {kind:?}");
             let (x, weight, grad_output) = tensors(kind);
             let explicit = layer(recipe, emulated, &weight);
@@ -69,7 +78,7 @@ fn autograd_gives_the_bits_of_the_explicit_step() {
 #[test]
 fn casts_and_products_make_the_step() {
     for (recipe, emulated) in recipes() {
-        for kind in KINDS {
+        for kind in kinds(recipe) {
             let what = format!("{recipe} {kind:?}");
             let (x, weight, grad_output) = tensors(kind);
             let layer = layer(recipe, emulated, &weight);
@@ -122,9 +131,13 @@ fn random_layers_pass_the_gates() {
         Ok(text) => text.parse().unwrap(),
         Err(_) => 3,
     };
-    let dtypes = [Dtype::Float32, Dtype::BFloat16, Dtype::Float16];
     for (recipe, emulated) in recipes() {
-        for (kind, dtype) in KINDS.into_iter().zip(dtypes) {
+        for kind in kinds(recipe) {
+            let dtype = match kind {
+                Kind::Float => Dtype::Float32,
+                Kind::BFloat16 => Dtype::BFloat16,
+                _ => Dtype::Float16,
+            };
             let settings = TrainingSettings::default();
             let gates = scheme(recipe, &settings, emulated).unwrap();
             let gates = Product::ALL.map(|product| gates.min_sqnr_db(product, dtype));
@@ -152,7 +165,7 @@ fn random_layers_pass_the_gates() {
 #[test]
 fn zeros_are_finite() {
     for (recipe, emulated) in recipes() {
-        for kind in KINDS {
+        for kind in kinds(recipe) {
             let (x, weight, grad_output) = tensors(kind);
             let (x, weight) = (x.zeros_like(), weight.zeros_like());
             let layer = layer(recipe, emulated, &weight);
@@ -250,4 +263,36 @@ fn scaled_products_take_multiples_of_16() {
     assert_eq!(check(tensorwise, false, (1, 32, 48)), Err(error("the number of rows is 1")));
     assert_eq!(check(gw_hp, false, (1, 32, 48)), Ok(()), "its grad_weight is no `_scaled_mm`");
     assert_eq!(check(tensorwise, true, (1, 33, 50)), Ok(()));
+}
+
+#[test]
+fn blocks_need_their_hardware_or_emulation() {
+    let check = |recipe, device, dtype, (rows, k, n): (u64, u64, u64), emulated| {
+        let variant = Variant { emulated, ..Variant::eager(recipe) };
+        let linear = LinearShape { name: "linear1", rows, k, n };
+        let site = Site { variant, device, dtype, linear };
+        scheme(recipe, &TrainingSettings::default(), emulated).unwrap().check(&site)
+    };
+    let (cpu, bf16, shape) = (plan::Device::Cpu, Dtype::BFloat16, (32, 64, 96));
+    let mxfp8 = Recipe::BlockScaled { format: BlockFormat::Mxfp8, weight_only: false };
+    let emulated = Recipe::Mxfp8EmulatedRceil;
+    assert_eq!(check(emulated, cpu, bf16, shape, true), Ok(()));
+    assert_eq!(check(emulated, cpu, Dtype::Float32, shape, true), Ok(()));
+    assert_eq!(check(NVFP4, cpu, bf16, (16, 48, 16), true), Ok(()));
+    for (name, shape) in [
+        ("the number of rows is 16", (16, 64, 96)),
+        ("k is 48", (32, 48, 96)),
+        ("n is 16", (32, 64, 16)),
+    ] {
+        let error = check(emulated, cpu, bf16, shape, true).unwrap_err();
+        assert!(error.starts_with(&format!("{name}, but mxfp8 takes multiples of 32")), "{error}");
+    }
+    let error = check(emulated, cpu, Dtype::Float16, shape, true).unwrap_err();
+    assert_eq!(error, "dtype torch.float16, but mxfp8 is of bfloat16 or float32");
+    for emulated in [false, true] {
+        let error = check(mxfp8, cpu, bf16, shape, emulated).unwrap_err();
+        let remedy = "cpu has no product of blocks; train with `mxfp8-emulated-rceil` there";
+        assert_eq!(error, remedy);
+    }
+    assert_eq!(check(NVFP4, cpu, bf16, shape, false).unwrap_err(), "cpu has no product of blocks");
 }

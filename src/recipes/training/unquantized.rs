@@ -3,8 +3,8 @@
 use plan::Dtype;
 use tch::{Kind, TchError, Tensor};
 
-use super::{Operand, Product, Side, TrainingScheme, unquantized_min_sqnr_db};
-use crate::recipes::Site;
+use super::{Operand, Product, Side, TrainingScheme};
+use crate::recipes::{Scheme as _, Site, baseline};
 
 /// `baseline`, and float8 with every cast disabled.
 pub(super) struct Scheme {
@@ -18,7 +18,7 @@ impl TrainingScheme for Scheme {
     }
 
     fn cast(&self, _: Product, _: Side, matrix: &Tensor) -> Result<Operand, TchError> {
-        Ok(Operand::uncast(matrix))
+        Ok(Operand::Uncast(matrix.shallow_clone()))
     }
 
     fn multiply(
@@ -28,7 +28,7 @@ impl TrainingScheme for Scheme {
         right: &Operand,
         _: Kind,
     ) -> Result<Tensor, TchError> {
-        left.values.f_mm(&right.values)
+        product(left, right)
     }
 
     fn is_torchs_own(&self) -> bool {
@@ -40,6 +40,19 @@ impl TrainingScheme for Scheme {
     }
 
     fn min_sqnr_db(&self, _: Product, dtype: Dtype) -> f64 {
-        unquantized_min_sqnr_db(dtype)
+        min_sqnr_db(dtype)
     }
+}
+
+/// The product of operands that are not cast.
+pub(super) fn product(left: &Operand, right: &Operand) -> Result<Tensor, TchError> {
+    match (left, right) {
+        (Operand::Uncast(left), Operand::Uncast(right)) => left.f_mm(right),
+        _ => Err(TchError::Kind("a product takes both operands cast alike, or neither".to_owned())),
+    }
+}
+
+/// The gate of a product of operands that are not cast.
+pub(super) fn min_sqnr_db(dtype: Dtype) -> f64 {
+    baseline::Scheme.min_sqnr_db(dtype)
 }

@@ -378,4 +378,6 @@ impl Workload for Training {
 }
 
 #[cfg(test)]
+mod regression_tests;
+#[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use tch::{TchError, Tensor};
 
 use crate::models::TrainedLayer;
-use crate::recipes::{Casts, Gradients, TrainedLinear};
+use crate::recipes::{Casts, Gradients, Operand, TrainedLinear};
 use crate::refusal::Refusal;
 
 /// A linear layer that remembers what its last backward pass took.
@@ -53,16 +53,17 @@ impl TrainedLayer for Rc<Observed> {
     }
 }
 
-/// The operands that a recipe has cast: values and scales.
+/// The tensors of the operands that a recipe has cast.
 pub(super) fn cast(casts: &Casts) -> Vec<Tensor> {
-    let operands = [&casts.output, &casts.grad_input, &casts.grad_weight].into_iter().flatten();
-    let cast = operands.filter_map(|it| Some([&it.values, it.scale.as_ref()?]));
-    cast.flatten().map(Tensor::shallow_clone).collect()
+    let is_cast = |it: &&Operand| !matches!(it, Operand::Uncast(_));
+    operands(casts).filter(is_cast).flat_map(Operand::tensors).map(Tensor::shallow_clone).collect()
 }
 
-/// All operands of the products, with their scales.
+/// The tensors of all operands of the products.
 pub(super) fn all(casts: &Casts) -> Vec<Tensor> {
-    let operands = [&casts.output, &casts.grad_input, &casts.grad_weight].into_iter().flatten();
-    let all = operands.flat_map(|it| std::iter::once(&it.values).chain(&it.scale));
-    all.map(Tensor::shallow_clone).collect()
+    operands(casts).flat_map(Operand::tensors).map(Tensor::shallow_clone).collect()
+}
+
+fn operands(casts: &Casts) -> impl Iterator<Item = &Operand> {
+    [&casts.output, &casts.grad_input, &casts.grad_weight].into_iter().flatten()
 }
