@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use libtorch::PYTHON;
-use plan::{Case, Recipe};
+use plan::{Case, Mode, Recipe};
 
 use crate::cases::{cases, with_compiled, work, work_mut};
 use crate::torchao::peer::{Answer, Built, Patience, Peer};
@@ -30,6 +30,8 @@ fn weight_type(recipe: &str) -> Option<&'static str> {
         "int4wo-32-hqq" | "int4wo-64-hqq" | "int4wo-128-hqq" => "Int4OpaqueTensor",
         "float8wo" => "Float8Tensor",
         "int8_dynamic_activation_intx_weight-4-32-false" => "IntxUnpackedToInt8Tensor",
+        "mxfp8" | "mxfp4" => "MXTensor",
+        "nvfp4wo" => "NVFP4Tensor",
         _ => return None,
     })
 }
@@ -42,7 +44,8 @@ fn eager(weight: &str) -> Built {
 #[ignore = "long: torchao is started and compiles"]
 fn torchao_runs_a_recipe_or_says_why_not() {
     let Some(python) = python() else { return };
-    let recipes: Vec<String> = Recipe::examples().map(|recipe| recipe.to_string()).collect();
+    let inference = Recipe::examples().filter(|recipe| recipe.takes(Mode::Inference));
+    let recipes: Vec<String> = inference.map(|recipe| recipe.to_string()).collect();
     let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");
     if cfg!(target_os = "linux") {
         // Some forty megabytes of libtorch's.
