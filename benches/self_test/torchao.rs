@@ -99,11 +99,11 @@ fn header(facts: &Facts) -> String {
     format!(
         "ours against torchao {torchao} on torch {torch}, Python {python}, {capability}: the same \
          model, dtype, shape, threads,\n\
-         allocator, float32 precision and mode of torch.compile, in turn; gradients in training only. torchao's \
-         time includes Python's own\n\
-         cost of calling the model, which its users pay; Python's garbage collector is off, and \
-         neither side compiles while it\n\
-         is timed. Ratio: ours over torchao's, at most {ALLOWED} wanted."
+         allocator, float32 precision and mode of torch.compile, in turn, with gradients in training \
+         only. torchao's time\n\
+         includes Python's own cost of calling the model, which its users pay; Python's garbage \
+         collector is off, and neither\n\
+         side compiles while it is timed. Ratio: ours over torchao's, at most {ALLOWED} wanted."
     )
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use libtorch::PYTHON;
-use plan::{Case, Mode, Recipe};
+use plan::{Case, Mode, ModelWork, Pass, Recipe};
 
 use crate::cases::{cases, with_compiled, work, work_mut};
 use crate::torchao::peer::{Answer, Built, Patience, Peer};
@@ -76,6 +76,30 @@ fn torchao_runs_a_recipe_or_says_why_not() {
                 assert!(!reason.is_empty() && !reason.contains("no configuration"), "{reason}");
             }
             other => panic!("{}: {other:?}", case.id),
+        }
+    }
+}
+
+#[test]
+#[ignore = "long: torchao is started"]
+fn torchao_trains_each_part_of_a_step() {
+    let Some(python) = python() else { return };
+    let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");
+    let training = Recipe::examples().filter(|recipe| recipe.takes(Mode::Training));
+    let recipes: Vec<String> = training.map(|recipe| recipe.to_string()).collect();
+    for case in cases(&recipes, "benchmark_mode: training") {
+        let ModelWork { variant, pass, .. } = work(&case);
+        let is_call = !matches!(pass, Some(Pass::Casts | Pass::Products));
+        let has_peer = !matches!(variant.recipe, Recipe::BlockScaled { .. });
+        match peer.build(&case).expect("it lives on") {
+            Answer::Built(built) => {
+                assert!(is_call && has_peer, "{}: {built:?}", case.id);
+                assert!(peer.time(1, 3).expect("it runs") > Duration::ZERO, "{}", case.id);
+            }
+            Answer::Unsupported(reason) => {
+                assert!(!is_call || !has_peer, "{}: {reason}", case.id);
+            }
+            Answer::Failed(error) => panic!("{}: {error}", case.id),
         }
     }
 }
