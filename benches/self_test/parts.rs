@@ -76,7 +76,10 @@ fn compared(whole: &Case) -> Result<Finding, Refusal> {
     };
     Ok(Finding::new(
         whole.full_id(),
-        format!("forward + backward over both {:.3} [{:.3}, {:.3}]", ratio.ratio, ratio.low, ratio.high),
+        format!(
+            "forward + backward over both {:.3} [{:.3}, {:.3}]",
+            ratio.ratio, ratio.low, ratio.high
+        ),
         format!("1 ± {WITHIN}, or an interval that holds 1"),
         (ratio.ratio - 1.0).abs() <= WITHIN || (ratio.low..=ratio.high).contains(&1.0),
     ))
