@@ -12,6 +12,7 @@ mod gpu;
 mod known;
 mod options;
 mod overhead;
+mod parts;
 mod planted;
 mod repeat;
 mod same;
@@ -32,6 +33,7 @@ const CHECKS: &[Check] = &[
     decode::CHECK,
     same::CHECK,
     same::UPSTREAM,
+    parts::CHECK,
     budget::CHECK,
     faults::CHECK,
 ];

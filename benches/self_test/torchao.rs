@@ -24,7 +24,7 @@ use criterion_torch::refusal::Refusal;
 use criterion_torch::threads;
 use criterion_torch::workload::{self, Workload};
 use libtorch::{PYTHON, TORCHAO, command, release as release_of};
-use plan::{Allocator, CacheMode, Case, Device, Mode, Variant, cost};
+use plan::{Allocator, CacheMode, Case, Device, Variant, cost};
 
 use crate::options::Torchao;
 use peer::{Answer, Built, Facts, Patience, Peer};
@@ -99,11 +99,11 @@ fn header(facts: &Facts) -> String {
     format!(
         "ours against torchao {torchao} on torch {torch}, Python {python}, {capability}: the same \
          model, dtype, shape, threads,\n\
-         allocator, float32 precision and mode of torch.compile, no gradients, in turn. torchao's \
-         time includes Python's own\n\
-         cost of calling the model, which its users pay; Python's garbage collector is off, and \
-         neither side compiles while it\n\
-         is timed. Ratio: ours over torchao's, at most {ALLOWED} wanted."
+         allocator, float32 precision and mode of torch.compile, in turn, with gradients in training \
+         only. torchao's time\n\
+         includes Python's own cost of calling the model, which its users pay; Python's garbage \
+         collector is off, and neither\n\
+         side compiles while it is timed. Ratio: ours over torchao's, at most {ALLOWED} wanted."
     )
 }
 
@@ -259,7 +259,7 @@ fn without_peer(case: &Case) -> Option<&'static str> {
         Variant { preallocated: true, .. } => {
             Some("torchao cannot write into a preallocated output")
         }
-        _ if case.mode == Mode::Training => Some("only inference is compared"),
+        Variant { autograd: true, .. } => Some("its twin without `+autograd` is compared"),
         _ if case.device != Device::Cpu => Some("only times on a CPU are compared"),
         _ if case.settings.cache != CacheMode::Hot => Some("only hot caches are compared"),
         _ => None,

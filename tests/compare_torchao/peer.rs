@@ -25,6 +25,8 @@ fn a_request_says_all_that_a_case_is() {
             "dtype": "torch.bfloat16",
             "shape": [4, 256, 128],
             "threads": 1,
+            "pass": null,
+            "training": null,
         });
         assert_eq!(build_request(case), json!({ "build": build }));
     }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use libtorch::PYTHON;
-use plan::{Case, Recipe};
+use plan::{Case, Mode, ModelWork, Pass, Recipe};
 
 use crate::cases::{cases, with_compiled, work, work_mut};
 use crate::torchao::peer::{Answer, Built, Patience, Peer};
@@ -30,6 +30,8 @@ fn weight_type(recipe: &str) -> Option<&'static str> {
         "int4wo-32-hqq" | "int4wo-64-hqq" | "int4wo-128-hqq" => "Int4OpaqueTensor",
         "float8wo" => "Float8Tensor",
         "int8_dynamic_activation_intx_weight-4-32-false" => "IntxUnpackedToInt8Tensor",
+        "mxfp8" | "mxfp4" => "MXTensor",
+        "nvfp4wo" => "NVFP4Tensor",
         _ => return None,
     })
 }
@@ -42,7 +44,8 @@ fn eager(weight: &str) -> Built {
 #[ignore = "long: torchao is started and compiles"]
 fn torchao_runs_a_recipe_or_says_why_not() {
     let Some(python) = python() else { return };
-    let recipes: Vec<String> = Recipe::examples().map(|recipe| recipe.to_string()).collect();
+    let inference = Recipe::examples().filter(|recipe| recipe.takes(Mode::Inference));
+    let recipes: Vec<String> = inference.map(|recipe| recipe.to_string()).collect();
     let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");
     if cfg!(target_os = "linux") {
         // Some forty megabytes of libtorch's.
@@ -73,6 +76,30 @@ fn torchao_runs_a_recipe_or_says_why_not() {
                 assert!(!reason.is_empty() && !reason.contains("no configuration"), "{reason}");
             }
             other => panic!("{}: {other:?}", case.id),
+        }
+    }
+}
+
+#[test]
+#[ignore = "long: torchao is started"]
+fn torchao_trains_each_part_of_a_step() {
+    let Some(python) = python() else { return };
+    let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");
+    let training = Recipe::examples().filter(|recipe| recipe.takes(Mode::Training));
+    let recipes: Vec<String> = training.map(|recipe| recipe.to_string()).collect();
+    for case in cases(&recipes, "benchmark_mode: training") {
+        let ModelWork { variant, pass, .. } = work(&case);
+        let is_call = !matches!(pass, Some(Pass::Casts | Pass::Products));
+        let has_peer = !matches!(variant.recipe, Recipe::BlockScaled { .. });
+        match peer.build(&case).expect("it lives on") {
+            Answer::Built(built) => {
+                assert!(is_call && has_peer, "{}: {built:?}", case.id);
+                assert!(peer.time(1, 3).expect("it runs") > Duration::ZERO, "{}", case.id);
+            }
+            Answer::Unsupported(reason) => {
+                assert!(!is_call || !has_peer, "{}: {reason}", case.id);
+            }
+            Answer::Failed(error) => panic!("{}: {error}", case.id),
         }
     }
 }

@@ -6,7 +6,8 @@ One JSON object a line, an answer to each:
                "libraries": how the names of those begin whose constants are mapped}}
         -> {"torch": version, "torchao": version, "python": version, "capability": instruction set,
             "configuration": how torch was built, "constants": how many pages are mapped}
-    {"build": {"model", "recipe", "sparsity", "compile_mode", "dtype", "shape": [m, k, n], "threads"}}
+    {"build": {"model", "recipe", "sparsity", "compile_mode", "dtype", "shape": [m, k, n], "threads",
+               "pass": the part of a training step or null, "training": its settings or null}}
         -> {"built": {"weight": its type, "graphs": how many Dynamo compiled}},
            {"unsupported": torchao's reason} or {"failed": what broke}
     {"time": {"lead_in": calls that do not count, "calls": calls that do}}
@@ -23,7 +24,11 @@ import platform
 import sys
 import time
 import traceback
+from functools import partial
 from pathlib import Path
+
+import peer_training
+from peer_training import Unsupported
 
 # Whatever else is printed goes to standard error.
 answers = os.fdopen(os.dup(1), "w")
@@ -39,16 +44,16 @@ def main():
             raise SystemExit(f"the C library refused mallopt({switch}, {value})")
     answer(start(libraries))
 
-    model = x = None
+    call = None
     while (request := read()) is not None:
         if "build" in request:
-            model = x = None
+            call = None
             forget_what_was_compiled()
             gc.collect()
             if switches:
                 libc.malloc_trim(0)
             try:
-                model, x, built = build(**request["build"])
+                call, built = build(**request["build"])
                 # Compiled code has constants, too.
                 map_constants(libraries)
                 answer({"built": built})
@@ -59,7 +64,7 @@ def main():
                     traceback.print_exc()
                     answer({"failed": reason(error)})
         else:
-            answer({"ns": timed(model, x, **request["time"])})
+            answer({"ns": timed(call, **request["time"])})
 
 
 def start(libraries):
@@ -69,7 +74,6 @@ def start(libraries):
     import torch
     import torchao
 
-    torch.set_grad_enabled(False)
     facts = {
         "torch": torch.__version__,
         "torchao": torchao.__version__,
@@ -104,37 +108,59 @@ def map_constants(libraries):
     return pages
 
 
-def build(model, recipe, sparsity, compile_mode, dtype, shape, threads):
-    """The model of torchao's benchmarks, quantized, compiled if it should be, after its first call."""
+def build(model, recipe, sparsity, compile_mode, dtype, shape, threads, training, **rest):
+    """A call of torchao's benchmark model, quantized, compiled if it should be, after the first one."""
     import torch
-    from torchao.quantization import quantize_
     from torchao.testing.model_architectures import create_model_and_input_data
 
     torch.set_num_threads(threads)
-    config = config_of(recipe, sparsity)
     dtype = getattr(torch, dtype.removeprefix("torch."))
     net, x = create_model_and_input_data(model, *shape, high_precision_dtype=dtype, device="cpu")
-    net.eval()
-    if config is not None:
-        quantize_(net, config)
+    if training is None:
+        net = quantized(net, recipe, sparsity)
+    else:
+        net = peer_training.prepare(net, x, recipe, training)
+        grad_output = peer_training.random_gradient(net, x)
     # Some configurations relax it whatever they are told.
     torch.set_float32_matmul_precision("highest")
-    linears = {name: layer for name, layer in net.named_modules() if type(layer) is torch.nn.Linear}
-    for name, layer in linears.items():
-        if config is not None and type(layer.weight) in (torch.nn.Parameter, torch.Tensor):
-            raise Unsupported(f"torchao leaves the weight of `{name}` as it is, {dtype}")
-    if compile_mode is None:
-        net(x)
+    linears = [it for it in net.modules() if isinstance(it, torch.nn.Linear)]
+    if compile_mode is not None:
+        net = compiled(net, compile_mode, threads)
+    if training is None:
+        call = partial(net, x)
     else:
-        net = compiled(net, x, compile_mode, threads)
-    return net, x, {
-        "weight": " ".join(sorted({type(layer.weight).__name__ for layer in linears.values()})),
-        "graphs": torch._dynamo.utils.counters["stats"]["unique_graphs"],
-    }
+        call = peer_training.part(net, x, grad_output, rest["pass"])
+    start = time.perf_counter()
+    call()
+    if compile_mode is not None:
+        say(f"torchao: compiled in {time.perf_counter() - start:.1f} s")
+    kinds = {type(it.weight if training is None else it).__name__ for it in linears}
+    graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    return call, {"weight": " ".join(sorted(kinds)), "graphs": graphs}
 
 
-def compiled(net, x, mode, threads):
-    """torch.compile of the model, after the call that compiles it for this input."""
+def quantized(net, recipe, sparsity):
+    """The model for inference."""
+    import torch
+    from torchao.quantization import quantize_
+
+    torch.set_grad_enabled(False)
+    net.eval()
+    config = config_of(recipe, sparsity)
+    if config is None:
+        return net
+    quantize_(net, config)
+    for name, layer in net.named_modules():
+        plain = type(layer) is torch.nn.Linear
+        if plain and type(layer.weight) in (torch.nn.Parameter, torch.Tensor):
+            raise Unsupported(
+                f"torchao leaves the weight of `{name}` as it is, {layer.weight.dtype}"
+            )
+    return net
+
+
+def compiled(net, mode, threads):
+    """torch.compile of the model; the first call compiles it for its input."""
     import torch
     from torch._inductor import config as inductor
 
@@ -143,12 +169,8 @@ def compiled(net, x, mode, threads):
     inductor.cpp.threads = threads
     # Nothing may be compiled where calls are timed.
     torch._dynamo.config.error_on_recompile = True
-    net = torch.compile(net, mode=mode, fullgraph=True)
-    start = time.perf_counter()
     say(f"torchao: compiling, mode {mode}")
-    net(x)
-    say(f"torchao: compiled in {time.perf_counter() - start:.1f} s")
-    return net
+    return torch.compile(net, mode=mode, fullgraph=True)
 
 
 def forget_what_was_compiled():
@@ -233,6 +255,26 @@ def config_of(recipe, sparsity):
             from torchao.quantization import FPXWeightOnlyConfig
 
             return FPXWeightOnlyConfig(3, 2, **eager)
+        case None, "mxfp8" | "mxfp4":
+            from torchao.prototype.mx_formats import MXDynamicActivationMXWeightConfig
+            from torchao.quantization.quantize_.common import KernelPreference
+
+            element = torch.float8_e4m3fn if family == "mxfp8" else torch.float4_e2m1fn_x2
+            return MXDynamicActivationMXWeightConfig(
+                activation_dtype=element,
+                weight_dtype=element,
+                kernel_preference=KernelPreference.EMULATED,
+            )
+        case None, "nvfp4":
+            from torchao.prototype.mx_formats import NVFP4DynamicActivationNVFP4WeightConfig
+
+            return NVFP4DynamicActivationNVFP4WeightConfig(use_triton_kernel=False)
+        case None, "nvfp4wo":
+            from torchao.prototype.mx_formats import NVFP4WeightOnlyConfig
+
+            return NVFP4WeightOnlyConfig()
+        case None, "mxfp8wo" | "mxfp4wo":
+            raise Unsupported("torchao has this format with dynamic activations only")
     raise Unsupported(f"no configuration is known for `{recipe}`, sparsity `{sparsity}`")
 
 
@@ -254,21 +296,17 @@ def granularity(parameters):
     return {"row": PerRow, "tensor": PerTensor}[parameters[0]]()
 
 
-def timed(model, x, lead_in, calls):
+def timed(call, lead_in, calls):
     for _ in range(lead_in):
-        model(x)
+        call()
     # As Python's timeit does.
     gc.disable()
     start = time.perf_counter_ns()
     for _ in range(calls):
-        model(x)
+        call()
     ns = time.perf_counter_ns() - start
     gc.enable()
     return ns
-
-
-class Unsupported(Exception):
-    """torchao 0.17 has no answer to it."""
 
 
 def is_refusal(error):

@@ -82,7 +82,7 @@ pub enum Answer {
 /// torchao's version of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Built {
-    /// torchao's type of the weight.
+    /// torchao's type of the weight; of the layer where it is trained.
     pub weight: String,
     /// How many graphs Dynamo compiled: 0 where it was not asked to.
     pub graphs: u64,
@@ -184,7 +184,7 @@ impl Drop for Peer {
 
 /// The request to `peer.py` to build a case.
 pub fn build_request(case: &Case) -> Value {
-    let ModelWork { model, variant, shape, .. } =
+    let ModelWork { model, variant, shape, pass } =
         case.work.model().expect("only models get here: `without_peer`");
     json!({ "build": {
         "model": model,
@@ -194,6 +194,8 @@ pub fn build_request(case: &Case) -> Value {
         "dtype": case.dtype,
         "shape": [shape.m, shape.k, shape.n],
         "threads": case.settings.threads,
+        "pass": pass,
+        "training": pass.and(case.settings.training.as_ref()),
     } })
 }
 
