@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema as Generated};
 use serde_json::Value;
 
 use crate::model::database::SCHEMA;
-use crate::write::{compare, export, summary};
+use crate::write::{compare, export, summary, training};
 
 /// A file that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -17,6 +17,8 @@ pub enum Schema {
     Compare,
     /// The document of `summary --format json`
     Summary,
+    /// The document of `training --format json`
+    Training,
     /// The records that `dashboard` writes and `validate` checks
     PytorchOssBenchmarkV3,
 }
@@ -28,6 +30,7 @@ impl Schema {
             Self::Report => "report-v1.schema.json",
             Self::Compare => "comparison-v1.schema.json",
             Self::Summary => "summary-v1.schema.json",
+            Self::Training => "training-v1.schema.json",
             Self::PytorchOssBenchmarkV3 => "pytorch-oss-benchmark-v3.schema.json",
         }
     }
@@ -41,6 +44,9 @@ impl Schema {
             }
             Self::Summary => {
                 published::<summary::Document<'_>>(self.file(), "criterion-torch summary")
+            }
+            Self::Training => {
+                published::<training::Document<'_>>(self.file(), "criterion-torch training")
             }
             Self::PytorchOssBenchmarkV3 => SCHEMA.to_owned(),
         }

@@ -1,7 +1,7 @@
 """Compiles a TorchScript graph by AOTInductor, as torch.compile would compile it. Knows no model.
 
 In: one JSON object on stdin.
-    graph    path of the TorchScript file; its forward takes the inputs
+    graph    path of the TorchScript file; its forward takes the inputs, and returns a tensor or a tuple
     inputs   in order: {"sizes": [..], "strides": [..], "dtype": "bfloat16", "device": "cpu"}
     mode     of torch.compile
     threads  of a kernel on the CPU
@@ -187,8 +187,13 @@ def exported(script, inputs, witness):
     """The graph, retraced operator by operator, as an exported program."""
     aten = torch.ops.aten
     rewritten = {aten._convolution.default: convolution, aten._convolution.deprecated: convolution}
+
+    def outputs(*inputs):
+        found = script(*inputs)
+        return found if isinstance(found, tuple) else (found, )
+
     with witness:
-        retrace = make_fx(lambda *inputs: (script(*inputs), ), rewritten, tracing_mode="real")
+        retrace = make_fx(outputs, rewritten, tracing_mode="real")
         graph = retrace(*inputs)
     return torch.export.export(graph, inputs)
 

@@ -57,7 +57,7 @@ enum Keep {
 
 impl Job {
     /// Runs the step once under the tracer. `inputs` are all tensors that it reads, in the order in
-    /// which the package takes them.
+    /// which the package takes them, and its results those that the package makes.
     ///
     /// # Errors
     /// Those of the step; unsupported, where the graph would not be what the step does, or a package
@@ -65,12 +65,12 @@ impl Job {
     pub fn new<E: Into<Refusal> + From<native::Error>>(
         inputs: &[&Tensor],
         options: Options,
-        step: impl FnOnce() -> Result<Tensor, E>,
+        step: impl FnOnce() -> Result<Vec<Tensor>, E>,
     ) -> Result<Self, Refusal> {
         options::expressible(options.device, options.mode)?;
         let compiler = toolchain::compiler()?;
         let described = inputs.iter().map(|it| Input::of(it)).collect::<Result<Vec<_>, _>>()?;
-        let trace = trace::trace(inputs, step).map_err(|error| of_tracing(error.into()))?;
+        let trace = trace::trace_all(inputs, step).map_err(|error| of_tracing(error.into()))?;
         if let Some(reason) = trace.untraceable() {
             return Err(Refusal::Unsupported(format!("this step cannot be traced: {reason}")));
         }

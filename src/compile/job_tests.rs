@@ -64,7 +64,10 @@ fn compiles(lag: &str) -> String {
 /// Of x + x: another key for each number of threads.
 fn job(threads: u64) -> Job {
     let x = Tensor::ones([2, 3], (Kind::Float, tch::Device::Cpu));
-    Job::new(&[&x], options(threads, CompileMode::Default), || x.f_add(&x)).unwrap()
+    Job::new(&[&x], options(threads, CompileMode::Default), || {
+        Ok::<_, TchError>(vec![x.f_add(&x)?])
+    })
+    .unwrap()
 }
 
 fn options(threads: u64, mode: CompileMode) -> Options {
@@ -273,10 +276,12 @@ fn a_step_that_a_graph_does_not_hold_is_unsupported() {
     let x = Tensor::ones([2, 3], (Kind::Float, tch::Device::Cpu));
     let weight = Tensor::ones([2, 3], (Kind::Float, tch::Device::Cpu));
     let options = || options(1, CompileMode::Default);
-    let forgotten = Job::new(&[&x], options(), || x.f_add(&weight)).unwrap_err();
+    let forgotten =
+        Job::new(&[&x], options(), || Ok::<_, TchError>(vec![x.f_add(&weight)?])).unwrap_err();
     let expected = "the step reads tensors that are not its inputs: float32 [2, 3]";
     assert!(matches!(&forgotten, Refusal::Unsupported(it) if it == expected), "{forgotten}");
-    let own_error = Job::new(&[&x], options(), || x.f_mm(&x)).unwrap_err();
+    let own_error =
+        Job::new(&[&x], options(), || Ok::<_, TchError>(vec![x.f_mm(&x)?])).unwrap_err();
     assert!(matches!(&own_error, Refusal::Failed(it) if it.contains("cannot be multiplied")));
 }
 
@@ -288,14 +293,16 @@ fn modes_that_a_package_cannot_be_are_unsupported_on_cuda_and_noted_on_a_cpu() {
         (CompileMode::MaxAutotune, "; max-autotune-no-cudagraphs is the same"),
     ] {
         let on_cuda = Options { device: Device::Cuda, ..options(1, mode) };
-        let never = || -> Result<Tensor, Refusal> { panic!("not run") };
+        let never = || -> Result<Vec<Tensor>, Refusal> { panic!("not run") };
         let refusal = Job::new(&[&x], on_cuda, never).unwrap_err();
         let Refusal::Unsupported(text) = &refusal else { panic!("{refusal}") };
         assert!(text.starts_with(mode.as_str()) && text.contains(instead), "{text}");
         assert_eq!(options::available(Device::Cuda, mode), Err(refusal));
 
         let place = Place::new(&compiles(""));
-        let compiled = place.compile(&Job::new(&[&x], options(1, mode), || x.f_add(&x)).unwrap());
+        let compiled = place.compile(
+            &Job::new(&[&x], options(1, mode), || Ok::<_, TchError>(vec![x.f_add(&x)?])).unwrap(),
+        );
         let note = format!("{} asks for CUDA graphs, which a CPU does not have", mode.as_str());
         assert_eq!(compiled.unwrap().notes, [note]);
     }

@@ -44,7 +44,7 @@ fn compile(
         timeout: Duration::from_secs(600),
     };
     let store = Store::new(cache.join("compiled"), u64::MAX);
-    let job = Job::new(inputs, options, step)?;
+    let job = Job::new(inputs, options, || Ok::<_, TchError>(vec![step()?]))?;
     job.compiled(Some(&store), || Ok(Interpreter::compiling()))
 }
 

@@ -119,6 +119,7 @@ fn count_memory(case: &Case, workload: &dyn Workload) -> Result<Result<Memory, S
         weights_bytes: workload.weights_bytes(),
         inputs_bytes: workload.inputs_bytes(),
         outputs_bytes: workload.outputs_bytes(),
+        saved_bytes: workload.saved_bytes(),
         step: StepMemory {
             peak_bytes: counted.peak_bytes,
             total_bytes: counted.total_bytes,

@@ -135,6 +135,9 @@ impl<'a> GroupRun<'a> {
                 self.partner = Partner::Ready(Rc::new(RefCell::new(run)))
             }
             Role::Baseline => {}
+            Role::Candidate if is_emulated(case) => {
+                findings.no_pair = Some(EMULATED.to_owned());
+            }
             Role::Candidate => {
                 // Hardly more than the case itself, unless more is asked for.
                 let asked_s = sampling::asked_s(&case.settings, &self.args).unwrap_or_default();
@@ -290,6 +293,14 @@ impl<'a> GroupRun<'a> {
         self.pairing = pairing.wants_more().then_some(pairing);
         Ok(())
     }
+}
+
+/// Why an emulated case has no pairs.
+const EMULATED: &str = "emulated: this device has no products for the recipe and runs them dequantized, so its time says \
+                        nothing about the recipe's speed";
+
+fn is_emulated(case: &Case) -> bool {
+    case.work.model().is_some_and(|work| work.variant.emulated)
 }
 
 /// The baseline as the other side of pairs.

@@ -73,7 +73,7 @@ pub use {
     float::Float,
     operation::{ByValue, Operation, Parts, Shipped, Trial},
     site::Named,
-    step::{Replaced, Step, over_nan},
+    step::{Replaced, Step, all_over_nan, over_nan},
     tolerance::{Tolerance, Worst, unravel},
 };
 

@@ -3,7 +3,7 @@
 use plan::{ModelSizes, Shape};
 use tch::{TchError, Tensor};
 
-use super::Parameters;
+use super::{MakeTrained, Parameters, TrainedNetwork};
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
@@ -41,6 +41,17 @@ pub trait Architecture {
         0.0
     }
 
+    /// [`Self::gate_shift_db`] of the gradients of a training step.
+    fn gradient_shift_db(&self) -> f64 {
+        0.0
+    }
+
+    /// Whether the slope of an activation jumps: where rounding changes a sign there, a gradient is wrong by all that
+    /// it is.
+    fn gradients_jump(&self) -> bool {
+        false
+    }
+
     /// Builds it from its parameters, one layer after the other: a weight that `make` does not keep is
     /// freed before the next one is touched.
     fn build(
@@ -48,6 +59,18 @@ pub trait Architecture {
         parameters: Parameters,
         make: &mut MakeLayer<'_>,
     ) -> Result<Box<dyn Network>, Refusal>;
+
+    /// Builds it in training, with a forward pass that keeps what its backward pass needs. Unsupported, unless the
+    /// model has one.
+    fn trained(
+        &self,
+        _parameters: Parameters,
+        _make: &mut MakeTrained<'_>,
+    ) -> Result<Box<dyn TrainedNetwork>, Refusal> {
+        Err(Refusal::Unsupported(
+            "this model has no backward pass: implement `Architecture::trained`".to_owned(),
+        ))
+    }
 }
 
 /// Makes the linear layer of the given name from its weight `[n, k]`. The [example](super) calls it.

@@ -3,7 +3,10 @@
 use plan::{ModelKind, ModelSizes, Shape};
 use tch::{TchError, Tensor};
 
-use super::{Architecture, MakeLayer, Network, Parameters, built_in};
+use super::{
+    Architecture, MakeLayer, MakeTrained, ModelGradients, Network, Parameters, Passed,
+    TrainedLayer, TrainedNetwork, built_in,
+};
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
@@ -27,6 +30,14 @@ impl Architecture for Model {
     ) -> Result<Box<dyn Network>, Refusal> {
         Ok(Box::new(Linear { linear: make(LINEAR, parameters.take_weight(LINEAR)?)? }))
     }
+
+    fn trained(
+        &self,
+        mut parameters: Parameters,
+        make: &mut MakeTrained<'_>,
+    ) -> Result<Box<dyn TrainedNetwork>, Refusal> {
+        Ok(Box::new(Trained { linear: make(LINEAR, parameters.take_weight(LINEAR)?)? }))
+    }
 }
 
 /// `Linear(k, n)` without bias.
@@ -40,6 +51,31 @@ impl Network for Linear {
     }
 
     fn layers(&self) -> Vec<&dyn LinearLayer> {
+        vec![&*self.linear]
+    }
+}
+
+/// [`Linear`] in training.
+struct Trained {
+    linear: Box<dyn TrainedLayer>,
+}
+
+impl TrainedNetwork for Trained {
+    fn forward(&self, input: &Tensor) -> Result<Passed, TchError> {
+        Ok(Passed { output: self.linear.forward(input)?, saved: Vec::new() })
+    }
+
+    fn backward(
+        &self,
+        input: &Tensor,
+        _saved: &[Tensor],
+        grad_output: &Tensor,
+    ) -> Result<ModelGradients, TchError> {
+        let gradients = self.linear.backward(input, grad_output)?;
+        Ok(ModelGradients { input: gradients.input, parameters: vec![gradients.weight] })
+    }
+
+    fn layers(&self) -> Vec<&dyn TrainedLayer> {
         vec![&*self.linear]
     }
 }

@@ -3,7 +3,12 @@
 use plan::{Activation, ModelKind, ModelSizes, Shape};
 use tch::{TchError, Tensor};
 
-use super::{Architecture, MakeLayer, Network, Parameters, built_in};
+use super::trained::exactly;
+use super::{
+    Architecture, MakeLayer, MakeTrained, ModelGradients, Network, Parameters, Passed,
+    TrainedLayer, TrainedNetwork, built_in,
+};
+use crate::native::layer_norm;
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
 
@@ -24,6 +29,15 @@ impl Architecture for Model {
         if self.activation == Activation::Sigmoid { 8.0 } else { 0.0 }
     }
 
+    fn gradient_shift_db(&self) -> f64 {
+        -3.0
+    }
+
+    fn gradients_jump(&self) -> bool {
+        use Activation::{LeakyRelu, Relu, Relu6};
+        matches!(self.activation, Relu | LeakyRelu | Relu6)
+    }
+
     fn build(
         &self,
         mut parameters: Parameters,
@@ -31,6 +45,15 @@ impl Architecture for Model {
     ) -> Result<Box<dyn Network>, Refusal> {
         let fc = make(FC, parameters.take_weight(FC)?)?;
         Ok(Box::new(LnLinear { fc, activation: self.activation }))
+    }
+
+    fn trained(
+        &self,
+        mut parameters: Parameters,
+        make: &mut MakeTrained<'_>,
+    ) -> Result<Box<dyn TrainedNetwork>, Refusal> {
+        let fc = make(FC, parameters.take_weight(FC)?)?;
+        Ok(Box::new(Trained { fc, activation: self.activation }))
     }
 }
 
@@ -73,5 +96,63 @@ fn activate(activation: Activation, x: &Tensor, out: Option<&Tensor>) -> Result<
         (Activation::Silu, Some(out)) => x.f_silu_out(out),
         (Activation::Hardswish, None) => x.f_hardswish(),
         (Activation::Hardswish, Some(out)) => x.f_hardswish_out(out),
+    }
+}
+
+/// [`LnLinear`] in training.
+struct Trained {
+    fc: Box<dyn TrainedLayer>,
+    activation: Activation,
+}
+
+impl TrainedNetwork for Trained {
+    fn forward(&self, input: &Tensor) -> Result<Passed, TchError> {
+        let features = input.size().last().copied().unwrap_or_default();
+        let none = None::<&Tensor>;
+        let (normed, mean, rstd) = input.f_native_layer_norm([features], none, none, EPS)?;
+        let x = self.fc.forward(&normed)?;
+        let output = activate(self.activation, &x, None)?;
+        // Autograd has the slope from the output where that is enough.
+        let kept = match self.activation {
+            Activation::Relu | Activation::Sigmoid => output.shallow_clone(),
+            _ => x,
+        };
+        Ok(Passed { output, saved: vec![normed, mean, rstd, kept] })
+    }
+
+    fn backward(
+        &self,
+        input: &Tensor,
+        tensors: &[Tensor],
+        grad_output: &Tensor,
+    ) -> Result<ModelGradients, TchError> {
+        let [normed, mean, rstd, kept] = exactly(tensors)?;
+        let grad = activation_backward(self.activation, kept, grad_output)?;
+        let gradients = self.fc.backward(normed, &grad)?;
+        let grad_input = layer_norm::backward(&gradients.input, input, mean, rstd)?;
+        Ok(ModelGradients { input: grad_input, parameters: vec![gradients.weight] })
+    }
+
+    fn layers(&self) -> Vec<&dyn TrainedLayer> {
+        vec![&*self.fc]
+    }
+}
+
+/// The gradient of an activation's input; `kept` is its output for ReLU and sigmoid, else its input.
+fn activation_backward(
+    activation: Activation,
+    kept: &Tensor,
+    grad_output: &Tensor,
+) -> Result<Tensor, TchError> {
+    /// That of `leaky_relu` by default.
+    const SLOPE: f64 = 0.01;
+    match activation {
+        Activation::Relu => kept.f_threshold_backward(grad_output, 0),
+        Activation::Sigmoid => Tensor::f_sigmoid_backward(grad_output, kept),
+        Activation::LeakyRelu => kept.f_leaky_relu_backward(grad_output, SLOPE, false),
+        Activation::Relu6 => kept.f_hardtanh_backward(grad_output, 0, 6),
+        Activation::Gelu => kept.f_gelu_backward(grad_output, "none"),
+        Activation::Silu => kept.f_silu_backward(grad_output),
+        Activation::Hardswish => kept.f_hardswish_backward(grad_output),
     }
 }

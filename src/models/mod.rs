@@ -48,10 +48,16 @@ mod architecture;
 mod linear;
 mod ln_linear;
 mod parameters;
+mod rms_norm;
+mod trained;
 mod transformer_block;
+mod transformer_block_trained;
 
 pub use architecture::{Architecture, MakeLayer, Network};
 pub use parameters::Parameters;
+#[doc(hidden)]
+pub use trained::train;
+pub use trained::{MakeTrained, ModelGradients, Passed, TrainedLayer, TrainedNetwork};
 
 use plan::{LinearShape, ModelKind, ModelSizes, Shape, Weights};
 use tch::{Kind, Tensor};
@@ -63,9 +69,12 @@ use crate::refusal::Refusal;
 pub mod prelude {
     pub use plan::{LinearShape, ModelSizes, Shape};
 
-    pub use super::{Architecture, MakeLayer, Network, Parameters};
-    pub use crate::recipes::LinearLayer;
+    pub use super::{
+        Architecture, MakeLayer, MakeTrained, ModelGradients, Network, Parameters, Passed,
+        TrainedLayer, TrainedNetwork,
+    };
     pub use crate::recipes::prelude::{Kind, Refusal, TchError, Tensor, tch};
+    pub use crate::recipes::{Gradients, LinearLayer, TrainedLinear};
 }
 
 /// The models of the bench target's package.
@@ -144,9 +153,11 @@ pub fn weights(model: &dyn Network, linears: &[LinearShape], kind: Kind) -> Weig
     }
 }
 
-fn distinct_bytes<'t>(tensors: impl Iterator<Item = &'t Tensor>) -> u64 {
+/// Bytes of these tensors; a storage that two share counts once.
+pub(crate) fn distinct_bytes<'t>(tensors: impl IntoIterator<Item = &'t Tensor>) -> u64 {
     let mut seen = std::collections::HashSet::new();
     tensors
+        .into_iter()
         .filter(|tensor| tensor.numel() > 0 && seen.insert(tensor.data_ptr()))
         .map(|tensor| (tensor.numel() * tensor.kind().elt_size_in_bytes()) as u64)
         .sum()

@@ -3,11 +3,12 @@
 use plan::{BLOCK_HEADS, ModelKind, ModelSizes, Shape};
 use tch::{Kind, TchError, Tensor};
 
-use super::{Architecture, MakeLayer, Network, Parameters, built_in};
+use super::{
+    Architecture, MakeLayer, MakeTrained, Network, Parameters, TrainedNetwork, built_in, rms_norm,
+    transformer_block_trained,
+};
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
-
-const EPS: f64 = 1e-5;
 
 pub(super) struct Model;
 
@@ -35,6 +36,11 @@ impl Architecture for Model {
         8.0
     }
 
+    /// The errors of four layers add up.
+    fn gradient_shift_db(&self) -> f64 {
+        -5.0
+    }
+
     fn build(
         &self,
         mut parameters: Parameters,
@@ -51,6 +57,14 @@ impl Architecture for Model {
             norm1,
             norm2,
         }))
+    }
+
+    fn trained(
+        &self,
+        parameters: Parameters,
+        make: &mut MakeTrained<'_>,
+    ) -> Result<Box<dyn TrainedNetwork>, Refusal> {
+        transformer_block_trained::build(parameters, make)
     }
 }
 
@@ -99,13 +113,13 @@ impl TransformerBlock {
 impl Network for TransformerBlock {
     fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         let mut held = Vec::new();
-        let mut x = rms_norm(input, &self.norm1)?;
+        let mut x = rms_norm::forward(input, &self.norm1)?.output;
         x = self.attention(x, &mut held)?;
         x = self.proj.forward(&x, None)?;
         x = input.f_add(&x)?;
 
         let residual = x.shallow_clone();
-        x = rms_norm(&x, &self.norm2)?;
+        x = rms_norm::forward(&x, &self.norm2)?.output;
         x = self.mlp_fc1.forward(&x, None)?;
         x = x.f_gelu("none")?;
         x = self.mlp_fc2.forward(&x, None)?;
@@ -122,21 +136,4 @@ impl Network for TransformerBlock {
     fn norms(&self) -> Vec<&Tensor> {
         vec![&self.norm1, &self.norm2]
     }
-}
-
-/// `x / √(mean(x²) + eps) · weight`; the division in float32 (or float64, for the reference), the
-/// product with the weight in the dtype of `x`.
-fn rms_norm(x: &Tensor, weight: &Tensor) -> Result<Tensor, TchError> {
-    let wide = match x.f_kind()? {
-        Kind::Double => x.shallow_clone(),
-        _ => x.f_to_kind(Kind::Float)?,
-    };
-    let mut inverse = wide.f_mul(&wide)?;
-    inverse = inverse.f_mean_dim(-1, true, None::<Kind>)?;
-    inverse = inverse.f_add_scalar(EPS)?;
-    inverse = inverse.f_rsqrt()?;
-    let mut y = wide.f_mul(&inverse)?;
-    drop(wide);
-    y = y.f_type_as(x)?;
-    y.f_mul(weight)
 }

@@ -7,10 +7,12 @@
 mod gates;
 mod judge;
 mod reference;
+mod trained;
 
-pub use gates::{kernel_min_sqnr_db, min_agreement_db, min_sqnr_db};
+pub use gates::{kernel_min_sqnr_db, min_agreement_db, min_sqnr_db, min_trained_sqnr_db};
 pub use judge::{Judge, spread};
 pub use reference::{Reference, rows};
+pub use trained::{Drawn, TrainedJudge};
 
 use plan::{Accuracy, Stat};
 use tch::{Kind, TchError, Tensor};
@@ -109,6 +111,7 @@ impl Distance {
             min_sqnr_db,
             rows_checked,
             gates: vec![],
+            tensors: vec![],
             eager: None,
         }
     }

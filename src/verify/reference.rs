@@ -82,7 +82,7 @@ pub fn rows(all: u64, flops: u64, elements: u64) -> Vec<i64> {
 }
 
 /// The rows of a model, which are the elements of its batch.
-fn model_rows(sizes: &ModelSizes) -> Vec<i64> {
+pub(super) fn model_rows(sizes: &ModelSizes) -> Vec<i64> {
     let all = sizes.input.first().copied().unwrap_or_default();
     let (mut flops, mut elements) = (0_u64, 0_u64);
     for linear in &sizes.linears {

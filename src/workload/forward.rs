@@ -103,8 +103,11 @@ impl Eager for Forward {
         all.map(Tensor::shallow_clone).collect()
     }
 
-    fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
-        self.judge.one(output)
+    fn judge(&self, outputs: &[Tensor]) -> Result<Accuracy, Refusal> {
+        match outputs {
+            [output] => self.judge.one(output),
+            _ => Err(Refusal::Failed(format!("{} outputs, not one", outputs.len()))),
+        }
     }
 }
 
@@ -116,7 +119,7 @@ impl Workload for Forward {
     fn check(&self) -> Result<Accuracy, Refusal> {
         let output = tch::no_grad(|| self.step())?;
         self.refuse_other(&output)?;
-        self.judge(&output)
+        self.judge.one(&output)
     }
 
     fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {

@@ -9,6 +9,7 @@ mod forward;
 pub mod generated;
 mod kernel;
 mod preflight;
+mod training;
 
 pub use ahead::Ahead;
 pub use preflight::preflight;
@@ -21,12 +22,13 @@ use plan::{
     Accuracy, Case, Compilation, Device, Implementation, KernelFacts, ModelFacts, Weights, Work,
 };
 use tch::Tensor;
+use training::Training;
 
 use crate::native::storage;
 
 /// A case's timed step with its preparation and checks.
 pub trait Workload {
-    /// One step: a forward pass, a pattern, a probe. The caller switches gradients off. Nothing is
+    /// One step: a forward pass, a part of a training step, a pattern, a probe. Of several tensors it gives the first. The caller switches gradients off. Nothing is
     /// allocated but what the operations themselves allocate; a C++ exception is an `Err`. With a
     /// preallocated output every step returns that same tensor, and dropping it frees nothing.
     fn step(&self) -> Result<Tensor, Refusal>;
@@ -52,15 +54,22 @@ pub trait Workload {
         None
     }
 
-    /// Bytes of the parameters as they are stored: weights, scales, zero points, norms.
+    /// Bytes of the parameters as they are stored: weights, scales, zero points, norms; and the state of an
+    /// optimizer.
     fn weights_bytes(&self) -> u64;
 
-    /// Bytes of the input.
+    /// Bytes of the input; and of what else a part of a training step finds.
     fn inputs_bytes(&self) -> u64;
 
     /// Bytes of the output where it is allocated beforehand; 0 where each step makes its own.
     fn outputs_bytes(&self) -> u64 {
         0
+    }
+
+    /// Bytes that a training step's forward pass keeps for its backward pass, beside input, output and parameters;
+    /// none in inference.
+    fn saved_bytes(&self) -> Option<u64> {
+        None
     }
 
     /// The weights of its linear layers as they are stored; none where it has no such layers.
@@ -132,6 +141,7 @@ pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
 /// The case with its operations run one by one.
 fn eager(case: &Case) -> Result<Box<dyn Eager>, Refusal> {
     Ok(match &case.work {
+        Work::Model(work) if work.pass.is_some() => Box::new(Training::prepare(case, work)?),
         Work::Model(work) => Box::new(Forward::prepare(case, work)?),
         Work::Fusion(work) => Box::new(kernel::prepare(case, *work)?),
         Work::Operator(work) => Box::new(kernel::prepare(case, *work)?),

@@ -1,6 +1,6 @@
 //! What can be known about a case before anything is built.
 
-use plan::{Case, Device, Dtype, FusionVariant, Implementation, Mode, ModelWork, Work, cost};
+use plan::{Case, Device, Dtype, FusionVariant, Implementation, Mode, ModelWork, Pass, Work, cost};
 
 use super::{Refusal, kernel};
 use crate::{compile, device, models, recipes};
@@ -40,15 +40,32 @@ fn model(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
     models::check(work.model, work.shape)?;
     for linear in models::sizes(work.model, work.shape)?.linears {
         let (variant, device, dtype) = (work.variant, case.device, case.dtype);
-        recipes::check(&recipes::Site { variant, device, dtype, linear })?;
+        let site = recipes::Site { variant, device, dtype, linear };
+        match case.mode {
+            Mode::Training => recipes::check_trained(case, &site)?,
+            _ => recipes::check(&site)?,
+        }
     }
     output(work)
 }
 
 fn combination(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
     let refuse = |what: String| Err(Refusal::Unsupported(what));
-    if case.mode == Mode::Training {
-        return refuse(format!("benchmark_mode: {}: not available in this version", case.mode));
+    if case.mode == Mode::Training && (work.variant.packed || work.variant.preallocated) {
+        return refuse(format!("`{}`: a training step has no such form", work.variant));
+    }
+    if work.variant.compile.is_some() && work.variant.autograd {
+        return refuse(format!(
+            "`{}`: what is compiled are the operations themselves",
+            work.variant
+        ));
+    }
+    if let (Some(pass), Some(_)) = (work.pass.filter(|pass| pass.is_step()), work.variant.compile) {
+        return refuse(format!(
+            "`{pass}` is not compiled: an update writes into the parameters, which are inputs of what is \
+             compiled; `{}` is",
+            Pass::ForwardBackward
+        ));
     }
     if work.variant.compile.is_some() && (work.variant.packed || work.variant.preallocated) {
         return refuse(format!(

@@ -5,11 +5,11 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use plan::Mode::{self, Calibration, Fusion, Inference, Kernels, Operators};
+use plan::Mode::{self, Calibration, Fusion, Inference, Kernels, Operators, Training};
 use plan::{Brings, Config, Diagnostic, Diagnostics, KernelSuite, Package, Plan, Suite, UserFiles};
 
 /// The modes that a bench target can have, in the order in which one of all modes measures them.
-const MODES: [Mode; 5] = [Inference, Fusion, Operators, Calibration, Kernels];
+const MODES: [Mode; 6] = [Inference, Training, Fusion, Operators, Calibration, Kernels];
 
 /// The files of all modes together.
 const ALL: &str = "all";
@@ -127,13 +127,6 @@ fn parts(package: Package<'_>, bench_config: Option<&OsStr>) -> Result<Vec<Part>
         plan::shape_folders(folder).iter().for_each(|folder| watch(folder));
     }
     let configs = plan::read(&files, package)?;
-    if let Some(config) = configs.iter().find(|config| !MODES.contains(&config.mode)) {
-        let message =
-            format!("benchmark_mode `{}` has no bench target in this version", config.mode);
-        let remedy =
-            "name a config of another mode, or expand this one with `criterion-report plan`";
-        return Err(Diagnostic::whole_file(&config.file, message, remedy).into());
-    }
     let plan = plan::expand(&configs)?;
     let of = |mode| {
         plan.groups.iter().filter(move |group| group.baseline().mode == mode).cloned().collect()

@@ -106,13 +106,14 @@ extern "C" Status ctn_autograd_gradients(
     const at::Tensor* output,
     const at::Tensor* grad_output,
     Tensors inputs,
+    bool keep_graph,
     at::Tensor** out) noexcept {
   return border::guard([&] {
     torch::autograd::variable_list variables;
     for (const auto* input : inputs) {
       variables.push_back(*input);
     }
-    auto gradients = torch::autograd::grad({*output}, variables, {*grad_output});
+    auto gradients = torch::autograd::grad({*output}, variables, {*grad_output}, keep_graph);
     std::vector<std::unique_ptr<at::Tensor>> made;
     for (auto& gradient : gradients) {
       made.push_back(std::make_unique<at::Tensor>(std::move(gradient)));

@@ -121,13 +121,14 @@ class Runner final : public torch::inductor::AOTIModelContainerRunner {
     return {inputs, outputs};
   }
 
-  // Takes the tensors that `inputs` points to. There are as many as the model has, and the model has one output.
-  at::Tensor* call(std::vector<AtenTensorHandle>& inputs, void* stream) const {
-    AtenTensorHandle output = nullptr;
+  // Takes the tensors that `inputs` points to, and makes `outputs`. There are as many of both as the model has.
+  void call(
+      std::vector<AtenTensorHandle>& inputs,
+      std::vector<AtenTensorHandle>& outputs,
+      void* stream) const {
     check(run_func_(
-        container_handle_, inputs.data(), inputs.size(), &output, 1,
+        container_handle_, inputs.data(), inputs.size(), outputs.data(), outputs.size(),
         reinterpret_cast<AOTInductorStreamHandle>(stream), proxy_executor_handle_));
-    return torch::aot_inductor::tensor_handle_to_tensor_pointer(output);
   }
 
  private:
@@ -152,8 +153,9 @@ struct Package {
   std::unique_ptr<package::Folder> folder;
   std::unique_ptr<package::Runner> runner;
   std::vector<at::Tensor> inputs;
-  // Room for what a call takes.
+  // Room for what a call takes, and for what it makes.
   std::vector<AtenTensorHandle> handles;
+  std::vector<AtenTensorHandle> outputs;
   // The name that its library was loaded by.
   std::string library;
 };
@@ -176,17 +178,19 @@ static std::unique_ptr<Package> load(
       "the package needs libgomp.so.1, and the OpenMP of this libtorch is another");
   const auto [takes, gives] = runner->counts();
   TORCH_CHECK(inputs.size() == takes, "the package takes ", takes, " inputs, not ", inputs.size());
-  TORCH_CHECK(gives == 1, "the package has ", gives, " outputs, not one");
+  TORCH_CHECK(gives > 0, "the package has no output");
   if (device.is_cpu()) {
     // All is in memory: nothing is left behind should the process be killed.
     folder.reset();
   }
   return std::make_unique<Package>(Package{
       device, std::move(folder), std::move(runner), std::move(inputs),
-      std::vector<AtenTensorHandle>(takes), library.string()});
+      std::vector<AtenTensorHandle>(takes), std::vector<AtenTensorHandle>(gives),
+      library.string()});
 }
 
-static at::Tensor* run(Package& package) {
+// `out` has a place for each output.
+static void run(Package& package, at::Tensor** out) {
   void* stream = nullptr;
   if (!package.device.is_cpu()) {
     const c10::impl::VirtualGuardImpl backend(package.device.type());
@@ -196,7 +200,10 @@ static at::Tensor* run(Package& package) {
     package.handles[index] =
         torch::aot_inductor::new_tensor_handle(at::Tensor(package.inputs[index]));
   }
-  return package.runner->call(package.handles, stream);
+  package.runner->call(package.handles, package.outputs, stream);
+  for (const auto output : package.outputs) {
+    *out++ = torch::aot_inductor::tensor_handle_to_tensor_pointer(output);
+  }
 }
 
 } // namespace package
@@ -236,6 +243,12 @@ extern "C" Status ctn_package_library(const Package* package, char** out) noexce
   return border::guard([&] { *out = border::copy(package->library); });
 }
 
+// How many tensors a run makes.
+extern "C" Status ctn_package_outputs(const Package* package, size_t* out) noexcept {
+  return border::guard([&] { *out = package->outputs.size(); });
+}
+
+// `out` has a place for each output.
 extern "C" Status ctn_package_run(Package* package, at::Tensor** out) noexcept {
-  return border::guard([&] { *out = package::run(*package); });
+  return border::guard([&] { package::run(*package, out); });
 }

@@ -48,7 +48,9 @@ static void check_inputs(Tensors inputs) {
 
 // The bits of a tensor as another dtype: TorchScript takes a dtype for a size there, in 2.11 (libtorch's passes fail on
 // the graph, and the saved module would be another). The operation that copies has one meaning alone.
-static void name_dtype_views(jit::tracer::TracingState& state, const at::Tensor& output) {
+static void name_dtype_views(
+    jit::tracer::TracingState& state,
+    const std::vector<at::Tensor>& outputs) {
   static const auto kCopy = c10::Symbol::fromQualString("aten::view_copy");
   for (auto it = state.graph->nodes().begin(); it != state.graph->nodes().end(); ++it) {
     if (it->kind() != c10::aten::view || it->input(1)->type()->kind() != c10::TypeKind::IntType) {
@@ -57,43 +59,49 @@ static void name_dtype_views(jit::tracer::TracingState& state, const at::Tensor&
     jit::Node* copy = state.graph->create(kCopy, it->inputs())->insertBefore(*it);
     copy->output()->setType(it->output()->type());
     it->output()->replaceAllUsesWith(copy->output());
-    if (state.getValue(output) == it->output()) {
-      state.setValue(output, copy->output());
+    for (const auto& output : outputs) {
+      if (state.getValue(output) == it->output()) {
+        state.setValue(output, copy->output());
+      }
     }
     it.destroyCurrent();
   }
 }
 
-using Step = const at::Tensor* (*)(void* context);
+using Step = Tensors (*)(void* context);
 
 static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
   const at::NoGradGuard no_grad;
-  at::Tensor output;
+  std::vector<at::Tensor> outputs;
   std::string reason;
   const traceable::Inputs given(inputs);
   const auto run = [&](const jit::Stack&) -> jit::Stack {
     // Its warnings are about what is checked afterwards.
     const jit::tracer::NoWarn quiet;
     const traceable::Reads reads;
-    const at::Tensor* result = step(context);
-    TORCH_CHECK(result != nullptr, "the step that was to be traced failed");
-    output = *result;
-    TORCH_CHECK(
-        jit::tracer::getTracingState()->hasValue(output),
-        "the output of the step, ", description(output), ", comes from no operation on its inputs");
+    const Tensors results = step(context);
+    TORCH_CHECK(results.count > 0, "the step that was to be traced failed");
+    for (const auto* result : results) {
+      TORCH_CHECK(
+          jit::tracer::getTracingState()->hasValue(*result), "the output of the step, ",
+          description(*result), ", comes from no operation on its inputs");
+      outputs.push_back(*result);
+    }
     reason = reads.reason();
     if (reason.empty()) {
       reason = given.written();
     }
-    if (reason.empty()) {
-      reason = given.given_back(output);
+    for (const auto& output : outputs) {
+      if (reason.empty()) {
+        reason = given.given_back(output);
+      }
     }
-    name_dtype_views(*jit::tracer::getTracingState(), output);
-    return {output};
+    name_dtype_views(*jit::tracer::getTracingState(), outputs);
+    return {outputs.begin(), outputs.end()};
   };
   const auto unnamed = [](const at::Tensor&) { return std::string(); };
   // Leaves the thread without a trace whatever happens.
-  const auto [state, outputs] = jit::tracer::trace(inputs, run, unnamed);
+  const auto [state, recorded] = jit::tracer::trace(inputs, run, unnamed);
   for (jit::Value* input : state->graph->inputs()) {
     // Whether someone else wants its gradient is no part of the step.
     input->setType(input->type()->expectRef<c10::TensorType>().withRequiresGrad(false));
@@ -103,7 +111,7 @@ static Trace record(std::vector<c10::IValue> inputs, Step step, void* context) {
   Trace trace{jit::Canonicalize(state->graph, /*keep_unique_names=*/false), {}};
   trace.untraceable = reason.empty() ? traceable::hidden_operations(trace.graph) : reason;
   if (trace.untraceable.empty()) {
-    trace.untraceable = traceable::difference(trace.graph, std::move(inputs), output);
+    trace.untraceable = traceable::difference(trace.graph, std::move(inputs), outputs);
   }
   return trace;
 }
@@ -141,9 +149,22 @@ static std::string text(const jit::Graph& graph) {
   return text.str();
 }
 
+// A function of TorchScript gives one value: several are a tuple.
+static void gather_outputs(jit::Graph& graph) {
+  if (graph.outputs().size() == 1) {
+    return;
+  }
+  jit::Node* tuple = graph.insertNode(graph.createTuple(graph.outputs()));
+  while (!graph.outputs().empty()) {
+    graph.eraseOutput(graph.outputs().size() - 1);
+  }
+  graph.registerOutput(tuple->output());
+}
+
 static jit::Module module(const std::shared_ptr<jit::Graph>& graph) {
   jit::Module module("Step");
   const auto copy = graph->copy();
+  gather_outputs(*copy);
   copy->insertInput(0, "self")->setType(module._ivalue()->type());
   const c10::QualifiedName name(*module.type()->name(), "forward");
   module.type()->addMethod(module._ivalue()->compilation_unit()->create_function(name, copy));
@@ -152,7 +173,7 @@ static jit::Module module(const std::shared_ptr<jit::Graph>& graph) {
 
 } // namespace trace
 
-// `step` gives the tensor that it made and keeps it alive, or null when it failed; it must not throw.
+// `step` gives the tensors that it made and keeps them alive, or none when it failed; it must not throw.
 extern "C" Status ctn_trace_record(
     Tensors inputs,
     trace::Step step,

@@ -185,10 +185,15 @@ static bool is_same(const at::Tensor& one, const at::Tensor& other) {
 std::string difference(
     const std::shared_ptr<jit::Graph>& graph,
     std::vector<c10::IValue> stack,
-    const at::Tensor& output) {
+    const std::vector<at::Tensor>& outputs) {
   jit::Code code(graph, "forward");
   jit::InterpreterState(code).run(stack);
-  return is_same(stack.back().toTensor(), output)
+  const bool same = std::equal(
+      outputs.begin(), outputs.end(), stack.end() - static_cast<std::ptrdiff_t>(outputs.size()),
+      [](const at::Tensor& output, const c10::IValue& again) {
+        return is_same(again.toTensor(), output);
+      });
+  return same
       ? std::string()
       : "the operations of libtorch in it give another output on the same inputs: some of its work "
         "is done outside of libtorch, or is random";

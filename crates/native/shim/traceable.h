@@ -48,10 +48,10 @@ class Inputs {
 // The operations that the tracer did not see, as far as the graph shows them.
 std::string hidden_operations(const std::shared_ptr<torch::jit::Graph>& graph);
 
-// The graph run once more by the interpreter, without any optimization, has to give the step's output.
+// The graph run once more by the interpreter, without any optimization, has to give the step's outputs.
 std::string difference(
     const std::shared_ptr<torch::jit::Graph>& graph,
     std::vector<c10::IValue> stack,
-    const at::Tensor& output);
+    const std::vector<at::Tensor>& outputs);
 
 } // namespace traceable

@@ -15,7 +15,13 @@ unsafe extern "C" {
     /// Takes the function's context, also where it fails.
     fn ctn_autograd_linear(input: In, weight: In, function: RawFunction, out: Out) -> Status;
     /// `out` has a place for each input.
-    fn ctn_autograd_gradients(output: In, grad_output: In, inputs: Tensors, out: Out) -> Status;
+    fn ctn_autograd_gradients(
+        output: In,
+        grad_output: In,
+        inputs: Tensors,
+        keep_graph: bool,
+        out: Out,
+    ) -> Status;
 }
 
 /// `LinearFunction` of `shim/autograd.cpp`.
@@ -62,7 +68,8 @@ pub fn linear(
     border::tensor(|out| unsafe { ctn_autograd_linear(input, weight, function, out) })
 }
 
-/// The gradients of `inputs` where the gradient of `output` is `grad_output`: `torch.autograd.grad`. Frees the graph.
+/// The gradients of `inputs` where the gradient of `output` is `grad_output`: `torch.autograd.grad`. Frees the
+/// graph, unless it is to be run again (`keep_graph`).
 ///
 /// # Errors
 /// Also when `output` does not depend on an input, or an input requires no gradient.
@@ -70,13 +77,15 @@ pub fn gradients(
     output: &Tensor,
     grad_output: &Tensor,
     inputs: &[&Tensor],
+    keep_graph: bool,
 ) -> Result<Vec<Tensor>, Error> {
     let pointers = pointers(inputs.iter().copied());
     let (output, grad_output) = (output.as_ptr(), grad_output.as_ptr());
     let mut out = vec![std::ptr::null_mut::<C_tensor>(); inputs.len()];
     // SAFETY: the tensors live during the call, and `out` has a place for each input.
     check(unsafe {
-        ctn_autograd_gradients(output, grad_output, (&pointers).into(), out.as_mut_ptr())
+        let inputs = (&pointers).into();
+        ctn_autograd_gradients(output, grad_output, inputs, keep_graph, out.as_mut_ptr())
     })?;
     // SAFETY: each was just handed over, from the same `new` that tch's own come from.
     Ok(out.into_iter().map(|it| unsafe { Tensor::from_ptr(it) }).collect())

@@ -59,7 +59,7 @@ fn it_gives_the_functions_own_bits_while_gradients_are_off() {
     drop(function);
     assert!(weak.upgrade().is_some(), "the graph holds the function");
     assert_eq!(output, Plain::Fine.forward(&input, &weight).expect("computed"));
-    let found = gradients(&output, &grad_output, &[&weight, &input]).expect("computed");
+    let found = gradients(&output, &grad_output, &[&weight, &input], false).expect("computed");
     let (grad_input, grad_weight) =
         Plain::Fine.backward(&grad_output, &input, &weight).expect("computed");
     assert_eq!(found, [grad_weight, grad_input]);
@@ -74,7 +74,7 @@ fn torchs_own_operations_join_the_graph() {
     let (function, _) = arc(Plain::Fine);
     let through = |layer: &dyn Fn(&Tensor) -> Tensor| {
         let output = layer(&input.sin()).relu();
-        gradients(&output, &output.ones_like(), &[&input, &weight]).expect("computed")
+        gradients(&output, &output.ones_like(), &[&input, &weight], false).expect("computed")
     };
     let custom = through(&|x| linear(x, &weight, &function).expect("computed"));
     let plain = through(&|x| x.linear(&weight, None::<&Tensor>));
@@ -91,7 +91,7 @@ fn the_backward_pass_may_run_on_another_thread() {
     drop(function);
     let expected = wave(&[5, 7], Kind::Double).mm(&weight);
     let other = std::thread::spawn(move || {
-        gradients(&output, &wave(&[5, 7], Kind::Double), &[&input]).expect("computed")
+        gradients(&output, &wave(&[5, 7], Kind::Double), &[&input], false).expect("computed")
     });
     assert_eq!(other.join().expect("no panic"), [expected]);
     assert!(weak.upgrade().is_none());
@@ -115,7 +115,7 @@ fn failures_and_panics_come_back_as_errors() {
     let backward = |function| {
         let (function, _) = arc(function);
         let output = linear(&input, &weight, &function).expect("computed");
-        gradients(&output, &output.ones_like(), &[&input]).expect_err("it fails")
+        gradients(&output, &output.ones_like(), &[&input], false).expect_err("it fails")
     };
     let memory = "DefaultCPUAllocator: not enough memory".to_owned();
     assert_eq!(backward(Plain::FailsBackward), Error::OutOfMemory(memory));
@@ -128,6 +128,7 @@ fn an_input_outside_of_the_graph_is_an_error() {
     let (input, weight) = (variable(&[5, 3]), variable(&[7, 3]));
     let (function, _) = arc(Plain::Fine);
     let output = linear(&input, &weight, &function).expect("computed");
-    let error = gradients(&output, &output.ones_like(), &[&variable(&[2])]).expect_err("unused");
+    let error =
+        gradients(&output, &output.ones_like(), &[&variable(&[2])], false).expect_err("unused");
     assert!(error.to_string().contains("not have been used in the graph"), "{error}");
 }

@@ -12,6 +12,7 @@ pub mod cuda;
 mod error;
 pub mod event;
 pub mod huge_pages;
+pub mod layer_norm;
 pub mod memory;
 pub mod numerics;
 pub mod onednn;

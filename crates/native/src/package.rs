@@ -23,12 +23,18 @@ unsafe extern "C" {
     fn ctn_package_load(path: Text, device_index: i32, inputs: Tensors, out: *mut Handle)
     -> Status;
     fn ctn_package_library(package: *const c_void, out: TextOut) -> Status;
+    fn ctn_package_outputs(package: *const c_void, out: *mut usize) -> Status;
+    /// `out` has a place for each output.
     fn ctn_package_run(package: *mut c_void, out: Out) -> Status;
 }
 
 /// A package, loaded and bound to its inputs.
 #[derive(Debug)]
-pub struct Package(Handle);
+pub struct Package {
+    handle: Handle,
+    /// How many a run makes.
+    outputs: usize,
+}
 
 impl Package {
     /// Loads a package that was compiled for these inputs, which lie on `device`.
@@ -45,7 +51,10 @@ impl Package {
         // SAFETY: the path and the tensors live during the call, which makes holders of its own.
         let load =
             |out| unsafe { ctn_package_load(path.into(), device_index, (&pointers).into(), out) };
-        let package = Self(Handle::new(load).map_err(|error| of(path, error))?);
+        let handle = Handle::new(load).map_err(|error| of(path, error))?;
+        // SAFETY: the package lives, and the result is writable.
+        let outputs = border::value(|out| unsafe { ctn_package_outputs(handle.as_ptr(), out) })?;
+        let package = Self { handle, outputs };
         // It was not there when those of libtorch were mapped, and has vector loops of its own.
         constants::map_library(&package.library()?);
         Ok(package)
@@ -54,17 +63,33 @@ impl Package {
     /// The name that its library was loaded by.
     fn library(&self) -> Result<PathBuf, Error> {
         // SAFETY: the package lives.
-        let name = border::text(|out| unsafe { ctn_package_library(self.0.as_ptr(), out) })?;
+        let name = border::text(|out| unsafe { ctn_package_library(self.handle.as_ptr(), out) })?;
         Ok(PathBuf::from(name))
     }
 
-    /// Runs the compiled code on the inputs as they are now; on CUDA, on the device's current stream.
+    /// Runs the compiled code on the inputs as they are now; on CUDA, on the device's current stream. Of several
+    /// outputs it is the first one.
     ///
     /// # Errors
     /// When the compiled code fails: it writes why to standard error.
     pub fn run(&self) -> Result<Tensor, TchError> {
-        // SAFETY: the package lives, and is bound to this thread.
-        Ok(border::tensor(|out| unsafe { ctn_package_run(self.0.as_ptr(), out) })?)
+        if self.outputs > 1 {
+            return Ok(self.run_all()?.swap_remove(0));
+        }
+        // SAFETY: the package lives, is bound to this thread, and has one output.
+        Ok(border::tensor(|out| unsafe { ctn_package_run(self.handle.as_ptr(), out) })?)
+    }
+
+    /// [`Self::run`] with all outputs.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_all(&self) -> Result<Vec<Tensor>, TchError> {
+        let mut out = vec![std::ptr::null_mut(); self.outputs];
+        // SAFETY: the package lives, is bound to this thread, and there is a place for each output.
+        border::check(unsafe { ctn_package_run(self.handle.as_ptr(), out.as_mut_ptr()) })?;
+        // SAFETY: each was just handed over, from the same `new` that tch's own come from.
+        Ok(out.into_iter().map(|it| unsafe { Tensor::from_ptr(it) }).collect())
     }
 }
 

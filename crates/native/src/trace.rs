@@ -14,10 +14,10 @@ use super::border::{self, Handle, In, Status, Step, Tensors, Text, TextOut, chec
 use super::error::Error;
 
 unsafe extern "C" {
-    /// `step` returns its output, alive until this returns, or null when it failed, and must not unwind.
+    /// `step` returns its outputs, alive until this returns, or none when it failed, and must not unwind.
     fn ctn_trace_record(
         inputs: Tensors,
-        step: unsafe extern "C" fn(context: *mut c_void) -> In,
+        step: unsafe extern "C" fn(context: *mut c_void) -> Tensors,
         context: *mut c_void,
         out: *mut Handle,
     ) -> Status;
@@ -54,25 +54,59 @@ where
     F: FnOnce() -> Result<Tensor, E>,
     E: From<Error>,
 {
-    let pointers = pointers(inputs.iter().copied());
-    let mut call = Step::new(step);
-    let context = (&raw mut call).cast::<c_void>();
-    // SAFETY: the tensors live during the call, `run` is made for a context of this type, which lives until the call
-    // has ended and is nobody else's meanwhile, and `out` is writable.
-    let recorded = Handle::new(|out| unsafe {
-        ctn_trace_record((&pointers).into(), run::<F, E>, context, out)
+    trace_all(inputs, || Ok(vec![step()?]))
+}
+
+/// [`trace`] of a step with several outputs, one at least, which the graph returns in their order.
+///
+/// # Errors
+/// As [`trace`].
+///
+/// # Panics
+/// As [`trace`].
+pub fn trace_all<F, E>(inputs: &[&Tensor], step: F) -> Result<Trace, E>
+where
+    F: FnOnce() -> Result<Vec<Tensor>, E>,
+    E: From<Error>,
+{
+    let inputs = pointers(inputs.iter().copied());
+    let mut call = Step::new(|| -> Result<Outputs, E> {
+        let outputs = step()?;
+        let pointers = pointers(&outputs);
+        Ok(Outputs { pointers, _keep: outputs })
     });
+    let recorded = record(&inputs, &mut call);
     Ok(Trace::read(call.end(recorded)?)?)
 }
 
+/// The outputs of a step, alive.
+struct Outputs {
+    pointers: Vec<In>,
+    _keep: Vec<Tensor>,
+}
+
+fn record<F, E>(inputs: &Vec<In>, call: &mut Step<F, Outputs, E>) -> Result<Handle, Error>
+where
+    F: FnOnce() -> Result<Outputs, E>,
+    E: From<Error>,
+{
+    let context = std::ptr::from_mut(call).cast::<c_void>();
+    // SAFETY: the tensors live during the call, `run` is made for a context of this type, which lives until the call
+    // has ended and is nobody else's meanwhile, and `out` is writable.
+    Handle::new(|out| unsafe { ctn_trace_record(inputs.into(), run::<F, E>, context, out) })
+}
+
 /// # Safety
-/// `context` points to a live `Step<F, Tensor, E>` that nobody else uses.
-unsafe extern "C" fn run<F: FnOnce() -> Result<Tensor, E>, E: From<Error>>(
+/// `context` points to a live `Step<F, Outputs, E>` that nobody else uses.
+unsafe extern "C" fn run<F: FnOnce() -> Result<Outputs, E>, E: From<Error>>(
     context: *mut c_void,
-) -> In {
+) -> Tensors {
     // SAFETY: the caller's promise.
-    let step = unsafe { &mut *context.cast::<Step<F, Tensor, E>>() };
-    border::optional(step.run())
+    let step = unsafe { &mut *context.cast::<Step<F, Outputs, E>>() };
+    match step.run() {
+        Some(outputs) => (&outputs.pointers).into(),
+        None => (&Vec::new()).into(),
+    }
 }
 
 impl Trace {
@@ -110,7 +144,7 @@ impl Trace {
         self.untraceable.as_deref()
     }
 
-    /// Writes a module for `torch.jit.load`, whose `forward` takes the inputs and returns the output.
+    /// Writes a module for `torch.jit.load`, whose `forward` takes the inputs and returns the output, or a tuple of several.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         // SAFETY: trace and path live during the call.
         check(unsafe { ctn_trace_save(self.handle.as_ptr(), path.into()) })

@@ -43,6 +43,33 @@ fn a_step_is_written_down() {
 }
 
 #[test]
+fn a_step_has_several_outputs() {
+    let (x, weight) = (float(&[4, 8]), float(&[6, 8]));
+    let step = || -> Result<_, TchError> {
+        let y = x.f_linear(&weight, None::<Tensor>)?;
+        Ok(vec![y.f_relu()?, y.f_mul_scalar(2)?])
+    };
+    let trace = trace_all(&[&x, &weight], step).expect("recorded");
+    assert_eq!(trace.untraceable(), None);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("step.ts");
+    trace.save(&path).expect("saved");
+    let module = CModule::load(&path).expect("loads");
+    let given = [&x, &weight].map(|it| tch::IValue::Tensor(it.shallow_clone()));
+    let tch::IValue::Tuple(outputs) = module.forward_is(&given).expect("runs") else {
+        panic!("a tuple")
+    };
+    let expected = step().expect("runs");
+    let expected = expected.into_iter().map(tch::IValue::Tensor).collect::<Vec<_>>();
+    assert_eq!(outputs, expected);
+    let none = trace_all(&[&x], || Ok::<_, Error>(vec![])).expect_err("there is no output");
+    assert!(none.to_string().contains("failed"), "{none}");
+    let given_back = |x: &Tensor| vec![x.relu(), x.tr()];
+    let back = trace_all(&[&x], || Ok::<_, Error>(given_back(&x))).expect("recorded");
+    assert_eq!(back.untraceable(), Some("its output is its input 0, or a view of it"));
+}
+
+#[test]
 fn the_text_tells_steps_apart() {
     let text = |x: &Tensor, factor: f64, tensor: &Tensor| {
         trace(&[x], || x.f_mul_scalar(factor)?.f_add(tensor)).expect("recorded").graph().to_owned()

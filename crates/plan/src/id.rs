@@ -27,7 +27,13 @@ const TAIL: usize = 7;
 
 /// Criterion's group id.
 pub fn group(mode: Mode, config: &str, workload: impl Display, device: Device) -> String {
-    format!("{mode}/{}/{workload}/{device}", shorten(config, MAX_CONFIG))
+    let (before, after) = (format!("{mode}/"), format!("/{workload}/{device}"));
+    let room = match mode {
+        // A workload is a model and a part of its step, which may leave less.
+        Mode::Training => MAX_PART.saturating_sub(before.len() + after.len()).min(MAX_CONFIG),
+        _ => MAX_CONFIG,
+    };
+    before + &shorten(config, room) + &after
 }
 
 /// Criterion's parameter.

@@ -40,7 +40,7 @@ pub use catalogue::{SizeSet, fusion};
 #[cfg(feature = "configs")]
 pub use config::{
     CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OperatorParams, Suite,
-    shape_folders, yaml,
+    TrainingParams, TrainingStep, shape_folders, yaml,
 };
 #[cfg(feature = "configs")]
 pub use diagnostic::{Diagnostic, Diagnostics};
@@ -57,7 +57,7 @@ pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
     Energy, Environment, Gate, HostFacts, KernelFacts, LastSample, Latency, Measures, Memory,
     ModelFacts, Outcome, Pair, Planned, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop,
-    TorchFacts, Utilization, Weights,
+    TensorAccuracy, TorchFacts, Utilization, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,

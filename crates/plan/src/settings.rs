@@ -228,10 +228,24 @@ pub struct TrainingSettings {
     pub scaling_type_grad_output: ScalingType,
     /// Scales per tensor.
     pub scaling_granularity: ScalingGranularity,
-    /// Whether float8 GEMMs accumulate in the tensor cores' reduced precision.
+    /// Whether the product of the forward pass may accumulate in the tensor cores' reduced precision; a CPU
+    /// has none. Upstream's harness never hands it on, and so measures torchao's default, true.
     pub use_fast_accum: bool,
-    /// Steps inside one timed call upstream; kept for its CSV.
+    /// Steps inside one timed call upstream, which divides the call's time by it; kept for its CSV. Here criterion
+    /// chooses how many steps a sample has, and the key changes nothing.
     pub repeat_n: u64,
+}
+
+impl TrainingSettings {
+    /// Those of input, weight and grad_output.
+    pub const fn scaling_types(&self) -> [ScalingType; 3] {
+        [self.scaling_type_input, self.scaling_type_weight, self.scaling_type_grad_output]
+    }
+
+    /// Whether operands are cast.
+    pub fn casts(&self) -> bool {
+        self.scaling_types() == [ScalingType::Dynamic; 3]
+    }
 }
 
 impl Default for TrainingSettings {

@@ -51,6 +51,27 @@ impl ModelWork {
     pub fn sizes(&self) -> Option<ModelSizes> {
         ModelSizes::of(self.model, self.shape)
     }
+
+    /// The part of a training step that it runs: the baseline, which has no casts, runs `forward_backward` in
+    /// their place, the time that they have to earn back.
+    pub fn runs(&self) -> Option<Pass> {
+        match self.pass {
+            Some(Pass::Casts) if self.variant.recipe == Recipe::Baseline => {
+                Some(Pass::ForwardBackward)
+            }
+            pass => pass,
+        }
+    }
+
+    /// Floating-point operations of a step of a model of these sizes: in training the products of a forward pass
+    /// once forward and twice backward, and none in casts.
+    pub fn flops(&self, sizes: &ModelSizes) -> u64 {
+        match self.runs() {
+            None => sizes.flops(),
+            Some(Pass::Products) => (sizes.flops() - sizes.other_flops).saturating_mul(3),
+            Some(pass) => sizes.flops().saturating_mul(pass.products()),
+        }
+    }
 }
 
 impl Work {

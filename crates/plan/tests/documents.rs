@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use plan::{
-    Case, CompileMode, Config, Device, Mode, ModelKind, ModelParams, ModelWork, Plan, Recipe,
+    Case, CompileMode, Config, Device, Mode, ModelKind, ModelParams, ModelWork, Pass, Plan, Recipe,
     Shape, Suite, expand,
 };
 
@@ -114,17 +114,32 @@ fn models_without_recipes_are_their_baseline() {
 }
 
 #[test]
-fn the_training_block_keeps_its_keys() {
+fn the_training_block_is_measured_part_by_part() {
     let config = read("readme-training");
     assert_eq!(config.mode, Mode::Training);
-    let training = models(&config)[0].settings.training.as_ref().expect("training settings");
+    let Suite::Training(entries) = &config.suite else { panic!("a config of training") };
+    let [entry] = entries.as_slice() else { panic!("one model") };
+    let training = entry.settings.training.as_ref().expect("training settings");
     assert!(training.use_fast_accum);
     assert_eq!(training.repeat_n, 100);
-    let variants = models(&config)[0].ways.iter().flatten();
-    let eager = variants.filter(|it| it.compile.is_none()).map(|it| it.recipe);
-    let recipes = [Recipe::Baseline, Recipe::Float8dqTensor, Recipe::Float8dqRow];
-    assert_eq!(eager.collect::<Vec<_>>(), recipes);
-    assert_eq!(models(&config)[0].compile, [CompileMode::Default]);
+    let variants: Vec<String> = entry.ways.iter().flatten().map(ToString::to_string).collect();
+    let expected = [
+        "baseline",
+        "baseline+compile",
+        "float8dq-tensor",
+        "float8dq-tensor+compile",
+        "float8dq-row",
+        "float8dq-row+compile",
+    ];
+    assert_eq!(variants, expected, "nothing is emulated on a GPU");
+    let plan = plan_of("readme-training");
+    assert_eq!(plan.groups.len(), 6 * 3, "each of six parts at each of three shapes");
+    let ids: Vec<_> = plan.groups.iter().map(|group| group.baseline().full_id()).collect();
+    let group = "training/readme-training/linear-forward/cuda";
+    assert_eq!(ids[0], format!("{group}/baseline/bf16-1024x1024x1024"));
+    assert_eq!(work(plan.groups[17].baseline()).pass, Some(Pass::Casts));
+    // The longest name of a part leaves less of the config's.
+    assert_eq!(ids[6].split('/').nth(2), Some("linear-forward_backward"));
 }
 
 #[test]

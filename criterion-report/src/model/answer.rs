@@ -1,10 +1,10 @@
 //! The answers of a run, a line each: which recipe pays, whether to fuse, how good kernels are,
 //! what the machine can do, and what was not measured.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use indexmap::IndexMap;
-use plan::{CheckStatus, Implementation, Mode, Outcome};
+use plan::{CheckStatus, Implementation, Mode, Outcome, Pass};
 use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::{Verdict, mean};
@@ -172,8 +172,8 @@ impl Answers {
 
 /// The variant that is faster than its baseline at each shape, or none.
 fn chosen(report: &Report, question: Question, modes: &[Mode]) -> Vec<Answer> {
-    let entries: Vec<Entry<'_>> =
-        report.entries().filter(|entry| modes.contains(&entry.row.record.case.mode)).collect();
+    let entries = report.entries().filter(|entry| modes.contains(&entry.row.record.case.mode));
+    let entries = answering(entries.collect());
     let configs: BTreeSet<&str> =
         entries.iter().map(|entry| &*entry.row.record.case.config).collect();
     let several = configs.len() > 1;
@@ -183,6 +183,33 @@ fn chosen(report: &Report, question: Question, modes: &[Mode]) -> Vec<Answer> {
     };
     let blocks = gather(entries, id).into_iter();
     blocks.filter_map(|block| choice(question, subject(&block[0], several), &block)).collect()
+}
+
+/// The passes that say whether a recipe pays in training: the first that a model was measured in.
+const ANSWERING: [Pass; 3] = [Pass::ForwardBackward, Pass::StepSgd, Pass::StepAdamw];
+
+/// The entries without those of passes that answer nothing by themselves: of a training step one pass
+/// answers for all.
+fn answering(entries: Vec<Entry<'_>>) -> Vec<Entry<'_>> {
+    let rank = |entry: &Entry<'_>| {
+        let pass = entry.row.pass();
+        pass.map(|pass| ANSWERING.iter().position(|it| *it == pass).unwrap_or(ANSWERING.len()))
+    };
+    let model = |entry: &Entry<'_>| {
+        let case = &entry.row.record.case;
+        let model = case.work.model().map(|work| work.model.to_string());
+        (case.config.clone(), model, case.device.as_str(), case.id.parameter.clone())
+    };
+    let mut first: HashMap<_, usize> = HashMap::new();
+    for entry in &entries {
+        if let Some(rank) = rank(entry) {
+            first.entry(model(entry)).and_modify(|it| *it = rank.min(*it)).or_insert(rank);
+        }
+    }
+    let answers = |entry: &Entry<'_>| {
+        rank(entry).is_none_or(|rank| rank < ANSWERING.len() && first[&model(entry)] == rank)
+    };
+    entries.into_iter().filter(answers).collect()
 }
 
 fn choice(question: Question, subject: String, block: &[Entry<'_>]) -> Option<Answer> {

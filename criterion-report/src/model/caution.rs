@@ -114,7 +114,7 @@ impl Caution {
         Self { kind: Some((line.into(), None)), ..self }
     }
 
-    fn with_figures(self, line: impl Into<String>, figures: String) -> Self {
+    pub(in crate::model) fn with_figures(self, line: impl Into<String>, figures: String) -> Self {
         Self { kind: Some((line.into(), Some(figures))), ..self }
     }
 

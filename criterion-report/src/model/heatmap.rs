@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use plan::{FusionShape, Shape, Work};
+use plan::{FusionShape, Pass, Shape, Work};
 
 use super::report::Report;
+use super::training::{self, Crossover, TrainingResult};
 
 /// The meaning of a map's cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,10 +20,12 @@ pub enum HeatmapKind {
         /// The size that all of them share.
         k: u64,
     },
+    /// One recipe of training: m in every row, k × n in every column, with predictions.
+    Crossover { variant: String, dtype: String },
 }
 
 /// A map of candidates of one group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Heatmap {
     pub group: String,
     pub kind: HeatmapKind,
@@ -30,6 +33,9 @@ pub struct Heatmap {
     pub columns: Vec<String>,
     /// Row by row, which of the report's entries stands there; none where the sweep has a hole.
     pub cells: Vec<Option<usize>>,
+    /// Row by row the speed-up of a crossover's field: measured where a case stands there, else predicted. Empty
+    /// of other maps, whose cases have theirs.
+    pub speedups: Vec<f64>,
 }
 
 /// A case to be put into a map, with its place among the report's entries.
@@ -60,7 +66,8 @@ impl Heatmap {
             };
             groups.entry(&case.id.group).or_default().push(field);
         }
-        groups.iter().flat_map(|(group, fields)| Self::of_group(group, fields)).collect()
+        let measured = groups.iter().flat_map(|(group, fields)| Self::of_group(group, fields));
+        measured.chain(crossovers(report)).collect()
     }
 
     fn of_group(group: &str, fields: &[Field<'_>]) -> Vec<Self> {
@@ -94,7 +101,8 @@ fn shapes(group: &str, fields: &[Field<'_>]) -> Option<Heatmap> {
     }
     (rows.len() > 1).then(|| {
         let cells = cells(rows.len(), columns.len(), |at| places.get(&at).copied());
-        Heatmap { group: group.to_owned(), kind: HeatmapKind::Shapes, rows, columns, cells }
+        let (group, kind, speedups) = (group.to_owned(), HeatmapKind::Shapes, Vec::new());
+        Heatmap { group, kind, rows, columns, cells, speedups }
     })
 }
 
@@ -125,6 +133,27 @@ fn sweeps(group: &str, fields: &[Field<'_>]) -> Vec<Heatmap> {
             cells: cells(ms.len(), ns.len(), |(row, column)| {
                 places.get(&(ms[row], ns[column])).copied()
             }),
+            speedups: Vec::new(),
+        })
+    });
+    maps.collect()
+}
+
+/// The maps of training that show from which shapes on a recipe gains.
+fn crossovers(report: &Report) -> Vec<Heatmap> {
+    let results = TrainingResult::all(report);
+    let blocks = TrainingResult::blocks(&results);
+    let maps = blocks.iter().flat_map(|block| Crossover::all(block)).filter_map(|(variant, it)| {
+        let it = it.ok()?;
+        let part = it.of.part(Pass::ForwardBackward)?;
+        let dtype = it.of.key.dtype.short().to_owned();
+        Some(Heatmap {
+            group: part.row.record.case.id.group.clone(),
+            kind: HeatmapKind::Crossover { variant, dtype },
+            rows: it.ms.iter().map(|m| it.row_name(*m)).collect(),
+            columns: it.kns.iter().map(|(k, n)| format!("{k}×{n}")).collect(),
+            cells: it.fields.iter().map(|field| field.place).collect(),
+            speedups: it.fields.iter().map(training::Field::speedup).collect(),
         })
     });
     maps.collect()

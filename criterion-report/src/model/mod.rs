@@ -34,6 +34,7 @@ pub(crate) mod saved;
 mod selection;
 mod speedup;
 mod time;
+pub mod training;
 mod valid;
 mod view;
 

@@ -197,6 +197,7 @@ fn places(rows: &[Row]) -> Vec<impl Ord + Copy + use<>> {
             row.record.case.work.compile(),
             variant.is_some_and(|variant| variant.preallocated),
             variant.is_some_and(|variant| variant.packed),
+            variant.is_some_and(|variant| variant.autograd),
         );
         (group, parameter, !row.is_baseline(), sibling, way)
     };
@@ -207,7 +208,8 @@ fn places(rows: &[Row]) -> Vec<impl Ord + Copy + use<>> {
 fn plain(work: Work) -> Work {
     match work.eager() {
         Work::Model(work) => {
-            let variant = Variant { packed: false, preallocated: false, ..work.variant };
+            let variant =
+                Variant { packed: false, preallocated: false, autograd: false, ..work.variant };
             Work::Model(ModelWork { variant, ..work })
         }
         other => other,
@@ -232,8 +234,10 @@ fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> Compared {
     let baseline = siblings.iter().copied().find(|(_, sibling)| sibling.is_baseline());
     let baseline_id = id(baseline, work.baseline(), row);
     let comparison = Arc::new(Comparison::of(baseline_id.as_ref(), baseline, row));
-    let (Some(_), Some(baseline_id)) = (work.compile(), baseline_id) else {
-        // A case that is not compiled is quantized against the baseline itself.
+    let is_run_otherwise =
+        work.compile().is_some() || work.model().is_some_and(|it| it.variant.autograd);
+    let (true, Some(baseline_id)) = (is_run_otherwise, baseline_id) else {
+        // A case that is run as the baseline is quantized against that itself.
         return [Some(Arc::clone(&comparison)), Some(comparison), None];
     };
     let against = |variant: String| {
@@ -245,11 +249,12 @@ fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> Compared {
     let quantization = match work {
         Work::Model(_) if row.is_unquantized() => None,
         Work::Model(ModelWork { variant, .. }) => {
-            against(Variant { compile: variant.compile, ..Variant::BASELINE }.to_string())
+            let Variant { compile, autograd, .. } = *variant;
+            against(Variant { compile, autograd, ..Variant::BASELINE }.to_string())
         }
         _ => Some(Arc::clone(&comparison)),
     };
-    let compilation = against(work.clone().eager().variant());
+    let compilation = work.compile().and_then(|_| against(work.clone().eager().variant()));
     [Some(comparison), quantization, compilation]
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use plan::{Accuracy, Gate, LastSample, Outcome, Recipe, Record, Role, Variant};
+use plan::{Accuracy, Gate, LastSample, Outcome, Pass, Recipe, Record, Role, Variant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -139,6 +139,16 @@ impl Row {
         self.record.case.work.model().map(|work| work.variant)
     }
 
+    /// The part of a training step that it measures.
+    pub fn pass(&self) -> Option<Pass> {
+        self.record.case.work.model()?.pass
+    }
+
+    /// Whether its device lacks the recipe's products, so that its time says nothing of the recipe's speed.
+    pub fn is_emulated(&self) -> bool {
+        self.variant().is_some_and(|variant| variant.emulated)
+    }
+
     /// Whether it is the model as it was before quantization and sparsification, compiled or not.
     pub fn is_unquantized(&self) -> bool {
         self.variant().is_some_and(|it| it.recipe == Recipe::Baseline && it.sparsity.is_none())
@@ -147,6 +157,27 @@ impl Row {
     /// Its output against a reference; none of a kernel that has no reference.
     pub fn accuracy(&self) -> Option<&Accuracy> {
         compared(&self.record)
+    }
+
+    /// Decibels of a training step's output.
+    pub fn output_sqnr_db(&self) -> Option<f64> {
+        self.sqnr_db(|name| name == "output")
+    }
+
+    /// Decibels of the input's gradient.
+    pub fn grad_input_sqnr_db(&self) -> Option<f64> {
+        self.sqnr_db(|name| name == "grad_input")
+    }
+
+    /// Decibels of the parameters' gradients, the lowest of them.
+    pub fn grad_weight_sqnr_db(&self) -> Option<f64> {
+        self.sqnr_db(|name| !["output", "grad_input"].contains(&name))
+    }
+
+    /// The lowest of the tensors of a training step with such names.
+    fn sqnr_db(&self, is_meant: impl Fn(&str) -> bool) -> Option<f64> {
+        let tensors = self.accuracy()?.tensors.iter().filter(|tensor| is_meant(&tensor.name));
+        tensors.map(|tensor| tensor.sqnr_db.0).reduce(f64::min)
     }
 
     /// The gate that came nearest to failing, a NaN before all; none without gates.
@@ -179,8 +210,9 @@ impl Row {
         }
     }
 
+    /// None of an emulated case, whose rate is not its recipe's.
     pub fn gflop_per_s(&self) -> Option<f64> {
-        let flops = self.flops()? as f64;
+        let flops = self.flops().filter(|_| !self.is_emulated())? as f64;
         self.time.as_ref().ok().map(|time| flops / time.median_ns)
     }
 

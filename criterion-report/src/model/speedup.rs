@@ -210,6 +210,9 @@ fn pair_of<'a>(other: Option<&CaseId>, row: &'a Row) -> Result<&'a Pair, NoSpeed
     if record.outcome != Outcome::Measured {
         return Err(NoSpeedup::NotMeasured);
     }
+    if row.is_emulated() {
+        return Err(NoSpeedup::Emulated);
+    }
     let pair = match other {
         Some(other) => record.pair_with(&other.to_string()),
         None => record.pairs.first(),
@@ -241,6 +244,11 @@ pub enum NoSpeedup {
     NotMeasured,
     #[error("{0}")]
     Recorded(String),
+    /// Whatever its record holds, its time is that of dequantized operands.
+    #[error(
+        "emulated: its products run dequantized on this device, so its time is not the recipe's"
+    )]
+    Emulated,
     /// Its record has no pair with the other case, and no reason. The other case's variant is not known
     /// of a probe's baseline without a row.
     #[error(

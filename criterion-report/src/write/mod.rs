@@ -19,6 +19,7 @@ pub(crate) mod python_json;
 pub mod show;
 pub mod summary;
 mod table;
+pub mod training;
 mod verdict;
 mod view;
 
@@ -98,6 +99,16 @@ pub enum Writer {
     ))]
     Operators(operators::Options),
 
+    /// Print what the parts of a training step take, what recipes gain, and from which shapes on
+    ///
+    /// Reads what `cargo bench --bench training` recorded. The maps hold measured speed-ups of
+    /// forward and backward pass, and between these what a fitted cost model predicts.
+    #[command(after_long_help = more!(
+        "criterion-report training --crossover",
+        "reports/training.md"
+    ))]
+    Training(training::Options),
+
     /// Write one page with charts and a table of all cases, to be opened in a browser
     ///
     /// The file holds its own script and style, and loads nothing.
@@ -145,6 +156,7 @@ impl Writer {
             | Self::Export(_) => None,
             Self::Fusion(_) => Some(&[Mode::Fusion]),
             Self::Operators(_) => Some(&[Mode::Operators]),
+            Self::Training(_) => Some(&[Mode::Training]),
         }
     }
 
@@ -158,7 +170,7 @@ impl Writer {
             | Self::Fusion(_)
             | Self::Html(_)
             | Self::Export(_) => &[],
-            Self::Operators(_) => &[Mode::Calibration],
+            Self::Operators(_) | Self::Training(_) => &[Mode::Calibration],
         }
     }
 
@@ -170,6 +182,7 @@ impl Writer {
             Self::Summary(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Export(_) => false,
             Self::Fusion(options) => options.format.is_for_people(),
             Self::Operators(options) => options.format.is_for_people(),
+            Self::Training(options) => options.format.is_for_people(),
         }
     }
 
@@ -191,6 +204,7 @@ impl Writer {
             Self::Dashboard(options) => dashboard::write(report, options, target, out)?,
             Self::Fusion(options) => print(out, &fusion::write(report, options, target)?)?,
             Self::Operators(options) => operators::write(report, options, target, out)?,
+            Self::Training(options) => print(out, &training::write(report, options, target)?)?,
             Self::Html(options) => html::write(report, options, target, out)?,
             Self::Export(format) => export::write(report, format, out)?,
         };

@@ -280,6 +280,7 @@ fn many_gates() -> Accuracy {
         min_sqnr_db: 100.0,
         rows_checked: 64,
         gates: (1..40).map(gate).collect(),
+        tensors: Vec::new(),
         eager: None,
     }
 }

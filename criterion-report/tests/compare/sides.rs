@@ -29,6 +29,7 @@ pub fn memory(peak: u64) -> Memory {
         weights_bytes: peak / 2,
         inputs_bytes: peak - peak / 2 - peak / 4,
         outputs_bytes: 0,
+        saved_bytes: None,
         step: StepMemory { peak_bytes: peak / 4, total_bytes: 0, allocations: 0 },
     }
 }

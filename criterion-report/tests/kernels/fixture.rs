@@ -144,6 +144,7 @@ fn accuracy() -> Accuracy {
         min_sqnr_db: 40.0,
         rows_checked: 64,
         gates: Vec::new(),
+        tensors: Vec::new(),
         eager: None,
     }
 }
@@ -157,6 +158,7 @@ fn measures(record: &mut Record, ns: u64) {
         weights_bytes: 0,
         inputs_bytes: 2 << 20,
         outputs_bytes: 1 << 20,
+        saved_bytes: None,
         step: StepMemory { peak_bytes: 1 << 20, total_bytes: 1 << 20, allocations: 2 },
     });
     measures.energy = Some(Energy {

@@ -75,6 +75,7 @@ fn memory(traffic: plan::Traffic, element: u64) -> Memory {
         weights_bytes: traffic.parameters * element,
         inputs_bytes: traffic.examples * element + traffic.classes * 8,
         outputs_bytes: 0,
+        saved_bytes: None,
         step: StepMemory { peak_bytes: output, total_bytes: output, allocations: 1 },
     }
 }
@@ -93,6 +94,7 @@ fn accuracy() -> Accuracy {
         min_sqnr_db: 100.0,
         rows_checked: 64,
         gates: vec![gate("random", 0.21), gate("denormal", 0.42), gate("huge", 0.4)],
+        tensors: Vec::new(),
         eager: None,
     }
 }

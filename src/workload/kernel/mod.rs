@@ -94,8 +94,11 @@ impl Eager for Kernel {
         self.tensors.iter().map(Tensor::shallow_clone).collect()
     }
 
-    fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
-        self.check.judge(output)
+    fn judge(&self, outputs: &[Tensor]) -> Result<Accuracy, Refusal> {
+        match outputs {
+            [output] => self.check.judge(output),
+            _ => Err(Refusal::Failed(format!("{} outputs, not one", outputs.len()))),
+        }
     }
 }
 

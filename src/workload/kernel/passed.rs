@@ -60,6 +60,7 @@ impl Check for Passed {
             min_sqnr_db: EQUAL_DB,
             rows_checked,
             gates: vec![],
+            tensors: vec![],
             eager: None,
         })
     }

@@ -182,9 +182,9 @@ fn what_a_call_reads_is_what_its_steps_read() {
     drop(value.fill_(3.0));
     let output = call.step().unwrap();
     assert_eq!(output.double_value(&[0]), -3.0);
-    let refused = call.judge(&output).unwrap_err().to_string();
+    let refused = call.judge(&[output]).unwrap_err().to_string();
     assert!(refused.contains("inaccurate"), "{refused}");
-    let refused = call.judge(&Tensor::from_slice(&[f32::NAN])).unwrap_err().to_string();
+    let refused = call.judge(&[Tensor::from_slice(&[f32::NAN])]).unwrap_err().to_string();
     assert!(refused.contains("NaN"), "{refused}");
 }
 

@@ -102,12 +102,14 @@ fn named_configs_go_to_their_modes_and_the_others_have_nothing_to_do() {
 }
 
 #[test]
-fn a_config_of_no_bench_target_is_an_error() {
+fn a_config_of_training_goes_to_its_mode() {
     let package = Package::new(&[]);
     package.write("mine.yml", &LINEAR.replace("inference", "training"));
-    let errors = package.generate(Some("mine.yml")).expect_err("there is none");
-    let said = package.without_folder(&errors.to_string());
-    assert!(said.starts_with("mine.yml: benchmark_mode `training` has no bench target"), "{said}");
+    package.generate(Some("mine.yml")).unwrap_or_else(|it| panic!("{it}"));
+    // A group for each of six parts of a step.
+    assert_eq!(groups(&package.read("training.rs")), 6);
+    assert_eq!(groups(&package.read("inference.rs")), 0);
+    assert_eq!(package.read("all.rs"), package.read("training.rs"));
 }
 
 #[test]

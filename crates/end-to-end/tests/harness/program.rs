@@ -137,6 +137,7 @@ pub fn exact() -> Accuracy {
         min_sqnr_db: 45.0,
         rows_checked: 1,
         gates: vec![],
+        tensors: vec![],
         eager: None,
     }
 }

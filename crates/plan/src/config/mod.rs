@@ -7,6 +7,7 @@ mod bench_params;
 mod calibration_params;
 mod compile_key;
 mod document;
+mod emulation;
 mod entry;
 mod fusion_params;
 mod json;
@@ -19,6 +20,7 @@ mod own_keys;
 mod positions;
 mod problem_size;
 mod shape_set;
+mod training_params;
 pub mod yaml;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +33,7 @@ pub use kernel_params::KernelSuite;
 pub use model_params::ModelParams;
 pub use operator_params::OperatorParams;
 pub use shape_set::folders as shape_folders;
+pub use training_params::{TrainingParams, TrainingStep};
 
 use crate::catalogue::fusion::Pattern;
 use crate::catalogue::operator::Operator;
@@ -65,8 +68,10 @@ pub struct Config {
 /// The entries of a config, by what they are about.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Suite {
-    /// `model_params`: inference and training.
+    /// `model_params` of inference.
     Models(Vec<ModelParams>),
+    /// `model_params` of training.
+    Training(Vec<TrainingParams>),
     /// `fusion_params`
     Fusion(Vec<FusionParams>),
     /// `operator_params`
@@ -168,7 +173,7 @@ fn read_top(
             let (found, errors) = UserFiles::find(&of_config, package.libraries);
             node.report_of_others(errors);
             user_files = found;
-            model_params::read(node, mode, folder, &user_files).map(Suite::Models)
+            model_params::read(node, mode, folder, &user_files)
         }
         Mode::Fusion => entry::read(node).map(Suite::Fusion),
         Mode::Operators => entry::read(node).map(Suite::Operators),
@@ -178,6 +183,7 @@ fn read_top(
     let (suite, file) = (suite?, file.to_owned());
     let hash = match &suite {
         Suite::Models(entries) => user_files.hash(hash, &model_params::user_words(entries)),
+        Suite::Training(entries) => user_files.hash(hash, &model_params::user_words(entries)),
         _ => hash,
     };
     Some(Config { file, stem, hash, mode: mode?, suite, user_files })

@@ -6,16 +6,15 @@ use std::path::Path;
 use super::entry::{Entry, Place, Subject};
 use super::node::{Fields, Node, without_repetition};
 use super::own_keys::{self, OWN_KEYS, Own};
-use super::{at_the_top, compile_key, shape_set, top};
+use super::training_params::{self, Training};
+use super::{Suite, at_the_top, compile_key, emulation, shape_set, top};
 use crate::diagnostic::Diagnostic;
 use crate::id;
-use crate::settings::{Profiling, TrainingSettings};
+use crate::settings::Profiling;
 use crate::shape::Shape;
 use crate::user::UserFiles;
 use crate::variant::Variant;
-use crate::words::{
-    CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity, UnknownWord, UserWord,
-};
+use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Pass, Recipe, Sparsity, UserWord};
 use crate::work::{ModelWork, Work};
 
 /// One entry of `model_params`. Its ways are its variants, those that are compiled included.
@@ -43,20 +42,23 @@ impl Subject for ModelKind {
         Work::Model(ModelWork { model: self, variant, shape: canonical(self, *shape), pass: None })
     }
 
-    /// Criterion would cut it.
     fn refusal(self, group: &str, config: &Path) -> Option<Diagnostic> {
-        (group.len() > id::MAX_PART).then(|| {
-            let message =
-                format!("`{group}` is longer than a group can be, {} bytes", id::MAX_PART);
-            let remedy = "give the model or the config a shorter name";
-            Diagnostic::whole_file(config, message, remedy)
-        })
+        refuse_long(group, config)
     }
+}
+
+/// Criterion would cut it.
+pub(super) fn refuse_long(group: &str, config: &Path) -> Option<Diagnostic> {
+    (group.len() > id::MAX_PART).then(|| {
+        let message = format!("`{group}` is longer than a group can be, {} bytes", id::MAX_PART);
+        let remedy = "give the model or the config a shorter name";
+        Diagnostic::whole_file(config, message, remedy)
+    })
 }
 
 /// The shape as the model uses it: the transformer block ignores n, so k stands for it, and shapes
 /// that differ in n alone are one case. A package's model is known when it runs.
-fn canonical(model: ModelKind, shape: Shape) -> Shape {
+pub(super) fn canonical(model: ModelKind, shape: Shape) -> Shape {
     match model {
         ModelKind::Linear | ModelKind::LnLinear(_) | ModelKind::User(_) => shape,
         ModelKind::TransformerBlock => Shape { n: shape.k, ..shape },
@@ -72,15 +74,6 @@ const TOP_KEYS: &[&str] = &[
     "model_params",
 ];
 
-const TRAINING_KEYS: &[&str] = &[
-    "scaling_type_input",
-    "scaling_type_weight",
-    "scaling_type_grad_output",
-    "scaling_granularity",
-    "use_fast_accum",
-    "repeat_n",
-];
-
 const MODEL_KEYS: &[&str] = &[
     "name",
     "matrix_shapes",
@@ -91,7 +84,7 @@ const MODEL_KEYS: &[&str] = &[
     "enable_memory_profiler",
 ];
 
-/// Our own keys that concern models alone.
+/// Our own keys that concern models in inference alone.
 const SIBLING_KEYS: &[&str] = &["out", "packed"];
 
 /// Settings and variants of every model of a config.
@@ -105,6 +98,8 @@ struct Outer {
     /// Whether each dense variant whose maths libtorch also has as one packed op gets a sibling that
     /// runs it.
     packed: bool,
+    /// Present in training mode.
+    training: Option<Training>,
 }
 
 pub(super) fn read(
@@ -112,20 +107,45 @@ pub(super) fn read(
     mode: Mode,
     folder: &Path,
     user_files: &UserFiles,
-) -> Option<Vec<ModelParams>> {
-    let keys = [TOP_KEYS, SIBLING_KEYS, TRAINING_KEYS].concat();
+) -> Option<Suite> {
+    let keys = [TOP_KEYS, SIBLING_KEYS, training_params::KEYS, training_params::OWN_KEYS].concat();
     let fields = top(node, &keys, KEY, &[MODEL_KEYS, compile_key::KEYS].concat())?;
-    let recipe = |text: &str| user_files.recipe(text);
+    let recipe = |node: &Node<'_>| {
+        let recipe = node.named(&node.string()?, |text| user_files.recipe(text))?;
+        taken(node, recipe, mode)
+    };
     let recipes = words(&fields, "quantization_config_recipe_names", recipe);
-    let sparsities = words(&fields, "sparsity_config_recipe_names", str::parse);
+    let sparsities = words(&fields, "sparsity_config_recipe_names", |node: &Node<'_>| node.word());
     let eager = eager(&recipes, &sparsities);
-    let mut outer = Outer { own: Own::default(), eager, out: false, packed: true };
+    let training = training_params::read(&fields, mode, &recipes, &sparsities);
+    if mode == Mode::Training {
+        refuse(&fields, SIBLING_KEYS, Mode::Inference);
+    }
+    let mut outer = Outer { own: Own::default(), eager, out: false, packed: true, training };
     fields.update("output_dir", &mut outer.own.settings.output_dir, Node::string);
-    outer.own.settings.training = read_training(&fields, mode);
     outer.read(&fields);
     // A list in the tutorial, one mapping in the README.
     let of_package = Context { mode, folder, user_files };
-    fields.entries(KEY, "model", |entry| read_model(entry, &of_package, outer.clone()))
+    let read = |entry: &Node<'_>| read_model(entry, &of_package, outer.clone());
+    let models = fields.entries(KEY, "model", read)?;
+    Some(match mode {
+        Mode::Training => Suite::Training(models.into_iter().map(training_params::entry).collect()),
+        _ => Suite::Models(models.into_iter().map(|(entry, _)| entry).collect()),
+    })
+}
+
+/// The recipe, if it quantizes in this mode.
+fn taken(node: &Node<'_>, recipe: Recipe, mode: Mode) -> Option<Recipe> {
+    if recipe.takes(mode) {
+        return Some(recipe);
+    }
+    let takes: Vec<_> = Recipe::examples().filter(|it| it.takes(mode)).collect();
+    let takes: Vec<_> = takes.iter().map(Recipe::to_string).collect();
+    let remedy = match mode {
+        Mode::Training => format!("those of {mode} are: {}", takes.join(", ")),
+        _ => format!("write `benchmark_mode: {}`, or delete it", Mode::Training),
+    };
+    node.error(format!("`{recipe}` is no recipe of {mode}"), remedy)
 }
 
 /// The facts of a config and its package that each entry is read with.
@@ -136,9 +156,13 @@ struct Context<'c> {
 }
 
 /// The words of the package's own recipes and models that `entries` name.
-pub(super) fn user_words(entries: &[ModelParams]) -> Vec<UserWord> {
-    let models = entries.iter().flat_map(|entry| &entry.kernels).filter_map(|model| match model {
-        ModelKind::User(word) => Some(*word),
+pub(super) fn user_words<S>(entries: &[Entry<S, Shape, Variant>]) -> Vec<UserWord>
+where
+    S: Copy + Into<ModelKind>,
+{
+    let models = entries.iter().flat_map(|entry| &entry.kernels);
+    let models = models.filter_map(|&model| match model.into() {
+        ModelKind::User(word) => Some(word),
         _ => None,
     });
     let ways = entries.iter().flat_map(|entry| entry.ways.iter().flatten());
@@ -154,20 +178,31 @@ impl Outer {
         own_keys::apply(fields, &mut self.own);
         fields.update("out", &mut self.out, Node::boolean);
         fields.update("packed", &mut self.packed, Node::boolean);
+        if let Some(training) = &mut self.training {
+            training.read(fields);
+            self.own.settings.training = Some(training.settings.clone());
+        }
     }
 
     /// Behind each eager variant follow its packed form, if the recipe has one, and, if asked for, its
-    /// form with a preallocated output (dense ones only) and its compiled forms.
-    fn variants(&self, mode: Mode, compile: &[CompileMode]) -> Vec<Variant> {
-        let packs = mode == Mode::Inference && self.packed;
+    /// form with a preallocated output (dense ones only), that of torch's autograd, and its compiled forms.
+    fn variants(&self, device: Device, compile: &[CompileMode]) -> Vec<Variant> {
+        let packs = self.training.is_none() && self.packed;
+        let training = self.training.as_ref();
+        let autograd = training.is_some_and(|training| training.autograd);
+        let settings = training.map(|training| &training.settings);
         let forms = self.eager.iter().flat_map(|&eager| {
+            let emulated = emulation::is_emulated(eager.recipe, settings, device);
+            let eager = Variant { emulated, ..eager };
             let dense = eager.sparsity.is_none();
             let packed = (packs && dense && eager.recipe.has_packed())
                 .then_some(Variant { packed: true, ..eager });
-            let out = (self.out && dense).then_some(Variant { preallocated: true, ..eager });
+            let out = (training.is_none() && self.out && dense)
+                .then_some(Variant { preallocated: true, ..eager });
+            let autograd = autograd.then_some(Variant { autograd: true, ..eager });
             let compiled =
                 compile.iter().map(move |&mode| Variant { compile: Some(mode), ..eager });
-            std::iter::once(eager).chain(packed).chain(out).chain(compiled)
+            std::iter::once(eager).chain(packed).chain(out).chain(autograd).chain(compiled)
         });
         without_repetition(forms)
     }
@@ -190,43 +225,39 @@ fn eager(recipes: &[Recipe], sparsities: &[Sparsity]) -> Vec<Variant> {
 fn words<T: PartialEq>(
     fields: &Fields<'_>,
     key: &str,
-    parse: impl Fn(&str) -> Result<T, UnknownWord>,
+    read: impl Fn(&Node<'_>) -> Option<T>,
 ) -> Vec<T> {
     let Some(node) = fields.get(key).filter(|node| !node.is_null()) else { return Vec::new() };
     let word = |item: &Node<'_>| match item.is_null() {
         true => Some(None),
-        false => item.named(&item.string()?, &parse).map(Some),
+        false => read(item).map(Some),
     };
     let words = node.each(word).unwrap_or_default().into_iter().flatten().flatten();
     without_repetition(words)
 }
 
-/// The training settings; an error for each of their keys outside training mode.
-fn read_training(fields: &Fields<'_>, mode: Mode) -> Option<TrainingSettings> {
-    if mode != Mode::Training {
-        for node in TRAINING_KEYS.iter().filter_map(|key| fields.get(key)) {
-            let message = "this key has a meaning in training mode only".to_owned();
-            node.report(message, "write `benchmark_mode: training`, or delete it");
-        }
-        return None;
+/// An error for each of these keys, which are those of another mode.
+pub(super) fn refuse(fields: &Fields<'_>, keys: &[&str], mode: Mode) {
+    for node in keys.iter().filter_map(|key| fields.get(key)) {
+        let message = format!("this key has a meaning in {mode} mode only");
+        node.report(message, format!("write `benchmark_mode: {mode}`, or delete it"));
     }
-    let mut training = TrainingSettings::default();
-    fields.update("scaling_type_input", &mut training.scaling_type_input, Node::word);
-    fields.update("scaling_type_weight", &mut training.scaling_type_weight, Node::word);
-    fields.update("scaling_type_grad_output", &mut training.scaling_type_grad_output, Node::word);
-    fields.update("scaling_granularity", &mut training.scaling_granularity, Node::word);
-    fields.update("use_fast_accum", &mut training.use_fast_accum, Node::boolean);
-    fields.update("repeat_n", &mut training.repeat_n, |node| node.integer(1..=1_000_000));
-    Some(training)
 }
 
 fn read_model(
     node: &Node<'_>,
     &Context { mode, folder, user_files }: &Context<'_>,
     mut outer: Outer,
-) -> Option<ModelParams> {
-    let keys = [MODEL_KEYS, compile_key::KEYS, OWN_KEYS, SIBLING_KEYS].concat();
-    let others = at_the_top(&[TOP_KEYS, TRAINING_KEYS].concat());
+) -> Option<(ModelParams, Vec<Pass>)> {
+    let (of_mode, of_other, other) = match mode {
+        Mode::Training => (training_params::OWN_KEYS, SIBLING_KEYS, Mode::Inference),
+        _ => (SIBLING_KEYS, training_params::OWN_KEYS, Mode::Training),
+    };
+    let keys = [MODEL_KEYS, compile_key::KEYS, OWN_KEYS, of_mode].concat();
+    let mut others = at_the_top(&[TOP_KEYS, training_params::KEYS].concat());
+    others.extend(
+        of_other.iter().map(|key| (*key, format!("it has a meaning in {other} mode only"))),
+    );
     let fields = node.mapping_beside(&keys, &others)?;
     outer.read(&fields);
     let shapes = read_shapes(&fields, folder);
@@ -241,17 +272,20 @@ fn read_model(
         memory: fields.flag("enable_memory_profiler"),
     };
     let compile = compile?;
-    Some(Entry {
+    let ways = outer.variants(device, &compile);
+    let passes = outer.training.map(|training| training.passes).unwrap_or_default();
+    let entry = Entry {
         name,
         kernels: vec![model],
         sizes: shapes?,
-        ways: Some(outer.variants(mode, &compile)),
+        ways: Some(ways),
         compile,
         dtypes: vec![dtype],
         devices: vec![device],
         profiling,
         settings: outer.own.settings,
-    })
+    };
+    Some((entry, passes))
 }
 
 /// The shapes of every set. A model without `matrix_shapes` is measured at one shape, 1024³.

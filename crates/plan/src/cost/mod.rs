@@ -2,6 +2,7 @@
 //! and a worked example beside it or in `tests/costs.rs`.
 
 mod model;
+mod training;
 
 use crate::case::{Case, Role};
 pub use crate::catalogue::fusion::Operation;
@@ -27,14 +28,14 @@ pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 pub const FLUSH_BYTES: u64 = 512 << 20;
 
 /// Floating-point operations of one step, a multiply and an add counted as two. A model counts
-/// matrix products only ([`ModelSizes::flops`]: 2·rows·k·n for each linear layer, and 4m·16²·k for the
+/// matrix products only ([`crate::ModelWork::flops`] of [`ModelSizes::flops`]: 2·rows·k·n for each linear layer, and 4m·16²·k for the
 /// attention of the transformer block); the others count as in [`crate::FusionWork::flops`],
 /// [`crate::OperatorWork::flops`] and [`crate::ProbeWork::flops`]. Saturates at `u64::MAX`, beyond
 /// anything that can be run. `None` for a kernel and for a model of a package, which state their
 /// operations when they run.
 pub fn flops(case: &Case) -> Option<u64> {
     match &case.work {
-        Work::Model(work) => Some(work.sizes()?.flops()),
+        Work::Model(work) => Some(work.flops(&work.sizes()?)),
         Work::Fusion(work) => Some(work.flops()),
         Work::Operator(work) => Some(work.flops()),
         Work::Probe(work) => Some(work.flops(case.dtype)),
@@ -61,9 +62,10 @@ pub fn memory_bytes(case: &Case) -> u64 {
 /// [`memory_bytes`], where the sizes of its model are known, if it is a model's.
 pub fn memory_bytes_of(case: &Case, sizes: Option<&ModelSizes>) -> u64 {
     let own = match &case.work {
-        Work::Model(work) => {
-            sizes.map_or(0, |sizes| model::memory_bytes(work, sizes, case.dtype, case.device))
-        }
+        Work::Model(work) => sizes.map_or(0, |sizes| match work.pass {
+            Some(pass) => training::memory_bytes(work, pass, sizes, case.dtype),
+            None => model::memory_bytes(work, sizes, case.dtype, case.device),
+        }),
         Work::Fusion(work) => work.memory_bytes(case.dtype),
         Work::Operator(work) => work.memory_bytes(case.dtype),
         Work::Probe(work) => work.memory_bytes(case.dtype),

@@ -67,7 +67,23 @@ pub struct Agreement {
     pub min_sqnr_db: f64,
 }
 
-/// An output against its high-precision reference.
+/// A tensor that a training step computes, against its high-precision reference.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TensorAccuracy {
+    /// `output`, `grad_input`, `grad_weight`, or with the name of one of several parameters `grad_qkv_weight`.
+    pub name: String,
+    /// 20·log10(‖ref‖ / ‖ref − out‖) in dB; infinite when equal.
+    pub sqnr_db: Stat,
+    /// Largest |ref − out|.
+    pub max_abs_error: Stat,
+    /// ‖ref − out‖ / ‖ref‖.
+    pub relative_error: Stat,
+    /// The gate that it had to pass, in dB.
+    pub min_sqnr_db: f64,
+}
+
+/// An output against its high-precision reference; of a training step's tensors the one that is nearest to its gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Accuracy {
@@ -87,6 +103,9 @@ pub struct Accuracy {
     /// Further inputs that it had to pass; operators only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
+    /// Every tensor that a part of a training step computes; training only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tensors: Vec<TensorAccuracy>,
     /// Against the same operations run eagerly; absent unless compiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eager: Option<Agreement>,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use accuracy::{Accuracy, Agreement, Gate, Stat};
+pub use accuracy::{Accuracy, Agreement, Gate, Stat, TensorAccuracy};
 pub use check::{Check, CheckStatus};
 pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
 pub use facts::{Compilation, KernelFacts, Memory, ModelFacts, StepMemory, Weights};

@@ -76,6 +76,29 @@ closed_set! {
     }
 }
 
+impl Pass {
+    /// Whether torch's autograd can run it.
+    pub const fn has_autograd(self) -> bool {
+        matches!(self, Self::Forward | Self::Backward | Self::ForwardBackward)
+    }
+
+    /// Whether it updates the weights.
+    pub const fn is_step(self) -> bool {
+        matches!(self, Self::StepSgd | Self::StepAdamw)
+    }
+
+    /// How many times the products of a forward pass it has: there is one of each linear layer, and there are two
+    /// in its backward pass.
+    pub(crate) const fn products(self) -> u64 {
+        match self {
+            Self::Forward => 1,
+            Self::Backward => 2,
+            Self::ForwardBackward | Self::StepSgd | Self::StepAdamw | Self::Products => 3,
+            Self::Casts => 0,
+        }
+    }
+}
+
 closed_set! {
     /// How a tensor is scaled for float8 training.
     ScalingType, "scaling type" {
@@ -97,6 +120,13 @@ closed_set! {
         Axiswise = "axiswise",
         /// One scale per column (documented upstream, where it raises).
         Columnwise = "columnwise",
+    }
+}
+
+impl ScalingGranularity {
+    /// Whether there is a scale for each row of an operand.
+    pub const fn is_axiswise(self) -> bool {
+        matches!(self, Self::Rowwise | Self::Axiswise)
     }
 }
 

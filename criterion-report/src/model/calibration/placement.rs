@@ -1,6 +1,6 @@
 //! The place of a case under the measured roofs of its machine.
 
-use plan::{Device, Mode, Work};
+use plan::{Device, Memory, ModelWork, Pass, Work};
 
 use super::operation::Operation;
 use super::request::{OperationKind, Request};
@@ -40,8 +40,8 @@ pub struct Headroom {
 pub enum NoPlacement {
     #[error("no usable time")]
     NoTime,
-    #[error("a training step: only the operations of a forward pass are counted")]
-    Training,
+    #[error("emulated: its time is not the recipe's")]
+    Emulated,
     #[error("no floating-point operations are counted of it")]
     NoOperations,
     #[error("the bytes that it has to move are not known")]
@@ -53,8 +53,8 @@ impl Placement {
         if row.time.is_err() {
             return Err(NoPlacement::NoTime);
         }
-        if row.record.case.mode == Mode::Training {
-            return Err(NoPlacement::Training);
+        if row.is_emulated() {
+            return Err(NoPlacement::Emulated);
         }
         let flops = row.flops().filter(|&flops| flops > 0).ok_or(NoPlacement::NoOperations)?;
         let bytes = compulsory_bytes(row).filter(|&bytes| bytes > 0);
@@ -87,10 +87,26 @@ pub fn compulsory_bytes(row: &Row) -> Option<u64> {
                 None => work.sizes()?.output.iter().product(),
             };
             let output = elements.saturating_mul(case.dtype.bytes());
-            Some(memory.weights_bytes.saturating_add(memory.inputs_bytes).saturating_add(output))
+            Some(step_bytes(work, memory, output))
         }
         Work::Fusion(work) => Some(work.minimal_bytes(case.dtype)),
         Work::Operator(_) | Work::Probe(_) | Work::Kernel(_) => row.moved_bytes(),
+    }
+}
+
+/// Bytes of a model's step: weights and input are read and the output is written. A backward pass
+/// reads weights, input and the output's gradient, and writes the gradients of both. An optimizer
+/// writes the weights besides; AdamW reads and writes its two moments, too.
+fn step_bytes(work: &ModelWork, memory: Memory, output: u64) -> u64 {
+    let Memory { weights_bytes, inputs_bytes, .. } = memory;
+    let forward = weights_bytes.saturating_add(inputs_bytes).saturating_add(output);
+    let both = forward.saturating_mul(2);
+    match work.pass {
+        None | Some(Pass::Forward) => forward,
+        Some(Pass::Backward) => both.saturating_sub(output),
+        Some(Pass::ForwardBackward | Pass::Casts | Pass::Products) => both,
+        Some(Pass::StepSgd) => both.saturating_add(weights_bytes),
+        Some(Pass::StepAdamw) => both.saturating_add(weights_bytes.saturating_mul(5)),
     }
 }
 

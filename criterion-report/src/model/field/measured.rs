@@ -32,7 +32,8 @@ fields! {
     smaller "latency-max", NS, "slowest single call", (measures.latency?.max_ns);
     "call-mean", NS, "mean of single calls", (measures.latency?.mean_ns);
     bigger "throughput", unit("steps/s"), "steps per second", (|e| rate(e, e.row.steps_per_s()?));
-    bigger "gflops", unit("GFLOP/s"), "operations per second", (|e| rate(e, e.row.gflop_per_s()?));
+    bigger "gflops", unit("GFLOP/s"), "operations per second", (|e| rate(e, e.row.gflop_per_s()?))
+        why (|e| why(e.row.is_emulated(), "emulated: its time is not the recipe's"));
     smaller "first-call", NS, "first call after building", (measures.first_call_ns?);
     "counted-steps", NONE, "steps that were counted over", (measures.counters?.iters);
     smaller "page-faults", unit("faults"), "minor page faults of a step",
@@ -132,6 +133,19 @@ fields! {
     "pair-between-runs", SHARE, "σ of a run's ln(speed-up)",
         (|e| Some(e.speedup()?.runs?.between.into()));
     "runs", NONE, "runs that it is of", (|e| Some(e.row.runs.len().max(1).into()));
+    "pass", NONE, "part of a training step", (|e| Value::word(e.row.pass()?));
+    "autograd", NONE, "whether torch's autograd runs the backward pass",
+        (|e| Some(Value::Flag(e.row.pass().and(e.row.variant())?.autograd)));
+    "emulated", NONE, "whether the device lacks the recipe's products, so that its time is not the recipe's",
+        (|e| Some(Value::Flag(e.row.variant()?.emulated)));
+    smaller "saved-memory", BYTES, "bytes that the forward pass keeps for the backward pass",
+        (measures.memory?.saved_bytes?);
+    bigger "output-sqnr", DECIBELS, "SQNR of a training step's output",
+        (|e| Some(e.row.output_sqnr_db()?.into()));
+    bigger "grad-input-sqnr", DECIBELS, "SQNR of the input's gradient",
+        (|e| Some(e.row.grad_input_sqnr_db()?.into()));
+    bigger "grad-weight-sqnr", DECIBELS, "SQNR of the parameters' gradients, the lowest",
+        (|e| Some(e.row.grad_weight_sqnr_db()?.into()));
 }
 
 /// A rate is as certain as the time; its bounds are swapped.

@@ -260,7 +260,7 @@ impl Column {
 
 /// The fields that programs compare: those with a direction, in the order of the files. `latency`
 /// and `throughput` are Bencher's own names, in its units.
-pub const MEASURES: [&Field; 23] = [
+pub const MEASURES: [&Field; 27] = [
     Field::known("latency"),
     Field::known("latency-p50"),
     Field::known("latency-p90"),
@@ -276,10 +276,14 @@ pub const MEASURES: [&Field; 23] = [
     Field::known("peak-memory"),
     Field::known("step-memory"),
     Field::known("weights-memory"),
+    Field::known("saved-memory"),
     Field::known("bits-per-weight"),
     Field::known("energy"),
     Field::known("page-faults"),
     Field::known("sqnr"),
+    Field::known("output-sqnr"),
+    Field::known("grad-input-sqnr"),
+    Field::known("grad-weight-sqnr"),
     Field::known("relative-error"),
     Field::known("max-abs-error"),
     Field::known("compile-time"),

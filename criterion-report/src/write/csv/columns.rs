@@ -80,6 +80,9 @@ const NAMED: &[Column] = &[
     Column::new("compile_in_s", "compile-time"),
     Column::new("package_bytes", "package-size"),
     Column::new("eager_sqnr_db", "eager-sqnr"),
+    Column::new("output_sqnr_db", "output-sqnr"),
+    Column::new("grad_input_sqnr_db", "grad-input-sqnr"),
+    Column::new("grad_weight_sqnr_db", "grad-weight-sqnr"),
     Column::new("eager_min_sqnr_db", "eager-min-sqnr"),
 ];
 
@@ -103,12 +106,17 @@ pub fn cell(field: &Field, part: Part, entry: &Entry<'_>) -> String {
     value.map(|value| text(value.per(field.unit.scale))).unwrap_or_default()
 }
 
+/// As Python has it.
+pub const fn flag(flag: bool) -> &'static str {
+    if flag { "True" } else { "False" }
+}
+
 fn text(value: Value<'_>) -> String {
     match value {
         Value::Figure(figure) => figure.value.to_string(),
         Value::Range(range) => range.median.to_string(),
         Value::Count(count) => count.to_string(),
-        Value::Flag(flag) => if flag { "True" } else { "False" }.to_owned(),
+        Value::Flag(flag) => self::flag(flag).to_owned(),
         Value::Text(Cow::Borrowed(text)) => text.to_owned(),
         Value::Text(Cow::Owned(text)) => text,
         // An item's own `;` becomes a comma.

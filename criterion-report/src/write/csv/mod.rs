@@ -1,9 +1,10 @@
-//! `csv`: the columns of torchao's microbenchmarks, in one of two layouts, with torchao's conventions:
+//! `csv`: the columns of torchao's microbenchmarks, in one of three layouts, with torchao's conventions:
 //! an absent value is an empty cell, booleans are Python's. Times are medians in milliseconds.
 //! Nothing is rounded.
 
 mod cases;
 mod columns;
+mod training;
 mod v_final;
 
 use std::io::Write;
@@ -41,6 +42,10 @@ pub enum Layout {
     ///
     /// Cases that have no place in them are counted on stderr.
     VFinal,
+    /// A recipe at a shape in training: torchao's columns of training, then why cells are empty
+    ///
+    /// The shares of a peak are of upstream's constants, those of an H100 with sparsity.
+    Training,
 }
 
 /// The report as CSV, a heading line first.
@@ -51,6 +56,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> Result<
             cases::write(report, options.raw, &chosen, out)
         }
         Layout::VFinal => v_final::write(report, options.raw, out),
+        Layout::Training => training::write(report, options.raw, out),
     }
 }
 

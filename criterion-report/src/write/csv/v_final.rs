@@ -84,6 +84,12 @@ fn unfit(entry: &Entry<'_>) -> Option<&'static str> {
         Some(variant) if variant.preallocated => {
             Some("a preallocated output, which its names cannot distinguish from a fresh one")
         }
+        Some(_) if entry.row.pass().is_some() => {
+            Some("a part of a training step; `--layout training` has those")
+        }
+        Some(variant) if variant.emulated => {
+            Some("emulated, which its names cannot distinguish from the recipe's own products")
+        }
         Some(_) => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use plan::{Case, Dtype, Mode, Outcome, Work};
+use plan::{Case, Dtype, Mode, Outcome, Pass, Work};
 
 use super::record::{Info, Metric, Name};
 use super::v3::failure_type;
@@ -70,6 +70,21 @@ fn sides(case: &Case) -> (&'static str, String) {
     }
 }
 
+/// What a case runs, in the words that dashboards know.
+fn pass(case: &Case) -> &'static str {
+    match (case.mode, case.work.model().and_then(|work| work.pass)) {
+        (_, Some(Pass::Forward)) => "Training Fwd",
+        (_, Some(Pass::Backward)) => "Bwd",
+        (_, Some(Pass::StepSgd)) => "Fwd+Bwd+SGD",
+        (_, Some(Pass::StepAdamw)) => "Fwd+Bwd+AdamW",
+        (_, Some(Pass::Casts)) => "Casts",
+        (_, Some(Pass::Products)) => "Products",
+        (_, Some(Pass::ForwardBackward)) | (Mode::Training, None) => "Fwd+Bwd",
+        (Mode::Inference | Mode::Fusion | Mode::Operators, None) => "Fwd",
+        (Mode::Calibration | Mode::Kernels, None) => "Step",
+    }
+}
+
 /// All metrics of a case; none when it is no result of this machine.
 pub fn metrics<'a>(entry: &Entry<'a>) -> Vec<Metric<'a>> {
     let (row, mut metrics) = (entry.row, Vec::new());
@@ -82,11 +97,7 @@ pub fn metrics<'a>(entry: &Entry<'a>) -> Vec<Metric<'a>> {
     if row.record.outcome != Outcome::Measured {
         return metrics;
     }
-    let pass = match case.mode {
-        Mode::Inference | Mode::Fusion | Mode::Operators => "Fwd",
-        Mode::Training => "Fwd+Bwd",
-        Mode::Calibration | Mode::Kernels => "Step",
-    };
+    let pass = pass(case);
     let (baseline, candidate) = sides(case);
     for (what, compared) in
         [("Speedup (x)", entry.quantization), ("Speedup over Eager (x)", entry.compilation)]
@@ -101,23 +112,25 @@ pub fn metrics<'a>(entry: &Entry<'a>) -> Vec<Metric<'a>> {
         times(&candidate, pass, time, &mut metrics);
     }
     measures(pass, entry, &mut metrics);
-    memory(entry, &mut metrics);
+    // The parts of a training step share everything but their names: elsewhere a model has one.
+    let of = entry.row.pass().map(|_| format!("{pass} ")).unwrap_or_default();
+    memory(&of, entry, &mut metrics);
     let sqnr = Field::known("sqnr").figure(entry).map(|figure| figure.value);
     let sqnr = sqnr.filter(|db| db.is_finite());
-    metrics.extend(sqnr.map(|db| metric("SQNR", "(dB)", "dB", db, None)));
+    metrics.extend(sqnr.map(|db| metric(format!("{of}SQNR"), "(dB)", "dB", db, None)));
     metrics
 }
 
 /// Memory, and how much it is of what the case is compared with.
-fn memory(entry: &Entry<'_>, metrics: &mut Vec<Metric<'_>>) {
+fn memory(of: &str, entry: &Entry<'_>, metrics: &mut Vec<Metric<'_>>) {
     const PARTS: [&str; 2] = ["Allocated Memory", "Weights Memory"];
     if let Some(memory) = entry.row.record.measures.memory {
         // A probe has no weights, and nothing has no logarithm.
         let parts = PARTS.into_iter().zip([memory.peak_bytes(), memory.weights_bytes]);
         let parts = parts.filter(|(_, bytes)| *bytes > 0);
-        metrics.extend(
-            parts.map(|(part, bytes)| metric(part, "(MB)", "MB", bytes as f64 / 1e6, None)),
-        );
+        metrics.extend(parts.map(|(part, bytes)| {
+            metric(format!("{of}{part}"), "(MB)", "MB", bytes as f64 / 1e6, None)
+        }));
     }
     let share = match &entry.row.record.case.work {
         Work::Model(_) => "(% of unquantized)",
@@ -131,7 +144,9 @@ fn memory(entry: &Entry<'_>, metrics: &mut Vec<Metric<'_>>) {
         let reductions = [comparison.peak_reduction, comparison.weights_reduction];
         let left = PARTS.into_iter().zip(reductions.map(|it| it.map(|reduction| 1.0 - reduction)));
         let left = left.filter_map(|(part, left)| Some((part, left.filter(|left| *left > 0.0)?)));
-        metrics.extend(left.map(|(part, left)| metric(part, share, "%", left * 100.0, None)));
+        metrics.extend(
+            left.map(|(part, left)| metric(format!("{of}{part}"), share, "%", left * 100.0, None)),
+        );
     }
 }
 

@@ -19,6 +19,8 @@ pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
     };
     if entry.row.record.case.dtype != Dtype::BFloat16 {
         Some("not bfloat16, the only dtype that its metrics can name")
+    } else if entry.row.pass().is_some() {
+        Some("a part of a training step, which its names cannot distinguish from inference")
     } else if variant.preallocated {
         Some("a preallocated output, which its names cannot distinguish from a fresh one")
     } else if variant.packed {

@@ -49,7 +49,7 @@ impl Data {
 #[derive(Debug, Serialize)]
 pub struct Map {
     group: Text,
-    /// `shapes` or `sweep`.
+    /// `shapes`, `sweep` or `crossover`.
     kind: &'static str,
     /// Variant, dtype and k of a sweep.
     title: Text,
@@ -57,15 +57,21 @@ pub struct Map {
     columns: Vec<Text>,
     /// Row by row the place of the case, or null.
     cells: Vec<Option<usize>>,
+    /// Row by row the speed-up of a crossover's field, measured or predicted; absent of other maps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    speedups: Vec<Figure>,
 }
 
 impl Map {
     pub fn of(map: Heatmap, strings: &mut Strings) -> Self {
-        let Heatmap { group, kind, rows, columns, cells } = map;
+        let Heatmap { group, kind, rows, columns, cells, speedups } = map;
         let (kind, title) = match kind {
             HeatmapKind::Shapes => ("shapes", "dtype and shape × variant".to_owned()),
             HeatmapKind::Sweep { variant, dtype, k } => {
                 ("sweep", format!("{variant}, {dtype}, k = {k}"))
+            }
+            HeatmapKind::Crossover { variant, dtype } => {
+                ("crossover", format!("{variant} over the baseline run the same way, {dtype}"))
             }
         };
         Self {
@@ -75,6 +81,7 @@ impl Map {
             rows: rows.iter().map(|name| strings.text(name)).collect(),
             columns: columns.iter().map(|name| strings.text(name)).collect(),
             cells,
+            speedups: speedups.into_iter().map(Figure).collect(),
         }
     }
 }

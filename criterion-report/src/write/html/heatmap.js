@@ -17,7 +17,11 @@ function drawHeatmap(filtered) {
     names.map((name) => [name, name]),
   );
   const ofGroup = maps.filter((map) => data.texts[map.group] === group.value);
-  const kinds = { sweep: "m × n at each k", shapes: "shape × variant" };
+  const kinds = {
+    crossover: "m × (k×n), with predictions",
+    sweep: "m × n at each k",
+    shapes: "shape × variant",
+  };
   choices(
     kind,
     Object.entries(kinds).filter(([name]) => ofGroup.some((map) => map.kind === name)),
@@ -32,13 +36,14 @@ function drawHeatmap(filtered) {
   const lines = Math.min(own.length, shown.get("heatmap-chart") ?? FIELDS.maps);
   const shownMaps = own.slice(0, lines);
   const cells = shownMaps.flatMap((map) => map.cells);
-  const ratios = cells
+  const measured = cells
     .filter((at) => at !== null && there.has(at))
     .map((at) => figure("speedup", at));
+  const ratios = measured.concat(shownMaps.flatMap((map) => map.speedups ?? []));
   const [low, high] = extent(ratios) ?? [1, 1];
   const most = Math.max(Math.log(1.1), -Math.log(low), Math.log(high));
   byId("heatmap-chart").replaceChildren(
-    colours(most),
+    colours(most, kind.value === "crossover"),
     element(
       "div",
       { class: "maps" },
@@ -49,7 +54,7 @@ function drawHeatmap(filtered) {
 }
 
 /** The legend: the colours from slowest to fastest. */
-function colours(most) {
+function colours(most, predicts) {
   const steps = [-1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1];
   const [slowest, fastest] = [-most, most].map((end) => ratioTick(Math.exp(end)));
   return element(
@@ -63,6 +68,7 @@ function colours(most) {
     steps.map((step) => coloured(element("i"), step)),
     element("span", {}, fastest),
     element("span", { class: "aside" }, "~ left open by the interval"),
+    predicts ? element("span", { class: "aside" }, "≈ predicted by the cost model; + beyond the measured m") : null,
   );
 }
 
@@ -77,24 +83,30 @@ function coloured(field, share) {
 function heatmap(map, there, most) {
   const name = (place) => data.texts[place];
   const cell = (row, column) => map.cells[row * map.columns.length + column];
-  const isShown = (at) => at !== null && there.has(at);
+  // Of a crossover, which has a speed-up in every field.
+  const ratioAt = (row, column) => map.speedups?.[row * map.columns.length + column] ?? null;
+  const isShown = (row, column) => {
+    const at = cell(row, column);
+    return ratioAt(row, column) !== null || (at !== null && there.has(at));
+  };
   // Rows and columns without a case that passes the filter would only take room.
   const all = { rows: [...map.rows.keys()], columns: [...map.columns.keys()] };
-  const rows = all.rows.filter((row) => all.columns.some((column) => isShown(cell(row, column))));
-  const columns = all.columns.filter((column) => rows.some((row) => isShown(cell(row, column))));
+  const rows = all.rows.filter((row) => all.columns.some((column) => isShown(row, column)));
+  const columns = all.columns.filter((column) => rows.some((row) => isShown(row, column)));
   const [ownRows, ownColumns] = [rows.slice(0, FIELDS.rows), columns.slice(0, FIELDS.columns)];
   const head = element(
     "tr",
     {},
-    element("td", {}, map.kind === "sweep" ? "m \\ n" : ""),
+    element("td", {}, { sweep: "m \\ n", crossover: "m \\ k×n" }[map.kind] ?? ""),
     ownColumns.map((column) =>
       element("th", { scope: "col" }, element("span", {}, name(map.columns[column]))),
     ),
   );
   const fields = ownRows.map((row) =>
-    ownColumns.map((column) => field(cell(row, column), there, most)),
+    ownColumns.map((column) => field(cell(row, column), there, most, ratioAt(row, column))),
   );
-  leadThrough(fields.map((row) => row.map((it) => (it.className === "hole" ? null : it))));
+  const isCase = (it) => it.className !== "hole" && !it.classList.contains("guess");
+  leadThrough(fields.map((row) => row.map((it) => (isCase(it) ? it : null))));
   const body = ownRows.map((row, i) =>
     element("tr", {}, element("th", { scope: "row" }, name(map.rows[row])), fields[i]),
   );
@@ -130,10 +142,24 @@ function heatmap(map, there, most) {
   );
 }
 
-/** A case's field; empty where there is no case, or where it is filtered out. */
-function field(at, there, most) {
-  if (at === null || !there.has(at)) return element("td", { class: "hole" });
-  const ratio = figure("speedup", at);
+function shortRatio(ratio) {
+  return ratio < 1000 ? ratio.toPrecision(3) : grouped(Math.round(ratio));
+}
+
+/** A field without a measured case, with what a cost model predicts. */
+function guessed(ratio, most) {
+  const title = "predicted by the cost model; criterion-report training says how well it fits";
+  const attributes = { class: "field guess", role: "gridcell", title };
+  const made = element("td", attributes, `≈${shortRatio(ratio)}`);
+  return coloured(made, Math.log(ratio) / most);
+}
+
+/** A case's field; empty where there is no case, or where it is filtered out, and nothing is predicted. */
+function field(at, there, most, given) {
+  if (at === null || !there.has(at)) {
+    return given === null ? element("td", { class: "hole" }) : guessed(given, most);
+  }
+  const ratio = given ?? figure("speedup", at);
   if (ratio === null) {
     const why = text("reason", at) ?? text("no_speedup", at) ?? "";
     return element(
@@ -149,7 +175,7 @@ function field(at, there, most) {
   const made = element(
     "td",
     { class: "field", ...marked(tipOf(at), at, "gridcell") },
-    open + (ratio < 1000 ? ratio.toPrecision(3) : grouped(Math.round(ratio))),
+    open + shortRatio(ratio),
   );
   return coloured(made, Math.log(ratio) / most);
 }

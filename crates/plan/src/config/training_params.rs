@@ -1,0 +1,187 @@
+//! Configs of training: torchao's keys, and which parts of a step are measured. A part of a model's step at a
+//! shape is measured in its variants: recipe × autograd × compilation.
+
+use std::fmt;
+use std::path::Path;
+
+use super::entry::{Entry, Place, Subject};
+use super::model_params::{self, ModelParams};
+use super::node::{Fields, Node, without_repetition};
+use crate::diagnostic::Diagnostic;
+use crate::settings::TrainingSettings;
+use crate::shape::Shape;
+use crate::variant::Variant;
+use crate::words::{
+    CompileMode, Device, Mode, ModelKind, Pass, Recipe, ScalingGranularity, ScalingType, Sparsity,
+};
+use crate::work::{ModelWork, Work};
+
+/// A part of a model's training step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrainingStep {
+    /// The model.
+    pub model: ModelKind,
+    /// The part.
+    pub pass: Pass,
+}
+
+/// One entry of `model_params` in training. Its ways are the variants of every part of the step.
+pub type TrainingParams = Entry<TrainingStep, Shape, Variant>;
+
+impl fmt::Display for TrainingStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.model, self.pass)
+    }
+}
+
+impl From<TrainingStep> for ModelKind {
+    fn from(step: TrainingStep) -> Self {
+        step.model
+    }
+}
+
+impl Subject for TrainingStep {
+    type Size = Shape;
+    type Way = Variant;
+
+    fn size_text(self, _group: &str, shape: &Shape) -> String {
+        model_params::canonical(self.model, *shape).to_string()
+    }
+
+    fn ways(self, listed: Option<&[Variant]>, _device: Device) -> Vec<Variant> {
+        let has = |way: &&Variant| self.pass.has_autograd() || !way.autograd;
+        listed.unwrap_or_default().iter().filter(has).copied().collect()
+    }
+
+    fn work(
+        self,
+        shape: &Shape,
+        variant: Variant,
+        _compile: Option<CompileMode>,
+        _place: Place,
+    ) -> Work {
+        let Self { model, pass } = self;
+        let shape = model_params::canonical(model, *shape);
+        Work::Model(ModelWork { model, variant, shape, pass: Some(pass) })
+    }
+
+    fn refusal(self, group: &str, config: &Path) -> Option<Diagnostic> {
+        model_params::refuse_long(group, config)
+    }
+}
+
+/// torchao's keys.
+pub(super) const KEYS: &[&str] =
+    &[TYPES[0], TYPES[1], TYPES[2], GRANULARITY, "use_fast_accum", "repeat_n"];
+
+const TYPES: [&str; 3] = ["scaling_type_input", "scaling_type_weight", "scaling_type_grad_output"];
+const GRANULARITY: &str = "scaling_granularity";
+
+/// Our own, allowed in an entry, too.
+pub(super) const OWN_KEYS: &[&str] = &["passes", "autograd"];
+
+/// What a training config says of every model.
+#[derive(Debug, Clone)]
+pub(super) struct Training {
+    pub(super) settings: TrainingSettings,
+    pub(super) passes: Vec<Pass>,
+    /// Whether each eager variant gets a sibling that torch's autograd runs.
+    pub(super) autograd: bool,
+}
+
+/// Nothing outside of training mode, where each of its keys is an error.
+pub(super) fn read(
+    fields: &Fields<'_>,
+    mode: Mode,
+    recipes: &[Recipe],
+    sparsities: &[Sparsity],
+) -> Option<Training> {
+    if mode != Mode::Training {
+        model_params::refuse(fields, &[KEYS, OWN_KEYS].concat(), Mode::Training);
+        return None;
+    }
+    let mut settings = TrainingSettings::default();
+    fields.update(TYPES[0], &mut settings.scaling_type_input, Node::word);
+    fields.update(TYPES[1], &mut settings.scaling_type_weight, Node::word);
+    fields.update(TYPES[2], &mut settings.scaling_type_grad_output, Node::word);
+    fields.update(GRANULARITY, &mut settings.scaling_granularity, Node::word);
+    fields.update("use_fast_accum", &mut settings.use_fast_accum, Node::boolean);
+    fields.update("repeat_n", &mut settings.repeat_n, |node| node.integer(1..=1_000_000));
+    refuse_combination(fields, &settings, recipes);
+    if let (false, Some(node)) = (sparsities.is_empty(), fields.get("sparsity_config_recipe_names"))
+    {
+        let message = "sparse layouts have no backward pass; torchao switches them off in training";
+        node.report(message.to_owned(), "delete it, or write `benchmark_mode: inference`");
+    }
+    let passes = Pass::ALL.iter().copied().filter(|pass| *pass != Pass::Products).collect();
+    Some(Training { settings, passes, autograd: false })
+}
+
+/// What torchao raises on, or would measure as something else than it says.
+fn refuse_combination(fields: &Fields<'_>, settings: &TrainingSettings, recipes: &[Recipe]) {
+    use ScalingType::{Disabled, Dynamic};
+    let said = |key: &&str| fields.get(key);
+    let types = settings.scaling_types();
+    let mixed = types.contains(&Dynamic) && types.contains(&Disabled);
+    if let (true, Some(node)) = (mixed, TYPES.iter().find_map(said)) {
+        let [input, weight, grad_output] = types;
+        let message = format!(
+            "input {input}, weight {weight}, grad_output {grad_output}: each product of a step has \
+             two of these as its operands, which are both cast or both not"
+        );
+        node.report(message, "write `dynamic` for all three, or `disabled` for all three");
+    }
+    let granularity = fields.get(GRANULARITY);
+    if let (ScalingGranularity::Columnwise, Some(node)) =
+        (settings.scaling_granularity, &granularity)
+    {
+        let message = "torchao documents `columnwise` and raises on it: it has no such scales";
+        node.report(
+            message.to_owned(),
+            "write `tensorwise`, or `rowwise` (`axiswise` is the same)",
+        );
+    }
+    let is_row = |recipe: &&Recipe| match recipe {
+        Recipe::Float8dqRow => true,
+        Recipe::Float8dqTensor => settings.scaling_granularity.is_axiswise(),
+        _ => false,
+    };
+    if let (false, Some(recipe), Some(node)) =
+        (settings.casts() || mixed, recipes.iter().find(is_row), TYPES.iter().find_map(said))
+    {
+        let message =
+            format!("`{recipe}` has a scale for each row, which torchao has of `dynamic` alone");
+        let remedy = "write `dynamic` for all three, or keep to `float8dq-tensor` with \
+                      `scaling_granularity: tensorwise`";
+        node.report(message, remedy);
+    }
+}
+
+impl Training {
+    /// With what `fields` says on top.
+    pub(super) fn read(&mut self, fields: &Fields<'_>) {
+        fields.update("autograd", &mut self.autograd, Node::boolean);
+        if let Some(Some(passes)) = fields.words("passes") {
+            self.passes = passes;
+        }
+    }
+}
+
+/// The entry of a model as one of the parts of its step.
+pub(super) fn entry((model, passes): (ModelParams, Vec<Pass>)) -> TrainingParams {
+    let steps = model
+        .kernels
+        .iter()
+        .flat_map(|&model| passes.iter().map(move |&pass| TrainingStep { model, pass }));
+    Entry {
+        kernels: without_repetition(steps),
+        name: model.name,
+        sizes: model.sizes,
+        ways: model.ways,
+        compile: model.compile,
+        dtypes: model.dtypes,
+        devices: model.devices,
+        profiling: model.profiling,
+        settings: model.settings,
+    }
+}
