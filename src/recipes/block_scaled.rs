@@ -88,7 +88,7 @@ impl Scheme {
 
 /// What libtorch's product of blocks demands.
 fn on_cuda(site: &Site) -> Result<(), String> {
-    if site.linear.n % 16 != 0 {
+    if !site.linear.n.is_multiple_of(16) {
         return Err(format!(
             "n = {}, but products of blocks on cuda take multiples of 16",
             site.linear.n

@@ -1,7 +1,8 @@
 //! Every variant × model × dtype: it passes its check, or is refused for the reason written here.
 
 use plan::{
-    Device, Dtype, Int4Numerics, Int8Numerics, ModelKind, Recipe, Shape, Sparsity, Variant,
+    BlockFormat, Device, Dtype, Int4Numerics, Int8Numerics, Mode, ModelKind, Recipe, Shape,
+    Sparsity, Variant,
 };
 
 use super::testing::{case, computes_the_same_elsewhere, work, work_mut};
@@ -31,7 +32,8 @@ fn variants(recipe: Recipe) -> Vec<Variant> {
 }
 
 fn cases(device: Device) -> impl Iterator<Item = (Variant, Case)> {
-    Recipe::examples().flat_map(variants).flat_map(move |variant| {
+    let recipes = Recipe::examples().filter(|recipe| recipe.takes(Mode::Inference));
+    recipes.flat_map(variants).flat_map(move |variant| {
         let cases = Dtype::ALL.iter().flat_map(move |&dtype| {
             models(dtype).into_iter().map(move |model| {
                 let mut case = case(model, variant.recipe, dtype, shape(device));
@@ -88,6 +90,14 @@ pub fn constraint(case: &Case) -> Option<&'static str> {
             Some("its kernel on cuda takes bf16 and f16")
         }
         Recipe::Fp6 if case.dtype == Dtype::Float32 => Some("fp6 takes bfloat16 or float16"),
+        Recipe::BlockScaled { format, weight_only: false }
+            if format != BlockFormat::Nvfp4 && !bfloat16 =>
+        {
+            Some("products need bfloat16")
+        }
+        Recipe::BlockScaled { .. } if case.dtype == Dtype::Float16 => {
+            Some("is of bfloat16 or float32")
+        }
         _ => None,
     }
 }
