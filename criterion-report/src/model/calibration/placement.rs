@@ -96,7 +96,7 @@ pub fn compulsory_bytes(row: &Row) -> Option<u64> {
 
 /// Bytes of a model's step: weights and input are read and the output is written. A backward pass
 /// reads weights, input and the output's gradient, and writes the gradients of both. An optimizer
-/// writes the weights besides; AdamW reads and writes its two moments, too.
+/// writes the weights besides; SGD reads and writes its momentum, too, AdamW its two moments.
 fn step_bytes(work: &ModelWork, memory: Memory, output: u64) -> u64 {
     let Memory { weights_bytes, inputs_bytes, .. } = memory;
     let forward = weights_bytes.saturating_add(inputs_bytes).saturating_add(output);
@@ -105,7 +105,7 @@ fn step_bytes(work: &ModelWork, memory: Memory, output: u64) -> u64 {
         None | Some(Pass::Forward) => forward,
         Some(Pass::Backward) => both.saturating_sub(output),
         Some(Pass::ForwardBackward | Pass::Casts | Pass::Products) => both,
-        Some(Pass::StepSgd) => both.saturating_add(weights_bytes),
+        Some(Pass::StepSgd) => both.saturating_add(weights_bytes.saturating_mul(3)),
         Some(Pass::StepAdamw) => both.saturating_add(weights_bytes.saturating_mul(5)),
     }
 }

@@ -5,12 +5,14 @@ mod additivity;
 mod cost;
 mod crossover;
 mod peak;
+mod prediction;
 mod result;
 mod scaling;
 
 pub use additivity::Additivity;
 pub use cost::{Cost, Load, ModelError, Sample, Terms};
-pub use crossover::{Crossover, Errors, Field, Gains, NoCrossover, Prediction, RecipeCost};
+pub use crossover::{Crossover, Field, Gains, NoCrossover};
 pub use peak::{Rate, upstream_peak};
+pub use prediction::{Errors, Prediction, RecipeCost};
 pub use result::TrainingResult;
 pub use scaling::scaling_repr;
