@@ -62,6 +62,7 @@ object! {
         "compile": work.variant.compile,
         "packed": work.variant.packed,
         "preallocated": work.variant.preallocated,
+        "legacy": work.variant.legacy(),
         "m": work.shape.m,
         "k": work.shape.k,
         "n": work.shape.n,
@@ -101,20 +102,23 @@ fn json(cases: &[&Case]) -> String {
 
 /// Ids by group, then what the whole costs.
 fn table(cases: &[&Case], colour: bool) -> String {
-    let columns = [
+    let mut columns = vec![
         ("", Align::Left),
         ("shape name", Align::Left),
         ("GFLOP", Align::Right),
         ("memory", Align::Right),
         ("time", Align::Right),
     ];
+    if cases.iter().any(|case| legacy(case).is_some()) {
+        columns.push(("legacy", Align::Left));
+    }
     let groups = gather(cases.iter().copied(), |case| &case.id.group);
     let mut out = String::new();
     for members in &groups {
         let group = &members[0].id.group;
         let heading = format!("{group}  ({})", units::count(members.len(), "case"));
         out.push_str(&format!("{}\n", Paint::Bold.on(&heading, colour)));
-        let lines: Vec<Line> = members.iter().map(|&case| line(case)).collect();
+        let lines: Vec<Line> = members.iter().map(|&case| line(case, columns.len())).collect();
         out.push_str(&render(&columns, &lines, 2, usize::MAX, colour));
         out.push('\n');
     }
@@ -122,8 +126,9 @@ fn table(cases: &[&Case], colour: bool) -> String {
     screen(&out, colour)
 }
 
-fn line(case: &Case) -> Line {
-    Line::Cells(vec![
+fn line(case: &Case, columns: usize) -> Line {
+    let last = legacy(case).map_or_else(String::new, |last| format!("torchao {last}"));
+    let mut cells = vec![
         format!("{}/{}", case.id.variant, case.id.parameter).into(),
         Cell::new(case.shape_names.join(", "), Paint::Dim),
         match cost::flops(case) {
@@ -132,7 +137,15 @@ fn line(case: &Case) -> Line {
         },
         memory_bytes(case).map_or_else(unknown, |bytes| units::bytes(bytes).into()),
         seconds(case).map_or_else(unknown, |seconds| units::duration(seconds).into()),
-    ])
+        Cell::new(last, Paint::Dim),
+    ];
+    cells.truncate(columns);
+    Line::Cells(cells)
+}
+
+/// The last version of torchao that had what the case runs, where upstream has removed it.
+fn legacy(case: &Case) -> Option<&'static str> {
+    case.work.model().and_then(|work| work.variant.legacy())
 }
 
 /// Bytes that a case takes; unknown of a kernel and of a package's model, which show when they run.

@@ -163,6 +163,27 @@ fn a_plan_says_how_much_is_compiled() {
 }
 
 #[test]
+fn a_plan_says_what_upstream_has_removed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let config = folder.path().join("legacy.yml");
+    let text = "quantization_config_recipe_names: [fp6, mxfp4wo]\nmodel_params: {}\n";
+    std::fs::write(&config, text).expect("written");
+    let config = config.to_str().expect("text");
+    let planned = run(&["plan", config]);
+    let line = |word: &str| {
+        let mut lines = out(&planned).lines();
+        lines.find(|line| line.trim_start().starts_with(word)).expect("a line of it").to_owned()
+    };
+    assert!(line("shape name").ends_with("time  legacy"), "{}", out(&planned));
+    assert!(line("fp6/").ends_with("torchao 0.15.0"), "{}", out(&planned));
+    assert!(!line("mxfp4wo/").contains("torchao"), "{}", out(&planned));
+    let json = run(&["plan", config, "--format", "json"]);
+    let cases: serde_json::Value = serde_json::from_str(out(&json)).expect("JSON");
+    let legacy: Vec<_> = cases.as_array().expect("cases").iter().map(|it| &it["legacy"]).collect();
+    assert_eq!(legacy, [&serde_json::Value::Null, &"0.15.0".into(), &serde_json::Value::Null]);
+}
+
+#[test]
 fn a_plan_estimates_no_kernel() {
     let package = tempfile::tempdir().expect("a temporary folder");
     let kernel = "pub struct ProblemSize;\npub fn run_benchmark(size: &ProblemSize) -> \

@@ -29,6 +29,15 @@
 //!     ) -> Result<Box<dyn Network>, Refusal> {
 //!         Ok(Box::new(ReluLinear(make("fc", parameters.take_weight("fc")?)?)))
 //!     }
+//!
+//!     // Only if it is to be trained, too.
+//!     fn trained(
+//!         &self,
+//!         mut parameters: Parameters,
+//!         make: &mut MakeTrained<'_>,
+//!     ) -> Result<Box<dyn TrainedNetwork>, Refusal> {
+//!         Ok(Box::new(Trained(make("fc", parameters.take_weight("fc")?)?)))
+//!     }
 //! }
 //!
 //! struct ReluLinear(Box<dyn LinearLayer>);
@@ -39,6 +48,30 @@
 //!     }
 //!
 //!     fn layers(&self) -> Vec<&dyn LinearLayer> {
+//!         vec![&*self.0]
+//!     }
+//! }
+//!
+//! struct Trained(Box<dyn TrainedLayer>);
+//!
+//! impl TrainedNetwork for Trained {
+//!     fn forward(&self, input: &Tensor) -> Result<Passed, TchError> {
+//!         let output = self.0.forward(input)?.f_relu()?;
+//!         Ok(Passed { saved: vec![output.shallow_clone()], output })
+//!     }
+//!
+//!     fn backward(
+//!         &self,
+//!         input: &Tensor,
+//!         saved: &[Tensor],
+//!         grad_output: &Tensor,
+//!     ) -> Result<ModelGradients, TchError> {
+//!         let grad = saved[0].f_threshold_backward(grad_output, 0)?;
+//!         let Gradients { input, weight } = self.0.backward(input, &grad)?;
+//!         Ok(ModelGradients { input, parameters: vec![weight] })
+//!     }
+//!
+//!     fn layers(&self) -> Vec<&dyn TrainedLayer> {
 //!         vec![&*self.0]
 //!     }
 //! }

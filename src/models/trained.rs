@@ -7,7 +7,7 @@ use super::Parameters;
 use crate::recipes::{Gradients, TrainedLinear};
 use crate::refusal::Refusal;
 
-/// A linear layer in training, as a [`TrainedNetwork`] calls it.
+/// A linear layer in training, as a [`TrainedNetwork`] calls it. The [example](super) has one.
 pub trait TrainedLayer {
     /// `x [.., k]` → `[.., n]`.
     fn forward(&self, x: &Tensor) -> Result<Tensor, TchError>;
@@ -33,10 +33,10 @@ impl TrainedLayer for TrainedLinear {
     }
 }
 
-/// Makes the linear layer of the given name from its weight `[n, k]`.
+/// Makes the linear layer of the given name from its weight `[n, k]`. The [example](super) calls it.
 pub type MakeTrained<'a> = dyn FnMut(&str, Tensor) -> Result<Box<dyn TrainedLayer>, Refusal> + 'a;
 
-/// A model that is built, ready to be trained.
+/// A model that is built, ready to be trained, as in the [example](super).
 ///
 /// The operations of the forward pass are those that torch's autograd can differentiate, and the backward pass
 /// calls what autograd would call, in its order: both give the same bits.
@@ -61,7 +61,7 @@ pub trait TrainedNetwork {
     }
 }
 
-/// The result of a forward pass.
+/// The result of a forward pass, as in the [example](super).
 #[derive(Debug)]
 pub struct Passed {
     /// The output.
@@ -70,7 +70,7 @@ pub struct Passed {
     pub saved: Vec<Tensor>,
 }
 
-/// The result of a backward pass.
+/// The result of a backward pass, as in the [example](super).
 #[derive(Debug)]
 pub struct ModelGradients {
     /// That of the input.

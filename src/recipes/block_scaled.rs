@@ -24,31 +24,22 @@ pub(super) struct Scheme {
 
 impl super::Scheme for Scheme {
     fn check(&self, site: &Site) -> Result<(), String> {
-        let Self { format, weight_only } = *self;
-        let is_mx = format != BlockFormat::Nvfp4;
-        match site.dtype {
-            Dtype::BFloat16 => {}
-            Dtype::Float32 if weight_only || !is_mx => {}
-            dtype if weight_only || !is_mx => {
-                return Err(format!("dtype {dtype}, but {format} is of bfloat16 or float32"));
-            }
-            dtype => return Err(format!("dtype {dtype}, but {format} products need bfloat16")),
-        }
-        let mut multiples = vec![("k", site.linear.k, u64::from(format.block()))];
-        if !is_mx {
-            multiples.push(("n", site.linear.n, 16));
-        }
-        for (dimension, size, multiple) in multiples {
+        self.check_dtype(site.dtype)?;
+        let block = u64::from(self.format.block());
+        let rows = if self.format == BlockFormat::Nvfp4 { 16 } else { 1 };
+        for (dimension, size, multiple) in [("k", site.linear.k, block), ("n", site.linear.n, rows)]
+        {
             if size % multiple != 0 {
+                let format = self.format;
                 return Err(format!(
                     "{dimension} = {size}, but {format} takes multiples of {multiple}"
                 ));
             }
         }
-        if site.device == Device::Cuda && !weight_only {
-            on_cuda(site)?;
+        match site.device {
+            Device::Cuda if !self.weight_only => on_cuda(site),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
@@ -61,14 +52,43 @@ impl super::Scheme for Scheme {
         })
     }
 
+    /// The lowest value measured on a CPU, over 117 seeds in seven shapes of 1024 outputs and more, from
+    /// 64×32×16 to 1×4096×1024, uniform and normal weights, float32 and bfloat16, in dB:
+    ///
+    /// | format | activations quantized | weight-only |
+    /// |---|---|---|
+    /// | mxfp8 | 27.5 | 30.1 |
+    /// | mxfp4 | 14.7 | 17.6 |
+    /// | nvfp4 | 15.9 | 18.8 |
     fn min_sqnr_db(&self, _dtype: Dtype) -> f64 {
-        0.0
+        match (self.format, self.weight_only) {
+            (BlockFormat::Mxfp8, false) => 24.0,
+            (BlockFormat::Mxfp8, true) => 27.0,
+            (BlockFormat::Mxfp4, false) => 12.0,
+            (BlockFormat::Mxfp4, true) => 15.0,
+            (BlockFormat::Nvfp4, false) => 13.0,
+            (BlockFormat::Nvfp4, true) => 16.0,
+        }
+    }
+}
+
+impl Scheme {
+    /// Upstream's rules: `to_mx` and `nvfp4_quantize` take two dtypes, the products of mxfp8 and mxfp4 one.
+    fn check_dtype(self, dtype: Dtype) -> Result<(), String> {
+        let format = self.format;
+        let wide = self.weight_only || format == BlockFormat::Nvfp4;
+        match dtype {
+            Dtype::BFloat16 => Ok(()),
+            Dtype::Float32 if wide => Ok(()),
+            _ if wide => Err(format!("dtype {dtype}, but {format} is of bfloat16 or float32")),
+            _ => Err(format!("dtype {dtype}, but {format} products need bfloat16")),
+        }
     }
 }
 
 /// What libtorch's product of blocks demands.
 fn on_cuda(site: &Site) -> Result<(), String> {
-    if site.linear.n % 16 != 0 {
+    if !site.linear.n.is_multiple_of(16) {
         return Err(format!(
             "n = {}, but products of blocks on cuda take multiples of 16",
             site.linear.n
@@ -158,3 +178,7 @@ fn kernels(format: BlockFormat, product: &'static str) -> Vec<&'static str> {
     let decode = if format == BlockFormat::Mxfp8 { "aten::_to_copy" } else { "aten::index_select" };
     vec![decode, "aten::mul", product]
 }
+
+#[cfg(test)]
+#[path = "block_scaled_tests.rs"]
+mod tests;

@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use std::thread;
 
 use plan::{
-    Activation, Device, Dtype, FusionShape, FusionVariant, FusionWork, Implementation,
-    MemoryFormat, ModelKind, Operator, OperatorShape, OperatorWork, Pattern, PatternFamily, Recipe,
-    Shape, Sparsity, Variant, Work,
+    Activation, Device, Dtype, Float8Recipe, FusionShape, FusionVariant, FusionWork,
+    Implementation, MemoryFormat, ModelKind, Operator, OperatorShape, OperatorWork, Pass, Pattern,
+    PatternFamily, Recipe, Shape, Sparsity, Variant, Work,
 };
 
 use super::*;
@@ -243,6 +243,37 @@ fn patterns_and_operators() -> Vec<Case> {
 }
 
 /// Views that a step has prepared, a convolution, attention; a norm, a composition, a loss.
+#[test]
+#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
+fn parts_of_training_agree_with_eager() {
+    if !can_compile() {
+        return;
+    }
+    let recipes = [Recipe::Baseline, Recipe::Float8 { recipe: Float8Recipe::Tensorwise }];
+    let models = [
+        ModelKind::Linear,
+        ModelKind::LnLinear(Activation::Relu),
+        ModelKind::LnLinear(Activation::Gelu),
+        ModelKind::TransformerBlock,
+    ];
+    let mut cases = Vec::new();
+    for model in models {
+        for recipe in recipes {
+            for pass in [Pass::Forward, Pass::Backward, Pass::ForwardBackward, Pass::Casts] {
+                let mut case = compiled_model(model, Variant::eager(recipe), Dtype::BFloat16);
+                case.mode = plan::Mode::Training;
+                let work = work_mut(&mut case);
+                work.pass = Some(pass);
+                // Rows in multiples of 16, for which there are products.
+                work.shape = Shape::new(16, 64, 32);
+                case.id.parameter = format!("{pass}");
+                cases.push(case);
+            }
+        }
+    }
+    agree_or_are_refused(&cases, |_| None);
+}
+
 #[test]
 #[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
 fn patterns_and_operators_agree_with_eager() {

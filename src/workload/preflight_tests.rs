@@ -11,13 +11,46 @@ fn with(change: fn(&mut Case)) -> Result<(), Refusal> {
     preflight(&case)
 }
 
+fn of_training(case: &mut Case, pass: Pass) {
+    case.mode = Mode::Training;
+    work_mut(case).pass = Some(pass);
+}
+
 #[test]
 fn what_cannot_be_built_says_which_key_and_value() {
     assert_eq!(with(|_| ()), Ok(()));
+    assert_eq!(with(|case| of_training(case, Pass::StepSgd)), Ok(()));
     for (change, reason) in [
         (
-            (|case| case.mode = Mode::Training) as fn(&mut Case),
-            "benchmark_mode: training: not available in this version",
+            (|case| {
+                of_training(case, Pass::StepSgd);
+                work_mut(case).variant.compile = Some(plan::CompileMode::Default);
+            }) as fn(&mut Case),
+            "`step_sgd` is not compiled: an update writes into the parameters, which are inputs of what is \
+             compiled; `forward_backward` is",
+        ),
+        (
+            |case| {
+                of_training(case, Pass::Forward);
+                work_mut(case).variant.compile = Some(plan::CompileMode::Default);
+                work_mut(case).variant.autograd = true;
+            },
+            "`baseline+autograd+compile`: what is compiled are the operations themselves",
+        ),
+        (
+            |case| {
+                of_training(case, Pass::Forward);
+                work_mut(case).variant.recipe = Recipe::INT8WO;
+            },
+            "`int8wo` is no recipe of training",
+        ),
+        (
+            |case| {
+                of_training(case, Pass::Forward);
+                work_mut(case).variant.recipe = Recipe::Float8dqTensor;
+            },
+            "recipe `float8dq-tensor`, layer `linear1`: the number of rows is 8, but `_scaled_mm` takes multiples \
+             of 16 (torchao's pad_inner_dim is false)",
         ),
         (
             |case| {

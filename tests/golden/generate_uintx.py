@@ -1,6 +1,6 @@
 """Writes the uintx fixtures into the folder of this file, and their lines into its index.json.
 
-Needs torchao 0.14.1 (the last release with `UIntXWeightOnlyConfig`), torch 2.11, safetensors.
+Needs torchao 0.14.1 (releases from 0.17 on have no `UIntXWeightOnlyConfig`), torch 2.11, safetensors.
 README.md describes the files.
 """
 

@@ -95,7 +95,9 @@ pub fn gradients(
 /// `context` is one of [`linear`], not freed yet; the tensors live, and `out` is writable.
 unsafe extern "C" fn forward(context: *mut c_void, input: In, weight: In, out: Out) -> Status {
     // SAFETY: the caller's promise.
-    let (function, input, weight) = unsafe { (function(context), lent(input), lent(weight)) };
+    let function = unsafe { function(context) };
+    // SAFETY: the caller's promise.
+    let [input, weight] = [input, weight].map(|it| unsafe { lent(it) });
     let output = match caught("forward", || function.forward(&input, &weight)) {
         Ok(output) => output,
         Err(error) => return Status::failed(&error),
@@ -124,10 +126,9 @@ unsafe extern "C" fn backward(
         Ok(gradients) => gradients,
         Err(error) => return Status::failed(&error),
     };
-    // SAFETY: the caller's promise.
-    unsafe {
-        grad_input.write(given(gradients.0));
-        grad_weight.write(given(gradients.1));
+    for (place, gradient) in [(grad_input, gradients.0), (grad_weight, gradients.1)] {
+        // SAFETY: the caller's promise.
+        unsafe { place.write(given(gradient)) };
     }
     Status::fine()
 }

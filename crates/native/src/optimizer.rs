@@ -143,8 +143,7 @@ impl AdamW {
         }
         same_count(parameters, &self.steps)?;
         let (parameters, gradients) = (listed(parameters), listed(gradients));
-        let [averages, squares, steps] =
-            [&self.averages, &self.squares, &self.steps].map(|it| pointers(it));
+        let [averages, squares, steps] = [&self.averages, &self.squares, &self.steps].map(pointers);
         let (parameters, gradients) = ((&parameters).into(), (&gradients).into());
         let [averages, squares, steps] = [&averages, &squares, &steps].map(Tensors::from);
         // SAFETY: tensors and options live during the call.

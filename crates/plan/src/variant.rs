@@ -48,6 +48,11 @@ impl Variant {
 
     /// The variant that the others are compared with.
     pub const BASELINE: Self = Self::eager(Recipe::Baseline);
+
+    /// The last version of torchao that had its recipe or its sparse layout, where upstream has removed them since.
+    pub fn legacy(&self) -> Option<&'static str> {
+        self.sparsity.map(Sparsity::legacy).or(self.recipe.legacy())
+    }
 }
 
 impl std::fmt::Display for Variant {
@@ -79,6 +84,23 @@ impl std::fmt::Display for Variant {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_upstream_removed_is_legacy() {
+        for (recipe, sparsity, last) in [
+            ("fp6", None, Some("0.15.0")),
+            ("int4wo-64-hqq", None, Some("0.15.0")),
+            ("gemlitewo-8-64", None, Some("0.16.0")),
+            ("uintx-4-64", None, Some("0.16.0")),
+            ("baseline", Some(Sparsity::Block), Some("0.18.0")),
+            ("int8dq", Some(Sparsity::SemiSparse), Some("0.18.0")),
+            ("int8dq", None, None),
+            ("mxfp4", None, None),
+        ] {
+            let variant = Variant { sparsity, ..Variant::eager(recipe.parse().unwrap()) };
+            assert_eq!(variant.legacy(), last, "{variant}");
+        }
+    }
 
     #[test]
     fn a_variant_says_what_it_has() {

@@ -74,7 +74,7 @@ fn what_a_device_lacks_is_emulated_there_and_says_so() {
         "float8-tensorwise",
         "float8-rowwise+emulated",
         "float8-rowwise_with_gw_hp+emulated",
-        "mxfp8+emulated",
+        "mxfp8",
         "mxfp8-emulated-rceil",
         "nvfp4+emulated",
     ];

@@ -14,8 +14,8 @@
 //!
 //! | recipe                      | output | grad_input | grad_weight | gate |
 //! |-----------------------------|--------|------------|-------------|------|
-//! | mxfp8, mxfp8-emulated-rceil | TBD    | TBD        | TBD         | 26   |
-//! | nvfp4                       | TBD    | TBD        | TBD         | 15   |
+//! | mxfp8, mxfp8-emulated-rceil | 27.5   | 27.3       | 27.9        | 26   |
+//! | nvfp4                       | 16.5   | 16.4       | 16.3        | 15   |
 
 use plan::{BlockFormat, Device, Dtype};
 use tch::{Kind, TchError, Tensor};

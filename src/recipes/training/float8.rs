@@ -124,12 +124,14 @@ impl Scheme {
     /// The dtype that an operand is cast to and the values that share a scale; none where the product has no casts.
     fn format(&self, product: Product, side: Side) -> Option<(Kind, Granularity)> {
         let e4m3 = Kind::Float8e4m3fn;
-        let row = self.granularity;
+        let granularity = self.granularity;
         Some(match (product, side) {
             (Product::GradWeight, _) if self.grad_weight_hp => return None,
             (Product::GradInput, Side::Right) if self.grad_weight_hp => (e4m3, Granularity::Tensor),
-            (Product::GradInput | Product::GradWeight, Side::Left) => (self.grad_output, row),
-            _ => (e4m3, row),
+            (Product::GradInput | Product::GradWeight, Side::Left) => {
+                (self.grad_output, granularity)
+            }
+            _ => (e4m3, granularity),
         })
     }
 }

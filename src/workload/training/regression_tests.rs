@@ -60,6 +60,10 @@ fn fifty_steps_of_a_regression_stay_near_the_baseline() {
     let recipes: Vec<_> = Recipe::examples().filter(|it| it.takes(Mode::Training)).collect();
     assert!(recipes.len() >= 9, "{recipes:?}");
     for recipe in recipes {
+        // A CPU has no products for it, and no other form of it.
+        if recipe.to_string() == "mxfp8" {
+            continue;
+        }
         // In the form that runs on a CPU.
         let emulated = !matches!(
             recipe,

@@ -14,7 +14,8 @@ pub(super) fn is_emulated(
     match recipe {
         Recipe::Mxfp8EmulatedRceil => true,
         Recipe::BlockScaled { weight_only: true, .. } => false,
-        // torchao has no other form of it in training.
+        // In training the first has an emulated form under a name of its own, the second no other.
+        Recipe::BlockScaled { format: BlockFormat::Mxfp8, .. } if training.is_some() => false,
         Recipe::BlockScaled { format: BlockFormat::Nvfp4, .. } if training.is_some() => true,
         Recipe::BlockScaled { .. } => on_cpu,
         Recipe::Float8 { recipe } => on_cpu && recipe != Float8Recipe::Tensorwise,

@@ -7,14 +7,15 @@ use crate::words::{Device, Dtype, Recipe};
 use crate::work::ModelWork;
 
 /// The most bytes that `k · n` weights of a layer take as a case stores them: values, and for each
-/// group of a quantized one a scale in the dtype before quantization and a zero point of 64 bits.
+/// group of a quantized one a scale, of most recipes in the dtype before quantization and with a zero point
+/// of 64 bits.
 /// Small groups are the reason for counting these: 4 bits in groups of 32 really take 5.
 fn stored_bytes(work: &ModelWork, dtype: Dtype, k: u128, n: u128) -> u128 {
     let element = u128::from(dtype.bytes());
     let facts = work.variant.recipe.facts();
     let Some(bits) = facts.weight_bits else { return k * n * element };
     let groups = n * facts.group.map_or(1, |group| k.div_ceil(group.into()));
-    (k * n * u128::from(bits)).div_ceil(8) + groups * (element + 8)
+    (k * n * u128::from(bits)).div_ceil(8) + groups * facts.scale.unwrap_or(element + 8)
 }
 
 /// Whether weights are padded along k, to multiples of 1024, for the 4-bit kernel on CUDA.

@@ -163,6 +163,9 @@ pub(crate) struct RecipeFacts {
     pub weight_bits: Option<u8>,
     /// Weights along k that share a scale; none where a whole row does, or all.
     pub group: Option<u16>,
+    /// Bytes of a group's scale; if absent, a scale in the dtype before quantization and a zero point of 64
+    /// bits.
+    pub scale: Option<u128>,
     pub has_solver: bool,
     has_packed: bool,
     quantizes_activations: bool,
@@ -173,6 +176,8 @@ pub(crate) struct RecipeFacts {
     /// Bytes for each element that goes into a layer or comes out; those of a product and its
     /// conversion if absent.
     pub activation: Option<u128>,
+    /// The last torchao that had it, where upstream has removed it since.
+    legacy: Option<&'static str>,
 }
 
 const INT8_DYNAMIC_INTX: &str = "int8_dynamic_activation_intx_weight";
@@ -232,12 +237,14 @@ impl Recipe {
         const BYTES: RecipeFacts = RecipeFacts {
             weight_bits: Some(8),
             group: None,
+            scale: None,
             has_solver: false,
             has_packed: false,
             quantizes_activations: false,
             reads_stored: false,
             quantizing: 8,
             activation: None,
+            legacy: None,
         };
         match self {
             Self::Baseline => RecipeFacts { weight_bits: None, quantizing: 0, ..BYTES },
@@ -250,6 +257,8 @@ impl Recipe {
                 group: Some(group),
                 has_solver: matches!(numerics, Int4Numerics::Hqq | Int4Numerics::HqqFp16Solver),
                 reads_stored: true,
+                // ao#3513
+                legacy: Some("0.15.0"),
                 ..BYTES
             },
             Self::Float8wo => RecipeFacts { quantizing: 16, ..BYTES },
@@ -264,6 +273,8 @@ impl Recipe {
                 group: if bits == 4 { Some(group) } else { None },
                 has_solver: bits == 4,
                 reads_stored: true,
+                // ao#4144
+                legacy: Some("0.16.0"),
                 ..BYTES
             },
             Self::Int8DynamicIntx { group, .. } => {
@@ -275,9 +286,17 @@ impl Recipe {
                 group: Some(group),
                 has_solver: hqq,
                 has_packed: bits == 4 && matches!(group, 32 | 64 | 128 | 256),
+                // ao#3920
+                legacy: Some("0.16.0"),
                 ..BYTES
             },
-            Self::Fp6 => RecipeFacts { weight_bits: Some(6), quantizing: 16, ..BYTES },
+            Self::Fp6 => RecipeFacts {
+                weight_bits: Some(6),
+                quantizing: 16,
+                // ao#3520
+                legacy: Some("0.15.0"),
+                ..BYTES
+            },
             Self::Float8 { .. } | Self::Mxfp8EmulatedRceil => RecipeFacts {
                 weight_bits: None,
                 quantizes_activations: true,
@@ -288,9 +307,15 @@ impl Recipe {
             Self::BlockScaled { format, weight_only } => RecipeFacts {
                 weight_bits: Some(format.bits()),
                 group: Some(format.block()),
+                scale: Some(1),
                 quantizes_activations: !weight_only,
-                quantizing: 16,
-                activation: if weight_only { None } else { Some(16) },
+                // e2m1 is rounded by operations on 32 bits.
+                quantizing: if format.bits() == 8 { 16 } else { 36 },
+                activation: match format.bits() {
+                    _ if weight_only => None,
+                    8 => Some(16),
+                    _ => Some(36),
+                },
                 ..BYTES
             },
             // Nothing is known of it here: as much memory as any takes, and weights that are not smaller.
@@ -313,6 +338,12 @@ impl Recipe {
     /// these recipes have a `+packed` variant.
     pub const fn has_packed(self) -> bool {
         self.facts().has_packed
+    }
+
+    /// The last version of torchao that had the recipe, where upstream has removed it since: its configuration,
+    /// or of `int4wo` the version of it that the word stood for.
+    pub const fn legacy(self) -> Option<&'static str> {
+        self.facts().legacy
     }
 
     /// Whether it quantizes for that mode, inference or training: the baseline and the recipes of packages

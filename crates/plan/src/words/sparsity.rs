@@ -14,6 +14,13 @@ closed_set! {
 }
 
 impl Sparsity {
+    /// The last version of torchao that had the layout, which upstream has removed since (ao#4728).
+    pub const fn legacy(self) -> &'static str {
+        match self {
+            Self::SemiSparse | Self::Block => "0.18.0",
+        }
+    }
+
     /// Whether upstream measures this layout together with `recipe`: block sparsity stands alone
     /// on the baseline, 2:4 goes with int8dq, float8dq and the baseline. A recipe of a package says when
     /// it runs whether it has the layout.
