@@ -38,7 +38,7 @@ impl Additivity {
             "forward + backward take {excess} % {side} than forward_backward; their intervals \
              allow {allowed} %"
         );
-        let kind = format!("forward + backward take {side} than forward_backward, in % (allowed)");
+        let kind = "forward + backward do not add up to forward_backward within the intervals, in % (allowed)";
         let figures = format!("{excess} ({allowed})");
         (!self.holds()).then(|| Caution::from(text).with_figures(kind, figures))
     }

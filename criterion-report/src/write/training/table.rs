@@ -25,6 +25,7 @@ fn times_layout<'r, 'a: 'r>() -> Layout<Timed<'r, 'a>> {
         right("forward", |it: &Timed<'_, '_>| time(it.result, Pass::Forward)),
         right("backward", |it: &Timed<'_, '_>| time(it.result, Pass::Backward)),
         right("both", |it: &Timed<'_, '_>| time(it.result, Pass::ForwardBackward)),
+        right("sum", |it: &Timed<'_, '_>| excess(it.result)).gives_way(5, "sum"),
         right("SGD step", |it: &Timed<'_, '_>| time(it.result, Pass::StepSgd)),
         right("AdamW step", |it: &Timed<'_, '_>| time(it.result, Pass::StepAdamw)),
         right("casts", |it: &Timed<'_, '_>| own_time(it.result, Pass::Casts)),
@@ -144,6 +145,13 @@ fn time(result: &TrainingResult<'_>, pass: Pass) -> Cell {
 /// The time of the casts; the baseline, which has none, runs another pass in their group.
 fn own_time(result: &TrainingResult<'_>, pass: Pass) -> Cell {
     if result.is_unquantized() { Cell::default() } else { time(result, pass) }
+}
+
+/// By how much forward + backward take longer than both together.
+fn excess(result: &TrainingResult<'_>) -> Cell {
+    let Some(additivity) = result.additivity() else { return Cell::default() };
+    let paint = if additivity.holds() { Paint::Dim } else { Paint::Warn };
+    Cell::new(format!("{:+.1} %", additivity.excess * 100.0), paint)
 }
 
 fn speedup(result: &TrainingResult<'_>, pass: Pass) -> Cell {
