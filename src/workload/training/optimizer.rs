@@ -33,7 +33,7 @@ impl Updates {
     }
 
     fn of(optimizer: Optimizer, parameters: &[&Tensor]) -> Result<Self, TchError> {
-        let original = parameters.iter().map(|it| Ok(it.f_zeros_like()?.f_add(it)?));
+        let original = parameters.iter().map(|it| it.f_zeros_like()?.f_add(it));
         Ok(Self { optimizer, original: original.collect::<Result<_, TchError>>()? })
     }
 
