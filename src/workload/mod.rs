@@ -66,8 +66,8 @@ pub trait Workload {
         0
     }
 
-    /// Bytes that a training step's forward pass keeps for its backward pass, beside input, output and parameters;
-    /// none in inference.
+    /// Bytes of the activations that a training step's forward pass keeps for its backward pass, the input among
+    /// them; none in inference.
     fn saved_bytes(&self) -> Option<u64> {
         None
     }

@@ -211,10 +211,12 @@ fn part(
     })
 }
 
-/// Bytes that a forward pass leaves for the backward pass, besides its output.
+/// Bytes of the activations that a forward pass leaves for the backward pass: the input, which every backward
+/// pass here reads, and what is new, the output aside.
 fn saved_bytes(case: &Case, passes: &Passes, input: &Tensor) -> Result<u64, Refusal> {
     let (passed, memory) = memory::track_libtorch(case.device, || passes.forward(input))?;
-    Ok(memory.live_bytes.unsigned_abs().saturating_sub(inputs::bytes(&passed?.output)))
+    let new = memory.live_bytes.unsigned_abs().saturating_sub(inputs::bytes(&passed?.output));
+    Ok(inputs::bytes(input) + new)
 }
 
 /// The operations of the products, each once.

@@ -31,7 +31,7 @@ pub struct Memory {
     /// Storage of the output where it is allocated beforehand; 0 where each step makes its own.
     #[serde(default)]
     pub outputs_bytes: u64,
-    /// Bytes that the forward pass keeps for the backward pass; absent in inference.
+    /// Bytes of activations that the forward pass keeps for the backward pass, the input among them; absent in inference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_bytes: Option<u64>,
     /// The step's own.

@@ -138,7 +138,7 @@ fields! {
         (|e| Some(Value::Flag(e.row.pass().and(e.row.variant())?.autograd)));
     "emulated", NONE, "whether the device lacks the recipe's products, so that its time is not the recipe's",
         (|e| Some(Value::Flag(e.row.variant()?.emulated)));
-    smaller "saved-memory", BYTES, "bytes that the forward pass keeps for the backward pass",
+    smaller "saved-memory", BYTES, "bytes of activations that the forward pass keeps for the backward pass, the input among them",
         (measures.memory?.saved_bytes?);
     bigger "output-sqnr", DECIBELS, "SQNR of a training step's output",
         (|e| Some(e.row.output_sqnr_db()?.into()));

@@ -103,7 +103,7 @@ impl<'a> TrainingResult<'a> {
         Some(Figure { value: 1.0 / ratio, interval: Some(interval) })
     }
 
-    /// The bytes that the forward pass keeps for the backward pass.
+    /// Bytes of activations that the forward pass keeps for the backward pass, the input among them.
     pub fn saved_bytes(&self) -> Option<u64> {
         self.parts().find_map(|entry| entry.row.record.measures.memory?.saved_bytes)
     }

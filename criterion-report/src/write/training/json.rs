@@ -55,7 +55,7 @@ struct ResultOf<'a> {
     casts_share_low: Option<f64>,
     /// Upper bound of its interval.
     casts_share_high: Option<f64>,
-    /// Bytes that the forward pass keeps for the backward pass.
+    /// Bytes of activations that the forward pass keeps for the backward pass, the input among them.
     saved_bytes: Option<u64>,
     /// Decibels of the output against float64.
     output_sqnr_db: Option<plan::Stat>,
