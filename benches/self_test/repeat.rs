@@ -31,8 +31,10 @@ const ALL: f64 = 0.88;
 /// The same of every single case.
 const EACH: f64 = 0.6;
 
+#[allow(dead_code, reason = "the suite has neither kernels nor recipes nor models of its own")]
 mod suite {
     use criterion_torch::harness::{Criterion, GroupFn, Session};
+    use criterion_torch::workload::generated;
 
     include!(concat!(env!("OUT_DIR"), "/inference.rs"));
 
