@@ -6,9 +6,9 @@ use criterion_torch::native::trace::trace;
 use criterion_torch::refusal::Refusal;
 use criterion_torch::{inputs, models, recipes};
 use plan::{
-    Device, Dtype, FusionShape, FusionVariant, FusionWork, Implementation, MemoryFormat, ModelKind,
-    Operator, OperatorShape, OperatorWork, Pattern, PatternFamily, Recipe, Shape, Sparsity,
-    Variant,
+    Device, Dtype, FusionShape, FusionVariant, FusionWork, Implementation, MemoryFormat, Mode,
+    ModelKind, Operator, OperatorShape, OperatorWork, Pattern, PatternFamily, Recipe, Shape,
+    Sparsity, Variant,
 };
 use tch::Tensor;
 
@@ -102,11 +102,15 @@ fn cannot_run(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::Unsupported(_))
 }
 
+fn inference() -> impl Iterator<Item = Recipe> {
+    Recipe::examples().filter(|recipe| recipe.takes(Mode::Inference))
+}
+
 #[test]
 fn models_are_traced_where_libtorch_does_the_work() {
     let mut traced = 0;
     for dtype in [Dtype::BFloat16, Dtype::Float32] {
-        for variant in Recipe::examples().flat_map(variants) {
+        for variant in inference().flat_map(variants) {
             // Kernels of this project: on a CPU, libtorch has no 2:4 sparsity and no such packings.
             let own = variant.sparsity == Some(Sparsity::SemiSparse)
                 || matches!(variant.recipe, Recipe::Gemlitewo { .. } | Recipe::Fp6);

@@ -7,8 +7,8 @@ use std::thread;
 
 use plan::{
     Activation, Device, Dtype, Float8Recipe, FusionShape, FusionVariant, FusionWork,
-    Implementation, MemoryFormat, ModelKind, Operator, OperatorShape, OperatorWork, Pass, Pattern,
-    PatternFamily, Recipe, Shape, Sparsity, Variant, Work,
+    Implementation, MemoryFormat, Mode, ModelKind, Operator, OperatorShape, OperatorWork, Pass,
+    Pattern, PatternFamily, Recipe, Shape, Sparsity, Variant, Work,
 };
 
 use super::*;
@@ -90,7 +90,8 @@ fn compiled_model(model: ModelKind, variant: Variant, dtype: Dtype) -> Case {
 }
 
 fn variants() -> Vec<Variant> {
-    Recipe::examples()
+    let inference = Recipe::examples().filter(|recipe| recipe.takes(Mode::Inference));
+    inference
         .flat_map(|recipe| {
             let eager = Variant::eager(recipe);
             let sparse = Sparsity::ALL.iter().filter(move |it| it.pairs_with(recipe));
