@@ -104,7 +104,10 @@ fn named_configs_go_to_their_modes_and_the_others_have_nothing_to_do() {
 #[test]
 fn a_config_of_training_goes_to_its_mode() {
     let package = Package::new(&[]);
-    package.write("mine.yml", &LINEAR.replace("inference", "training"));
+    package.write(
+        "mine.yml",
+        &LINEAR.replace("inference", "training").replace("int8wo", "float8-tensorwise"),
+    );
     package.generate(Some("mine.yml")).unwrap_or_else(|it| panic!("{it}"));
     // A group for each of six parts of a step.
     assert_eq!(groups(&package.read("training.rs")), 6);
