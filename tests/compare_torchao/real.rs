@@ -87,7 +87,9 @@ fn torchao_trains_each_part_of_a_step() {
     let mut peer = Peer::start(&python, &[], Patience::default()).expect("it has torchao");
     let training = Recipe::examples().filter(|recipe| recipe.takes(Mode::Training));
     let recipes: Vec<String> = training.map(|recipe| recipe.to_string()).collect();
-    for case in cases(&recipes, "benchmark_mode: training") {
+    for mut case in cases(&recipes, "benchmark_mode: training") {
+        // A block of rows, which the weight's gradient sums over.
+        work_mut(&mut case).shape.m = 32;
         let ModelWork { variant, pass, .. } = work(&case);
         let is_call = !matches!(pass, Some(Pass::Casts | Pass::Products));
         let has_peer = !matches!(variant.recipe, Recipe::BlockScaled { .. });
