@@ -6,6 +6,8 @@
 #include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/csrc/jit/ir/ir.h>
 
+#include <algorithm>
+
 namespace {
 
 namespace tracer = torch::jit::tracer;
@@ -78,6 +80,12 @@ extern "C" Status ctn_layer_norm_backward(
     const at::Tensor* rstd,
     at::Tensor** out) noexcept {
   return border::guard([&] {
+    // The kernel trusts its caller.
+    const auto rows = input->numel() / std::max<int64_t>(input->size(-1), 1);
+    TORCH_CHECK(
+        grad_output->sizes() == input->sizes() && mean->numel() == rows && rstd->numel() == rows,
+        "a layer norm of ", input->sizes(), " with a gradient of ", grad_output->sizes(), ", ", mean->numel(),
+        " means and ", rstd->numel(), " deviations");
     const auto run = tracer::isTracing() ? traced : backward;
     *out = tensor::release(run(*grad_output, *input, *mean, *rstd));
   });
