@@ -160,6 +160,7 @@ impl Journal {
             pairs,
             no_pair,
             measures,
+            profile: None,
             accuracy,
             notes: notes(case).into_iter().chain(found).collect(),
             environment: environment.into(),

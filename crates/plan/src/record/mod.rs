@@ -8,6 +8,7 @@ mod facts;
 mod measures;
 mod outcome;
 mod pair;
+mod profile;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,6 +22,9 @@ pub use facts::{Compilation, KernelFacts, Memory, ModelFacts, StepMemory, Weight
 pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range, Utilization};
 pub use outcome::Outcome;
 pub use pair::{Pair, Stop};
+pub use profile::{
+    HardwareCounters, MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKind,
+};
 
 use crate::case::Case;
 use crate::flag;
@@ -102,6 +106,9 @@ pub struct Record {
     /// Measures that criterion does not hold.
     #[serde(default)]
     pub measures: Measures,
+    /// What a profiled step is made of; absent unless a profile was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// The output against float64; absent unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,

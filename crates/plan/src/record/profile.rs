@@ -1,0 +1,126 @@
+//! What a profiled step is made of: its operations, its memory, the processor's counters.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Steps of a case run once more under libtorch's profiler, in a process that times nothing.
+///
+/// Times are per step and contain what the profiler costs: compare `step_ns` with the case's own time. A part that is
+/// null has its reason in `absent`, under its own name.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Profile {
+    /// Steps that the figures are means of.
+    pub steps: u64,
+    /// Wall time of a profiled step, in nanoseconds.
+    pub step_ns: f64,
+    /// The part of it on the host outside every recorded operation, in nanoseconds. The sum of all `self_ns` of the
+    /// step's thread and this part is `step_ns`.
+    pub outside_ns: f64,
+    /// The operations, one entry per name and shapes, the longest `self_ns` (on a device `device_ns`) first.
+    pub operations: Vec<OperationProfile>,
+    /// Memory of a step over time.
+    pub memory: Option<MemoryProfile>,
+    /// The processor's own counters.
+    pub hardware: Option<HardwareCounters>,
+    /// Files that were written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ProfileFile>,
+    /// Name of a null part to why it is null.
+    #[serde(default)]
+    pub absent: BTreeMap<String, String>,
+}
+
+/// An operation of a profiled step, such as `aten::addmm`; means per step.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OperationProfile {
+    /// Its name in torch's profiler.
+    pub name: String,
+    /// Shapes of its tensor arguments, an empty list for an argument that is no tensor.
+    pub shapes: Vec<Vec<i64>>,
+    /// Their dtypes as torch names them, an empty text for an argument that is no tensor.
+    pub dtypes: Vec<String>,
+    /// Calls in a step.
+    pub calls: f64,
+    /// Nanoseconds on the host without the operations that it calls.
+    pub self_ns: f64,
+    /// Nanoseconds on the host with them.
+    pub total_ns: f64,
+    /// Nanoseconds of the kernels that it launched itself; absent on a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_ns: Option<f64>,
+    /// Floating-point operations of all calls, where torch's formula knows them.
+    pub flops: Option<u64>,
+    /// Bytes of the tensor arguments of all calls, by shape and dtype; absent where a dtype is not known.
+    pub input_bytes: Option<u64>,
+    /// Bytes that it allocated itself.
+    pub allocated_bytes: u64,
+    /// Whether it calls no other recorded operation.
+    pub is_leaf: bool,
+}
+
+/// Memory of one step, from every allocation and release.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryProfile {
+    /// Most bytes that the step itself held at once.
+    pub peak_bytes: u64,
+    /// The operations whose blocks were live at that moment, with their bytes, the most first.
+    pub at_peak: Vec<(String, u64)>,
+    /// Allocations and releases that were seen.
+    pub events: u64,
+    /// torch's `allocated_bytes.all.peak`, `active_bytes.all.peak` and `reserved_bytes.all.peak`, in bytes; on a CPU
+    /// the first alone.
+    #[serde(default)]
+    pub stats: BTreeMap<String, u64>,
+}
+
+/// Hardware counters of the CPU per step, counted as one group in user mode, over all threads of the step.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HardwareCounters {
+    /// Clock cycles.
+    pub cycles: f64,
+    /// Instructions retired.
+    pub instructions: f64,
+    /// References to the last-level cache.
+    pub cache_references: f64,
+    /// References that missed it.
+    pub cache_misses: f64,
+    /// Loads that missed the first-level data TLB.
+    pub tlb_misses: f64,
+}
+
+/// A file of a profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProfileFile {
+    /// What it is.
+    pub kind: ProfileFileKind,
+    /// Its path, relative to `target/criterion-torch`.
+    pub path: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// The kind of a profile's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ProfileFileKind {
+    /// A Chrome trace of Kineto, as JSON.
+    Trace,
+    /// A memory snapshot as torch's own visualizer reads it.
+    MemorySnapshot,
+    /// Bytes over time by operation, drawn as SVG.
+    MemoryTimeline,
+}
+
+impl Profile {
+    /// The file of a kind, if it was written.
+    pub fn file(&self, kind: ProfileFileKind) -> Option<&ProfileFile> {
+        self.files.iter().find(|file| file.kind == kind)
+    }
+}
