@@ -41,10 +41,10 @@ impl Step {
 #[test]
 fn from_yaml_to_a_profile() {
     let lab = Lab::new();
-    let listed = lab.listed("calibration");
+    let listed = lab.listed("calibration", "machine");
     assert_eq!(listed, lab.planned("calibration/machine.yml"));
-    lab.bench("calibration", &[]);
-    lab.bench("fusion", &["linear_bias_relu"]);
+    lab.bench("calibration", &["^calibration/machine/"]);
+    lab.bench("fusion", &["^fusion/patterns/.*linear_bias_relu"]);
     let probes: Vec<Record> = lab.records("new", "calibration");
     assert_eq!(probes.iter().map(|it| &it.full_id).collect::<Vec<_>>(), Vec::from_iter(&listed));
     let patterns: Vec<Record> = lab.records("new", "fusion");

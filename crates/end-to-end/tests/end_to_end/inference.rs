@@ -15,13 +15,13 @@ fn from_yaml_to_csv_and_json() {
     let lab = Lab::new();
 
     // The list is the plan, and nothing but the plan.
-    let listed = lab.listed("inference");
+    let listed = lab.listed("inference", "");
     let (tiny, others): (Vec<_>, Vec<_>) =
         listed.into_iter().partition(|id| id.starts_with("inference/tiny/"));
     assert_eq!(tiny, lab.planned("inference/tiny.yml"));
     assert_eq!(tiny.len(), 12);
     let of = |config| lab.planned(&format!("inference/{config}.yml"));
-    assert_eq!(others, ["inductor", "own", "own_variants"].map(of).concat());
+    assert_eq!(others, ["explain", "inductor", "own", "own_variants"].map(of).concat());
 
     // One selected case is prepared, and nothing for the others: the enormous ones would not fit,
     // and would have an outcome.

@@ -90,9 +90,11 @@ impl Lab {
         succeeded(&self.run(Path::new(env!("CARGO_BIN_EXE_report")), arguments))
     }
 
-    /// The ids that the bench target lists.
-    pub fn listed(&self, target: &str) -> Vec<String> {
-        ids(&self.bench(target, &LIST))
+    /// The ids of a config that the bench target lists; of all its configs, if none is named.
+    pub fn listed(&self, target: &str, config: &str) -> Vec<String> {
+        let mut listed = ids(&self.bench(target, &LIST));
+        listed.retain(|id| config.is_empty() || id.starts_with(&format!("{target}/{config}/")));
+        listed
     }
 
     /// The ids that `criterion-report plan` expands `configs/<config>` to.

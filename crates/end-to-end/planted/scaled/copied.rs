@@ -1,0 +1,29 @@
+//! The same with a copy of the input that nobody needs.
+
+use super::kernel::ProblemSize;
+use criterion_torch::kernel::prelude::*;
+
+pub struct Scaled {
+    x: Tensor,
+    y: Option<Tensor>,
+}
+
+impl Kernel for Scaled {
+    type ProblemSize = ProblemSize;
+
+    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+        Ok(Self { x: site.normal(&[size.elements])?, y: None })
+    }
+
+    fn run(&mut self) -> Result<(), Refusal> {
+        let mut copy = self.x.f_empty_like()?;
+        copy.f_copy_(&self.x)?;
+        self.y = Some(copy.f_mul_scalar(2.0)?);
+        Ok(())
+    }
+
+    fn output(&self) -> Result<Tensor, Refusal> {
+        let none = || Refusal::Failed("it has not run".to_owned());
+        Ok(self.y.as_ref().ok_or_else(none)?.shallow_clone())
+    }
+}
