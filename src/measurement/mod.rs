@@ -15,6 +15,7 @@ mod host_readings;
 pub mod latency;
 pub mod memory;
 pub mod nvml;
+pub mod operations;
 pub mod page_fault;
 pub mod preflight;
 pub mod probes;

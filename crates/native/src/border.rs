@@ -138,12 +138,27 @@ impl Drop for Handle {
     }
 }
 
-/// A text that goes in, as long as what it was made from.
+/// A text that goes in, or is shown to a function that is called back; as long as what it was made from.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Text {
     first: *const u8,
     length: usize,
+}
+
+impl Text {
+    /// A copy.
+    ///
+    /// # Safety
+    /// What it was made from is live.
+    pub(crate) unsafe fn to_string_lossy(self) -> String {
+        // SAFETY: it has that many bytes; the pointer may be null where there are none.
+        let bytes = match self.length {
+            0 => &[][..],
+            length => unsafe { std::slice::from_raw_parts(self.first, length) },
+        };
+        String::from_utf8_lossy(bytes).into_owned()
+    }
 }
 
 impl From<&str> for Text {
