@@ -138,12 +138,27 @@ impl Drop for Handle {
     }
 }
 
-/// A text that goes in, as long as what it was made from.
+/// A text that goes in, as long as what it was made from; or that a call shows.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Text {
     first: *const u8,
     length: usize,
+}
+
+impl Text {
+    /// A copy of a text that comes out.
+    ///
+    /// # Safety
+    /// The text lives.
+    pub(crate) unsafe fn to_string(self) -> String {
+        if self.length == 0 {
+            return String::new();
+        }
+        // SAFETY: the caller's promise; it is not null, because it is not empty.
+        let bytes = unsafe { std::slice::from_raw_parts(self.first, self.length) };
+        String::from_utf8_lossy(bytes).into_owned()
+    }
 }
 
 impl From<&str> for Text {
