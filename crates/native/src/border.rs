@@ -147,17 +147,16 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// A copy of a text that comes out.
+    /// The bytes of a text that comes out.
     ///
     /// # Safety
-    /// The text lives.
-    pub(crate) unsafe fn to_string(self) -> String {
+    /// The text lives as long as they do.
+    pub(crate) unsafe fn as_bytes<'t>(self) -> &'t [u8] {
         if self.length == 0 {
-            return String::new();
+            return &[];
         }
         // SAFETY: the caller's promise; it is not null, because it is not empty.
-        let bytes = unsafe { std::slice::from_raw_parts(self.first, self.length) };
-        String::from_utf8_lossy(bytes).into_owned()
+        unsafe { std::slice::from_raw_parts(self.first, self.length) }
     }
 }
 

@@ -138,7 +138,7 @@ unsafe extern "C" fn show(context: *mut c_void, event: *const RawEvent) {
     // SAFETY: the caller's promise.
     let event = unsafe { &*event };
     // SAFETY: the caller's promise.
-    let operations = unsafe { event.operations.to_string() };
+    let operations = String::from_utf8_lossy(unsafe { event.operations.as_bytes() });
     events.push(MemoryEvent {
         address: event.address,
         bytes: event.bytes,
