@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use ::libtorch::python;
+use ::libtorch::compiler_python;
 use serde_json::Value;
 use tch::{Kind, Tensor};
 
@@ -209,7 +209,7 @@ print(json.dumps({
 
 #[test]
 fn torchs_own_visualizer_reads_a_snapshot() {
-    let (program, _) = python::compiler_python(|name| std::env::var_os(name));
+    let (program, _) = compiler_python(|name| std::env::var_os(name));
     let (step, tracked) = recorded(&[("weights", 524_288), ("input", 65_536)]);
     let output = Command::new(&program).args(["-c", VISUALIZER]).arg(&step.pickle).output();
     let output = match output {
