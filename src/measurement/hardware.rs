@@ -122,11 +122,8 @@ mod groups {
             let mut leader = Group::builder();
             leader.observe_pid(thread).inherit(true);
             let mut leader = leader.build_group().map_err(|error| ("the group", error))?;
-            let dtlb = Cache {
-                which: CacheId::DTLB,
-                operation: CacheOp::READ,
-                result: CacheResult::MISS,
-            };
+            let dtlb =
+                Cache { which: CacheId::DTLB, operation: CacheOp::READ, result: CacheResult::MISS };
             let members = [
                 add(&mut leader, thread, "cycles", Hardware::CPU_CYCLES)?,
                 add(&mut leader, thread, "instructions", Hardware::INSTRUCTIONS)?,
@@ -207,9 +204,8 @@ mod groups {
 
         #[test]
         fn reasons_name_the_remedy() {
-            let said = |code, paranoid| {
-                explained("cycles", &io::Error::from_raw_os_error(code), paranoid)
-            };
+            let said =
+                |code, paranoid| explained("cycles", &io::Error::from_raw_os_error(code), paranoid);
             assert!(said(libc::ENOENT, None).contains("virtual machines"));
             let denied = said(libc::EACCES, Some("4\n"));
             assert!(denied.contains("perf_event_paranoid is 4: set it to 2"), "{denied}");
@@ -217,7 +213,10 @@ mod groups {
             assert!(said(libc::EMFILE, None).contains("ulimit -n"));
             assert!(said(libc::EINVAL, None).contains("in one group"));
             let other = said(libc::EIO, None);
-            assert!(other.starts_with("hardware counters: cycles: the kernel refuses ("), "{other}");
+            assert!(
+                other.starts_with("hardware counters: cycles: the kernel refuses ("),
+                "{other}"
+            );
         }
 
         #[test]

@@ -106,9 +106,7 @@ pub fn track<T>(f: impl FnOnce() -> T) -> Result<(T, MemoryReport), Error> {
 ///
 /// # Errors
 /// Those of [`track`]; when memory is being recorded over time on this thread already.
-pub fn timeline<T>(
-    f: impl FnOnce() -> T,
-) -> Result<(T, MemoryReport, Vec<MemoryEvent>), Error> {
+pub fn timeline<T>(f: impl FnOnce() -> T) -> Result<(T, MemoryReport, Vec<MemoryEvent>), Error> {
     let (value, scope) = in_scope(true, f)?;
     let report = report(&scope)?;
     let mut events: Vec<MemoryEvent> = vec![];

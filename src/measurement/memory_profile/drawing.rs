@@ -10,7 +10,7 @@ use crate::native::memory::MemoryEvent;
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 24.0;
-const TOP: f64 = 64.0;
+const TOP: f64 = 80.0;
 /// Of the step's blocks and of what is below them together.
 const HEIGHT: f64 = 320.0;
 /// What is below is drawn to scale where it takes no more than this share of the height.
@@ -18,7 +18,7 @@ const LOW: f64 = 0.5;
 /// The height of a band that is not drawn to scale.
 const BAND: f64 = 22.0;
 /// Longer names are cut; the whole one is shown where the pointer rests.
-const LONGEST_NAME: usize = 52;
+const LONGEST_NAME: usize = 48;
 const LONGEST_TITLE: usize = 100;
 
 /// Colours that are told apart on a light and on a dark ground, also by most colour-blind readers.
@@ -42,7 +42,7 @@ pub fn draw(title: &str, constant: &[(&str, u64)], events: &[MemoryEvent]) -> St
     let series = series::of(&replay, frame.width().ceil() as usize);
     let mut body = String::new();
     frame.write_axes(&mut body);
-    for (place, one) in series.iter().enumerate() {
+    for (place, one) in series.iter().enumerate().rev() {
         frame.write_area(&mut body, one, &class(one, place));
     }
     frame.write_bands(&mut body, &constant);
@@ -58,7 +58,8 @@ pub fn draw(title: &str, constant: &[(&str, u64)], events: &[MemoryEvent]) -> St
              viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n<title>Memory over time: \
              {whole}</title>\n<style>{STYLE}</style>\n<rect class=\"ground\" width=\"{WIDTH}\" \
              height=\"{height}\"/>\n<text class=\"title\" x=\"16\" y=\"26\">{}</text>\n<text \
-             class=\"faint\" x=\"16\" y=\"46\">Bytes allocated by the step, by operation</text>",
+             class=\"faint\" x=\"16\" y=\"46\">Activations: bytes that \
+             the step allocates, by operation; the legend has the most of each at once</text>",
             escaped(&cut(title, LONGEST_TITLE)),
         ),
     );
@@ -73,7 +74,7 @@ struct Frame {
     per_byte: f64,
     /// Whether the bands below have the height of their bytes.
     to_scale: bool,
-    /// The height of a nanosecond.
+    /// The width of a nanosecond.
     per_ns: f64,
     most: u64,
     end_ns: u64,
@@ -147,33 +148,26 @@ impl Frame {
         );
     }
 
-    /// Steps from left to right over the upper edge and back over the lower one.
+    /// From its upper edge to the ground: the areas below it are drawn over it.
     fn write_area(&self, body: &mut String, series: &Series, class: &str) {
-        let edge = |upper: bool| {
-            let mut points: Vec<(f64, f64)> = vec![];
-            for (place, span) in series.spans.iter().enumerate() {
-                let end = series.spans.get(place + 1).map_or(self.end_ns, |next| next.ns);
-                let y = self.y(if upper { span.upper } else { span.lower });
-                points.extend([(self.x(span.ns), y), (self.x(end), y)]);
-            }
-            points
-        };
-        let points = edge(true).into_iter().chain(edge(false).into_iter().rev());
-        let mut path = String::new();
-        let mut last = String::new();
-        for (x, y) in points {
-            let point = format!("{x:.1},{y:.1}");
-            if point != last {
-                write!(path, "{}{point}", if path.is_empty() { "M" } else { "L" })
-                    .expect("a text takes what is written");
-                last = point;
+        let Some((begin, _)) = series.edge.first() else { return };
+        let mut path = format!("M{:.1},{:.1}", self.x(*begin), self.zero);
+        let mut last = format!("V{:.1}", self.zero);
+        for (ns, bytes) in &series.edge {
+            let step = format!("V{:.1}", self.y(*bytes));
+            if step != last {
+                path += &format!("H{:.1}{step}", self.x(*ns));
+                last = step;
             }
         }
         let name = escaped(&series.name);
         put(
             body,
             format_args!(
-                "<path class=\"{class}\" d=\"{path}Z\"><title>{name}: at most {}</title></path>",
+                "<path class=\"{class}\" d=\"{path}H{:.1}V{:.1}Z\"><title>{name}: at most \
+                 {}</title></path>",
+                self.x(self.end_ns),
+                self.zero,
                 bytes(series.most),
             ),
         );
@@ -228,8 +222,7 @@ impl Frame {
             format!(", {} with {}", bytes(replay.peak_bytes + below), names.join(" and "))
         };
         // Towards the side with more room.
-        let (anchor, at) =
-            if x > WIDTH / 2.0 { (" end", x - 8.0) } else { ("", x + 8.0) };
+        let (anchor, at) = if x > WIDTH / 2.0 { (" end", x - 8.0) } else { ("", x + 8.0) };
         put(
             body,
             format_args!(

@@ -2,7 +2,7 @@
 
 /// Round numbers from 0 to `most`, five at most: powers of two as memory has them.
 pub fn byte_ticks(most: u64) -> impl Iterator<Item = u64> {
-    let step = (most / 4).max(1).next_power_of_two();
+    let step = most.div_ceil(4).next_power_of_two();
     ticks(step, most)
 }
 

@@ -14,15 +14,8 @@ pub struct Series {
     pub name: String,
     /// The most bytes that it has at once.
     pub most: u64,
-    pub spans: Vec<Span>,
-}
-
-/// Its edges from a moment on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    pub ns: u64,
-    pub lower: u64,
-    pub upper: u64,
+    /// The bytes up to its upper edge, with all areas below it, from moments on.
+    pub edge: Vec<(u64, u64)>,
 }
 
 /// The operations that have the most bytes at once, the most first and lowest, and all others as one. Of the moments
@@ -41,7 +34,7 @@ pub fn of(replay: &Replay, columns: usize) -> Vec<Series> {
         .take(named)
         .map(|place| replay.operations[*place].0.clone())
         .chain((areas > named).then(|| OTHER.to_owned()))
-        .map(|name| Series { name, most: 0, spans: vec![] })
+        .map(|name| Series { name, most: 0, edge: vec![] })
         .collect();
     let mut live = vec![0; replay.operations.len()];
     let kept = kept(replay, columns);
@@ -51,13 +44,13 @@ pub fn of(replay: &Replay, columns: usize) -> Vec<Series> {
         for (place, bytes) in live.iter().enumerate() {
             held[area_of[place]] += bytes;
         }
-        let mut lower = 0;
+        let mut upper = 0;
         for (one, bytes) in series.iter_mut().zip(held) {
             one.most = one.most.max(bytes);
+            upper += bytes;
             if keep {
-                one.spans.push(Span { ns: moment.ns, lower, upper: lower + bytes });
+                one.edge.push((moment.ns, upper));
             }
-            lower += bytes;
         }
     }
     series
