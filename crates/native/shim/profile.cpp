@@ -14,9 +14,8 @@
 
 extern "C" {
 struct ProfileEvent {
-  // Not ended by NUL; lives during the call that shows it.
-  const char* name;
-  size_t name_length;
+  // Lives during the call that shows it, as all that follows.
+  Text name;
   // A `profile::Activity`.
   int32_t activity;
   // The CUDA device; negative for the host.
@@ -184,8 +183,7 @@ static void show(
   const bool on_device = event.deviceType() == c10::DeviceType::CUDA;
   const Activity kind = activity(event);
   const ProfileEvent raw{
-      name.data(),
-      name.size(),
+      Text{name.data(), name.size()},
       static_cast<int32_t>(kind),
       on_device ? event.deviceIndex() : -1,
       event.startNs(),

@@ -138,7 +138,7 @@ impl Drop for Handle {
     }
 }
 
-/// A text that goes in, or is shown to a function that is called back; as long as what it was made from.
+/// A text that goes in, as long as what it was made from; or that a call shows.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Text {
@@ -147,17 +147,16 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// A copy.
+    /// The bytes of a text that comes out.
     ///
     /// # Safety
-    /// What it was made from is live.
-    pub(crate) unsafe fn to_string_lossy(self) -> String {
-        // SAFETY: it has that many bytes; the pointer may be null where there are none.
-        let bytes = match self.length {
-            0 => &[][..],
-            length => unsafe { std::slice::from_raw_parts(self.first, length) },
-        };
-        String::from_utf8_lossy(bytes).into_owned()
+    /// The text lives as long as they do.
+    pub(crate) unsafe fn as_bytes<'t>(self) -> &'t [u8] {
+        if self.length == 0 {
+            return &[];
+        }
+        // SAFETY: the caller's promise; it is not null, because it is not empty.
+        unsafe { std::slice::from_raw_parts(self.first, self.length) }
     }
 }
 

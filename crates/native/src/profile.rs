@@ -33,9 +33,8 @@ unsafe extern "C" {
 /// `ProfileEvent` of `shim/profile.cpp`.
 #[repr(C)]
 struct RawEvent {
-    /// Without a NUL at its end; lives during the call that shows it.
-    name: *const u8,
-    name_length: usize,
+    /// Lives during the call that shows it, as all that follows.
+    name: Text,
     /// A `profile::Activity`.
     activity: i32,
     /// The number of a CUDA device; negative for the host.
@@ -218,12 +217,11 @@ unsafe extern "C" fn show<F, T, E>(context: *mut c_void, event: *const RawEvent)
     let call = unsafe { &mut *context.cast::<Call<F, T, E>>() };
     // SAFETY: the caller's promise.
     let event = unsafe { &*event };
-    // SAFETY: the name has that many bytes.
-    let name = unsafe { slice::from_raw_parts(event.name, event.name_length) };
+    // SAFETY: the event is live with all that it points to.
+    let (name, arguments) = unsafe { (text(event.name), arguments(event)) };
     call.events.push(KinetoEvent {
-        name: String::from_utf8_lossy(name).into_owned(),
-        // SAFETY: the event is live with all that it points to.
-        arguments: unsafe { arguments(event) },
+        name,
+        arguments,
         activity: match event.activity {
             0 => ActivityType::CpuOp,
             1 => ActivityType::CudaRuntime,
@@ -246,6 +244,13 @@ unsafe extern "C" fn show<F, T, E>(context: *mut c_void, event: *const RawEvent)
 }
 
 /// # Safety
+/// The text is live.
+unsafe fn text(text: Text) -> String {
+    // SAFETY: the caller's promise.
+    String::from_utf8_lossy(unsafe { text.as_bytes() }).into_owned()
+}
+
+/// # Safety
 /// The event is as the shim made it, and live.
 unsafe fn arguments(event: &RawEvent) -> Vec<Argument> {
     if event.arguments == 0 {
@@ -264,7 +269,7 @@ unsafe fn arguments(event: &RawEvent) -> Vec<Argument> {
         let (shape, rest) = sizes.split_at(*dimensions);
         sizes = rest;
         // SAFETY: the text is live.
-        Argument { shape: shape.to_vec(), dtype: unsafe { dtype.to_string_lossy() } }
+        Argument { shape: shape.to_vec(), dtype: unsafe { text(*dtype) } }
     };
     dimensions.iter().zip(dtypes).map(argument).collect()
 }
