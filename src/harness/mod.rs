@@ -67,7 +67,7 @@ fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result
     huge_pages::enable();
     // Read first, so that a bad filter is one line and not criterion's panic.
     let args = args::Args::read(std::env::args())?;
-    args.hide_own_flags()?;
+    args::Args::hide_own_flags()?;
     let plan: Plan = serde_json::from_str(plan)
         .map_err(|error| format!("the plan of this build cannot be read: {error}; rebuild"))?;
     let folders = target_dir::settle()?;
