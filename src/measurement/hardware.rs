@@ -64,7 +64,7 @@ mod groups {
     use std::time::Duration;
     use std::{fs, io};
 
-    use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Event, Hardware};
+    use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Hardware};
     use perf_event::{Builder, Counter, Group};
 
     use super::Counts;
@@ -79,14 +79,18 @@ mod groups {
     struct ThreadGroup {
         leader: Group,
         /// In the order of [`Counts`].
-        members: [Counter; 5],
+        members: Vec<Counter>,
     }
 
     impl Groups {
         pub fn open() -> Result<Self, String> {
+            Self::of(hardware)
+        }
+
+        fn of(events: Events) -> Result<Self, String> {
             let mut groups = vec![];
             for thread in threads().map_err(|error| reason("the threads", &error))? {
-                match ThreadGroup::open(thread) {
+                match ThreadGroup::open(thread, events) {
                     Ok(group) => groups.push(group),
                     // It has ended since.
                     Err((_, error)) if error.raw_os_error() == Some(libc::ESRCH) => {}
@@ -118,32 +122,32 @@ mod groups {
 
     impl ThreadGroup {
         /// The error comes with the counter that the kernel refuses.
-        fn open(thread: i32) -> Result<Self, (&'static str, io::Error)> {
+        fn open(thread: i32, events: Events) -> Result<Self, (&'static str, io::Error)> {
             let mut leader = Group::builder();
             leader.observe_pid(thread).inherit(true);
             let mut leader = leader.build_group().map_err(|error| ("the group", error))?;
-            let dtlb =
-                Cache { which: CacheId::DTLB, operation: CacheOp::READ, result: CacheResult::MISS };
-            let members = [
-                add(&mut leader, thread, "cycles", Hardware::CPU_CYCLES)?,
-                add(&mut leader, thread, "instructions", Hardware::INSTRUCTIONS)?,
-                add(&mut leader, thread, "cache-references", Hardware::CACHE_REFERENCES)?,
-                add(&mut leader, thread, "cache-misses", Hardware::CACHE_MISSES)?,
-                add(&mut leader, thread, "dTLB-load-misses", dtlb)?,
-            ];
+            let mut members = vec![];
+            for (name, mut event) in events() {
+                event.observe_pid(thread).inherit(true);
+                members.push(leader.add(&event).map_err(|error| (name, error))?);
+            }
             Ok(Self { leader, members })
         }
     }
 
-    fn add(
-        group: &mut Group,
-        thread: i32,
-        name: &'static str,
-        event: impl Event,
-    ) -> Result<Counter, (&'static str, io::Error)> {
-        let mut builder = Builder::new(event);
-        builder.observe_pid(thread).inherit(true);
-        group.add(&builder).map_err(|error| (name, error))
+    /// Five counters with their names, in the order of [`Counts`].
+    type Events = fn() -> [(&'static str, Builder<'static>); 5];
+
+    fn hardware() -> [(&'static str, Builder<'static>); 5] {
+        let dtlb =
+            Cache { which: CacheId::DTLB, operation: CacheOp::READ, result: CacheResult::MISS };
+        [
+            ("cycles", Builder::new(Hardware::CPU_CYCLES)),
+            ("instructions", Builder::new(Hardware::INSTRUCTIONS)),
+            ("cache-references", Builder::new(Hardware::CACHE_REFERENCES)),
+            ("cache-misses", Builder::new(Hardware::CACHE_MISSES)),
+            ("dTLB-load-misses", Builder::new(dtlb)),
+        ]
     }
 
     fn threads() -> io::Result<Vec<i32>> {
@@ -200,7 +204,13 @@ mod groups {
 
     #[cfg(test)]
     mod tests {
+        use std::sync::mpsc;
+        use std::thread;
+
+        use perf_event::events::Software;
+
         use super::*;
+        use crate::measurement::page_fault;
 
         #[test]
         fn reasons_name_the_remedy() {
@@ -226,6 +236,48 @@ mod groups {
             assert_eq!(counted_all_the_time(seconds(0.0), seconds(0.0)), Ok(()));
             let error = counted_all_the_time(seconds(2.0), seconds(1.0)).unwrap_err();
             assert!(error.contains("in 50 % of the time"), "{error}");
+        }
+
+        /// The kernel counts these itself, also where the processor counts nothing.
+        fn software() -> [(&'static str, Builder<'static>); 5] {
+            [
+                ("page-faults", Builder::new(Software::PAGE_FAULTS)),
+                ("task-clock", Builder::new(Software::TASK_CLOCK)),
+                ("alignment-faults", Builder::new(Software::ALIGNMENT_FAULTS)),
+                ("emulation-faults", Builder::new(Software::EMULATION_FAULTS)),
+                ("dummy", Builder::new(Software::DUMMY)),
+            ]
+        }
+
+        #[test]
+        fn threads_that_run_already_and_new_ones_are_counted() {
+            const BYTES: usize = 4 << 20;
+            let pages = (BYTES / page_fault::page_bytes().unwrap()) as u64;
+            let touch = || drop(page_fault::touch_fresh(BYTES).unwrap());
+            let (begin, wait) = mpsc::channel::<()>();
+            let runs_already = thread::spawn(move || {
+                wait.recv().unwrap();
+                touch();
+            });
+            let mut groups = match Groups::of(software) {
+                Ok(groups) => groups,
+                Err(reason) => {
+                    crate::skip::hardware(reason);
+                    return;
+                }
+            };
+            touch();
+            groups.enable().unwrap();
+            begin.send(()).unwrap();
+            runs_already.join().unwrap();
+            thread::spawn(touch).join().unwrap();
+            touch();
+            let [faults, clock_ns, ..] = groups.read().unwrap();
+            // Other tests run in this process and fault, too.
+            assert!(faults >= 3 * pages, "{faults} faults for three times {pages} pages");
+            assert!(clock_ns > 0);
+            touch();
+            assert_eq!(groups.read().unwrap()[0], faults, "nothing counts after the first reading");
         }
 
         #[test]
