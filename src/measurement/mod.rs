@@ -21,6 +21,8 @@ pub mod operations;
 pub mod page_fault;
 pub mod preflight;
 pub mod probes;
+mod profile_file;
+pub mod profiler;
 pub mod quiet;
 mod rapl;
 mod rust_blocks;

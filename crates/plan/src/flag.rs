@@ -220,7 +220,7 @@ pub fn filter(arguments: &[String]) -> Option<(&str, bool)> {
         match Flag::of(word) {
             _ if word == "--" => filter = filter.or(words.next()),
             Some((flag, None)) if flag.value.is_some_and(Value::may_be_apart) => {
-                drop(words.next());
+                let _value = words.next();
             }
             Some((flag, _)) => exact |= flag.name == "exact",
             None if word.starts_with('-') => {}

@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ::libtorch::partial;
 use plan::{Device, MemoryProfile, ProfileFile, ProfileFileKind};
 
 use self::replay::Replay;
+use super::profile_file;
 use crate::native::{memory, memory_history};
 use crate::refusal::Refusal;
 
@@ -52,7 +52,8 @@ pub fn record(
     };
     let picture = drawing::draw(title, constant, &events);
     let write = |extension: &str, bytes: &[u8], kind| {
-        written(&folder.join(format!("{stem}_memory_profile.{extension}")), bytes, kind, root)
+        let path = folder.join(format!("{stem}_memory_profile.{extension}"));
+        profile_file::write(&path, bytes, kind, root)
     };
     let files = vec![
         write("pickle", &pickle, ProfileFileKind::MemorySnapshot)?,
@@ -84,18 +85,6 @@ fn history(
 
 fn stats(named: &[(&str, u64)]) -> BTreeMap<String, u64> {
     named.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect()
-}
-
-fn written(
-    path: &Path,
-    bytes: &[u8],
-    kind: ProfileFileKind,
-    root: &Path,
-) -> Result<ProfileFile, Refusal> {
-    let failed = |error| Refusal::Failed(format!("cannot write {}: {error}", path.display()));
-    partial::write(path, bytes).map_err(failed)?;
-    let relative = path.strip_prefix(root).unwrap_or(path);
-    Ok(ProfileFile { kind, path: relative.display().to_string(), bytes: bytes.len() as u64 })
 }
 
 #[cfg(test)]
