@@ -15,6 +15,7 @@ mod in_order;
 pub mod kernels;
 mod markdown;
 pub mod operators;
+mod profile;
 pub(crate) mod python_json;
 pub mod show;
 pub mod summary;
