@@ -26,18 +26,26 @@ pub fn head(profile: &Profile, entry: &Entry<'_>) -> String {
     let own = units::time(profile.step_ns);
     match entry.row.time.as_ref() {
         Ok(time) => format!(
-            "{steps} of {own} under the profiler, {} of the measured time",
+            "{steps} of {own} under the profiler, {} the measured time",
             units::ratio(profile.step_ns / time.median_ns, None)
         ),
         Err(_) => format!("{steps} of {own} under the profiler"),
     }
 }
 
+/// Operations with a smaller share of a step have no line of their own.
+const SMALLEST_SHARE: f64 = 0.005;
+
 /// The first operations of a profile, at most so many, the others as one, and the rest of the step.
 pub fn lines(profile: &Profile, most: usize) -> Vec<Line> {
+    let all = &profile.operations;
+    let is_small = |it: &OperationProfile| {
+        it.device_ns.is_none_or(|ns| ns == 0.0) && share(it.self_ns, profile) < SMALLEST_SHARE
+    };
+    let notable = all.iter().position(is_small).unwrap_or(all.len()).min(most);
     // One other alone takes no more room than its sum.
-    let shown = if profile.operations.len() == most + 1 { most + 1 } else { most };
-    let (first, others) = profile.operations.split_at(shown.min(profile.operations.len()));
+    let shown = if all.len() == notable + 1 { all.len() } else { notable };
+    let (first, others) = all.split_at(shown);
     let mut lines: Vec<Line> = first.iter().map(|it| operation(it, profile)).collect();
     lines.extend((!others.is_empty()).then(|| sum(others, profile)));
     lines.push(Line {
@@ -142,11 +150,28 @@ pub fn counters(profile: &Profile, entry: &Entry<'_>) -> Option<String> {
     ))
 }
 
-/// The noun of a file.
+/// The name of a file in a link.
 pub const fn noun(of: &ProfileFile) -> &'static str {
     match of.kind {
         ProfileFileKind::Trace => "trace",
         ProfileFileKind::MemorySnapshot => "memory snapshot",
         ProfileFileKind::MemoryTimeline => "memory timeline",
     }
+}
+
+/// The folder of the files, and their names with their sizes; none without files.
+pub fn files(profile: &Profile) -> Option<String> {
+    let (folder, _) = apart(&profile.files.first()?.path);
+    let file = |it: &ProfileFile| {
+        let (own, name) = apart(&it.path);
+        let path = if own == folder { name } else { &it.path };
+        format!("{path} ({})", units::bytes(it.bytes))
+    };
+    let files: Vec<String> = profile.files.iter().map(file).collect();
+    Some(format!("{folder}: {}", files.join(", ")))
+}
+
+/// The folder of a path, and the file in it.
+fn apart(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or((".", path))
 }

@@ -120,7 +120,7 @@ pub fn profiled_siblings() -> TempDir {
         let mut record: Record = serde_json::from_str(line).expect("a record");
         let sample = record.last_sample.expect("measured");
         let ns = 1.1 * sample.ns as f64 / sample.iters as f64;
-        let mut profile = profile(ns, &record.case.id.directory());
+        let mut profile = profile(ns, &record.case.id.directory().display().to_string());
         if record.case.role == Role::Candidate {
             profile.hardware = Some(COUNTERS);
             profile.absent.clear();

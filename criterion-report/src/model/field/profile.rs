@@ -3,6 +3,12 @@
 use plan::{Profile, ProfileFileKind};
 
 use super::*;
+use crate::units;
+
+const PER_CYCLE: Unit = Unit {
+    text: |_, count, _| format!("{} per cycle", units::significant(count, 3)),
+    ..unit("1/cycle")
+};
 
 fields! {
     /// The values of the last columns of torchao's layouts.
@@ -37,7 +43,7 @@ fields! {
     smaller "instructions", counted("instructions"), "instructions of a step, likewise",
         (profile?.hardware?.instructions) why (no_counters);
     // A thread that waits in a loop raises it, so that no direction is better.
-    "instructions-per-cycle", unit("1/cycle"), "instructions over cycles",
+    "instructions-per-cycle", PER_CYCLE, "instructions over cycles",
         (|e| {
             let counters = profile(e)?.hardware?;
             let per_cycle = counters.instructions / counters.cycles;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::data::Spread;
 use super::data::{Figure, Strings};
+use super::profiles::{Links, Panel};
 use super::roofs::Place;
 use crate::model::calibration::{Placement, Skyline};
 use crate::model::{
@@ -55,22 +56,22 @@ pub struct Cases {
     columns: BTreeMap<&'static str, Vec<Value>>,
 }
 
-struct Context<'a> {
+/// What all cases are seen in.
+pub struct Context<'a> {
     report: &'a Report,
     trade_offs: HashMap<&'a str, TradeOff>,
     skylines: &'a [Skyline],
+    links: &'a Links,
 }
 
 impl Cases {
     /// The report's entries, in their order, and the cases that no run reached behind them.
     pub fn of(
-        report: &Report,
+        context: &Context<'_>,
         entries: &[Entry<'_>],
-        skylines: &[Skyline],
         places: &mut Vec<Place>,
         strings: &mut Strings,
     ) -> Self {
-        let context = Context { report, trade_offs: TradeOff::all(report), skylines };
         let mut cases = Self::default();
         for entry in entries {
             let mut cells = identity(entry.row, strings);
@@ -85,9 +86,10 @@ impl Cases {
             cells.extend(context.front(entry.row));
             cells.extend(context.roofline(entry.row, places, strings));
             cells.extend(latency(entry.row));
+            cells.push(("profile", json!(Panel::of(entry, context.links))));
             cases.push(cells);
         }
-        for case in &report.missing {
+        for case in &context.report.missing {
             cases.push(missing(case, strings));
         }
         let count = cases.count;
@@ -218,7 +220,11 @@ fn latency(row: &Row) -> Vec<Cell> {
     ]
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    pub fn of(report: &'a Report, skylines: &'a [Skyline], links: &'a Links) -> Self {
+        Self { report, trade_offs: TradeOff::all(report), skylines, links }
+    }
+
     fn qualification(&self, entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
         let cautions: Vec<u32> =
             entry.cautions().iter().map(|caution| strings.text(&caution.to_string())).collect();

@@ -56,6 +56,7 @@ function openDetails(at) {
       {},
       facts.map(([label, said]) => [element("dt", {}, label), element("dd", {}, said)]),
     ),
+    profileOf(at),
     close,
   );
   dialog.showModal();

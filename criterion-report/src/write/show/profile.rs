@@ -78,13 +78,10 @@ fn shorten(lines: &mut [Line], width: usize) {
 
 /// Memory, counters and files.
 fn facts(of: &Profile, entry: &Entry<'_>) -> impl Iterator<Item = Line> {
-    let files = of.files.iter();
-    let files: Vec<String> =
-        files.map(|it| format!("{} ({})", it.path, units::bytes(it.bytes))).collect();
     let facts = [
         ("  memory", profile::memory(of)),
         ("  counters", profile::counters(of, entry)),
-        ("  files", (!files.is_empty()).then(|| files.join(", "))),
+        ("  files", profile::files(of)),
     ];
     let line = |(label, text): (&str, Option<String>)| {
         Some(Line::Spanning(Cell::new(label, Paint::Dim), text?.into()))
