@@ -22,7 +22,7 @@ fields! {
     "memory-timeline", NONE, "path of the drawn memory timeline, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::MemoryTimeline))
         why (|e| absent(e, &["memory_timeline", "memory"]));
-    "memory-stats", BYTES, "torch's peaks of memory in a step, by their names",
+    "memory-stats", BYTES, "torch's peaks of memory in a step, by their names; in CSV bytes / 10⁶",
         (|e| Value::named(&profile(e)?.memory.as_ref()?.stats))
         why (|e| absent(e, &["memory"]));
 }

@@ -57,6 +57,7 @@ function openDetails(at) {
       facts.map(([label, said]) => [element("dt", {}, label), element("dd", {}, said)]),
     ),
     profileOf(at),
+    rooflineOf(at),
     close,
   );
   dialog.showModal();

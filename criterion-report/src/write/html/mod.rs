@@ -54,6 +54,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("memory.js"),
     include_str!("latency.js"),
     include_str!("profile.js"),
+    include_str!("placed.js"),
     include_str!("details.js"),
     include_str!("table.js"),
     include_str!("filter.js"),
