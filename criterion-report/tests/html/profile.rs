@@ -16,6 +16,8 @@ fn written() -> (tempfile::TempDir, std::path::PathBuf) {
     let own = folder.path().join(own);
     std::fs::create_dir_all(&own).expect("created");
     std::fs::write(own.join("custom_1024_1024_1024_profile.json"), "{}").expect("written");
+    let svg = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='20'/>";
+    std::fs::write(own.join("custom_1024_1024_1024_memory_profile.svg"), svg).expect("written");
     let location = Location::at(folder.path().join("criterion"));
     let report = Report::read(&location, "new", Selection::default()).expect("readable");
     let path = folder.path().join("report.html");
@@ -75,7 +77,12 @@ fn files_that_are_there_are_links(browser: &Browser) {
                  [it.textContent, it.getAttribute('href')])";
     let href = "./criterion-torch/profiles/inference_quick_linear_cpu/int8wo/bf16-1024x1024x1024/\
                 custom_1024_1024_1024_profile.json";
-    assert_eq!(browser.get(links), json!([["trace", href]]));
+    let svg = href.replace("profile.json", "memory_profile.svg");
+    assert_eq!(browser.get(links), json!([["trace", href], ["memory timeline", svg]]));
+    // The picture is a part of the page.
+    let picture = "const it = document.querySelector('.profile img'); \
+                   return [it.complete, it.naturalWidth, it.naturalHeight]";
+    assert_eq!(browser.get(picture), json!([true, 40, 20]));
     assert!(browser.text(".profile dl").contains("memory_profile.pickle"));
     let dialogs = "return document.querySelectorAll('.profile').length";
     assert_eq!(browser.get(dialogs), Value::from(1));

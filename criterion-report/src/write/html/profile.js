@@ -6,7 +6,7 @@ const OPERATION = ["operation", "shapes", "calls", "self", "total", "device", "M
 function profileOf(at) {
   const profile = value("profile", at);
   if (profile === null) return "";
-  const { head, lines, facts, files } = profile;
+  const { head, lines, facts, files, timeline } = profile;
   return element(
     "section",
     { class: "profile" },
@@ -19,6 +19,7 @@ function profileOf(at) {
       facts.map(([name, said]) => [element("dt", {}, name), element("dd", {}, said)]),
       files.length === 0 ? null : [element("dt", {}, "files"), element("dd", {}, fileList(files))],
     ),
+    timeline === null ? null : element("img", { src: timeline, alt: "Memory of a step over time" }),
   );
 }
 

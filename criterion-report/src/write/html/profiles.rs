@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use plan::Profile;
+use plan::{Profile, ProfileFileKind};
 use serde::Serialize;
 
 use super::data::Figure;
@@ -12,6 +12,8 @@ use crate::{units, visible};
 
 /// Operations of a step that have a line of their own.
 const SHOWN: usize = 12;
+/// Bytes of a picture that the page holds.
+const LARGEST_PICTURE: u64 = 256 << 10;
 
 /// A case's profile in words.
 #[derive(Debug, Serialize)]
@@ -22,6 +24,8 @@ pub struct Panel {
     /// What else is known, and its name.
     facts: Vec<(&'static str, String)>,
     files: Vec<File>,
+    /// The picture of the memory timeline, as the page holds it.
+    timeline: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -60,6 +64,7 @@ impl Panel {
             lines: profile::lines(of, SHOWN).into_iter().map(line).collect(),
             facts: facts.into_iter().filter_map(said).collect(),
             files: files(of, links),
+            timeline: of.file(ProfileFileKind::MemoryTimeline).and_then(|it| links.picture(&it.path)),
         })
     }
 }
@@ -93,9 +98,24 @@ impl Links {
     }
 
     fn to(&self, path: &str) -> Option<String> {
-        let (records, way) = self.0.as_ref()?;
+        let (_, way) = self.0.as_ref()?;
+        self.file(path).map(|_| format!("{way}/{}", encoded(path)))
+    }
+
+    /// A file that lies in the records' folder.
+    fn file(&self, path: &str) -> Option<PathBuf> {
+        let (records, _) = self.0.as_ref()?;
         let inside = Path::new(path).components().all(|it| matches!(it, Component::Normal(_)));
-        (inside && records.join(path).is_file()).then(|| format!("{way}/{}", encoded(path)))
+        Some(records.join(path)).filter(|file| inside && file.is_file())
+    }
+
+    /// An SVG as an address that holds it; none of one that is too large, which its link shows. As a picture it
+    /// runs no script.
+    fn picture(&self, path: &str) -> Option<String> {
+        let file = self.file(path)?;
+        let bytes = std::fs::metadata(&file).ok()?.len();
+        let svg = std::fs::read_to_string(file).ok().filter(|_| bytes <= LARGEST_PICTURE)?;
+        Some(format!("data:image/svg+xml,{}", encoded(&svg)))
     }
 }
 
@@ -126,6 +146,19 @@ fn encoded(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_picture_is_held_unless_it_is_large() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let links = Links::new(None, Some(root.path()));
+        let write = |text: &str| std::fs::write(root.path().join("x.svg"), text).expect("written");
+        assert_eq!(links.picture("x.svg"), None);
+        write("<svg fill=\"#fff\"/>");
+        let picture = links.picture("x.svg").expect("a picture");
+        assert_eq!(picture, "data:image/svg+xml,%3Csvg%20fill%3D%22%23fff%22/%3E");
+        write(&" ".repeat(LARGEST_PICTURE as usize + 1));
+        assert_eq!(links.picture("x.svg"), None);
+    }
 
     #[test]
     fn links_lead_from_the_page_to_files_that_are_there() {
