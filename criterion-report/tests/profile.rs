@@ -2,13 +2,15 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use clap::ColorChoice;
 use common::made::{self, COUNTERS, profiled_siblings};
 use common::write;
 use criterion_report::model::{Entry, Field, Location, Report, Selection, Value};
 use criterion_report::write::{Writer, csv, show};
 use insta::assert_snapshot;
-use plan::{OperationProfile, Record};
+use plan::{OperationProfile, Profile, Record};
 
 fn read(folder: &std::path::Path) -> Report {
     let location = Location::at(folder.join("criterion"));
@@ -47,7 +49,7 @@ fn shares_of_the_screen_add_up() {
     assert!((sum - 100.0).abs() < 0.5, "{sum} in {case}");
 }
 
-fn cells(text: &str, line: usize) -> std::collections::BTreeMap<String, String> {
+fn cells(text: &str, line: usize) -> BTreeMap<String, String> {
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
     let heading = reader.headers().expect("a heading").clone();
     let record = reader.records().nth(line).expect("a line").expect("cells");
@@ -75,22 +77,27 @@ fn upstreams_columns_are_filled_where_a_profile_is() {
     }
 }
 
+/// The profiled siblings with profiles that were changed.
+fn changed(change: impl Fn(&mut Profile)) -> Report {
+    let folder = profiled_siblings();
+    let path = folder.path().join("criterion-torch/new/inference.jsonl");
+    let text = std::fs::read_to_string(&path).expect("readable");
+    let lines = text.lines().map(|line| {
+        let mut record: Record = serde_json::from_str(line).expect("a record");
+        change(record.profile.as_mut().expect("a profile"));
+        serde_json::to_string(&record).expect("serialises") + "\n"
+    });
+    std::fs::write(&path, lines.collect::<String>()).expect("written");
+    read(folder.path())
+}
+
 #[test]
 fn peaks_are_in_torchs_order_and_decimal_megabytes() {
     let stats_of = |stats: &[(&str, u64)]| {
-        let folder = profiled_siblings();
-        let path = folder.path().join("criterion-torch/new/inference.jsonl");
-        let text = std::fs::read_to_string(&path).expect("readable");
-        let lines = text.lines().map(|line| {
-            let mut record: Record = serde_json::from_str(line).expect("a record");
-            let memory = record.profile.as_mut().expect("a profile").memory.as_mut();
-            memory.expect("memory").stats =
-                stats.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
-            serde_json::to_string(&record).expect("serialises") + "\n"
-        });
-        let lines: String = lines.collect();
-        std::fs::write(&path, lines).expect("written");
-        cells(&write(&csv(csv::Layout::Cases), &read(folder.path())), 0)["memory_stats"].clone()
+        let stats = stats.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes));
+        let stats: BTreeMap<String, u64> = stats.collect();
+        let report = changed(|it| it.memory.as_mut().expect("memory").stats = stats.clone());
+        cells(&write(&csv(csv::Layout::Cases), &report), 0)["memory_stats"].clone()
     };
     let all = [
         ("active_bytes.all.peak", 2_000_000),
@@ -104,6 +111,20 @@ fn peaks_are_in_torchs_order_and_decimal_megabytes() {
          'reserved_bytes.all.peak': 2e-05}"
     );
     assert_eq!(stats_of(&[]), "");
+}
+
+#[test]
+fn names_of_a_profile_steer_no_terminal() {
+    const HOSTILE: &str = "\x1b[2J\nFORGED";
+    let report = changed(|profile| {
+        profile.operations[0].name.push_str(HOSTILE);
+        profile.files[0].path.push_str(HOSTILE);
+        profile.hardware = None;
+        profile.absent.insert("hardware".to_owned(), HOSTILE.to_owned());
+    });
+    let text = write(&details(), &report);
+    assert!(!text.contains('\x1b') && text.contains("FORGED"), "{text}");
+    assert!(!text.lines().any(|line| line.trim_start().starts_with("FORGED")), "{text}");
 }
 
 fn number(name: &str, entry: &Entry<'_>) -> Option<f64> {
