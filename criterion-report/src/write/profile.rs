@@ -140,9 +140,8 @@ const COUNTERS: [&Field; 5] = [
 /// The processor's own counters, or why there are none.
 pub fn counters(profile: &Profile, entry: &Entry<'_>) -> Option<String> {
     let Some(of) = profile.hardware else { return profile.absent.get("hardware").cloned() };
-    let [cycles, instructions, per_cycle, cache, tlb] = COUNTERS.map(|field| {
-        field.value(entry).map(|value| field.text(value, false)).unwrap_or_default()
-    });
+    let [cycles, instructions, per_cycle, cache, tlb] = COUNTERS
+        .map(|field| field.value(entry).map(|value| field.text(value, false)).unwrap_or_default());
     let references = units::grouped(&units::significant(of.cache_references, 4));
     Some(format!(
         "{cycles}, {instructions} ({per_cycle}), {cache} of {references} references to the last-level \

@@ -60,7 +60,8 @@ const ABSENT: &str = "absent";
 pub fn write(report: &Report, raw: bool, out: &mut dyn Write) -> Result<Notes> {
     let results = TrainingResult::all(report);
     let names = own().map(|column| column.name);
-    let names = names.chain(KEYS.iter().map(|(name, _)| *name)).chain(PROFILE.iter().map(|it| it.name));
+    let names =
+        names.chain(KEYS.iter().map(|(name, _)| *name)).chain(PROFILE.iter().map(|it| it.name));
     let names = names.chain(TIMES.iter().map(|(name, _)| *name)).chain([ABSENT]);
     table(out, raw, names.collect(), &results, cells)?;
     let others = report.entries().filter(|entry| entry.row.pass().is_none()).count();

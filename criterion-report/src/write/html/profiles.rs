@@ -54,17 +54,17 @@ impl Panel {
             ];
             (Figure(it.share), texts.map(|text| visible::line(&text).into_owned()))
         };
-        let facts =
-            [("memory", profile::memory(of)), ("counters", profile::counters(of, entry))];
-        let said = |(name, text): (_, Option<String>)| {
-            Some((name, visible::line(&text?).into_owned()))
-        };
+        let facts = [("memory", profile::memory(of)), ("counters", profile::counters(of, entry))];
+        let said =
+            |(name, text): (_, Option<String>)| Some((name, visible::line(&text?).into_owned()));
         Some(Self {
             head: profile::head(of, entry),
             lines: profile::lines(of, SHOWN).into_iter().map(line).collect(),
             facts: facts.into_iter().filter_map(said).collect(),
             files: files(of, links),
-            timeline: of.file(ProfileFileKind::MemoryTimeline).and_then(|it| links.picture(&it.path)),
+            timeline: of
+                .file(ProfileFileKind::MemoryTimeline)
+                .and_then(|it| links.picture(&it.path)),
         })
     }
 }
