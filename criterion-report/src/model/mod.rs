@@ -10,6 +10,7 @@ mod criterion_files;
 mod criterion_result;
 pub mod database;
 mod distribution;
+pub mod explain;
 mod exported;
 mod field;
 pub(crate) mod file;

