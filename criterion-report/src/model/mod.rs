@@ -26,6 +26,7 @@ mod location;
 mod operators;
 mod place;
 mod possible;
+mod reason;
 mod records;
 mod repeated;
 mod report;
@@ -64,6 +65,7 @@ pub use operators::{
 };
 pub use place::{Place, fingerprint, machine};
 pub(crate) use possible::LAST_MOMENT;
+pub use reason::Reason;
 pub use records::{read_runs, record_of_line};
 pub use repeated::Without;
 pub use report::Report;

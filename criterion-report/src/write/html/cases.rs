@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 
 use super::data::Spread;
 use super::data::{Figure, Strings};
+use super::explanations::Panel as Why;
 use super::profiles::{Links, Panel};
 use super::roofs::Place;
 use crate::model::calibration::{Placement, Skyline};
+use crate::model::explain::Explainer;
 use crate::model::{
     Column, Distribution, Entry, Field, Missing, Part, Report, Row, TradeOff, Value as Figures,
 };
@@ -62,13 +64,14 @@ pub struct Context<'a> {
     trade_offs: HashMap<&'a str, TradeOff>,
     skylines: &'a [Skyline],
     links: &'a Links,
+    explainer: Explainer<'a>,
 }
 
 impl Cases {
     /// The report's entries, in their order, and the cases that no run reached behind them.
-    pub fn of(
-        context: &Context<'_>,
-        entries: &[Entry<'_>],
+    pub fn of<'a>(
+        context: &Context<'a>,
+        entries: &[Entry<'a>],
         places: &mut Vec<Place>,
         strings: &mut Strings,
     ) -> Self {
@@ -86,6 +89,8 @@ impl Cases {
             cells.extend(context.front(entry.row));
             cells.extend(context.roofline(entry.row, places, strings));
             cells.extend(latency(entry.row));
+            let explanation = context.explainer.explain(entry);
+            cells.push(("explanation", json!(explanation.as_ref().and_then(Why::of))));
             cells.push(("profile", json!(Panel::of(entry, context.links))));
             cases.push(cells);
         }
@@ -222,7 +227,8 @@ fn latency(row: &Row) -> Vec<Cell> {
 
 impl<'a> Context<'a> {
     pub fn of(report: &'a Report, skylines: &'a [Skyline], links: &'a Links) -> Self {
-        Self { report, trade_offs: TradeOff::all(report), skylines, links }
+        let explainer = Explainer::of(report);
+        Self { report, trade_offs: TradeOff::all(report), skylines, links, explainer }
     }
 
     fn qualification(&self, entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {

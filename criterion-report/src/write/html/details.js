@@ -51,6 +51,7 @@ function openDetails(at) {
           { class: "notices" },
           own.map((said) => element("li", { class: "warn" }, element("span", {}, said))),
         ),
+    explanationOf(at),
     element(
       "dl",
       {},

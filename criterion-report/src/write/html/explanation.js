@@ -62,7 +62,9 @@ const listOfParts = (parts) =>
     ),
   );
 
-const inPercent = (share) => `${(100 * share).toFixed(1)} %`;
+const inPercent = (share) => `${(100 * share).toFixed(1)} %`.replace("-", "−");
+
+const DIFFERENCE = ["operation", "", "baseline → this case", "difference", "share of it"];
 
 /** Operations that the baseline does not run, or runs in another time. */
 const differenceOf = ({ head, lines }) => [
@@ -74,6 +76,17 @@ const differenceOf = ({ head, lines }) => [
       "table",
       {},
       element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          DIFFERENCE.map((name, at) =>
+            element("th", { scope: "col", class: at > 1 ? "number" : null }, name),
+          ),
+        ),
+      ),
+      element(
         "tbody",
         {},
         lines.map(([share, texts]) =>
@@ -81,7 +94,8 @@ const differenceOf = ({ head, lines }) => [
             "tr",
             {},
             element("th", { scope: "row" }, texts[0]),
-            texts.slice(1).map((said) => element("td", { class: "number" }, said)),
+            element("td", {}, texts[1]),
+            texts.slice(2).map((said) => element("td", { class: "number" }, said)),
             element("td", { class: "number" }, share === null ? "" : inPercent(share)),
           ),
         ),

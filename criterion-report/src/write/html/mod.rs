@@ -6,6 +6,7 @@ mod answers;
 mod cases;
 mod circumstances;
 mod data;
+mod explanations;
 mod notices;
 mod profiles;
 mod roofs;
@@ -53,6 +54,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("roofline.js"),
     include_str!("memory.js"),
     include_str!("latency.js"),
+    include_str!("explanation.js"),
     include_str!("profile.js"),
     include_str!("placed.js"),
     include_str!("details.js"),
