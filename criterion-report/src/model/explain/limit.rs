@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::machine::Ceiling;
+
 /// What a limit is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -34,4 +36,43 @@ pub struct StepLimit {
     pub bandwidth_gbps: Option<f64>,
     /// GFLOP/s of the best product in the case's dtype.
     pub peak_gflops: Option<f64>,
+}
+
+impl Ceiling {
+    pub fn bytes_ns(&self, bytes: Option<u64>) -> Option<f64> {
+        Some(bytes? as f64 / self.bandwidth_gbps?)
+    }
+
+    pub fn flops_ns(&self, flops: Option<u64>) -> Option<f64> {
+        Some(flops? as f64 / self.peak_gflops?)
+    }
+
+    /// The larger of both times; none where neither is known, or nothing is to be done.
+    pub fn limit(&self, bytes: Option<u64>, flops: Option<u64>) -> Option<(Bound, f64)> {
+        let memory = self.bytes_ns(bytes).map(|ns| (Bound::Memory, ns));
+        let compute = self.flops_ns(flops).map(|ns| (Bound::Compute, ns));
+        let limits = memory.into_iter().chain(compute).filter(|(_, ns)| *ns > 0.0);
+        limits.max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
+    /// The limit of a step that takes `time_ns`.
+    pub fn of_step(
+        &self,
+        bytes: Option<u64>,
+        flops: Option<u64>,
+        time_ns: f64,
+    ) -> Option<StepLimit> {
+        let (bound, ns) = self.limit(bytes, flops)?;
+        Some(StepLimit {
+            ns,
+            bound,
+            share: ns / time_ns,
+            bytes_ns: self.bytes_ns(bytes),
+            flops_ns: self.flops_ns(flops),
+            level: self.level.clone(),
+            level_is_certain: self.level_is_certain,
+            bandwidth_gbps: self.bandwidth_gbps,
+            peak_gflops: self.peak_gflops,
+        })
+    }
 }

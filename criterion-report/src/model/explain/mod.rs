@@ -8,6 +8,9 @@ mod limit;
 mod machine;
 mod operation;
 mod part;
+mod rule;
+mod split;
+mod stated;
 mod statement;
 
 pub use difference::{Change, Changed, Difference};
@@ -16,4 +19,5 @@ pub use limit::{Bound, StepLimit};
 pub use machine::{CalibrationUsed, Machines};
 pub use operation::{Library, OperationTime};
 pub use part::{Part, PartKind};
-pub use statement::{Rule, Statement};
+pub use rule::Rule;
+pub use statement::Statement;

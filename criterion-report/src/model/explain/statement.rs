@@ -1,9 +1,13 @@
 //! The statements about a case: a closed set, each with its rule and its figure.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::operation::Library;
+use super::rule::Rule;
+use crate::units;
 
 /// What explains a part of a case's time.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -99,19 +103,6 @@ pub enum Statement {
     },
 }
 
-/// The rule of a statement.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rule {
-    /// The statement's name in JSON.
-    pub name: &'static str,
-    /// When it is made.
-    pub rule: &'static str,
-    /// The least share.
-    pub threshold: f64,
-    /// How it reads.
-    pub example: &'static str,
-}
-
 impl Statement {
     /// The share of the case's time that it explains.
     pub const fn share(&self) -> f64 {
@@ -136,4 +127,98 @@ impl Statement {
             Self::OtherLibrary { .. } | Self::OtherDispatch { .. } | Self::AddedOperation { .. }
         )
     }
+
+    /// The rule by which it is made.
+    pub const fn rule(&self) -> Rule {
+        match self {
+            Self::MemoryBound { .. } => Rule::MEMORY_BOUND,
+            Self::ComputeBound { .. } => Rule::COMPUTE_BOUND,
+            Self::ConvertsWeight { .. } => Rule::CONVERTS_WEIGHT,
+            Self::PageFaults { .. } => Rule::PAGE_FAULTS,
+            Self::OtherLibrary { .. } => Rule::OTHER_LIBRARY,
+            Self::OtherDispatch { .. } => Rule::OTHER_DISPATCH,
+            Self::LaunchBound { .. } => Rule::LAUNCH_BOUND,
+            Self::IdleThreads { .. } => Rule::IDLE_THREADS,
+            Self::AddedOperation { .. } => Rule::ADDED_OPERATION,
+            Self::Unexplained { .. } => Rule::UNEXPLAINED,
+        }
+    }
+
+    /// Whether its share is above the threshold of its rule.
+    pub fn is_notable(&self) -> bool {
+        self.share() >= self.rule().threshold
+    }
+}
+
+/// A sentence with its figure.
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = format!("{:.0} %", 100.0 * self.share());
+        match self {
+            Self::MemoryBound { level, .. } => {
+                write!(f, "memory-bound at {share} of the limit of {level}")
+            }
+            Self::ComputeBound { .. } => write!(f, "compute-bound at {share} of the limit"),
+            Self::ConvertsWeight { .. } => {
+                write!(f, "{share} of the time converts the weight on every call")
+            }
+            Self::PageFaults { faults, .. } => {
+                let faults = units::grouped(&format!("{faults:.0}"));
+                write!(f, "{faults} page faults per step, {share} of the time")
+            }
+            Self::OtherLibrary {
+                operation,
+                library,
+                instead_of,
+                instead_of_library,
+                ratio,
+                ..
+            } => {
+                let from = match (library == instead_of_library, library) {
+                    (true, _) => "is another operation",
+                    (false, Library::Onednn) => "comes from oneDNN",
+                    (false, Library::Aten) => "comes from ATen",
+                };
+                let ratio = units::ratio(*ratio, None);
+                let names = format!("{operation} instead of {instead_of}");
+                write!(f, "the matrix product {from} ({names}): {ratio} the baseline's speed")
+            }
+            Self::OtherDispatch { operation, instead_of, ratio, other, .. } => {
+                let ratio = units::ratio(*ratio, None);
+                write!(
+                    f,
+                    "dispatched to {operation} instead of {instead_of}: {ratio} the speed of `{}`",
+                    variant(other)
+                )
+            }
+            Self::LaunchBound { device_busy: Some(busy), .. } => {
+                write!(f, "launch-bound: the device is busy for {:.0} % of the time", 100.0 * busy)
+            }
+            Self::LaunchBound { calls, .. } => {
+                let calls = calls.map(|it| units::grouped(&format!("{it:.0}"))).unwrap_or_default();
+                write!(
+                    f,
+                    "launch-bound: {} take {share} of the time",
+                    format!("{calls} calls").trim_start()
+                )
+            }
+            Self::IdleThreads { idle, threads, .. } => {
+                let verb = if *idle == 1 { "is" } else { "are" };
+                write!(f, "{idle} of {threads} threads {verb} idle: {share} of the time")
+            }
+            Self::AddedOperation { operation, calls, .. } => {
+                let times = match calls.round() {
+                    1.0 => "once".to_owned(),
+                    several => format!("{several:.0} times"),
+                };
+                write!(f, "{operation} runs {times} more than in the baseline: {share} of the time")
+            }
+            Self::Unexplained { .. } => write!(f, "unexplained: {share}"),
+        }
+    }
+}
+
+/// The variant in an id of criterion: `<group>/<variant>/<parameter>`.
+fn variant(id: &str) -> &str {
+    id.rsplit('/').nth(1).unwrap_or(id)
 }
