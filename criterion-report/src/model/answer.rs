@@ -14,6 +14,7 @@ use super::comparison::Entry;
 use super::field::{Field, Figure};
 use super::fusion::{Advice, FusionResult, PatternAdvice, VariantAdvice};
 use super::operators::OperatorResult;
+use super::reason::{Reason, Reasons};
 use super::report::Report;
 use super::speedup::Speedup;
 use super::view::gather;
@@ -60,6 +61,8 @@ pub struct Answer {
     pub share_of_limit: Option<f64>,
     /// The share that ATen reaches.
     pub aten_share_of_limit: Option<f64>,
+    /// What explains it best; null where nothing does.
+    pub why: Option<Reason>,
 }
 
 /// A variant that may be as fast as the best one.
@@ -155,10 +158,12 @@ pub struct Answers {
 
 impl Answers {
     pub fn of(report: &Report) -> Self {
-        let mut answers = chosen(report, Question::Recipes, &[Mode::Inference, Mode::Training]);
-        answers.extend(fusion(report));
-        answers.extend(operators(report));
-        answers.extend(chosen(report, Question::Kernels, &[Mode::Kernels]));
+        let reasons = Reasons::of(report);
+        let modes = [Mode::Inference, Mode::Training];
+        let mut answers = chosen(report, Question::Recipes, &modes, &reasons);
+        answers.extend(fusion(report, &reasons));
+        answers.extend(operators(report, &reasons));
+        answers.extend(chosen(report, Question::Kernels, &[Mode::Kernels], &reasons));
         let (limits, call_ns) = limits(report);
         let disturbances = report
             .checks
@@ -171,7 +176,12 @@ impl Answers {
 }
 
 /// The variant that is faster than its baseline at each shape, or none.
-fn chosen(report: &Report, question: Question, modes: &[Mode]) -> Vec<Answer> {
+fn chosen<'a>(
+    report: &'a Report,
+    question: Question,
+    modes: &[Mode],
+    reasons: &Reasons<'a>,
+) -> Vec<Answer> {
     let entries = report.entries().filter(|entry| modes.contains(&entry.row.record.case.mode));
     let entries = answering(entries.collect());
     let configs: BTreeSet<&str> =
@@ -182,7 +192,9 @@ fn chosen(report: &Report, question: Question, modes: &[Mode]) -> Vec<Answer> {
         (id.group.clone(), id.parameter.clone())
     };
     let blocks = gather(entries, id).into_iter();
-    blocks.filter_map(|block| choice(question, subject(&block[0], several), &block)).collect()
+    let answer =
+        |block: Vec<Entry<'a>>| choice(question, subject(&block[0], several), &block, reasons);
+    blocks.filter_map(answer).collect()
 }
 
 /// The passes that say whether a recipe pays in training: the first that a model was measured in.
@@ -212,8 +224,13 @@ fn answering(entries: Vec<Entry<'_>>) -> Vec<Entry<'_>> {
     entries.into_iter().filter(answers).collect()
 }
 
-fn choice(question: Question, subject: String, block: &[Entry<'_>]) -> Option<Answer> {
-    let mut compared: Vec<(&Entry<'_>, Speedup)> =
+fn choice<'a>(
+    question: Question,
+    subject: String,
+    block: &[Entry<'a>],
+    reasons: &Reasons<'a>,
+) -> Option<Answer> {
+    let mut compared: Vec<(&Entry<'a>, Speedup)> =
         block.iter().filter_map(|entry| Some((entry, *entry.speedup()?))).collect();
     compared.sort_by(|(_, a), (_, b)| b.ratio.total_cmp(&a.ratio));
     let ((best, speedup), others) = compared.split_first()?;
@@ -240,6 +257,7 @@ fn choice(question: Question, subject: String, block: &[Entry<'_>]) -> Option<An
         level: level
             .map(|(entry, _)| Level { variant: entry.variant(), sqnr_db: sqnr(entry) })
             .collect(),
+        why: reasons.among([**best].into_iter()),
         ..Answer::default()
     })
 }
@@ -252,13 +270,18 @@ fn sqnr(entry: &Entry<'_>) -> Option<f64> {
 }
 
 /// Whether to fuse; where no variant only fuses, what the product of another library is worth.
-fn fusion(report: &Report) -> Vec<Answer> {
+fn fusion<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
+    let results = FusionResult::all(report);
     let answer = |advice: &PatternAdvice| {
         let of = |named| advice.variants.iter().find(|it| Some(it.variant) == named);
         let own = of(advice.best).filter(|it| it.votes);
         let other = of(advice.other_product_variant);
         let shown = own.or(other)?;
         let word = own.map_or(shown.advice, |_| advice.advice);
+        let is_of = |it: &&FusionResult<'_>| {
+            let pattern = (it.key.work.pattern, &it.key.place);
+            pattern == (advice.pattern, &advice.place) && it.entry.variant() == shown.name()
+        };
         Some(Answer {
             question: Question::Fusion,
             subject: advice.pattern.to_string(),
@@ -275,10 +298,11 @@ fn fusion(report: &Report) -> Vec<Answer> {
                 advice: other.advice.word().to_owned(),
                 speedup: factors(other),
             }),
+            why: reasons.among(results.iter().filter(is_of).map(|it| it.entry)),
             ..Answer::default()
         })
     };
-    PatternAdvice::all(&FusionResult::all(report)).iter().filter_map(answer).collect()
+    PatternAdvice::all(&results).iter().filter_map(answer).collect()
 }
 
 fn factors(of: &VariantAdvice) -> Option<Speedups> {
@@ -290,15 +314,15 @@ const fn is_ours(implementation: Implementation) -> bool {
     matches!(implementation, Implementation::Rust | Implementation::Cuda | Implementation::Triton)
 }
 
-fn operators(report: &Report) -> Vec<Answer> {
+fn operators<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
     let results = OperatorResult::all(report);
     let key =
         |it: &OperatorResult<'_>| (it.key.work.operator, it.key.dtype, it.key.place.to_string());
-    gather(results, key).iter().filter_map(|block| operator(block)).collect()
+    gather(results, key).iter().filter_map(|block| operator(block, reasons)).collect()
 }
 
 /// Our best implementation of an operator, over all sizes.
-fn operator(block: &[OperatorResult<'_>]) -> Option<Answer> {
+fn operator<'a>(block: &[OperatorResult<'a>], reasons: &Reasons<'a>) -> Option<Answer> {
     let ours = block.iter().filter(|it| is_ours(it.key.work.implementation));
     let ours = ours.filter_map(|it| Some((it, *it.entry.speedup()?)));
     let of = gather(ours, |(it, _)| it.entry.variant()).into_iter().filter_map(|own| {
@@ -327,6 +351,7 @@ fn operator(block: &[OperatorResult<'_>]) -> Option<Answer> {
             shares.filter_map(|it| Some(it.efficiency.as_ref().ok()?.share.ln())).collect();
         (!shares.is_empty()).then(|| mean(&shares).exp())
     };
+    let same = block.iter().filter(|it| it.entry.variant() == best.entry.variant());
     let dtype = best.key.dtype.short();
     let size = match speedups.len() {
         1 => format!(" {}", best.key.work.size),
@@ -341,6 +366,7 @@ fn operator(block: &[OperatorResult<'_>]) -> Option<Answer> {
         speedup: Some(speedup),
         share_of_limit: shares(&best.entry.variant()),
         aten_share_of_limit: shares(Implementation::Aten.as_str()),
+        why: reasons.among(same.map(|it| it.entry)),
         ..Answer::default()
     })
 }

@@ -1,6 +1,7 @@
 //! Everything a writer needs, computed once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -25,6 +26,8 @@ type Compared = [Option<Arc<Comparison>>; 3];
 pub struct Report {
     /// Name under which criterion saved the results.
     pub baseline: String,
+    /// The folder that the records were read from, if they lie on this disk.
+    pub records: Option<PathBuf>,
     /// The runs that the rows are of, where they were saved under that name with a number each.
     pub run_names: Vec<String>,
     rows: Vec<Row>,
@@ -63,7 +66,8 @@ impl Report {
     /// Reads and joins everything that runs left at `location` under `baseline`.
     pub fn read(location: &Location, baseline: &str, selection: Selection<'_>) -> Result<Self> {
         let inputs = Inputs::read(location, baseline, &selection)?;
-        Ok(Self::of(inputs, baseline, selection))
+        let report = Self::of(inputs, baseline, selection);
+        Ok(Self { records: Some(location.records.clone()), ..report })
     }
 
     pub fn of(mut inputs: Inputs, baseline: &str, selection: Selection<'_>) -> Self {
@@ -84,6 +88,7 @@ impl Report {
             shown.iter().flat_map(|&i| rows[i].in_runs()).map(|row| &*row.record.run_id).collect();
         Self {
             baseline: baseline.to_owned(),
+            records: None,
             run_names,
             comparisons: compare(&rows),
             earlier: shown.iter().filter(|&&i| runs.is_earlier(rows[i].full_id())).count(),

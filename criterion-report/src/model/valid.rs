@@ -2,10 +2,12 @@
 
 use std::fmt::Display;
 
-use plan::{CaseId, Pair, Range, Record};
+use plan::{CaseId, Pair, Profile, Range, Record};
 
 use super::field::{self, Field, Figure, Value};
-use super::possible::{LARGEST, LAST_MOMENT, level, not_below_zero, positive};
+use super::possible::{
+    LARGEST, LAST_MOMENT, MOST_BYTES, level, not_below_zero, not_negative, positive, signed,
+};
 
 /// Says what of a record cannot be: the field and its value.
 pub fn check(record: &Record) -> Result<(), String> {
@@ -19,6 +21,7 @@ pub fn check(record: &Record) -> Result<(), String> {
         return Err(format!("field `case.id` has the part `{part}`"));
     }
     record.pairs.iter().try_for_each(pair)?;
+    record.profile.iter().try_for_each(profile)?;
     Field::all().try_for_each(|field| number(field, record))?;
     let gates = record.accuracy.iter().flat_map(|accuracy| &accuracy.gates);
     if let Some(gate) = gates.into_iter().find(|gate| !not_below_zero(gate.worst.0)) {
@@ -74,6 +77,33 @@ fn pair(pair: &Pair) -> Result<(), String> {
     }
     match pair.log_ratios.iter().find(|ratio| ratio.abs() > LARGEST.ln()) {
         Some(ratio) => wrong("log_ratios", *ratio),
+        None => Ok(()),
+    }
+}
+
+fn profile(of: &Profile) -> Result<(), String> {
+    let wrong = |name: &str, operation: &str, value: &dyn Display| {
+        Err(format!("field `profile.{name}` of `{operation}` has the value {value}"))
+    };
+    if !signed(of.outside_ns) {
+        return Err(format!("field `profile.outside_ns` has the value {}", of.outside_ns));
+    }
+    for it in &of.operations {
+        let times = [("self_ns", it.self_ns), ("total_ns", it.total_ns), ("calls", it.calls)];
+        let device = it.device_ns.map(|ns| ("device_ns", ns));
+        if let Some((name, value)) =
+            times.into_iter().chain(device).find(|(_, value)| !not_negative(*value))
+        {
+            return wrong(&format!("operations.{name}"), &it.name, &value);
+        }
+        let bytes = [it.input_bytes, Some(it.allocated_bytes)].into_iter().flatten();
+        if let Some(bytes) = bytes.into_iter().find(|bytes| *bytes > MOST_BYTES) {
+            return wrong("operations", &it.name, &bytes);
+        }
+    }
+    let blocks = of.memory.iter().flat_map(|memory| &memory.at_peak);
+    match blocks.into_iter().find(|(_, bytes)| *bytes > MOST_BYTES) {
+        Some((name, bytes)) => wrong("memory.at_peak", name, bytes),
         None => Ok(()),
     }
 }

@@ -15,6 +15,7 @@ mod in_order;
 pub mod kernels;
 mod markdown;
 pub mod operators;
+mod profile;
 pub(crate) mod python_json;
 pub mod show;
 pub mod summary;
@@ -22,6 +23,7 @@ mod table;
 pub mod training;
 mod verdict;
 mod view;
+mod why;
 
 use std::io::Write;
 use std::path::Path;

@@ -10,7 +10,8 @@ use super::table::{
     Align, Cell, GAP, Line, Paint, clear, glued, labelled, render, table_width, wrap,
 };
 use super::view::Room;
-use super::{Target, markdown, screen};
+use super::{Target, markdown, screen, why};
+use crate::model::explain::Statement;
 use crate::model::{Answer, Answers, Circumstances, Interval, Level, Question, Report, Speedups};
 use crate::units;
 
@@ -232,7 +233,18 @@ fn details(of: &Answer) -> Vec<String> {
             }
         }
     }
+    details.extend(
+        of.why.as_ref().filter(|_| !says_limit(of)).map(|it| why::statement(&it.statement)),
+    );
     details
+}
+
+/// Whether the reason is the share of the limit that stands there already.
+fn says_limit(of: &Answer) -> bool {
+    let statement = of.why.as_ref().map(|it| &it.statement);
+    let bound =
+        matches!(statement, Some(Statement::MemoryBound { .. } | Statement::ComputeBound { .. }));
+    bound && of.share_of_limit.is_some()
 }
 
 /// `8.56× [7.08, 10.36]`, or of several `1.11× to 2.22×`.

@@ -5,9 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use criterion_report::model::{Location, Report, Selection};
-use plan::{Case, LastSample, Measures, Mode, Outcome, Record, RunManifest};
+use plan::{
+    Case, HardwareCounters, LastSample, Measures, MemoryProfile, Mode, OperationProfile, Outcome,
+    Profile, ProfileFile, ProfileFileKind, Record, Role, RunManifest,
+};
 use regex::Regex;
 use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::copied;
 
 /// Half-width of the times' intervals.
 pub const TIME_HALF_WIDTH: f64 = 0.005;
@@ -42,6 +48,88 @@ pub fn template() -> Record {
     let file = "tests/fixtures/probes/criterion-torch/new/calibration.jsonl";
     let lines = fs::read_to_string(file).expect("readable");
     serde_json::from_str(lines.lines().next().expect("a line")).expect("a record")
+}
+
+/// A profile of a linear layer whose weight is converted at every step, of `ns` per step: conversion,
+/// product and nine views, and a twentieth outside of all.
+pub fn profile(ns: f64, files: &str) -> Profile {
+    let weight = vec![1024, 1024];
+    let operation = |name: &str, shapes: &[&Vec<i64>], share: f64| OperationProfile {
+        name: name.to_owned(),
+        shapes: shapes.iter().map(|&shape| shape.clone()).collect(),
+        dtypes: vec!["c10::BFloat16".to_owned(); shapes.len()],
+        calls: 1.0,
+        self_ns: share * ns,
+        total_ns: share * ns,
+        is_leaf: true,
+        ..OperationProfile::default()
+    };
+    let conversion = OperationProfile {
+        input_bytes: Some(1 << 20),
+        allocated_bytes: 2 << 20,
+        ..operation("aten::copy_", &[&weight, &weight, &vec![]], 0.5)
+    };
+    let product = OperationProfile {
+        flops: Some(2 << 30),
+        input_bytes: Some(4 << 20),
+        allocated_bytes: 2 << 20,
+        ..operation("aten::mm", &[&weight, &weight], 0.36)
+    };
+    let views = (0..9).map(|place| operation("aten::view", &[&vec![1024, place + 1]], 0.01));
+    let file = |kind, name: &str, bytes| ProfileFile {
+        kind,
+        path: format!("profiles/{files}/custom_1024_1024_1024_{name}"),
+        bytes,
+    };
+    Profile {
+        steps: 10,
+        step_ns: ns,
+        outside_ns: 0.05 * ns,
+        operations: [conversion, product].into_iter().chain(views).collect(),
+        memory: Some(MemoryProfile {
+            peak_bytes: 4 << 20,
+            at_peak: vec![("aten::copy_".to_owned(), 2 << 20), ("aten::mm".to_owned(), 2 << 20)],
+            events: 4,
+            stats: BTreeMap::from([("allocated_bytes.all.peak".to_owned(), 12_500_000)]),
+        }),
+        hardware: None,
+        files: vec![
+            file(ProfileFileKind::Trace, "profile.json", 31_000),
+            file(ProfileFileKind::MemorySnapshot, "memory_profile.pickle", 4_100),
+            file(ProfileFileKind::MemoryTimeline, "memory_profile.svg", 9_000),
+        ],
+        absent: BTreeMap::from([("hardware".to_owned(), "the machine has no PMU".to_owned())]),
+    }
+}
+
+/// Counters of a step of a million cycles.
+pub const COUNTERS: HardwareCounters = HardwareCounters {
+    cycles: 1e6,
+    instructions: 2.5e6,
+    cache_references: 4e4,
+    cache_misses: 1e3,
+    tlb_misses: 250.0,
+};
+
+/// The fixture `two-siblings` with a profile of each case; the candidate's has counters.
+pub fn profiled_siblings() -> TempDir {
+    let folder = copied("two-siblings");
+    let path = folder.path().join("criterion-torch/new/inference.jsonl");
+    let mut text = String::new();
+    for line in fs::read_to_string(&path).expect("readable").lines() {
+        let mut record: Record = serde_json::from_str(line).expect("a record");
+        let sample = record.last_sample.expect("measured");
+        let ns = 1.1 * sample.ns as f64 / sample.iters as f64;
+        let mut profile = profile(ns, &record.case.id.directory().display().to_string());
+        if record.case.role == Role::Candidate {
+            profile.hardware = Some(COUNTERS);
+            profile.absent.clear();
+        }
+        record.profile = Some(profile);
+        text += &(serde_json::to_string(&record).expect("serialises") + "\n");
+    }
+    fs::write(path, text).expect("written");
+    folder
 }
 
 /// Cases, not yet written.

@@ -6,6 +6,7 @@ mod common;
 mod keyboard;
 mod page;
 mod placing;
+mod profile;
 mod screens;
 mod size;
 

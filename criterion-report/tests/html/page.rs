@@ -7,6 +7,7 @@ use plan::{Outcome, Record};
 use serde_json::Value;
 
 use crate::browser::Browser;
+use crate::common::made::profile;
 use crate::common::{READABLE, report, text_and_notes};
 use crate::{assert_quiet, file, page};
 
@@ -90,6 +91,10 @@ fn hostile() -> Report {
         record.notes = vec![HOSTILE.to_owned()];
         record.run_id = HOSTILE.to_owned();
         record.kernels = vec![HOSTILE.to_owned()];
+        let mut profile = profile(1e6, HOSTILE);
+        profile.operations[0].name = HOSTILE.to_owned();
+        profile.absent.insert("hardware".to_owned(), HOSTILE.to_owned());
+        record.profile = Some(profile);
         record.environment_mut().host.cpu_model = HOSTILE.to_owned();
         record.environment_mut().torch.libtorch = HOSTILE.to_owned();
         record.environment_mut().git_branch = Some(HOSTILE.to_owned());

@@ -195,18 +195,17 @@ fn catalogue(name: &str, fields: impl Iterator<Item = &'static Field>) -> String
 
 fn columns() -> String {
     let row = |(name, field, part): csv::Column| {
-        let unit = field.map_or("", |it| match it.unit.symbol {
+        let unit = match field.unit.symbol {
             "ns" => "ms",
             symbol => symbol,
-        });
+        };
         let part = match part {
             Part::Value => "",
             Part::Low => ", lower end",
             Part::High => ", upper end",
         };
-        let value = field.map_or_else(String::new, |it| code(it.name));
-        let meaning = field.map_or("always empty", |it| it.description);
-        [code(&name), unit.into(), value, format!("{meaning}{part}")]
+        let meaning = format!("{}{part}", field.description);
+        [code(&name), unit.into(), code(field.name), meaning]
     };
     table(["column", "unit", "value", "meaning"], csv::columns().into_iter().map(row))
 }

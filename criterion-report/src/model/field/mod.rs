@@ -6,6 +6,7 @@
 mod case;
 mod further;
 mod measured;
+mod profile;
 mod unit;
 mod value;
 
@@ -14,7 +15,9 @@ use plan::{Range, Record};
 use super::comparison::Entry;
 use super::row::compared;
 pub use unit::Unit;
-use unit::{BYTES, CELSIUS, DECIBELS, ERROR, JOULES, NONE, NS, SECONDS, SHARE, TIMES, unit};
+use unit::{
+    BYTES, CELSIUS, DECIBELS, ERROR, JOULES, NONE, NS, SECONDS, SHARE, TIMES, counted, unit,
+};
 pub use value::{Figure, Part, Value};
 
 /// The direction of better values.
@@ -134,7 +137,7 @@ impl Field {
 
     /// The columns of CSV behind torchao's, in their order.
     pub fn columns() -> impl Iterator<Item = &'static Self> {
-        case::FIELDS.iter().chain(measured::FIELDS)
+        case::FIELDS.iter().chain(measured::FIELDS).chain(profile::FIELDS)
     }
 
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -184,6 +187,12 @@ impl Field {
             Value::Flag(flag) => if flag { "yes" } else { "no" }.to_owned(),
             Value::Text(text) => text.into_owned(),
             Value::List(items) => items.join(", "),
+            Value::Named(values) => {
+                let named = |(name, value): (&String, &u64)| {
+                    format!("{name} {}", self.unit.text(*value as f64, None))
+                };
+                values.iter().map(named).collect::<Vec<_>>().join(", ")
+            }
         }
     }
 
@@ -212,7 +221,14 @@ impl Field {
 }
 
 /// Every field; a name stands in one of them.
-const LISTS: [&[Field]; 4] = [case::TORCHAO, case::FIELDS, measured::FIELDS, further::FIELDS];
+const LISTS: [&[Field]; 6] = [
+    case::TORCHAO,
+    profile::FILES,
+    case::FIELDS,
+    measured::FIELDS,
+    profile::FIELDS,
+    further::FIELDS,
+];
 
 /// A place in a record as people write it: `measures.latency.p50_ns`.
 pub(super) fn path(read: &str) -> String {
@@ -260,7 +276,7 @@ impl Column {
 
 /// The fields that programs compare: those with a direction, in the order of the files. `latency`
 /// and `throughput` are Bencher's own names, in its units.
-pub const MEASURES: [&Field; 27] = [
+pub const MEASURES: [&Field; 31] = [
     Field::known("latency"),
     Field::known("latency-p50"),
     Field::known("latency-p90"),
@@ -280,6 +296,10 @@ pub const MEASURES: [&Field; 27] = [
     Field::known("bits-per-weight"),
     Field::known("energy"),
     Field::known("page-faults"),
+    Field::known("cycles"),
+    Field::known("instructions"),
+    Field::known("cache-misses"),
+    Field::known("tlb-misses"),
     Field::known("sqnr"),
     Field::known("output-sqnr"),
     Field::known("grad-input-sqnr"),

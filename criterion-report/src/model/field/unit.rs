@@ -35,6 +35,16 @@ pub(super) const fn unit(symbol: &'static str) -> Unit {
     }
 }
 
+/// A unit of what is counted in large numbers.
+pub(super) const fn counted(symbol: &'static str) -> Unit {
+    Unit {
+        text: |symbol, count, _| {
+            format!("{} {symbol}", units::grouped(&units::significant(count, 4)))
+        },
+        ..unit(symbol)
+    }
+}
+
 /// The unit of words and of plain counts.
 pub(super) const NONE: Unit =
     Unit { text: |_, count, _| count.to_string(), is_possible: |_| true, ..unit("") };

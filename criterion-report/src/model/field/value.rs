@@ -1,6 +1,7 @@
 //! The value of a field for a case.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use plan::{Range, Stat};
 use serde::{Serialize, Serializer};
@@ -26,6 +27,8 @@ pub enum Value<'a> {
     Text(Cow<'a, str>),
     /// Several, never none.
     List(Vec<String>),
+    /// Numbers of one unit by name, never none.
+    Named(&'a BTreeMap<String, u64>),
 }
 
 /// A part of a value.
@@ -50,12 +53,17 @@ impl<'a> Value<'a> {
         (!items.is_empty()).then_some(Self::List(items))
     }
 
+    /// Numbers by name; no value where there are none.
+    pub fn named(values: &'a BTreeMap<String, u64>) -> Option<Self> {
+        (!values.is_empty()).then_some(Self::Named(values))
+    }
+
     pub const fn figure(&self) -> Option<Figure> {
         match *self {
             Self::Figure(figure) => Some(figure),
             Self::Count(count) => Some(Figure { value: count as f64, interval: None }),
             Self::Range(Range { median, .. }) => Some(Figure { value: median, interval: None }),
-            Self::Flag(_) | Self::Text(_) | Self::List(_) => None,
+            Self::Flag(_) | Self::Text(_) | Self::List(_) | Self::Named(_) => None,
         }
     }
 
@@ -100,6 +108,7 @@ impl Serialize for Value<'_> {
             Self::Flag(flag) => serializer.serialize_bool(*flag),
             Self::Text(text) => serializer.serialize_str(text),
             Self::List(items) => items.serialize(serializer),
+            Self::Named(values) => values.serialize(serializer),
         }
     }
 }

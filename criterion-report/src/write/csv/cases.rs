@@ -6,13 +6,13 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::columns::{COMPILED, IDENTITY, SETTINGS, TIMES, TRACES, cell, ours};
+use super::columns::{COMPILED, IDENTITY, PROFILE, SETTINGS, TIMES, cell, ours};
 use super::table;
 use crate::model::{Field, Missing, Part, Report};
 use crate::write::Notes;
 
-/// A column; torchao's of traces have no field.
-pub type Column = (Cow<'static, str>, Option<&'static Field>, Part);
+/// A column: its name, the field, and the part of its value.
+pub type Column = (Cow<'static, str>, &'static Field, Part);
 
 pub fn write(
     report: &Report,
@@ -24,10 +24,7 @@ pub fn write(
     let heading = columns.iter().map(|(name, ..)| &**name).collect();
     let cases = report.entries().map(Ok).chain(report.missing.iter().map(Err));
     table(out, raw, heading, &cases.collect::<Vec<_>>(), |case| match case {
-        Ok(entry) => columns
-            .iter()
-            .map(|(_, field, part)| field.map(|it| cell(it, *part, entry)).unwrap_or_default())
-            .collect(),
+        Ok(entry) => columns.iter().map(|(_, field, part)| cell(field, *part, entry)).collect(),
         Err(missing) => columns.iter().map(|(name, ..)| missing_cell(missing, name)).collect(),
     })?;
     Ok(Notes::new())
@@ -36,24 +33,22 @@ pub fn write(
 /// All of them, in their order.
 pub fn columns() -> Vec<Column> {
     let compiled = std::slice::from_ref(&COMPILED);
-    let torchaos = [IDENTITY, compiled, SETTINGS, TIMES].into_iter().flatten();
-    let torchaos = torchaos.map(|column| (column.name.into(), Some(column.field), column.part));
-    let traces = TRACES.map(|name| (name.into(), None, Part::Value));
-    let ours = ours().map(|(name, field, part)| (name, Some(field), part));
-    torchaos.chain(traces).chain(ours).collect()
+    let torchaos = [IDENTITY, compiled, SETTINGS, TIMES, PROFILE].into_iter().flatten();
+    let torchaos = torchaos.map(|column| (column.name.into(), column.field, column.part));
+    torchaos.chain(ours()).collect()
 }
 
 /// The columns of fields, in the fields' order, under the names that they have among all.
 fn of_fields(chosen: &[&'static Field]) -> Vec<Column> {
     let all = columns();
-    let is_of = |column: &Column, field: &Field| column.1.is_some_and(|it| it.name == field.name);
+    let is_of = |column: &Column, field: &Field| column.1.name == field.name;
     let mut columns = Vec::new();
     for field in chosen {
         let before = columns.len();
         columns.extend(all.iter().filter(|column| is_of(column, field)).cloned());
         if columns.len() == before {
             let name = format!("{}{}", field.name.replace('-', "_"), field.unit.suffix);
-            columns.push((name.into(), Some(field), Part::Value));
+            columns.push((name.into(), field, Part::Value));
         }
     }
     columns

@@ -2,8 +2,10 @@
 //! milliseconds, items are joined by `;`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::model::{Column, Entry, Field, Part, Value};
+use crate::write::python_json;
 
 /// The columns that name a case, in all of torchao's layouts.
 pub const IDENTITY: &[Column] = &[
@@ -38,9 +40,17 @@ pub const TIMES: &[Column] = &[
     Column::new("speedup", "speedup-of-quantization"),
 ];
 
-/// The last columns of torchao's layouts. Records have no traces, so these are empty.
-pub const TRACES: [&str; 4] =
-    ["profiler_json_path", "memory_profile_path", "memory_visualization_path", "memory_stats"];
+/// The last columns of torchao's layouts, empty without a profile.
+pub const PROFILE: &[Column] = &[
+    Column::new("profiler_json_path", "trace"),
+    Column::new("memory_profile_path", "memory-snapshot"),
+    Column::new("memory_visualization_path", "memory-timeline"),
+    Column::new("memory_stats", "memory-stats"),
+];
+
+/// The peaks in torchao's `memory_stats`, in its order.
+const PEAKS: [&str; 3] =
+    ["allocated_bytes.all.peak", "active_bytes.all.peak", "reserved_bytes.all.peak"];
 
 /// The columns of our own whose names do not follow from their fields'.
 const NAMED: &[Column] = &[
@@ -123,5 +133,16 @@ fn text(value: Value<'_>) -> String {
         Value::List(items) => {
             items.iter().map(|item| item.replace(';', ",")).collect::<Vec<_>>().join(";")
         }
+        Value::Named(values) => peaks(values),
     }
+}
+
+/// A dictionary as Python prints it, in decimal megabytes as upstream has them, whatever the names say.
+fn peaks(bytes: &BTreeMap<String, u64>) -> String {
+    let known = PEAKS.iter().filter_map(|name| Some((name, *bytes.get(*name)?)));
+    let items = known.map(|(name, bytes)| {
+        let megabytes = python_json::to_string(&(bytes as f64 / 1e6)).expect("a number");
+        format!("'{name}': {megabytes}")
+    });
+    format!("{{{}}}", items.collect::<Vec<_>>().join(", "))
 }

@@ -9,7 +9,7 @@ use std::io::Write;
 use anyhow::Result;
 use plan::{Dtype, Pass, Recipe, TrainingSettings};
 
-use super::columns::{COMPILED, IDENTITY, SETTINGS, TRACES, cell, flag};
+use super::columns::{COMPILED, IDENTITY, PROFILE, SETTINGS, cell, flag};
 use super::table;
 use crate::model::training::{TrainingResult, scaling_repr, upstream_peak};
 use crate::model::{Column, Entry, Report, Row};
@@ -60,7 +60,8 @@ const ABSENT: &str = "absent";
 pub fn write(report: &Report, raw: bool, out: &mut dyn Write) -> Result<Notes> {
     let results = TrainingResult::all(report);
     let names = own().map(|column| column.name);
-    let names = names.chain(KEYS.iter().map(|(name, _)| *name)).chain(TRACES);
+    let names =
+        names.chain(KEYS.iter().map(|(name, _)| *name)).chain(PROFILE.iter().map(|it| it.name));
     let names = names.chain(TIMES.iter().map(|(name, _)| *name)).chain([ABSENT]);
     table(out, raw, names.collect(), &results, cells)?;
     let others = report.entries().filter(|entry| entry.row.pass().is_none()).count();
@@ -86,13 +87,34 @@ fn cells(of: &TrainingResult<'_>) -> Vec<String> {
     };
     let keys: Vec<String> = KEYS.iter().map(&mut fill).collect();
     let times: Vec<String> = TIMES.iter().map(&mut fill).collect();
-    absent.extend(TRACES.map(|name| format!("{name}: records hold no traces")));
     let first: Option<&Entry<'_>> = of.parts().next();
     let own = own().map(|column| {
         first.map(|entry| cell(column.field, column.part, entry)).unwrap_or_default()
     });
-    let traces = TRACES.map(|_| String::new());
-    own.chain(keys).chain(traces).chain(times).chain([absent.join(";")]).collect()
+    let profile: Vec<String> = PROFILE
+        .iter()
+        .map(|column| {
+            profiled(of, column).unwrap_or_else(|why| {
+                absent.push(format!("{}: {}", column.name, why.replace(';', ",")));
+                String::new()
+            })
+        })
+        .collect();
+    own.chain(keys).chain(profile).chain(times).chain([absent.join(";")]).collect()
+}
+
+/// A value of the whole step's profile, which torchao takes; where that part was not profiled, of the
+/// first one that was.
+fn profiled(of: &TrainingResult<'_>, column: &Column) -> Value {
+    let whole_first = || of.part(Pass::ForwardBackward).into_iter().chain(of.parts());
+    let profiled = whole_first().find(|entry| entry.row.record.profile.is_some());
+    let Some(entry) = profiled.or_else(|| whole_first().next()) else {
+        return Err("no part of it was selected".to_owned());
+    };
+    if column.field.value(entry).is_some() {
+        return Ok(cell(column.field, column.part, entry));
+    }
+    Err(column.field.absent(entry).unwrap_or_else(|| "not asked for".to_owned()))
 }
 
 fn settings<'r>(of: &'r TrainingResult<'_>) -> Result<&'r TrainingSettings, String> {

@@ -10,7 +10,7 @@ use std::io::Write;
 use anyhow::Result;
 use plan::Outcome;
 
-use super::columns::{IDENTITY, SETTINGS, TRACES, cell};
+use super::columns::{IDENTITY, PROFILE, SETTINGS, cell};
 use super::table;
 use crate::model::{Column, Comparison, Entry, NoSpeedup, Report, Row};
 use crate::units;
@@ -57,7 +57,7 @@ pub fn write(report: &Report, raw: bool, out: &mut dyn Write) -> Result<Notes> {
     let lines = fit.iter().filter(|entry| !twins.contains(entry.row.full_id()));
     let lines: Vec<Line<'_>> = lines.map(|entry| Line::of(*entry, report)).collect();
     let heading = settings().map(|column| column.name).chain(TIMES.iter().map(|(name, _)| *name));
-    let heading = heading.chain(TRACES);
+    let heading = heading.chain(PROFILE.iter().map(|column| column.name));
     let mut notes: Vec<String> = left_out
         .into_iter()
         .map(|(reason, cases)| format!("left out: {}: {reason}", units::count(cases, "case")))
@@ -127,9 +127,9 @@ impl<'a> Line<'a> {
     }
 
     fn cells(&self) -> Vec<String> {
-        let settings = settings().map(|column| cell(column.field, column.part, &self.entry));
+        let own = |column: &Column| cell(column.field, column.part, &self.entry);
         let times = TIMES.iter().map(|(_, fill)| fill(self).unwrap_or_default());
-        settings.chain(times).chain(TRACES.map(|_| String::new())).collect()
+        settings().map(own).chain(times).chain(PROFILE.iter().map(own)).collect()
     }
 
     /// Why it lacks a speed-up although its case is measured.

@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 
 use super::data::Spread;
 use super::data::{Figure, Strings};
+use super::explanations::Panel as Why;
+use super::profiles::{Links, Panel};
 use super::roofs::Place;
 use crate::model::calibration::{Placement, Skyline};
+use crate::model::explain::Explainer;
 use crate::model::{
     Column, Distribution, Entry, Field, Missing, Part, Report, Row, TradeOff, Value as Figures,
 };
@@ -55,22 +58,23 @@ pub struct Cases {
     columns: BTreeMap<&'static str, Vec<Value>>,
 }
 
-struct Context<'a> {
+/// What all cases are seen in.
+pub struct Context<'a> {
     report: &'a Report,
     trade_offs: HashMap<&'a str, TradeOff>,
     skylines: &'a [Skyline],
+    links: &'a Links,
+    explainer: Explainer<'a>,
 }
 
 impl Cases {
     /// The report's entries, in their order, and the cases that no run reached behind them.
-    pub fn of(
-        report: &Report,
-        entries: &[Entry<'_>],
-        skylines: &[Skyline],
+    pub fn of<'a>(
+        context: &Context<'a>,
+        entries: &[Entry<'a>],
         places: &mut Vec<Place>,
         strings: &mut Strings,
     ) -> Self {
-        let context = Context { report, trade_offs: TradeOff::all(report), skylines };
         let mut cases = Self::default();
         for entry in entries {
             let mut cells = identity(entry.row, strings);
@@ -85,9 +89,12 @@ impl Cases {
             cells.extend(context.front(entry.row));
             cells.extend(context.roofline(entry.row, places, strings));
             cells.extend(latency(entry.row));
+            let explanation = context.explainer.explain(entry);
+            cells.push(("explanation", json!(explanation.as_ref().and_then(Why::of))));
+            cells.push(("profile", json!(Panel::of(entry, context.links))));
             cases.push(cells);
         }
-        for case in &report.missing {
+        for case in &context.report.missing {
             cases.push(missing(case, strings));
         }
         let count = cases.count;
@@ -218,7 +225,12 @@ fn latency(row: &Row) -> Vec<Cell> {
     ]
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    pub fn of(report: &'a Report, skylines: &'a [Skyline], links: &'a Links) -> Self {
+        let explainer = Explainer::of(report);
+        Self { report, trade_offs: TradeOff::all(report), skylines, links, explainer }
+    }
+
     fn qualification(&self, entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
         let cautions: Vec<u32> =
             entry.cautions().iter().map(|caution| strings.text(&caution.to_string())).collect();

@@ -4,7 +4,8 @@ use indexmap::IndexSet;
 use plan::Mode;
 use serde::Serialize;
 
-use super::cases::Cases;
+use super::cases::{Cases, Context};
+use super::profiles::Links;
 use super::roofs::Place;
 use crate::model::calibration::Skyline;
 use crate::model::{Distribution, Entry, Heatmap, HeatmapKind, Report};
@@ -25,11 +26,12 @@ pub struct Data {
 }
 
 impl Data {
-    pub fn of(report: &Report, entries: &[Entry<'_>]) -> Self {
+    pub fn of(report: &Report, entries: &[Entry<'_>], links: &Links) -> Self {
         let mut strings = Strings::default();
         let skylines = Skyline::all(report.rows());
         let mut places: Vec<Place> = Vec::new();
-        let cases = Cases::of(report, entries, &skylines, &mut places, &mut strings);
+        let context = Context::of(report, &skylines, links);
+        let cases = Cases::of(&context, entries, &mut places, &mut strings);
         // Calibration compares a machine with itself.
         let is_about_work = |map: &Heatmap| plan::mode_of(&map.group) != Mode::Calibration.as_str();
         let maps = Heatmap::all(report).into_iter().filter(is_about_work);

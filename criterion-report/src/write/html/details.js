@@ -51,11 +51,14 @@ function openDetails(at) {
           { class: "notices" },
           own.map((said) => element("li", { class: "warn" }, element("span", {}, said))),
         ),
+    explanationOf(at),
     element(
       "dl",
       {},
       facts.map(([label, said]) => [element("dt", {}, label), element("dd", {}, said)]),
     ),
+    profileOf(at),
+    rooflineOf(at),
     close,
   );
   dialog.showModal();

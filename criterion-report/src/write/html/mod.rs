@@ -6,7 +6,9 @@ mod answers;
 mod cases;
 mod circumstances;
 mod data;
+mod explanations;
 mod notices;
+mod profiles;
 mod roofs;
 mod template;
 
@@ -18,6 +20,7 @@ use super::{Notes, Target};
 use crate::model::{Entry, Report};
 use crate::units;
 use data::Data;
+use profiles::Links;
 use template::{escape, fill, json};
 
 #[derive(Debug, Clone, clap::Args)]
@@ -34,6 +37,7 @@ const STYLES: &[&str] = &[
     include_str!("dialog.css"),
     include_str!("chart.css"),
     include_str!("table.css"),
+    include_str!("profile.css"),
     include_str!("media.css"),
 ];
 /// In the order in which they stand on each other.
@@ -50,6 +54,9 @@ const SCRIPTS: &[&str] = &[
     include_str!("roofline.js"),
     include_str!("memory.js"),
     include_str!("latency.js"),
+    include_str!("explanation.js"),
+    include_str!("profile.js"),
+    include_str!("placed.js"),
     include_str!("details.js"),
     include_str!("table.js"),
     include_str!("filter.js"),
@@ -67,7 +74,8 @@ pub fn write(
         bail!("refusing to print HTML to a terminal; use --output FILE, e.g. --output report.html");
     }
     let entries: Vec<Entry<'_>> = report.entries().collect();
-    let data = json(&Data::of(report, &entries))?;
+    let links = Links::new(target.file, report.records.as_deref());
+    let data = json(&Data::of(report, &entries, &links))?;
     let script = SCRIPTS.concat();
     let parts = [
         ("title", escape(&options.title)),

@@ -4,7 +4,7 @@ use plan::{Outcome, Range};
 
 use super::footnotes::Footnotes;
 use super::group::{self, parameter_heading};
-use super::{ABSENT, parameters};
+use super::{ABSENT, parameters, profile};
 use crate::model::{Entry, Field, Value};
 use crate::units;
 use crate::write::table::{Align, Cell, Line, clear, render, table_width};
@@ -189,6 +189,7 @@ pub fn tables(
         out.push('\n');
         out.push_str(&render(&headings, &lines, 4, width, colour));
     }
+    out.push_str(&profile::table(&measured, width, colour));
     out.push_str(&kernels(&measured, width, colour));
     out.push_str(&notes(entries, footnotes, width, colour));
     out

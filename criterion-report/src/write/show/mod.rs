@@ -7,6 +7,7 @@ pub(super) mod footer;
 pub(super) mod footnotes;
 pub(super) mod group;
 pub(super) mod header;
+mod profile;
 
 use clap::ColorChoice;
 use rayon::prelude::*;

@@ -1,0 +1,154 @@
+//! The operations that a candidate adds, removes or changes against its baseline.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::split::Split;
+
+/// What happened to an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Only the candidate runs it.
+    Added,
+    /// Only the baseline runs it.
+    Removed,
+    /// Both run it.
+    Changed,
+    /// The time outside every recorded operation.
+    Outside,
+    /// What remains between the sum of all others and the difference of the two times.
+    Remainder,
+}
+
+/// An operation on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Changed {
+    /// What happened to it.
+    pub change: Change,
+    /// Its name; null for `outside` and `remainder`.
+    pub operation: Option<String>,
+    /// The shapes of its arguments, where the operation runs with several.
+    pub shapes: Option<Vec<Vec<i64>>>,
+    /// Calls in a step of the baseline.
+    pub baseline_calls: f64,
+    /// Calls in a step of the candidate.
+    pub calls: f64,
+    /// Its nanoseconds in a step of the baseline.
+    pub baseline_ns: f64,
+    /// Its nanoseconds in a step of the candidate.
+    pub ns: f64,
+    /// Candidate less baseline: below zero the candidate saves time.
+    pub difference_ns: f64,
+    /// Its share of the difference of the two times; null where these are equal.
+    pub share: Option<f64>,
+}
+
+/// A candidate against its baseline. The differences of `operations` add up to `difference_ns`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Difference {
+    /// The baseline's id.
+    pub baseline: String,
+    /// Its median time, in nanoseconds.
+    pub baseline_ns: f64,
+    /// The candidate's time less the baseline's.
+    pub difference_ns: f64,
+    /// The speed-up from pairs; null without one.
+    pub speedup_factor: Option<f64>,
+    /// The largest difference first; `outside` and `remainder` last.
+    pub operations: Vec<Changed>,
+}
+
+/// The calls and the time of an operation on one side.
+#[derive(Debug, Clone, Copy, Default)]
+struct Side {
+    calls: f64,
+    ns: f64,
+}
+
+type Key<'s> = (Option<&'s str>, Option<&'s [Vec<i64>]>);
+
+impl Difference {
+    /// Of two cases that both have a profile.
+    pub(super) fn of(
+        baseline: &str,
+        other: &Split,
+        own: &Split,
+        speedup_factor: Option<f64>,
+    ) -> Self {
+        let difference_ns = own.time_ns - other.time_ns;
+        let several = several_shapes([other, own]);
+        let [before, after] = [other, own].map(|split| sides(split, &several));
+        let keys: BTreeSet<&Key<'_>> = before.keys().chain(after.keys()).collect();
+        let mut operations: Vec<Changed> = keys
+            .into_iter()
+            .map(|key| changed(key, before.get(key).copied(), after.get(key).copied()))
+            .collect();
+        let sum: f64 = operations.iter().map(|it| it.difference_ns).sum();
+        let remainder = difference_ns - sum;
+        if remainder.abs() > ROUNDING * own.time_ns.max(other.time_ns) {
+            let side = |ns| Some(Side { calls: 0.0, ns });
+            let whole = changed(&(None, None), side(0.0), side(remainder));
+            operations.push(Changed { change: Change::Remainder, ..whole });
+        }
+        for it in &mut operations {
+            it.share = (difference_ns != 0.0).then(|| it.difference_ns / difference_ns);
+        }
+        operations.sort_by(|a, b| {
+            let is_last = |it: &Changed| it.operation.is_none();
+            let size = b.difference_ns.abs().total_cmp(&a.difference_ns.abs());
+            is_last(a).cmp(&is_last(b)).then(size)
+        });
+        let (baseline, baseline_ns) = (baseline.to_owned(), other.time_ns);
+        Self { baseline, baseline_ns, difference_ns, speedup_factor, operations }
+    }
+}
+
+/// A difference of sums that is due to their rounding, relative to the time.
+const ROUNDING: f64 = 1e-9;
+
+/// The operations that run with several lists of shapes on a side: these are matched by their shapes, too.
+fn several_shapes<'s>(splits: [&'s Split; 2]) -> BTreeSet<&'s str> {
+    let mut several = BTreeSet::new();
+    for split in splits {
+        let mut seen = BTreeSet::new();
+        let names = split.slices.iter().filter_map(|it| it.name.as_deref());
+        several.extend(names.filter(|name| !seen.insert(*name)));
+    }
+    several
+}
+
+fn sides<'s>(split: &'s Split, several: &BTreeSet<&str>) -> BTreeMap<Key<'s>, Side> {
+    let mut sides: BTreeMap<Key<'s>, Side> = BTreeMap::new();
+    for slice in &split.slices {
+        let name = slice.name.as_deref();
+        let shapes = name.filter(|name| several.contains(name)).map(|_| &*slice.shapes);
+        let side = sides.entry((name, shapes)).or_default();
+        side.calls += slice.calls;
+        side.ns += slice.ns;
+    }
+    sides
+}
+
+fn changed((name, shapes): &Key<'_>, before: Option<Side>, after: Option<Side>) -> Changed {
+    let change = match (name, before, after) {
+        (None, ..) => Change::Outside,
+        (_, None, _) => Change::Added,
+        (_, _, None) => Change::Removed,
+        _ => Change::Changed,
+    };
+    let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+    Changed {
+        change,
+        operation: name.map(str::to_owned),
+        shapes: shapes.map(<[_]>::to_vec),
+        baseline_calls: before.calls,
+        calls: after.calls,
+        baseline_ns: before.ns,
+        ns: after.ns,
+        difference_ns: after.ns - before.ns,
+        share: None,
+    }
+}

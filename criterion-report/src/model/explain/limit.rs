@@ -1,0 +1,78 @@
+//! The least time that a step can take on this machine, by what was measured of it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::machine::Ceiling;
+
+/// What a limit is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Bytes over bandwidth.
+    Memory,
+    /// Floating-point operations over the peak.
+    Compute,
+}
+
+/// The limit of a whole step.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StepLimit {
+    /// The larger of both times, in nanoseconds.
+    pub ns: f64,
+    /// Which one it is.
+    pub bound: Bound,
+    /// The limit over the case's time: 1 at the limit. Nothing is cut off at 1.
+    pub share: f64,
+    /// The time of its bytes; null without a bandwidth.
+    pub bytes_ns: Option<f64>,
+    /// The time of its floating-point operations; null without a peak in its dtype.
+    pub flops_ns: Option<f64>,
+    /// The level whose bandwidth it is: `L2`, `memory`.
+    pub level: Option<String>,
+    /// Whether the working set surely lies there.
+    pub level_is_certain: bool,
+    /// GB/s of that level.
+    pub bandwidth_gbps: Option<f64>,
+    /// GFLOP/s of the best product in the case's dtype.
+    pub peak_gflops: Option<f64>,
+}
+
+impl Ceiling {
+    pub fn bytes_ns(&self, bytes: Option<u64>) -> Option<f64> {
+        Some(bytes? as f64 / self.bandwidth_gbps?)
+    }
+
+    pub fn flops_ns(&self, flops: Option<u64>) -> Option<f64> {
+        Some(flops? as f64 / self.peak_gflops?)
+    }
+
+    /// The larger of both times; none where neither is known, or nothing is to be done.
+    pub fn limit(&self, bytes: Option<u64>, flops: Option<u64>) -> Option<(Bound, f64)> {
+        let memory = self.bytes_ns(bytes).map(|ns| (Bound::Memory, ns));
+        let compute = self.flops_ns(flops).map(|ns| (Bound::Compute, ns));
+        let limits = memory.into_iter().chain(compute).filter(|(_, ns)| *ns > 0.0);
+        limits.max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
+    /// The limit of a step that takes `time_ns`.
+    pub fn of_step(
+        &self,
+        bytes: Option<u64>,
+        flops: Option<u64>,
+        time_ns: f64,
+    ) -> Option<StepLimit> {
+        let (bound, ns) = self.limit(bytes, flops)?;
+        Some(StepLimit {
+            ns,
+            bound,
+            share: ns / time_ns,
+            bytes_ns: self.bytes_ns(bytes),
+            flops_ns: self.flops_ns(flops),
+            level: self.level.clone(),
+            level_is_certain: self.level_is_certain,
+            bandwidth_gbps: self.bandwidth_gbps,
+            peak_gflops: self.peak_gflops,
+        })
+    }
+}

@@ -1,0 +1,23 @@
+//! Why a case takes its time: its limit on this machine, the parts of its time, and statements of a closed set.
+//!
+//! A part that nothing explains is called so, with its size. `docs/book/src/method/explanation.md` has the rules.
+
+mod difference;
+mod explanation;
+mod limit;
+mod machine;
+mod operation;
+mod part;
+mod rule;
+mod split;
+mod stated;
+mod statement;
+
+pub use difference::{Change, Changed, Difference};
+pub use explanation::{Explainer, Explanation, ProfileUsed};
+pub use limit::{Bound, StepLimit};
+pub use machine::{CalibrationUsed, Machines};
+pub use operation::{Library, OperationTime};
+pub use part::{Part, PartKind};
+pub use rule::Rule;
+pub use statement::Statement;

@@ -1,0 +1,223 @@
+//! The operations of a profile, by name: which are products, which convert a weight, which move nothing.
+
+use plan::{ModelWork, OperationProfile, Recipe};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::row::Row;
+
+/// The library that an operation's product comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Library {
+    /// ATen, with the BLAS library that libtorch was built with.
+    Aten,
+    /// oneDNN.
+    Onednn,
+}
+
+/// The time that an operation takes in a step, all its shapes together.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OperationTime {
+    /// Its name in torch's profiler; null for the time outside every recorded operation.
+    pub name: Option<String>,
+    /// Calls in a step.
+    pub calls: f64,
+    /// Nanoseconds of it alone, scaled to the case's time.
+    pub ns: f64,
+    /// Share of the case's time.
+    pub share: f64,
+    /// Bytes of its arguments and of what it allocates; null where they are not known, or where nothing moves.
+    pub bytes: Option<u64>,
+    /// Its floating-point operations, where torch's formula knows them.
+    pub flops: Option<u64>,
+    /// The least time that these take on this machine, in nanoseconds.
+    pub limit_ns: Option<f64>,
+}
+
+/// Words of the names of matrix products and convolutions.
+const PRODUCTS: [&str; 13] = [
+    "mm",
+    "addmm",
+    "bmm",
+    "baddbmm",
+    "addbmm",
+    "mv",
+    "addmv",
+    "gemm",
+    "linear",
+    "matmul",
+    "convolution",
+    "conv2d",
+    "dot",
+];
+
+/// Products of ATen that are one and the same but for a bias or a batch.
+const PLAIN_PRODUCTS: [&str; 10] = [
+    "aten::mm",
+    "aten::addmm",
+    "aten::bmm",
+    "aten::baddbmm",
+    "aten::addbmm",
+    "aten::mv",
+    "aten::addmv",
+    "aten::linear",
+    "aten::matmul",
+    "aten::_addmm_activation",
+];
+
+/// Operations that make a tensor without reading or writing its elements.
+const MOVING_NOTHING: [&str; 30] = [
+    "alias",
+    "as_strided",
+    "broadcast_to",
+    "chunk",
+    "detach",
+    "detach_",
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "expand",
+    "expand_as",
+    "flatten",
+    "narrow",
+    "permute",
+    "_reshape_alias",
+    "reshape",
+    "resize_",
+    "resolve_conj",
+    "resolve_neg",
+    "select",
+    "slice",
+    "split",
+    "squeeze",
+    "t",
+    "transpose",
+    "unbind",
+    "unflatten",
+    "_unsafe_view",
+    "unsqueeze",
+    "view",
+];
+
+/// Words of operations that a model runs on its activations.
+const OF_ACTIVATIONS: [&str; 8] =
+    ["relu", "gelu", "silu", "sigmoid", "tanh", "softmax", "dropout", "norm"];
+
+/// The operation that ATen dispatches to one of several implementations of attention.
+const ATTENTION: &str = "aten::scaled_dot_product_attention";
+
+/// A name without its namespace.
+fn base(name: &str) -> &str {
+    name.rsplit_once("::").map_or(name, |(_, base)| base)
+}
+
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|letter: char| !letter.is_ascii_alphanumeric())
+}
+
+pub(super) fn is_product(name: &str) -> bool {
+    words(name).any(|word| PRODUCTS.contains(&word)) && !is_attention(name)
+}
+
+/// Whether it is one of the implementations of attention.
+pub(super) fn is_attention(name: &str) -> bool {
+    name.contains("scaled_dot_product") && name != ATTENTION
+}
+
+pub(super) fn moves_nothing(name: &str) -> bool {
+    MOVING_NOTHING.contains(&base(name))
+}
+
+/// Whether two products are by one operation, whatever bias or batch they have.
+pub(super) fn is_same_product(a: &str, b: &str) -> bool {
+    a == b || [a, b].iter().all(|name| PLAIN_PRODUCTS.contains(name))
+}
+
+pub(super) fn library(name: &str) -> Library {
+    let name = name.to_ascii_lowercase();
+    match name.contains("mkldnn") || name.contains("onednn") {
+        true => Library::Onednn,
+        false => Library::Aten,
+    }
+}
+
+/// The weights that a recipe may convert in every step.
+pub(super) struct Weights {
+    /// Elements of each.
+    elements: Vec<u64>,
+    /// Elements of activations that are as large as a weight.
+    ambiguous: Vec<u64>,
+    quantizes_activations: bool,
+    is_training: bool,
+}
+
+/// Dtypes that only a stored or a quantized tensor has, as torch names them.
+const QUANTIZED_DTYPES: [&str; 3] = ["signed char", "unsigned char", "c10::Float8"];
+
+impl Weights {
+    /// Those of a quantized model; none are known of others.
+    pub fn of(row: &Row) -> Option<Self> {
+        let work: &ModelWork = row.record.case.work.model()?;
+        let recipe = work.variant.recipe;
+        if recipe == Recipe::Baseline {
+            return None;
+        }
+        let linears = work.sizes()?.linears;
+        let elements: Vec<u64> = linears.iter().map(|it| it.k.saturating_mul(it.n)).collect();
+        let activations =
+            linears.iter().flat_map(|it| [it.k, it.n].map(|n| it.rows.saturating_mul(n)));
+        let ambiguous = activations.filter(|size| elements.contains(size)).collect();
+        let quantizes_activations = recipe.quantizes_activations();
+        Some(Self { elements, ambiguous, quantizes_activations, is_training: work.pass.is_some() })
+    }
+
+    /// Whether an operation converts, copies or dequantizes one: an argument has its elements, or half as many
+    /// bytes that hold two each. Where activations are as large and quantized, too, only an argument in a
+    /// quantized dtype tells.
+    pub fn are_converted_by(&self, operation: &OperationProfile) -> bool {
+        let name = &operation.name;
+        let updates = self.is_training && name.ends_with('_') && base(name) != "copy_";
+        let other = is_product(name)
+            || is_attention(name)
+            || moves_nothing(name)
+            || updates
+            || name.contains("backward")
+            || words(name).any(|word| OF_ACTIVATIONS.contains(&word));
+        !other
+            && operation
+                .shapes
+                .iter()
+                .zip(dtypes(operation))
+                .any(|(shape, dtype)| self.has(shape, dtype, operation))
+    }
+
+    fn has(&self, shape: &[i64], dtype: &str, operation: &OperationProfile) -> bool {
+        let Some(elements) = elements(shape) else { return false };
+        let halves = dtype == "unsigned char" && self.elements.contains(&(elements * 2));
+        if halves {
+            return true;
+        }
+        let is_unclear = self.quantizes_activations && self.ambiguous.contains(&elements);
+        self.elements.contains(&elements) && (!is_unclear || dtypes(operation).any(is_quantized))
+    }
+}
+
+fn dtypes(operation: &OperationProfile) -> impl Iterator<Item = &str> {
+    operation
+        .dtypes
+        .iter()
+        .map(String::as_str)
+        .chain(std::iter::repeat(""))
+        .take(operation.shapes.len())
+}
+
+fn is_quantized(dtype: &str) -> bool {
+    QUANTIZED_DTYPES.iter().any(|name| dtype.starts_with(name))
+}
+
+/// Elements of a tensor of two dimensions or more; a scalar and a list have none.
+fn elements(shape: &[i64]) -> Option<u64> {
+    let sizes = shape.iter().map(|&size| u64::try_from(size).ok());
+    (shape.len() > 1).then(|| sizes.product::<Option<u64>>())?
+}

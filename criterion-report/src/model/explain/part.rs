@@ -1,0 +1,39 @@
+//! The parts of a case's time, which add up to it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a part of the time goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartKind {
+    /// The system maps and zeroes pages.
+    PageFaults,
+    /// A weight is converted, copied or dequantized.
+    WeightConversion,
+    /// Bytes move at the measured bandwidth.
+    MemoryLimit,
+    /// Arithmetic at the measured peak.
+    ComputeLimit,
+    /// Operations are called; on a device, it waits for the host.
+    CallOverhead,
+    /// Threads that take no part.
+    IdleThreads,
+    /// Work outside every recorded operation, beyond its limit: a kernel's own code, compiled code.
+    OutsideOperations,
+    /// What nothing of the above explains.
+    Unexplained,
+}
+
+/// A part of a case's time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Part {
+    /// What it goes to.
+    pub kind: PartKind,
+    /// The operation in which it is spent; null where it is of no single one.
+    pub operation: Option<String>,
+    /// Nanoseconds of a step.
+    pub ns: f64,
+    /// Share of the case's time.
+    pub share: f64,
+}

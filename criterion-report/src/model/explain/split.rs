@@ -1,0 +1,332 @@
+//! A case's time, split among its operations and within each of them.
+
+use std::collections::HashMap;
+
+use plan::{Device, OperationProfile, Profile};
+
+use super::limit::Bound;
+use super::machine::Ceiling;
+use super::operation::{OperationTime, Weights, is_attention, is_product, moves_nothing};
+use super::part::{Part, PartKind};
+use crate::model::row::Row;
+
+/// An operation with one list of shapes, or the time outside of all of them, and what its time goes to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Slice {
+    /// None outside of recorded operations, and where there is no profile.
+    pub name: Option<String>,
+    pub shapes: Vec<Vec<i64>>,
+    pub calls: f64,
+    /// Its whole time; the parts below add up to it.
+    pub ns: f64,
+    pub faults_ns: f64,
+    pub conversion_ns: f64,
+    pub overhead_ns: f64,
+    pub memory_ns: f64,
+    pub compute_ns: f64,
+    pub idle_ns: f64,
+    /// What remains.
+    pub rest_ns: f64,
+    allocated: f64,
+    bytes: Option<u64>,
+    flops: Option<u64>,
+    /// Its own limit.
+    limit: Option<(Bound, f64)>,
+    /// Its own time together with that of its callees.
+    pub total_ns: f64,
+    /// Whether it can take what its step's limit has left over: nothing says what it has to do itself.
+    is_open: bool,
+}
+
+/// A case's time in slices.
+#[derive(Debug, Clone)]
+pub(super) struct Split {
+    pub time_ns: f64,
+    pub slices: Vec<Slice>,
+    pub has_profile: bool,
+    /// Share of the time in which the device is busy; absent on a CPU, and without a profile.
+    pub device_busy: Option<f64>,
+}
+
+/// What splits the time of a case.
+pub(super) struct Measured<'a> {
+    pub row: &'a Row,
+    pub time_ns: f64,
+    pub profile: Option<&'a Profile>,
+    pub ceiling: Option<&'a Ceiling>,
+    /// The limit of the whole step.
+    pub limit: Option<(Bound, f64)>,
+    pub page_fault_share: Option<f64>,
+    pub utilization: Option<f64>,
+}
+
+impl Split {
+    pub fn of(measured: &Measured<'_>) -> Self {
+        let mut split = Self::sliced(measured);
+        split.faults(measured.page_fault_share.unwrap_or(0.0));
+        split.conversions(measured);
+        split.overhead(measured.ceiling.and_then(|it| it.call_ns));
+        split.limits(measured.limit);
+        split.idle(measured.utilization);
+        split
+    }
+
+    /// The time in slices that are not split yet.
+    fn sliced(measured: &Measured<'_>) -> Self {
+        let time_ns = measured.time_ns;
+        let is_host = measured.row.record.case.device == Device::Cpu;
+        let profile = measured.profile.filter(|it| duration(it, is_host) > 0.0);
+        let Some(profile) = profile else {
+            let whole = Slice { ns: time_ns, rest_ns: time_ns, is_open: true, ..Slice::default() };
+            return Self { time_ns, slices: vec![whole], has_profile: false, device_busy: None };
+        };
+        let duration = duration(profile, is_host);
+        // Kernels of a device take as long under the profiler; the host's work takes longer.
+        let scale = if is_host { time_ns / duration } else { (time_ns / duration).min(1.0) };
+        let slice = |it: &OperationProfile| Slice::of(it, is_host, scale, measured.ceiling);
+        let mut slices: Vec<Slice> = profile.operations.iter().map(slice).collect();
+        let outside =
+            if is_host { profile.outside_ns.max(0.0) * scale } else { time_ns - duration * scale };
+        let waits = !is_host && waits_for_host(measured.row);
+        slices.push(Slice {
+            ns: outside,
+            overhead_ns: if waits { outside } else { 0.0 },
+            rest_ns: if waits { 0.0 } else { outside },
+            is_open: !waits,
+            ..Slice::default()
+        });
+        let device_busy = (!is_host).then_some(duration * scale / time_ns);
+        Self { time_ns, slices, has_profile: true, device_busy }
+    }
+
+    /// Page faults are spread by the bytes that operations allocate, none more than its time; what that leaves
+    /// over is spread by the time.
+    fn faults(&mut self, share: f64) {
+        let total = self.time_ns * share;
+        let allocated: f64 = self.slices.iter().map(|it| it.allocated).sum();
+        for slice in self.slices.iter_mut().filter(|_| allocated > 0.0) {
+            slice.faults_ns = slice.take(total * slice.allocated / allocated);
+        }
+        let given: f64 = self.slices.iter().map(|it| it.faults_ns).sum();
+        for (slice, share) in self.by_room(|_| true) {
+            slice.faults_ns += slice.take((total - given) * share);
+        }
+    }
+
+    fn conversions(&mut self, measured: &Measured<'_>) {
+        let (Some(weights), Some(profile)) = (Weights::of(measured.row), measured.profile) else {
+            return;
+        };
+        for (slice, operation) in
+            self.slices.iter_mut().zip(&profile.operations).filter(|_| self.has_profile)
+        {
+            if weights.are_converted_by(operation) {
+                slice.conversion_ns = slice.take(f64::INFINITY);
+            }
+        }
+    }
+
+    /// A recorded call costs what the calibrated one does, at most what it takes.
+    fn overhead(&mut self, call_ns: Option<f64>) {
+        if self.device_busy.is_some() {
+            return;
+        }
+        for slice in self.slices.iter_mut().filter(|it| it.name.is_some()) {
+            slice.overhead_ns = slice.take(slice.calls * call_ns.unwrap_or(0.0));
+        }
+    }
+
+    /// Each operation takes its own limit; what these leave of the step's goes to those of which nothing says
+    /// what they have to do.
+    fn limits(&mut self, step: Option<(Bound, f64)>) {
+        for slice in &mut self.slices {
+            if let Some((bound, ns)) = slice.limit {
+                slice.give(bound, ns);
+            }
+        }
+        let Some((bound, ns)) = step else { return };
+        let taken: f64 = self.slices.iter().map(|it| it.memory_ns + it.compute_ns).sum();
+        let left = (ns - taken).max(0.0);
+        for (slice, share) in self.by_room(|it| it.is_open) {
+            slice.give(bound, left * share);
+        }
+    }
+
+    /// Idle threads explain at most what is not explained yet.
+    fn idle(&mut self, utilization: Option<f64>) {
+        let idle = self.time_ns * (1.0 - utilization.unwrap_or(1.0)).max(0.0);
+        for (slice, share) in self.by_room(|_| true) {
+            slice.idle_ns = slice.take(idle * share);
+        }
+    }
+
+    /// Some of the slices with their shares of what remains in all of these.
+    fn by_room(
+        &mut self,
+        is_meant: impl Fn(&Slice) -> bool,
+    ) -> impl Iterator<Item = (&mut Slice, f64)> {
+        let room: f64 = self.slices.iter().filter(|it| is_meant(it)).map(|it| it.rest_ns).sum();
+        let meant = self.slices.iter_mut().filter(move |it| is_meant(it) && room > 0.0);
+        meant.map(move |slice| {
+            let share = slice.rest_ns / room;
+            (slice, share)
+        })
+    }
+
+    /// The parts of the time, the longest first; each kind once for each operation.
+    pub fn parts(&self) -> Vec<Part> {
+        let mut parts: HashMap<(PartKind, Option<&str>), f64> = HashMap::new();
+        for slice in &self.slices {
+            for (kind, ns) in slice.parts(self.has_profile) {
+                // Threads are idle while the whole step runs.
+                let name = slice.name.as_deref().filter(|_| kind != PartKind::IdleThreads);
+                *parts.entry((kind, name)).or_default() += ns;
+            }
+        }
+        let part = |((kind, name), ns): ((PartKind, Option<&str>), f64)| Part {
+            kind,
+            operation: name.map(str::to_owned),
+            ns,
+            share: ns / self.time_ns,
+        };
+        let mut parts: Vec<Part> =
+            parts.into_iter().filter(|(_, ns)| *ns > 0.0).map(part).collect();
+        parts.sort_by(|a, b| {
+            b.ns.total_cmp(&a.ns).then_with(|| (a.kind, &a.operation).cmp(&(b.kind, &b.operation)))
+        });
+        parts
+    }
+
+    /// The operations with all their shapes together, the longest first; none without a profile.
+    pub fn operations(&self) -> Vec<OperationTime> {
+        let mut operations: Vec<OperationTime> = Vec::new();
+        for slice in
+            self.slices.iter().filter(|it| self.has_profile && (it.ns > 0.0 || it.name.is_some()))
+        {
+            let own = OperationTime {
+                name: slice.name.clone(),
+                calls: slice.calls,
+                ns: slice.ns,
+                share: slice.ns / self.time_ns,
+                bytes: slice.bytes,
+                flops: slice.flops,
+                limit_ns: slice.limit.map(|(_, ns)| ns),
+            };
+            match operations.iter_mut().find(|it| it.name == own.name) {
+                Some(known) => known.add(&own),
+                None => operations.push(own),
+            }
+        }
+        operations.sort_by(|a, b| b.ns.total_cmp(&a.ns).then_with(|| a.name.cmp(&b.name)));
+        operations
+    }
+
+    /// The product that takes longest.
+    pub fn product(&self) -> Option<&str> {
+        let products = self.slices.iter().filter(|it| it.name.as_deref().is_some_and(is_product));
+        products.max_by(|a, b| a.ns.total_cmp(&b.ns))?.name.as_deref()
+    }
+
+    /// The time of all operations that are meant, their own.
+    pub fn own_ns(&self, is_meant: impl Fn(&str) -> bool) -> f64 {
+        let meant = self.slices.iter().filter(|it| it.name.as_deref().is_some_and(&is_meant));
+        meant.map(|it| it.ns).sum()
+    }
+
+    /// The longest of the operations that are meant, with its callees.
+    pub fn total(&self, is_meant: impl Fn(&str) -> bool) -> Option<(&str, f64)> {
+        let named = self.slices.iter().filter_map(|it| Some((it.name.as_deref()?, it.total_ns)));
+        named.filter(|(name, _)| is_meant(name)).max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+}
+
+/// The host is the bottleneck where the two clocks say so, or where they were not read.
+fn waits_for_host(row: &Row) -> bool {
+    row.record.measures.clocks.is_none_or(|clocks| clocks.host_bound)
+}
+
+/// A profiled step on the host, or that of its kernels on another device.
+fn duration(profile: &Profile, is_host: bool) -> f64 {
+    let own = profile.operations.iter().map(|it| own_ns(it, is_host)).sum::<f64>();
+    if is_host { own + profile.outside_ns.max(0.0) } else { own }
+}
+
+fn own_ns(operation: &OperationProfile, is_host: bool) -> f64 {
+    if is_host { operation.self_ns } else { operation.device_ns.unwrap_or(0.0) }.max(0.0)
+}
+
+impl Slice {
+    fn of(
+        operation: &OperationProfile,
+        is_host: bool,
+        scale: f64,
+        ceiling: Option<&Ceiling>,
+    ) -> Self {
+        let OperationProfile { name, shapes, calls, flops, input_bytes, allocated_bytes, .. } =
+            operation;
+        let ns = own_ns(operation, is_host) * scale;
+        let total = if is_host { operation.total_ns } else { own_ns(operation, false) };
+        // Otherwise its callees do the work, which has their limits.
+        let works = !moves_nothing(name)
+            && (operation.is_leaf || 2.0 * operation.self_ns >= operation.total_ns);
+        let bytes = input_bytes.map(|it| it.saturating_add(*allocated_bytes)).filter(|_| works);
+        let flops = flops.filter(|_| works);
+        Self {
+            name: Some(name.clone()),
+            shapes: shapes.clone(),
+            calls: *calls,
+            ns,
+            rest_ns: ns,
+            allocated: *allocated_bytes as f64,
+            bytes,
+            flops,
+            limit: ceiling.and_then(|it| it.limit(bytes, flops)),
+            total_ns: total * scale,
+            is_open: works
+                && flops.is_none()
+                && (bytes.is_none() || is_product(name) || is_attention(name)),
+            ..Self::default()
+        }
+    }
+
+    /// Takes so much of what remains, as far as it goes.
+    fn take(&mut self, ns: f64) -> f64 {
+        let taken = ns.clamp(0.0, self.rest_ns.max(0.0));
+        self.rest_ns -= taken;
+        taken
+    }
+
+    fn give(&mut self, bound: Bound, ns: f64) {
+        let taken = self.take(ns);
+        match bound {
+            Bound::Memory => self.memory_ns += taken,
+            Bound::Compute => self.compute_ns += taken,
+        }
+    }
+
+    pub fn parts(&self, has_profile: bool) -> [(PartKind, f64); 7] {
+        let is_outside = has_profile && self.name.is_none();
+        let rest = if is_outside { PartKind::OutsideOperations } else { PartKind::Unexplained };
+        [
+            (PartKind::PageFaults, self.faults_ns),
+            (PartKind::WeightConversion, self.conversion_ns),
+            (PartKind::MemoryLimit, self.memory_ns),
+            (PartKind::ComputeLimit, self.compute_ns),
+            (PartKind::CallOverhead, self.overhead_ns),
+            (PartKind::IdleThreads, self.idle_ns),
+            (rest, self.rest_ns),
+        ]
+    }
+}
+
+impl OperationTime {
+    fn add(&mut self, other: &Self) {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        self.calls += other.calls;
+        self.ns += other.ns;
+        self.share += other.share;
+        self.bytes = sum(self.bytes, other.bytes);
+        self.flops = sum(self.flops, other.flops);
+        self.limit_ns = self.limit_ns.zip(other.limit_ns).map(|(a, b)| a + b);
+    }
+}

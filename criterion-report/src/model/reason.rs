@@ -1,0 +1,35 @@
+//! Why an answer is what it is: the statement about one of the cases behind it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::comparison::Entry;
+use super::explain::{Explainer, Statement};
+use super::report::Report;
+
+/// What explains an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Reason {
+    /// The case that it is about: of several the one that takes the longest.
+    pub full_id: String,
+    #[serde(flatten)]
+    pub statement: Statement,
+}
+
+/// Explains the cases behind answers.
+pub struct Reasons<'a>(Explainer<'a>);
+
+impl<'a> Reasons<'a> {
+    pub fn of(report: &'a Report) -> Self {
+        Self(Explainer::of(report))
+    }
+
+    /// The reason of an answer that is of these cases. That nothing explains them is no reason.
+    pub fn among(&self, cases: impl Iterator<Item = Entry<'a>>) -> Option<Reason> {
+        let time = |entry: &Entry<'_>| entry.row.time.as_ref().map_or(0.0, |time| time.median_ns);
+        let longest = cases.max_by(|a, b| time(a).total_cmp(&time(b)))?;
+        let statement = self.0.explain(&longest)?.why()?.clone();
+        let explains = !matches!(statement, Statement::Unexplained { .. });
+        explains.then(|| Reason { full_id: longest.row.full_id().to_owned(), statement })
+    }
+}

@@ -1,0 +1,186 @@
+//! Profiles as the page's script reads them, with links to their files.
+
+use std::path::{Component, Path, PathBuf};
+
+use plan::{Profile, ProfileFileKind};
+use serde::Serialize;
+
+use super::data::Figure;
+use crate::model::Entry;
+use crate::write::profile;
+use crate::{units, visible};
+
+/// Operations of a step that have a line of their own.
+const SHOWN: usize = 12;
+/// Bytes of a picture that the page holds.
+const LARGEST_PICTURE: u64 = 256 << 10;
+
+/// A case's profile in words.
+#[derive(Debug, Serialize)]
+pub struct Panel {
+    head: String,
+    /// Share of the step, then texts: name, shapes, calls, time of its own, total, device, MFLOP, inputs.
+    lines: Vec<(Figure, [String; 8])>,
+    /// What else is known, and its name.
+    facts: Vec<(&'static str, String)>,
+    files: Vec<File>,
+    /// The picture of the memory timeline, as the page holds it.
+    timeline: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct File {
+    name: &'static str,
+    path: String,
+    size: String,
+    /// From the page to the file; none where it is not there.
+    link: Option<String>,
+}
+
+impl Panel {
+    /// The panel of a case with a profile.
+    pub fn of(entry: &Entry<'_>, links: &Links) -> Option<Self> {
+        let of = entry.row.record.profile.as_ref()?;
+        let line = |it: profile::Line| {
+            let texts = [
+                it.name,
+                it.shapes,
+                it.calls,
+                it.self_time,
+                it.total_time,
+                it.device_time,
+                it.mflop,
+                it.bytes,
+            ];
+            (Figure(it.share), texts.map(|text| visible::line(&text).into_owned()))
+        };
+        let facts = [("memory", profile::memory(of)), ("counters", profile::counters(of, entry))];
+        let said =
+            |(name, text): (_, Option<String>)| Some((name, visible::line(&text?).into_owned()));
+        Some(Self {
+            head: profile::head(of, entry),
+            lines: profile::lines(of, SHOWN).into_iter().map(line).collect(),
+            facts: facts.into_iter().filter_map(said).collect(),
+            files: files(of, links),
+            timeline: of
+                .file(ProfileFileKind::MemoryTimeline)
+                .and_then(|it| links.picture(&it.path)),
+        })
+    }
+}
+
+fn files(of: &Profile, links: &Links) -> Vec<File> {
+    let file = |it| File {
+        name: profile::noun(it),
+        path: visible::line(&it.path).into_owned(),
+        size: units::bytes(it.bytes),
+        link: links.to(&it.path),
+    };
+    of.files.iter().map(file).collect()
+}
+
+/// The way from the page to the records' folder, from which files are named.
+#[derive(Debug, Default)]
+pub struct Links(Option<(PathBuf, String)>);
+
+impl Links {
+    /// From a page, which lies in this folder if it is no file, to the records. No links where there are no records
+    /// on this disk.
+    pub fn new(page: Option<&Path>, records: Option<&Path>) -> Self {
+        let folder = page.and_then(Path::parent).filter(|it| !it.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+        let records = records.and_then(|it| it.canonicalize().ok());
+        let way = folder.ok().zip(records).map(|(folder, records)| {
+            let way = way(&folder, &records);
+            (records, way)
+        });
+        Self(way)
+    }
+
+    fn to(&self, path: &str) -> Option<String> {
+        let (_, way) = self.0.as_ref()?;
+        self.file(path).map(|_| format!("{way}/{}", encoded(path)))
+    }
+
+    /// A file that lies in the records' folder.
+    fn file(&self, path: &str) -> Option<PathBuf> {
+        let (records, _) = self.0.as_ref()?;
+        let inside = Path::new(path).components().all(|it| matches!(it, Component::Normal(_)));
+        Some(records.join(path)).filter(|file| inside && file.is_file())
+    }
+
+    /// An SVG as an address that holds it; none of one that is too large, which its link shows. As a picture it
+    /// runs no script.
+    fn picture(&self, path: &str) -> Option<String> {
+        let file = self.file(path)?;
+        let bytes = std::fs::metadata(&file).ok()?.len();
+        let svg = std::fs::read_to_string(file).ok().filter(|_| bytes <= LARGEST_PICTURE)?;
+        Some(format!("data:image/svg+xml,{}", encoded(&svg)))
+    }
+}
+
+/// The relative path from one folder to another, as an address has it: it begins with `.`, so that no part of it can
+/// be a scheme.
+fn way(from: &Path, to: &Path) -> String {
+    let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(common).map(|_| "..".to_owned());
+    let down = to.components().skip(common);
+    let down = down.map(|it| encoded(&it.as_os_str().to_string_lossy()));
+    [".".to_owned()].into_iter().chain(up).chain(down).collect::<Vec<_>>().join("/")
+}
+
+/// A path in which nothing ends the path of an address.
+fn encoded(path: &str) -> String {
+    let mut out = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'+' => {
+                out.push(byte.into());
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_is_held_unless_it_is_large() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let links = Links::new(None, Some(root.path()));
+        let write = |text: &str| std::fs::write(root.path().join("x.svg"), text).expect("written");
+        assert_eq!(links.picture("x.svg"), None);
+        write("<svg fill=\"#fff\"/>");
+        let picture = links.picture("x.svg").expect("a picture");
+        assert_eq!(picture, "data:image/svg+xml,%3Csvg%20fill%3D%22%23fff%22/%3E");
+        write(&" ".repeat(LARGEST_PICTURE as usize + 1));
+        assert_eq!(links.picture("x.svg"), None);
+    }
+
+    #[test]
+    fn links_lead_from_the_page_to_files_that_are_there() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let records = root.path().join("target/criterion-torch");
+        std::fs::create_dir_all(records.join("profiles/a b")).expect("created");
+        std::fs::create_dir_all(root.path().join("pages")).expect("created");
+        for name in ["profiles/a b/x#1.json", "profiles/outside.json"] {
+            std::fs::write(records.join(name), "{}").expect("written");
+        }
+        let links = |page: &str| Links::new(Some(&root.path().join(page)), Some(&records));
+        let link = |page: &str, path: &str| links(page).to(path);
+        assert_eq!(
+            link("pages/report.html", "profiles/a b/x#1.json").as_deref(),
+            Some("./../target/criterion-torch/profiles/a%20b/x%231.json")
+        );
+        assert_eq!(
+            link("target/criterion-torch/report.html", "profiles/outside.json").as_deref(),
+            Some("./profiles/outside.json")
+        );
+        assert_eq!(link("report.html", "profiles/none.json"), None);
+        assert_eq!(link("report.html", "profiles/a b/../outside.json"), None);
+        assert_eq!(Links::new(None, None).to("profiles/outside.json"), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! A profile in the screen, in CSV and in the catalogue of values.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use clap::ColorChoice;
+use common::made::{self, COUNTERS, profiled_siblings};
+use common::write;
+use criterion_report::model::{Entry, Field, Location, Report, Selection, Value};
+use criterion_report::write::{Writer, csv, show};
+use insta::assert_snapshot;
+use plan::{OperationProfile, Profile, Record};
+
+fn read(folder: &std::path::Path) -> Report {
+    let location = Location::at(folder.join("criterion"));
+    Report::read(&location, "new", Selection::default()).expect("readable")
+}
+
+fn profiled() -> Report {
+    read(profiled_siblings().path())
+}
+
+fn details() -> Writer {
+    Writer::Show(show::Options { color: ColorChoice::Auto, details: true, ..Default::default() })
+}
+
+fn csv(layout: csv::Layout) -> Writer {
+    Writer::Csv(csv::Options { layout, ..csv::Options::default() })
+}
+
+#[test]
+fn details_have_the_operations_of_a_step() {
+    let text = write(&details(), &profiled());
+    assert_snapshot!(text);
+    let wide = text.lines().find(|line| line.chars().count() > 100 && !line.contains('/'));
+    assert_eq!(wide, None);
+}
+
+/// Shares of the lines add up to the step, whatever is put together.
+#[test]
+fn shares_of_the_screen_add_up() {
+    let text = write(&details(), &profiled());
+    let (_, table) = text.split_once("profile ").expect("the table");
+    let case = table.split("int8wo: ").next().expect("the baseline's lines");
+    let percent = regex::Regex::new(r"([0-9.]+) %").expect("a valid pattern");
+    let shares = percent.captures_iter(case).map(|it| it[1].parse::<f64>().expect("a number"));
+    let sum: f64 = shares.sum();
+    assert!((sum - 100.0).abs() < 0.5, "{sum} in {case}");
+}
+
+fn cells(text: &str, line: usize) -> BTreeMap<String, String> {
+    let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+    let heading = reader.headers().expect("a heading").clone();
+    let record = reader.records().nth(line).expect("a line").expect("cells");
+    heading.iter().zip(record.iter()).map(|(a, b)| (a.to_owned(), b.to_owned())).collect()
+}
+
+#[test]
+fn upstreams_columns_are_filled_where_a_profile_is() {
+    let report = profiled();
+    for layout in [csv::Layout::Cases, csv::Layout::VFinal] {
+        let line = cells(&write(&csv(layout), &report), 1);
+        let stem = "profiles/inference_quick_linear_cpu/int8wo/bf16-1024x1024x1024/\
+                    custom_1024_1024_1024";
+        assert_eq!(line["profiler_json_path"], format!("{stem}_profile.json"));
+        assert_eq!(line["memory_profile_path"], format!("{stem}_memory_profile.pickle"));
+        assert_eq!(line["memory_visualization_path"], format!("{stem}_memory_profile.svg"));
+        assert_eq!(line["memory_stats"], "{'allocated_bytes.all.peak': 12.5}");
+    }
+    let without = write(&csv(csv::Layout::VFinal), &common::report("two-siblings"));
+    let line = cells(&without, 1);
+    for name in
+        ["profiler_json_path", "memory_profile_path", "memory_visualization_path", "memory_stats"]
+    {
+        assert_eq!(line[name], "", "{name}");
+    }
+}
+
+/// The profiled siblings with profiles that were changed.
+fn changed(change: impl Fn(&mut Profile)) -> Report {
+    let folder = profiled_siblings();
+    let path = folder.path().join("criterion-torch/new/inference.jsonl");
+    let text = std::fs::read_to_string(&path).expect("readable");
+    let lines = text.lines().map(|line| {
+        let mut record: Record = serde_json::from_str(line).expect("a record");
+        change(record.profile.as_mut().expect("a profile"));
+        serde_json::to_string(&record).expect("serialises") + "\n"
+    });
+    std::fs::write(&path, lines.collect::<String>()).expect("written");
+    read(folder.path())
+}
+
+#[test]
+fn peaks_are_in_torchs_order_and_decimal_megabytes() {
+    let stats_of = |stats: &[(&str, u64)]| {
+        let stats = stats.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes));
+        let stats: BTreeMap<String, u64> = stats.collect();
+        let report = changed(|it| it.memory.as_mut().expect("memory").stats = stats.clone());
+        cells(&write(&csv(csv::Layout::Cases), &report), 0)["memory_stats"].clone()
+    };
+    let all = [
+        ("active_bytes.all.peak", 2_000_000),
+        ("allocated_bytes.all.peak", 1_234_567),
+        ("reserved_bytes.all.peak", 20),
+        ("something.else", 1),
+    ];
+    assert_eq!(
+        stats_of(&all),
+        "{'allocated_bytes.all.peak': 1.234567, 'active_bytes.all.peak': 2.0, \
+         'reserved_bytes.all.peak': 2e-05}"
+    );
+    assert_eq!(stats_of(&[]), "");
+}
+
+#[test]
+fn names_of_a_profile_steer_no_terminal() {
+    const HOSTILE: &str = "\x1b[2J\nFORGED";
+    let report = changed(|profile| {
+        profile.operations[0].name.push_str(HOSTILE);
+        profile.files[0].path.push_str(HOSTILE);
+        profile.hardware = None;
+        profile.absent.insert("hardware".to_owned(), HOSTILE.to_owned());
+    });
+    let text = write(&details(), &report);
+    assert!(!text.contains('\x1b') && text.contains("FORGED"), "{text}");
+    assert!(!text.lines().any(|line| line.trim_start().starts_with("FORGED")), "{text}");
+}
+
+fn number(name: &str, entry: &Entry<'_>) -> Option<f64> {
+    Some(Field::named(name).expect("a field").figure(entry)?.value)
+}
+
+#[test]
+fn fields_of_a_profile_have_values_and_reasons() {
+    let report = profiled();
+    let entries: Vec<Entry<'_>> = report.entries().collect();
+    let [baseline, candidate] = entries[..] else { panic!("two cases") };
+    let profile = candidate.row.record.profile.as_ref().expect("a profile");
+    assert_eq!(number("profiled-step", &candidate), Some(profile.step_ns));
+    assert!((number("outside-share", &candidate).expect("a share") - 0.05).abs() < 1e-12);
+    assert_eq!(number("cycles", &candidate), Some(COUNTERS.cycles));
+    assert_eq!(number("instructions-per-cycle", &candidate), Some(2.5));
+    assert_eq!(number("tlb-misses", &candidate), Some(250.0));
+    assert_eq!(number("cycles", &baseline), None);
+    let why = |name: &str, entry| Field::named(name).expect("a field").absent(entry);
+    assert_eq!(why("cycles", &baseline), Some("hardware: the machine has no PMU".to_owned()));
+    let report = common::report("two-siblings");
+    let unprofiled = report.entries().next().expect("a case");
+    for name in ["trace", "memory-snapshot", "memory-timeline", "memory-stats", "profiled-step"] {
+        let why = why(name, &unprofiled).expect("a reason");
+        assert!(why.contains("--profile"), "{name}: {why}");
+    }
+    let stats = Field::named("memory-stats").expect("a field");
+    let value = stats.value(&baseline).expect("a value");
+    assert!(matches!(value, Value::Named(_)));
+    assert_eq!(stats.text(value, true), "allocated_bytes.all.peak 11.9 MiB");
+}
+
+/// A record whose profile holds a number that cannot be is refused, as others are.
+#[test]
+fn impossible_numbers_of_a_profile_are_refused() {
+    let check = |change: &dyn Fn(&mut OperationProfile)| {
+        let mut record = made::template();
+        let mut profile = made::profile(1e6, "x");
+        change(&mut profile.operations[1]);
+        record.profile = Some(profile);
+        let line = serde_json::to_string(&record).expect("serialises");
+        criterion_report::model::record_of_line(line.as_bytes()).map(drop)
+    };
+    check(&|_| {}).expect("possible");
+    for (name, change) in [
+        ("self_ns", (|it| it.self_ns = -1.0) as fn(&mut OperationProfile)),
+        ("total_ns", |it| it.total_ns = 1e300),
+        ("calls", |it| it.calls = -2.0),
+        ("operations", |it| it.allocated_bytes = u64::MAX),
+    ] {
+        let error = check(&change).expect_err(name);
+        assert!(error.contains(name) && error.contains("aten::mm"), "{error}");
+    }
+}
