@@ -153,7 +153,9 @@ pub fn record<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
     let events = run_once(device, true, Some(path), step)?;
     let written = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
     if written == 0 {
-        return Err(failed("Kineto wrote nothing; its reason is on standard error".to_owned()).into());
+        return Err(
+            failed("Kineto wrote nothing; its reason is on standard error".to_owned()).into()
+        );
     }
     Ok(events)
 }

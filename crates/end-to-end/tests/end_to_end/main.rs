@@ -4,6 +4,7 @@
 mod calibration;
 mod compiled;
 mod dependencies;
+mod explain;
 mod fusion;
 mod inference;
 mod kernels;
