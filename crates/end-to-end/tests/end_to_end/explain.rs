@@ -9,8 +9,7 @@ const TARGETS: [&str; 5] = ["calibration", "inference", "fusion", "operators", "
 /// One test, because all cases share a calibration.
 #[test]
 fn real_cases_are_explained_by_what_they_were_built_for() {
-    // Pages of 4 KiB, as they are on machines without huge ones.
-    let lab = Lab::new().with_value("THP_MEM_ALLOC_ENABLE", "0");
+    let lab = Lab::new();
     for target in TARGETS {
         let profile: &[&str] = if target == "calibration" { &[] } else { &["--profile"] };
         lab.bench(target, &[profile, &[&format!("^{target}/explain/")]].concat());
