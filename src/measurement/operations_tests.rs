@@ -111,8 +111,7 @@ fn an_operation_that_calls_itself_has_its_time_once() {
 
 #[test]
 fn work_of_other_threads_has_a_total_and_no_own_time() {
-    let on_worker =
-        |name, interval| KinetoEvent { thread: WORKER, ..operation(name, interval) };
+    let on_worker = |name, interval| KinetoEvent { thread: WORKER, ..operation(name, interval) };
     let steps = of(&[
         step((0, 100)),
         operation("join", (10, 90)),
@@ -129,13 +128,19 @@ fn work_of_other_threads_has_a_total_and_no_own_time() {
 
 #[test]
 fn entries_differ_by_arguments_and_have_bytes_and_flops() {
-    let tensor = |shape: &[i64], dtype: &str| Argument { shape: shape.to_vec(), dtype: dtype.to_owned() };
+    let tensor =
+        |shape: &[i64], dtype: &str| Argument { shape: shape.to_vec(), dtype: dtype.to_owned() };
     let product = |interval, rows: i64| KinetoEvent {
         flops: 2 * rows.unsigned_abs() * 8 * 6,
-        arguments: vec![tensor(&[rows, 8], "float"), tensor(&[8, 6], "c10::BFloat16"), tensor(&[], "Scalar")],
+        arguments: vec![
+            tensor(&[rows, 8], "float"),
+            tensor(&[8, 6], "c10::BFloat16"),
+            tensor(&[], "Scalar"),
+        ],
         ..operation("mm", interval)
     };
-    let list = KinetoEvent { arguments: vec![tensor(&[], "TensorList")], ..operation("cat", (60, 70)) };
+    let list =
+        KinetoEvent { arguments: vec![tensor(&[], "TensorList")], ..operation("cat", (60, 70)) };
     let steps = of(&[
         step((0, 100)),
         product((0, 10), 4),
@@ -162,7 +167,8 @@ fn entries_differ_by_arguments_and_have_bytes_and_flops() {
 
 #[test]
 fn kernels_belong_to_what_launched_them() {
-    let launching = |name, interval, correlation| KinetoEvent { correlation, ..operation(name, interval) };
+    let launching =
+        |name, interval, correlation| KinetoEvent { correlation, ..operation(name, interval) };
     let kernel = |launched_by, interval| KinetoEvent {
         device: Device::Cuda(0),
         launched_by,
@@ -179,7 +185,10 @@ fn kernels_belong_to_what_launched_them() {
         kernel(0, (300, 999)),
     ]);
     let device = |name| found(&steps, name).device_ns;
-    assert_eq!((device("linear"), device("addmm"), device("gelu")), (Some(0.0), Some(50.0), Some(210.0)));
+    assert_eq!(
+        (device("linear"), device("addmm"), device("gelu")),
+        (Some(0.0), Some(50.0), Some(210.0))
+    );
     assert_eq!(steps.operations[0].name, "gelu", "the longest on the device first");
     assert_eq!(times(&steps, "addmm"), (1.0, 20.0, 20.0), "a call of the runtime is its own time");
 }
