@@ -107,8 +107,14 @@ mod tests {
         let _turn = turn();
         let root = tempfile::tempdir().expect("a folder");
         let path = root.path().join("profiles/a case/x_profile.json");
-        let mut before = || Ok(drop(before()?));
-        let mut step = || Ok(drop(step()?));
+        let mut before = || {
+            before()?;
+            Ok(())
+        };
+        let mut step = || {
+            step()?;
+            Ok(())
+        };
         let mut subject = Subject { before: &mut before, step: &mut step };
         let steps = subject.warm_up().expect("warm");
         let found = subject.profile(Device::Cpu, steps, &path, root.path());

@@ -220,7 +220,9 @@ unsafe extern "C" fn show<F, T, E>(context: *mut c_void, event: *const RawEvent)
     // SAFETY: the caller's promise.
     let event = unsafe { &*event };
     // SAFETY: the event is live with all that it points to.
-    let (name, arguments) = unsafe { (text(event.name), arguments(event)) };
+    let name = unsafe { text(event.name) };
+    // SAFETY: the same.
+    let arguments = unsafe { arguments(event) };
     call.events.push(KinetoEvent {
         name,
         arguments,
@@ -258,15 +260,16 @@ unsafe fn arguments(event: &RawEvent) -> Vec<Argument> {
     if event.arguments == 0 {
         return vec![];
     }
-    // SAFETY: there are so many of both.
-    let (dimensions, dtypes) = unsafe {
-        let dimensions = slice::from_raw_parts(event.dimensions, event.arguments);
-        (dimensions, slice::from_raw_parts(event.dtypes, event.arguments))
-    };
+    // SAFETY: there are so many.
+    let dimensions = unsafe { slice::from_raw_parts(event.dimensions, event.arguments) };
+    // SAFETY: the same.
+    let dtypes = unsafe { slice::from_raw_parts(event.dtypes, event.arguments) };
+    let mut sizes = &[][..];
     let count = dimensions.iter().sum();
-    // SAFETY: together they have so many sizes; the pointer may be null where there are none.
-    let mut sizes =
-        if count == 0 { &[][..] } else { unsafe { slice::from_raw_parts(event.sizes, count) } };
+    if count > 0 {
+        // SAFETY: together the arguments have so many; it is null only without any.
+        sizes = unsafe { slice::from_raw_parts(event.sizes, count) };
+    }
     let argument = |(dimensions, dtype): (&usize, &Text)| {
         let (shape, rest) = sizes.split_at(*dimensions);
         sizes = rest;
