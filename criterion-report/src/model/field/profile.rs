@@ -15,7 +15,7 @@ fields! {
     FILES:
     "trace", NONE, "path of the Chrome trace, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::Trace))
-        why (|e| absent(e, &["trace"]));
+        why (|e| absent(e, &["trace", "operations"]));
     "memory-snapshot", NONE, "path of the memory snapshot, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::MemorySnapshot))
         why (|e| absent(e, &["memory_snapshot", "memory"]));
@@ -31,13 +31,13 @@ fields! {
     /// In the order of the columns of CSV, behind all others: what is new comes last.
     FIELDS:
     "profiled-step", NS, "time of a step under the profiler, whose own cost it contains",
-        (profile?.step_ns) why (|e| absent(e, &["trace"]));
+        (|e| Some(step_ns(e)?.into())) why (|e| absent(e, &["operations"]));
     "outside-share", SHARE, "share of the profiled step outside recorded operations",
         (|e| {
-            let share = profile(e)?.outside_ns / profile(e)?.step_ns;
-            share.is_finite().then(|| share.into())
+            let share = profile(e)?.outside_ns / step_ns(e)?;
+            Some(share.into())
         })
-        why (|e| absent(e, &["trace"]));
+        why (|e| absent(e, &["operations"]));
     smaller "cycles", counted("cycles"), "clock cycles of a step, over all threads in user mode",
         (profile?.hardware?.cycles) why (no_counters);
     smaller "instructions", counted("instructions"), "instructions of a step, likewise",
@@ -60,6 +60,11 @@ fields! {
 
 fn profile<'a>(entry: &Entry<'a>) -> Option<&'a Profile> {
     entry.row.record.profile.as_ref()
+}
+
+/// The time of a profiled step; none of a profile without operations.
+fn step_ns(entry: &Entry<'_>) -> Option<f64> {
+    Some(profile(entry)?.step_ns).filter(|ns| *ns > 0.0)
 }
 
 fn file<'a>(entry: &Entry<'a>, kind: ProfileFileKind) -> Option<Value<'a>> {
