@@ -4,13 +4,15 @@
 //! because criterion keeps its filter and mode private, and a case has to be known as selected
 //! before anything is built for it.
 
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use clap::ArgMatches;
+use plan::flag::Flag;
 use regex::Regex;
 
-use super::flags::{self, FILTER};
+use super::flags::{self, EVERY, FILTER};
 
 /// Criterion's way with a selected case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,14 +47,36 @@ pub struct Args {
     pub overrides: Overrides,
     /// `--wait`: another run in the same folder is waited for.
     pub waits: bool,
-    /// Whether one of the flags is not criterion's.
-    has_own_flag: bool,
+    /// `--profile`: the measured cases whose ids match are profiled afterwards.
+    pub profiles: Option<Regex>,
     filter: Filter,
 }
 
-/// Ours, and the variable that stands for it once criterion reads the arguments.
-const WAIT: &str = "--wait";
-const WAITS: &str = "CRITERION_TORCH_WAIT";
+/// A flag of ours, which criterion would refuse: once criterion reads the arguments, a variable with its value
+/// stands for it.
+struct OwnFlag {
+    name: &'static str,
+    variable: &'static str,
+}
+
+const WAIT: OwnFlag = OwnFlag { name: "wait", variable: "CRITERION_TORCH_WAIT" };
+const PROFILE: OwnFlag = OwnFlag { name: "profile", variable: "CRITERION_TORCH_PROFILE" };
+const OWN_FLAGS: [&OwnFlag; 2] = [&WAIT, &PROFILE];
+
+impl OwnFlag {
+    /// The one that an argument is, with the value that it gives.
+    fn of(argument: &str) -> Option<(&'static Self, Option<&str>)> {
+        let (flag, value) = Flag::of(argument)?;
+        Some((OWN_FLAGS.into_iter().find(|own| own.name == flag.name)?, value))
+    }
+
+    /// The value that its variable has, if it was given.
+    fn hidden(&self) -> Result<Option<String>, String> {
+        let Some(value) = std::env::var_os(self.variable) else { return Ok(None) };
+        let value = value.into_string();
+        value.map(Some).map_err(|_| format!("{} is not UTF-8", self.variable))
+    }
+}
 
 /// Saved results without which criterion panics.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,23 +118,23 @@ impl Args {
                 warm_up_s: flags.get_one("warm-up-time").copied(),
                 measurement_s: flags.get_one("measurement-time").copied(),
             },
-            waits: flags.get_flag("wait") || std::env::var_os(WAITS).is_some(),
-            has_own_flag: flags.get_flag("wait"),
+            waits: flags.get_flag(WAIT.name) || WAIT.hidden()?.is_some(),
+            profiles: profiles(&flags)?,
             filter: filter(&flags)?,
         })
     }
 
     /// Starts this process anew without the flags that criterion does not know: it reads the process's
     /// arguments itself and would refuse them.
-    pub fn hide_own_flags(&self) -> Result<(), String> {
-        if !self.has_own_flag {
-            return Ok(());
-        }
+    pub fn hide_own_flags() -> Result<(), String> {
+        let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let (kept, hidden) = split(&arguments);
+        let Some((first, _)) = hidden.first() else { return Ok(()) };
         let program = std::env::current_exe()
-            .map_err(|error| format!("{WAIT}: this executable has no path: {error}"))?;
-        let arguments = std::env::args_os().skip(1).filter(|argument| argument != WAIT);
-        let error = Command::new(&program).args(arguments).env(WAITS, "1").exec();
-        Err(format!("{WAIT}: {}: {error}", program.display()))
+            .map_err(|error| format!("--{}: this executable has no path: {error}", first.name))?;
+        let variables = hidden.iter().map(|(flag, value)| (flag.variable, value));
+        let error = Command::new(&program).args(kept).envs(variables).exec();
+        Err(format!("--{}: {}: {error}", first.name, program.display()))
     }
 
     pub fn filter(&self) -> Option<&str> {
@@ -139,6 +163,28 @@ impl Args {
             Filter::Matching(regex) => regex.is_match(full_id),
         }
     }
+}
+
+/// The arguments without our flags, and those flags with their values. Behind `--` there are none.
+fn split(arguments: &[OsString]) -> (Vec<&OsString>, Vec<(&'static OwnFlag, &str)>) {
+    let (mut kept, mut own) = (vec![], vec![]);
+    let end = arguments.iter().position(|it| it == "--").unwrap_or(arguments.len());
+    for argument in &arguments[..end] {
+        match argument.to_str().and_then(OwnFlag::of) {
+            Some((flag, value)) => own.push((flag, value.unwrap_or(EVERY))),
+            None => kept.push(argument),
+        }
+    }
+    kept.extend(&arguments[end..]);
+    (kept, own)
+}
+
+fn profiles(flags: &ArgMatches) -> Result<Option<Regex>, String> {
+    if let Some(pattern) = flags.get_one::<Regex>(PROFILE.name) {
+        return Ok(Some(pattern.clone()));
+    }
+    let pattern = PROFILE.hidden()?.map(|pattern| Regex::new(&pattern));
+    pattern.transpose().map_err(|error| format!("{}: {error}", PROFILE.variable))
 }
 
 /// Without `--bench` (under `cargo test --benches`, or a test runner) criterion only tests.
@@ -232,6 +278,39 @@ mod tests {
         assert!(error.contains("'--wiat'") && error.contains("'--wait'"), "{error}");
         assert!(read("--bench --wait").waits);
         assert!(!read("--bench").waits);
+    }
+
+    #[test]
+    fn criterion_sees_its_own_flags_alone() {
+        let split = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let (kept, own) = split(&words);
+            let kept: Vec<&str> = kept.iter().map(|it| it.to_str().expect("UTF-8")).collect();
+            let own = own.iter().map(|(flag, value)| format!("{} {value}", flag.variable));
+            (kept.join(" "), own.collect::<Vec<_>>().join(", "))
+        };
+        for (line, kept, own) in [
+            ("--bench int8wo -s main", "--bench int8wo -s main", ""),
+            ("--bench --wait sort", "--bench sort", "CRITERION_TORCH_WAIT "),
+            ("--profile sort", "sort", "CRITERION_TORCH_PROFILE "),
+            (
+                "--profile=a=b --wait --profile-time 2",
+                "--profile-time 2",
+                "CRITERION_TORCH_PROFILE a=b, CRITERION_TORCH_WAIT ",
+            ),
+            ("--bench -- --wait", "--bench -- --wait", ""),
+        ] {
+            assert_eq!(split(line), (kept.to_owned(), own.to_owned()), "{line}");
+        }
+    }
+
+    #[test]
+    fn cases_to_profile_are_chosen_by_an_expression() {
+        assert!(read("--bench").profiles.is_none());
+        let all = read("--bench --profile").profiles.expect("asked for");
+        assert!(all.is_match("a/b/c"));
+        let some = read("--bench --profile=/int8wo/").profiles.expect("asked for");
+        assert!(some.is_match("a/int8wo/b") && !some.is_match("a/int8dq/b"));
     }
 
     #[test]

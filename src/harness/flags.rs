@@ -9,12 +9,15 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plan::cost;
 use plan::flag::{FLAGS, Flag, Value};
+use regex::Regex;
 
+/// The pattern of a flag that is given without one: it matches everything.
+pub const EVERY: &str = "";
 /// The word that belongs to no flag.
 pub const FILTER: &str = "filter";
 
 /// Reads `arguments`, the program's name first. A flag has the type that its [`Value`] says: text, a
-/// number (`f64`) or a count (`u64`). Help ends the process.
+/// number (`f64`), a count (`u64`) or a [`Regex`]. Help ends the process.
 pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<ArgMatches, String> {
     command().try_get_matches_from(arguments).map_err(|error| {
         if error.kind() == ErrorKind::DisplayHelp {
@@ -60,9 +63,15 @@ fn arg(flag: &'static Flag) -> Arg {
         Value::Threshold | Value::Share => "SHARE",
         Value::Name | Value::NewName => "NAME",
         Value::Word(_) => "WORD",
+        Value::Pattern => "FILTER",
+    };
+    let arg = match value.may_be_apart() {
+        true => arg,
+        // A word behind it is the run's own filter.
+        false => arg.num_args(0..=1).require_equals(true).default_missing_value(EVERY),
     };
     // So that a negative number is a bad value and not an unknown flag.
-    let is_number = !matches!(shown, "NAME" | "WORD");
+    let is_number = !matches!(shown, "NAME" | "WORD" | "FILTER");
     arg.value_name(shown).allow_hyphen_values(is_number).value_parser(parser(value))
 }
 
@@ -80,6 +89,7 @@ fn parser(value: Value) -> ValueParser {
         Value::Name => ValueParser::new(name),
         Value::NewName => ValueParser::new(saved_name),
         Value::Word(words) => words.to_vec().into(),
+        Value::Pattern => ValueParser::new(pattern),
     }
 }
 
@@ -92,6 +102,12 @@ where
             .ok()
             .filter(|value| range.contains(value))
             .ok_or_else(|| format!("give {what} from {} to {}", range.start(), range.end()))
+    })
+}
+
+fn pattern(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|error| {
+        format!("not a regular expression: {error}\nescape special characters with `\\`")
     })
 }
 
@@ -190,6 +206,25 @@ mod tests {
             "invalid value 'abc' for '--sample-size <N>': give a whole number from 10 to \
              1000000"
         );
+    }
+
+    #[test]
+    fn a_pattern_stands_behind_an_equals_sign_or_matches_everything() {
+        let profile = |line: &str| {
+            let words = ["bench"].into_iter().chain(line.split(' ')).map(str::to_owned);
+            let flags = read(words)?;
+            let pattern = flags.get_one::<Regex>("profile").map(|it| it.as_str().to_owned());
+            Ok::<_, String>((pattern, flags.get_one::<String>(FILTER).cloned()))
+        };
+        let words = |pattern: Option<&str>, filter: Option<&str>| {
+            Ok((pattern.map(str::to_owned), filter.map(str::to_owned)))
+        };
+        assert_eq!(profile("--bench sort"), words(None, Some("sort")));
+        assert_eq!(profile("--profile sort"), words(Some(EVERY), Some("sort")));
+        assert_eq!(profile("sort --profile=^a|b$"), words(Some("^a|b$"), Some("sort")));
+        let error = profile("--profile=(").expect_err("no expression");
+        assert!(error.contains("'(' for '--profile"), "{error}");
+        assert!(error.contains("not a regular expression"), "{error}");
     }
 
     #[test]

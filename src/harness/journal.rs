@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plan::{Case, Check, Outcome, Quiet, Record, RunManifest};
+use regex::Regex;
 
 use super::args::Args;
 use super::case_run::Findings;
 use super::lock::Run;
+use super::profiling::Wanted;
 use super::store::Store;
 use crate::measurement;
 use crate::native::allocator;
@@ -22,6 +24,10 @@ pub struct Journal {
     manifest: RunManifest,
     quiet: Option<Quiet>,
     failures: u64,
+    /// `--profile`.
+    profiles: Option<Regex>,
+    /// The records of measured cases that ask for a profile.
+    to_profile: Vec<(Record, Wanted)>,
 }
 
 impl Journal {
@@ -55,7 +61,8 @@ impl Journal {
             measures && args.saves,
             args.saved_as.as_deref(),
         );
-        Self { store, manifest, quiet: None, failures: 0 }
+        let profiles = args.profiles.clone();
+        Self { store, manifest, quiet: None, failures: 0, profiles, to_profile: vec![] }
     }
 
     /// Keeps how quiet the machine is, for every record, and what was asked of it; says what stands
@@ -112,8 +119,30 @@ impl Journal {
     }
 
     /// Writes down a case's record, in place of what was written of it before.
-    pub fn update(&self, record: &Record) -> Result<(), String> {
+    pub fn update(&mut self, record: &Record) -> Result<(), String> {
+        self.write(record)?;
+        self.to_profile.retain(|(older, _)| older.full_id != record.full_id);
+        if record.outcome == Outcome::Measured
+            && let Some(wanted) = Wanted::of(&record.case, self.profiles.as_ref())
+        {
+            self.to_profile.push((record.clone(), wanted));
+        }
+        Ok(())
+    }
+
+    /// Writes a record for the last time.
+    pub fn write(&self, record: &Record) -> Result<(), String> {
         self.store.append(record).map_err(|error| not_stored(&error))
+    }
+
+    /// The records of measured cases that ask for a profile, in the order in which they were updated; once.
+    pub fn take_profiled(&mut self) -> Vec<(Record, Wanted)> {
+        std::mem::take(&mut self.to_profile)
+    }
+
+    /// The folder of the records.
+    pub fn folder(&self) -> &Path {
+        self.store.folder()
     }
 
     /// Ends the run without its manifest's end: it has not run what it was asked for.
@@ -162,7 +191,7 @@ impl Journal {
             measures,
             profile: None,
             accuracy,
-            notes: notes(case).into_iter().chain(found).collect(),
+            notes: found,
             environment: environment.into(),
         })
     }
@@ -192,11 +221,4 @@ fn not_stored(error: &io::Error) -> String {
 
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
-/// Notes for readers of this case's numbers.
-fn notes(case: &Case) -> Vec<String> {
-    let asked = case.profiling.profiler || case.profiling.memory;
-    let missing = asked.then_some("profiler traces are not written by this version");
-    missing.into_iter().map(str::to_owned).collect()
 }

@@ -19,6 +19,7 @@ pub mod pairs;
 mod panics;
 mod passes;
 mod pilot;
+mod profiling;
 pub mod progress;
 mod rounds;
 mod running;
@@ -65,11 +66,13 @@ pub fn main(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> E
 fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result<ExitCode, String> {
     // Before libtorch's first allocation, and before there are threads.
     huge_pages::enable();
+    if profiling::is_child() {
+        return profiling::run_child(&read(plan)?, prepare);
+    }
     // Read first, so that a bad filter is one line and not criterion's panic.
     let args = args::Args::read(std::env::args())?;
-    args.hide_own_flags()?;
-    let plan: Plan = serde_json::from_str(plan)
-        .map_err(|error| format!("the plan of this build cannot be read: {error}; rebuild"))?;
+    args::Args::hide_own_flags()?;
+    let plan = read(plan)?;
     let folders = target_dir::settle()?;
     let _no_gradients = tch::no_grad_guard();
     let mut criterion = criterion();
@@ -82,6 +85,11 @@ fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result
     }
     criterion.final_summary();
     session.finish()
+}
+
+fn read(plan: &str) -> Result<Plan, String> {
+    serde_json::from_str(plan)
+        .map_err(|error| format!("the plan of this build cannot be read: {error}; rebuild"))
 }
 
 /// Criterion without plots; each case sets its own sampling, and the command line wins. A tenth of

@@ -32,7 +32,8 @@ const QUEUED: (f64, f64) = (1.0, 10_000.0);
 /// A first call that takes so many times what a later one does deserves a word.
 const SLOW_START: f64 = 10.0;
 /// Why a cold case has neither counters nor energy nor utilization.
-const FLUSHED: &str = "every step of a cold case follows a flush, which would be counted with it";
+pub const FLUSHED: &str =
+    "every step of a cold case follows a flush, which would be counted with it";
 
 pub struct Passes<'a> {
     pub case: &'a Case,

@@ -9,6 +9,8 @@ const DAMPING_S: f64 = 10.0;
 /// Estimates what is left from what was expected and what it really took.
 #[derive(Debug)]
 pub struct Progress {
+    /// What is done with the cases, where that is not plain.
+    doing: &'static str,
     total: usize,
     /// Expected seconds of each case that is left, by id.
     left_s: HashMap<String, f64>,
@@ -19,8 +21,14 @@ pub struct Progress {
 impl Progress {
     /// Progress through cases with the expected seconds of each.
     pub fn new(expected_s: impl IntoIterator<Item = (String, f64)>) -> Self {
+        Self::of("", expected_s)
+    }
+
+    /// The same, where more is done with them than measuring.
+    pub fn of(doing: &'static str, expected_s: impl IntoIterator<Item = (String, f64)>) -> Self {
         let left_s: HashMap<String, f64> = expected_s.into_iter().collect();
-        Self { total: left_s.len(), left_s, expected_done_s: 0.0, started: Instant::now() }
+        let (total, started) = (left_s.len(), Instant::now());
+        Self { doing, total, left_s, expected_done_s: 0.0, started }
     }
 
     /// Announces the next case, while pairs wait for `later_s` seconds of further looks; what to say of it if it takes longer than expected.
@@ -29,7 +37,7 @@ impl Progress {
         let left = rough(self.left(elapsed, later_s));
         let number = self.total - self.left_s.len() + 1;
         let case = format!("{number}/{}", self.total);
-        eprintln!("[{case}, {left} left] {full_id}");
+        eprintln!("{}[{case}, {left} left] {full_id}", self.doing);
         self.overrun(&case, full_id, elapsed.as_secs_f64())
     }
 

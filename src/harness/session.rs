@@ -7,7 +7,7 @@ use std::sync::Once;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion};
-use plan::{Allocator, Case, Device, Plan, Role, cost};
+use plan::{Allocator, Case, Device, Plan, Profile, Role, cost};
 
 use super::args::{Action, Args};
 use super::case_run::{release, settle_allocator};
@@ -17,6 +17,7 @@ use super::group_run::{GroupRun, criterion_id};
 use super::journal::Journal;
 use super::lock::{Lock, Run};
 use super::pairing::Pairing;
+use super::profiling::{Pass, Wanted};
 use super::progress::Progress;
 use super::rounds::Rounds;
 use super::running;
@@ -267,10 +268,37 @@ impl Session {
             self.journal.abandon();
             return Err(error);
         }
+        if let Err(error) = self.profile() {
+            self.journal.abandon();
+            return Err(error);
+        }
         match self.args.action {
             Action::List => Ok(ExitCode::SUCCESS),
             _ => self.journal.close(),
         }
+    }
+
+    /// Profiles the measured cases that ask for it, now that everything is timed.
+    fn profile(&mut self) -> Result<(), String> {
+        let mut records = self.journal.take_profiled();
+        if records.is_empty() {
+            return Ok(());
+        }
+        if !self.args.saves {
+            eprintln!("note: nothing is profiled: --discard-baseline keeps no results");
+            return Ok(());
+        }
+        let cases: Vec<(Case, Wanted)> =
+            records.iter().map(|(record, wanted)| (record.case.clone(), *wanted)).collect();
+        let cases: Vec<(&Case, Wanted)> = cases.iter().map(|(case, it)| (case, *it)).collect();
+        let journal = &self.journal;
+        let mut keep = |id: &str, profile: Profile| {
+            let found = records.iter_mut().find(|(record, _)| record.full_id == id);
+            let (record, _) = found.expect("one of those that were asked for");
+            record.profile = Some(profile);
+            journal.write(record)
+        };
+        Pass::run(journal.folder().to_owned(), &cases, &mut keep)
     }
 }
 

@@ -38,6 +38,10 @@ impl Store {
         Self { root, target: target.to_owned(), measures, baselines }
     }
 
+    pub fn folder(&self) -> &Path {
+        &self.root
+    }
+
     fn file(&self, baseline: &str) -> PathBuf {
         self.root.join(baseline).join(format!("{}.jsonl", self.target))
     }

@@ -74,6 +74,14 @@ impl Drop for Streams {
     }
 }
 
+/// Standard output, for this program alone: what is printed from now on goes to standard error.
+pub fn take_stdout() -> io::Result<File> {
+    let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    // SAFETY: it stays open for as long as the process lives.
+    point(unsafe { BorrowedFd::borrow_raw(1) }, io::stderr().as_fd())?;
+    Ok(out)
+}
+
 /// Says it on stderr, if that takes it.
 pub fn say(text: &str) {
     drop(writeln!(io::stderr(), "{text}"));

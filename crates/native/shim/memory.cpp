@@ -4,6 +4,8 @@
 // DebugInfoKind::PROFILER_STATE. That slot is inherited by the threads of the autograd engine and of at::launch,
 // not by the workers of at::parallel_for (whose bodies must not allocate tensors).
 #include "border.h"
+#include "memory_timeline.h"
+#include "operations.h"
 
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
@@ -13,6 +15,7 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <streambuf>
 #include <string_view>
 #include <unordered_map>
@@ -34,12 +37,8 @@ namespace memory {
 
 class Tally {
  public:
-  void count(void* block, int64_t bytes) {
-    if (bytes > 0) {
-      allocated(block, bytes);
-    } else {
-      freed(block);
-    }
+  Change count(void* block, int64_t bytes) {
+    return bytes > 0 ? allocated(block, bytes) : Change{freed(block), 0};
   }
 
   DeviceMemory report() const {
@@ -47,27 +46,33 @@ class Tally {
   }
 
  private:
-  void allocated(void* block, int64_t bytes) {
+  Change allocated(void* block, int64_t bytes) {
+    int64_t released = 0;
     auto [entry, fresh] = blocks_.try_emplace(block, bytes);
     if (!fresh) {
       // The address is handed out again, so it was freed where this scope does not look (another thread).
-      memory_.live_bytes -= entry->second;
+      released = entry->second;
+      memory_.live_bytes -= released;
       entry->second = bytes;
     }
     memory_.live_bytes += bytes;
     memory_.total_bytes += static_cast<uint64_t>(bytes);
     memory_.allocations += 1;
     memory_.peak_bytes = std::max(memory_.peak_bytes, static_cast<uint64_t>(memory_.live_bytes));
+    return {released, bytes};
   }
 
   // A block that this scope did not see being allocated is not its own. CUDA reports the free of such a block; the CPU
   // reports it only when some earlier scope had seen an allocation at that address, and then with that block's size.
-  void freed(void* block) {
+  int64_t freed(void* block) {
     auto entry = blocks_.find(block);
-    if (entry != blocks_.end()) {
-      memory_.live_bytes -= entry->second;
-      blocks_.erase(entry);
+    if (entry == blocks_.end()) {
+      return 0;
     }
+    const int64_t released = entry->second;
+    memory_.live_bytes -= released;
+    blocks_.erase(entry);
+    return released;
   }
 
   DeviceMemory memory_{};
@@ -79,10 +84,17 @@ class Tally {
 class Reporter final : public torch::profiler::impl::ProfilerStateBase,
                        public std::enable_shared_from_this<Reporter> {
  public:
-  explicit Reporter(std::shared_ptr<Reporter> outer)
+  Reporter(std::shared_ptr<Reporter> outer, bool over_time)
       : ProfilerStateBase(torch::profiler::impl::ProfilerConfig(
             torch::profiler::impl::ProfilerState::Disabled)),
-        outer_(std::move(outer)) {}
+        outer_(std::move(outer)) {
+    if (over_time) {
+      TORCH_CHECK(
+          outer_ == nullptr || !outer_->keeps_time(),
+          "memory is being recorded over time on this thread already; record one step after the other");
+      timeline_.emplace();
+    }
+  }
 
   torch::profiler::impl::ActiveProfilerType profilerType() override {
     return torch::profiler::impl::ActiveProfilerType::NONE;
@@ -102,10 +114,11 @@ class Reporter final : public torch::profiler::impl::ProfilerStateBase,
     {
       std::lock_guard<std::mutex> lock(mutex_);
       try {
-        if (device.is_cpu()) {
-          cpu_.count(block, bytes);
-        } else if (device.is_cuda()) {
-          cuda_.count(block, bytes);
+        if (device.is_cpu() || device.is_cuda()) {
+          const Change change = (device.is_cpu() ? cpu_ : cuda_).count(block, bytes);
+          if (timeline_.has_value()) {
+            timeline_->add(block, change, device);
+          }
         }
       } catch (const std::bad_alloc&) {
         incomplete_ = true;
@@ -125,11 +138,27 @@ class Reporter final : public torch::profiler::impl::ProfilerStateBase,
     return {cpu_.report(), cuda_.report()};
   }
 
+  template <typename Show>
+  void show_events(const Show& show) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (incomplete_) {
+      throw std::bad_alloc();
+    }
+    if (timeline_.has_value()) {
+      timeline_->each(show);
+    }
+  }
+
  private:
+  bool keeps_time() const {
+    return timeline_.has_value() || (outer_ != nullptr && outer_->keeps_time());
+  }
+
   const std::shared_ptr<Reporter> outer_;
   std::mutex mutex_;
   Tally cpu_;
   Tally cuda_;
+  std::optional<Timeline> timeline_;
   bool incomplete_ = false;
 };
 
@@ -212,22 +241,36 @@ struct Quiet {
 } // namespace memory
 
 struct MemoryScope {
-  explicit MemoryScope(std::shared_ptr<memory::Reporter> shared)
-      : reporter(std::move(shared)), guard(c10::DebugInfoKind::PROFILER_STATE, reporter) {}
+  explicit MemoryScope(bool over_time)
+      : reporter(std::make_shared<memory::Reporter>(memory::current(), over_time)),
+        guard(c10::DebugInfoKind::PROFILER_STATE, reporter) {
+    if (over_time) {
+      listener.emplace();
+    }
+  }
 
   memory::Quiet quiet;
   std::shared_ptr<memory::Reporter> reporter;
+  std::optional<operations::Listener> listener;
   // Declared last, so that the slot is given back before the reporter goes.
   c10::DebugInfoGuard guard;
 };
 
-extern "C" Status ctn_memory_begin(Handle* out) noexcept {
-  return border::guard([&] {
-    *out = border::handle(
-        std::make_unique<MemoryScope>(std::make_shared<memory::Reporter>(memory::current())));
-  });
+// A scope that tallies; `over_time` it keeps every event, too.
+extern "C" Status ctn_memory_begin(bool over_time, Handle* out) noexcept {
+  return border::guard([&] { *out = border::handle(std::make_unique<MemoryScope>(over_time)); });
 }
 
 extern "C" Status ctn_memory_read(const MemoryScope* scope, MemoryReport* out) noexcept {
   return border::guard([&] { *out = scope->reporter->report(); });
+}
+
+// Calls `show` with each event of the scope so far. It takes `context`, must not throw and must not use libtorch.
+extern "C" Status ctn_memory_events(
+    const MemoryScope* scope,
+    void (*show)(void* context, const MemoryEvent* event),
+    void* context) noexcept {
+  return border::guard([&] {
+    scope->reporter->show_events([&](const MemoryEvent& event) { show(context, &event); });
+  });
 }

@@ -1,8 +1,9 @@
-// Records one step, operators on the host and kernels on a device, by libtorch's Kineto profiler.
+// Records operators on the host and kernels on a device, by libtorch's Kineto profiler.
 #include "border.h"
 #include "cuda.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/record_function.h>
 #include <kineto/ActivityType.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
@@ -13,15 +14,28 @@
 
 extern "C" {
 struct ProfileEvent {
-  // Not ended by NUL; lives during the call that shows it.
-  const char* name;
-  size_t name_length;
+  // Lives during the call that shows it, as all that follows.
+  Text name;
   // A `profile::Activity`.
   int32_t activity;
   // The CUDA device; negative for the host.
   int32_t device_index;
   uint64_t start_ns;
   uint64_t duration_ns;
+  uint64_t thread;
+  // An operator's own; 0 without one.
+  uint64_t correlation;
+  // That of the operator which launched it; 0 without one.
+  uint64_t launched_by;
+  // By torch's formulas; 0 where it has none.
+  uint64_t flops;
+  // Of an allocation; negative of a release.
+  int64_t bytes;
+  // Of each argument, all sizes one after the other, how many of them belong to it, and its dtype as C++ names it.
+  const int64_t* sizes;
+  const size_t* dimensions;
+  const Text* dtypes;
+  size_t arguments;
 };
 }
 
@@ -37,6 +51,8 @@ enum class Activity : int32_t {
   Memcpy = 3,
   Memset = 4,
   Other = 5,
+  Range = 6,
+  Memory = 7,
 };
 
 static Activity activity(const profiler::KinetoEvent& event) {
@@ -56,6 +72,11 @@ static Activity activity(const profiler::KinetoEvent& event) {
       return Activity::Memcpy;
     case ActivityType::GPU_MEMSET:
       return Activity::Memset;
+    case ActivityType::USER_ANNOTATION:
+      return Activity::Range;
+    case ActivityType::CPU_INSTANT_EVENT:
+      // Failed allocations are instants, too.
+      return event.name() == "[memory]" ? Activity::Memory : Activity::Other;
     default:
       return Activity::Other;
   }
@@ -82,8 +103,13 @@ class Turn {
 // Ends with the scope, whatever happens in it.
 class Session {
  public:
-  explicit Session(bool cuda) {
-    const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
+  Session(bool cuda, bool details) {
+    const profiler::ProfilerConfig config(
+        profiler::ProfilerState::KINETO,
+        /*report_input_shapes=*/details,
+        /*profile_memory=*/details,
+        /*with_stack=*/details,
+        /*with_flops=*/details);
     std::set<profiler::ActivityType> activities{profiler::ActivityType::CPU};
     if (cuda) {
       activities.insert(profiler::ActivityType::CUDA);
@@ -127,12 +153,63 @@ static std::vector<const profiler::KinetoEvent*> in_order(
   return sorted;
 }
 
+// Flat, as C hands it over; lives during the call that shows it.
+struct Arguments {
+  explicit Arguments(const profiler::KinetoEvent& event) {
+    if (!event.hasShapes() || !event.hasTypes()) {
+      return;
+    }
+    const auto shapes = event.shapes();
+    const auto types = event.dtypes();
+    const size_t count = std::min(shapes.size(), types.size());
+    for (size_t at = 0; at < count; ++at) {
+      sizes.insert(sizes.end(), shapes[at].begin(), shapes[at].end());
+      dimensions.push_back(shapes[at].size());
+      dtypes.push_back(Text{types[at].data(), types[at].size()});
+    }
+  }
+
+  std::vector<int64_t> sizes;
+  std::vector<size_t> dimensions;
+  std::vector<Text> dtypes;
+};
+
+static void show(
+    const profiler::KinetoEvent& event,
+    void (*shown)(void* context, const ProfileEvent* event),
+    void* context) {
+  const std::string name = event.name();
+  const Arguments arguments(event);
+  const bool on_device = event.deviceType() == c10::DeviceType::CUDA;
+  const Activity kind = activity(event);
+  const ProfileEvent raw{
+      Text{name.data(), name.size()},
+      static_cast<int32_t>(kind),
+      on_device ? event.deviceIndex() : -1,
+      event.startNs(),
+      event.durationNs(),
+      event.startThreadId(),
+      event.correlationId(),
+      event.linkedCorrelationId(),
+      event.flops(),
+      kind == Activity::Memory ? event.nBytes() : 0,
+      arguments.sizes.data(),
+      arguments.dimensions.data(),
+      arguments.dtypes.data(),
+      arguments.dtypes.size()};
+  shown(context, &raw);
+}
+
 } // namespace profile
 
 // Calls `step` once within a session, then `show` with each of its events. Both take `context` and must not throw.
-// `device_index` is that of a CUDA device, negative for the host alone.
+// `device_index` is that of a CUDA device, negative for the host alone. With `details` events have arguments, flops and
+// stacks, and allocations are among them. The trace goes to the file `trace`, unless that is empty; that it was written
+// is for the caller to see, because Kineto only logs what goes wrong.
 extern "C" Status ctn_profile_record(
     int32_t device_index,
+    bool details,
+    Text trace,
     void (*step)(void* context),
     void (*show)(void* context, const ProfileEvent* event),
     void* context) noexcept {
@@ -144,21 +221,26 @@ extern "C" Status ctn_profile_record(
       }
     };
     wait();
-    profile::Session session(device_index >= 0);
+    profile::Session session(device_index >= 0, details);
     step(context);
     wait();
     const auto result = session.end();
     for (const auto* event : profile::in_order(result->events())) {
-      const std::string name = event->name();
-      const bool on_device = event->deviceType() == c10::DeviceType::CUDA;
-      const ProfileEvent shown{
-          name.data(),
-          name.size(),
-          static_cast<int32_t>(profile::activity(*event)),
-          on_device ? event->deviceIndex() : -1,
-          event->startNs(),
-          event->durationNs()};
-      show(context, &shown);
+      profile::show(*event, show, context);
     }
+    if (trace.length > 0) {
+      result->save(trace.str());
+    }
+  });
+}
+
+// A range of the user's that lasts until it is freed, on this thread. Nothing without a session.
+extern "C" Status ctn_profile_range(Text name, Handle* out) noexcept {
+  return border::guard([&] {
+    auto range = std::make_unique<at::RecordFunction>(at::RecordScope::USER_SCOPE);
+    if (range->isActive()) {
+      range->before(name.str());
+    }
+    *out = border::handle(std::move(range));
   });
 }

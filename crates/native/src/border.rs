@@ -138,12 +138,26 @@ impl Drop for Handle {
     }
 }
 
-/// A text that goes in, as long as what it was made from.
+/// A text that goes in, as long as what it was made from; or that a call shows.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Text {
     first: *const u8,
     length: usize,
+}
+
+impl Text {
+    /// The bytes of a text that comes out.
+    ///
+    /// # Safety
+    /// The text lives as long as they do.
+    pub(crate) unsafe fn as_bytes<'t>(self) -> &'t [u8] {
+        if self.length == 0 {
+            return &[];
+        }
+        // SAFETY: the caller's promise; it is not null, because it is not empty.
+        unsafe { std::slice::from_raw_parts(self.first, self.length) }
+    }
 }
 
 impl From<&str> for Text {

@@ -14,6 +14,7 @@ pub mod event;
 pub mod huge_pages;
 pub mod layer_norm;
 pub mod memory;
+pub mod memory_history;
 pub mod numerics;
 pub mod onednn;
 pub mod optimizer;

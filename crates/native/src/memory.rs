@@ -19,12 +19,32 @@
 
 use std::ffi::c_void;
 
-use super::border::{self, Handle, Status};
+use tch::Device;
+
+use super::border::{self, Handle, Status, Text, check};
 use super::error::Error;
 
 unsafe extern "C" {
-    fn ctn_memory_begin(out: *mut Handle) -> Status;
+    fn ctn_memory_begin(over_time: bool, out: *mut Handle) -> Status;
     fn ctn_memory_read(scope: *const c_void, out: *mut MemoryReport) -> Status;
+    /// `show` must not unwind and must not use libtorch.
+    fn ctn_memory_events(
+        scope: *const c_void,
+        show: unsafe extern "C" fn(context: *mut c_void, event: *const RawEvent),
+        context: *mut c_void,
+    ) -> Status;
+}
+
+/// `MemoryEvent` of `shim/memory_timeline.h`.
+#[repr(C)]
+struct RawEvent {
+    address: u64,
+    bytes: i64,
+    time_ns: u64,
+    /// The number of a CUDA device; negative for the host.
+    device_index: i32,
+    /// Lives during the call that shows it.
+    operations: Text,
 }
 
 /// Bytes and blocks of one kind of device, as libtorch's allocators report them.
@@ -51,6 +71,22 @@ pub struct MemoryReport {
     pub cuda: DeviceMemory,
 }
 
+/// An allocation or a release of a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryEvent {
+    /// Where the block is.
+    pub address: u64,
+    /// Its size, negative where it is released.
+    pub bytes: i64,
+    /// When, since the work began; on a device when the host asked for it.
+    pub time_ns: u64,
+    /// Whose memory it is.
+    pub device: Device,
+    /// The operations that the thread was in, such as `aten::linear` and `aten::empty`, the outermost first. Empty where
+    /// it was in none, as when a tensor is dropped.
+    pub operations: Vec<String>,
+}
+
 /// Runs `f` and reports the memory that it allocated.
 ///
 /// Only blocks allocated inside count: a tensor made before and freed inside changes nothing, and tensors that `f`
@@ -61,14 +97,58 @@ pub struct MemoryReport {
 /// When libtorch's profiler already runs on this thread (both need the same slot), or when memory does not even suffice
 /// for the count.
 pub fn track<T>(f: impl FnOnce() -> T) -> Result<(T, MemoryReport), Error> {
-    // Counts on this thread until it is dropped; scopes end in the reverse order.
-    // SAFETY: `out` is writable.
-    let scope = Handle::new(|out| unsafe { ctn_memory_begin(out) })?;
-    let value = f();
-    // SAFETY: the scope lives, and `out` is writable.
-    let report = border::value(|out| unsafe { ctn_memory_read(scope.as_ptr(), out) })?;
-    Ok((value, report))
+    let (value, scope) = in_scope(false, f)?;
+    Ok((value, report(&scope)?))
 }
+
+/// [`track`], and every change of the memory that it counts, in order. A block that was freed unseen is released in front
+/// of the allocation that gets its address.
+///
+/// # Errors
+/// Those of [`track`]; when memory is being recorded over time on this thread already.
+pub fn timeline<T>(f: impl FnOnce() -> T) -> Result<(T, MemoryReport, Vec<MemoryEvent>), Error> {
+    let (value, scope) = in_scope(true, f)?;
+    let report = report(&scope)?;
+    let mut events: Vec<MemoryEvent> = vec![];
+    let context = (&raw mut events).cast::<c_void>();
+    // SAFETY: the scope lives; `show` is made for a context of this type, which is nobody else's during the call.
+    check(unsafe { ctn_memory_events(scope.as_ptr(), show, context) })?;
+    Ok((value, report, events))
+}
+
+/// The scope counts on this thread until it is dropped; scopes end in the reverse order.
+fn in_scope<T>(over_time: bool, f: impl FnOnce() -> T) -> Result<(T, Handle), Error> {
+    // SAFETY: `out` is writable.
+    let scope = Handle::new(|out| unsafe { ctn_memory_begin(over_time, out) })?;
+    Ok((f(), scope))
+}
+
+fn report(scope: &Handle) -> Result<MemoryReport, Error> {
+    // SAFETY: the scope lives, and `out` is writable.
+    border::value(|out| unsafe { ctn_memory_read(scope.as_ptr(), out) })
+}
+
+/// # Safety
+/// `context` points to a live `Vec<MemoryEvent>` that nobody else uses; `event` is live, and so is its text.
+unsafe extern "C" fn show(context: *mut c_void, event: *const RawEvent) {
+    // SAFETY: the caller's promise.
+    let events = unsafe { &mut *context.cast::<Vec<MemoryEvent>>() };
+    // SAFETY: the caller's promise.
+    let event = unsafe { &*event };
+    // SAFETY: the caller's promise.
+    let operations = String::from_utf8_lossy(unsafe { event.operations.as_bytes() });
+    events.push(MemoryEvent {
+        address: event.address,
+        bytes: event.bytes,
+        time_ns: event.time_ns,
+        device: usize::try_from(event.device_index).map_or(Device::Cpu, Device::Cuda),
+        operations: operations.lines().map(str::to_owned).collect(),
+    });
+}
+
+#[cfg(test)]
+#[path = "memory_timeline_tests.rs"]
+mod timeline_tests;
 
 #[cfg(test)]
 mod tests {

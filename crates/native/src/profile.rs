@@ -1,5 +1,4 @@
-//! The operators on the host and the kernels on a device that one step runs, as libtorch's Kineto profiler records
-//! them.
+//! The operators on the host and the kernels on a device that a step runs, as libtorch's Kineto profiler records them.
 //!
 //! Never in a process that times anything. The profiler slows down what it records, and after a session CUDA's part of it
 //! (CUPTI) may stay attached and slow down every later launch. Profile in a child process.
@@ -8,10 +7,13 @@
 //! of GPUs. Neither matters here.
 
 use std::ffi::c_void;
+use std::fs;
+use std::path::Path;
+use std::slice;
 
 use tch::Device;
 
-use super::border::{Status, Step, check};
+use super::border::{Handle, Status, Step, Text, check};
 use super::cuda::device_index;
 use super::error::Error;
 
@@ -19,24 +21,37 @@ unsafe extern "C" {
     /// `device_index` is that of a CUDA device, negative for the host alone. Neither call may unwind.
     fn ctn_profile_record(
         device_index: i32,
+        details: bool,
+        trace: Text,
         step: unsafe extern "C" fn(context: *mut c_void),
         show: unsafe extern "C" fn(context: *mut c_void, event: *const RawEvent),
         context: *mut c_void,
     ) -> Status;
+    fn ctn_profile_range(name: Text, out: *mut Handle) -> Status;
 }
 
 /// `ProfileEvent` of `shim/profile.cpp`.
 #[repr(C)]
 struct RawEvent {
-    /// Without a NUL at its end; lives during the call that shows it.
-    name: *const u8,
-    name_length: usize,
+    /// Lives during the call that shows it, as all that follows.
+    name: Text,
     /// A `profile::Activity`.
     activity: i32,
     /// The number of a CUDA device; negative for the host.
     device_index: i32,
     start_ns: u64,
     duration_ns: u64,
+    thread: u64,
+    correlation: u64,
+    launched_by: u64,
+    flops: u64,
+    bytes: i64,
+    /// The sizes of all arguments, one after the other.
+    sizes: *const i64,
+    /// How many of them belong to an argument.
+    dimensions: *const usize,
+    dtypes: *const Text,
+    arguments: usize,
 }
 
 /// The kind of an event's work: Kineto's `ActivityType`, as far as it matters here.
@@ -54,6 +69,19 @@ pub enum ActivityType {
     GpuMemset,
     /// Anything else, such as a function of TorchScript, or what the profiler itself costs.
     Other,
+    /// A [`range`].
+    UserAnnotation,
+    /// An allocation or a release of memory, at one moment.
+    Memory,
+}
+
+/// An argument of an operator.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Argument {
+    /// Its sizes; none of what is no tensor, and of a number.
+    pub shape: Vec<i64>,
+    /// Its dtype as C++ names it, such as `float` or `c10::BFloat16`; another word or none where it is no tensor.
+    pub dtype: String,
 }
 
 /// Something that ran during a step.
@@ -69,6 +97,18 @@ pub struct KinetoEvent {
     pub start_ns: u64,
     /// How long it took, in nanoseconds.
     pub duration_ns: u64,
+    /// The thread of the host that it began on.
+    pub thread: u64,
+    /// An operator's own number; 0 without one.
+    pub correlation: u64,
+    /// Of work on a device: the number of the operator that launched it; 0 where that is not known.
+    pub launched_by: u64,
+    /// Floating-point operations, where torch has a formula for them; else 0.
+    pub flops: u64,
+    /// Of memory: bytes that were allocated, negative where they were released; else 0.
+    pub bytes: i64,
+    /// The arguments of an operator.
+    pub arguments: Vec<Argument>,
 }
 
 /// Runs `step` once under libtorch's profiler and returns what ran on this thread and on those that inherit its state, in
@@ -90,6 +130,42 @@ pub fn profile<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
     device: Device,
     step: F,
 ) -> Result<Vec<KinetoEvent>, E> {
+    run_once(device, false, None, step)
+}
+
+/// As [`profile`], with all that libtorch can tell: arguments, flops, and every allocation and release. The same goes
+/// into a Chrome trace, with stacks where there are any, if there is a file for it.
+///
+/// # Errors
+/// As [`profile`]; also when the trace cannot be written.
+///
+/// # Panics
+/// As [`profile`].
+pub fn record<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
+    device: Device,
+    trace: Option<&Path>,
+    step: F,
+) -> Result<Vec<KinetoEvent>, E> {
+    let Some(path) = trace else { return run_once(device, true, None, step) };
+    let failed = |why: String| Error::Torch(format!("the trace {}: {why}", path.display()));
+    // Kineto only logs that it cannot write; this also makes sure that no older file is taken for the new one.
+    fs::write(path, "").map_err(|error| failed(error.to_string()))?;
+    let events = run_once(device, true, Some(path), step)?;
+    let written = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+    if written == 0 {
+        return Err(
+            failed("Kineto wrote nothing; its reason is on standard error".to_owned()).into()
+        );
+    }
+    Ok(events)
+}
+
+fn run_once<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
+    device: Device,
+    details: bool,
+    trace: Option<&Path>,
+    step: F,
+) -> Result<Vec<KinetoEvent>, E> {
     let index = match device {
         Device::Cuda(index) => device_index(index)?,
         _ => -1,
@@ -97,12 +173,30 @@ pub fn profile<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
     let mut call = Call { step: Step::new(step), events: vec![] };
     let context = (&raw mut call).cast::<c_void>();
     let (run, show) = (run::<F, T, E>, show::<F, T, E>);
+    let trace = trace.map_or_else(|| "".into(), Text::from);
     // SAFETY: both functions are made for a context of this type, which lives until the call has ended and is nobody
-    // else's meanwhile.
-    let recorded = check(unsafe { ctn_profile_record(index, run, show, context) });
+    // else's meanwhile; the path lives as long.
+    let status = unsafe { ctn_profile_record(index, details, trace, run, show, context) };
+    let recorded = check(status);
     // The step's output is freed here, after the session.
     call.step.end(recorded)?;
     Ok(call.events)
+}
+
+/// A range among the events of a session, until it is dropped.
+#[derive(Debug)]
+pub struct Range {
+    _function: Handle,
+}
+
+/// Begins a range on this thread, which has to end on it, too. It costs next to nothing where nothing is profiled.
+///
+/// # Errors
+/// When libtorch cannot begin one.
+pub fn range(name: &str) -> Result<Range, Error> {
+    // SAFETY: the name lives during the call, and `out` is writable.
+    Handle::new(|out| unsafe { ctn_profile_range(name.into(), out) })
+        .map(|function| Range { _function: function })
 }
 
 struct Call<F, T, E> {
@@ -125,22 +219,64 @@ unsafe extern "C" fn show<F, T, E>(context: *mut c_void, event: *const RawEvent)
     let call = unsafe { &mut *context.cast::<Call<F, T, E>>() };
     // SAFETY: the caller's promise.
     let event = unsafe { &*event };
-    // SAFETY: the name has that many bytes.
-    let name = unsafe { std::slice::from_raw_parts(event.name, event.name_length) };
+    // SAFETY: the event is live with all that it points to.
+    let name = unsafe { text(event.name) };
+    // SAFETY: the same.
+    let arguments = unsafe { arguments(event) };
     call.events.push(KinetoEvent {
-        name: String::from_utf8_lossy(name).into_owned(),
+        name,
+        arguments,
         activity: match event.activity {
             0 => ActivityType::CpuOp,
             1 => ActivityType::CudaRuntime,
             2 => ActivityType::Kernel,
             3 => ActivityType::GpuMemcpy,
             4 => ActivityType::GpuMemset,
+            6 => ActivityType::UserAnnotation,
+            7 => ActivityType::Memory,
             _ => ActivityType::Other,
         },
         device: usize::try_from(event.device_index).map_or(Device::Cpu, Device::Cuda),
         start_ns: event.start_ns,
         duration_ns: event.duration_ns,
+        thread: event.thread,
+        correlation: event.correlation,
+        launched_by: event.launched_by,
+        flops: event.flops,
+        bytes: event.bytes,
     });
+}
+
+/// # Safety
+/// The text is live.
+unsafe fn text(text: Text) -> String {
+    // SAFETY: the caller's promise.
+    String::from_utf8_lossy(unsafe { text.as_bytes() }).into_owned()
+}
+
+/// # Safety
+/// The event is as the shim made it, and live.
+unsafe fn arguments(event: &RawEvent) -> Vec<Argument> {
+    if event.arguments == 0 {
+        return vec![];
+    }
+    // SAFETY: there are so many.
+    let dimensions = unsafe { slice::from_raw_parts(event.dimensions, event.arguments) };
+    // SAFETY: the same.
+    let dtypes = unsafe { slice::from_raw_parts(event.dtypes, event.arguments) };
+    let mut sizes = &[][..];
+    let count = dimensions.iter().sum();
+    if count > 0 {
+        // SAFETY: together the arguments have so many; it is null only without any.
+        sizes = unsafe { slice::from_raw_parts(event.sizes, count) };
+    }
+    let argument = |(dimensions, dtype): (&usize, &Text)| {
+        let (shape, rest) = sizes.split_at(*dimensions);
+        sizes = rest;
+        // SAFETY: the text is live.
+        Argument { shape: shape.to_vec(), dtype: unsafe { text(*dtype) } }
+    };
+    dimensions.iter().zip(dtypes).map(argument).collect()
 }
 
 /// The operators of the step itself, without those that they call. All of them have to be of one thread.
@@ -204,6 +340,58 @@ mod tests {
             assert_eq!((event.activity, event.device), (ActivityType::CpuOp, Device::Cpu));
         }
         assert!(events.is_sorted_by_key(|event| event.start_ns));
+    }
+
+    #[test]
+    fn a_record_has_arguments_flops_and_memory_within_its_ranges() {
+        let _turn = turn();
+        let (x, weight, bias) = (float(&[4, 8]), float(&[8, 6]), float(&[6]));
+        let step = || {
+            let _range = range("a step").expect("a range");
+            bias.f_addmm(&x, &weight)
+        };
+        drop(range("outside of a session").expect("nothing"));
+        drop(step().expect("warmed up"));
+        let events = record(Device::Cpu, None, step).expect("recorded");
+        let found = |name: &str| events.iter().find(|event| event.name == name).expect(name);
+        let (range, product) = (found("a step"), found("aten::addmm"));
+        assert_eq!(range.activity, ActivityType::UserAnnotation);
+        assert_eq!(range.thread, product.thread);
+        let end = |event: &KinetoEvent| event.start_ns + event.duration_ns;
+        assert!(range.start_ns <= product.start_ns && end(product) <= end(range));
+        assert_eq!(product.flops, 2 * 4 * 8 * 6);
+        let arguments: Vec<(&[i64], &str)> =
+            product.arguments.iter().map(|it| (&*it.shape, &*it.dtype)).collect();
+        let tensors = [(&[6][..], "float"), (&[4, 8], "float"), (&[8, 6], "float")];
+        assert_eq!(arguments[..3], tensors);
+        assert_eq!(arguments[3..], [(&[][..], "Scalar"), (&[], "Scalar")]);
+        let allocated: i64 = events.iter().map(|event| event.bytes.max(0)).sum();
+        assert_eq!(allocated, 4 * 6 * 4, "{events:?}");
+        assert!(events.iter().all(|event| event.name != "outside of a session"));
+    }
+
+    #[test]
+    fn a_trace_is_written_and_what_cannot_be_written_is_named() {
+        let _turn = turn();
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a trace.json");
+        let x = float(&[4, 8]);
+        record(Device::Cpu, Some(&path), || x.f_exp()).expect("recorded");
+        let text = fs::read_to_string(&path).expect("written");
+        let trace: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let events = trace["traceEvents"].as_array().expect("events");
+        let exp = events.iter().find(|event| event["name"] == "aten::exp").expect("the operator");
+        assert_eq!(exp["args"]["Input Dims"][0], serde_json::json!([4, 8]));
+        assert!(exp["ts"].is_number() && exp["dur"].is_number() && exp["ph"] == "X", "{exp}");
+        let missing = folder.path().join("no such folder/trace.json");
+        let ran = std::cell::Cell::new(false);
+        let step = || {
+            ran.set(true);
+            x.f_exp()
+        };
+        let error = record(Device::Cpu, Some(&missing), step).expect_err("no folder").to_string();
+        assert!(error.contains("no such folder/trace.json: No such file"), "{error}");
+        assert!(!ran.get(), "it is known before anything runs");
     }
 
     #[test]

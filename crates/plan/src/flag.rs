@@ -40,6 +40,15 @@ pub enum Value {
     NewName,
     /// One of these.
     Word(&'static [&'static str]),
+    /// A regular expression on ids, which may be left out: it stands in the same word, behind `=`.
+    Pattern,
+}
+
+impl Value {
+    /// Whether the value may be the next word.
+    pub fn may_be_apart(self) -> bool {
+        self != Self::Pattern
+    }
 }
 
 /// The effect of an option on a run's results.
@@ -138,6 +147,14 @@ pub const FLAGS: &[Flag] = &[
         common: true,
         ..switch("wait", "Wait while another run measures in this target folder")
     },
+    Flag {
+        common: true,
+        ..with(
+            "profile",
+            Value::Pattern,
+            "Profile the measured cases (that match) afterwards: operations, memory",
+        )
+    },
     with("nresamples", Value::Resamples, "Resamples of the bootstrap [default: 10000]"),
     with(
         "noise-threshold",
@@ -202,7 +219,9 @@ pub fn filter(arguments: &[String]) -> Option<(&str, bool)> {
     while let Some(word) = words.next() {
         match Flag::of(word) {
             _ if word == "--" => filter = filter.or(words.next()),
-            Some((flag, None)) if flag.value.is_some() => drop(words.next()),
+            Some((flag, None)) if flag.value.is_some_and(Value::may_be_apart) => {
+                let _value = words.next();
+            }
             Some((flag, _)) => exact |= flag.name == "exact",
             None if word.starts_with('-') => {}
             None => filter = filter.or(Some(word)),
@@ -255,6 +274,8 @@ mod tests {
             ("--save-baseline=main --bench", None),
             ("sort --bench", Some(("sort", false))),
             ("--bench --sample-size 10 -V sort", Some(("sort", false))),
+            ("--bench --profile sort", Some(("sort", false))),
+            ("--profile=gelu --bench", None),
             ("--exact sort --color never", Some(("sort", true))),
             ("--bench -- --list", Some(("--list", false))),
         ] {

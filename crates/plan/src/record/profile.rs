@@ -77,7 +77,7 @@ pub struct MemoryProfile {
     pub stats: BTreeMap<String, u64>,
 }
 
-/// Hardware counters of the CPU per step, counted as one group in user mode, over all threads of the step.
+/// Hardware counters of the CPU per step, in user mode, over all threads of the process: one group for each thread.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardwareCounters {

@@ -2,6 +2,7 @@ use plan::{Device, Dtype, MemoryFormat, PatternFamily};
 
 use super::super::tests::{conv, prepared, site};
 use super::*;
+use crate::measurement::profiler;
 use crate::native::profile::{outermost, profile};
 
 const NVJET: &str = "nvjet_hsh_128x128_64x5_1x2_h_bz_coopB_bias_TNT";
@@ -182,6 +183,7 @@ fn operators(pattern: Pattern, variant: FusionVariant, size: FusionShape) -> Vec
     let step = prepared(&site).expect("built");
     let run = || tch::no_grad(|| step.run());
     drop(run().expect("warmed up"));
+    let _turn = profiler::turn();
     let events = profile(site.place, run).expect("profiled");
     outermost(&events).into_iter().map(|event| event.name.clone()).collect()
 }

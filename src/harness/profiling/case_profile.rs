@@ -1,0 +1,135 @@
+//! The profile of one case, in a process that times nothing.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use plan::{CacheMode, Case, Device, Profile};
+use tch::Tensor;
+
+use super::place;
+use super::{HARDWARE, MEMORY, OPERATIONS, Wanted};
+use crate::device;
+use crate::harness::case_run::settle_allocator;
+use crate::harness::flush::Flush;
+use crate::harness::group_run::outcome_of_panic;
+use crate::harness::passes::FLUSHED;
+use crate::harness::{panics, running};
+use crate::measurement::profiler::Subject;
+use crate::measurement::{hardware, memory_profile};
+use crate::native::{constants, cuda};
+use crate::threads;
+use crate::workload::{Prepare, Refusal, Workload};
+
+/// Prepares the case and profiles it; a part that fails leaves its reason, and the other parts alone.
+pub fn profile(case: &Case, wanted: Wanted, root: &Path, prepare: Prepare) -> Profile {
+    let mut profile = Profile::default();
+    let running = running::begin(case.settings.case_timeout_s, None);
+    let parts = || parts(case, wanted, root, prepare, &mut profile);
+    let failed = match panics::catch(parts) {
+        Ok(Ok(())) => None,
+        Ok(Err(refusal)) => Some(refusal.to_string()),
+        Err(caught) => outcome_of_panic(caught).reason().map(str::to_owned),
+    };
+    drop(running);
+    wanted.explain(&mut profile, failed.as_deref().unwrap_or("it was not taken"));
+    profile
+}
+
+fn parts(
+    case: &Case,
+    wanted: Wanted,
+    root: &Path,
+    prepare: Prepare,
+    profile: &mut Profile,
+) -> Result<(), Refusal> {
+    settle_allocator(case.settings.allocator);
+    threads::settle(case.settings.threads);
+    constants::map();
+    let place = device::resolve(case.device)?;
+    let workload = prepare(case)?;
+    let mut flush = match case.settings.cache {
+        CacheMode::Hot => None,
+        CacheMode::Cold => Some(Flush::new(place)?),
+    };
+    let is_cold = flush.is_some();
+    // The output of a cold step is dropped outside of its time, as where it is timed.
+    let output: RefCell<Option<Tensor>> = RefCell::default();
+    let mut before = || {
+        running::check()?;
+        drop(output.take());
+        flush.as_mut().map_or(Ok(()), Flush::run)
+    };
+    let mut step = || {
+        let made = std::hint::black_box(workload.step()?);
+        if is_cold {
+            output.replace(Some(made));
+        }
+        match case.device {
+            Device::Cuda => Ok(cuda::synchronize(0)?),
+            _ => Ok(()),
+        }
+    };
+    let mut subject = Subject { before: &mut before, step: &mut step };
+    let steps = subject.warm_up()?;
+    let folder = place::folder(root, case);
+    let stem = place::stem(case);
+    // The profiler comes last: what it leaves behind is in nobody's way.
+    if wanted.hardware {
+        let counted = match case.device {
+            Device::Cuda => Err(hardware::GPU.to_owned()),
+            _ if is_cold => Err(FLUSHED.to_owned()),
+            _ => hardware::count(steps, &mut *subject.step),
+        };
+        profile.hardware = or_absent(profile, HARDWARE, counted);
+    }
+    if wanted.memory {
+        let recorded = match workload.uncounted() {
+            Some(reason) => Err(reason),
+            None => memory_profile::record(
+                case.device,
+                &constant(workload.as_ref()),
+                &mut *subject.step,
+                &case.full_id(),
+                &folder,
+                &stem,
+                root,
+            )
+            .map_err(|refusal| refusal.to_string()),
+        };
+        if let Some((memory, files)) = or_absent(profile, MEMORY, recorded) {
+            profile.memory = Some(memory);
+            profile.files.extend(files);
+        }
+    }
+    if wanted.operations {
+        let path = folder.join(format!("{stem}_profile.json"));
+        let profiled = subject.profile(place, steps, &path, root);
+        let profiled = profiled.map_err(|refusal| refusal.to_string());
+        if let Some((steps, trace)) = or_absent(profile, OPERATIONS, profiled) {
+            profile.steps = steps.steps;
+            (profile.step_ns, profile.outside_ns) = (steps.step_ns, steps.outside_ns);
+            profile.operations = steps.operations;
+            profile.files.push(trace);
+        }
+    }
+    Ok(())
+}
+
+/// Memory that is there before the step.
+fn constant(workload: &dyn Workload) -> [(&'static str, u64); 3] {
+    [
+        ("weights", workload.weights_bytes()),
+        ("inputs", workload.inputs_bytes()),
+        ("outputs", workload.outputs_bytes()),
+    ]
+}
+
+/// The part, or its reason among those that are absent.
+fn or_absent<T>(profile: &mut Profile, name: &str, part: Result<T, String>) -> Option<T> {
+    let reason = match part {
+        Ok(part) => return Some(part),
+        Err(reason) => reason,
+    };
+    profile.absent.insert(name.to_owned(), reason);
+    None
+}

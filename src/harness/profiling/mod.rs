@@ -1,0 +1,83 @@
+//! The profiling pass: after a run, measured cases are run once more under libtorch's profiler.
+//!
+//! In processes of their own that time nothing, because a profiler may stay attached and slow down what comes after it,
+//! and because a process that retains freed memory cannot go back to the system's allocator. The run starts itself anew
+//! as a child, once per allocator; a variable tells the child what it is. The request goes to its standard input. On its
+//! standard output it tells, line by line, which case it starts and what it found, so that a child that dies costs one
+//! case: the next child goes on with the next one.
+
+mod case_profile;
+mod child;
+mod pass;
+mod place;
+
+use std::path::PathBuf;
+
+use plan::{Case, Profile, Profiling};
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+pub use child::{is_child, run as run_child};
+pub use pass::Pass;
+use place::FOLDER;
+
+/// The parts of a profile that are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// The operations with a trace of them.
+    pub operations: bool,
+    pub memory: bool,
+    pub hardware: bool,
+}
+
+/// The names of the parts, as `absent` has them.
+const OPERATIONS: &str = "operations";
+const MEMORY: &str = "memory";
+const HARDWARE: &str = "hardware";
+
+impl Wanted {
+    /// The parts that `--profile` or the case's config asks for; none where neither does.
+    pub fn of(case: &Case, pattern: Option<&Regex>) -> Option<Self> {
+        let by_flag = pattern.is_some_and(|pattern| pattern.is_match(&case.full_id()));
+        let Profiling { profiler, memory } = case.profiling;
+        let wanted = Self {
+            operations: by_flag || profiler,
+            memory: by_flag || memory,
+            hardware: by_flag || profiler,
+        };
+        (wanted.operations || wanted.memory).then_some(wanted)
+    }
+
+    /// Each part with its name.
+    fn parts(self) -> [(&'static str, bool); 3] {
+        [(OPERATIONS, self.operations), (MEMORY, self.memory), (HARDWARE, self.hardware)]
+    }
+
+    /// Gives each part that is not there its reason: `failed`, if it is wanted.
+    fn explain(self, profile: &mut Profile, failed: &str) {
+        let is_there = [profile.steps > 0, profile.memory.is_some(), profile.hardware.is_some()];
+        for ((name, wanted), is_there) in self.parts().into_iter().zip(is_there) {
+            if !is_there {
+                let reason =
+                    if wanted { failed } else { "not asked for; --profile takes all parts" };
+                profile.absent.entry(name.to_owned()).or_insert_with(|| reason.to_owned());
+            }
+        }
+    }
+}
+
+/// What a child is to do.
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    /// The folder of the records.
+    root: PathBuf,
+    /// The ids of its cases, in order.
+    cases: Vec<(String, Wanted)>,
+}
+
+/// A line of a child.
+#[derive(Debug, Serialize, Deserialize)]
+enum Message {
+    Starts(String),
+    Ends(String, Box<Profile>),
+}
