@@ -114,6 +114,25 @@ fn peaks_are_in_torchs_order_and_decimal_megabytes() {
 }
 
 #[test]
+fn a_profile_of_memory_alone_says_why_it_has_no_operations() {
+    let report = changed(|profile| {
+        profile.operations.clear();
+        (profile.steps, profile.step_ns, profile.outside_ns) = (0, 0.0, 0.0);
+        profile.absent.insert("operations".to_owned(), "the profiler did not start".to_owned());
+    });
+    let text = write(&details(), &report);
+    assert!(text.contains("int8wo: no operations: the profiler did not start"), "{text}");
+    assert!(!text.contains("outside operations"), "{text}");
+    let entry = report.entries().next().expect("a case");
+    for name in ["profiled-step", "outside-share"] {
+        let field = Field::named(name).expect("a field");
+        assert_eq!(field.value(&entry), None, "{name}");
+        let why = field.absent(&entry);
+        assert_eq!(why.as_deref(), Some("operations: the profiler did not start"), "{name}");
+    }
+}
+
+#[test]
 fn names_of_a_profile_steer_no_terminal() {
     const HOSTILE: &str = "\x1b[2J\nFORGED";
     let report = changed(|profile| {

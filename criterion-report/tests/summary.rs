@@ -3,7 +3,7 @@
 mod common;
 
 use clap::ColorChoice;
-use common::{READABLE, many, report, text_and_notes, write, write_on};
+use common::{READABLE, made, many, report, text_and_notes, write, write_on};
 use criterion_report::model::{Location, Report, Selection};
 use criterion_report::write::summary::{Format, Options};
 use criterion_report::write::{Target, Writer};
@@ -24,6 +24,26 @@ fn every_question_has_its_answers() {
     for name in ["every-outcome", "packed-sibling", "fusion", "calibration"] {
         assert_snapshot!(format!("summary-{name}"), write(&summary(Format::Text), &report(name)));
     }
+}
+
+/// The profiled siblings convert a weight for half of the time.
+#[test]
+fn an_answer_has_its_reason() {
+    let folder = made::profiled_siblings();
+    let location = Location::at(folder.path().join("criterion"));
+    let report = Report::read(&location, "new", Selection::default()).expect("readable");
+    let text = write(&summary(Format::Text), &report);
+    assert_snapshot!("summary-profiled", text);
+    is_one_screen(&text, "profiled siblings");
+    let document: Value =
+        serde_json::from_str(&write(&summary(Format::Json), &report)).expect("JSON");
+    let why = &document["answers"][0]["why"];
+    assert_eq!(why["statement"]["statement"], "converts_weight");
+    let share = why["statement"]["share"].as_f64().expect("a share");
+    assert!((share - 0.5).abs() < 0.01, "{why}");
+    assert!(why["full_id"].as_str().is_some_and(|id| id.contains("/int8wo/")), "{why}");
+    let unprofiled = write(&summary(Format::Text), &common::report("two-siblings"));
+    assert!(!unprofiled.contains("of the time"), "{unprofiled}");
 }
 
 #[test]

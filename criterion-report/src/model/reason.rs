@@ -12,7 +12,7 @@ use super::report::Report;
 pub struct Reason {
     /// The case that it is about: of several the one that takes the longest.
     pub full_id: String,
-    #[serde(flatten)]
+    /// What is stated about it.
     pub statement: Statement,
 }
 
@@ -28,8 +28,23 @@ impl<'a> Reasons<'a> {
     pub fn among(&self, cases: impl Iterator<Item = Entry<'a>>) -> Option<Reason> {
         let time = |entry: &Entry<'_>| entry.row.time.as_ref().map_or(0.0, |time| time.median_ns);
         let longest = cases.max_by(|a, b| time(a).total_cmp(&time(b)))?;
-        let statement = self.0.explain(&longest)?.why()?.clone();
-        let explains = !matches!(statement, Statement::Unexplained { .. });
-        explains.then(|| Reason { full_id: longest.row.full_id().to_owned(), statement })
+        let explanation = self.0.explain(&longest)?;
+        let profiled = explanation.profile.is_some();
+        let says = |it: &&Statement| says_something(it, profiled);
+        let comparing = explanation.statements.iter().find(|it| it.is_comparison() && says(it));
+        let statement = comparing.or_else(|| explanation.statements.iter().find(says))?.clone();
+        Some(Reason { full_id: longest.row.full_id().to_owned(), statement })
+    }
+}
+
+/// Without a profile another operation for the product says no more than the speed-up does, unless it comes from
+/// another library.
+fn says_something(of: &Statement, profiled: bool) -> bool {
+    match of {
+        Statement::Unexplained { .. } => false,
+        Statement::OtherLibrary { library, instead_of_library, .. } => {
+            profiled || library != instead_of_library
+        }
+        _ => true,
     }
 }

@@ -85,6 +85,9 @@ fn profile(of: &Profile) -> Result<(), String> {
     let wrong = |name: &str, operation: &str, value: &dyn Display| {
         Err(format!("field `profile.{name}` of `{operation}` has the value {value}"))
     };
+    if !not_negative(of.step_ns) {
+        return Err(format!("field `profile.step_ns` has the value {}", of.step_ns));
+    }
     if !signed(of.outside_ns) {
         return Err(format!("field `profile.outside_ns` has the value {}", of.outside_ns));
     }

@@ -23,7 +23,6 @@ mod table;
 pub mod training;
 mod verdict;
 mod view;
-mod why;
 
 use std::io::Write;
 use std::path::Path;

@@ -22,6 +22,10 @@ pub struct Line {
 
 /// The steps that a profile is of, and the time that the profiler adds to them.
 pub fn head(profile: &Profile, entry: &Entry<'_>) -> String {
+    if !has_operations(profile) {
+        let why = profile.absent.get("operations").map_or("not asked for", String::as_str);
+        return format!("no operations: {why}");
+    }
     let steps = units::count(profile.steps as usize, "step");
     let own = units::time(profile.step_ns);
     match entry.row.time.as_ref() {
@@ -33,11 +37,19 @@ pub fn head(profile: &Profile, entry: &Entry<'_>) -> String {
     }
 }
 
+/// Whether its steps were recorded; a profile may be of memory and counters alone.
+fn has_operations(profile: &Profile) -> bool {
+    profile.step_ns > 0.0
+}
+
 /// Operations with a smaller share of a step have no line of their own.
 const SMALLEST_SHARE: f64 = 0.005;
 
 /// The first operations of a profile, at most so many, the others as one, and the rest of the step.
 pub fn lines(profile: &Profile, most: usize) -> Vec<Line> {
+    if !has_operations(profile) {
+        return Vec::new();
+    }
     let all = &profile.operations;
     let is_small = |it: &OperationProfile| {
         it.device_ns.is_none_or(|ns| ns == 0.0) && share(it.self_ns, profile) < SMALLEST_SHARE
@@ -63,8 +75,7 @@ fn named(name: String) -> Line {
 }
 
 fn share(ns: f64, profile: &Profile) -> f64 {
-    let share = ns / profile.step_ns;
-    if share.is_finite() { share } else { 0.0 }
+    ns / profile.step_ns
 }
 
 fn operation(of: &OperationProfile, profile: &Profile) -> Line {

@@ -10,8 +10,8 @@ use super::table::{
     Align, Cell, GAP, Line, Paint, clear, glued, labelled, render, table_width, wrap,
 };
 use super::view::Room;
-use super::{Target, markdown, screen, why};
-use crate::model::explain::Statement;
+use super::{Target, markdown, screen};
+use crate::model::explain::{Library, Statement};
 use crate::model::{Answer, Answers, Circumstances, Interval, Level, Question, Report, Speedups};
 use crate::units;
 
@@ -102,9 +102,17 @@ pub fn sections(answers: &Answers) -> Vec<Section<'_>> {
 }
 
 /// An answer in words: its subject, the answer, the speed-up, and the details.
-pub fn cells(of: &Answer) -> [String; 4] {
+fn cells(of: &Answer) -> [String; 4] {
     let speedup = of.speedup.map(speedup).unwrap_or_default();
     [of.subject.clone(), of.answer.clone(), speedup, details(of).join("; ")]
+}
+
+/// The same where the reason stands behind the details.
+pub fn cells_with_reason(of: &Answer) -> [String; 4] {
+    let mut cells = cells(of);
+    let texts = [std::mem::take(&mut cells[3]), why(of).unwrap_or_default()];
+    cells[3] = texts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ");
+    cells
 }
 
 fn text(report: &Report, answers: &Answers, room: Room) -> String {
@@ -168,7 +176,9 @@ fn table(column: &str, answers: &[&Answer], Room { width, colour, .. }: Room) ->
         cells[1].paint = paint;
         Line::Cells(cells.to_vec())
     };
-    let lines: Vec<Line> = answers.iter().map(line).collect();
+    let why = |of: &&Answer| Some(Line::Spanning(Cell::default(), Cell::new(why(of)?, Paint::Dim)));
+    let lines = answers.iter().flat_map(|of| [line(of)].into_iter().chain(why(of)));
+    let lines: Vec<Line> = lines.collect();
     let narrow = wrapped(&columns, &lines, width);
     render(&columns, &narrow, INDENT, width, colour)
 }
@@ -182,7 +192,10 @@ fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line>
         width.saturating_sub(table_width(columns, &without, INDENT) + GAP).max(NARROWEST / 2);
     let mut out = Vec::new();
     for line in lines {
-        let Line::Cells(cells) = line else { continue };
+        let Line::Cells(cells) = line else {
+            out.push(line.clone());
+            continue;
+        };
         for (place, part) in wrap(&cells[last].text, room).into_iter().enumerate() {
             let mut own = if place == 0 { cells.clone() } else { vec![Cell::default(); last + 1] };
             own[last] = part.into();
@@ -233,18 +246,31 @@ fn details(of: &Answer) -> Vec<String> {
             }
         }
     }
-    details.extend(
-        of.why.as_ref().filter(|_| !says_limit(of)).map(|it| why::statement(&it.statement)),
-    );
     details
 }
 
-/// Whether the reason is the share of the limit that stands there already.
-fn says_limit(of: &Answer) -> bool {
-    let statement = of.why.as_ref().map(|it| &it.statement);
-    let bound =
-        matches!(statement, Some(Statement::MemoryBound { .. } | Statement::ComputeBound { .. }));
-    bound && of.share_of_limit.is_some()
+/// The statement that explains an answer, in few words: operations have long names. The share of the limit may stand
+/// there already.
+fn why(of: &Answer) -> Option<String> {
+    let says_limit = of.share_of_limit.is_some();
+    let gain = |share: f64, ratio: f64| {
+        let verb = if ratio < 1.0 { "costs" } else { "saves" };
+        format!("{verb} {:.0} % of the time", 100.0 * share)
+    };
+    match &of.why.as_ref()?.statement {
+        Statement::MemoryBound { .. } | Statement::ComputeBound { .. } if says_limit => None,
+        Statement::OtherLibrary { library: Library::Onednn, share, ratio, .. } => {
+            Some(format!("oneDNN's product {}", gain(*share, *ratio)))
+        }
+        Statement::OtherLibrary { operation, share, ratio, .. } => {
+            Some(format!("{operation} {}", gain(*share, *ratio)))
+        }
+        Statement::OtherDispatch { share, ratio, .. } => {
+            let gain = gain(*share, *ratio);
+            Some(format!("another implementation of attention {gain}"))
+        }
+        other => Some(other.to_string()),
+    }
 }
 
 /// `8.56× [7.08, 10.36]`, or of several `1.11× to 2.22×`.
@@ -340,7 +366,7 @@ fn in_markdown(report: &Report, answers: &Answers) -> String {
             ("", Align::Left),
         ];
         let bold = |of: &&Answer| {
-            let mut cells = cells(of);
+            let mut cells = cells_with_reason(of);
             if of.pays == Some(true) {
                 cells[1] = format!("**{}**", cells[1]);
             }

@@ -42,9 +42,28 @@ fn a_profiled_case_has_a_panel() {
                       return it.scrollWidth <= it.clientWidth";
         assert_eq!(browser.get(inside), true, "{width}, {theme}");
     }
+    its_time_is_explained(&browser);
     operations_are_told_and_drawn(&browser);
     files_that_are_there_are_links(&browser);
     assert_quiet(&browser);
+}
+
+fn its_time_is_explained(browser: &Browser) {
+    assert_eq!(
+        browser.text(".explanation .statement"),
+        "50 % of the time converts the weight on every call"
+    );
+    let parts = "return [...document.querySelectorAll('.parts tr')].map((row) => \
+                 [row.cells[0].textContent, parseFloat(row.cells[1].textContent)])";
+    let parts = browser.get(parts);
+    assert_eq!(parts[0], json!(["converting a weight (aten::copy_)", 50]));
+    let sum: f64 = parts.as_array().expect("rows").iter().filter_map(|row| row[1].as_f64()).sum();
+    assert!((sum - 100.0).abs() < 0.5, "{parts}");
+    let filled = "const stack = document.querySelector('.stack'); const width = (it) => \
+                  it.getBoundingClientRect().width; return \
+                  [...stack.children].map(width).reduce((a, b) => a + b) / width(stack)";
+    let filled = browser.get(filled).as_f64().expect("a number");
+    assert!((filled - 1.0).abs() < 0.01, "{filled}");
 }
 
 fn operations_are_told_and_drawn(browser: &Browser) {

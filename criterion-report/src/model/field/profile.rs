@@ -15,29 +15,29 @@ fields! {
     FILES:
     "trace", NONE, "path of the Chrome trace, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::Trace))
-        why (|e| absent(e, &["trace"]));
+        why (|e| absent(e, "operations"));
     "memory-snapshot", NONE, "path of the memory snapshot, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::MemorySnapshot))
-        why (|e| absent(e, &["memory_snapshot", "memory"]));
+        why (|e| absent(e, "memory"));
     "memory-timeline", NONE, "path of the drawn memory timeline, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::MemoryTimeline))
-        why (|e| absent(e, &["memory_timeline", "memory"]));
+        why (|e| absent(e, "memory"));
     "memory-stats", BYTES, "torch's peaks of memory in a step, by their names; in CSV bytes / 10⁶",
         (|e| Value::named(&profile(e)?.memory.as_ref()?.stats))
-        why (|e| absent(e, &["memory"]));
+        why (|e| absent(e, "memory"));
 }
 
 fields! {
     /// In the order of the columns of CSV, behind all others: what is new comes last.
     FIELDS:
     "profiled-step", NS, "time of a step under the profiler, whose own cost it contains",
-        (profile?.step_ns) why (|e| absent(e, &["trace"]));
+        (|e| Some(step_ns(e)?.into())) why (|e| absent(e, "operations"));
     "outside-share", SHARE, "share of the profiled step outside recorded operations",
         (|e| {
-            let share = profile(e)?.outside_ns / profile(e)?.step_ns;
-            share.is_finite().then(|| share.into())
+            let share = profile(e)?.outside_ns / step_ns(e)?;
+            Some(share.into())
         })
-        why (|e| absent(e, &["trace"]));
+        why (|e| absent(e, "operations"));
     smaller "cycles", counted("cycles"), "clock cycles of a step, over all threads in user mode",
         (profile?.hardware?.cycles) why (no_counters);
     smaller "instructions", counted("instructions"), "instructions of a step, likewise",
@@ -62,21 +62,23 @@ fn profile<'a>(entry: &Entry<'a>) -> Option<&'a Profile> {
     entry.row.record.profile.as_ref()
 }
 
+/// The time of a profiled step; none of a profile without operations.
+fn step_ns(entry: &Entry<'_>) -> Option<f64> {
+    Some(profile(entry)?.step_ns).filter(|ns| *ns > 0.0)
+}
+
 fn file<'a>(entry: &Entry<'a>, kind: ProfileFileKind) -> Option<Value<'a>> {
     Some((&profile(entry)?.file(kind)?.path).into())
 }
 
 fn no_counters(entry: &Entry<'_>) -> Option<String> {
-    absent(entry, &["hardware"])
+    absent(entry, "hardware")
 }
 
-/// Why a part of a profile is absent: the reason under the first of these names that has one.
-fn absent(entry: &Entry<'_>, names: &[&str]) -> Option<String> {
+/// Why a part of a profile is absent.
+fn absent(entry: &Entry<'_>, part: &str) -> Option<String> {
     let Some(profile) = profile(entry) else {
         return Some("no profile was taken: `cargo bench -- --profile` takes one".to_owned());
     };
-    names.iter().find_map(|name| {
-        let why = profile.absent.get(*name)?;
-        Some(format!("{}: {why}", name.replace('_', " ")))
-    })
+    profile.absent.get(part).map(|why| format!("{part}: {why}"))
 }

@@ -46,7 +46,8 @@ fn table(of: &Section<'_>) -> String {
 }
 
 fn row(of: &Answer) -> String {
-    let [subject, answer, speedup, details] = summary::cells(of).map(|text| escape(&text));
+    let [subject, answer, speedup, details] =
+        summary::cells_with_reason(of).map(|text| escape(&text));
     let class = match of.pays {
         Some(true) => " class=\"faster\"",
         Some(false) => " class=\"slower\"",

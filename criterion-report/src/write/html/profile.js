@@ -12,7 +12,7 @@ function profileOf(at) {
     { class: "profile" },
     element("h3", {}, "Operations of a step"),
     element("p", { class: "fine" }, head),
-    operationTable(lines),
+    lines.length === 0 ? null : operationTable(lines),
     element(
       "dl",
       {},
