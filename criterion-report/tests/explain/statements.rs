@@ -39,6 +39,11 @@ fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
 }
 
+/// That the book's example reads as the statement does.
+fn reads_as(of: &Explanation, rule: Rule) {
+    assert_eq!(named(of, rule).map(ToString::to_string).as_deref(), Some(rule.example));
+}
+
 fn named<'e>(of: &'e Explanation, rule: Rule) -> Option<&'e Statement> {
     of.statements.iter().find(|it| it.rule() == rule)
 }
@@ -77,6 +82,7 @@ fn a_case_is_memory_bound_at_a_share_of_its_limit() {
     let Some(Statement::MemoryBound { share, level }) = of.primary() else { panic!("{of:#?}") };
     near(*share, 0.93);
     assert_eq!(level, "memory");
+    reads_as(&of, Rule::MEMORY_BOUND);
     begins_at_its_threshold(Rule::MEMORY_BOUND, decode);
 }
 
@@ -97,6 +103,7 @@ fn a_case_is_compute_bound_at_a_share_of_the_peak() {
     assert!(
         matches!(found.primary(), Some(Statement::ComputeBound { share }) if (share - 0.87).abs() < 1e-4)
     );
+    reads_as(&found, Rule::COMPUTE_BOUND);
     assert_eq!(named(&of(0.499), Rule::COMPUTE_BOUND), None);
     assert!(named(&of(0.501), Rule::COMPUTE_BOUND).is_some());
 }
@@ -131,6 +138,7 @@ fn operations_on_the_weight_convert_it() {
     assert_eq!(parts.iter().map(|it| it.0).collect::<Vec<_>>(), ["aten::copy_", "aten::mul"]);
     near(parts[0].1, 0.615);
     near(parts[1].1, 0.205);
+    reads_as(&found, Rule::CONVERTS_WEIGHT);
     begins_at_its_threshold(Rule::CONVERTS_WEIGHT, of);
     // The model before quantization has nothing to convert.
     let weight = on("aten::copy_", 1.0, &[(weight, "float")]);
@@ -167,10 +175,7 @@ fn page_faults_have_their_number_and_their_share() {
     };
     near(*share, 0.71);
     assert_eq!(*faults, 12_289.0);
-    assert_eq!(
-        found.primary().map(ToString::to_string).as_deref(),
-        Some(Rule::PAGE_FAULTS.example)
-    );
+    reads_as(&found, Rule::PAGE_FAULTS);
     begins_at_its_threshold(Rule::PAGE_FAULTS, of);
     // One thread of two faults: it is half of the CPU time that can be had, and all of the wall time.
     let half = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, 1.0);
@@ -209,7 +214,7 @@ fn the_product_of_another_library_is_named_with_its_gain() {
     assert_eq!((&**instead_of, *instead_of_library), ("aten::mm", Library::Aten));
     assert!(other.contains("/unfused/"));
     assert_eq!(found.why(), Some(statement));
-    assert_eq!(statement.to_string(), Rule::OTHER_LIBRARY.example);
+    reads_as(&found, Rule::OTHER_LIBRARY);
     // The products differ by less than a tenth of the time.
     assert_eq!(named(&of(981.0), Rule::OTHER_LIBRARY), None);
     assert!(named(&of(979.0), Rule::OTHER_LIBRARY).is_some());
@@ -251,7 +256,7 @@ fn attention_of_three_dimensions_is_dispatched_to_another_implementation() {
     near(*ratio, 0.25);
     assert_eq!([&**operation, instead_of], [math, flash]);
     assert!(other.contains("/fused/"));
-    assert_eq!(statement.to_string(), Rule::OTHER_DISPATCH.example);
+    reads_as(&found, Rule::OTHER_DISPATCH);
     assert_eq!(named(&of(1_110.0), Rule::OTHER_DISPATCH), None);
     assert!(named(&of(1_112.0), Rule::OTHER_DISPATCH).is_some());
 }
@@ -274,6 +279,7 @@ fn calls_bound_a_case_that_spends_a_quarter_on_them() {
     };
     near(*share, 0.64);
     assert_eq!((*calls, *device_busy), (Some(1_280.0), None));
+    reads_as(&found, Rule::LAUNCH_BOUND);
     begins_at_its_threshold(Rule::LAUNCH_BOUND, of);
 }
 
@@ -319,14 +325,15 @@ fn idle_threads_are_counted() {
         let fixture = Fixture::of(GELU).counted("/aten/", 0.0, 0.0, busy);
         one(&fixture.explained(), "/aten/")
     };
-    let found = of(1.0);
-    near(found.utilization.expect("counted"), 0.5);
+    let found = of(1.04);
+    near(found.utilization.expect("counted"), 0.52);
     let Some(Statement::IdleThreads { share, idle, threads }) = named(&found, Rule::IDLE_THREADS)
     else {
         panic!("{found:#?}")
     };
-    near(*share, 0.5);
+    near(*share, 0.48);
     assert_eq!((*idle, *threads), (1, 2));
+    reads_as(&found, Rule::IDLE_THREADS);
     // Half a thread is the least.
     assert!(named(&of(1.49), Rule::IDLE_THREADS).is_some());
     assert_eq!(named(&of(1.51), Rule::IDLE_THREADS), None);
@@ -352,7 +359,7 @@ fn a_planted_copy_is_an_added_operation() {
     };
     near(*share, 0.46);
     assert_eq!((&**name, *calls), ("aten::copy_", 1.0));
-    assert_eq!(statement.to_string(), Rule::ADDED_OPERATION.example);
+    reads_as(&found, Rule::ADDED_OPERATION);
     assert_eq!(found.why(), Some(statement));
     begins_at_its_threshold(Rule::ADDED_OPERATION, of);
     // A second call of what the baseline calls once.
@@ -404,10 +411,7 @@ fn what_remains_is_unexplained_and_has_its_size() {
     let found = of(0.34);
     assert_eq!(found.statements.len(), 2);
     near(named(&found, Rule::UNEXPLAINED).expect("a rest").share(), 0.34);
-    assert_eq!(
-        named(&found, Rule::UNEXPLAINED).map(ToString::to_string).as_deref(),
-        Some(Rule::UNEXPLAINED.example)
-    );
+    reads_as(&found, Rule::UNEXPLAINED);
     begins_at_its_threshold(Rule::UNEXPLAINED, of);
     // Where nothing else is notable it is said, however small it is.
     let limited = |bytes, flops, ns| {
@@ -435,5 +439,4 @@ fn what_remains_is_unexplained_and_has_its_size() {
 fn every_statement_has_a_rule_of_its_own() {
     let names: std::collections::BTreeSet<&str> = Rule::ALL.iter().map(|it| it.name).collect();
     assert_eq!(names.len(), Rule::ALL.len());
-    assert!(Rule::ALL.iter().all(|it| (0.1..=0.5).contains(&it.threshold)));
 }

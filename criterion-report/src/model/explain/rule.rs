@@ -47,7 +47,7 @@ impl Rule {
     };
     pub const OTHER_LIBRARY: Self = Self {
         name: "other_library",
-        rule: "difference of the products' times over the longer of both cases' times, where another operation computes the product than in the baseline; without two profiles the difference of both cases' times",
+        rule: "difference of the products' times over the longer of both cases' times, where another operation computes the product than in the baseline; without two profiles the difference of both cases' times; made from any share where the libraries differ",
         threshold: NOTABLE,
         example: "the matrix product comes from oneDNN (mkldnn::_linear_pointwise instead of aten::mm): 1.50× the baseline's speed",
     };
@@ -61,7 +61,7 @@ impl Rule {
         name: "launch_bound",
         rule: "calls × the calibrated cost of a call, each at most the time of its operation; on a device the time in which it waits for the host",
         threshold: BY_CALLS,
-        example: "launch-bound: 12 calls take 64 % of the time",
+        example: "launch-bound: 1280 calls take 64 % of the time",
     };
     pub const IDLE_THREADS: Self = Self {
         name: "idle_threads",

@@ -144,9 +144,13 @@ impl Statement {
         }
     }
 
-    /// Whether its share is above the threshold of its rule.
+    /// Whether its share reaches the threshold of its rule. Another library is notable whatever its share.
     pub fn is_notable(&self) -> bool {
-        self.share() >= self.rule().threshold
+        let is_of_another_library = matches!(
+            self,
+            Self::OtherLibrary { library, instead_of_library, .. } if library != instead_of_library
+        );
+        is_of_another_library || self.share() >= self.rule().threshold
     }
 }
 
