@@ -44,7 +44,7 @@ fn reads_as(of: &Explanation, rule: Rule) {
     assert_eq!(named(of, rule).map(ToString::to_string).as_deref(), Some(rule.example));
 }
 
-fn named<'e>(of: &'e Explanation, rule: Rule) -> Option<&'e Statement> {
+fn named(of: &Explanation, rule: Rule) -> Option<&Statement> {
     of.statements.iter().find(|it| it.rule() == rule)
 }
 
