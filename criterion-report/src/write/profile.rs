@@ -120,11 +120,9 @@ fn mflop(of: u64) -> String {
     units::grouped(&units::significant(of as f64 / 1e6, 3))
 }
 
-/// The step's peak of memory with the operations that hold it, or why it is not known.
+/// The step's peak of memory with the operations that hold it.
 pub fn memory(profile: &Profile) -> Option<String> {
-    let Some(MemoryProfile { peak_bytes, at_peak, events, .. }) = &profile.memory else {
-        return profile.absent.get("memory").cloned();
-    };
+    let MemoryProfile { peak_bytes, at_peak, events, .. } = profile.memory.as_ref()?;
     let mut text = format!("{} at the peak", units::bytes(*peak_bytes));
     if !at_peak.is_empty() {
         let (first, others) = at_peak.split_at(at_peak.len().min(3));
@@ -148,9 +146,9 @@ const COUNTERS: [&Field; 5] = [
     Field::known("tlb-misses"),
 ];
 
-/// The processor's own counters, or why there are none.
+/// The processor's own counters.
 pub fn counters(profile: &Profile, entry: &Entry<'_>) -> Option<String> {
-    let Some(of) = profile.hardware else { return profile.absent.get("hardware").cloned() };
+    let of = profile.hardware?;
     let [cycles, instructions, per_cycle, cache, tlb] = COUNTERS
         .map(|field| field.value(entry).map(|value| field.text(value, false)).unwrap_or_default());
     let references = units::grouped(&units::significant(of.cache_references, 4));
@@ -169,19 +167,49 @@ pub const fn noun(of: &ProfileFile) -> &'static str {
     }
 }
 
-/// The folder of the files, and their names with their sizes; none without files.
+/// What the files' paths begin with, and the rest of each with its size: `profiles/…/linear_64_*: profile.json (31 KiB)`.
+/// None without files.
 pub fn files(profile: &Profile) -> Option<String> {
-    let (folder, _) = apart(&profile.files.first()?.path);
-    let file = |it: &ProfileFile| {
-        let (own, name) = apart(&it.path);
-        let path = if own == folder { name } else { &it.path };
-        format!("{path} ({})", units::bytes(it.bytes))
-    };
-    let files: Vec<String> = profile.files.iter().map(file).collect();
-    Some(format!("{folder}: {}", files.join(", ")))
+    let paths: Vec<&str> = profile.files.iter().map(|it| &*it.path).collect();
+    let [first, others @ ..] = &paths[..] else { return None };
+    let shared = others.iter().fold(first.len(), |shared, path| {
+        first.bytes().zip(path.bytes()).take(shared).take_while(|(a, b)| a == b).count()
+    });
+    // Up to a whole word of a file's name; of one file alone, its folder.
+    let end = |sign: char| first[..first.floor_char_boundary(shared)].rfind(sign);
+    let folder = end('/').map_or(0, |place| place + 1);
+    let word = end('_').map_or(0, |place| place + 1);
+    let begin = if others.is_empty() { folder } else { folder.max(word) };
+    let file = |it: &ProfileFile| format!("{} ({})", &it.path[begin..], units::bytes(it.bytes));
+    let files = profile.files.iter().map(file).collect::<Vec<_>>().join(", ");
+    Some(if begin == 0 { files } else { format!("{}*: {files}", &first[..begin]) })
 }
 
-/// The folder of a path, and the file in it.
-fn apart(path: &str) -> (&str, &str) {
-    path.rsplit_once('/').unwrap_or((".", path))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_files_are_said_once() {
+        let text = |paths: &[&str]| {
+            let file = |path: &&str| ProfileFile {
+                kind: ProfileFileKind::Trace,
+                path: (*path).to_owned(),
+                bytes: 2048,
+            };
+            let written = paths.iter().map(file).collect();
+            files(&Profile { files: written, ..Profile::default() })
+        };
+        assert_eq!(text(&[]), None);
+        assert_eq!(text(&["p/a/x_m.json"]).as_deref(), Some("p/a/*: x_m.json (2.00 KiB)"));
+        assert_eq!(
+            text(&["p/a/x_memory.svg", "p/a/x_memory.pickle"]).as_deref(),
+            Some("p/a/x_*: memory.svg (2.00 KiB), memory.pickle (2.00 KiB)")
+        );
+        assert_eq!(
+            text(&["p/a/µ.svg", "p/a/ü.svg"]).as_deref(),
+            Some("p/a/*: µ.svg (2.00 KiB), ü.svg (2.00 KiB)")
+        );
+        assert_eq!(text(&["a", "b"]).as_deref(), Some("a (2.00 KiB), b (2.00 KiB)"));
+    }
 }

@@ -6,8 +6,11 @@ use super::data::Figure;
 use crate::model::explain::{
     Bound, Change, Changed, Difference, Explanation, Part, PartKind, Statement, StepLimit,
 };
+use crate::model::gather;
 use crate::{units, visible};
 
+/// Operations that are named beside a kind of parts.
+const NAMED: usize = 3;
 /// Operations in the difference to a baseline that have a line of their own.
 const SHOWN: usize = 8;
 
@@ -40,21 +43,33 @@ impl Panel {
         if of.profile.is_none() && !of.primary().is_some_and(is_known) {
             return None;
         }
-        let parts =
-            of.parts.iter().map(|it| (it.kind, part(it), Figure(it.share), units::time(it.ns)));
+        let no_limit = of.no_limit.iter().filter(|_| of.profile.is_some());
+        let notes = of.cautions.iter().chain(&of.no_difference).chain(no_limit);
         Some(Self {
             statements: of.statements.iter().map(|it| shown(&it.to_string())).collect(),
             limit: of.limit.as_ref().map(limit),
-            parts: parts.collect(),
+            parts: parts(&of.parts),
             difference: of.difference.as_ref().map(versus),
-            notes: of.cautions.iter().chain(&of.no_difference).map(|note| shown(note)).collect(),
+            notes: notes.map(|note| shown(note)).collect(),
         })
     }
 }
 
-/// `converting a weight (aten::copy_)`
-fn part(of: &Part) -> String {
-    let kind = match of.kind {
+/// The parts of one kind together, the longest first.
+fn parts(of: &[Part]) -> Vec<(PartKind, String, Figure, String)> {
+    let ns = |parts: &[&Part]| parts.iter().map(|it| it.ns).sum::<f64>();
+    let mut kinds = gather(of, |it| it.kind);
+    kinds.sort_by(|a, b| ns(b).total_cmp(&ns(a)));
+    let part = |parts: Vec<&Part>| {
+        let share = parts.iter().map(|it| it.share).sum();
+        (parts[0].kind, name(&parts), Figure(share), units::time(ns(&parts)))
+    };
+    kinds.into_iter().map(part).collect()
+}
+
+/// `converting a weight (aten::copy_, aten::to)`
+fn name(parts: &[&Part]) -> String {
+    let kind = match parts[0].kind {
         PartKind::PageFaults => "page faults",
         PartKind::WeightConversion => "converting a weight",
         PartKind::MemoryLimit => "bytes at the measured bandwidth",
@@ -64,9 +79,13 @@ fn part(of: &Part) -> String {
         PartKind::OutsideOperations => "outside recorded operations",
         PartKind::Unexplained => "unexplained",
     };
-    match &of.operation {
-        Some(operation) => shown(&format!("{kind} ({operation})")),
-        None => kind.to_owned(),
+    let operations: Vec<&str> = parts.iter().filter_map(|it| it.operation.as_deref()).collect();
+    let (first, others) = operations.split_at(operations.len().min(NAMED));
+    let mut names: Vec<String> = first.iter().map(|it| (*it).to_owned()).collect();
+    names.extend((!others.is_empty()).then(|| units::count(others.len(), "other")));
+    match names.is_empty() {
+        true => kind.to_owned(),
+        false => shown(&format!("{kind} ({})", names.join(", "))),
     }
 }
 
@@ -148,6 +167,37 @@ fn line(name: String, change: &str, of: &Changed) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_a_kind_are_one_line() {
+        let part = |kind, operation: &str, share: f64| Part {
+            kind,
+            operation: Some(operation.to_owned()).filter(|it| !it.is_empty()),
+            ns: 1000.0 * share,
+            share,
+        };
+        let of = [
+            part(PartKind::WeightConversion, "aten::copy_", 0.4),
+            part(PartKind::Unexplained, "aten::a", 0.25),
+            part(PartKind::Unexplained, "aten::b", 0.2),
+            part(PartKind::IdleThreads, "", 0.125),
+            part(PartKind::Unexplained, "aten::c", 0.0125),
+            part(PartKind::Unexplained, "aten::d", 0.0125),
+        ];
+        let lines = parts(&of);
+        let names: Vec<&str> = lines.iter().map(|(_, name, ..)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "unexplained (aten::a, aten::b, aten::c, 1 other)",
+                "converting a weight (aten::copy_)",
+                "idle threads"
+            ]
+        );
+        assert_eq!(lines[0].3, "475.0 ns");
+        let sum: f64 = lines.iter().map(|(_, _, share, _)| share.0).sum();
+        assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+    }
 
     fn operation(place: usize, ns: f64) -> Changed {
         Changed {
