@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema as Generated};
 use serde_json::Value;
 
 use crate::model::database::SCHEMA;
-use crate::write::{compare, export, summary, training};
+use crate::write::{compare, explain, export, summary, training};
 
 /// A file that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -19,6 +19,8 @@ pub enum Schema {
     Summary,
     /// The document of `training --format json`
     Training,
+    /// The document of `explain --format json`
+    Explain,
     /// The records that `dashboard` writes and `validate` checks
     PytorchOssBenchmarkV3,
 }
@@ -31,6 +33,7 @@ impl Schema {
             Self::Compare => "comparison-v1.schema.json",
             Self::Summary => "summary-v1.schema.json",
             Self::Training => "training-v1.schema.json",
+            Self::Explain => "explain-v1.schema.json",
             Self::PytorchOssBenchmarkV3 => "pytorch-oss-benchmark-v3.schema.json",
         }
     }
@@ -47,6 +50,9 @@ impl Schema {
             }
             Self::Training => {
                 published::<training::Document<'_>>(self.file(), "criterion-torch training")
+            }
+            Self::Explain => {
+                published::<explain::Document<'_>>(self.file(), "criterion-torch explanations")
             }
             Self::PytorchOssBenchmarkV3 => SCHEMA.to_owned(),
         }

@@ -101,6 +101,7 @@ fn rows_of_earlier_runs_are_announced() {
 fn errors_say_what_to_do() {
     assert_snapshot!(err(&on("two-siblings", &["show", "--filter", "int4wo"])), @r"
     error: --filter int4wo matches none of 2 recorded cases in tests/fixtures/two-siblings/criterion-torch
+      `criterion-report show --columns full-id` lists their ids
     ");
     assert_snapshot!(err(&on("two-siblings", &["dashboard", "-o", "results.jsonl"])), @r"
     error: results.jsonl: the uploader takes only files named *.json; write to a name that ends in .json

@@ -168,7 +168,7 @@ impl Cli {
                     output::put(&text, self.source.output.as_deref())?;
                     Ok(ExitCode::SUCCESS)
                 }
-                None => self.source.write(&writer),
+                None => self.source.narrowed(writer.filter())?.write(&writer),
             },
         }
     }

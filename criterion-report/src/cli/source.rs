@@ -53,6 +53,17 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// The same with the filter of a command that takes one before its options.
+    pub(super) fn narrowed(self, filter: Option<&Regex>) -> Result<Self> {
+        match (filter, &self.filter) {
+            (None, _) => Ok(self),
+            (Some(filter), None) => Ok(Self { filter: Some(filter.clone()), ..self }),
+            (Some(filter), Some(other)) => {
+                bail!("two filters, {filter} and --filter {other}: give one of them")
+            }
+        }
+    }
+
     /// The exit code of a command that has written its output. Unreadable input is not a success.
     pub(super) fn end(&self, report: &Report) -> ExitCode {
         let strict = if self.strict { strict(report) } else { ExitCode::SUCCESS };
@@ -107,7 +118,11 @@ impl Source {
             let read = units::count(report.rows_read, "recorded case");
             let latest = if self.latest { ", of those that the latest run selected" } else { "" };
             say(&report.unreadable, &report.warnings);
-            bail!("--filter {filter} matches none of {read} in {}{latest}", place.display());
+            bail!(
+                "--filter {filter} matches none of {read} in {}{latest}\n  `criterion-report show \
+                 --columns full-id` lists their ids",
+                place.display()
+            );
         }
         Ok(report)
     }

@@ -7,6 +7,7 @@ mod choice;
 pub mod compare;
 pub mod csv;
 pub mod dashboard;
+pub mod explain;
 pub mod export;
 mod failures;
 pub mod fusion;
@@ -29,6 +30,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use plan::Mode;
+use regex::Regex;
 
 use crate::model::Report;
 use crate::units;
@@ -110,6 +112,16 @@ pub enum Writer {
     ))]
     Training(training::Options),
 
+    /// Say why each case takes its time: its limit, the parts of its time, what differs from the baseline
+    ///
+    /// A statement for each case, with its figure. Operations are those of a profile (`cargo bench --
+    /// --profile`), limits those of `cargo bench --bench calibration`; without them it says less.
+    #[command(after_long_help = more!(
+        "criterion-report explain int8wo --format markdown",
+        "reports/explain.md"
+    ))]
+    Explain(explain::Options),
+
     /// Write one page with charts and a table of all cases, to be opened in a browser
     ///
     /// The file holds its own script and style, and loads nothing.
@@ -145,6 +157,10 @@ pub struct Target<'a> {
 /// Remarks on the output that are not part of it.
 pub type Notes = Vec<String>;
 
+/// A calibration measures the limits by which the others are explained.
+const EXPLAINED: &[Mode] =
+    &[Mode::Inference, Mode::Training, Mode::Fusion, Mode::Operators, Mode::Kernels];
+
 impl Writer {
     /// The modes of the cases that it writes, if not of all.
     pub const fn modes(&self) -> Option<&'static [Mode]> {
@@ -158,6 +174,7 @@ impl Writer {
             Self::Fusion(_) => Some(&[Mode::Fusion]),
             Self::Operators(_) => Some(&[Mode::Operators]),
             Self::Training(_) => Some(&[Mode::Training]),
+            Self::Explain(_) => Some(EXPLAINED),
         }
     }
 
@@ -171,7 +188,7 @@ impl Writer {
             | Self::Fusion(_)
             | Self::Html(_)
             | Self::Export(_) => &[],
-            Self::Operators(_) | Self::Training(_) => &[Mode::Calibration],
+            Self::Operators(_) | Self::Training(_) | Self::Explain(_) => &[Mode::Calibration],
         }
     }
 
@@ -180,10 +197,22 @@ impl Writer {
     pub const fn says_warnings(&self) -> bool {
         match self {
             Self::Show(_) | Self::Html(_) => true,
-            Self::Summary(_) | Self::Csv(_) | Self::Dashboard(_) | Self::Export(_) => false,
+            Self::Summary(_)
+            | Self::Csv(_)
+            | Self::Dashboard(_)
+            | Self::Explain(_)
+            | Self::Export(_) => false,
             Self::Fusion(options) => options.format.is_for_people(),
             Self::Operators(options) => options.format.is_for_people(),
             Self::Training(options) => options.format.is_for_people(),
+        }
+    }
+
+    /// The expression on ids that stands before the options, if there is one.
+    pub const fn filter(&self) -> Option<&Regex> {
+        match self {
+            Self::Explain(options) => options.cases.as_ref(),
+            _ => None,
         }
     }
 
@@ -206,6 +235,7 @@ impl Writer {
             Self::Fusion(options) => print(out, &fusion::write(report, options, target)?)?,
             Self::Operators(options) => operators::write(report, options, target, out)?,
             Self::Training(options) => print(out, &training::write(report, options, target)?)?,
+            Self::Explain(options) => print(out, &explain::write(report, options, target)?)?,
             Self::Html(options) => html::write(report, options, target, out)?,
             Self::Export(format) => export::write(report, format, out)?,
         };

@@ -158,6 +158,7 @@ fn the_program_prints_what_is_published() {
         ("compare", "comparison-v1"),
         ("summary", "summary-v1"),
         ("training", "training-v1"),
+        ("explain", "explain-v1"),
         ("pytorch-oss-benchmark-v3", "pytorch-oss-benchmark-v3"),
     ] {
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_criterion-report"))

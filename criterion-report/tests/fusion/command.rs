@@ -51,7 +51,8 @@ fn exit_codes_and_messages() {
         (
             "fusion",
             &["--filter", "int8wo"],
-            "error: --filter int8wo matches none of 28 recorded cases in [folder]\n",
+            "error: --filter int8wo matches none of 28 recorded cases in [folder]\n  `criterion-report show --columns \
+             full-id` lists their ids\n",
         ),
     ] {
         let output = run(fixture, args);

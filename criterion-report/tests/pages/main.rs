@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, Command, CommandFactory};
 use criterion_report::cli::Cli;
+use criterion_report::model::explain::Rule;
 use criterion_report::model::{Better, Field, MEASURES, Part};
 use criterion_report::write::csv;
 use types::types;
@@ -71,6 +72,7 @@ fn generated(what: &str, page: &Path) -> String {
         ["values"] => catalogue("value", Field::all()),
         ["measures"] => catalogue("measure", MEASURES.into_iter()),
         ["csv"] => columns(),
+        ["statements"] => statements(),
         ["types", document, ref roots @ ..] => {
             let folders = page.strip_prefix(BOOK).expect("a page").components().count() - 1;
             types(document, roots, &format!("{}record.md", "../".repeat(folders)))
@@ -81,7 +83,7 @@ fn generated(what: &str, page: &Path) -> String {
 
 /// The tables that the book must have.
 fn wanted() -> Vec<String> {
-    let fixed = ["options", "values", "measures", "csv"].map(str::to_owned);
+    let fixed = ["options", "values", "measures", "csv", "statements"].map(str::to_owned);
     let types = [
         "report Record RunManifest",
         "report",
@@ -134,6 +136,14 @@ fn list<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 fn sentence(text: &str) -> String {
     let text = text.trim();
     if text.is_empty() || text.ends_with(['.', ':']) { text.to_owned() } else { format!("{text}.") }
+}
+
+fn statements() -> String {
+    let row = |it: Rule| {
+        let threshold = format!("{:.0} %", 100.0 * it.threshold);
+        [code(it.name), it.rule.to_owned(), threshold, it.example.to_owned()]
+    };
+    table(["statement", "share", "from", "example"], Rule::ALL.map(row))
 }
 
 fn options(path: &[&str]) -> String {

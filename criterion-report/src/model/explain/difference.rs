@@ -110,7 +110,7 @@ impl Difference {
 const ROUNDING: f64 = 1e-9;
 
 /// The operations that run with several lists of shapes on a side: these are matched by their shapes, too.
-fn several_shapes<'s>(splits: [&'s Split; 2]) -> BTreeSet<&'s str> {
+fn several_shapes(splits: [&Split; 2]) -> BTreeSet<&str> {
     let mut several = BTreeSet::new();
     for split in splits {
         let mut seen = BTreeSet::new();

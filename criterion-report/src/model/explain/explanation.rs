@@ -197,7 +197,8 @@ impl<'a> Explainer<'a> {
                 .and_then(|it| it.limit(own.bytes, own.flops))
                 .filter(|_| !row.is_emulated()),
             page_fault_share: own.page_fault_share(),
-            utilization: own.utilization,
+            // A single thread that waits is not idle beside another one.
+            utilization: own.utilization.filter(|_| row.record.environment.torch.threads > 1),
         });
         Some((Case { row, split }, own))
     }

@@ -1,5 +1,7 @@
 //! The parts of a case's time, which add up to it.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -36,4 +38,19 @@ pub struct Part {
     pub ns: f64,
     /// Share of the case's time.
     pub share: f64,
+}
+
+impl fmt::Display for PartKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PageFaults => "page faults",
+            Self::WeightConversion => "weight conversion",
+            Self::MemoryLimit => "memory limit",
+            Self::ComputeLimit => "compute limit",
+            Self::CallOverhead => "calls",
+            Self::IdleThreads => "idle threads",
+            Self::OutsideOperations => "outside operations",
+            Self::Unexplained => "unexplained",
+        })
+    }
 }

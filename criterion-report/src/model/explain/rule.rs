@@ -61,7 +61,7 @@ impl Rule {
         name: "launch_bound",
         rule: "calls × the calibrated cost of a call, each at most the time of its operation; on a device the time in which it waits for the host",
         threshold: BY_CALLS,
-        example: "launch-bound: 12 calls take 64 % of the time",
+        example: "launch-bound: 1280 calls take 64 % of the time",
     };
     pub const IDLE_THREADS: Self = Self {
         name: "idle_threads",

@@ -1,0 +1,164 @@
+//! How a case's time is split, and what differs from its baseline.
+
+use criterion_report::model::explain::{Change, Explanation, PartKind};
+use plan::Profile;
+
+use super::fixture::{CALL, Fixture, L3, on, operation, profile};
+use super::one;
+use super::statements::{GELU, LINEAR};
+
+fn near(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-6 * expected.abs().max(1.0), "{found} is not {expected}");
+}
+
+/// The nanoseconds of a kind in an operation; 0 where there is no such part.
+fn ns(of: &Explanation, kind: PartKind, operation: Option<&str>) -> f64 {
+    let own = of.parts.iter().filter(|it| it.kind == kind && it.operation.as_deref() == operation);
+    own.map(|it| it.ns).sum()
+}
+
+/// An addition of a million bytes, and a product that calls it.
+fn planted() -> Profile {
+    let mut add = operation("aten::add", 300_000.0);
+    (add.input_bytes, add.allocated_bytes) = (Some(15_000_000), 5_000_000);
+    let mut linear = operation("aten::linear", 100_000.0);
+    // It calls the addition, which does the work.
+    (linear.total_ns, linear.is_leaf) = (400_000.0, false);
+    (linear.input_bytes, linear.allocated_bytes) = (Some(15_000_000), 0);
+    profile(vec![add, linear], 100_000.0)
+}
+
+#[test]
+fn the_profile_is_scaled_to_the_time_and_split() {
+    // Twice the profile's own time, at a working set that lies in the third cache.
+    let fixture = Fixture::calibrated(LINEAR).weighing("/baseline/", 4 << 20);
+    let fixture = fixture.profiled("/baseline/", &planted()).counted("/baseline/", 50.0, 0.06, 1.0);
+    let of = one(&fixture.explained(), "/baseline/");
+    let used = of.profile.as_ref().expect("a profile");
+    near(used.stretch, 0.5);
+    assert!(of.cautions.iter().any(|it| it.contains("0.50×")), "{:?}", of.cautions);
+    let limit = of.limit.as_ref().expect("a limit");
+    assert_eq!(limit.level.as_deref(), Some("L3"));
+
+    // Page faults where bytes are allocated.
+    near(ns(&of, PartKind::PageFaults, Some("aten::add")), 60_000.0);
+    near(ns(&of, PartKind::PageFaults, Some("aten::linear")), 0.0);
+    for name in ["aten::add", "aten::linear"] {
+        near(ns(&of, PartKind::CallOverhead, Some(name)), CALL);
+    }
+    let bytes_ns = 20_000_000.0 / L3;
+    near(ns(&of, PartKind::MemoryLimit, Some("aten::add")), bytes_ns);
+    near(ns(&of, PartKind::MemoryLimit, Some("aten::linear")), 0.0);
+    near(ns(&of, PartKind::Unexplained, Some("aten::add")), 600_000.0 - 60_000.0 - CALL - bytes_ns);
+    near(ns(&of, PartKind::Unexplained, Some("aten::linear")), 200_000.0 - CALL);
+    // What the step has to do is less than what its operations do.
+    near(ns(&of, PartKind::OutsideOperations, None), 200_000.0);
+
+    let add =
+        of.operations.iter().find(|it| it.name.as_deref() == Some("aten::add")).expect("there");
+    assert_eq!((add.calls, add.bytes, add.flops), (1.0, Some(20_000_000), None));
+    near(add.share, 0.6);
+    near(add.limit_ns.expect("known"), bytes_ns);
+    assert_eq!(of.operations.last().and_then(|it| it.bytes), None);
+}
+
+#[test]
+fn work_that_no_operation_records_takes_the_limit_of_its_step() {
+    let fixture = Fixture::calibrated(LINEAR).weighing("/baseline/", (4 << 20) - 16 * 512 * 4);
+    let compiled = profile(vec![operation("aten::empty", 100.0)], 999_900.0);
+    let of = one(&fixture.profiled("/baseline/", &compiled).explained(), "/baseline/");
+    let flops_ns = 2.0 * 16.0 * 1024.0 * 512.0 / super::fixture::PEAK;
+    near(of.limit.as_ref().expect("a limit").ns, flops_ns);
+    near(ns(&of, PartKind::ComputeLimit, None), flops_ns);
+    near(ns(&of, PartKind::OutsideOperations, None), 999_900.0 - flops_ns);
+}
+
+#[test]
+fn faults_that_exceed_an_operation_go_to_the_others() {
+    let mut empty = operation("aten::empty", 1_000.0);
+    empty.allocated_bytes = 50_000_000;
+    let gelu = profile(vec![operation("aten::gelu", 989_000.0), empty], 10_000.0);
+    let fixture = Fixture::of(GELU).profiled("/aten/", &gelu).counted("/aten/", 12_289.0, 0.7, 2.0);
+    let of = one(&fixture.explained(), "/aten/");
+    near(ns(&of, PartKind::PageFaults, Some("aten::empty")), 1_000.0);
+    near(ns(&of, PartKind::PageFaults, Some("aten::gelu")), 699_000.0 * 989.0 / 999.0);
+    near(
+        of.parts.iter().filter(|it| it.kind == PartKind::PageFaults).map(|it| it.share).sum(),
+        0.7,
+    );
+}
+
+#[test]
+fn idle_threads_take_what_is_not_explained() {
+    let profile = profile(vec![operation("aten::gelu", 800_000.0)], 200_000.0);
+    let fixture = Fixture::of(GELU).profiled("/aten/", &profile).counted("/aten/", 0.0, 0.0, 1.2);
+    let of = one(&fixture.explained(), "/aten/");
+    near(ns(&of, PartKind::IdleThreads, None), 400_000.0);
+    near(ns(&of, PartKind::Unexplained, Some("aten::gelu")), 480_000.0);
+    near(ns(&of, PartKind::OutsideOperations, None), 120_000.0);
+}
+
+#[test]
+fn operations_are_matched_by_name_and_by_shapes_where_there_are_several() {
+    let (small, large): (&[i64], &[i64]) = (&[16, 512], &[16, 1024]);
+    let before = profile(
+        vec![
+            on("aten::mm", 600_000.0, &[(large, "float")]),
+            on("aten::add", 100_000.0, &[(small, "float")]),
+            on("aten::add", 200_000.0, &[(large, "float")]),
+            on("aten::exp", 50_000.0, &[(large, "float")]),
+        ],
+        50_000.0,
+    );
+    let after = profile(
+        vec![
+            // It runs with other shapes on each side, and with one on either.
+            on("aten::mm", 300_000.0, &[(small, "float")]),
+            on("aten::add", 100_000.0, &[(large, "float")]),
+            on("aten::copy_", 80_000.0, &[(large, "float")]),
+        ],
+        20_000.0,
+    );
+    let fixture = Fixture::of(LINEAR)
+        .profiled("/baseline/", &before)
+        .profiled("/int8wo/", &after)
+        .takes("/int8wo/", 500_000);
+    let of = one(&fixture.explained(), "/int8wo/");
+    let difference = of.difference.as_ref().expect("both have a profile");
+    assert!(difference.baseline.contains("/baseline/"));
+    assert_eq!((difference.baseline_ns, difference.difference_ns), (1e6, -5e5));
+    assert_eq!(difference.speedup_factor, Some(1.0), "that of the pairs");
+    type Line<'l> = (Change, Option<&'l str>, Option<&'l [i64]>, f64, f64);
+    let found: Vec<Line<'_>> = difference
+        .operations
+        .iter()
+        .map(|it| {
+            let shape = it.shapes.as_ref().map(|shapes| &*shapes[0]);
+            (
+                it.change,
+                it.operation.as_deref(),
+                shape,
+                it.difference_ns.round(),
+                it.share.expect("of it").abs(),
+            )
+        })
+        .collect();
+    let expected: [Line<'_>; 6] = [
+        (Change::Changed, Some("aten::mm"), None, -300_000.0, 0.6),
+        (Change::Removed, Some("aten::add"), Some(small), -100_000.0, 0.2),
+        (Change::Changed, Some("aten::add"), Some(large), -100_000.0, 0.2),
+        (Change::Added, Some("aten::copy_"), None, 80_000.0, 0.16),
+        (Change::Removed, Some("aten::exp"), None, -50_000.0, 0.1),
+        (Change::Outside, None, None, -30_000.0, 0.06),
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for expected in expected {
+        let like = |it: &&Line<'_>| {
+            (it.0, it.1, it.2, it.3) == (expected.0, expected.1, expected.2, expected.3)
+        };
+        let it = found.iter().find(like).unwrap_or_else(|| panic!("{expected:?}: {found:#?}"));
+        near(it.4, expected.4);
+    }
+    assert_eq!(found.last().map(|it| it.0), Some(Change::Outside));
+    near(difference.operations.iter().filter_map(|it| it.share).sum(), 1.0);
+}

@@ -1,0 +1,442 @@
+//! A case for each statement, the figures of the statement, and both sides of its threshold.
+
+use criterion_report::model::explain::{Bound, Explanation, Library, PartKind, Rule, Statement};
+
+use super::fixture::{CALL, Fixture, L2, MEMORY, PEAK, on, operation, profile};
+use super::one;
+
+pub const LINEAR: &str = "
+quantization_config_recipe_names: [baseline, int8wo]
+packed: false
+threads: 1
+model_params:
+  - name: made
+    model_type: linear
+    device: cpu
+    high_precision_dtype: torch.float32
+    matrix_shapes:
+      - { name: custom, shapes: [[16, 1024, 512]] }
+";
+pub const GELU: &str = "
+benchmark_mode: operators
+threads: 2
+operator_params:
+  - operators: [gelu]
+    batch_sizes: [12]
+    sequence_lengths: [1024]
+    tensor_dimensions: [1024]
+    implementations: [aten, aten-composed]
+";
+const PATTERNS: &str = "
+benchmark_mode: fusion
+threads: 1
+fusion_params:
+  - { patterns: [full_attention], sizes: [[4, 512, 64]], variants: [fused, sdpa-3d] }
+  - { patterns: [linear_bias], sizes: [[128, 512, 512]], variants: [mkldnn] }
+";
+
+fn near(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
+}
+
+/// That the book's example reads as the statement does.
+fn reads_as(of: &Explanation, rule: Rule) {
+    assert_eq!(named(of, rule).map(ToString::to_string).as_deref(), Some(rule.example));
+}
+
+fn named(of: &Explanation, rule: Rule) -> Option<&Statement> {
+    of.statements.iter().find(|it| it.rule() == rule)
+}
+
+/// That a statement is made exactly from its threshold on, by cases whose share can be chosen.
+fn begins_at_its_threshold(rule: Rule, of: impl Fn(f64) -> Explanation) {
+    for (share, is_there) in
+        [(rule.threshold - 1e-5, false), (rule.threshold + 1e-5, true), (0.97, true)]
+    {
+        let of = of(share);
+        let found = named(&of, rule);
+        assert_eq!(found.is_some(), is_there, "{} at {share}: {of:#?}", rule.name);
+        if let Some(found) = found {
+            near(found.share(), share);
+        }
+    }
+}
+
+/// A decode whose time is so many times its limit, without a profile.
+fn decode(share: f64) -> Explanation {
+    let bytes = 1e9 * share;
+    let fixture = Fixture::calibrated(LINEAR).takes("/baseline/", 100_000_000);
+    one(&fixture.weighing("/baseline/", bytes as u64 - 16 * 512 * 4).explained(), "/baseline/")
+}
+
+#[test]
+fn a_case_is_memory_bound_at_a_share_of_its_limit() {
+    let of = decode(0.93);
+    let limit = of.limit.as_ref().expect("a limit");
+    assert_eq!(
+        (limit.bound, limit.level.as_deref(), limit.level_is_certain),
+        (Bound::Memory, Some("memory"), true)
+    );
+    near(limit.bandwidth_gbps.expect("measured"), MEMORY);
+    near(limit.share, 0.93);
+    let Some(Statement::MemoryBound { share, level }) = of.primary() else { panic!("{of:#?}") };
+    near(*share, 0.93);
+    assert_eq!(level, "memory");
+    reads_as(&of, Rule::MEMORY_BOUND);
+    begins_at_its_threshold(Rule::MEMORY_BOUND, decode);
+}
+
+#[test]
+fn a_case_is_compute_bound_at_a_share_of_the_peak() {
+    let flops = 2.0 * 16.0 * 1024.0 * 512.0;
+    let of = |share: f64| {
+        let ns = flops / PEAK / share;
+        // The weight lies in a cache, and what is rounded away is less than a thousandth of the time.
+        let fixture = Fixture::calibrated(LINEAR).weighing("/baseline/", 512 << 10);
+        one(&fixture.takes("/baseline/", ns.round() as u64).explained(), "/baseline/")
+    };
+    let found = of(0.87);
+    let limit = found.limit.as_ref().expect("a limit");
+    assert_eq!((limit.bound, limit.level.as_deref()), (Bound::Compute, Some("L2")));
+    assert!((limit.flops_ns.expect("a peak") / (flops / PEAK) - 1.0).abs() < 1e-6, "{limit:?}");
+    assert!((limit.share - 0.87).abs() < 1e-4, "{limit:?}");
+    assert!(
+        matches!(found.primary(), Some(Statement::ComputeBound { share }) if (share - 0.87).abs() < 1e-4)
+    );
+    reads_as(&found, Rule::COMPUTE_BOUND);
+    assert_eq!(named(&of(0.499), Rule::COMPUTE_BOUND), None);
+    assert!(named(&of(0.501), Rule::COMPUTE_BOUND).is_some());
+}
+
+#[test]
+fn operations_on_the_weight_convert_it() {
+    let weight: &[i64] = &[512, 1024];
+    let of = |share: f64| {
+        let profile = profile(
+            vec![
+                on("aten::copy_", 3.0 * share / 4.0, &[(weight, "float"), (weight, "signed char")]),
+                on("aten::mul", share / 4.0, &[(weight, "float"), (&[512, 1], "float")]),
+                // A view reads nothing, the product is none, and neither is what works on activations.
+                on("aten::t", 0.01, &[(weight, "float")]),
+                on("aten::mm", 0.02, &[(&[16, 1024], "float"), (&[1024, 512], "float")]),
+                on("aten::add", 0.97 - share, &[(&[16, 512], "float")]),
+            ],
+            0.0,
+        );
+        one(&Fixture::of(LINEAR).profiled("/int8wo/", &profile).explained(), "/int8wo/")
+    };
+    let found = of(0.82);
+    assert!(
+        matches!(found.primary(), Some(Statement::ConvertsWeight { share }) if (share - 0.82).abs() < 1e-6)
+    );
+    let parts: Vec<(&str, f64)> = found
+        .parts
+        .iter()
+        .filter(|it| it.kind == PartKind::WeightConversion)
+        .map(|it| (it.operation.as_deref().expect("an operation"), it.share))
+        .collect();
+    assert_eq!(parts.iter().map(|it| it.0).collect::<Vec<_>>(), ["aten::copy_", "aten::mul"]);
+    near(parts[0].1, 0.615);
+    near(parts[1].1, 0.205);
+    reads_as(&found, Rule::CONVERTS_WEIGHT);
+    begins_at_its_threshold(Rule::CONVERTS_WEIGHT, of);
+    // The model before quantization has nothing to convert.
+    let weight = on("aten::copy_", 1.0, &[(weight, "float")]);
+    let fixture = Fixture::of(LINEAR).profiled("/baseline/", &profile(vec![weight], 0.0));
+    assert_eq!(named(&one(&fixture.explained(), "/baseline/"), Rule::CONVERTS_WEIGHT), None);
+}
+
+#[test]
+fn activations_as_large_as_the_weight_are_told_apart_by_their_dtypes() {
+    let config = LINEAR.replace("[16, 1024, 512]", "[512, 1024, 512]").replace("int8wo", "int8dq");
+    let square: &[i64] = &[512, 1024];
+    let profile = profile(
+        vec![
+            on("aten::round", 600.0, &[(square, "float")]),
+            on("aten::copy_", 400.0, &[(square, "float"), (square, "signed char")]),
+        ],
+        0.0,
+    );
+    let found = one(&Fixture::of(&config).profiled("/int8dq/", &profile).explained(), "/int8dq/");
+    near(named(&found, Rule::CONVERTS_WEIGHT).expect("it converts").share(), 0.4);
+}
+
+#[test]
+fn page_faults_have_their_number_and_their_share() {
+    let of = |share: f64| {
+        let gelu = profile(vec![operation("aten::gelu", 900.0)], 100.0);
+        let fixture = Fixture::of(GELU).profiled("/aten/", &gelu).on_threads("/aten/", 1);
+        one(&fixture.counted("/aten/", 12_289.0, share, 1.0).explained(), "/aten/")
+    };
+    let found = of(0.71);
+    assert_eq!(found.page_faults, Some(12_289.0));
+    let Some(Statement::PageFaults { share, faults }) = found.primary() else {
+        panic!("{found:#?}")
+    };
+    near(*share, 0.71);
+    assert_eq!(*faults, 12_289.0);
+    reads_as(&found, Rule::PAGE_FAULTS);
+    begins_at_its_threshold(Rule::PAGE_FAULTS, of);
+    // One thread of two faults: it is half of the CPU time that can be had, and all of the wall time.
+    let half = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, 1.0);
+    near(named(&one(&half.explained(), "/aten/"), Rule::PAGE_FAULTS).expect("faults").share(), 0.4);
+}
+
+#[test]
+fn the_product_of_another_library_is_named_with_its_gain() {
+    let unfused = profile(vec![operation("aten::mm", 1_100.0), operation("aten::add", 100.0)], 0.0);
+    let of = |ns: f64| {
+        let fused = profile(vec![operation("mkldnn::_linear_pointwise", ns)], 0.0);
+        let fixture = Fixture::of(PATTERNS)
+            .profiled("linear_bias.*/unfused/", &unfused)
+            .takes("linear_bias.*/unfused/", 1_200_000)
+            .profiled("linear_bias.*/mkldnn/", &fused)
+            .takes("linear_bias.*/mkldnn/", (1e3 * ns) as u64);
+        one(&fixture.explained(), "/mkldnn/")
+    };
+    let found = of(800.0);
+    let statement = named(&found, Rule::OTHER_LIBRARY).expect("another library");
+    let Statement::OtherLibrary {
+        share,
+        ratio,
+        operation,
+        library,
+        instead_of,
+        instead_of_library,
+        other,
+    } = statement
+    else {
+        panic!("{statement:?}")
+    };
+    near(*share, 300.0 / 1_200.0);
+    near(*ratio, 1.5);
+    assert_eq!((&**operation, *library), ("mkldnn::_linear_pointwise", Library::Onednn));
+    assert_eq!((&**instead_of, *instead_of_library), ("aten::mm", Library::Aten));
+    assert!(other.contains("/unfused/"));
+    assert_eq!(found.why(), Some(statement));
+    reads_as(&found, Rule::OTHER_LIBRARY);
+    // The products differ by less than a tenth of the time.
+    assert_eq!(named(&of(981.0), Rule::OTHER_LIBRARY), None);
+    assert!(named(&of(979.0), Rule::OTHER_LIBRARY).is_some());
+    // Without profiles the kernels of the records tell, and the two times.
+    let fixture = Fixture::of(PATTERNS)
+        .edit("/unfused/", |it| it.record.kernels = vec!["aten::mm".into(), "aten::add".into()])
+        .edit("/mkldnn/", |it| it.record.kernels = vec!["mkldnn::_linear_pointwise".into()])
+        .takes("linear_bias.*/unfused/", 1_500_000);
+    let found = one(&fixture.explained(), "/mkldnn/");
+    near(named(&found, Rule::OTHER_LIBRARY).expect("another library").share(), 1.0 / 3.0);
+    // A bias makes no other operation.
+    let fixture = fixture.edit("/mkldnn/", |it| it.record.kernels = vec!["aten::addmm".into()]);
+    assert_eq!(named(&one(&fixture.explained(), "/mkldnn/"), Rule::OTHER_LIBRARY), None);
+}
+
+#[test]
+fn attention_of_three_dimensions_is_dispatched_to_another_implementation() {
+    let flash = "aten::_scaled_dot_product_flash_attention_for_cpu";
+    let math = "aten::_scaled_dot_product_attention_math";
+    let composite = |ns: f64| {
+        let mut outer = operation(math, 100.0);
+        (outer.total_ns, outer.is_leaf) = (ns, false);
+        let callees = [operation("aten::bmm", ns - 300.0), operation("aten::softmax", 200.0)];
+        profile([vec![outer], callees.into()].concat(), 0.0)
+    };
+    let of = |ns: f64| {
+        let fixture = Fixture::of(PATTERNS)
+            .profiled("attention.*/fused/", &profile(vec![operation(flash, 1_000.0)], 0.0))
+            .profiled("attention.*/sdpa-3d/", &composite(ns))
+            .takes("attention.*/sdpa-3d/", (1e3 * ns) as u64);
+        one(&fixture.explained(), "/sdpa-3d/")
+    };
+    let found = of(4_000.0);
+    let statement = named(&found, Rule::OTHER_DISPATCH).expect("another implementation");
+    let Statement::OtherDispatch { share, ratio, operation, instead_of, other } = statement else {
+        panic!("{statement:?}")
+    };
+    near(*share, 0.75);
+    near(*ratio, 0.25);
+    assert_eq!([&**operation, instead_of], [math, flash]);
+    assert!(other.contains("/fused/"));
+    reads_as(&found, Rule::OTHER_DISPATCH);
+    assert_eq!(named(&of(1_110.0), Rule::OTHER_DISPATCH), None);
+    assert!(named(&of(1_112.0), Rule::OTHER_DISPATCH).is_some());
+}
+
+#[test]
+fn calls_bound_a_case_that_spends_a_quarter_on_them() {
+    let of = |share: f64| {
+        // 1 000 calls of 500 ns, of which so many fit into the time.
+        let mut small = operation("aten::add", 1_000.0 * share);
+        small.calls = 2_000.0 * share;
+        let profile = profile(vec![small], 1_000.0 * (1.0 - share));
+        let fixture = Fixture::calibrated(GELU).on_threads("/aten/", 1);
+        one(&fixture.profiled("/aten/", &profile).explained(), "/aten/")
+    };
+    let found = of(0.64);
+    let Some(Statement::LaunchBound { share, calls, device_busy }) =
+        named(&found, Rule::LAUNCH_BOUND)
+    else {
+        panic!("{found:#?}")
+    };
+    near(*share, 0.64);
+    assert_eq!((*calls, *device_busy), (Some(1_280.0), None));
+    reads_as(&found, Rule::LAUNCH_BOUND);
+    begins_at_its_threshold(Rule::LAUNCH_BOUND, of);
+}
+
+#[test]
+fn a_device_that_waits_for_the_host_is_launch_bound() {
+    let config = GELU.replace("operators: [gelu]", "operators: [gelu]\n    devices: [cuda]");
+    let of = |busy: f64, clocks: Option<bool>| {
+        let mut kernel = operation("aten::gelu", 5_000_000.0);
+        kernel.device_ns = Some(1e6 * busy);
+        let fixture = Fixture::of(&config).profiled("/aten/", &profile(vec![kernel], 1e6));
+        let fixture = fixture.edit("/aten/", |it| {
+            it.record.measures.clocks = clocks.map(|host_bound| plan::Clocks {
+                device_ns: 1e6,
+                host_ns: 5e6,
+                queue_ns: 5e6,
+                host_bound,
+            });
+        });
+        one(&fixture.explained(), "/aten/")
+    };
+    let found = of(0.3, Some(true));
+    let Some(Statement::LaunchBound { share, device_busy, .. }) = found.primary() else {
+        panic!("{found:#?}")
+    };
+    near(*share, 0.7);
+    near(device_busy.expect("a device"), 0.3);
+    assert_eq!((found.utilization, found.page_faults), (None, None));
+    assert!(named(&of(0.751, None), Rule::LAUNCH_BOUND).is_none());
+    assert!(named(&of(0.749, None), Rule::LAUNCH_BOUND).is_some());
+    // A device that did not wait worked on something that no operation recorded.
+    let Some(Statement::Unexplained { share, outside_share }) =
+        of(0.3, Some(false)).primary().cloned()
+    else {
+        panic!("unexplained")
+    };
+    near(share, 1.0);
+    near(outside_share, 0.7);
+}
+
+#[test]
+fn idle_threads_are_counted() {
+    let of = |busy: f64| {
+        let fixture = Fixture::of(GELU).counted("/aten/", 0.0, 0.0, busy);
+        one(&fixture.explained(), "/aten/")
+    };
+    let found = of(1.04);
+    near(found.utilization.expect("counted"), 0.52);
+    let Some(Statement::IdleThreads { share, idle, threads }) = named(&found, Rule::IDLE_THREADS)
+    else {
+        panic!("{found:#?}")
+    };
+    near(*share, 0.48);
+    assert_eq!((*idle, *threads), (1, 2));
+    reads_as(&found, Rule::IDLE_THREADS);
+    // Half a thread is the least.
+    assert!(named(&of(1.49), Rule::IDLE_THREADS).is_some());
+    assert_eq!(named(&of(1.51), Rule::IDLE_THREADS), None);
+    // What is explained otherwise is no thread's fault.
+    let fixture = Fixture::of(GELU).counted("/aten/", 9.0, 0.95, 1.0);
+    assert_eq!(named(&one(&fixture.explained(), "/aten/"), Rule::IDLE_THREADS), None);
+}
+
+#[test]
+fn a_planted_copy_is_an_added_operation() {
+    let own = profile(vec![operation("aten::mul", 1_000.0)], 0.0);
+    let of = |share: f64| {
+        let copy = operation("aten::copy_", 1_000.0 * share);
+        let planted = profile(vec![operation("aten::mul", 1_000.0 * (1.0 - share)), copy], 0.0);
+        let fixture =
+            Fixture::of(GELU).profiled("/aten/", &own).profiled("/aten-composed/", &planted);
+        one(&fixture.explained(), "/aten-composed/")
+    };
+    let found = of(0.46);
+    let statement = named(&found, Rule::ADDED_OPERATION).expect("added");
+    let Statement::AddedOperation { share, operation: name, calls } = statement else {
+        panic!("{statement:?}")
+    };
+    near(*share, 0.46);
+    assert_eq!((&**name, *calls), ("aten::copy_", 1.0));
+    reads_as(&found, Rule::ADDED_OPERATION);
+    assert_eq!(found.why(), Some(statement));
+    begins_at_its_threshold(Rule::ADDED_OPERATION, of);
+    // A second call of what the baseline calls once.
+    let mut twice = operation("aten::mul", 1_000.0);
+    twice.calls = 2.0;
+    let fixture = Fixture::of(GELU)
+        .profiled("/aten/", &own)
+        .profiled("/aten-composed/", &profile(vec![twice], 0.0));
+    near(
+        named(&one(&fixture.explained(), "/aten-composed/"), Rule::ADDED_OPERATION)
+            .expect("added")
+            .share(),
+        0.5,
+    );
+    // What takes the place of something as long is not beyond the baseline.
+    let other = profile(vec![operation("aten::exp", 900.0)], 100.0);
+    let fixture = fixture.profiled("/aten-composed/", &other);
+    assert_eq!(named(&one(&fixture.explained(), "/aten-composed/"), Rule::ADDED_OPERATION), None);
+}
+
+#[test]
+fn an_added_operation_at_its_limit_does_not_make_a_case_memory_bound() {
+    let moving = |name: &str| {
+        let mut it = operation(name, 500.0);
+        (it.input_bytes, it.flops) = (Some(5_000_000), None);
+        it
+    };
+    let fixture = Fixture::calibrated(GELU)
+        .profiled("/aten/", &profile(vec![moving("aten::mul")], 500.0))
+        .profiled(
+            "/aten-composed/",
+            &profile(vec![moving("aten::mul"), moving("aten::copy_")], 0.0),
+        );
+    let found = one(&fixture.explained(), "/aten-composed/");
+    let memory: f64 =
+        found.parts.iter().filter(|it| it.kind == PartKind::MemoryLimit).map(|it| it.share).sum();
+    assert!(memory > 0.99, "{found:#?}");
+    near(named(&found, Rule::ADDED_OPERATION).expect("added").share(), 0.5);
+    near(named(&found, Rule::MEMORY_BOUND).map_or(0.5, Statement::share), 0.5);
+}
+
+#[test]
+fn what_remains_is_unexplained_and_has_its_size() {
+    let of = |share: f64| {
+        let gelu = profile(vec![operation("aten::gelu", 1_000.0)], 0.0);
+        let fixture = Fixture::of(GELU).profiled("/aten/", &gelu).on_threads("/aten/", 1);
+        one(&fixture.counted("/aten/", 10.0, 1.0 - share, 1.0).explained(), "/aten/")
+    };
+    let found = of(0.34);
+    assert_eq!(found.statements.len(), 2);
+    near(named(&found, Rule::UNEXPLAINED).expect("a rest").share(), 0.34);
+    reads_as(&found, Rule::UNEXPLAINED);
+    begins_at_its_threshold(Rule::UNEXPLAINED, of);
+    // Where nothing else is notable it is said, however small it is.
+    let limited = |bytes, flops, ns| {
+        let mut it = operation(&format!("aten::of_{ns}"), ns);
+        (it.input_bytes, it.flops) = (bytes, flops);
+        it
+    };
+    let parts = vec![
+        limited(Some((0.49e6 * L2) as u64), None, 0.49e6),
+        limited(None, Some((0.43e6 * PEAK) as u64), 0.43e6),
+        limited(Some(0), None, 0.08e6),
+    ];
+    let fixture = Fixture::calibrated(LINEAR).weighing("/baseline/", 512 << 10);
+    let found =
+        one(&fixture.profiled("/baseline/", &profile(parts, 0.0)).explained(), "/baseline/");
+    let [Statement::Unexplained { share, outside_share }] = found.statements[..] else {
+        panic!("{found:#?}")
+    };
+    // The last operation's call is explained.
+    near(share, 0.08 - CALL / 1e6);
+    near(outside_share, 0.0);
+}
+
+#[test]
+fn every_statement_has_a_rule_of_its_own() {
+    let names: std::collections::BTreeSet<&str> = Rule::ALL.iter().map(|it| it.name).collect();
+    assert_eq!(names.len(), Rule::ALL.len());
+}
