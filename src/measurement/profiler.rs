@@ -108,11 +108,11 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let path = root.path().join("profiles/a case/x_profile.json");
         let mut before = || {
-            before()?;
+            drop(before()?);
             Ok(())
         };
         let mut step = || {
-            step()?;
+            drop(step()?);
             Ok(())
         };
         let mut subject = Subject { before: &mut before, step: &mut step };

@@ -4,11 +4,12 @@ use plan::{MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKin
 
 use crate::model::{Entry, Field};
 use crate::units;
+use crate::write::explain::words::of_shapes;
 
 /// A line of the table of a profiled step: an operation, several others, or what is outside of all.
 pub struct Line {
     pub name: String,
-    /// Shapes of the tensors, `64x1024 1024x1024`.
+    /// Shapes of the tensors, `64x1024, 1024x1024`.
     pub shapes: String,
     pub calls: String,
     pub self_time: String,
@@ -80,7 +81,7 @@ fn share(ns: f64, profile: &Profile) -> f64 {
 
 fn operation(of: &OperationProfile, profile: &Profile) -> Line {
     Line {
-        shapes: shapes(&of.shapes),
+        shapes: of_shapes(&of.shapes),
         calls: calls(of.calls),
         self_time: units::time(of.self_ns),
         total_time: units::time(of.total_ns),
@@ -103,12 +104,6 @@ fn sum(of: &[OperationProfile], profile: &Profile) -> Line {
         share: share(self_ns, profile),
         ..named(format!("{} others", of.len()))
     }
-}
-
-/// The tensors' shapes; numbers and other arguments have none.
-fn shapes(of: &[Vec<i64>]) -> String {
-    let shape = |shape: &Vec<i64>| shape.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
-    of.iter().filter(|it| !it.is_empty()).map(shape).collect::<Vec<_>>().join(" ")
 }
 
 /// A mean per step, whole where it is.

@@ -152,17 +152,20 @@ impl<'a> Pass<'a> {
     fn summary(&self, seconds: f64) -> String {
         let Self { cases, failed, bytes, .. } = self;
         let noun = if *cases == 1 { "case" } else { "cases" };
-        let failed =
-            if *failed > 0 { format!(" ({failed} with parts missing)") } else { String::new() };
-        let megabytes = *bytes as f64 / 1e6;
-        let folder = self.root.join(FOLDER);
-        format!(
-            "profiles: {cases} {noun}{failed}, {megabytes:.1} MB, {seconds:.1} s: {}",
-            folder.display()
-        )
+        let failed = match failed {
+            0 => String::new(),
+            failed => format!(" ({failed} with parts missing)"),
+        };
+        let (megabytes, folder) = (*bytes as f64 / 1e6, self.root.join(FOLDER));
+        let folder = folder.display();
+        format!("profiles: {cases} {noun}{failed}, {megabytes:.1} MB, {seconds:.1} s: {folder}")
     }
 }
 
 /// Kineto's variable for what it logs, and the level at which it is silent.
 const LOG_LEVEL: &str = "KINETO_LOG_LEVEL";
 const NOTHING: &str = "5";
+
+#[cfg(test)]
+#[path = "pass_tests.rs"]
+mod tests;

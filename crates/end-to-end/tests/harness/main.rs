@@ -7,6 +7,7 @@ mod adversity;
 mod lost_bias;
 mod outcomes;
 mod pairs;
+mod profiles;
 mod program;
 mod threads;
 
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Trial};
 use program::Suite;
 
-const SUITES: [&Suite; 3] = [&outcomes::SUITE, &pairs::SUITE, &threads::SUITE];
+const SUITES: [&Suite; 4] = [&outcomes::SUITE, &pairs::SUITE, &profiles::SUITE, &threads::SUITE];
 
 /// The functions, each under its path.
 macro_rules! tests {
@@ -41,6 +42,9 @@ const TESTS: &[(&str, fn())] = tests! {
         a_pair_is_looked_at_again,
         a_pair_keeps_its_first_look_if_a_later_one_dies,
         a_test_pairs_nothing;
+    profiles: a_profile_is_in_the_record_and_what_dies_takes_nothing_with_it,
+        nothing_is_profiled_unless_asked_for,
+        results_that_are_not_kept_are_not_profiled;
     threads: each_sibling_runs_on_its_own_threads_and_its_record_says_so,
         a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads,
         threads_are_the_candidates_where_its_baseline_fails_beside_it;

@@ -1,0 +1,217 @@
+//! Cases are profiled after the run, in processes of their own, where one that dies costs nothing but itself.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use criterion_torch::refusal::Refusal;
+use criterion_torch::workload::Workload;
+use plan::{Accuracy, Case, OperationProfile, Profile, ProfileFileKind, Record};
+use serde_json::Value;
+use tch::{Device, Kind, Tensor};
+
+use crate::program::{self, Run, Suite, rows_of};
+
+pub const SUITE: Suite = Suite {
+    target: "profiles",
+    configs: &[("flag.yml", BY_FLAG), ("asks.yml", BY_CONFIG)],
+    prepare,
+};
+
+/// The number of its rows says what a case does in the process that profiles it.
+const FINE: u64 = 4;
+const ABORTS: u64 = 5;
+const PANICS: u64 = 6;
+const ASKS: u64 = 7;
+const K: i64 = 8;
+const N: i64 = 6;
+
+const BY_FLAG: &str = "
+energy: false
+sampling: { samples: 10, warm_up_s: 0.01, measurement_s: 0.02 }
+model_params:
+  name: layer
+  matrix_shapes:
+    - name: custom
+      shapes: [[4, 8, 6], [5, 8, 6], [6, 8, 6]]
+";
+
+const BY_CONFIG: &str = "
+energy: false
+allocator: system
+sampling: { samples: 10, warm_up_s: 0.01, measurement_s: 0.02 }
+model_params:
+  name: layer
+  enable_profiler: true
+  matrix_shapes:
+    - name: custom
+      shapes: [[7, 8, 6]]
+";
+
+/// A linear layer with an activation.
+struct Layer {
+    x: Tensor,
+    weight: Tensor,
+}
+
+fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
+    program::note(case);
+    let is_profiled = std::env::var_os("CRITERION_TORCH_PROFILES_FOR").is_some();
+    let rows = rows_of(case);
+    match rows {
+        ABORTS if is_profiled => std::process::abort(),
+        PANICS if is_profiled => panic!("badly prepared for its profile"),
+        _ => {}
+    }
+    // Output of a case is no message of its process.
+    println!("prepared");
+    let floats = (Kind::Float, Device::Cpu);
+    let rows = i64::try_from(rows).expect("few");
+    let (x, weight) = (Tensor::ones([rows, K], floats), Tensor::ones([N, K], floats));
+    Ok(Box::new(Layer { x, weight }))
+}
+
+impl Workload for Layer {
+    fn step(&self) -> Result<Tensor, Refusal> {
+        Ok(self.x.f_linear(&self.weight, None::<Tensor>)?.f_gelu("none")?)
+    }
+
+    fn check(&self) -> Result<Accuracy, Refusal> {
+        Ok(program::exact())
+    }
+
+    fn weights_bytes(&self) -> u64 {
+        4 * (K * N).unsigned_abs()
+    }
+
+    fn inputs_bytes(&self) -> u64 {
+        4 * self.x.numel() as u64
+    }
+
+    fn kernels(&self) -> Vec<String> {
+        vec!["aten::linear".to_owned(), "aten::gelu".to_owned()]
+    }
+}
+
+pub fn a_profile_is_in_the_record_and_what_dies_takes_nothing_with_it() {
+    let run = SUITE.run(&["--profile=/bf16-[456]x"]);
+    let Run { home, status, said } = &run;
+    assert_eq!(*status, Some(0), "a case that was measured is no failure: {said}");
+    let records = SUITE.records(home.path(), "base", said);
+    assert_eq!(records, run.records(&SUITE), "{said}");
+    assert!(records.iter().all(|record| record.outcome.status() == "measured"), "{said}");
+    // Nothing is retained yet where the first one is profiled; the dead one is not tried again.
+    let rows: Vec<String> = run.prepared().iter().map(|id| rows_in(id).to_string()).collect();
+    assert_eq!(rows.join(" "), "7 4 5 6 7 4 5 6", "{said}");
+    fine(home.path(), profile(&records, FINE));
+    for (rows, why) in [(ABORTS, "signal: 6"), (PANICS, "badly prepared for its profile")] {
+        let lost = profile(&records, rows);
+        assert!(lost.files.is_empty() && lost.operations.is_empty() && lost.steps == 0);
+        let names: Vec<&str> = lost.absent.keys().map(String::as_str).collect();
+        assert_eq!(names, ["hardware", "memory", "operations"]);
+        assert!(lost.absent.values().all(|reason| reason.contains(why)), "{:?}", lost.absent);
+        let id = id(rows);
+        assert!(said.contains(&format!("{id}: its profile has no operations: ")), "{said}");
+    }
+    let asks = profile(&records, ASKS);
+    assert!(asks.steps >= 3 && asks.memory.is_none());
+    assert!(asks.absent["memory"].contains("not asked for"), "{:?}", asks.absent);
+    let written: BTreeSet<_> = asks.files.iter().map(|file| file.kind).collect();
+    assert_eq!(written, BTreeSet::from([ProfileFileKind::Trace]));
+    assert!(said.contains("profiling [1/4, "), "{said}");
+    assert!(said.contains("profiles: 4 cases (2 with parts missing), "), "{said}");
+}
+
+/// A case whose profile is whole, but for what the machine does not count.
+fn fine(home: &Path, profile: &Profile) {
+    let sum: f64 = profile.operations.iter().map(|it| it.self_ns).sum();
+    assert!((sum + profile.outside_ns - profile.step_ns).abs() < 1e-3, "{profile:?}");
+    let product = found(profile, "aten::mm");
+    let rows = i64::try_from(FINE).expect("few");
+    assert_eq!(product.shapes[..2], [vec![rows, K], vec![K, N]]);
+    let flops = 2 * (rows * K * N).unsigned_abs();
+    assert_eq!((product.flops, product.calls), (Some(flops), 1.0));
+    assert!(found(profile, "aten::gelu").is_leaf && !found(profile, "aten::linear").is_leaf);
+    assert_eq!(product.dtypes[..2], ["float32"; 2]);
+    let output = 4 * (rows * N).unsigned_abs();
+    let allocated: u64 = profile.operations.iter().map(|it| it.allocated_bytes).sum();
+    assert_eq!(allocated, 2 * output, "{profile:?}");
+    let memory = profile.memory.as_ref().expect("memory");
+    assert_eq!(memory.peak_bytes, 2 * output, "{memory:?}");
+    assert_eq!(profile.hardware.is_some(), !profile.absent.contains_key("hardware"));
+    let folder = "profiles/inference_flag_linear_cpu/baseline/bf16-4x8x6";
+    let stem = "layer_4_8_6_quant_baseline_sparsity_None";
+    for (kind, ending) in [
+        (ProfileFileKind::Trace, "profile.json"),
+        (ProfileFileKind::MemorySnapshot, "memory_profile.pickle"),
+        (ProfileFileKind::MemoryTimeline, "memory_profile.svg"),
+    ] {
+        let file = profile.file(kind).unwrap_or_else(|| panic!("{kind:?}: {profile:?}"));
+        assert_eq!(file.path, format!("{folder}/{stem}_{ending}"));
+        let path = home.join("criterion-torch").join(&file.path);
+        assert_eq!(fs::metadata(&path).expect("written").len(), file.bytes);
+    }
+    let files = fs::read_dir(home.join("criterion-torch").join(folder)).expect("a folder");
+    assert_eq!(files.count(), 3, "nothing is left beside them");
+    trace(&home.join(format!("criterion-torch/{folder}/{stem}_profile.json")), profile.steps);
+}
+
+/// A Chrome trace, as upstream's tests have it.
+fn trace(path: &Path, steps: u64) {
+    let text = fs::read_to_string(path).expect("readable");
+    let trace: Value = serde_json::from_str(&text).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    for key in ["name", "ph", "ts", "pid"] {
+        assert!(!events[0][key].is_null(), "{key}: {}", events[0]);
+    }
+    let complete = |name: &str| {
+        let named = |it: &&Value| it["ph"] == "X" && it["name"] == name;
+        events.iter().filter(named).collect::<Vec<_>>()
+    };
+    assert_eq!(complete(&format!("ProfilerStep#{}", steps - 1)).len(), 1);
+    assert!(complete(&format!("ProfilerStep#{steps}")).is_empty());
+    let gelu = complete("aten::gelu");
+    assert!(gelu.len() as u64 >= steps);
+    assert_eq!(gelu[0]["args"]["Input Dims"][0], serde_json::json!([FINE, N]));
+}
+
+pub fn nothing_is_profiled_unless_asked_for() {
+    let flag_alone: &[&str] = &["/flag/.*/bf16-4x"];
+    let tested: &[&str] = &["--test", "--profile"];
+    let other: &[&str] = &["--profile=no-such-case", "/flag/.*/bf16-4x"];
+    for arguments in [flag_alone, tested, other] {
+        let run = SUITE.run(arguments);
+        let Run { home, status, said } = &run;
+        assert_eq!(*status, Some(0), "{arguments:?}: {said}");
+        assert!(!home.path().join("criterion-torch/profiles").exists(), "{arguments:?}");
+        assert!(run.records(&SUITE).iter().all(|record| record.profile.is_none()));
+        assert!(!said.contains("profiling") && !said.contains(" MB"), "{arguments:?}: {said}");
+    }
+}
+
+pub fn results_that_are_not_kept_are_not_profiled() {
+    let run = SUITE.run(&["--profile", "--discard-baseline", "/flag/.*/bf16-4x"]);
+    assert_eq!(run.status, Some(0), "{}", run.said);
+    assert!(run.said.contains("nothing is profiled: --discard-baseline"), "{}", run.said);
+    assert!(!run.home.path().join("criterion-torch/profiles").exists());
+}
+
+fn id(rows: u64) -> String {
+    format!("inference/flag/linear/cpu/baseline/bf16-{rows}x8x6")
+}
+
+fn rows_in(id: &str) -> u64 {
+    let (_, size) = id.rsplit_once('-').expect("dtype and size");
+    let (rows, _) = size.split_once('x').expect("rows come first");
+    rows.parse().expect("a number")
+}
+
+fn profile(records: &[Record], rows: u64) -> &Profile {
+    let record = records.iter().find(|record| rows_of(&record.case) == rows).expect("a record");
+    record.profile.as_ref().unwrap_or_else(|| panic!("{rows} rows: no profile"))
+}
+
+fn found<'p>(profile: &'p Profile, name: &str) -> &'p OperationProfile {
+    let named = profile.operations.iter().find(|it| it.name == name);
+    named.unwrap_or_else(|| panic!("no {name}: {profile:?}"))
+}
