@@ -4,11 +4,12 @@ use plan::{MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKin
 
 use crate::model::{Entry, Field};
 use crate::units;
+use crate::write::explain::words::of_shapes;
 
 /// A line of the table of a profiled step: an operation, several others, or what is outside of all.
 pub struct Line {
     pub name: String,
-    /// Shapes of the tensors, `64x1024 1024x1024`.
+    /// Shapes of the tensors, `64x1024, 1024x1024`.
     pub shapes: String,
     pub calls: String,
     pub self_time: String,
@@ -80,7 +81,7 @@ fn share(ns: f64, profile: &Profile) -> f64 {
 
 fn operation(of: &OperationProfile, profile: &Profile) -> Line {
     Line {
-        shapes: shapes(&of.shapes),
+        shapes: of_shapes(&of.shapes),
         calls: calls(of.calls),
         self_time: units::time(of.self_ns),
         total_time: units::time(of.total_ns),
@@ -105,12 +106,6 @@ fn sum(of: &[OperationProfile], profile: &Profile) -> Line {
     }
 }
 
-/// The tensors' shapes; numbers and other arguments have none.
-fn shapes(of: &[Vec<i64>]) -> String {
-    let shape = |shape: &Vec<i64>| shape.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
-    of.iter().filter(|it| !it.is_empty()).map(shape).collect::<Vec<_>>().join(" ")
-}
-
 /// A mean per step, whole where it is.
 fn calls(of: f64) -> String {
     if of.fract() == 0.0 { format!("{of:.0}") } else { format!("{of:.1}") }
@@ -120,11 +115,9 @@ fn mflop(of: u64) -> String {
     units::grouped(&units::significant(of as f64 / 1e6, 3))
 }
 
-/// The step's peak of memory with the operations that hold it, or why it is not known.
+/// The step's peak of memory with the operations that hold it.
 pub fn memory(profile: &Profile) -> Option<String> {
-    let Some(MemoryProfile { peak_bytes, at_peak, events, .. }) = &profile.memory else {
-        return profile.absent.get("memory").cloned();
-    };
+    let MemoryProfile { peak_bytes, at_peak, events, .. } = profile.memory.as_ref()?;
     let mut text = format!("{} at the peak", units::bytes(*peak_bytes));
     if !at_peak.is_empty() {
         let (first, others) = at_peak.split_at(at_peak.len().min(3));
@@ -148,9 +141,9 @@ const COUNTERS: [&Field; 5] = [
     Field::known("tlb-misses"),
 ];
 
-/// The processor's own counters, or why there are none.
+/// The processor's own counters.
 pub fn counters(profile: &Profile, entry: &Entry<'_>) -> Option<String> {
-    let Some(of) = profile.hardware else { return profile.absent.get("hardware").cloned() };
+    let of = profile.hardware?;
     let [cycles, instructions, per_cycle, cache, tlb] = COUNTERS
         .map(|field| field.value(entry).map(|value| field.text(value, false)).unwrap_or_default());
     let references = units::grouped(&units::significant(of.cache_references, 4));
@@ -169,19 +162,49 @@ pub const fn noun(of: &ProfileFile) -> &'static str {
     }
 }
 
-/// The folder of the files, and their names with their sizes; none without files.
+/// What the files' paths begin with, and the rest of each with its size: `profiles/…/linear_64_*: profile.json (31 KiB)`.
+/// None without files.
 pub fn files(profile: &Profile) -> Option<String> {
-    let (folder, _) = apart(&profile.files.first()?.path);
-    let file = |it: &ProfileFile| {
-        let (own, name) = apart(&it.path);
-        let path = if own == folder { name } else { &it.path };
-        format!("{path} ({})", units::bytes(it.bytes))
-    };
-    let files: Vec<String> = profile.files.iter().map(file).collect();
-    Some(format!("{folder}: {}", files.join(", ")))
+    let paths: Vec<&str> = profile.files.iter().map(|it| &*it.path).collect();
+    let [first, others @ ..] = &paths[..] else { return None };
+    let shared = others.iter().fold(first.len(), |shared, path| {
+        first.bytes().zip(path.bytes()).take(shared).take_while(|(a, b)| a == b).count()
+    });
+    // Up to a whole word of a file's name; of one file alone, its folder.
+    let end = |sign: char| first[..first.floor_char_boundary(shared)].rfind(sign);
+    let folder = end('/').map_or(0, |place| place + 1);
+    let word = end('_').map_or(0, |place| place + 1);
+    let begin = if others.is_empty() { folder } else { folder.max(word) };
+    let file = |it: &ProfileFile| format!("{} ({})", &it.path[begin..], units::bytes(it.bytes));
+    let files = profile.files.iter().map(file).collect::<Vec<_>>().join(", ");
+    Some(if begin == 0 { files } else { format!("{}*: {files}", &first[..begin]) })
 }
 
-/// The folder of a path, and the file in it.
-fn apart(path: &str) -> (&str, &str) {
-    path.rsplit_once('/').unwrap_or((".", path))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_files_are_said_once() {
+        let text = |paths: &[&str]| {
+            let file = |path: &&str| ProfileFile {
+                kind: ProfileFileKind::Trace,
+                path: (*path).to_owned(),
+                bytes: 2048,
+            };
+            let written = paths.iter().map(file).collect();
+            files(&Profile { files: written, ..Profile::default() })
+        };
+        assert_eq!(text(&[]), None);
+        assert_eq!(text(&["p/a/x_m.json"]).as_deref(), Some("p/a/*: x_m.json (2.00 KiB)"));
+        assert_eq!(
+            text(&["p/a/x_memory.svg", "p/a/x_memory.pickle"]).as_deref(),
+            Some("p/a/x_*: memory.svg (2.00 KiB), memory.pickle (2.00 KiB)")
+        );
+        assert_eq!(
+            text(&["p/a/µ.svg", "p/a/ü.svg"]).as_deref(),
+            Some("p/a/*: µ.svg (2.00 KiB), ü.svg (2.00 KiB)")
+        );
+        assert_eq!(text(&["a", "b"]).as_deref(), Some("a (2.00 KiB), b (2.00 KiB)"));
+    }
 }

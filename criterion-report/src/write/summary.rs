@@ -263,7 +263,7 @@ fn why(of: &Answer) -> Option<String> {
             Some(format!("oneDNN's product {}", gain(*share, *ratio)))
         }
         Statement::OtherLibrary { operation, share, ratio, .. } => {
-            Some(format!("{operation} {}", gain(*share, *ratio)))
+            Some(format!("its product ({operation}) {}", gain(*share, *ratio)))
         }
         Statement::OtherDispatch { share, ratio, .. } => {
             let gain = gain(*share, *ratio);

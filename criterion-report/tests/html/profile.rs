@@ -56,7 +56,7 @@ fn its_time_is_explained(browser: &Browser) {
     let parts = "return [...document.querySelectorAll('.parts tr')].map((row) => \
                  [row.cells[0].textContent, parseFloat(row.cells[1].textContent)])";
     let parts = browser.get(parts);
-    assert_eq!(parts[0], json!(["converting a weight (aten::copy_)", 50]));
+    assert_eq!(parts[0], json!(["weight conversion: aten::copy_", 50]));
     let sum: f64 = parts.as_array().expect("rows").iter().filter_map(|row| row[1].as_f64()).sum();
     assert!((sum - 100.0).abs() < 0.5, "{parts}");
     let filled = "const stack = document.querySelector('.stack'); const width = (it) => \
@@ -72,7 +72,7 @@ fn operations_are_told_and_drawn(browser: &Browser) {
     let rows = "return [...document.querySelectorAll('.profile tbody tr')].map((row) => \
                 [row.cells[0].textContent, row.cells[1].textContent])";
     let rows = browser.get(rows);
-    assert_eq!(rows[0], json!(["aten::copy_ 1024x1024 1024x1024", "50.0 %"]));
+    assert_eq!(rows[0], json!(["aten::copy_ 1024x1024, 1024x1024", "50.0 %"]));
     let shares = rows.as_array().expect("rows").iter().map(|row| {
         let (number, _) = row[1].as_str().and_then(|it| it.split_once(' ')).expect("a share");
         number.parse::<f64>().expect("a number")

@@ -3,7 +3,7 @@
 mod json;
 mod markdown;
 mod text;
-mod words;
+pub(super) mod words;
 
 use anyhow::{Result, bail};
 use clap::ColorChoice;

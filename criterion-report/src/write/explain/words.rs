@@ -160,7 +160,7 @@ fn changed(of: &Changed) -> [String; 5] {
 }
 
 /// `16x1024, 1024x1024`: those of tensors.
-fn of_shapes(shapes: &[Vec<i64>]) -> String {
+pub fn of_shapes(shapes: &[Vec<i64>]) -> String {
     let tensors = shapes.iter().filter(|shape| !shape.is_empty());
     let sizes = |shape: &Vec<i64>| shape.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
     tensors.map(sizes).collect::<Vec<_>>().join(", ")

@@ -18,16 +18,19 @@ const partHue = (kind) => `hue${PART_HUES.indexOf(kind)}`;
 function explanationOf(at) {
   const explanation = value("explanation", at);
   if (explanation === null) return "";
-  const { statements, limit, parts, difference, notes } = explanation;
+  const { statements, facts, parts, difference } = explanation;
   return element(
     "section",
     { class: "explanation" },
     element("h3", {}, "Why it takes this long"),
     statements.map((said, i) => element("p", { class: i === 0 ? "statement" : null }, said)),
-    limit === null ? null : element("p", { class: "fine" }, limit),
     parts.length === 0 ? null : [stackOf(parts), listOfParts(parts)],
+    element(
+      "dl",
+      {},
+      facts.map(([label, said]) => [element("dt", {}, label), element("dd", {}, said)]),
+    ),
     difference === null ? null : differenceOf(difference),
-    notes.map((note) => element("p", { class: "fine" }, note)),
   );
 }
 
@@ -62,9 +65,10 @@ const listOfParts = (parts) =>
     ),
   );
 
-const inPercent = (share) => `${(100 * share).toFixed(1)} %`.replace("-", "−");
+const inPercent = (share) => `${(100 * share).toFixed(1)} %`;
 
-const DIFFERENCE = ["operation", "", "baseline → this case", "difference", "share of it"];
+const DIFFERENCE = ["operation", "", "calls", "difference", "of it"];
+const kindOfColumn = (column) => (column > 1 ? "number" : null);
 
 /** Operations that the baseline does not run, or runs in another time. */
 const differenceOf = ({ head, lines }) => [
@@ -81,22 +85,18 @@ const differenceOf = ({ head, lines }) => [
         element(
           "tr",
           {},
-          DIFFERENCE.map((name, at) =>
-            element("th", { scope: "col", class: at > 1 ? "number" : null }, name),
-          ),
+          DIFFERENCE.map((name, at) => element("th", { scope: "col", class: kindOfColumn(at) }, name)),
         ),
       ),
       element(
         "tbody",
         {},
-        lines.map(([share, texts]) =>
+        lines.map(([name, ...texts]) =>
           element(
             "tr",
             {},
-            element("th", { scope: "row" }, texts[0]),
-            element("td", {}, texts[1]),
-            texts.slice(2).map((said) => element("td", { class: "number" }, said)),
-            element("td", { class: "number" }, share === null ? "" : inPercent(share)),
+            element("th", { scope: "row" }, name),
+            texts.map((said, at) => element("td", { class: kindOfColumn(at + 1) }, said)),
           ),
         ),
       ),

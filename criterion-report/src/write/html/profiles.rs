@@ -54,9 +54,14 @@ impl Panel {
             ];
             (Figure(it.share), texts.map(|text| visible::line(&text).into_owned()))
         };
-        let facts = [("memory", profile::memory(of)), ("counters", profile::counters(of, entry))];
-        let said =
-            |(name, text): (_, Option<String>)| Some((name, visible::line(&text?).into_owned()));
+        let facts = [
+            ("memory", "memory", profile::memory(of)),
+            ("counters", "hardware", profile::counters(of, entry)),
+        ];
+        let said = |(name, part, text): (_, &str, Option<String>)| {
+            let text = text.or_else(|| of.absent.get(part).cloned())?;
+            Some((name, visible::line(&text).into_owned()))
+        };
         Some(Self {
             head: profile::head(of, entry),
             lines: profile::lines(of, SHOWN).into_iter().map(line).collect(),

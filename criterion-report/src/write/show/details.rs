@@ -189,7 +189,7 @@ pub fn tables(
         out.push('\n');
         out.push_str(&render(&headings, &lines, 4, width, colour));
     }
-    out.push_str(&profile::table(&measured, width, colour));
+    out.push_str(&profile::table(&measured, footnotes, width, colour));
     out.push_str(&kernels(&measured, width, colour));
     out.push_str(&notes(entries, footnotes, width, colour));
     out

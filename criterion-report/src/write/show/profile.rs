@@ -2,8 +2,9 @@
 
 use plan::Profile;
 
+use super::footnotes::Footnotes;
 use super::group::parameter_heading;
-use super::parameters;
+use super::{ABSENT, parameters};
 use crate::model::Entry;
 use crate::units;
 use crate::write::profile;
@@ -27,12 +28,17 @@ const COLUMNS: [(&str, Align); 9] = [
 ];
 
 /// A table of the cases that have a profile; nothing without any.
-pub fn table(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
+pub fn table(
+    entries: &[Entry<'_>],
+    footnotes: &mut Footnotes,
+    width: usize,
+    colour: bool,
+) -> String {
     let profiled = entries.iter().filter(|entry| entry.row.record.profile.is_some());
     let mut lines = Vec::new();
     for siblings in parameters(profiled.copied()) {
         lines.push(parameter_heading(&siblings[0]));
-        lines.extend(siblings.iter().flat_map(case));
+        lines.extend(siblings.iter().flat_map(|entry| case(entry, footnotes)));
     }
     if lines.is_empty() {
         return String::new();
@@ -42,7 +48,7 @@ pub fn table(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
 }
 
 /// A case with its operations and its further facts.
-fn case(entry: &Entry<'_>) -> Vec<Line> {
+fn case(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Vec<Line> {
     let Some(of) = &entry.row.record.profile else { return Vec::new() };
     let head = format!("    {}: {}", entry.row.record.case.variant(), profile::head(of, entry));
     let operations = profile::lines(of, SHOWN).into_iter().map(|it| {
@@ -52,7 +58,11 @@ fn case(entry: &Entry<'_>) -> Vec<Line> {
         let texts = [format!("  {}", it.name), it.shapes].into_iter().chain(figures);
         Line::Cells(texts.map(Cell::from).collect())
     });
-    [Line::Text(head.into())].into_iter().chain(operations).chain(facts(of, entry)).collect()
+    [Line::Text(head.into())]
+        .into_iter()
+        .chain(operations)
+        .chain(facts(of, entry, footnotes))
+        .collect()
 }
 
 /// Cuts shapes until the table fits.
@@ -76,15 +86,18 @@ fn shorten(lines: &mut [Line], width: usize) {
     }
 }
 
-/// Memory, counters and files.
-fn facts(of: &Profile, entry: &Entry<'_>) -> impl Iterator<Item = Line> {
+/// Memory, counters and files; a mark for the reason where a part is absent.
+fn facts(of: &Profile, entry: &Entry<'_>, footnotes: &mut Footnotes) -> Vec<Line> {
     let facts = [
-        ("  memory", profile::memory(of)),
-        ("  counters", profile::counters(of, entry)),
-        ("  files", profile::files(of)),
+        ("memory", "memory", profile::memory(of)),
+        ("counters", "hardware", profile::counters(of, entry)),
+        ("files", "files", profile::files(of)),
     ];
-    let line = |(label, text): (&str, Option<String>)| {
-        Some(Line::Spanning(Cell::new(label, Paint::Dim), text?.into()))
+    let line = |(label, part, text): (&str, &str, Option<String>)| {
+        let absent =
+            || Some(format!("{ABSENT} {}", footnotes.mark(of.absent.get(part)?.to_owned())));
+        let text = text.or_else(absent)?;
+        Some(Line::Spanning(Cell::new(format!("  {label}"), Paint::Dim), text.into()))
     };
-    facts.into_iter().filter_map(line)
+    facts.into_iter().filter_map(line).collect()
 }
