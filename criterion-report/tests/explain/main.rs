@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod comparisons;
 mod fixture;
 mod limits;
 mod others;

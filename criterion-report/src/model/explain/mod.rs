@@ -3,18 +3,21 @@
 //! A part that nothing explains is called so, with its size. `docs/book/src/method/explanation.md` has the rules.
 
 mod difference;
+mod explainer;
 mod explanation;
 mod limit;
 mod machine;
 mod operation;
 mod part;
 mod rule;
+mod slice;
 mod split;
 mod stated;
 mod statement;
 
 pub use difference::{Change, Changed, Difference};
-pub use explanation::{Explainer, Explanation, ProfileUsed};
+pub use explainer::Explainer;
+pub use explanation::{Explanation, ProfileUsed};
 pub use limit::{Bound, StepLimit};
 pub use machine::{CalibrationUsed, Machines};
 pub use operation::{Library, OperationTime};

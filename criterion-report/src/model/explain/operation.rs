@@ -35,6 +35,19 @@ pub struct OperationTime {
     pub limit_ns: Option<f64>,
 }
 
+impl OperationTime {
+    /// Adds the same operation with other shapes.
+    pub(super) fn add(&mut self, other: &Self) {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        self.calls += other.calls;
+        self.ns += other.ns;
+        self.share += other.share;
+        self.bytes = sum(self.bytes, other.bytes);
+        self.flops = sum(self.flops, other.flops);
+        self.limit_ns = self.limit_ns.zip(other.limit_ns).map(|(a, b)| a + b);
+    }
+}
+
 /// Words of the names of matrix products and convolutions.
 const PRODUCTS: [&str; 13] = [
     "mm",

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::operation::{is_attention, is_product, is_same_product, library};
 use super::part::PartKind;
-use super::split::{Slice, Split};
+use super::slice::Slice;
+use super::split::Split;
 use super::statement::Statement;
 use crate::model::row::Row;
 

@@ -1,0 +1,233 @@
+//! Explains cases, with the calibrations and the siblings that a report has of them.
+
+use std::collections::HashMap;
+
+use plan::{Counters, Device, Profile};
+
+use super::difference::Difference;
+use super::explanation::{Explanation, ProfileUsed};
+use super::machine::{Ceiling, Machines};
+use super::split::{Measured, Split};
+use super::stated::{Case, Facts, statements};
+use crate::model::calibration::compulsory_bytes;
+use crate::model::{Entry, Report, Row};
+use crate::units;
+
+/// Explains the cases of a report.
+#[derive(Debug)]
+pub struct Explainer<'a> {
+    machines: Machines,
+    /// The cases of a group with one parameter.
+    siblings: HashMap<(&'a str, &'a str), Vec<&'a Row>>,
+    /// The bench target of each run.
+    targets: HashMap<&'a str, &'a str>,
+}
+
+/// What is known of a case before it is compared with others.
+struct Own {
+    working_set: Option<u64>,
+    bytes: Option<u64>,
+    flops: Option<u64>,
+    ceiling: Result<Ceiling, String>,
+    counters: Option<Counters>,
+    utilization: Option<f64>,
+}
+
+impl<'a> Explainer<'a> {
+    /// Reads the calibrations of the report, those of cases that are not shown too.
+    pub fn of(report: &'a Report) -> Self {
+        let mut siblings: HashMap<(&str, &str), Vec<&Row>> = HashMap::new();
+        for row in report.rows() {
+            siblings.entry(key(row)).or_default().push(row);
+        }
+        let runs = report.runs.all().iter().map(|run| &run.manifest);
+        let targets = runs.map(|run| (&*run.run_id, &*run.target)).collect();
+        Self { machines: Machines::of(report.rows()), siblings, targets }
+    }
+
+    /// Why a case takes its time; `None` of one without a time.
+    pub fn explain(&self, entry: &Entry<'a>) -> Option<Explanation> {
+        let row = entry.row;
+        let time = row.time.as_ref().ok()?;
+        let (case, own) = self.case(row)?;
+        let baseline = entry.baseline.filter(|_| entry.comparison.is_some());
+        let other = baseline.and_then(|row| self.case(row)).map(|(case, _)| case);
+        let emulated = row.is_emulated();
+        let speedup = entry.speedup().map(|it| it.ratio);
+        let difference = match (&other, entry.comparison) {
+            _ if emulated => Err(None),
+            (_, None) => Err(None),
+            (Some(other), _) => self.difference(&case, other, speedup).map_err(Some),
+            (None, _) => Err(Some("the baseline has no time".to_owned())),
+        };
+        let ceiling = own.ceiling.as_ref().ok();
+        let threads = row.record.environment.torch.threads;
+        let facts = Facts {
+            page_faults: own.counters.map(|it| it.minor_faults),
+            threads,
+            utilization: own.utilization,
+            level: ceiling.and_then(|it| it.level.clone()),
+        };
+        let statements = match emulated {
+            true => Vec::new(),
+            false => statements(&case, other.as_ref(), &self.siblings(&case), &facts),
+        };
+        let limit = ceiling.and_then(|it| it.of_step(own.bytes, own.flops, time.median_ns));
+        let limit = limit.filter(|_| !emulated);
+        let profile = profile(row).filter(|_| case.split.has_profile);
+        let profile = profile.map(|it| ProfileUsed {
+            steps: it.steps,
+            step_ns: it.step_ns,
+            stretch: it.step_ns / time.median_ns,
+        });
+        Some(Explanation {
+            full_id: row.full_id().to_owned(),
+            time_ns: time.median_ns,
+            time_low_ns: time.interval.map(|it| it.low),
+            time_high_ns: time.interval.map(|it| it.high),
+            statements,
+            emulated,
+            threads,
+            working_set_bytes: own.working_set,
+            bytes: own.bytes,
+            flops: own.flops,
+            no_limit: limit.is_none().then(|| own.no_limit(emulated)),
+            limit,
+            calibration: ceiling.map(|it| it.used.clone()),
+            parts: case.split.parts(),
+            operations: case.split.operations(),
+            page_faults: facts.page_faults,
+            utilization: own.utilization,
+            profile_command: profile.is_none().then(|| self.profile_command(row)),
+            cautions: cautions(row, profile.as_ref(), ceiling),
+            profile,
+            no_difference: difference.as_ref().err().cloned().flatten(),
+            difference: difference.ok(),
+        })
+    }
+
+    /// The split of a case's time; `None` of one without a time.
+    fn case(&self, row: &'a Row) -> Option<(Case<'a>, Own)> {
+        let time_ns = row.time.as_ref().ok()?.median_ns;
+        let own = Own::of(row, &self.machines);
+        let ceiling = own.ceiling.as_ref().ok();
+        let split = Split::of(&Measured {
+            row,
+            time_ns,
+            profile: profile(row),
+            ceiling,
+            limit: ceiling
+                .and_then(|it| it.limit(own.bytes, own.flops))
+                .filter(|_| !row.is_emulated()),
+            page_fault_share: own.page_fault_share(),
+            // A single thread that waits is not idle beside another one.
+            utilization: own.utilization.filter(|_| row.record.environment.torch.threads > 1),
+        });
+        Some((Case { row, split }, own))
+    }
+
+    /// The other cases of its group and parameter, emulated ones aside; only a case with attention is compared
+    /// with them.
+    fn siblings(&self, case: &Case<'_>) -> Vec<Case<'a>> {
+        if case.attention().is_none() {
+            return Vec::new();
+        }
+        let row = case.row;
+        let siblings = self.siblings.get(&key(row)).into_iter().flatten();
+        let others = siblings.filter(|it| it.full_id() != row.full_id() && !it.is_emulated());
+        others.filter_map(|row| Some(self.case(row)?.0)).collect()
+    }
+
+    fn difference(
+        &self,
+        case: &Case<'_>,
+        other: &Case<'_>,
+        speedup: Option<f64>,
+    ) -> Result<Difference, String> {
+        for (side, name) in [(case, "it"), (other, "its baseline")] {
+            if !side.split.has_profile {
+                return Err(format!("{name} has no profile: {}", self.profile_command(side.row)));
+            }
+        }
+        Ok(Difference::of(other.row.full_id(), &other.split, &case.split, speedup))
+    }
+
+    /// The command that profiles a case: its bench target is that of its run, else named like its mode.
+    fn profile_command(&self, row: &Row) -> String {
+        let record = &row.record;
+        let target = self.targets.get(&*record.run_id).copied();
+        let target = target.unwrap_or(record.case.mode.as_str());
+        format!("cargo bench --bench {target} -- --profile --exact '{}'", record.full_id)
+    }
+}
+
+/// The profile of the last run that has one.
+fn profile(row: &Row) -> Option<&Profile> {
+    row.in_runs().filter_map(|run| run.record.profile.as_ref()).last()
+}
+
+fn key(row: &Row) -> (&str, &str) {
+    let id = &row.record.case.id;
+    (&id.group, &id.parameter)
+}
+
+impl Own {
+    fn of(row: &Row, machines: &Machines) -> Self {
+        let record = &row.record;
+        let bytes = compulsory_bytes(row).filter(|&bytes| bytes > 0);
+        let live = record.measures.memory.map(|it| it.peak_bytes()).filter(|&bytes| bytes > 0);
+        let working_set = live.or(bytes);
+        // Nothing of another device depends on the host's threads and pages.
+        let counters = record.measures.counters.filter(|_| record.case.device == Device::Cpu);
+        let threads = f64::from(record.environment.torch.threads.max(1));
+        let utilization = counters
+            .filter(|it| it.wall_ns > 0.0)
+            .map(|it| (it.user_ns + it.system_ns) / (it.wall_ns * threads));
+        let flops = row.flops().filter(|&flops| flops > 0);
+        Self {
+            working_set,
+            bytes,
+            flops,
+            ceiling: machines.over(row, working_set),
+            counters,
+            utilization,
+        }
+    }
+
+    /// Share of the wall time: threads that fault side by side work side by side, too.
+    fn page_fault_share(&self) -> Option<f64> {
+        let counters = self.counters?;
+        let busy = (counters.user_ns + counters.system_ns) / counters.wall_ns;
+        counters.fault_share.map(|share| share * busy.clamp(0.0, 1.0))
+    }
+
+    fn no_limit(&self, emulated: bool) -> String {
+        match &self.ceiling {
+            _ if emulated => "emulated: its time is not the recipe's".to_owned(),
+            Err(why) => why.clone(),
+            Ok(_) => "neither its bytes nor its floating-point operations are known, or the calibration lacks both rates".to_owned(),
+        }
+    }
+}
+
+/// A profiled step that takes so many times as long as the case, or as much less, is pointed out.
+const STRETCHED: f64 = 1.5;
+
+fn cautions(row: &Row, used: Option<&ProfileUsed>, ceiling: Option<&Ceiling>) -> Vec<String> {
+    let stretch =
+        used.map(|it| it.stretch).filter(|it| !(1.0 / STRETCHED..=STRETCHED).contains(it));
+    let stretch = stretch.map(|it| {
+        format!(
+            "a profiled step takes {} the case's time: the profiler's own cost is spread over all \
+             operations, of which the short ones look longer than they are",
+            units::ratio(it, None)
+        )
+    });
+    let runs = row.runs.len();
+    let several = (runs > 1 && used.is_some())
+        .then(|| format!("the time is that of {runs} runs, the profile of the last of them"));
+    let absent = profile(row).into_iter().filter_map(|it| it.absent.get("operations"));
+    let absent = absent.map(|why| format!("its profile has no operations: {why}"));
+    let limits = ceiling.map(|it| it.cautions.clone()).unwrap_or_default();
+    stretch.into_iter().chain(several).chain(absent).chain(limits).collect()
+}
