@@ -121,8 +121,10 @@ impl Journal {
     /// Writes down a case's record, in place of what was written of it before.
     pub fn update(&mut self, record: &Record) -> Result<(), String> {
         self.write(record)?;
-        self.to_profile.retain(|(older, _)| older.full_id != record.full_id);
-        if record.outcome == Outcome::Measured
+        let is_older = |(older, _): &&mut (Record, Wanted)| older.full_id == record.full_id;
+        if let Some((older, _)) = self.to_profile.iter_mut().find(is_older) {
+            older.clone_from(record);
+        } else if record.outcome == Outcome::Measured
             && let Some(wanted) = Wanted::of(&record.case, self.profiles.as_ref())
         {
             self.to_profile.push((record.clone(), wanted));
@@ -135,7 +137,7 @@ impl Journal {
         self.store.append(record).map_err(|error| not_stored(&error))
     }
 
-    /// The records of measured cases that ask for a profile, in the order in which they were updated; once.
+    /// The records of measured cases that ask for a profile, in the order in which they were measured; once.
     pub fn take_profiled(&mut self) -> Vec<(Record, Wanted)> {
         std::mem::take(&mut self.to_profile)
     }

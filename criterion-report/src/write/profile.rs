@@ -167,11 +167,12 @@ pub const fn noun(of: &ProfileFile) -> &'static str {
 pub fn files(profile: &Profile) -> Option<String> {
     let paths: Vec<&str> = profile.files.iter().map(|it| &*it.path).collect();
     let [first, others @ ..] = &paths[..] else { return None };
-    let shared = others.iter().fold(first.len(), |shared, path| {
-        first.bytes().zip(path.bytes()).take(shared).take_while(|(a, b)| a == b).count()
+    let shared = others.iter().fold(*first, |shared, path| {
+        let same = shared.chars().zip(path.chars()).take_while(|(a, b)| a == b);
+        &shared[..same.map(|(letter, _)| letter.len_utf8()).sum()]
     });
     // Up to a whole word of a file's name; of one file alone, its folder.
-    let end = |sign: char| first[..first.floor_char_boundary(shared)].rfind(sign);
+    let end = |sign: char| shared.rfind(sign);
     let folder = end('/').map_or(0, |place| place + 1);
     let word = end('_').map_or(0, |place| place + 1);
     let begin = if others.is_empty() { folder } else { folder.max(word) };

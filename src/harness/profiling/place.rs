@@ -58,7 +58,8 @@ mod tests {
              \x20   matrix_shapes: [{ name: custom, shapes: [[1, 2, 3]] }]\n",
         );
         let stems: Vec<String> = cases.iter().map(stem).collect();
-        let expected = ["baseline", "int8wo"]
+        // The packed form of a recipe has the same, in a folder of its own.
+        let expected = ["baseline", "int8wo", "int8wo"]
             .map(|recipe| format!("small_linear_1_2_3_quant_{recipe}_sparsity_None"));
         assert_eq!(stems, expected);
         let folder = folder(Path::new("root"), &cases[1]);
