@@ -5,9 +5,15 @@ use std::fmt::Display;
 
 use plan::Stop;
 
+use super::profile::{absent, no_counters, profile, step_ns};
 use super::*;
 use crate::model::time::Interval;
 use crate::units;
+
+const PER_CYCLE: Unit = Unit {
+    text: |_, count, _| format!("{} per cycle", units::significant(count, 3)),
+    ..unit("1/cycle")
+};
 
 fields! {
     /// In the order of the columns of CSV: what is new comes last.
@@ -146,6 +152,32 @@ fields! {
         (|e| Some(e.row.grad_input_sqnr_db()?.into()));
     bigger "grad-weight-sqnr", DECIBELS, "SQNR of the parameters' gradients, the lowest",
         (|e| Some(e.row.grad_weight_sqnr_db()?.into()));
+    "profiled-step", NS, "time of a step under the profiler, whose own cost it contains",
+        (|e| Some(step_ns(e)?.into())) why (|e| absent(e, "operations"));
+    "outside-share", SHARE, "share of the profiled step outside recorded operations",
+        (|e| {
+            let share = profile(e)?.outside_ns / step_ns(e)?;
+            Some(share.into())
+        })
+        why (|e| absent(e, "operations"));
+    smaller "cycles", counted("cycles"), "clock cycles of a step, over all threads in user mode",
+        (profile?.hardware?.cycles) why (no_counters);
+    smaller "instructions", counted("instructions"), "instructions of a step, likewise",
+        (profile?.hardware?.instructions) why (no_counters);
+    // A thread that waits in a loop raises it, so that no direction is better.
+    "instructions-per-cycle", PER_CYCLE, "instructions over cycles",
+        (|e| {
+            let counters = profile(e)?.hardware?;
+            let per_cycle = counters.instructions / counters.cycles;
+            per_cycle.is_finite().then(|| per_cycle.into())
+        })
+        why (no_counters);
+    "cache-references", counted("references"), "references of a step to the last-level cache",
+        (profile?.hardware?.cache_references) why (no_counters);
+    smaller "cache-misses", counted("misses"), "references that missed the last-level cache",
+        (profile?.hardware?.cache_misses) why (no_counters);
+    smaller "tlb-misses", counted("misses"), "loads that missed the first-level data TLB",
+        (profile?.hardware?.tlb_misses) why (no_counters);
 }
 
 /// A rate is as certain as the time; its bounds are swapped.

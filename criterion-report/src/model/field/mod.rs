@@ -137,7 +137,7 @@ impl Field {
 
     /// The columns of CSV behind torchao's, in their order.
     pub fn columns() -> impl Iterator<Item = &'static Self> {
-        case::FIELDS.iter().chain(measured::FIELDS).chain(profile::FIELDS)
+        case::FIELDS.iter().chain(measured::FIELDS)
     }
 
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -221,14 +221,8 @@ impl Field {
 }
 
 /// Every field; a name stands in one of them.
-const LISTS: [&[Field]; 6] = [
-    case::TORCHAO,
-    profile::FILES,
-    case::FIELDS,
-    measured::FIELDS,
-    profile::FIELDS,
-    further::FIELDS,
-];
+const LISTS: [&[Field]; 5] =
+    [case::TORCHAO, profile::FILES, case::FIELDS, measured::FIELDS, further::FIELDS];
 
 /// A place in a record as people write it: `measures.latency.p50_ns`.
 pub(super) fn path(read: &str) -> String {

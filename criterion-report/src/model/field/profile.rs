@@ -1,14 +1,8 @@
-//! The fields of a profile: its files, its times, the processor's own counters.
+//! The fields of a profile that are torchao's columns, and what all fields of a profile share.
 
 use plan::{Profile, ProfileFileKind};
 
 use super::*;
-use crate::units;
-
-const PER_CYCLE: Unit = Unit {
-    text: |_, count, _| format!("{} per cycle", units::significant(count, 3)),
-    ..unit("1/cycle")
-};
 
 fields! {
     /// The values of the last columns of torchao's layouts.
@@ -27,43 +21,12 @@ fields! {
         why (|e| absent(e, "memory"));
 }
 
-fields! {
-    /// In the order of the columns of CSV, behind all others: what is new comes last.
-    FIELDS:
-    "profiled-step", NS, "time of a step under the profiler, whose own cost it contains",
-        (|e| Some(step_ns(e)?.into())) why (|e| absent(e, "operations"));
-    "outside-share", SHARE, "share of the profiled step outside recorded operations",
-        (|e| {
-            let share = profile(e)?.outside_ns / step_ns(e)?;
-            Some(share.into())
-        })
-        why (|e| absent(e, "operations"));
-    smaller "cycles", counted("cycles"), "clock cycles of a step, over all threads in user mode",
-        (profile?.hardware?.cycles) why (no_counters);
-    smaller "instructions", counted("instructions"), "instructions of a step, likewise",
-        (profile?.hardware?.instructions) why (no_counters);
-    // A thread that waits in a loop raises it, so that no direction is better.
-    "instructions-per-cycle", PER_CYCLE, "instructions over cycles",
-        (|e| {
-            let counters = profile(e)?.hardware?;
-            let per_cycle = counters.instructions / counters.cycles;
-            per_cycle.is_finite().then(|| per_cycle.into())
-        })
-        why (no_counters);
-    "cache-references", counted("references"), "references of a step to the last-level cache",
-        (profile?.hardware?.cache_references) why (no_counters);
-    smaller "cache-misses", counted("misses"), "references that missed the last-level cache",
-        (profile?.hardware?.cache_misses) why (no_counters);
-    smaller "tlb-misses", counted("misses"), "loads that missed the first-level data TLB",
-        (profile?.hardware?.tlb_misses) why (no_counters);
-}
-
-fn profile<'a>(entry: &Entry<'a>) -> Option<&'a Profile> {
+pub(super) fn profile<'a>(entry: &Entry<'a>) -> Option<&'a Profile> {
     entry.row.record.profile.as_ref()
 }
 
 /// The time of a profiled step; none of a profile without operations.
-fn step_ns(entry: &Entry<'_>) -> Option<f64> {
+pub(super) fn step_ns(entry: &Entry<'_>) -> Option<f64> {
     Some(profile(entry)?.step_ns).filter(|ns| *ns > 0.0)
 }
 
@@ -71,12 +34,12 @@ fn file<'a>(entry: &Entry<'a>, kind: ProfileFileKind) -> Option<Value<'a>> {
     Some((&profile(entry)?.file(kind)?.path).into())
 }
 
-fn no_counters(entry: &Entry<'_>) -> Option<String> {
+pub(super) fn no_counters(entry: &Entry<'_>) -> Option<String> {
     absent(entry, "hardware")
 }
 
 /// Why a part of a profile is absent.
-fn absent(entry: &Entry<'_>, part: &str) -> Option<String> {
+pub(super) fn absent(entry: &Entry<'_>, part: &str) -> Option<String> {
     let Some(profile) = profile(entry) else {
         return Some("no profile was taken: `cargo bench -- --profile` takes one".to_owned());
     };
