@@ -2,6 +2,7 @@
 #include "border.h"
 #include "tensor.h"
 
+#include <ATen/TracerMode.h>
 #include <ATen/ops/native_layer_norm_backward.h>
 #include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/csrc/jit/ir/ir.h>
@@ -23,22 +24,6 @@ at::Tensor backward(
   return grad_input;
 }
 
-// The tracer is off while it lives.
-class Untraced {
- public:
-  explicit Untraced(std::shared_ptr<tracer::TracingState> state) : state_(std::move(state)) {
-    tracer::setTracingState(nullptr);
-  }
-  ~Untraced() {
-    tracer::setTracingState(std::move(state_));
-  }
-  Untraced(const Untraced&) = delete;
-  Untraced& operator=(const Untraced&) = delete;
-
- private:
-  std::shared_ptr<tracer::TracingState> state_;
-};
-
 // libtorch's tracer cannot write down a mask of outputs, so its node is made here, as the tracer makes others.
 at::Tensor traced(
     const at::Tensor& grad_output,
@@ -59,11 +44,9 @@ at::Tensor traced(
   tracer::addInputs(node, "bias", absent);
   node->addInput(state->graph->insertConstant(c10::List<bool>({true, false, false})));
   state->insertNode(node);
-  at::Tensor grad_input;
-  {
-    const Untraced untraced(state);
-    grad_input = backward(grad_output, input, mean, rstd);
-  }
+  // The operation is in the graph already.
+  const at::tracer::impl::NoTracerDispatchMode untraced;
+  auto grad_input = backward(grad_output, input, mean, rstd);
   tracer::addOutput(node, grad_input);
   tracer::addOutput(node, at::Tensor());
   tracer::addOutput(node, at::Tensor());
