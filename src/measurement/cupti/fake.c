@@ -21,7 +21,7 @@
   }
 #define FIELDS(...) __VA_ARGS__
 
-static char context, host, object;
+static char host, object;
 static uint8_t* image;
 static int passes;
 
