@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use criterion_report::model::{Location, Report, Selection};
 use plan::{
-    Case, GpuCounters, HardwareCounters, LastSample, Measures, MemoryProfile, Mode, OperationProfile, Outcome,
-    Profile, ProfileFile, ProfileFileKind, Record, Role, RunManifest,
+    Case, GpuCounters, HardwareCounters, LastSample, Measures, MemoryProfile, Mode,
+    OperationProfile, Outcome, Profile, ProfileFile, ProfileFileKind, Record, Role, RunManifest,
 };
 use regex::Regex;
 use serde_json::{Value, json};

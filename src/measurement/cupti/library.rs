@@ -25,7 +25,7 @@ pub fn load() -> Result<(), String> {
     is_known(version)
 }
 
-fn is_known(version: u32) -> Result<(), String> {
+pub fn is_known(version: u32) -> Result<(), String> {
     let (least, newest) = VERSIONS;
     match version {
         _ if version < least => Err(format!(
@@ -55,7 +55,7 @@ pub fn accepted(function: &str, code: CUptiResult) -> Result<(), String> {
 }
 
 /// Why CUPTI does not count, and what to do about it.
-fn refused(function: &str, code: CUptiResult) -> String {
+pub fn refused(function: &str, code: CUptiResult) -> String {
     use CUptiResult::*;
     let meaning = match code {
         CUPTI_ERROR_INSUFFICIENT_PRIVILEGES => {
@@ -104,9 +104,6 @@ fn refused(function: &str, code: CUptiResult) -> String {
         _ => "CUPTI refuses",
     };
     format!("hardware counters: {function}: {meaning} ({code:?})")
-}
-
-?})")
 }
 
 /// Calls a function of CUPTI with its structure, which is zero but for the fields that are named, and returns the structure.
