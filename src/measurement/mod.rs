@@ -7,6 +7,7 @@ pub mod conditions;
 pub mod counters;
 mod cpu_clock;
 mod cpu_time;
+pub mod cupti;
 pub mod energy;
 mod environment;
 pub mod gpu;

@@ -1,6 +1,6 @@
 //! A profile in words, for the screen and the page.
 
-use plan::{MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKind};
+use plan::{GpuCounters, MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKind};
 
 use crate::model::{Entry, Field};
 use crate::units;
@@ -141,8 +141,41 @@ const COUNTERS: [&Field; 5] = [
     Field::known("tlb-misses"),
 ];
 
-/// The processor's own counters.
+const GPU_COUNTERS: [&Field; 7] = [
+    Field::known("gpu-cycles"),
+    Field::known("sm-throughput"),
+    Field::known("tensor-active"),
+    Field::known("occupancy"),
+    Field::known("dram-bytes"),
+    Field::known("dram-throughput"),
+    Field::known("l2-hit-rate"),
+];
+
+/// The own counters of the processor or GPU.
 pub fn counters(profile: &Profile, entry: &Entry<'_>) -> Option<String> {
+    profile.gpu.as_ref().map(gpu_counters).or_else(|| processor_counters(profile, entry))
+}
+
+/// The counters of a GPU in a sentence.
+pub fn gpu_counters(of: &GpuCounters) -> String {
+    let values = [
+        of.cycles,
+        of.sm_throughput,
+        of.tensor_active,
+        of.occupancy,
+        of.dram_bytes,
+        of.dram_throughput,
+        of.l2_hit_rate,
+    ];
+    let [cycles, sm, tensor, occupancy, bytes, dram, l2] =
+        std::array::from_fn(|at| GPU_COUNTERS[at].text(values[at].into(), false));
+    format!(
+        "{cycles}, SMs at {sm} of their peak, tensor cores active in {tensor}, occupancy {occupancy}, \
+         memory {bytes} at {dram} of its peak, L2 hits {l2}"
+    )
+}
+
+fn processor_counters(profile: &Profile, entry: &Entry<'_>) -> Option<String> {
     let of = profile.hardware?;
     let [cycles, instructions, per_cycle, cache, tlb] = COUNTERS
         .map(|field| field.value(entry).map(|value| field.text(value, false)).unwrap_or_default());

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use plan::{CacheMode, Case, Device, Profile};
+use plan::{CacheMode, Case, Device, GpuCounters, Profile};
 use tch::Tensor;
 
 use super::place;
@@ -15,7 +15,7 @@ use crate::harness::group_run::outcome_of_panic;
 use crate::harness::passes::FLUSHED;
 use crate::harness::{panics, running};
 use crate::measurement::profiler::Subject;
-use crate::measurement::{hardware, memory_profile};
+use crate::measurement::{cupti, hardware, memory_profile};
 use crate::native::{constants, cuda};
 use crate::threads;
 use crate::workload::{Prepare, Refusal, Workload};
@@ -75,12 +75,15 @@ fn parts(
     let stem = place::stem(case);
     // The profiler comes last: what it leaves behind is in nobody's way.
     if wanted.hardware {
-        let counted = match case.device {
-            Device::Cuda => Err(hardware::GPU.to_owned()),
-            _ if is_cold => Err(FLUSHED.to_owned()),
-            _ => hardware::count(steps, &mut *subject.step),
-        };
-        profile.hardware = or_absent(profile, HARDWARE, counted);
+        if case.device == Device::Cuda {
+            profile.gpu = or_absent(profile, HARDWARE, on_gpu(&mut subject));
+        } else {
+            let counted = match is_cold {
+                true => Err(FLUSHED.to_owned()),
+                false => hardware::count(steps, &mut *subject.step),
+            };
+            profile.hardware = or_absent(profile, HARDWARE, counted);
+        }
     }
     if wanted.memory {
         let recorded = match workload.uncounted() {
@@ -113,6 +116,15 @@ fn parts(
         }
     }
     Ok(())
+}
+
+/// What the GPU counts in one step. A cold step's flush has ended before.
+fn on_gpu(subject: &mut Subject<'_>) -> Result<GpuCounters, String> {
+    let mut before = || {
+        (subject.before)()?;
+        Ok(cuda::synchronize(0)?)
+    };
+    cupti::count(&mut Subject { before: &mut before, step: &mut *subject.step })
 }
 
 /// Memory that is there before the step.

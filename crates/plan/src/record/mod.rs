@@ -23,7 +23,8 @@ pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Rang
 pub use outcome::Outcome;
 pub use pair::{Pair, Stop};
 pub use profile::{
-    HardwareCounters, MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKind,
+    GpuCounters, HardwareCounters, MemoryProfile, OperationProfile, Profile, ProfileFile,
+    ProfileFileKind,
 };
 
 use crate::case::Case;
