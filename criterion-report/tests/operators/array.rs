@@ -151,6 +151,54 @@ fn upstreams_scripts_can_take_the_compatible_array() {
     );
 }
 
+/// Upstream's formula is 100 over the milliseconds, at most 100, whatever the machine: a user who needs its figure has it
+/// on request, and ours beside it.
+#[test]
+fn upstreams_efficiency_is_there_on_request_alone() {
+    let fixture = Fixture::of("quick", SMALL);
+    let (ours, compatible) = (array(&JSON, &fixture), array(&COMPAT, &fixture));
+    let rust = |array| entry(array, "softmax/cpu/rust/f32-32x512x768");
+    let (ours, compatible) = (rust(&ours), rust(&compatible));
+    let number = |entry: &Value, key: &str| entry[key].as_f64().expect("a number");
+    assert!((number(ours, "gpu_efficiency") - 90.0).abs() < 1e-4);
+    assert_eq!(ours["efficiency_source"], "stream");
+    let time_ms = number(compatible, "time_ms");
+    assert!(time_ms > 1.0, "{time_ms}");
+    assert_eq!(number(compatible, "gpu_efficiency"), 100.0 / time_ms);
+    assert_eq!(compatible["efficiency_source"], "upstream");
+    assert_eq!(compatible["efficiency_method"], "formula");
+    assert_eq!(compatible["gpu_efficiency_low"], Value::Null);
+    assert_eq!(compatible["share_of_limit"], ours["share_of_limit"]);
+    assert_eq!(ours["share_of_limit"], ours["gpu_efficiency"]);
+    // The document's example has 85.3 at 0.442 ms, where its program writes 100.
+    assert_eq!(criterion_report::model::upstreams_estimate(0.442), 100.0);
+    assert_eq!(criterion_report::model::upstreams_estimate(4.0), 25.0);
+}
+
+#[test]
+fn the_mean_of_single_calls_stands_beside_the_median() {
+    let fixture = Fixture::of("quick", SMALL).edit("/rust/", |it| {
+        it.record.measures.latency = Some(plan::Latency {
+            calls: 100,
+            mean_ns: 3.25e6,
+            std_ns: None,
+            p50_ns: 3e6,
+            p90_ns: None,
+            p99_ns: None,
+            max_ns: 9e6,
+        });
+    });
+    let all = array(&JSON, &fixture);
+    let rust = entry(&all, "gelu/cpu/rust/f32-32x512x768");
+    assert_eq!((&rust["mean_time_ms"], &rust["mean_calls"]), (&3.25.into(), &100.into()));
+    assert_ne!(rust["time_ms"], rust["mean_time_ms"], "the median is criterion's");
+    let mean = Writer::Operators(Options { mean: true, ..OPTIONS });
+    let text = write(&mean, &fixture.report("gelu"));
+    let line = text.lines().find(|line| line.contains("    rust ")).expect("its line");
+    assert!(line.contains("2.796 ms") && line.contains(" 3.250 ms    100 "), "{line}");
+    assert!(!write(&TABLE, &fixture.report("gelu")).contains("3.250 ms"), "not unasked");
+}
+
 /// If python3 is at hand, the scripts of upstream's document run, for another operator.
 #[test]
 fn upstreams_scripts_run() {
@@ -234,6 +282,8 @@ fn exit_codes_and_messages() {
     for (folder, args, message) in [
         (&good, &["--by", "batch", "--format", "json"][..], "--by applies to the tables"),
         (&good, &["--upstream-compat"], "--upstream-compat applies to the JSON array only"),
+        (&good, &["--mean", "--format", "json"], "--mean applies to the tables only"),
+        (&good, &["--mean", "--by", "batch"], "--mean applies to cases"),
         (&good, &["--by", "width"], "invalid value 'width'"),
         (&good, &["--filter", "int8wo"], "--filter int8wo matches none of 10 recorded cases"),
         (&good, &["--baseline", "main"], "no records: looked for"),
