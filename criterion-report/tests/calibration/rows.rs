@@ -85,10 +85,8 @@ fn a_profile_is_of_one_machine() {
 #[test]
 fn upstream_defect_3_bytes_are_consistent_or_measured() {
     let profile = profile(&REQUEST);
-    let sdpa: Vec<&FusionCalibration> = profile
-        .fusions()
-        .filter(|fusion| fusion.extra_params["variant"] == "sdpa-3d")
-        .collect();
+    let sdpa: Vec<&FusionCalibration> =
+        profile.fusions().filter(|fusion| fusion.extra_params["variant"] == "sdpa-3d").collect();
     assert_eq!(sdpa.len(), 2);
     for fusion in sdpa {
         let reduction = |name: &str| fusion.extra_params[name].as_f64().expect("there");

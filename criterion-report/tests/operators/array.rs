@@ -199,38 +199,60 @@ fn the_mean_of_single_calls_stands_beside_the_median() {
     assert!(!write(&TABLE, &fixture.report("gelu")).contains("3.250 ms"), "not unasked");
 }
 
-/// If python3 is at hand, the scripts of upstream's document run, for another operator.
-#[test]
-fn upstreams_scripts_run() {
-    const SCRIPTS: &str = r#"
+/// What the scripts of upstream's document do: mean times of implementations, of a batch size, and the fastest.
+const SCRIPTS: &str = r#"
 import json, sys
 results = json.load(open(sys.argv[1]))
-operator_results = [r for r in results if r['operation'] == 'Softmax']
-for impl in ['PyTorch', 'Rust']:
-    impl_results = [r for r in operator_results if r['implementation'] == impl]
-    avg_time = sum(r['time_ms'] for r in impl_results) / len(impl_results)
-    print(f"{impl} average time: {avg_time:.3f} ms")
-batch_32 = [r for r in results if r['batch_size'] == 32]
-avg_time = sum(r['time_ms'] for r in batch_32) / len(batch_32)
-print(f"Batch {batch_32[0]['batch_size']}: {avg_time:.3f} ms")
-fastest = min(operator_results, key=lambda x: x['time_ms'])
-print(f'Fastest Softmax: {fastest["implementation"]} ({fastest["time_ms"]:.3f} ms)')
+operation, names = sys.argv[2], sys.argv[3].split(',')
+own = [r for r in results if r['operation'] == operation]
+for name in names:
+    by_name = [r for r in own if r['implementation'] == name]
+    mean = sum(r['time_ms'] for r in by_name) / len(by_name)
+    print(f"{name} average time: {mean:.3f} ms")
+batch = [r for r in results if r['batch_size'] == 32]
+mean = sum(r['time_ms'] for r in batch) / len(batch)
+print(f"Batch {batch[0]['batch_size']}: {mean:.3f} ms")
+fastest = min(own, key=lambda r: r['time_ms'])
+print(f'Fastest {operation}: {fastest["implementation"]} ({fastest["time_ms"]:.3f} ms)')
 "#;
-    let (folder, criterion) = Fixture::of("quick", SMALL).end("/aten-out/", &skipped()).write();
+
+/// What they print for an operation of the fixture; none where there is no python3.
+fn analyzed(fixture: &Fixture, operation: &str, names: &str) -> Option<String> {
+    let (folder, criterion) = fixture.write();
     let file = folder.path().join("benchmark_results.json");
     let path = file.to_str().expect("text");
     let args = ["--format", "json", "--upstream-compat", "--output", path];
     assert!(run(&criterion, &args).status.success());
-    let python = Command::new("python3").args(["-c", SCRIPTS, path]).output();
-    let Ok(python) = python else {
+    let Ok(python) = Command::new("python3").args(["-c", SCRIPTS, path, operation, names]).output()
+    else {
         crate::common::skip::tool("no python3");
-        return;
+        return None;
     };
     assert!(python.status.success(), "{}", err(&python));
+    Some(String::from_utf8(python.stdout).expect("text"))
+}
+
+#[test]
+fn upstreams_scripts_run() {
+    let fixture = Fixture::of("quick", SMALL).end("/aten-out/", &skipped());
+    let Some(printed) = analyzed(&fixture, "Softmax", "PyTorch,Rust") else { return };
     assert_eq!(
-        String::from_utf8_lossy(&python.stdout),
+        printed,
         "PyTorch average time: 5.033 ms\nRust average time: 2.796 ms\nBatch 32: 6.338 ms\n\
          Fastest Softmax: Rust (2.796 ms)\n"
+    );
+}
+
+/// The document's own implementations, which a GPU alone has.
+#[test]
+fn upstreams_scripts_run_on_the_file_of_a_gpu() {
+    let config = SMALL.replace("[softmax, gelu]", "[layer_norm]") + "  devices: [cuda]\n";
+    let fixture = Fixture::of("gpu", &config);
+    let Some(printed) = analyzed(&fixture, "LayerNorm", "PyTorch,CUDA,Triton") else { return };
+    assert_eq!(
+        printed,
+        "PyTorch average time: 0.050 ms\nCUDA average time: 0.031 ms\n\
+         Triton average time: 0.034 ms\nBatch 32: 0.057 ms\nFastest LayerNorm: CUDA (0.031 ms)\n"
     );
 }
 

@@ -27,7 +27,8 @@ pub fn array(
         |result: &&OperatorResult<'_>| result.key.work.implementation == Implementation::Stream;
     let taken =
         |result: &&OperatorResult<'_>| !compat || !streams(result) && result.entry.row.time.is_ok();
-    let mut items: Vec<Item<'_>> = results.iter().filter(taken).map(|it| Item::Recorded(it, compat)).collect();
+    let mut items: Vec<Item<'_>> =
+        results.iter().filter(taken).map(|it| Item::Recorded(it, compat)).collect();
     let mut notes = Vec::new();
     if compat {
         let streams = results.iter().filter(streams).count();

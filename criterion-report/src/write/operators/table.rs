@@ -49,7 +49,9 @@ fn means<'a>() -> [Column<OperatorResult<'a>>; 2] {
         it.entry.row.record.measures.latency
     }
     [
-        right("mean", |it| latency(it).map(|it| units::time(it.mean_ns)).unwrap_or_default().into()),
+        right("mean", |it| {
+            latency(it).map(|it| units::time(it.mean_ns)).unwrap_or_default().into()
+        }),
         right("calls", |it| latency(it).map(|it| it.calls.to_string()).unwrap_or_default().into()),
     ]
 }
