@@ -73,10 +73,7 @@ fn every_other_command_is_understood() {
             "calibrate --fusion-patterns conv,linear --hardware a --quick",
             "calibrate --quick --hardware a --only=conv,linear",
         ),
-        (
-            "operators --operations Loss,GELU",
-            "operators --operations mse_loss,cross_entropy --operations Loss,gelu",
-        ),
+        ("operators --operations Loss,GELU", "operators --operations=Loss,gelu"),
         ("flavour", "flavour"),
         ("python", "python"),
         ("doctor", "doctor"),
