@@ -4,7 +4,10 @@
 //! files and our records and computes; a writer turns a `model::Report` into text and computes
 //! nothing; the command line chooses.
 
-#![allow(missing_docs, reason = "it is for this program, its tests, benchmarks and fuzz targets")]
+#![allow(
+    missing_docs,
+    reason = "all but `fusion` is for this program, its tests, benchmarks and fuzz targets"
+)]
 
 #[doc(hidden)]
 pub mod calibration;
@@ -12,6 +15,7 @@ pub mod calibration;
 pub mod cli;
 #[doc(hidden)]
 pub mod compare;
+pub mod fusion;
 #[doc(hidden)]
 pub mod kernels;
 #[doc(hidden)]

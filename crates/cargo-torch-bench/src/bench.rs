@@ -63,7 +63,7 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
         return Ok(cargo::exit_code(cargo::status(bench(arguments))?));
     }
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
-    let (of_cargo, of_criterion) = arguments.split_at(end);
+    let of_cargo = &arguments[..end];
     let (built, program) = if of_cargo.is_empty() && cargo::has_report(root) {
         let built = cargo::announced(cargo("build", &BENCHES_AND_REPORT.map(OsString::from)))?;
         let mut programs = cargo::programs(&built.stdout, "bin").into_iter();
@@ -77,15 +77,8 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
         return Ok(cargo::exit_code(built));
     }
     let log = results.records.join("bench.log");
-    let status = if extent.verbose {
-        cargo::status(bench(arguments))?
-    } else {
-        let listing = ["--".into(), "--list".into()];
-        let listing = [of_cargo, &listing, of_criterion.get(1..).unwrap_or_default()].concat();
-        let cases = cargo::listed_cases(&mut bench(&listing))?;
-        files::make_folder(&results.records)?;
-        progress_line::run(bench(arguments), cases, &log)?
-    };
+    let status =
+        progress_line::measure(bench, arguments, (!extent.verbose).then_some(log.as_path()))?;
     if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
         // Nothing ran, or not to its end; a report of last week's numbers would be worse than none.
         eprintln!(

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::bench_arguments::runs;
 use crate::name;
+use crate::suite::{calibrate, operators};
 use crate::torchao::Comparison;
 use crate::{cache_report, compare_branches, gpu_check, kernels, new, published, setup};
 
@@ -114,6 +115,30 @@ pub enum Command {
     /// --fail-on names was found; 2 a mistake, with its place: nothing was measured.
     #[command(after_long_help = KERNELS)]
     Kernels(kernels::Options),
+    /// Run setup, measure the machine's limits and what fusing gains, and write its profile
+    ///
+    /// Measures matrix products, memory bandwidth, the cost of a call, and every fusion pattern against
+    /// its unfused operations; then prints a summary and writes the profile, in the form of
+    /// branes-ai/graphs' calibrations.
+    ///
+    /// It needs the bench targets `calibration` and `fusion`, or `torch`, which `cargo xtask new`
+    /// adds. The configs are written to target/torch-bench.
+    ///
+    /// Exit codes: 0 fine; 1 a case failed (the profile is written); 2 a wrong command line.
+    #[command(after_long_help = CALIBRATE)]
+    Calibrate(Box<calibrate::Options>),
+    /// Run setup, measure operators in every implementation, and write benchmark_results.json
+    ///
+    /// Measures LayerNorm, GELU, Swish and losses at every combination of the sizes, prints the
+    /// tables, and writes the JSON array of the comprehensive operator benchmark, which its analysis
+    /// scripts read: cases with a time, without the limit. Sizes above 50 million elements are
+    /// skipped.
+    ///
+    /// It needs the bench target `operators`, or `torch`, which `cargo xtask new` adds.
+    ///
+    /// Exit codes: 0 fine; 1 a case failed (the file is written); 2 a wrong command line.
+    #[command(after_long_help = OPERATORS)]
+    Operators(Box<operators::Options>),
     /// Run setup, then cargo test --workspace
     ///
     /// Skips the tests that take long. Every test that did not run is listed at the end with the
@@ -241,6 +266,23 @@ Examples:
   cargo bench-full                                     30 iterations after 3
 
 Read more: docs/book/src/kernels.md";
+
+const CALIBRATE: &str = "\
+Examples:
+  cargo xtask calibrate --hardware my-server --output my-server.json
+  cargo xtask calibrate --quick --only linear,conv --hardware my-server
+  cargo xtask calibrate --device cuda --hardware h100
+
+Read more: docs/book/src/reports/calibration.md";
+
+const OPERATORS: &str = "\
+Examples:
+  cargo xtask operators
+  cargo xtask operators --batch-sizes 32 --sequence-lengths 512 --tensor-dimensions 768
+  cargo xtask operators --operations LayerNorm,softmax --device cuda --output my.json
+  cargo xtask operators --runs 100
+
+Read more: docs/book/src/reports/operators.md";
 
 const TEST: &str = "\
 Examples:

@@ -69,6 +69,11 @@ fn every_other_command_is_understood() {
         ("results --list", "results --list"),
         ("gpu-check --quick --output a", "gpu-check --output=a --quick"),
         ("compare-torchao a --filter -x", "compare-torchao --filter=-x a"),
+        (
+            "calibrate --fusion-patterns conv,linear --hardware a --quick",
+            "calibrate --quick --hardware a --only=conv,linear",
+        ),
+        ("operators --operations Loss,GELU", "operators --operations=Loss,gelu"),
         ("flavour", "flavour"),
         ("python", "python"),
         ("doctor", "doctor"),

@@ -6,6 +6,7 @@
 mod common;
 mod doctor;
 mod kernels;
+mod suites;
 mod torchao;
 
 use std::fs;
@@ -281,6 +282,8 @@ fn help_and_mistakes_on_the_command_line() {
         "bench",
         "compare-branches",
         "kernels",
+        "calibrate",
+        "operators",
         "test",
         "results",
         "compare-torchao",

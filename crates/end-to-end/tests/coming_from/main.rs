@@ -11,4 +11,5 @@ mod page;
 mod graphs;
 mod operators;
 mod quasim;
+mod suites;
 mod torchao;
