@@ -40,6 +40,7 @@ pub use catalogue::{SizeSet, fusion};
 #[cfg(feature = "configs")]
 pub use config::{
     CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OperatorParams, Suite,
+    usual_kernel_roots,
     TrainingParams, TrainingStep, shape_folders, yaml,
 };
 #[cfg(feature = "configs")]

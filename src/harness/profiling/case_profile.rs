@@ -7,6 +7,7 @@ use plan::{CacheMode, Case, Device, Profile};
 use tch::Tensor;
 
 use super::place;
+use crate::harness::timer::wait_for_rocm;
 use super::{HARDWARE, MEMORY, OPERATIONS, Wanted};
 use crate::device;
 use crate::harness::case_run::settle_allocator;
@@ -66,6 +67,7 @@ fn parts(
         }
         match case.device {
             Device::Cuda => Ok(cuda::synchronize(0)?),
+            Device::Rocm => wait_for_rocm(),
             _ => Ok(()),
         }
     };
@@ -76,7 +78,7 @@ fn parts(
     // The profiler comes last: what it leaves behind is in nobody's way.
     if wanted.hardware {
         let counted = match case.device {
-            Device::Cuda => Err(hardware::GPU.to_owned()),
+            Device::Cuda | Device::Rocm => Err(hardware::GPU.to_owned()),
             _ if is_cold => Err(FLUSHED.to_owned()),
             _ => hardware::count(steps, &mut *subject.step),
         };

@@ -21,9 +21,17 @@ fields! {
     "throttled", NONE, "whether the processor slowed itself down",
         (|e| {
             let conditions = e.row.record.measures.conditions.as_ref()?;
-            Some(Value::Flag(!conditions.throttle_reasons.is_empty()))
+            let reasons = &conditions.throttle_reasons;
+            let is_known = !reasons.is_empty() || conditions.throttling_unknown().is_none();
+            is_known.then(|| Value::Flag(!reasons.is_empty()))
         })
-        of_measure ("conditions");
+        of_measure ("conditions")
+        why (|e| {
+            let conditions = e.row.record.measures.conditions.as_ref()?;
+            Some(conditions.throttling_unknown()?.to_owned())
+        });
+    "throttle-method", NONE, "what tells that the processor slows itself down",
+        (measures.conditions?.throttle_method.as_ref()?);
     "stored-share", SHARE, "stored bytes over dense ones",
         (|e| {
             let Weights { packed_bytes, baseline_bytes, .. } = e.row.record.weights?;

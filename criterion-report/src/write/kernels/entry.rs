@@ -178,7 +178,7 @@ fn device_name<'a>(result: &KernelResult<'a>) -> Option<&'a str> {
         Device::Cpu => Some(&environment.host.cpu_model),
         Device::Cuda => environment.torch.cuda_device.as_deref(),
         // The record does not name the device.
-        Device::Xpu | Device::Mps => None,
+        Device::Rocm | Device::Xpu | Device::Mps => None,
     }
 }
 
@@ -241,7 +241,7 @@ fn absent<'a>(result: &KernelResult<'a>, raw: bool) -> BTreeMap<&'a str, String>
     if record.measures.memory.is_some() {
         let why = match record.case.device {
             Device::Cpu => "a CPU has no reserving allocator",
-            Device::Cuda | Device::Xpu | Device::Mps => "it is not recorded",
+            Device::Cuda | Device::Rocm | Device::Xpu | Device::Mps => "it is not recorded",
         };
         absent.insert("memory.reserved_mb", why.to_owned());
     }
