@@ -16,6 +16,7 @@ mod expand;
 mod expression;
 pub mod flag;
 mod hash;
+mod history;
 mod id;
 mod kernel;
 #[cfg(feature = "configs")]
@@ -49,6 +50,7 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expand::{expand, load, read};
 pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
+pub use history::{HISTORY, branch_references};
 pub use id::{MAX_ID, MAX_PART, case_id};
 pub use kernel::{KernelTolerances, KernelWork, OVERRIDE_VARIABLE, SkipCondition};
 #[cfg(feature = "configs")]

@@ -20,7 +20,7 @@ use crate::id;
 use crate::kernel::field::{Field, FieldType, size_text};
 use crate::kernel::{Kernel, KernelFile, KernelWork, SkipCondition};
 use crate::settings::{Profiling, Settings};
-use crate::words::{CompileMode, Device, Dtype, UnknownWord};
+use crate::words::{CompileMode, Device, Dtype};
 use crate::work::Work;
 
 #[derive(Debug, Clone, PartialEq)]
