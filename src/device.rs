@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn an_absent_device_is_skipped_by_name_and_never_moved() {
-        for device in [plan::Device::Cuda, plan::Device::Rocm, plan::Device::Xpu, plan::Device::Mps] {
+        for device in [plan::Device::Cuda, plan::Device::Rocm, plan::Device::Xpu, plan::Device::Mps]
+        {
             match resolve(device) {
                 Ok(found) => {
                     assert_eq!((device, found), (plan::Device::Cuda, tch::Device::Cuda(0)))

@@ -59,7 +59,9 @@ impl Scheme {
                 "numerics {:?} on cuda, but torchao has 2:4 sparse int8 weights in version 1 alone",
                 self.numerics
             )),
-            Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => check_product(site.device, site.linear),
+            Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
+                check_product(site.device, site.linear)
+            }
         }
     }
 }

@@ -110,7 +110,10 @@ fn every_bench_target_is_measured() {
     let upload = workflow.jobs["targets"].steps.last().expect("steps");
     assert_eq!(upload.action(), Some("actions/upload-artifact"));
     assert_eq!(upload.input("name"), "benchmark-results-cpu-${{ matrix.target }}");
-    assert_eq!((upload.input("path"), upload.input("retention-days")), ("reports".into(), "30".into()));
+    assert_eq!(
+        (upload.input("path"), upload.input("retention-days")),
+        ("reports".into(), "30".into())
+    );
     assert_eq!(upload.r#if.as_deref(), Some("${{ !cancelled() }}"));
 }
 

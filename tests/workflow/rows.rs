@@ -342,10 +342,7 @@ fn another_target_is_compared_over_several_runs() {
     ];
     assert_eq!(calls, expected);
     let verdict = row.report("verdict.md").expect("it is uploaded");
-    assert_eq!(
-        verdict,
-        "**regressed in 8 runs of each side**: `fusion/a` (12 % slower)\n"
-    );
+    assert_eq!(verdict, "**regressed in 8 runs of each side**: `fusion/a` (12 % slower)\n");
     assert_eq!(ended.summary, "| fusion/a |\n");
     let regressions = row.report("regressions.json").expect("it is uploaded");
     let regressions: Value = serde_json::from_str(&regressions).expect("JSON");
@@ -375,7 +372,8 @@ fn another_target_without_a_base_is_measured_alone() {
     row.answers(0, &[]);
     let ended = row.place.run("compare_target.sh");
     assert_eq!(ended.code, Some(0), "{}", ended.said);
-    let calls = ["project: xtask bench --bench fusion", "project: criterion-report export markdown"];
+    let calls =
+        ["project: xtask bench --bench fusion", "project: criterion-report export markdown"];
     assert_eq!(row.calls(), calls);
     let verdict = row.report("verdict.md").expect("it is uploaded");
     assert_eq!(verdict, "not compared: there is no earlier commit\n");

@@ -41,8 +41,7 @@ pub use catalogue::{SizeSet, fusion};
 #[cfg(feature = "configs")]
 pub use config::{
     CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OperatorParams, Suite,
-    usual_kernel_roots,
-    TrainingParams, TrainingStep, shape_folders, yaml,
+    TrainingParams, TrainingStep, shape_folders, usual_kernel_roots, yaml,
 };
 #[cfg(feature = "configs")]
 pub use diagnostic::{Diagnostic, Diagnostics};

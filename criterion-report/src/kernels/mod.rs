@@ -9,7 +9,9 @@ use anyhow::{Context, Result, bail};
 use plan::Mode;
 
 use crate::model::compare::{Limits, Point, Remarks, Side, threshold};
-use crate::model::kernels::{BranchHistory, Changes, KernelResult, Past, Trend, compare, history, trends};
+use crate::model::kernels::{
+    BranchHistory, Changes, KernelResult, Past, Trend, compare, history, trends,
+};
 use crate::model::{Location, Report, Selection};
 use crate::write::kernels::{self as write, Document};
 use crate::{output, units, visible, words};

@@ -175,10 +175,7 @@ fn a_shallow_clone_of_another_branch_fetches_what_it_lacks() {
     git(origin.path(), &["commit", "--quiet", "--message", "no history"]);
     let folder = now();
     let url = format!("file://{}", origin.path().display());
-    git(
-        &folder.path(""),
-        &["clone", "--quiet", "--depth=1", "--branch=topic", &url, "clone"],
-    );
+    git(&folder.path(""), &["clone", "--quiet", "--depth=1", "--branch=topic", &url, "clone"]);
     for name in ["criterion", "criterion-torch"] {
         fs::rename(folder.path(name), folder.path("clone").join(name)).expect("moved");
     }

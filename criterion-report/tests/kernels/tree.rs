@@ -108,18 +108,36 @@ fn a_kernels_file_is_upstreams_object_of_its_leading_case() {
     assert_eq!(led["implementation"], "kernel");
     assert_eq!(file["full_id"], led["full_id"]);
     for key in [
-        "kernel_name", "backend", "precision", "problem_size", "timing", "memory", "energy",
-        "accuracy", "success", "error_message", "metadata",
+        "kernel_name",
+        "backend",
+        "precision",
+        "problem_size",
+        "timing",
+        "memory",
+        "energy",
+        "accuracy",
+        "success",
+        "error_message",
+        "metadata",
     ] {
         assert!(led.get(key).is_some(), "{key}");
         assert_eq!(file[key], led[key], "{key}");
     }
     // The paths of the document's example.
     for path in [
-        "/timing/latency_ms_p50", "/timing/latency_ms_p90", "/timing/latency_ms_p99",
-        "/timing/latency_ms_mean", "/timing/latency_ms_std", "/timing/throughput_ops_per_sec",
-        "/timing/iterations", "/memory/peak_mb", "/memory/allocated_mb", "/energy/energy_j",
-        "/energy/power_w", "/accuracy/rmse", "/accuracy/max_error",
+        "/timing/latency_ms_p50",
+        "/timing/latency_ms_p90",
+        "/timing/latency_ms_p99",
+        "/timing/latency_ms_mean",
+        "/timing/latency_ms_std",
+        "/timing/throughput_ops_per_sec",
+        "/timing/iterations",
+        "/memory/peak_mb",
+        "/memory/allocated_mb",
+        "/energy/energy_j",
+        "/energy/power_w",
+        "/accuracy/rmse",
+        "/accuracy/max_error",
     ] {
         assert!(file.pointer(path).is_some(), "{path}");
     }

@@ -7,13 +7,13 @@ use plan::{CacheMode, Case, Device, Profile};
 use tch::Tensor;
 
 use super::place;
-use crate::harness::timer::wait_for_rocm;
 use super::{HARDWARE, MEMORY, OPERATIONS, Wanted};
 use crate::device;
 use crate::harness::case_run::settle_allocator;
 use crate::harness::flush::Flush;
 use crate::harness::group_run::outcome_of_panic;
 use crate::harness::passes::FLUSHED;
+use crate::harness::timer::wait_for_rocm;
 use crate::harness::{panics, running};
 use crate::measurement::profiler::Subject;
 use crate::measurement::{hardware, memory_profile};

@@ -119,7 +119,8 @@ fn command(row: &Row) -> Vec<String> {
     let first = words.remove(0);
     if !["xtask", "torch-bench"].contains(&first.as_str()) {
         let aliases = text_of(".cargo/config.toml");
-        let line = aliases.lines().find_map(|line| line.strip_prefix(&format!("{first} = \"xtask ")));
+        let line =
+            aliases.lines().find_map(|line| line.strip_prefix(&format!("{first} = \"xtask ")));
         let alias = line.unwrap_or_else(|| panic!("no alias {first}")).trim_end_matches('"');
         words.splice(0..0, alias.split_whitespace().map(str::to_owned));
     }
@@ -404,7 +405,8 @@ fn check(row: &Row) {
     let text = row.promise.trim_matches('`').trim_start_matches("check: ").trim_matches('"');
     let expression = plan::Expression::parse(text, &[]).expect("it is understood");
     for available in [false, true] {
-        let fact = |name: &str| (name == "cuda.available").then_some(plan::FactValue::Flag(available));
+        let fact =
+            |name: &str| (name == "cuda.available").then_some(plan::FactValue::Flag(available));
         assert_eq!(expression.holds(fact), Ok(!available));
     }
 }
@@ -482,7 +484,10 @@ fn env_json(row: &Row) {
 
 fn manifest(row: &Row) {
     let manifest = measured().json(row.code()[0]);
-    assert_eq!((manifest.as_array().map(Vec::len), &manifest[0]["name"]), (Some(1), &json!("saxpy")));
+    assert_eq!(
+        (manifest.as_array().map(Vec::len), &manifest[0]["name"]),
+        (Some(1), &json!("saxpy"))
+    );
 }
 
 fn kernel_file(row: &Row) {
@@ -688,14 +693,18 @@ fn discovery_logs(row: &Row) {
     let package = Package::new("");
     package.write("src/kernels/helper.rs", "pub fn helper() {}\n");
     package.write("src/lib.rs", "");
-    package.write("Cargo.toml", "[package]\nname = \"mine\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    package.write(
+        "Cargo.toml",
+        "[package]\nname = \"mine\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
+    );
     package.write("kernels.yml", "benchmark_mode: kernels\n");
     let output = Command::new(env!("CARGO_BIN_EXE_report"))
         .args(["plan", "kernels.yml"])
         .current_dir(package.path(""))
         .output()
         .expect("the program starts");
-    let [found, noted] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).expect("UTF-8"));
+    let [found, noted] =
+        [output.stdout, output.stderr].map(|it| String::from_utf8(it).expect("UTF-8"));
     assert!(found.contains("kernels/mine/cpu/kernel"), "{found}{noted}");
     assert!(noted.contains("helper.rs is no kernel: it names no `ProblemSize`"), "{noted}");
 }

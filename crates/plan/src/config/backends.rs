@@ -77,11 +77,7 @@ pub(super) fn selected<T: Copy + PartialEq>(listed: &[T], over: Option<&[T]>) ->
 }
 
 /// Says that a list lacks a word.
-pub(super) fn unlisted<'w>(
-    key: &str,
-    word: &str,
-    listed: impl Iterator<Item = &'w str>,
-) -> String {
+pub(super) fn unlisted<'w>(key: &str, word: &str, listed: impl Iterator<Item = &'w str>) -> String {
     let listed: Vec<&str> = listed.collect();
     format!("`{word}` is not among the {key} listed: {}", listed.join(", "))
 }
@@ -121,9 +117,10 @@ fn word(text: &str, others: &[&str]) -> Result<Device, UnknownWord> {
         JAX => UnknownWord {
             what: "backend",
             found: JAX.to_owned(),
-            remedy: "JAX runs in Python, and a kernel here is Rust: write it with torch's operations \
+            remedy:
+                "JAX runs in Python, and a kernel here is Rust: write it with torch's operations \
                      (`pytorch`), in plain Rust (`cpu`) or in CUDA C++ (`cuda`)"
-                .to_owned(),
+                    .to_owned(),
         },
         _ => UnknownWord::new("backend", text, words),
     })

@@ -114,7 +114,11 @@ impl KernelParams {
     }
 
     /// Why a case is not measured though a selection names it, if that is so.
-    fn unselected(&self, file: &KernelFile, Place { device, dtype }: Place) -> Option<SkipCondition> {
+    fn unselected(
+        &self,
+        file: &KernelFile,
+        Place { device, dtype }: Place,
+    ) -> Option<SkipCondition> {
         let of_backends = || self.backends.refusal(device, file);
         let reason = self.precisions.refusal(dtype).or_else(of_backends)?;
         Some(SkipCondition { check: None, reason })

@@ -4,9 +4,9 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use super::backends;
 use super::node::{Fields, Node, without_repetition};
 use super::own_keys::{self, OWN_KEYS, Own};
-use super::backends;
 use super::{at_the_top, compile_key, top};
 use crate::diagnostic::Diagnostic;
 use crate::settings::{Profiling, Settings};

@@ -167,14 +167,10 @@ fn read_roots(fields: &Fields<'_>, package: &Path, libraries: &[Library]) -> Opt
     let named = fields.items(KEY, root)?;
     let of_libraries = libraries.iter().filter(|library| library.brings == Brings::Kernels);
     let all = || {
-        let usual = usual_kernel_roots().map(|root| Root {
-            folder: package.join(root),
-            holds_others: root != ROOT,
-        });
-        let of_libraries = of_libraries.map(|library| Root {
-            folder: library.folder.clone(),
-            holds_others: false,
-        });
+        let usual = usual_kernel_roots()
+            .map(|root| Root { folder: package.join(root), holds_others: root != ROOT });
+        let of_libraries = of_libraries
+            .map(|library| Root { folder: library.folder.clone(), holds_others: false });
         usual.chain(of_libraries).collect()
     };
     Some(named.unwrap_or_else(all))

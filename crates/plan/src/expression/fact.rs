@@ -95,7 +95,9 @@ impl Fact {
 
     pub(super) fn words(self) -> Option<Vec<&'static str>> {
         match self {
-            Self::Backend => Some([Device::Cpu, Device::Cuda, Device::Rocm].map(Device::as_str).to_vec()),
+            Self::Backend => {
+                Some([Device::Cpu, Device::Cuda, Device::Rocm].map(Device::as_str).to_vec())
+            }
             Self::Precision => Some(Dtype::PRECISIONS.iter().map(|it| it.precision()).collect()),
             // The facts are set by `std::env::consts`, which has these words.
             Self::Os => Some(

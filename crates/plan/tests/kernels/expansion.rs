@@ -385,10 +385,7 @@ fn pytorch_means_an_implementation_with_tch() {
     package.write("benches/kernels/a/bench.yaml", "backends: [pytorch]\n");
     assert_eq!(
         found(""),
-        [
-            format!("a/cpu/kernel/f32-default: {refused}"),
-            "a/cpu/torch/f32-default: ".to_owned()
-        ]
+        [format!("a/cpu/kernel/f32-default: {refused}"), "a/cpu/torch/f32-default: ".to_owned()]
     );
     let uses: Vec<bool> = package.plan().cases().map(|case| work(case).uses_torch).collect();
     assert_eq!(uses, [false, true]);
@@ -399,7 +396,7 @@ fn rocm_is_a_backend_of_kernels_alone() {
     let plan = package("pub n: usize", "backends: [rocm]\nproblem_size: { n: 1 }").plan();
     assert_eq!(ids(&plan), ["kernels/test/poisson/rocm/kernel/f32-1"]);
     let file = std::path::Path::new("configs/fusion/mine.yml");
-    let text = "benchmark_mode: fusion\npatterns: [linear_bias]\ndevices: [rocm]\n";
+    let text = "benchmark_mode: fusion\nfusion_params:\n  - patterns: [linear_bias_relu]\n    devices: [rocm]\n";
     let error = plan::Config::parse(file, text).expect_err("refused").to_string();
     assert!(error.contains("only kernels run on rocm; use cpu or cuda"), "{error}");
 }

@@ -36,8 +36,7 @@ impl Side {
     /// Whether there is anything that [`read`](Self::read) would look at: a baseline of that name, a file or a
     /// folder.
     pub fn is_saved(name: &str, location: &Location) -> Result<bool> {
-        let is_baseline =
-            is_name(name) && !Saved::under(&location.records, name)?.names.is_empty();
+        let is_baseline = is_name(name) && !Saved::under(&location.records, name)?.names.is_empty();
         Ok(is_baseline || Path::new(name).exists())
     }
 

@@ -166,7 +166,8 @@ fn shortened(reference: &str) -> &str {
 fn said(reference: &str, commit: &str, files: &[String]) -> String {
     let commit = &commit[..commit.len().min(12)];
     let more = files.len().saturating_sub(1);
-    let more = if more > 0 { format!(" and {} more", units::count(more, "file")) } else { String::new() };
+    let more =
+        if more > 0 { format!(" and {} more", units::count(more, "file")) } else { String::new() };
     let first = files.first().map_or("no file", String::as_str);
     format!("{first}{more} of {reference} at {commit}")
 }

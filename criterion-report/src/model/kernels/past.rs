@@ -46,7 +46,8 @@ impl Past {
             );
             return Err(file::unusable(path, why));
         }
-        let Summary { timestamp, commit, results } = serde_json::from_slice(text).map_err(foreign)?;
+        let Summary { timestamp, commit, results } =
+            serde_json::from_slice(text).map_err(foreign)?;
         if let Some(PastResult { full_id, .. }) = results.iter().find(|it| !it.is_possible()) {
             let why = format!(
                 "the time of `{full_id}` is invalid: a median and its bounds must be positive and \

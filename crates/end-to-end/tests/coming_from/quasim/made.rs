@@ -88,7 +88,15 @@ pub fn measured() -> &'static Measured {
         lab.bench("kernels", &["--save-baseline", "main", filter]);
         with_energy(&lab);
         let reports = lab.path("reports").display().to_string();
-        lab.report(&["kernels", "--baseline", "main", "--compare-to", "main", "--output-dir", &reports]);
+        lab.report(&[
+            "kernels",
+            "--baseline",
+            "main",
+            "--compare-to",
+            "main",
+            "--output-dir",
+            &reports,
+        ]);
         Measured(lab)
     })
 }

@@ -94,7 +94,9 @@ impl Formulas for Conv {
             (Fused, _, false) => conv2d(),
             (Fused, _, true) => match device {
                 Device::Cuda => vec![with_bias("aten::cudnn_convolution_relu")],
-                Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => vec![with_bias(POINTWISE)],
+                Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
+                    vec![with_bias(POINTWISE)]
+                }
             },
             (Folded, true, true) => conv2d().into_iter().chain(last).collect(),
             (Mkldnn, _, _) => vec![with_bias(POINTWISE)],
