@@ -101,12 +101,14 @@ pub(super) fn device(text: &str) -> Result<Device, UnknownWord> {
 
 /// A device of a mode other than kernels.
 pub(super) fn other_modes_device(text: &str) -> Result<Device, UnknownWord> {
-    let device: Device = text.parse()?;
-    if device != Device::Rocm {
-        return Ok(device);
-    }
-    let remedy = "only kernels run on rocm; use cpu or cuda".to_owned();
-    Err(UnknownWord { what: "device", found: text.to_owned(), remedy })
+    let devices = Device::ALL.iter().copied().filter(|device| *device != Device::Rocm);
+    let named = devices.clone().find(|device| device.as_str() == text);
+    named.ok_or_else(|| {
+        let unknown = UnknownWord::new("device", text, devices.map(Device::as_str));
+        let is_kernels = text == Device::Rocm.as_str();
+        let remedy = "only kernels run on rocm; use cpu or cuda".to_owned();
+        UnknownWord { remedy: if is_kernels { remedy } else { unknown.remedy }, ..unknown }
+    })
 }
 
 /// A device by its word; `others` are the words that stand beside those of devices.

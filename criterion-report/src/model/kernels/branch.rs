@@ -47,6 +47,9 @@ impl BranchHistory {
         for name in files.iter().rev().take(MOST_FILES) {
             let path = format!("{}/{name}", plan::HISTORY);
             let text = git(folder, &["cat-file", "blob", &format!("{tree}/{name}")])?;
+            if !text.status.success() {
+                bail!("git cannot read {tree}/{name}: {}", String::from_utf8_lossy(&text.stderr));
+            }
             match Past::of_text(text.stdout.as_slice(), Path::new(&path)) {
                 Ok(past) => found.add(path, past),
                 Err(error) => unusable.push(error.context(format!("{reference} at {commit}"))),
