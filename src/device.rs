@@ -17,6 +17,10 @@ pub fn resolve(device: plan::Device) -> Result<tch::Device, Refusal> {
     match device {
         plan::Device::Cpu => Ok(tch::Device::Cpu),
         plan::Device::Cuda => cuda(),
+        plan::Device::Rocm => {
+            let devices = || usize::try_from(tch::Cuda::device_count()).unwrap_or(0);
+            rocm(native::runtime::has_hip()?, devices)
+        }
         plan::Device::Xpu => {
             absent(device, "Intel GPUs are not available in this version; use cpu or cuda")
         }
@@ -48,6 +52,25 @@ fn cuda() -> Result<tch::Device, Refusal> {
     }
 }
 
+/// The first AMD GPU, which a libtorch with HIP calls `cuda`.
+fn rocm(has_hip: bool, devices: impl Fn() -> usize) -> Result<tch::Device, Refusal> {
+    let device = plan::Device::Rocm;
+    if !has_hip {
+        return absent(
+            device,
+            "libtorch was built without HIP; set LIBTORCH to one that is built for ROCm",
+        );
+    }
+    if devices() == 0 {
+        return absent(
+            device,
+            "libtorch has HIP, but no device was found; check that `rocminfo` lists one and that \
+             HIP_VISIBLE_DEVICES does not hide it",
+        );
+    }
+    Ok(tch::Device::Cuda(0))
+}
+
 fn absent(device: plan::Device, reason: &str) -> Result<tch::Device, Refusal> {
     Err(Refusal::Skipped(format!("{device}: {reason}")))
 }
@@ -62,8 +85,20 @@ mod tests {
     }
 
     #[test]
+    fn rocm_is_what_a_libtorch_with_hip_has() {
+        let reason = |refused: Result<tch::Device, Refusal>| match refused {
+            Err(Refusal::Skipped(reason)) => reason,
+            other => panic!("{other:?}"),
+        };
+        assert!(reason(rocm(false, || 1)).starts_with("rocm: libtorch was built without HIP"));
+        assert!(reason(rocm(true, || 0)).starts_with("rocm: libtorch has HIP, but no device"));
+        assert_eq!(rocm(true, || 2), Ok(tch::Device::Cuda(0)));
+    }
+
+    #[test]
     fn an_absent_device_is_skipped_by_name_and_never_moved() {
-        for device in [plan::Device::Cuda, plan::Device::Xpu, plan::Device::Mps] {
+        for device in [plan::Device::Cuda, plan::Device::Rocm, plan::Device::Xpu, plan::Device::Mps]
+        {
             match resolve(device) {
                 Ok(found) => {
                     assert_eq!((device, found), (plan::Device::Cuda, tch::Device::Cuda(0)))

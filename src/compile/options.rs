@@ -56,7 +56,7 @@ pub(super) fn expressible(device: Device, mode: CompileMode) -> Result<(), Refus
         }
         (Device::Cuda, CompileMode::ReduceOverhead) => CompileMode::Default,
         (Device::Cuda, CompileMode::MaxAutotune) => CompileMode::MaxAutotuneNoCudagraphs,
-        (Device::Xpu | Device::Mps, _) => {
+        (Device::Rocm | Device::Xpu | Device::Mps, _) => {
             let reason = format!("packages are compiled for cpu and cuda, not for {device}");
             return Err(Refusal::Unsupported(reason));
         }

@@ -5,7 +5,7 @@ use plan::{Case, Counters, Device, Energy, Latency, LatencyPass, Measures, Utili
 
 use super::clock::Stopwatch;
 use super::running;
-use super::timer::{Subject, Timer};
+use super::timer::{Subject, Timer, wait_for_rocm};
 use crate::measurement::energy::{self, EnergyCounter};
 use crate::measurement::utilization::{self, Span};
 use crate::measurement::{counters, latency, probes};
@@ -181,6 +181,7 @@ impl Passes<'_> {
         drop(std::hint::black_box(self.subject.workload.step()?));
         match self.case.device {
             Device::Cuda if waits => Ok(cuda::synchronize(0)?),
+            Device::Rocm if waits => wait_for_rocm(),
             _ => Ok(()),
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plan::{CacheMode, Case, Clocks, Device, Threads};
 
-use super::clock::{FlushFn, HostClock, time};
+use super::clock::{FlushFn, HostClock, WaitingClock, time};
 use super::cuda_device::{self, CudaDevice};
 use super::flush::Flush;
 use super::launch::{Order, sample};
@@ -39,7 +39,7 @@ impl Timer {
     /// The timer of `case` and its siblings.
     pub fn of(case: &Case) -> Result<Self, Refusal> {
         match case.device {
-            Device::Cpu | Device::Cuda => {}
+            Device::Cpu | Device::Cuda | Device::Rocm => {}
             Device::Xpu | Device::Mps => {
                 let reason = format!("no clock for the device `{}`", case.device);
                 return Err(Refusal::Unsupported(reason));
@@ -73,6 +73,7 @@ impl Timer {
                 let mut device = CudaDevice::new(CUDA, &mut step, flush);
                 Ok(sample(&mut device, &order, iters)?.device)
             }
+            (Device::Rocm, _) => time(&mut WaitingClock(wait_for_rocm), step, flush, iters),
             _ => time(&mut HostClock, step, flush, iters),
         }
     }
@@ -83,17 +84,20 @@ impl Timer {
         running::check()?;
         subject.settle();
         let workload = &subject.workload;
-        let waits = self.device == Device::Cuda;
+        let device = self.device;
+        let wait = || match device {
+            Device::Cuda => Ok(cuda::synchronize(CUDA)?),
+            Device::Rocm => wait_for_rocm(),
+            Device::Cpu | Device::Xpu | Device::Mps => Ok(()),
+        };
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let mut flush = || {
             flush.as_mut().map_or(Ok(()), |flush| flush())?;
-            if waits { Ok(cuda::synchronize(CUDA)?) } else { Ok(()) }
+            wait()
         };
         let step = || {
             let output = workload.step()?;
-            if waits {
-                cuda::synchronize(CUDA)?;
-            }
+            wait()?;
             Ok(output)
         };
         time(&mut HostClock, step, Some(&mut flush), 1)
@@ -126,6 +130,14 @@ impl Timer {
     pub fn is_hot(&self) -> bool {
         self.flush.is_none()
     }
+}
+
+/// Waits for an AMD GPU. Its steps are timed by the host's clock between two of these waits: events of
+/// HIP are not part of the shim.
+pub fn wait_for_rocm() -> Result<(), Refusal> {
+    // torch-sys reports a C++ exception by a panic, which the harness turns into an outcome.
+    tch::Cuda::synchronize(CUDA as i64);
+    Ok(())
 }
 
 impl Subject {

@@ -118,7 +118,9 @@ fn memory(case: &Case) -> Result<(), Refusal> {
     // the host's kernel would kill the process.
     let needed = match case.device {
         Device::Cpu => cost::memory_bytes_of(case, sizes.as_ref()),
-        Device::Cuda | Device::Xpu | Device::Mps => cost::host_bytes_of(case, sizes.as_ref()),
+        Device::Cuda | Device::Rocm | Device::Xpu | Device::Mps => {
+            cost::host_bytes_of(case, sizes.as_ref())
+        }
     };
     match device::available_bytes() {
         Some(available) => fits(needed, available),

@@ -16,6 +16,7 @@ mod expand;
 mod expression;
 pub mod flag;
 mod hash;
+mod history;
 mod id;
 mod kernel;
 #[cfg(feature = "configs")]
@@ -40,7 +41,7 @@ pub use catalogue::{SizeSet, fusion};
 #[cfg(feature = "configs")]
 pub use config::{
     CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OperatorParams, Suite,
-    TrainingParams, TrainingStep, shape_folders, yaml,
+    TrainingParams, TrainingStep, shape_folders, usual_kernel_roots, yaml,
 };
 #[cfg(feature = "configs")]
 pub use diagnostic::{Diagnostic, Diagnostics};
@@ -48,6 +49,7 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expand::{expand, load, read};
 pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
+pub use history::{HISTORY, branch_references};
 pub use id::{MAX_ID, MAX_PART, case_id};
 pub use kernel::{KernelTolerances, KernelWork, OVERRIDE_VARIABLE, SkipCondition};
 #[cfg(feature = "configs")]

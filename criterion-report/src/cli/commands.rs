@@ -163,7 +163,21 @@ impl Source {
 fn expanded(configs: &[PathBuf]) -> Result<plan::Plan, Diagnostics> {
     let libraries = configs.first().map_or(Ok(Vec::new()), |config| libraries(config))?;
     let built = Package { folder: Path::new("."), libraries: &libraries };
-    plan::expand(&plan::read(configs, built)?)
+    let configs = plan::read(configs, built)?;
+    configs.iter().for_each(notes);
+    plan::expand(&configs)
+}
+
+/// Says which words of a selection no kernel lists, and which files were found and are no kernels.
+fn notes(config: &plan::Config) {
+    let plan::Suite::Kernels(suite) = &config.suite else { return };
+    for text in suite.unlisted() {
+        output::tell_line("warning", &format!("no kernel is measured so: {text}"));
+    }
+    for file in &suite.passed_over {
+        let text = format!("{} is no kernel: it names no `ProblemSize`", file.display());
+        output::tell_line("note", &text);
+    }
 }
 
 /// The crates that bring something to the package in which a config lies. Where cargo cannot say which those are, a note

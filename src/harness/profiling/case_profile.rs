@@ -13,6 +13,7 @@ use crate::harness::case_run::settle_allocator;
 use crate::harness::flush::Flush;
 use crate::harness::group_run::outcome_of_panic;
 use crate::harness::passes::FLUSHED;
+use crate::harness::timer::wait_for_rocm;
 use crate::harness::{panics, running};
 use crate::measurement::profiler::Subject;
 use crate::measurement::{cupti, hardware, memory_profile};
@@ -66,6 +67,7 @@ fn parts(
         }
         match case.device {
             Device::Cuda => Ok(cuda::synchronize(0)?),
+            Device::Rocm => wait_for_rocm(),
             _ => Ok(()),
         }
     };
@@ -75,14 +77,16 @@ fn parts(
     let stem = place::stem(case);
     // The profiler comes last: what it leaves behind is in nobody's way.
     if wanted.hardware {
-        if case.device == Device::Cuda {
-            profile.gpu = or_absent(profile, HARDWARE, on_gpu(&mut subject));
-        } else {
-            let counted = match is_cold {
-                true => Err(FLUSHED.to_owned()),
-                false => hardware::count(steps, &mut *subject.step),
-            };
-            profile.hardware = or_absent(profile, HARDWARE, counted);
+        match case.device {
+            Device::Cuda => profile.gpu = or_absent(profile, HARDWARE, on_gpu(&mut subject)),
+            device => {
+                let counted = match device {
+                    Device::Rocm => Err(ROCM.to_owned()),
+                    _ if is_cold => Err(FLUSHED.to_owned()),
+                    _ => hardware::count(steps, &mut *subject.step),
+                };
+                profile.hardware = or_absent(profile, HARDWARE, counted);
+            }
         }
     }
     if wanted.memory {
@@ -117,6 +121,10 @@ fn parts(
     }
     Ok(())
 }
+
+/// Why a case on an AMD GPU has no hardware counters.
+const ROCM: &str = "hardware counters: those of an AMD GPU are not read; `rocprof-compute profile` in front of the \
+                    benchmark's command reads them, with a filter for one case";
 
 /// What the GPU counts in one step. A cold step's flush has ended before.
 fn on_gpu(subject: &mut Subject<'_>) -> Result<GpuCounters, String> {

@@ -28,6 +28,8 @@ closed_set! {
         Cpu = "cpu",
         /// An NVIDIA GPU.
         Cuda = "cuda",
+        /// An AMD GPU: the device that a libtorch with HIP calls `cuda`. Of kernels only.
+        Rocm = "rocm",
         /// An Intel GPU.
         Xpu = "xpu",
         /// An Apple GPU.

@@ -21,9 +21,13 @@ fields! {
     "throttled", NONE, "whether the processor slowed itself down",
         (|e| {
             let conditions = e.row.record.measures.conditions.as_ref()?;
-            Some(Value::Flag(!conditions.throttle_reasons.is_empty()))
+            let reasons = &conditions.throttle_reasons;
+            let is_known = !reasons.is_empty() || conditions.throttling_unknown().is_none();
+            is_known.then(|| Value::Flag(!reasons.is_empty()))
         })
-        of_measure ("conditions");
+        why (throttling_unknown);
+    "throttle-method", NONE, "what tells that the processor slows itself down",
+        (measures.conditions?.throttle_method.as_ref()?);
     "stored-share", SHARE, "stored bytes over dense ones",
         (|e| {
             let Weights { packed_bytes, baseline_bytes, .. } = e.row.record.weights?;
@@ -54,4 +58,12 @@ fields! {
     "quiet-steal", SHARE, "steal while the quiet score was taken", (environment.quiet?.steal?);
     "page-fault", NS, "cost of a page fault", (environment.host.page_fault_ns?);
     "host-memory", BYTES, "physical memory", (environment.host.memory_bytes);
+}
+
+fn throttling_unknown(entry: &Entry<'_>) -> Option<String> {
+    let measures = &entry.row.record.measures;
+    match &measures.conditions {
+        Some(conditions) => conditions.throttling_unknown().map(str::to_owned),
+        None => measures.absent.get("conditions").map(|why| format!("conditions: {why}")),
+    }
 }

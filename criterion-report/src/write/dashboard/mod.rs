@@ -165,7 +165,7 @@ fn arch(row: &Row) -> &str {
     match row.record.case.device {
         Device::Cpu => &environment.host.cpu_model,
         Device::Cuda => environment.torch.cuda_device.as_deref().unwrap_or(UNKNOWN),
-        Device::Xpu | Device::Mps => UNKNOWN,
+        Device::Rocm | Device::Xpu | Device::Mps => UNKNOWN,
     }
 }
 
