@@ -16,7 +16,7 @@ mod in_order;
 pub mod kernels;
 mod markdown;
 pub mod operators;
-mod profile;
+pub(crate) mod profile;
 pub(crate) mod python_json;
 pub mod show;
 pub mod summary;
