@@ -177,6 +177,8 @@ pub fn device_cuda(row: &Row) {
 
 pub fn device_xpu(row: &Row) {
     assert_eq!(values(&in_model(row), "device"), ["xpu"]);
+    assert!(row.refusal().contains("Intel GPUs"));
+    assert_ne!(ended("linear/xpu/int8wo/bf16-16x64x32").0, "measured");
     is_asked_of_libtorch("linear/xpu/int8wo/bf16-16x64x32");
 }
 
