@@ -26,6 +26,7 @@ mod output;
 pub mod planned;
 #[doc(hidden)]
 pub mod schema;
+mod torchao_output;
 #[doc(hidden)]
 pub mod units;
 #[doc(hidden)]

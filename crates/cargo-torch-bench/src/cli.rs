@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
@@ -83,6 +84,13 @@ pub enum Command {
         /// Print criterion's output, which otherwise goes to bench.log
         #[arg(long)]
         verbose: bool,
+        /// Then write CSV and traces where torchao's runner does; before `--`
+        ///
+        /// In `output_dir` of each config, from the root of the workspace, or in DIR:
+        /// `criterion-report csv --torchao-output`.
+        #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+        #[arg(conflicts_with = "repeat")]
+        torchao_output: Option<Option<PathBuf>>,
         /// Passed on to `cargo bench` as they are, and after `--` to criterion
         arguments: Vec<OsString>,
     },
@@ -376,15 +384,29 @@ impl Cli {
     }
 }
 
+/// How a value stands behind an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Value {
+    None,
+    /// Behind `=` alone, or left out.
+    Joined,
+    /// Behind `=` or as the next word.
+    Apart,
+}
+
 /// Moves our options to the front of a command line of `bench` or `test`, and puts a `--` of our own
 /// before everything else. These commands pass on options that only cargo knows: behind the first of
 /// them clap would read none of ours, and it would drop a `--` of the user's that comes first.
 fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
     let command = words.get(1).and_then(|command| command.to_str());
-    // Each with whether a value follows.
-    let ours: &[(&str, bool)] = match command {
-        Some("bench") => &[("--repeat", true), ("--full", false), ("--verbose", false)],
-        Some("test") => &[("--all", false), ("--exhaustive", false)],
+    let ours: &[(&str, Value)] = match command {
+        Some("bench") => &[
+            ("--repeat", Value::Apart),
+            ("--full", Value::None),
+            ("--verbose", Value::None),
+            ("--torchao-output", Value::Joined),
+        ],
+        Some("test") => &[("--all", Value::None), ("--exhaustive", Value::None)],
         _ => return words,
     };
     let mut rest = words.split_off(2).into_iter();
@@ -392,14 +414,16 @@ fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
     while let Some(word) = rest.next() {
         let text = word.to_string_lossy().into_owned();
         let (name, value) = text.split_once('=').map_or((&*text, None), |(n, v)| (n, Some(v)));
-        match ours.iter().find(|(own, has_value)| *own == name && (value.is_none() || *has_value)) {
+        let is_own = |own: &str, takes| own == name && (value.is_none() || takes != Value::None);
+        match ours.iter().find(|(own, takes)| is_own(own, *takes)) {
             _ if text == "--" => {
                 passed_on.push(word);
                 passed_on.extend(rest.by_ref());
             }
-            Some((_, has_value)) => {
+            Some((_, takes)) => {
                 words.push(word);
-                words.extend((*has_value && value.is_none()).then(|| rest.next()).flatten());
+                let follows = *takes == Value::Apart && value.is_none();
+                words.extend(follows.then(|| rest.next()).flatten());
             }
             None if matches!(&*text, "-h" | "--help") => words.push(word),
             None => passed_on.push(word),

@@ -113,8 +113,9 @@ fn run() -> Result<ExitCode, Error> {
             setup::command(&workspace()?, options.flavour()?)?;
             if options.python { environment::command() } else { Ok(ExitCode::SUCCESS) }
         }
-        Command::Bench { repeat, full, verbose, arguments } => {
-            bench::command(&workspace()?, repeat, Extent { full, verbose }, &arguments)
+        Command::Bench { repeat, full, verbose, torchao_output, arguments } => {
+            let extent = Extent { full, verbose, torchao_output };
+            bench::command(&workspace()?, repeat, &extent, &arguments)
         }
         Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
         Command::Calibrate(options) => suite::calibrate::command(&workspace()?, &options),

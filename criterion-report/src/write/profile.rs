@@ -1,10 +1,47 @@
 //! A profile in words, for the screen and the page.
 
+use std::path::{Component, Path, PathBuf};
+
 use plan::{GpuCounters, MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKind};
 
 use crate::model::{Entry, Field};
 use crate::units;
 use crate::write::explain::words::of_shapes;
+
+/// A file of a profile, which lies in the folder of the records; none if it is not there.
+pub fn file(records: &Path, path: &str) -> Option<PathBuf> {
+    let inside = Path::new(path).components().all(|it| matches!(it, Component::Normal(_)));
+    Some(records.join(path)).filter(|file| inside && file.is_file())
+}
+
+/// An SVG as an address that holds it. As a picture it runs no script.
+pub fn picture(svg: &str) -> String {
+    format!("data:image/svg+xml,{}", encoded(svg))
+}
+
+/// A page that shows nothing but an SVG, under its own name.
+pub fn page(svg: &str, file: &Path) -> String {
+    let name = encoded(&file.file_stem().unwrap_or_default().to_string_lossy());
+    let picture = picture(svg);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{name}</title>\n\
+         <img alt=\"Memory over time\" src=\"{picture}\">\n</html>\n"
+    )
+}
+
+/// A text in which nothing ends the path of an address.
+pub fn encoded(path: &str) -> String {
+    let mut out = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'+' => {
+                out.push(byte.into());
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
 
 /// A line of the table of a profiled step: an operation, several others, or what is outside of all.
 pub struct Line {

@@ -74,6 +74,17 @@ fn bench_measures_and_then_reports() {
 }
 
 #[test]
+fn torchaos_folders_are_written_after_the_report() {
+    let scratch = provisioned();
+    scratch.run(&["bench", "--bench", "inference", "--torchao-output", "--", "x"]).assert_fine();
+    let written = "csv --latest --torchao-output --filter ^(inference)/";
+    let [summary, page] = reports(&scratch);
+    assert_eq!(calls(&scratch)[3..], [summary, page, format!("{PROGRAM} {written}")]);
+    let refused = scratch.run(&["bench", "--torchao-output", "--", "--list"]);
+    refused.assert_refused(2, &["--torchao-output: this measures nothing"]);
+}
+
+#[test]
 fn bench_provisions_first() {
     let scratch = Scratch::new();
     scratch.run(&["setup", "--cpu"]).assert_fine();

@@ -1,11 +1,95 @@
 //! Rows of `coming-from/torchao.md`.
 
-use crate::page::{Row, rows};
+mod config;
+mod extensions;
+mod results;
+mod run;
+mod training;
+
+use crate::page::rows;
+use config::*;
+use extensions::*;
+use results::*;
+use training::*;
 
 rows! { "torchao";
-    "placeholder" => placeholder,
-}
-
-fn placeholder(row: &Row) {
-    assert_eq!(row.code(), ["ours"]);
+    "`python -m benchmarks.microbenchmarks.benchmark_runner --config path/to/config.yml`" => runner,
+    "the README's sample configuration" => sample,
+    "the minimal configuration for local testing, `local_test.yml`" => quick_start,
+    "several model configurations in a single run" => several_models,
+    "`python -m unittest discover benchmarks/microbenchmarks/test`" => own_tests,
+    r#"`benchmark_mode: "inference"`"# => mode_inference,
+    "`quantization_config_recipe_names`" => recipe_names,
+    "`output_dir`" => output_dir,
+    "`name` of a model" => name,
+    r#"`high_precision_dtype: "torch.bfloat16"`"# => dtype,
+    "`use_torch_compile: false`" => use_torch_compile,
+    r#"`compile`: "default", "max-autotune", "false""# => compile,
+    r#"`torch_compile_mode`: "default", "max-autotune", "false""# => compile_mode,
+    r#"`torch_compile_mode: "max-autotune"` on CUDA"# => max_autotune_on_cuda,
+    "`baseline`: no quantization" => baseline,
+    "`int8wo`" => int8wo,
+    "`int8dq`" => int8dq,
+    "`int4wo-{group_size}`" => int4wo,
+    "`int4wo-{group_size}-hqq`" => int4wo_hqq,
+    "`float8wo`" => float8wo,
+    "`float8dq-tensor`" => float8dq_tensor,
+    "`float8dq-row`" => float8dq_row,
+    "`gemlitewo-{bit_width}-{group_size}`" => gemlitewo,
+    "`linear`: simple linear layer" => linear,
+    "`ln_linear_<activation>`: LayerNorm, linear, and sigmoid, relu, leakyrelu, relu6, gelu, silu or hardswish" => ln_linear,
+    "`transformer_block`: self-attention and MLP" => transformer_block,
+    "`m` batch size or sequence length, `k` input features, `n` output features" => dimensions,
+    r#"`device: "cpu"`"# => device_cpu,
+    r#"`device: "cuda"`"# => device_cuda,
+    r#"`device: "xpu"`"# => device_xpu,
+    r#"`device: "mps"`"# => device_mps,
+    "`custom`: a list of [m, k, n]" => custom,
+    r#"`llama`: "attn.wqkv", "attn.w0", "ffn.w13", "ffn.w2" of LLaMa 2 70B"# => llama,
+    "`pow2`, by default from 10 to 14" => pow2,
+    "`pow2_extended`, by default from 10 to 14" => pow2_extended,
+    "`small_sweep` for heatmaps" => small_sweep,
+    "`sweep`, by default from 8 to 15: all combinations" => sweep,
+    "`enable_profiler`: standard PyTorch profiling, off by default" => enable_profiler,
+    "standard PyTorch profiler traces" => traces,
+    "`enable_memory_profiler`: off by default, only on CUDA" => enable_memory_profiler,
+    "memory snapshots before and after inference" => snapshots,
+    "visualizations of memory usage" => visualizations,
+    "outputs in the `memory_profiler` subdirectory" => memory_profiler,
+    "results in a CSV file in the specified output directory" => csv_file,
+    "columns for model configuration, quantization method, shape, performance metrics, device information" => csv_columns,
+    "speedup: improvement over the bfloat16 baseline" => speedup,
+    "memory usage: peak memory consumption during inference" => memory_usage,
+    "latency: time taken for inference operations" => latency,
+    "profiling data: detailed performance traces, when enabled" => profiling_data,
+    "`benchmark_runner --config training_benchmark_config.yml`" => training_runner,
+    "the README's configuration for training" => training_config,
+    r#"`benchmark_mode` must be "training""# => mode_training,
+    "always include baseline for comparison" => training_baseline,
+    r#"`scaling_type_input`, `scaling_type_weight`, `scaling_type_grad_output`: "dynamic" or "disabled""# => scaling_types,
+    r#"`scaling_granularity`: "tensorwise" or "rowwise""# => granularity,
+    r#"`scaling_granularity: "columnwise"`"# => columnwise,
+    "`use_fast_accum`" => fast_accum,
+    "`repeat_n`: number of iterations" => repeat_n,
+    "forward and backward pass of models with different precision types" => passes,
+    "forward pass time, backward pass time, total training time, in ms" => training_times,
+    "speedup compared to baseline" => training_speedup,
+    "scaling configuration details" => scaling_details,
+    "results in a table, and in a CSV file in the output directory" => training_output,
+    "detailed profiling information" => training_profile,
+    "support for a new datatype in training" => training_datatype,
+    "a new recipe, `my_new_quantization`" => new_recipe,
+    "test it with `test_my_quantization.yml`" => test_my_quantization,
+    "a new model, `my_custom_model`" => new_model,
+    "test it with `test_my_model.yml`" => test_my_model,
+    "a model that handles `high_precision_dtype`, devices and quantization" => model_requirements,
+    "your method in `microbenchmark_quantization_config.yml`" => dashboard_config,
+    "`ci_microbenchmark_runner.py --config CONFIG --output benchmark_results.json`" => ci_runner,
+    "the JSON format of the tutorial, `speedup(wrt bf16)`" => ci_format,
+    "a step of a workflow that runs it and uploads the results" => ci_workflow,
+    "CUDA out of memory: reduce batch size or dimensions" => out_of_memory,
+    "compilation errors: `use_torch_compile: false`" => compilation_errors,
+    "missing quantization methods" => missing_method,
+    "device not available" => device_not_available,
+    "a baseline, `small_sweep` first, profiling only when needed, several devices, consistent names" => good_practice,
 }
