@@ -9,6 +9,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use clap::ArgMatches;
+use plan::Case;
 use plan::flag::Flag;
 use regex::Regex;
 
@@ -147,6 +148,27 @@ impl Args {
 
     pub fn is_exact(&self) -> bool {
         matches!(self.filter, Filter::Exact(_))
+    }
+
+    /// Whether the config alone decides how long a case takes.
+    pub fn leaves_times(&self) -> bool {
+        let Overrides { samples, warm_up_s, measurement_s } = self.overrides;
+        !self.quick && samples.is_none() && warm_up_s.is_none() && measurement_s.is_none()
+    }
+
+    /// The case as these options change it: what they say of sampling wins over its config.
+    pub fn applied_to(&self, case: &Case) -> Case {
+        let mut case = case.clone();
+        let Overrides { samples, warm_up_s, measurement_s } = self.overrides;
+        let sampling = &mut case.settings.sampling;
+        sampling.samples = samples.or(sampling.samples);
+        sampling.warm_up_s = warm_up_s.or(sampling.warm_up_s);
+        sampling.measurement_s = measurement_s.or(sampling.measurement_s);
+        if self.quick {
+            // Two samples, no pilot, and the fewest blocks of a pair.
+            (sampling.warm_up_s, sampling.measurement_s) = (Some(0.0), Some(0.0));
+        }
+        case
     }
 
     /// Whether the samples come from disk: nothing is run.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use plan::{
     Accuracy, Allocator, Case, Compilation, Device, KernelFacts, LastSample, Measures, Memory,
-    ModelFacts, Pair, Planned, StepMemory, Weights, Work,
+    ModelFacts, Pair, Planned, StepMemory, Wall, Weights, Work,
 };
 
 use super::pilot::Pilot;
@@ -45,6 +45,7 @@ pub struct Findings {
     pub pairs: Vec<Pair>,
     pub no_pair: Option<String>,
     pub measures: Measures,
+    pub wall: Wall,
     pub notes: Vec<String>,
 }
 

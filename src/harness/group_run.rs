@@ -113,14 +113,16 @@ impl<'a> GroupRun<'a> {
         findings: &mut Findings,
         rounds: &mut Rounds,
     ) -> Outcome {
-        let started = Stopwatch::start();
+        let mut watch = Stopwatch::start();
         self.alone = None;
         let mut run = match self.prepared(case, rounds) {
             Ok(run) => run,
             Err(outcome) => return outcome,
         };
         run.report(findings);
+        findings.wall.prepare_s = watch.lap();
         let outcome = self.sampled(group, case, &mut run, findings);
+        findings.wall.sampling_s = watch.lap();
         if outcome != Outcome::Measured {
             return outcome;
         }
@@ -130,6 +132,7 @@ impl<'a> GroupRun<'a> {
             findings.discard();
             return outcome;
         }
+        findings.wall.passes_s = watch.lap();
         match case.role {
             Role::Baseline if self.wanted => {
                 self.partner = Partner::Ready(Rc::new(RefCell::new(run)))
@@ -141,10 +144,11 @@ impl<'a> GroupRun<'a> {
             Role::Candidate => {
                 // Hardly more than the case itself, unless more is asked for.
                 let asked_s = sampling::asked_s(&case.settings, &self.args).unwrap_or_default();
-                let budget_s = (PAIRS_SHARE * started.seconds()).max(asked_s);
+                let budget_s = (PAIRS_SHARE * findings.wall.seconds()).max(asked_s);
                 if let Err(reason) = self.paired(case, run, budget_s, rounds, findings) {
                     findings.no_pair = Some(reason);
                 }
+                findings.wall.pairs_s = watch.lap();
                 // The record's environment is that of the case, not of its baseline.
                 threads::settle(case.settings.threads);
             }

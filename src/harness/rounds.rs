@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use plan::Record;
 
+use super::clock::Stopwatch;
 use super::fault::Fault;
 use super::pairing::{Pairing, Places};
 
@@ -64,8 +65,10 @@ impl Rounds {
                     self.done.push(record);
                     continue;
                 }
+                let watch = Stopwatch::start();
                 let looked = pairing.look();
                 if looked.is_ok() && pairing.wants_more() {
+                    took(&mut record, watch);
                     self.open.push((record, pairing));
                     continue;
                 }
@@ -82,6 +85,7 @@ impl Rounds {
                 {
                     record.notes.push(note.to_owned());
                 }
+                took(&mut record, watch);
                 self.done.push(record);
             }
         }
@@ -91,5 +95,12 @@ impl Rounds {
     /// The records with what all looks found, once.
     pub fn done(&mut self) -> Vec<Record> {
         std::mem::take(&mut self.done)
+    }
+}
+
+/// Counts a look at the record's pair among what its case took.
+fn took(record: &mut Record, look: Stopwatch) {
+    if let Some(wall) = &mut record.wall {
+        wall.pairs_s += look.seconds();
     }
 }

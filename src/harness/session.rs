@@ -1,13 +1,14 @@
 //! A run of one bench target: which cases are selected, and how each is taken through its steps.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Once;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion};
-use plan::{Allocator, Case, Device, Plan, Profile, Role, cost};
+use plan::estimate::Estimator;
+use plan::{Allocator, Case, Device, Plan, Profile, Role};
 
 use super::args::{Action, Args};
 use super::case_run::{release, settle_allocator};
@@ -75,8 +76,13 @@ impl Session {
             compile(&selected);
         }
         // From here on nothing but measuring takes time.
-        let expected = || selected.iter().map(|case| (case.full_id(), expected_s(case)));
-        let progress = measures.then(|| Progress::new(expected()));
+        let progress = measures
+            .then(|| {
+                let estimator = estimator(&records)?;
+                let expected = |case: &&Case| (case.full_id(), expected_s(&estimator, &args, case));
+                Ok::<_, String>(Progress::new(selected.iter().map(expected)))
+            })
+            .transpose()?;
         let threads = selected.iter().map(|case| threads::count(case.settings.threads)).max();
         // The run owes no record of a case that it will skip.
         let owed = |case: &&Case| {
@@ -318,10 +324,20 @@ fn compile(selected: &[&Case]) {
     compiling::compile(selected.iter().copied());
 }
 
+/// What earlier runs let one expect of the time that cases take.
+fn estimator(records: &Path) -> Result<Estimator, String> {
+    let (estimator, unread) = Estimator::of_folder(records).map_err(|error| error.to_string())?;
+    for it in unread {
+        let (path, lines, why) = (it.path.display(), it.lines, it.why);
+        eprintln!("note: estimates of time leave out {lines} lines of {path}: {why}");
+    }
+    Ok(estimator)
+}
+
 /// How long a case is expected to take: nothing, if it will be refused before it starts.
-fn expected_s(case: &Case) -> f64 {
+fn expected_s(estimator: &Estimator, args: &Args, case: &Case) -> f64 {
     match workload::preflight(case) {
-        Ok(()) => cost::seconds(case),
+        Ok(()) => estimator.estimate(&args.applied_to(case)).seconds(),
         Err(_) => 0.0,
     }
 }

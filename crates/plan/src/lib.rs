@@ -11,6 +11,8 @@ mod config;
 pub mod cost;
 #[cfg(feature = "configs")]
 mod diagnostic;
+#[cfg(feature = "estimate")]
+pub mod estimate;
 #[cfg(feature = "configs")]
 mod expand;
 mod expression;
@@ -58,7 +60,7 @@ pub use record::{
     Energy, Environment, Gate, HardwareCounters, HostFacts, KernelFacts, LastSample, Latency,
     Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome, Pair, Planned, Profile,
     ProfileFile, ProfileFileKind, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop,
-    TensorAccuracy, TorchFacts, Utilization, Weights,
+    TensorAccuracy, TorchFacts, Utilization, Wall, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,
