@@ -56,6 +56,8 @@ const MOST_BLOCKS: usize = 6;
 /// Numbers of builds after which the interval is checked. Each check is a chance to stop at one that
 /// is narrow by luck, so there are few; two builds are too often alike.
 const CHECKS: [usize; 5] = [3, 4, 6, 8, 12];
+/// Half-widths from 1 at which a ratio is clear.
+const CLEAR: f64 = 3.0;
 /// Seconds from one visit to the next: builds closer together share what the machine does just then.
 const APART_S: f64 = 1.0;
 
@@ -68,6 +70,8 @@ pub struct Goal {
     pub target: f64,
     /// Wall seconds.
     pub budget_s: f64,
+    /// Whether others decide when the time is over: it belongs to all pairs of a run.
+    pub is_shared: bool,
     /// Baseline and candidate, where they have been sampled.
     pub known: [Option<Known>; 2],
 }
@@ -171,12 +175,30 @@ impl Pairs {
 
     /// Whether another look may narrow the interval, and there is time for one.
     pub fn wants_more(&self) -> bool {
-        let has_time = self.spent_s + self.longest_s <= self.goal.budget_s;
+        let has_time = self.goal.is_shared || self.spent_s + self.longest_s <= self.goal.budget_s;
         (1..MOST_BUILDS).contains(&self.builds) && has_time && !self.reached()
+    }
+
+    /// Whether the ratio is so far from 1 that more looks would not change the side on which it lies: 1 is
+    /// [`CLEAR`] half-widths away. One half-width would not do. A pair that no difference has crosses it
+    /// at one of many looks, and to stop there is to choose the luck.
+    pub fn is_clear(&self) -> bool {
+        self.ratio().is_some_and(|found| {
+            let ratio = found.ratio;
+            ratio.ratio.ln().abs() > CLEAR * (ratio.high / ratio.low).ln() / 2.0
+        })
+    }
+
+    /// Wall seconds of a look.
+    pub fn look_s(&self) -> f64 {
+        self.longest_s
     }
 
     /// Wall seconds that further looks may take.
     pub fn left_s(&self) -> f64 {
+        if self.goal.is_shared {
+            return 0.0;
+        }
         if self.wants_more() { self.goal.budget_s - self.spent_s } else { 0.0 }
     }
 

@@ -14,12 +14,11 @@ use plan::{Planned, Settings, Stop, cost};
 use statistics::{Limit, Limits, SamplePlan};
 
 use super::args::Args;
+use super::budget;
 use super::pilot::Pilot;
 
 /// Criterion warms up for as long again as a few samples; it wants to see the time for itself.
 pub const CRITERIONS_WARM_UP: Duration = Duration::from_millis(5);
-/// Criterion's smallest number of samples.
-const FEWEST: u64 = cost::MIN_SAMPLES;
 /// Fewer batches than this do not show the noise.
 const FEW_BATCHES: u64 = 6;
 
@@ -36,7 +35,8 @@ pub fn target(settings: &Settings) -> f64 {
 
 /// Seconds that sampling may take.
 pub fn budget_s(settings: &Settings, args: &Args) -> f64 {
-    asked_s(settings, args).unwrap_or(cost::DEFAULT_MEASUREMENT_S)
+    let seconds = asked_s(settings, args).unwrap_or(cost::DEFAULT_MEASUREMENT_S);
+    if args.budget_s.is_some() { seconds.min(budget::SAMPLING_S) } else { seconds }
 }
 
 /// Seconds of measurement that somebody has asked for; the pairs may take as long.

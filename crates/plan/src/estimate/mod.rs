@@ -74,11 +74,18 @@ impl Estimate {
         self.wall.seconds()
     }
 
-    /// A case that is known not to run on this machine.
-    const fn nothing() -> Self {
-        let wall = Wall { prepare_s: 0.0, sampling_s: 0.0, passes_s: 0.0, pairs_s: 0.0, as_configured: true };
-        Self { wall, least_s: 0.0, basis: Basis::SameCase }
-    }
+    /// That of a case that is known not to run on this machine.
+    pub const NOTHING: Self = Self {
+        wall: Wall {
+            prepare_s: 0.0,
+            sampling_s: 0.0,
+            passes_s: 0.0,
+            pairs_s: 0.0,
+            as_configured: true,
+        },
+        least_s: 0.0,
+        basis: Basis::SameCase,
+    };
 }
 
 /// Estimates cases by what is known of this machine.
@@ -140,7 +147,7 @@ impl Estimator {
     pub fn estimate(&self, case: &Case) -> Estimate {
         let same = self.same.get(&case.full_id());
         match same {
-            Some(Same::Refused) => return Estimate::nothing(),
+            Some(Same::Refused) => return Estimate::NOTHING,
             Some(Same::Ran { case: ran, step, wall: Some(wall) }) if ran.settings == case.settings => {
                 let least_s = stages::least(case, *step, wall.prepare_s).min(wall.seconds());
                 return Estimate { wall: *wall, least_s, basis: Basis::SameCase };
