@@ -56,8 +56,6 @@ const MOST_BLOCKS: usize = 6;
 /// Numbers of builds after which the interval is checked. Each check is a chance to stop at one that
 /// is narrow by luck, so there are few; two builds are too often alike.
 const CHECKS: [usize; 5] = [3, 4, 6, 8, 12];
-/// Half-widths from 1 at which a ratio is clear.
-const CLEAR: f64 = 3.0;
 /// Seconds from one visit to the next: builds closer together share what the machine does just then.
 const APART_S: f64 = 1.0;
 
@@ -179,14 +177,9 @@ impl Pairs {
         (1..MOST_BUILDS).contains(&self.builds) && has_time && !self.reached()
     }
 
-    /// Whether the ratio is so far from 1 that more looks would not change the side on which it lies: 1 is
-    /// [`CLEAR`] half-widths away. One half-width would not do. A pair that no difference has crosses it
-    /// at one of many looks, and to stop there is to choose the luck.
+    /// Whether the side of 1 on which the ratio lies is beyond doubt.
     pub fn is_clear(&self) -> bool {
-        self.ratio().is_some_and(|found| {
-            let ratio = found.ratio;
-            ratio.ratio.ln().abs() > CLEAR * (ratio.high / ratio.low).ln() / 2.0
-        })
+        self.ratio().is_some_and(|found| found.ratio.is_clear_of_one())
     }
 
     /// Wall seconds of a look.

@@ -10,7 +10,7 @@ use criterion::{BenchmarkGroup, Criterion};
 use plan::estimate::{Estimate, Estimator};
 use plan::{Allocator, Case, Device, Plan, Profile, Role};
 
-use super::args::{Action, Args};
+use super::args::{self, Action, Args};
 use super::budget::Budget;
 use super::case_run::{Findings, release, settle_allocator};
 use super::compiling;
@@ -72,8 +72,10 @@ impl Session {
             false => Vec::new(),
         };
         let budget = args.budget_s.filter(|_| measures);
+        let share = args::budget_share(selected.len())?;
         // Said before anything is compiled.
-        let mut budget = budget.map(|total_s| Budget::of(total_s, &estimates)).transpose()?;
+        let mut budget =
+            budget.map(|total_s| Budget::of(share * total_s, &estimates)).transpose()?;
         let cuda = selected.iter().any(|case| case.device == Device::Cuda);
         if args.action != Action::List && !args.loads() {
             numerics::pin().map_err(|error| error.to_string())?;

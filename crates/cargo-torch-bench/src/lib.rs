@@ -97,7 +97,8 @@ fn run() -> Result<ExitCode, Error> {
             setup::command(&workspace()?, options.flavour()?)?;
             if options.python { environment::command() } else { Ok(ExitCode::SUCCESS) }
         }
-        Command::Bench { repeat, full, verbose, arguments } => {
+        Command::Bench { repeat, budget, full, verbose, arguments } => {
+            let arguments = bench::with_budget(&arguments, budget.as_deref())?;
             bench::command(&workspace()?, repeat, Extent { full, verbose }, &arguments)
         }
         Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),

@@ -232,9 +232,9 @@ pub fn duration(text: &str) -> Result<f64, String> {
     const MOST_S: f64 = 30.0 * 86_400.0;
     let found = UNITS.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
     let number = found.and_then(|(number, unit)| Some(number.trim().parse::<f64>().ok()? * unit));
-    number
-        .filter(|seconds| (1.0..=MOST_S).contains(seconds))
-        .ok_or_else(|| "give a time from 1s to 720h with its unit, such as 90s, 10min or 2h".to_owned())
+    number.filter(|seconds| (1.0..=MOST_S).contains(seconds)).ok_or_else(|| {
+        "give a time from 1s to 720h with its unit, such as 90s, 10min or 2h".to_owned()
+    })
 }
 
 /// The filter among arguments, and whether it is a whole id.
@@ -280,7 +280,8 @@ mod tests {
 
     #[test]
     fn a_duration_has_its_unit() {
-        for (text, seconds) in [("90s", 90.0), ("10min", 600.0), ("1.5h", 5400.0), ("2 min", 120.0)] {
+        for (text, seconds) in [("90s", 90.0), ("10min", 600.0), ("1.5h", 5400.0), ("2 min", 120.0)]
+        {
             assert_eq!(duration(text), Ok(seconds), "{text}");
         }
         for text in ["10", "min", "-1s", "0.5s", "1e9h", "NaNs", "10m"] {

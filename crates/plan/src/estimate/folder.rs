@@ -75,8 +75,7 @@ fn read(path: &Path, found: &mut Vec<Record>) -> io::Result<Option<Unread>> {
         match serde_json::from_str::<Record>(&line) {
             Ok(record) => found.push(record),
             Err(error) => {
-                let first =
-                    || Unread { path: path.to_owned(), lines: 0, why: error.to_string() };
+                let first = || Unread { path: path.to_owned(), lines: 0, why: error.to_string() };
                 unread.get_or_insert_with(first).lines += 1;
             }
         }

@@ -58,7 +58,7 @@ impl Machine {
     /// The expected step of a case.
     pub fn step(&self, case: &Case) -> Step {
         let (product, bandwidth, call) = match case.device {
-            Device::Cpu => (50e9, 15e9, 1e-6),
+            Device::Cpu => (70e9, 20e9, 1e-6),
             _ => (50e12, 1e12, 5e-6),
         };
         let threads = f64::from(case.settings.threads.resolve(1));

@@ -148,7 +148,9 @@ impl Estimator {
         let same = self.same.get(&case.full_id());
         match same {
             Some(Same::Refused) => return Estimate::NOTHING,
-            Some(Same::Ran { case: ran, step, wall: Some(wall) }) if ran.settings == case.settings => {
+            Some(Same::Ran { case: ran, step, wall: Some(wall) })
+                if ran.settings == case.settings =>
+            {
                 let least_s = stages::least(case, *step, wall.prepare_s).min(wall.seconds());
                 return Estimate { wall: *wall, least_s, basis: Basis::SameCase };
             }
@@ -186,6 +188,3 @@ impl<'r> FromIterator<&'r Record> for Estimator {
         estimator
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Role};
 use crate::settings::Threads;
-use crate::words::{Device, Mode};
+use crate::words::{Allocator, CacheMode, Device, Dtype, Mode};
 
 /// What cases have in common, the most alike first: the step of one says something of the other's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -14,6 +14,7 @@ pub struct Likeness {
     variant: Option<String>,
     role: Option<Role>,
     threads: Option<u32>,
+    settings: Option<(Allocator, CacheMode, Dtype)>,
 }
 
 impl Likeness {
@@ -31,12 +32,15 @@ impl Likeness {
             variant: None,
             role: None,
             threads: None,
+            settings: None,
         };
         let mode = Self { mode: Some(case.mode), ..any.clone() };
         let role = Self { role: Some(case.role), ..mode.clone() };
         let variant = Self { variant: Some(case.id.variant.clone()), ..role.clone() };
         let workload = Self { workload, ..variant.clone() };
         let threads = Self { threads: Some(threads), ..workload.clone() };
-        vec![threads, workload, variant, role, mode, any]
+        let settings = (case.settings.allocator, case.settings.cache, case.dtype);
+        let alike = Self { settings: Some(settings), ..threads.clone() };
+        vec![alike, threads, workload, variant, role, mode, any]
     }
 }

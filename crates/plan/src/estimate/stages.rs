@@ -18,7 +18,7 @@ use crate::record::{Record, Wall};
 /// Seconds of building and checking the smallest case.
 const PREPARE_S: f64 = 0.02;
 /// Bytes of a case's memory that are drawn, converted, quantized and compared per second.
-const PREPARED: f64 = 0.5e9;
+const PREPARED: f64 = 1.8e9;
 /// Operations per second of a reference in float64.
 const REFERENCE: f64 = 15e9;
 /// Steps that a case runs until it is sampled.
@@ -89,7 +89,9 @@ pub fn least(case: &Case, step: Step, prepare_s: f64) -> f64 {
     let own_s = prepare_s + sampling_s(case, step, 0.0) + passes_s(case, step);
     match case.role {
         Role::Baseline => own_s,
-        Role::Candidate => own_s + Some(fewest_pairs_s(step)).filter(|it| *it <= GRANTED_S).unwrap_or(0.0),
+        Role::Candidate => {
+            own_s + Some(fewest_pairs_s(step)).filter(|it| *it <= GRANTED_S).unwrap_or(0.0)
+        }
     }
 }
 
@@ -120,7 +122,8 @@ fn sampling_s(case: &Case, step: Step, measurement_s: f64) -> f64 {
 
 fn passes_s(case: &Case, step: Step) -> f64 {
     let latency = case.settings.latency;
-    let calls = latency.calls.unwrap_or_else(|| statistics::single_calls(step.seconds, latency.fewest));
+    let calls =
+        latency.calls.unwrap_or_else(|| statistics::single_calls(step.seconds, latency.fewest));
     let calls_s = (calls + latency.warm_up.unwrap_or_default()) as f64 * step.seconds;
     PASSES_S + calls_s + COUNTERS_S.max(COUNTED * step.seconds) + step.seconds
 }
