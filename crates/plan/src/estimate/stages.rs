@@ -73,6 +73,8 @@ pub fn wall(case: &Case, step: Step) -> Wall {
     let own_s = prepare_s + sampling_s + passes_s;
     let pairs_s = match case.role {
         Role::Baseline => 0.0,
+        // The harness takes no pairs of these.
+        Role::Candidate if is_emulated(case) => 0.0,
         Role::Candidate => {
             let asked_s = case.settings.sampling.measurement_s.unwrap_or_default();
             let budget_s = (PAIRS_SHARE * own_s).max(asked_s);
@@ -87,12 +89,13 @@ pub fn wall(case: &Case, step: Step) -> Wall {
 /// The least that it takes: the fewest samples, and the fewest blocks of its pair.
 pub fn least(case: &Case, step: Step, prepare_s: f64) -> f64 {
     let own_s = prepare_s + sampling_s(case, step, 0.0) + passes_s(case, step);
-    match case.role {
-        Role::Baseline => own_s,
-        Role::Candidate => {
-            own_s + Some(fewest_pairs_s(step)).filter(|it| *it <= GRANTED_S).unwrap_or(0.0)
-        }
-    }
+    let fewest_s = fewest_pairs_s(step);
+    let pairs = case.role == Role::Candidate && !is_emulated(case) && fewest_s <= GRANTED_S;
+    if pairs { own_s + fewest_s } else { own_s }
+}
+
+fn is_emulated(case: &Case) -> bool {
+    case.work.model().is_some_and(|work| work.variant.emulated)
 }
 
 fn prepare_s(case: &Case, step: Step) -> f64 {
@@ -130,4 +133,51 @@ fn passes_s(case: &Case, step: Step) -> f64 {
 
 fn fewest_pairs_s(step: Step) -> f64 {
     FEWEST_PAIRED * step.batch_s()
+}
+
+#[cfg(all(test, feature = "configs"))]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::expand::expand;
+
+    fn cases(text: &str) -> Vec<Case> {
+        let config = Config::parse(Path::new("test.yml"), text).expect("it is right");
+        expand(&[config]).expect("it is right").cases().cloned().collect()
+    }
+
+    #[test]
+    fn a_worked_example() {
+        let text = "quantization_config_recipe_names: [int8wo]\npacked: false\nmodel_params: { \
+                    matrix_shapes: [{ name: custom, shapes: [[10, 64, 32]] }] }";
+        let cases = cases(text);
+        let step = Step { seconds: 100e-6, noise: Some(0.01) };
+        let [baseline, candidate] = [&cases[0], &cases[1]].map(|case| wall(case, step));
+        // 20 batches of 2 ms, 5 ms, 20 samples of 2 ms, 0.1 s: the pilot's noise asks for no more.
+        assert!((baseline.sampling_s - 0.185).abs() < 1e-9, "{baseline:?}");
+        // 0.05 s, 500 calls for the 99th percentile, 20 ms, a step.
+        assert!((baseline.passes_s - 0.1201).abs() < 1e-9, "{baseline:?}");
+        assert_eq!(baseline.pairs_s, 0.0);
+        let own_s = candidate.prepare_s + candidate.sampling_s + candidate.passes_s;
+        assert!((candidate.pairs_s - 0.8 * 0.8 * own_s).abs() < 1e-9, "{candidate:?}");
+    }
+
+    #[test]
+    fn the_least_is_less_and_a_given_time_is_what_pairs_take() {
+        let text = |sampling: &str| {
+            format!(
+                "quantization_config_recipe_names: [int8wo]\npacked: false\nsampling: {sampling}\n\
+                 model_params: {{ matrix_shapes: [{{ name: custom, shapes: [[10, 64, 32]] }}] }}"
+            )
+        };
+        let step = Step { seconds: 10e-3, noise: Some(0.1) };
+        let [usual, long] = ["{}", "{ measurement_s: 20 }"].map(|it| cases(&text(it)).remove(1));
+        assert!((wall(&long, step).pairs_s - 0.8 * 20.0).abs() < 1e-9);
+        assert!(wall(&usual, step).pairs_s < 5.0);
+        let [usual, long] = [&usual, &long].map(|case| least(case, step, 0.1));
+        assert_eq!(usual, long);
+        assert!(usual < 2.0, "{usual}");
+    }
 }
