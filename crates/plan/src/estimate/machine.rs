@@ -63,7 +63,7 @@ impl Machine {
         };
         let threads = f64::from(case.settings.threads.resolve(1));
         let of_dtype = self.products.get(&(case.device, case.dtype));
-        let product = of_dtype.copied().unwrap_or(product) * threads;
+        let product = of_dtype.copied().unwrap_or(product) * threads / step::slowness(case);
         let bandwidth = self.bandwidth.get(&case.device).copied().unwrap_or(bandwidth);
         let call = self.call.get(&case.device).copied().unwrap_or(call);
         let seconds = match step::cost(case) {

@@ -19,6 +19,8 @@ use crate::record::{Record, Wall};
 const PREPARE_S: f64 = 0.02;
 /// Bytes of a case's memory that are drawn, converted, quantized and compared per second.
 const PREPARED: f64 = 1.8e9;
+/// Seconds of building and checking a kernel or model of yours, of which nothing is known.
+const UNKNOWN_PREPARE_S: f64 = 0.5;
 /// Operations per second of a reference in float64.
 const REFERENCE: f64 = 15e9;
 /// Steps that a case runs until it is sampled.
@@ -99,6 +101,9 @@ fn is_emulated(case: &Case) -> bool {
 }
 
 fn prepare_s(case: &Case, step: Step) -> f64 {
+    if !case.work.has_known_cost() {
+        return UNKNOWN_PREPARE_S + PREPARED_STEPS * step.seconds;
+    }
     let bytes = cost::memory_bytes(case) as f64;
     let reference = cost::reference_flops(case) as f64;
     PREPARE_S + bytes / PREPARED + reference / REFERENCE + PREPARED_STEPS * step.seconds

@@ -2,10 +2,11 @@
 
 use crate::case::Case;
 use crate::cost;
+use crate::words::{Dtype, Recipe};
 use crate::work::Work;
 
 /// Seconds of a step of which nothing is known: of your kernels and models before their first run.
-pub const UNKNOWN_S: f64 = 2e-3;
+pub const UNKNOWN_S: f64 = 4e-3;
 
 /// Operations, bytes and calls of a step.
 pub struct Cost {
@@ -26,4 +27,23 @@ pub fn cost(case: &Case) -> Option<Cost> {
     // The bytes of models and patterns are not counted for reports; what they hold at once is near enough.
     let bytes = cost::moved_bytes(case).unwrap_or_else(|| cost::step_bytes(case));
     Some(Cost { flops, bytes, calls })
+}
+
+/// How much slower than the machine's products a step's are.
+pub fn slowness(case: &Case) -> f64 {
+    /// Emulated products cast their operands and multiply in float32.
+    const EMULATED: f64 = 10.0;
+    /// libtorch's packed int8 has a vectorized kernel for bfloat16 alone, and a loop for the other dtypes.
+    const LOOP: f64 = 40.0;
+    match &case.work {
+        Work::Model(work) if work.variant.emulated => EMULATED,
+        Work::Model(work)
+            if work.variant.packed
+                && matches!(work.variant.recipe, Recipe::Int8wo { .. })
+                && case.dtype != Dtype::BFloat16 =>
+        {
+            LOOP
+        }
+        _ => 1.0,
+    }
 }
