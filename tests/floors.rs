@@ -20,7 +20,7 @@ const PLAN: House = House {
         &["catalogue", "kernel", "user"],
         &["linears", "work", "case"],
         &["id", "cost", "record", "config"],
-        &["expand"],
+        &["expand", "estimate"],
     ],
 };
 

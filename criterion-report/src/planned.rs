@@ -1,5 +1,6 @@
 //! `plan`: what configs expand to, without measuring anything and without libtorch.
 
+use plan::estimate::{Basis, Estimate, Estimator};
 use plan::{Case, FusionWork, KernelWork, ModelWork, OperatorWork, ProbeWork, cost};
 
 use crate::model::gather;
@@ -16,15 +17,25 @@ pub enum Format {
     Json,
 }
 
-pub fn write(cases: &[&Case], format: Format, colour: bool) -> String {
+/// A case, and how long it is expected to take.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected<'c> {
+    case: &'c Case,
+    estimate: Estimate,
+}
+
+/// The cases, with what `estimator` expects of them.
+pub fn write(cases: &[&Case], estimator: &Estimator, format: Format, colour: bool) -> String {
+    let cases = cases.iter().map(|&case| Expected { case, estimate: estimator.estimate(case) });
+    let cases: Vec<Expected<'_>> = cases.collect();
     match format {
-        Format::Table => table(cases, colour),
-        Format::Json => json(cases),
+        Format::Table => table(&cases, colour),
+        Format::Json => json(&cases),
     }
 }
 
 /// A case in JSON, with its work among what all have.
-struct Planned<'a>(&'a Case);
+struct Planned<'a>(&'a Expected<'a>);
 struct Model<'a>(&'a ModelWork);
 struct Fusion<'a>(&'a FusionWork);
 struct Operator<'a>(&'a OperatorWork);
@@ -33,7 +44,7 @@ struct Kernel<'a>(&'a KernelWork);
 
 // The names are part of the command's contract.
 object! {
-    Planned<'_> => |it| [case = it.0;] {
+    Planned<'_> => |it| [case = it.0.case; estimate = it.0.estimate;] {
         "full_id": case.full_id(),
         "target": plan::mode_of(&case.id.group),
         "config": case.config,
@@ -52,7 +63,9 @@ object! {
         "threads": case.settings.threads,
         "flops": cost::flops(case),
         "memory_bytes": memory_bytes(case),
-        "seconds": seconds(case),
+        "seconds": estimate.seconds(),
+        "seconds_at_least": estimate.least_s,
+        "seconds_from": estimate.basis.as_str(),
     }
 
     Model<'_> => |it| [work = it.0;] {
@@ -94,8 +107,8 @@ object! {
     }
 }
 
-fn json(cases: &[&Case]) -> String {
-    let planned: Vec<Planned<'_>> = cases.iter().map(|case| Planned(case)).collect();
+fn json(cases: &[Expected<'_>]) -> String {
+    let planned: Vec<Planned<'_>> = cases.iter().map(Planned).collect();
     let mut text = serde_json::to_string_pretty(&planned)
         .expect("strings, numbers and lists of them always serialise");
     text.push('\n');
@@ -103,7 +116,7 @@ fn json(cases: &[&Case]) -> String {
 }
 
 /// Ids by group, then what the whole costs.
-fn table(cases: &[&Case], colour: bool) -> String {
+fn table(cases: &[Expected<'_>], colour: bool) -> String {
     let mut columns = vec![
         ("", Align::Left),
         ("shape name", Align::Left),
@@ -111,13 +124,13 @@ fn table(cases: &[&Case], colour: bool) -> String {
         ("memory", Align::Right),
         ("time", Align::Right),
     ];
-    if cases.iter().any(|case| legacy(case).is_some()) {
+    if cases.iter().any(|it| legacy(it.case).is_some()) {
         columns.push(("legacy", Align::Left));
     }
-    let groups = gather(cases.iter().copied(), |case| &case.id.group);
+    let groups = gather(cases.iter(), |it| &it.case.id.group);
     let mut out = String::new();
     for members in &groups {
-        let group = &members[0].id.group;
+        let group = &members[0].case.id.group;
         let heading = format!("{group}  ({})", units::count(members.len(), "case"));
         out.push_str(&format!("{}\n", Paint::Bold.on(&heading, colour)));
         let lines: Vec<Line> = members.iter().map(|&case| line(case, columns.len())).collect();
@@ -128,7 +141,7 @@ fn table(cases: &[&Case], colour: bool) -> String {
     screen(&out, colour)
 }
 
-fn line(case: &Case, columns: usize) -> Line {
+fn line(&Expected { case, estimate }: &Expected<'_>, columns: usize) -> Line {
     let last = legacy(case).map_or_else(String::new, |last| format!("torchao {last}"));
     let mut cells = vec![
         format!("{}/{}", case.id.variant, case.id.parameter).into(),
@@ -138,7 +151,7 @@ fn line(case: &Case, columns: usize) -> Line {
             None => unknown(),
         },
         memory_bytes(case).map_or_else(unknown, |bytes| units::bytes(bytes).into()),
-        seconds(case).map_or_else(unknown, |seconds| units::duration(seconds).into()),
+        units::duration(estimate.seconds()).into(),
         Cell::new(last, Paint::Dim),
     ];
     cells.truncate(columns);
@@ -155,40 +168,54 @@ fn memory_bytes(case: &Case) -> Option<u64> {
     case.work.has_known_cost().then(|| cost::memory_bytes(case))
 }
 
-/// Seconds that a case takes to measure; unknown of a kernel and of a package's model.
-fn seconds(case: &Case) -> Option<f64> {
-    case.work.has_known_cost().then(|| cost::seconds(case))
-}
-
 fn unknown() -> Cell {
     Cell::new("-".to_owned(), Paint::Dim)
 }
 
-fn totals(cases: &[&Case], groups: usize) -> String {
+fn totals(cases: &[Expected<'_>], groups: usize) -> String {
     let counted =
         format!("{} in {}", units::count(cases.len(), "case"), units::count(groups, "group"));
-    let unknown = cases.iter().filter(|case| !case.work.has_known_cost()).count();
-    let are_kernels = cases.iter().any(|case| case.work.kernel().is_some());
-    let what = if are_kernels { "kernels" } else { "your models" };
-    if unknown > 0 && unknown == cases.len() {
-        return format!("{counted}; the time of {what} is known only when they run\n");
-    }
-    let seconds: f64 = cases.iter().filter_map(|&case| seconds(case)).sum();
-    let memory = cases.iter().filter_map(|&case| memory_bytes(case)).max().unwrap_or(0);
-    let compiled = cases.iter().filter(|case| case.work.compile().is_some()).count();
+    let seconds: f64 = cases.iter().map(|it| it.estimate.seconds()).sum();
+    let memory = cases.iter().filter_map(|it| memory_bytes(it.case)).max().unwrap_or(0);
+    let compiled = cases.iter().filter(|it| it.case.work.compile().is_some()).count();
     let (compiled, apart) = match compiled {
         0 => (String::new(), ""),
         count => (format!(", {count} of them compiled"), " once compiled"),
     };
-    let but = match (unknown, are_kernels) {
-        (0, _) => "",
-        (_, true) => ", without the kernels",
-        (_, false) => ", without your models",
+    let unknown = cases.iter().filter(|it| !it.case.work.has_known_cost()).count();
+    let but = match cases.iter().any(|it| it.case.work.kernel().is_some()) {
+        _ if unknown == 0 => "",
+        true => ", without the kernels",
+        false => ", without your models",
+    };
+    let memory = match unknown == cases.len() {
+        true => String::new(),
+        false => format!(", at most {} of memory at a time{but}", units::bytes(memory)),
     };
     format!(
-        "{counted}{compiled}; about {} to measure{apart}, at most {} of memory at a time \
-         (estimates{but})\n",
+        "{counted}{compiled}; about {} to measure{apart}{memory}\nestimated {}\n",
         units::duration(seconds),
-        units::bytes(memory),
+        sources(cases),
     )
+}
+
+/// Where the times come from, the best first.
+fn sources(cases: &[Expected<'_>]) -> String {
+    let of = |basis: Basis| cases.iter().filter(|it| it.estimate.basis == basis).count();
+    let words = |basis: Basis| match basis {
+        Basis::SameCase => "from earlier runs of the same cases",
+        Basis::SimilarCases => "from earlier runs of similar cases",
+        Basis::Calibration => "from this machine's calibration",
+        Basis::Defaults => {
+            "from defaults: a first run, or `cargo bench --bench calibration`, tells more"
+        }
+    };
+    let used: Vec<Basis> = Basis::ALL.into_iter().filter(|&basis| of(basis) > 0).collect();
+    match used[..] {
+        [basis] => words(basis).to_owned(),
+        _ => {
+            let parts = used.iter().map(|&basis| format!("{} {}", of(basis), words(basis)));
+            parts.collect::<Vec<_>>().join(", ")
+        }
+    }
 }

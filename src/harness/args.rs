@@ -9,7 +9,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use clap::ArgMatches;
-use plan::flag::Flag;
+use plan::Case;
+use plan::flag::{self, Flag, Value};
 use regex::Regex;
 
 use super::flags::{self, EVERY, FILTER};
@@ -47,6 +48,8 @@ pub struct Args {
     pub overrides: Overrides,
     /// `--wait`: another run in the same folder is waited for.
     pub waits: bool,
+    /// `--budget`: seconds that the run may take in all.
+    pub budget_s: Option<f64>,
     /// `--profile`: the measured cases whose ids match are profiled afterwards.
     pub profiles: Option<Regex>,
     filter: Filter,
@@ -61,13 +64,20 @@ struct OwnFlag {
 
 const WAIT: OwnFlag = OwnFlag { name: "wait", variable: "CRITERION_TORCH_WAIT" };
 const PROFILE: OwnFlag = OwnFlag { name: "profile", variable: "CRITERION_TORCH_PROFILE" };
-const OWN_FLAGS: [&OwnFlag; 2] = [&WAIT, &PROFILE];
+const BUDGET: OwnFlag = OwnFlag { name: "budget", variable: "CRITERION_TORCH_BUDGET" };
+const OWN_FLAGS: [&OwnFlag; 3] = [&WAIT, &PROFILE, &BUDGET];
 
 impl OwnFlag {
     /// The one that an argument is, with the value that it gives.
     fn of(argument: &str) -> Option<(&'static Self, Option<&str>)> {
         let (flag, value) = Flag::of(argument)?;
         Some((OWN_FLAGS.into_iter().find(|own| own.name == flag.name)?, value))
+    }
+
+    /// Whether its value may be the next word.
+    fn has_value_apart(&self) -> bool {
+        let flag = flag::FLAGS.iter().find(|it| it.name == self.name);
+        flag.and_then(|it| it.value).is_some_and(Value::may_be_apart)
     }
 
     /// The value that its variable has, if it was given.
@@ -119,6 +129,7 @@ impl Args {
                 measurement_s: flags.get_one("measurement-time").copied(),
             },
             waits: flags.get_flag(WAIT.name) || WAIT.hidden()?.is_some(),
+            budget_s: budget_s(&flags)?,
             profiles: profiles(&flags)?,
             filter: filter(&flags)?,
         })
@@ -149,6 +160,31 @@ impl Args {
         matches!(self.filter, Filter::Exact(_))
     }
 
+    /// Whether the config alone decides how long a case takes.
+    pub fn leaves_times(&self) -> bool {
+        let Overrides { samples, warm_up_s, measurement_s } = self.overrides;
+        !self.quick
+            && self.budget_s.is_none()
+            && samples.is_none()
+            && warm_up_s.is_none()
+            && measurement_s.is_none()
+    }
+
+    /// The case as these options change it: what they say of sampling wins over its config.
+    pub fn applied_to(&self, case: &Case) -> Case {
+        let mut case = case.clone();
+        let Overrides { samples, warm_up_s, measurement_s } = self.overrides;
+        let sampling = &mut case.settings.sampling;
+        sampling.samples = samples.or(sampling.samples);
+        sampling.warm_up_s = warm_up_s.or(sampling.warm_up_s);
+        sampling.measurement_s = measurement_s.or(sampling.measurement_s);
+        if self.quick {
+            // Two samples, no pilot, and the fewest blocks of a pair.
+            (sampling.warm_up_s, sampling.measurement_s) = (Some(0.0), Some(0.0));
+        }
+        case
+    }
+
     /// Whether the samples come from disk: nothing is run.
     pub fn loads(&self) -> bool {
         self.needs.samples.is_some()
@@ -169,8 +205,13 @@ impl Args {
 fn split(arguments: &[OsString]) -> (Vec<&OsString>, Vec<(&'static OwnFlag, &str)>) {
     let (mut kept, mut own) = (vec![], vec![]);
     let end = arguments.iter().position(|it| it == "--").unwrap_or(arguments.len());
-    for argument in &arguments[..end] {
+    let mut words = arguments[..end].iter();
+    while let Some(argument) = words.next() {
         match argument.to_str().and_then(OwnFlag::of) {
+            // What is no UTF-8 was refused when the arguments were read.
+            Some((flag, None)) if flag.has_value_apart() => {
+                own.push((flag, words.next().and_then(|it| it.to_str()).unwrap_or_default()));
+            }
             Some((flag, value)) => own.push((flag, value.unwrap_or(EVERY))),
             None => kept.push(argument),
         }
@@ -185,6 +226,25 @@ fn profiles(flags: &ArgMatches) -> Result<Option<Regex>, String> {
     }
     let pattern = PROFILE.hidden()?.map(|pattern| Regex::new(&pattern));
     pattern.transpose().map_err(|error| format!("{}: {error}", PROFILE.variable))
+}
+
+/// `cargo torch-bench` runs several targets in one budget: each has its share by the number of its cases.
+pub const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
+
+/// The part of a total budget that `cases` have where all targets together have more.
+pub fn budget_share(cases: usize) -> Result<f64, String> {
+    let Some(all) = std::env::var_os(BUDGET_CASES) else { return Ok(1.0) };
+    let all = all.to_str().and_then(|text| text.parse::<u64>().ok()).filter(|all| *all > 0);
+    let all = all.ok_or_else(|| format!("{BUDGET_CASES} is no number of cases; unset it"))?;
+    Ok((cases as f64 / all as f64).min(1.0))
+}
+
+fn budget_s(flags: &ArgMatches) -> Result<Option<f64>, String> {
+    if let Some(seconds) = flags.get_one::<f64>(BUDGET.name) {
+        return Ok(Some(*seconds));
+    }
+    let seconds = BUDGET.hidden()?.map(|text| flag::duration(&text));
+    seconds.transpose().map_err(|error| format!("{}: {error}", BUDGET.variable))
 }
 
 /// Without `--bench` (under `cargo test --benches`, or a test runner) criterion only tests.
@@ -298,10 +358,20 @@ mod tests {
                 "--profile-time 2",
                 "CRITERION_TORCH_PROFILE a=b, CRITERION_TORCH_WAIT ",
             ),
+            ("--bench --budget 10min sort", "--bench sort", "CRITERION_TORCH_BUDGET 10min"),
+            ("--budget=90s sort", "sort", "CRITERION_TORCH_BUDGET 90s"),
             ("--bench -- --wait", "--bench -- --wait", ""),
         ] {
             assert_eq!(split(line), (kept.to_owned(), own.to_owned()), "{line}");
         }
+    }
+
+    #[test]
+    fn a_budget_is_a_time_with_its_unit() {
+        assert_eq!(read("--bench --budget 10min int8wo").budget_s, Some(600.0));
+        assert_eq!(read("--bench").budget_s, None);
+        let error = Args::read(["bench", "--budget", "10"].map(str::to_owned)).unwrap_err();
+        assert!(error.contains("such as 90s, 10min or 2h"), "{error}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use plan::{
     Accuracy, Allocator, Case, Compilation, Device, KernelFacts, LastSample, Measures, Memory,
-    ModelFacts, Pair, Planned, StepMemory, Weights, Work,
+    ModelFacts, Pair, Planned, StepMemory, Wall, Weights, Work,
 };
 
 use super::pilot::Pilot;
@@ -20,9 +20,10 @@ use crate::workload::{Prepare, Refusal, Workload};
 /// A case that is ready to be timed.
 pub struct CaseRun {
     pub subject: Subject,
-    pub accuracy: Accuracy,
+    /// Absent if it was built once more, as the one below.
+    pub accuracy: Option<Accuracy>,
     /// The very first step after building, in nanoseconds.
-    pub first_call_ns: u64,
+    pub first_call_ns: Option<u64>,
     pub memory: Result<Memory, String>,
     /// Its time and noise, once it has been warmed up for sampling.
     pub pilot: Option<Pilot>,
@@ -45,6 +46,7 @@ pub struct Findings {
     pub pairs: Vec<Pair>,
     pub no_pair: Option<String>,
     pub measures: Measures,
+    pub wall: Wall,
     pub notes: Vec<String>,
 }
 
@@ -80,8 +82,25 @@ impl CaseRun {
         running::check()?;
         let memory = count_memory(case, subject.workload.as_ref())?;
         timer.pace(&mut subject)?;
-        let first_call_ns = u64::try_from(first_call.as_nanos()).unwrap_or(u64::MAX);
+        let first_call_ns = Some(u64::try_from(first_call.as_nanos()).unwrap_or(u64::MAX));
+        let accuracy = Some(accuracy);
         Ok(Self { subject, accuracy, first_call_ns, memory, pilot: None, alone_ns: None })
+    }
+
+    /// Builds a case once more that was checked and timed before, and dropped to make room. Its pair knows its pace.
+    pub fn again(case: &Case, prepare: Prepare) -> Result<Self, Refusal> {
+        settle_allocator(case.settings.allocator);
+        threads::settle(case.settings.threads);
+        let subject = Subject::new(prepare(case)?, case.settings.threads);
+        drop(subject.workload.step()?);
+        Ok(Self {
+            subject,
+            accuracy: None,
+            first_call_ns: None,
+            memory: Err("it was counted when the case was first built".to_owned()),
+            pilot: None,
+            alone_ns: None,
+        })
     }
 
     /// Writes the findings of the preparation into the record.
@@ -92,8 +111,8 @@ impl CaseRun {
         findings.model = self.subject.workload.model();
         findings.compilation = self.subject.workload.compilation();
         findings.notes.extend(self.subject.workload.notes());
-        findings.accuracy = Some(self.accuracy.clone());
-        findings.measures.first_call_ns = Some(self.first_call_ns);
+        findings.accuracy.clone_from(&self.accuracy);
+        findings.measures.first_call_ns = self.first_call_ns;
         match &self.memory {
             Ok(memory) => findings.measures.memory = Some(*memory),
             Err(reason) => {

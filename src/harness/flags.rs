@@ -8,7 +8,7 @@ use clap::builder::ValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plan::cost;
-use plan::flag::{FLAGS, Flag, Value};
+use plan::flag::{self, FLAGS, Flag, Value};
 use regex::Regex;
 
 /// The pattern of a flag that is given without one: it matches everything.
@@ -59,6 +59,7 @@ fn arg(flag: &'static Flag) -> Arg {
     let Some(value) = flag.value else { return arg.action(ArgAction::SetTrue) };
     let shown = match value {
         Value::Seconds | Value::WholeSeconds => "SECONDS",
+        Value::Duration => "TIME",
         Value::Samples | Value::Resamples => "N",
         Value::Threshold | Value::Share => "SHARE",
         Value::Name | Value::NewName => "NAME",
@@ -82,6 +83,7 @@ fn parser(value: Value) -> ValueParser {
     match value {
         Value::Seconds => within(SECONDS, "seconds"),
         Value::WholeSeconds => within(1.0..=*SECONDS.end(), "seconds"),
+        Value::Duration => ValueParser::new(flag::duration),
         Value::Samples => within(cost::MIN_SAMPLES..=1_000_000, "a whole number"),
         Value::Resamples => within(1_u64..=10_000_000, "a whole number"),
         Value::Threshold => within(0.0..=1000.0, "a share such as 0.05,"),

@@ -12,7 +12,7 @@ use super::args::{Action, Args};
 use super::case_run::{CaseRun, Findings, release};
 use super::clock::Stopwatch;
 use super::fault::Fault;
-use super::pairing::{Both, Pairing};
+use super::pairing::{Again, Both, Pairing, Time};
 use super::panics::{self, Caught};
 use super::passes::{self, Passes};
 use super::rounds::Rounds;
@@ -113,14 +113,16 @@ impl<'a> GroupRun<'a> {
         findings: &mut Findings,
         rounds: &mut Rounds,
     ) -> Outcome {
-        let started = Stopwatch::start();
+        let mut watch = Stopwatch::start();
         self.alone = None;
         let mut run = match self.prepared(case, rounds) {
             Ok(run) => run,
             Err(outcome) => return outcome,
         };
         run.report(findings);
+        findings.wall.prepare_s = watch.lap();
         let outcome = self.sampled(group, case, &mut run, findings);
+        findings.wall.sampling_s = watch.lap();
         if outcome != Outcome::Measured {
             return outcome;
         }
@@ -130,6 +132,7 @@ impl<'a> GroupRun<'a> {
             findings.discard();
             return outcome;
         }
+        findings.wall.passes_s = watch.lap();
         match case.role {
             Role::Baseline if self.wanted => {
                 self.partner = Partner::Ready(Rc::new(RefCell::new(run)))
@@ -141,10 +144,14 @@ impl<'a> GroupRun<'a> {
             Role::Candidate => {
                 // Hardly more than the case itself, unless more is asked for.
                 let asked_s = sampling::asked_s(&case.settings, &self.args).unwrap_or_default();
-                let budget_s = (PAIRS_SHARE * started.seconds()).max(asked_s);
-                if let Err(reason) = self.paired(case, run, budget_s, rounds, findings) {
+                let time = match rounds.budget() {
+                    Some(budget) => Time::Shared(budget.share_s()),
+                    None => Time::Own((PAIRS_SHARE * findings.wall.seconds()).max(asked_s)),
+                };
+                if let Err(reason) = self.paired(case, run, time, rounds, findings) {
                     findings.no_pair = Some(reason);
                 }
+                findings.wall.pairs_s = watch.lap();
                 // The record's environment is that of the case, not of its baseline.
                 threads::settle(case.settings.threads);
             }
@@ -157,7 +164,7 @@ impl<'a> GroupRun<'a> {
     fn prepared(&mut self, case: &Case, rounds: &mut Rounds) -> Result<CaseRun, Outcome> {
         let mut run = self.prepared_beside(case);
         if matches!(run, Err(Outcome::Oom { .. })) && rounds.owed().0 > 0 {
-            rounds.run();
+            rounds.make_room();
             release(case.device);
             run = self.prepared_beside(case);
         }
@@ -266,13 +273,12 @@ impl<'a> GroupRun<'a> {
         notes.extend(counters.and_then(|it| fault_warning(it, allocator::retention())));
     }
 
-    /// The case against its baseline; at most `budget_s` seconds of it, building a baseline that
-    /// the filter left out aside.
+    /// The case against its baseline, in its time, building a baseline that the filter left out aside.
     fn paired(
         &mut self,
         case: &Case,
         candidate: CaseRun,
-        budget_s: f64,
+        time: Time,
         rounds: &Rounds,
         findings: &mut Findings,
     ) -> Result<(), String> {
@@ -281,11 +287,19 @@ impl<'a> GroupRun<'a> {
         }
         let baseline = self.partner.get(self.baseline, self.prepare, &mut self.timer)?;
         let timer = Rc::clone(self.timer.as_ref().expect("a case was prepared with it"));
+        let again = Again {
+            baseline: self.baseline.clone(),
+            candidate: case.clone(),
+            prepare: self.prepare,
+            timer: Rc::clone(&timer),
+            places: rounds.places(),
+        };
         let both = Both::new(case.device, timer, baseline, candidate, rounds.places());
         let target = sampling::target(&case.settings);
-        let mut pairing = Pairing::first(both, self.baseline.full_id(), target, budget_s)?;
-        // A case with a time limit takes all looks within it.
-        while running::has_limit() && pairing.wants_more() {
+        let mut pairing = Pairing::first(both, again, target, time)?;
+        // A case with a time limit takes all looks within it, unless all share one time.
+        let takes_all = running::has_limit() && matches!(time, Time::Own(_));
+        while takes_all && pairing.wants_more() {
             pairing.look()?;
         }
         findings.pairs.push(pairing.found()?);

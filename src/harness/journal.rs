@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use plan::{Case, Check, Outcome, Quiet, Record, RunManifest};
+use plan::{Case, Check, Outcome, Quiet, Record, RunManifest, Wall};
 use regex::Regex;
 
 use super::args::Args;
@@ -24,6 +24,8 @@ pub struct Journal {
     manifest: RunManifest,
     quiet: Option<Quiet>,
     failures: u64,
+    /// Whether no option changes how long cases take.
+    as_configured: bool,
     /// `--profile`.
     profiles: Option<Regex>,
     /// The records of measured cases that ask for a profile.
@@ -62,7 +64,16 @@ impl Journal {
             args.saved_as.as_deref(),
         );
         let profiles = args.profiles.clone();
-        Self { store, manifest, quiet: None, failures: 0, profiles, to_profile: vec![] }
+        let as_configured = args.leaves_times();
+        Self {
+            store,
+            manifest,
+            quiet: None,
+            failures: 0,
+            as_configured,
+            profiles,
+            to_profile: vec![],
+        }
     }
 
     /// Keeps how quiet the machine is, for every record, and what was asked of it; says what stands
@@ -172,6 +183,7 @@ impl Journal {
             pairs,
             no_pair,
             measures,
+            wall,
             notes: found,
         } = findings;
         Ok(Record {
@@ -193,6 +205,7 @@ impl Journal {
             measures,
             profile: None,
             accuracy,
+            wall: measured.then_some(Wall { as_configured: self.as_configured, ..wall }),
             notes: found,
             environment: environment.into(),
         })

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use plan::{Device, Pair, Stop};
+use plan::{Case, Device, Pair, Stop};
 use statistics::{BuildsRatio, CONFIDENCE_LEVEL};
 
 use super::case_run::{CaseRun, release};
@@ -16,7 +16,7 @@ use super::timer::Timer;
 use crate::measurement::gpu::ThrottleProbe as _;
 use crate::measurement::nvml;
 use crate::refusal::Refusal;
-use crate::workload::{Displaced, Workload};
+use crate::workload::{Displaced, Prepare, Workload};
 
 /// Bytes of old memory that are kept from being handed out again, so that each build lies where none
 /// has been.
@@ -127,28 +127,76 @@ impl Sides for Both {
 
 /// A case that has been run in turn with its baseline, ready for another look.
 pub struct Pairing {
-    both: Both,
+    /// None while its tensors are dropped: their memory is for other cases.
+    both: Option<Both>,
+    again: Again,
     pairs: Pairs,
     against: String,
     target: f64,
+    throttled: bool,
+}
+
+/// What both sides are built from once more.
+pub struct Again {
+    pub baseline: Case,
+    pub candidate: Case,
+    pub prepare: Prepare,
+    pub timer: Rc<RefCell<Timer>>,
+    pub places: Rc<RefCell<Places>>,
+}
+
+impl Again {
+    fn both(&self) -> Result<Both, String> {
+        let build = |case: &Case| {
+            let built = panics::catch(|| CaseRun::again(case, self.prepare));
+            match built {
+                Ok(built) => built.map_err(|refusal| format!("built once more: {refusal}")),
+                Err(caught) => {
+                    Err(outcome_of_panic(caught).reason().unwrap_or_default().to_owned())
+                }
+            }
+        };
+        let baseline = Rc::new(RefCell::new(build(&self.baseline)?));
+        let (timer, places) = (Rc::clone(&self.timer), Rc::clone(&self.places));
+        Ok(Both::new(self.candidate.device, timer, baseline, build(&self.candidate)?, places))
+    }
+}
+
+/// The time of a pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Time {
+    /// All its looks take at most so many seconds.
+    Own(f64),
+    /// A total budget has so many seconds for each pair, but gives more to one than to another.
+    Shared(f64),
 }
 
 impl Pairing {
-    /// The first look. All looks together take at most `budget_s` seconds.
-    pub fn first(
-        mut both: Both,
-        against: String,
-        target: f64,
-        budget_s: f64,
-    ) -> Result<Self, String> {
-        let goal = Goal { target, budget_s, known: both.known() };
+    /// The first look, at the two sides that `again` can build.
+    pub fn first(mut both: Both, again: Again, target: f64, time: Time) -> Result<Self, String> {
+        let (budget_s, is_shared) = match time {
+            Time::Own(seconds) => (seconds, false),
+            Time::Shared(seconds) => (seconds, true),
+        };
+        let goal = Goal { target, budget_s, is_shared, known: both.known() };
         let pairs = both.run(|sides| Pairs::first(sides, goal))?;
-        Ok(Self { both, pairs, against, target })
+        let against = again.baseline.full_id();
+        Ok(Self { both: Some(both), again, pairs, against, target, throttled: false })
     }
 
     /// Whether another look may narrow the interval, and there is time for one.
     pub fn wants_more(&self) -> bool {
         self.pairs.wants_more()
+    }
+
+    /// Whether the side of 1 on which the speed-up lies is beyond doubt.
+    pub fn is_clear(&self) -> bool {
+        self.pairs.is_clear()
+    }
+
+    /// Wall seconds of a look.
+    pub fn look_s(&self) -> f64 {
+        self.pairs.look_s()
     }
 
     /// Wall seconds that further looks may take.
@@ -162,25 +210,41 @@ impl Pairing {
             let workload = &run.subject.workload;
             workload.weights_bytes() + workload.inputs_bytes() + workload.outputs_bytes()
         };
-        of(&self.both.baseline.borrow()) + of(&self.both.candidate)
+        self.both.as_ref().map_or(0, |both| of(&both.baseline.borrow()) + of(&both.candidate))
+    }
+
+    /// Drops both sides' tensors until the next look.
+    pub fn drop_sides(&mut self) {
+        if let Some(both) = self.both.take() {
+            self.throttled |= both.throttled;
+        }
     }
 
     /// Another look.
     pub fn look(&mut self) -> Result<(), String> {
-        let Self { both, pairs, .. } = self;
+        let Self { both, again, pairs, .. } = self;
+        let both = match both {
+            Some(both) => both,
+            none => none.insert(again.both()?),
+        };
         both.run(|sides| pairs.look(sides))
     }
 
     /// The result of the looks so far, in the record's form.
+    ///
+    /// # Panics
+    /// Before a look, when the sides were dropped.
     pub fn found(&mut self) -> Result<Pair, String> {
-        let Self { both, pairs, against, target } = self;
+        let Self { both, pairs, against, target, .. } = self;
+        let both = both.as_mut().expect("a look has built both sides");
         let paired = both.run(|sides| pairs.found(sides))?;
         record(against.clone(), paired, *target)
     }
 
     /// A note for readers of the speed-up.
     pub fn note(&self) -> Option<&'static str> {
-        self.both.throttled.then_some("the device slowed itself down while it was paired")
+        let throttled = self.throttled || self.both.as_ref().is_some_and(|both| both.throttled);
+        throttled.then_some("the device slowed itself down while it was paired")
     }
 }
 

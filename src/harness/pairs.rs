@@ -68,6 +68,8 @@ pub struct Goal {
     pub target: f64,
     /// Wall seconds.
     pub budget_s: f64,
+    /// Whether others decide when the time is over: it belongs to all pairs of a run.
+    pub is_shared: bool,
     /// Baseline and candidate, where they have been sampled.
     pub known: [Option<Known>; 2],
 }
@@ -171,12 +173,25 @@ impl Pairs {
 
     /// Whether another look may narrow the interval, and there is time for one.
     pub fn wants_more(&self) -> bool {
-        let has_time = self.spent_s + self.longest_s <= self.goal.budget_s;
+        let has_time = self.goal.is_shared || self.spent_s + self.longest_s <= self.goal.budget_s;
         (1..MOST_BUILDS).contains(&self.builds) && has_time && !self.reached()
+    }
+
+    /// Whether the side of 1 on which the ratio lies is beyond doubt.
+    pub fn is_clear(&self) -> bool {
+        self.ratio().is_some_and(|found| found.ratio.is_clear_of_one())
+    }
+
+    /// Wall seconds of a look.
+    pub fn look_s(&self) -> f64 {
+        self.longest_s
     }
 
     /// Wall seconds that further looks may take.
     pub fn left_s(&self) -> f64 {
+        if self.goal.is_shared {
+            return 0.0;
+        }
         if self.wants_more() { self.goal.budget_s - self.spent_s } else { 0.0 }
     }
 

@@ -3,6 +3,8 @@
 
 use plan::{Case, Counters, Device, Energy, Latency, LatencyPass, Measures, Utilization};
 
+use statistics::single_calls;
+
 use super::clock::Stopwatch;
 use super::running;
 use super::timer::{Subject, Timer, wait_for_rocm};
@@ -12,11 +14,7 @@ use crate::measurement::{counters, latency, probes};
 use crate::native::cuda;
 use crate::workload::Refusal;
 
-/// Seconds that the single calls may take, where the config gives no number of them.
-const LATENCY_S: f64 = 0.05;
-/// Fewest and most single calls then.
-const CALLS: (f64, f64) = (5.0, 1000.0);
-/// Seconds of calls before them that do not count, and fewest and most of those.
+/// Seconds of single calls that do not count, and fewest and most of those.
 const UNCOUNTED_S: f64 = 0.005;
 const UNCOUNTED: (f64, f64) = (1.0, 100.0);
 /// Most calls that a record keeps one by one.
@@ -80,8 +78,8 @@ impl Passes<'_> {
     }
 
     fn latency(&mut self) -> Result<Latency, Refusal> {
-        let LatencyPass { calls, warm_up } = self.case.settings.latency;
-        let calls = calls.unwrap_or_else(|| self.steps_in(LATENCY_S, CALLS));
+        let LatencyPass { calls, fewest, warm_up } = self.case.settings.latency;
+        let calls = calls.unwrap_or_else(|| single_calls(self.step_s, fewest));
         // Other work since the sampling has displaced the step's data from the caches.
         for _ in 0..warm_up.unwrap_or_else(|| self.steps_in(UNCOUNTED_S, UNCOUNTED)) {
             self.timer.call(self.subject)?;

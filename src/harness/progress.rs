@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use super::budget::Budget;
+
 /// For as many seconds the estimate is taken to be right.
 const DAMPING_S: f64 = 10.0;
 
@@ -16,6 +18,8 @@ pub struct Progress {
     left_s: HashMap<String, f64>,
     expected_done_s: f64,
     started: Instant,
+    /// The time that is left is known.
+    budget: Option<Budget>,
 }
 
 impl Progress {
@@ -28,7 +32,12 @@ impl Progress {
     pub fn of(doing: &'static str, expected_s: impl IntoIterator<Item = (String, f64)>) -> Self {
         let left_s: HashMap<String, f64> = expected_s.into_iter().collect();
         let (total, started) = (left_s.len(), Instant::now());
-        Self { doing, total, left_s, expected_done_s: 0.0, started }
+        Self { doing, total, left_s, expected_done_s: 0.0, started, budget: None }
+    }
+
+    /// The same within a total budget, which says itself how much of it is left.
+    pub(super) fn within(self, budget: Option<Budget>) -> Self {
+        Self { budget, ..self }
     }
 
     /// Announces the next case, while pairs wait for `later_s` seconds of further looks; what to say of it if it takes longer than expected.
@@ -71,6 +80,9 @@ impl Progress {
 
     /// The time that is expected to be left.
     fn left(&self, elapsed: Duration, later_s: f64) -> Duration {
+        if let Some(budget) = self.budget {
+            return Duration::from_secs_f64(budget.left_s());
+        }
         let left_s = later_s + self.left_s.values().sum::<f64>();
         scaled(left_s, elapsed.as_secs_f64(), self.expected_done_s)
     }

@@ -10,6 +10,8 @@ use std::rc::Rc;
 
 use plan::Record;
 
+use super::budget::Budget;
+use super::clock::Stopwatch;
 use super::fault::Fault;
 use super::pairing::{Pairing, Places};
 
@@ -19,18 +21,38 @@ const KEPT_BYTES: u64 = 512 << 20;
 /// loses no more.
 const OWED_S: f64 = 60.0;
 
+/// Looks in a row at a pair whose tensors had to be built once more for them.
+const LOOKS_IN_A_ROW: usize = 2;
+
 /// The pairs that are kept, and the records whose pairs have had their last look.
 pub struct Rounds {
     open: Vec<(Record, Pairing)>,
     done: Vec<Record>,
+    /// Ids and speed-ups of pairs for which the total budget was too small.
+    undecided: Vec<Undecided>,
+    budget: Option<Budget>,
     places: Rc<RefCell<Places>>,
     fault: Rc<Fault>,
 }
 
+/// A speed-up whose interval is wider than wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Undecided {
+    pub full_id: String,
+    /// Ends of its interval; none where there is no speed-up.
+    pub interval: Option<(f64, f64)>,
+}
+
 impl Rounds {
-    /// No pairs yet; `fault` is the one of the run.
-    pub fn new(fault: Rc<Fault>) -> Self {
-        Self { open: Vec::new(), done: Vec::new(), places: Rc::default(), fault }
+    /// No pairs yet; `fault` is the one of the run, `budget` the time that all pairs share.
+    pub fn new(fault: Rc<Fault>, budget: Option<Budget>) -> Self {
+        let (open, done, undecided) = (Vec::new(), Vec::new(), Vec::new());
+        Self { open, done, undecided, budget, places: Rc::default(), fault }
+    }
+
+    /// The time that all pairs share.
+    pub fn budget(&self) -> Option<Budget> {
+        self.budget
     }
 
     /// The memory that earlier builds of pairs lay in.
@@ -48,48 +70,114 @@ impl Rounds {
         (self.open.len(), self.open.iter().map(|(_, pairing)| pairing.left_s()).sum())
     }
 
-    /// Whether the rounds should be run before there are more pairs.
+    /// Whether room should be made, or the rounds be run, before there are more pairs.
     pub fn is_full(&self) -> bool {
         let bytes: u64 = self.open.iter().map(|(_, pairing)| pairing.bytes()).sum();
         bytes > KEPT_BYTES || self.owed().1 > OWED_S
     }
 
-    /// Runs rounds until no pair wants another look, and gives all memory back. On a device that fails,
-    /// a pair keeps what its record has: what its first look found.
+    /// Gives memory back. Pairs with a time of their own take their remaining looks for that; those that share a
+    /// budget are built once more later.
+    pub fn make_room(&mut self) {
+        if self.budget.is_none() {
+            return self.run();
+        }
+        self.open.iter_mut().for_each(|(_, pairing)| pairing.drop_sides());
+        self.places.borrow_mut().clear();
+    }
+
+    /// Runs rounds until no pair wants another look or the budget is spent, and gives all memory back. Under a
+    /// budget, pairs that are not clear of 1 come first, then those whose interval is still too wide.
     pub fn run(&mut self) {
-        while !self.open.is_empty() {
-            for (mut record, mut pairing) in std::mem::take(&mut self.open) {
-                if let Some(reason) = self.fault.reason(record.case.device) {
-                    record.notes.push(format!("its pair has the first look alone: {reason}"));
-                    self.done.push(record);
-                    continue;
-                }
-                let looked = pairing.look();
-                if looked.is_ok() && pairing.wants_more() {
+        loop {
+            let first = self.open.iter().any(|(_, pairing)| !pairing.is_clear());
+            let mut looked = false;
+            for (record, pairing) in std::mem::take(&mut self.open) {
+                if self.has_turn(&pairing, first) {
+                    looked = true;
+                    self.look(record, pairing);
+                } else {
                     self.open.push((record, pairing));
-                    continue;
                 }
-                record.pairs.clear();
-                match looked.and_then(|()| pairing.found()) {
-                    Ok(pair) => record.pairs.push(pair),
-                    Err(reason) => {
-                        self.fault.look(record.case.device, &record.full_id, &reason);
-                        record.no_pair = Some(reason);
-                    }
-                }
-                if let Some(note) =
-                    pairing.note().filter(|it| !record.notes.iter().any(|has| has == it))
-                {
-                    record.notes.push(note.to_owned());
-                }
-                self.done.push(record);
+            }
+            if !looked {
+                break;
             }
         }
+        for (record, _) in std::mem::take(&mut self.open) {
+            let interval = record.pairs.first().map(|pair| (pair.low, pair.high));
+            self.undecided.push(Undecided { full_id: record.full_id, interval });
+        }
         self.places.borrow_mut().clear();
+    }
+
+    /// Whether a pair is looked at in this round; `first`: there are some that are not clear.
+    fn has_turn(&self, pairing: &Pairing, first: bool) -> bool {
+        self.budget.is_none_or(|budget| {
+            (!first || !pairing.is_clear()) && pairing.look_s() <= budget.left_s()
+        })
+    }
+
+    /// A pair's look in a round. On a device that fails, a pair keeps what its record has: what its
+    /// looks before found.
+    fn look(&mut self, mut record: Record, mut pairing: Pairing) {
+        if let Some(reason) = self.fault.reason(record.case.device) {
+            record.notes.push(format!("its pair has the first look alone: {reason}"));
+            self.done.push(record);
+            return;
+        }
+        let watch = Stopwatch::start();
+        let looks = if pairing.bytes() == 0 { LOOKS_IN_A_ROW } else { 1 };
+        let mut looked = pairing.look();
+        for _ in 1..looks {
+            if looked.is_ok() && pairing.wants_more() {
+                looked = pairing.look();
+            }
+        }
+        let goes_on = looked.is_ok() && pairing.wants_more();
+        // Without a budget all looks come in any case, and the last says everything.
+        if goes_on && self.budget.is_none() {
+            took(&mut record, watch);
+            self.open.push((record, pairing));
+            return;
+        }
+        record.pairs.clear();
+        match looked.and_then(|()| pairing.found()) {
+            Ok(pair) => record.pairs.push(pair),
+            Err(reason) => {
+                self.fault.look(record.case.device, &record.full_id, &reason);
+                record.no_pair = Some(reason);
+            }
+        }
+        if let Some(note) = pairing.note().filter(|it| !record.notes.iter().any(|has| has == it)) {
+            record.notes.push(note.to_owned());
+        }
+        took(&mut record, watch);
+        if goes_on && record.no_pair.is_none() {
+            self.done.push(record.clone());
+            self.open.push((record, pairing));
+            if self.is_full() {
+                self.make_room();
+            }
+        } else {
+            self.done.push(record);
+        }
+    }
+
+    /// The speed-ups that the budget left undecided, once.
+    pub fn undecided(&mut self) -> Vec<Undecided> {
+        std::mem::take(&mut self.undecided)
     }
 
     /// The records with what all looks found, once.
     pub fn done(&mut self) -> Vec<Record> {
         std::mem::take(&mut self.done)
+    }
+}
+
+/// Counts a look at the record's pair among what its case took.
+fn took(record: &mut Record, look: Stopwatch) {
+    if let Some(wall) = &mut record.wall {
+        wall.pairs_s += look.seconds();
     }
 }

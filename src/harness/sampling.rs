@@ -14,16 +14,13 @@ use plan::{Planned, Settings, Stop, cost};
 use statistics::{Limit, Limits, SamplePlan};
 
 use super::args::Args;
+use super::budget;
 use super::pilot::Pilot;
 
 /// Criterion warms up for as long again as a few samples; it wants to see the time for itself.
 pub const CRITERIONS_WARM_UP: Duration = Duration::from_millis(5);
-/// Criterion's smallest number of samples.
-const FEWEST: u64 = cost::MIN_SAMPLES;
 /// Fewer batches than this do not show the noise.
 const FEW_BATCHES: u64 = 6;
-/// The total time of quiet samples of two steps, when twenty samples would last longer.
-const SHORTEST_NS: f64 = 150e6;
 
 /// Seconds that the pilot may take.
 pub fn warm_up_s(settings: &Settings, args: &Args) -> f64 {
@@ -38,7 +35,8 @@ pub fn target(settings: &Settings) -> f64 {
 
 /// Seconds that sampling may take.
 pub fn budget_s(settings: &Settings, args: &Args) -> f64 {
-    asked_s(settings, args).unwrap_or(cost::DEFAULT_MEASUREMENT_S)
+    let seconds = asked_s(settings, args).unwrap_or(cost::DEFAULT_MEASUREMENT_S);
+    if args.budget_s.is_some() { seconds.min(budget::SAMPLING_S) } else { seconds }
 }
 
 /// Seconds of measurement that somebody has asked for; the pairs may take as long.
@@ -84,30 +82,14 @@ fn plan(settings: &Settings, args: &Args, pilot: Pilot, budget_s: f64) -> Sample
         samples: args.overrides.samples.or(settings.sampling.samples),
     };
     let step = statistics::Pilot { step_ns: pilot.wall_ns, noise: pilot.noise };
-    let plan = statistics::plan(step, limits);
+    let plan = statistics::plan_in_twos(step, limits);
     // A few batches do not show the noise, so the target cannot be said to be met.
-    let plan = match plan.limited_by {
+    match plan.limited_by {
         Limit::Target if pilot.batches < FEW_BATCHES => {
             SamplePlan { limited_by: Limit::Budget, ..plan }
         }
         _ => plan,
-    };
-    let two_fit = 2.0 * FEWEST as f64 * pilot.wall_ns <= limits.budget_ns;
-    if plan.iters == 1 && two_fit { in_twos(plan, pilot.wall_ns, limits) } else { plan }
-}
-
-/// Half as many samples of twice the length, which say as much. With one iteration per sample
-/// criterion always warns that the time does not suffice.
-fn in_twos(plan: SamplePlan, step_ns: f64, limits: Limits) -> SamplePlan {
-    let sample_ns = 2.0 * step_ns;
-    let some = ((SHORTEST_NS / sample_ns).ceil() as u64).clamp(FEWEST, 2 * FEWEST);
-    let affordable = ((limits.budget_ns / sample_ns) as u64).max(FEWEST);
-    let Some(samples) = limits.samples else {
-        let wanted = (plan.samples / 2).max(some);
-        let limited_by = if affordable < wanted { Limit::Budget } else { plan.limited_by };
-        return SamplePlan { samples: wanted.min(affordable), iters: 2, limited_by };
-    };
-    SamplePlan { samples, iters: 2, ..plan }
+    }
 }
 
 #[cfg(test)]

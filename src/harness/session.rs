@@ -1,16 +1,18 @@
 //! A run of one bench target: which cases are selected, and how each is taken through its steps.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Once;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion};
-use plan::{Allocator, Case, Device, Plan, Profile, Role, cost};
+use plan::estimate::{Estimate, Estimator};
+use plan::{Allocator, Case, Device, Plan, Profile, Role};
 
-use super::args::{Action, Args};
-use super::case_run::{release, settle_allocator};
+use super::args::{self, Action, Args};
+use super::budget::Budget;
+use super::case_run::{Findings, release, settle_allocator};
 use super::compiling;
 use super::fault::Fault;
 use super::group_run::{GroupRun, criterion_id};
@@ -19,7 +21,7 @@ use super::lock::{Lock, Run};
 use super::pairing::Pairing;
 use super::profiling::{Pass, Wanted};
 use super::progress::Progress;
-use super::rounds::Rounds;
+use super::rounds::{Rounds, Undecided};
 use super::running;
 use super::saved;
 use super::target_dir::Folders;
@@ -65,6 +67,15 @@ impl Session {
         if args.action == Action::Measure {
             saved::check(&args.needs, &criterion, selected.iter().copied())?;
         }
+        let estimates = match measures {
+            true => estimates(&records, &args, &selected)?,
+            false => Vec::new(),
+        };
+        let budget = args.budget_s.filter(|_| measures);
+        let share = args::budget_share(selected.len())?;
+        // Said before anything is compiled.
+        let mut budget =
+            budget.map(|total_s| Budget::of(share * total_s, &estimates)).transpose()?;
         let cuda = selected.iter().any(|case| case.device == Device::Cuda);
         if args.action != Action::List && !args.loads() {
             numerics::pin().map_err(|error| error.to_string())?;
@@ -74,9 +85,16 @@ impl Session {
             }
             compile(&selected);
         }
+        if let Some(budget) = &mut budget {
+            budget.begin();
+        }
         // From here on nothing but measuring takes time.
-        let expected = || selected.iter().map(|case| (case.full_id(), expected_s(case)));
-        let progress = measures.then(|| Progress::new(expected()));
+        let seconds = |estimate: &Estimate| match budget {
+            Some(_) => estimate.least_s,
+            None => estimate.seconds(),
+        };
+        let expected = || estimates.iter().map(|(case, it)| (case.full_id(), seconds(it)));
+        let progress = measures.then(|| Progress::new(expected()).within(budget));
         let threads = selected.iter().map(|case| threads::count(case.settings.threads)).max();
         // The run owes no record of a case that it will skip.
         let owed = |case: &&Case| {
@@ -102,7 +120,7 @@ impl Session {
         }
         let args = Rc::new(args);
         let (fault, broken) = (Rc::<Fault>::default(), None);
-        let rounds = Rounds::new(Rc::clone(&fault));
+        let rounds = Rounds::new(Rc::clone(&fault), budget);
         Ok(Self {
             plan,
             args,
@@ -222,9 +240,14 @@ impl Session {
             self.progress.as_ref().map(|progress| progress.next(&full_id, self.rounds.owed().1));
         // Written before anything can go wrong, so that a crash has a name.
         self.journal.starts(&full_id)?;
-        let running = running::begin(case.settings.case_timeout_s, overrun);
-        let (outcome, findings) = run.case(group, case, &mut self.rounds);
-        drop(running);
+        let spent = self.rounds.budget().and_then(|budget| budget.spent());
+        let (outcome, findings) = match spent {
+            Some(outcome) => (outcome, Findings::default()),
+            None => {
+                let _running = running::begin(case.settings.case_timeout_s, overrun);
+                run.case(group, case, &mut self.rounds)
+            }
+        };
         let pairing = run.pairing();
         if let Some(progress) = &mut self.progress {
             progress.done(&full_id, pairing.as_ref().map_or(0.0, Pairing::left_s));
@@ -233,7 +256,14 @@ impl Session {
             if let Some(pairing) = pairing {
                 self.rounds.keep(record, pairing);
             }
-            if self.rounds.is_full() { self.look_again() } else { self.looked_again() }
+            match self.rounds.is_full() {
+                true if self.rounds.budget().is_some() => {
+                    self.rounds.make_room();
+                    self.looked_again()
+                }
+                true => self.look_again(),
+                false => self.looked_again(),
+            }
         });
         self.release(case.device);
         written
@@ -259,11 +289,38 @@ impl Session {
         self.rounds.done().iter().try_for_each(|record| self.journal.update(record))
     }
 
+    /// Says which speed-ups a total budget left undecided.
+    fn say_undecided(&mut self) {
+        if self.rounds.budget().is_none() {
+            return;
+        }
+        let undecided = self.rounds.undecided();
+        match undecided.len() {
+            0 => eprintln!("every speed-up is decided"),
+            count => {
+                let has =
+                    if count == 1 { "1 speed-up is" } else { &format!("{count} speed-ups are") };
+                eprintln!("{has} undecided, because the budget is spent (`--budget`):");
+            }
+        }
+        for Undecided { full_id, interval } in undecided {
+            let (place, ends) = match interval {
+                Some((low, high)) if low <= 1.0 && high >= 1.0 => {
+                    ("faster or slower", format!(" [{low:.3}, {high:.3}]"))
+                }
+                Some((low, high)) => ("by how much", format!(" [{low:.3}, {high:.3}]")),
+                None => ("no speed-up", String::new()),
+            };
+            eprintln!("  {full_id}: {place}{ends}");
+        }
+    }
+
     /// Closes the journal; the exit code says whether every case went well.
     pub(super) fn finish(mut self) -> Result<ExitCode, String> {
         if self.broken.is_none() {
             self.broken = self.look_again().err();
         }
+        self.say_undecided();
         if let Some(error) = self.broken {
             self.journal.abandon();
             return Err(error);
@@ -318,10 +375,26 @@ fn compile(selected: &[&Case]) {
     compiling::compile(selected.iter().copied());
 }
 
-/// How long a case is expected to take: nothing, if it will be refused before it starts.
-fn expected_s(case: &Case) -> f64 {
-    match workload::preflight(case) {
-        Ok(()) => cost::seconds(case),
-        Err(_) => 0.0,
+/// What earlier runs let one expect of the time that cases take.
+fn estimator(records: &Path) -> Result<Estimator, String> {
+    let (estimator, unread) = Estimator::of_folder(records).map_err(|error| error.to_string())?;
+    for it in unread {
+        let (path, lines, why) = (it.path.display(), it.lines, it.why);
+        eprintln!("note: estimates of time leave out {lines} lines of {path}: {why}");
     }
+    Ok(estimator)
+}
+
+/// How long the cases are expected to take: nothing, if they will be refused before they start.
+fn estimates<'c>(
+    records: &Path,
+    args: &Args,
+    selected: &[&'c Case],
+) -> Result<Vec<(&'c Case, Estimate)>, String> {
+    let estimator = estimator(records)?;
+    let estimate = |case: &Case| match workload::preflight(case) {
+        Ok(()) => estimator.estimate(&args.applied_to(case)),
+        Err(_) => Estimate::NOTHING,
+    };
+    Ok(selected.iter().map(|&case| (case, estimate(case))).collect())
 }

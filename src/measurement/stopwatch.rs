@@ -27,4 +27,11 @@ impl Stopwatch {
     pub fn seconds(self) -> f64 {
         self.0.elapsed().as_secs_f64()
     }
+
+    /// Seconds since the start, and starts it anew.
+    pub fn lap(&mut self) -> f64 {
+        let seconds = self.seconds();
+        *self = Self::start();
+        seconds
+    }
 }

@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use plan::flag::Flag;
+
 use crate::bench_arguments::{BenchArguments, leaves_results};
 use crate::cargo;
 use crate::error::{Error, Result};
@@ -53,7 +55,10 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
     cargo::require_report(workspace.root())?;
     setup::before(workspace)?;
     let (root, results) = (workspace.root(), cargo::results(workspace)?);
-    let configs = if extent.full || !arguments.is_empty() { None } else { tour(root)? };
+    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    // A budget says how long the tour may take, and is no choice of something else.
+    let is_tour = arguments.is_empty() || end == 0 && is_budget_alone(arguments);
+    let configs = if extent.full || !is_tour { None } else { tour(root)? };
     let cargo = |command: &str, words: &[OsString]| {
         let mut cargo = cargo::at_home(cargo::in_folder(root), &results.criterion);
         cargo.envs(configs.iter().map(|configs| (CONFIGS, configs)));
@@ -68,7 +73,6 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
         }
         return Ok(cargo::exit_code(cargo::status(bench(arguments))?));
     }
-    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let of_cargo = &arguments[..end];
     let (built, program) = if of_cargo.is_empty() && cargo::has_report(root) {
         let built = cargo::announced(cargo("build", &BENCHES_AND_REPORT.map(OsString::from)))?;
@@ -157,6 +161,32 @@ fn targets(of_cargo: &[OsString]) -> Vec<String> {
     targets
 }
 
+/// The arguments with a budget among criterion's.
+pub fn with_budget(arguments: &[OsString], budget: Option<&str>) -> Result<Vec<OsString>> {
+    let Some(budget) = budget else { return Ok(arguments.to_vec()) };
+    let wrong = |why| Error::usage(format!("--budget {budget}: {why}"));
+    plan::flag::duration(budget).map_err(|why| wrong("it is no time".to_owned()).remedy(why))?;
+    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    let (of_cargo, of_criterion) = arguments.split_at(end);
+    if has_budget(of_criterion) {
+        return Err(wrong("it is given twice".to_owned()).remedy("give it once"));
+    }
+    let own = ["--", "--budget", budget].map(OsString::from);
+    Ok([of_cargo, &own, of_criterion.get(1..).unwrap_or_default()].concat())
+}
+
+/// Whether a total budget is given, which the bench targets share.
+pub fn has_budget(of_criterion: &[OsString]) -> bool {
+    let words = of_criterion.iter().map(|word| word.to_string_lossy());
+    words.skip(1).any(|word| Flag::of(&word).is_some_and(|(flag, _)| flag.name == "budget"))
+}
+
+/// Whether `-- --budget TIME` is all that is given.
+fn is_budget_alone(arguments: &[OsString]) -> bool {
+    let words = if has_budget(arguments) { arguments.len() } else { 0 };
+    words == 2 || words == 3 && arguments[1] == "--budget"
+}
+
 /// The configs of the tour, unless the user names others or the package has none.
 fn tour(root: &Path) -> Result<Option<OsString>> {
     let folder = root.join(TOUR);
@@ -227,6 +257,25 @@ mod tests {
             let found = torchao_output(folder.map(Path::new), &words).expect(line);
             assert_eq!(found.join(OsStr::new(" ")), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn a_budget_goes_to_criterion_and_keeps_the_tour() {
+        let words = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
+        for (line, passed, is_tour) in [
+            ("", "-- --budget 10min", true),
+            ("--bench fusion -- int8wo", "--bench fusion -- --budget 10min int8wo", false),
+            ("-- int8wo", "-- --budget 10min int8wo", false),
+        ] {
+            let with = with_budget(&words(line), Some("10min")).expect(line);
+            assert_eq!(with.join(OsStr::new(" ")), passed, "{line}");
+            assert_eq!(is_budget_alone(&with), is_tour, "{line}");
+        }
+        assert!(is_budget_alone(&words("-- --budget=10min")));
+        assert!(!is_budget_alone(&words("-- --list x")));
+        let twice = with_budget(&words("-- --budget 5min"), Some("10min")).unwrap_err();
+        assert_eq!((twice.what(), twice.exit_code()), ("--budget 10min: it is given twice", 2));
+        assert!(with_budget(&[], Some("10")).unwrap_err().remedies()[0].contains("90s, 10min"));
     }
 
     #[test]

@@ -78,6 +78,12 @@ pub enum Command {
         // Else clap would find fault with the next word, not with this option.
         #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = runs)]
         repeat: Option<u64>,
+        /// Measure for this long in all, e.g. 90s, 10min, 2h; before `--`
+        ///
+        /// Every case gets its least, and what is left goes to speed-ups that are undecided. Each bench
+        /// target has its share by the number of its cases. With --repeat it is the time of one run.
+        #[arg(long, value_name = "TIME")]
+        budget: Option<String>,
         /// Run all default suites, not the tour
         #[arg(long)]
         full: bool,

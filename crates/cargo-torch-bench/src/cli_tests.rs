@@ -36,9 +36,9 @@ fn our_options_stand_anywhere_before_the_dashes_and_everything_else_is_passed_on
         ("bench --repeat 2 --repeat 1", Some(1), ""),
         ("bench --exhaustive", None, "--exhaustive"),
     ] {
-        let (full, verbose, torchao_output) = (false, false, None);
+        let (budget, full, verbose, torchao_output) = (None, false, false, None);
         let arguments = words(arguments);
-        let expected = Command::Bench { repeat, full, verbose, torchao_output, arguments };
+        let expected = Command::Bench { repeat, budget, full, verbose, torchao_output, arguments };
         assert_eq!(parsed(line).expect(line), expected, "{line}");
     }
     for (line, all, exhaustive, arguments) in [

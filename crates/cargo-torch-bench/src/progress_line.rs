@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
+use crate::bench::has_budget;
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
@@ -18,6 +19,9 @@ const LAST: usize = 20;
 /// Columns of a terminal that does not say how many it has.
 const COLUMNS: usize = 80;
 
+/// Tells each bench target the number of cases that share a total budget.
+const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
+
 /// Runs `cargo bench` with these arguments: over the cases that it lists, with what it prints in `log`, or without one
 /// with all of it on the terminal.
 pub fn measure(
@@ -25,14 +29,19 @@ pub fn measure(
     arguments: &[OsString],
     log: Option<&Path>,
 ) -> Result<ExitStatus> {
-    let Some(log) = log else { return cargo::status(bench(arguments)) };
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let (of_cargo, of_criterion) = arguments.split_at(end);
+    let mut cargo = bench(arguments);
+    if log.is_none() && !has_budget(of_criterion) {
+        return cargo::status(cargo);
+    }
     let listing = ["--".into(), "--list".into()];
     let listing = [of_cargo, &listing, of_criterion.get(1..).unwrap_or_default()].concat();
     let cases = cargo::listed_cases(&mut bench(&listing))?;
+    cargo.env(BUDGET_CASES, cases.to_string());
+    let Some(log) = log else { return cargo::status(cargo) };
     log.parent().map_or(Ok(()), files::make_folder)?;
-    run(bench(arguments), cases, log)
+    run(cargo, cases, log)
 }
 
 /// Runs `cargo bench` over so many cases. Progress goes to stderr, if that is a terminal; of a run that did not

@@ -26,6 +26,8 @@ pub enum Value {
     Seconds,
     /// A time of at least one second.
     WholeSeconds,
+    /// A time with its unit: [`duration`].
+    Duration,
     /// Samples of a case.
     Samples,
     /// Resamples of the bootstrap.
@@ -132,6 +134,14 @@ pub const FLAGS: &[Flag] = &[
     },
     Flag {
         common: true,
+        ..with(
+            "budget",
+            Value::Duration,
+            "Measure for this long in all, e.g. 90s, 10min, 2h: what is undecided gets the time",
+        )
+    },
+    Flag {
+        common: true,
         ..switch("quick", "Measure each case at two points only, without warm-up")
     },
     Flag {
@@ -212,6 +222,21 @@ impl Flag {
     }
 }
 
+/// Seconds of a time with its unit: `90s`, `10min`, `1.5h`.
+///
+/// # Errors
+/// When it is no such time.
+pub fn duration(text: &str) -> Result<f64, String> {
+    const UNITS: [(&str, f64); 3] = [("min", 60.0), ("h", 3600.0), ("s", 1.0)];
+    /// Thirty days.
+    const MOST_S: f64 = 30.0 * 86_400.0;
+    let found = UNITS.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
+    let number = found.and_then(|(number, unit)| Some(number.trim().parse::<f64>().ok()? * unit));
+    number.filter(|seconds| (1.0..=MOST_S).contains(seconds)).ok_or_else(|| {
+        "give a time from 1s to 720h with its unit, such as 90s, 10min or 2h".to_owned()
+    })
+}
+
 /// The filter among arguments, and whether it is a whole id.
 pub fn filter(arguments: &[String]) -> Option<(&str, bool)> {
     let mut words = arguments.iter().map(String::as_str);
@@ -250,6 +275,17 @@ mod tests {
         }
         for word in ["int8wo", "--", "-", "--wiat", "-x", "a=b"] {
             assert!(Flag::of(word).is_none(), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_duration_has_its_unit() {
+        for (text, seconds) in [("90s", 90.0), ("10min", 600.0), ("1.5h", 5400.0), ("2 min", 120.0)]
+        {
+            assert_eq!(duration(text), Ok(seconds), "{text}");
+        }
+        for text in ["10", "min", "-1s", "0.5s", "1e9h", "NaNs", "10m"] {
+            assert!(duration(text).unwrap_err().contains("10min"), "{text}");
         }
     }
 

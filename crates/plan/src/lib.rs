@@ -11,6 +11,8 @@ mod config;
 pub mod cost;
 #[cfg(feature = "configs")]
 mod diagnostic;
+#[cfg(feature = "estimate")]
+pub mod estimate;
 #[cfg(feature = "configs")]
 mod expand;
 mod expression;
@@ -60,7 +62,7 @@ pub use record::{
     Energy, Environment, Gate, GpuCounters, HardwareCounters, HostFacts, KernelFacts, LastSample,
     Latency, Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome, Pair, Planned,
     Profile, ProfileFile, ProfileFileKind, Quiet, Range, Record, RunManifest, Stat, StepMemory,
-    Stop, TensorAccuracy, TorchFacts, Utilization, Weights,
+    Stop, TensorAccuracy, TorchFacts, Utilization, Wall, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,

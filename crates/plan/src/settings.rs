@@ -108,9 +108,12 @@ schema_is!(
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyPass {
-    /// Calls; as many as fit a short time when absent.
+    /// Calls; as many as fit a short time when absent, and where they are cheap as many as percentiles need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u64>,
+    /// Fewest calls in place of that short time: a kernel's `iterations.timed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fewest: Option<u64>,
     /// Calls before them that do not count; as many as fit a short time when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<u64>,

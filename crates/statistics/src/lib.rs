@@ -67,7 +67,9 @@ pub use hierarchical::{Floor, MIN_SAMPLES, RunMedian, SidesRatio, between_varian
 pub use holm::holm;
 pub use mann_whitney::{EXACT, MannWhitney, least_p, mann_whitney};
 pub use paired::{CONFIDENCE_LEVEL, MIN_BLOCKS, Ratio, block, ratio};
-pub use planner::{Limit, Limits, Pilot, SamplePlan, plan, sample_iters};
+pub use planner::{
+    Limit, Limits, Pilot, SamplePlan, plan, plan_in_twos, sample_iters, single_calls,
+};
 pub use quantile::{
     mad_sd, mean, median, population_sd, quantile, required_calls, sample_variance,
 };

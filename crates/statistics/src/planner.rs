@@ -1,4 +1,6 @@
-//! How many samples criterion takes of a case.
+//! How many samples criterion takes of a case, and how many single calls are timed.
+
+use crate::quantile::required_calls;
 
 /// A sample is at least as long, in nanoseconds: far above the clock's resolution.
 const SAMPLE_NS: f64 = 2e6;
@@ -11,6 +13,8 @@ const MOST: u64 = 1000;
 /// On the pilot's noise, which comes from 12 batches at most and is too low more often than too high:
 /// if it is normal, one pilot of 15 finds less than half of it with 12 of them, one of 5 with 6.
 const SAFETY: f64 = 1.25;
+/// The total time of quiet samples of two steps, when twenty samples would last longer.
+const SHORTEST_NS: f64 = 150e6;
 
 /// The result of a short trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,6 +79,39 @@ pub fn plan(pilot: Pilot, limits: Limits) -> SamplePlan {
     } else {
         SamplePlan { samples: most, iters, limited_by: Limit::Budget }
     }
+}
+
+/// [`plan`], but for samples of one step where two fit: half as many samples of twice the length, which say as much.
+/// With one iteration per sample criterion always warns that the time does not suffice.
+pub fn plan_in_twos(pilot: Pilot, limits: Limits) -> SamplePlan {
+    let plan = plan(pilot, limits);
+    let sample_ns = 2.0 * pilot.step_ns;
+    if plan.iters > 1 || CRITERIONS_FEWEST as f64 * sample_ns > limits.budget_ns {
+        return plan;
+    }
+    if limits.samples.is_some() {
+        return SamplePlan { iters: 2, ..plan };
+    }
+    let some = ((SHORTEST_NS / sample_ns).ceil() as u64).clamp(CRITERIONS_FEWEST, FEWEST);
+    let affordable = ((limits.budget_ns / sample_ns) as u64).max(CRITERIONS_FEWEST);
+    let wanted = (plan.samples / 2).max(some);
+    let limited_by = if affordable < wanted { Limit::Budget } else { plan.limited_by };
+    SamplePlan { samples: wanted.min(affordable), iters: 2, limited_by }
+}
+
+/// Single calls of a step that takes so many seconds: `fewest`, or else as many as fit a short time, and where they
+/// are cheap as many as a percentile needs: the 90th up to 6 ms, the 99th up to 0.6 ms.
+pub fn single_calls(step_s: f64, fewest: Option<u64>) -> u64 {
+    /// Seconds that they may take, and fewest and most of them then.
+    const CALLS_S: f64 = 0.05;
+    const CALLS: (f64, f64) = (5.0, 1000.0);
+    /// Seconds that they may take for the sake of a percentile: a fifth more than 5 ms for the 90th and 0.5 ms for
+    /// the 99th take, because a pilot's step and the median of a case differ.
+    const PERCENTILES_S: f64 = 0.3;
+    let calls = fewest.unwrap_or((CALLS_S / step_s).clamp(CALLS.0, CALLS.1) as u64);
+    let is_cheap = |needed: &u64| *needed as f64 * step_s <= PERCENTILES_S;
+    let needed = [0.9, 0.99].map(required_calls).into_iter().filter(is_cheap).max();
+    calls.max(needed.unwrap_or(0))
 }
 
 /// Samples after which the median's interval is as narrow as the target, by normal approximation.

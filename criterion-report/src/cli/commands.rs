@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
+use plan::estimate::Estimator;
 use plan::{CargoPackage, Diagnostics, Library, Package};
 
 use super::source::{Source, gated, say};
@@ -43,9 +44,20 @@ impl Source {
             );
         }
         let colour = self.output.is_none() && output::colour_terminal();
-        let text = planned::write(&cases, format, colour);
+        let text = planned::write(&cases, &self.estimator()?, format, colour);
         output::put(&text, self.output.as_deref())?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What earlier runs let one expect of the time that cases take; nothing where there are none.
+    fn estimator(&self) -> Result<Estimator> {
+        let (estimator, unread) = Estimator::of_folder(&self.location()?.records)?;
+        for it in unread {
+            let lines = units::count(it.lines, "line");
+            let what = format!("estimates leave out {lines} of {}: {}", it.path.display(), it.why);
+            output::tell_line("warning", &what);
+        }
+        Ok(estimator)
     }
 
     pub(super) fn validate(&self, options: &validate::Options) -> Result<ExitCode> {

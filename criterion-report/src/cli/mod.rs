@@ -40,8 +40,9 @@ enum Command {
     /// Validate configs and print the cases they expand to; nothing is measured
     ///
     /// All errors of all files are printed at once, each with its place and its remedy, and the
-    /// exit code is 2. Times and memory are estimates. Of the common options, only --filter and
-    /// --output apply.
+    /// exit code is 2. Times and memory are estimates; times are learnt from the latest records in
+    /// the folder of results, and the last line says what they rest on. Of the common options, only
+    /// --filter, --criterion-dir and --output apply.
     #[command(after_long_help = more!(
         "criterion-report plan configs/inference/default.yml",
         "configs/README.md"

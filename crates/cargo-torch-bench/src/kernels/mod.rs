@@ -56,7 +56,8 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     };
     let mut run = cargo::at_home(bench(&["--"]), &results.criterion);
     let name = options.save_baseline.as_deref();
-    run.args(name.iter().flat_map(|it| ["--save-baseline".as_ref(), *it])).args(filter);
+    run.args(name.iter().flat_map(|it| ["--save-baseline".as_ref(), *it]));
+    run.args(options.budget.iter().flat_map(|it| ["--budget", it.as_str()])).args(filter);
     let measured = cargo::status(run)?;
     let ended = measured.success() || measured.code() == Some(CASES_FAILED);
     // Cargo ends a build that fails and a program that dies with the same code: only what can be

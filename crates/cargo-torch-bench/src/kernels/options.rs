@@ -42,6 +42,9 @@ pub struct Options {
         value_parser = [ALONE, "regression", "accuracy", "missing"]
     )]
     fail_on: Vec<String>,
+    /// Measure for this long in all, e.g. 90s, 10min, 2h
+    #[arg(long, value_name = "TIME", value_parser = budget)]
+    pub budget: Option<String>,
     /// First print what was found, and what it expands to
     #[arg(long, short)]
     pub verbose: bool,
@@ -121,6 +124,11 @@ impl Options {
         }
         arguments
     }
+}
+
+/// A time that bench targets take, as it was written.
+fn budget(text: &str) -> std::result::Result<String, String> {
+    plan::flag::duration(text).map(|_| text.to_owned())
 }
 
 /// Whether there are records under the name, or under those of its runs, `NAME@1` and so on.

@@ -13,7 +13,7 @@ fn every_option_is_understood() {
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
     let all = "--iters 30 --warmup=3 --precision fp32,fp16 --backends cpu,cuda --seed 1337 \
                --output-dir out --save-baseline main --compare-to before --history old \
-               --fail-on regression,missing -v poisson";
+               --fail-on regression,missing --budget 10min -v poisson";
     assert_eq!(
         parsed(all).expect("fine"),
         Options {
@@ -29,6 +29,7 @@ fn every_option_is_understood() {
             compare_to: Some("before".into()),
             history: Some("old".into()),
             fail_on: words(&["regression", "missing"]),
+            budget: Some("10min".to_owned()),
             verbose: true,
             filter: Some("poisson".into()),
         }

@@ -352,7 +352,7 @@ impl Iterations {
     /// So many single calls and samples, and so many calls before them.
     fn apply(self, settings: &mut Settings) {
         settings.latency.warm_up = self.warmup.or(settings.latency.warm_up);
-        settings.latency.calls = self.timed.or(settings.latency.calls);
+        settings.latency.fewest = self.timed.or(settings.latency.fewest);
         settings.sampling.samples = self.timed.or(settings.sampling.samples);
     }
 }

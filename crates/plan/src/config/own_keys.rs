@@ -117,7 +117,11 @@ fn read_latency(node: &Node<'_>, outer: LatencyPass) -> Option<LatencyPass> {
     let fields = node.mapping(&["calls", "warm_up"])?;
     let calls = fields.read("calls", |node| node.integer(SAMPLES));
     let warm_up = fields.read("warm_up", |node| node.integer(WARM_UPS));
-    Some(LatencyPass { calls: calls.or(outer.calls), warm_up: warm_up.or(outer.warm_up) })
+    Some(LatencyPass {
+        calls: calls.or(outer.calls),
+        fewest: outer.fewest,
+        warm_up: warm_up.or(outer.warm_up),
+    })
 }
 
 /// A flag switches the pass; a mapping switches it on and says how it goes.

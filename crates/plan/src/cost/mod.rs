@@ -4,13 +4,12 @@
 mod model;
 mod training;
 
-use crate::case::{Case, Role};
+use crate::case::Case;
 pub use crate::catalogue::fusion::Operation;
 use crate::catalogue::product;
 pub use crate::catalogue::{REFERENCE_ELEMENTS, REFERENCE_ROWS, reduction};
 use crate::linears::ModelSizes;
-use crate::settings::Sampling;
-use crate::words::{CacheMode, Device};
+use crate::words::CacheMode;
 use crate::work::Work;
 
 /// Fewest samples of a case: criterion takes no fewer.
@@ -116,38 +115,30 @@ fn sizes(case: &Case) -> Option<ModelSizes> {
     case.work.model()?.sizes()
 }
 
-/// A rough estimate, in seconds, of measuring a case with all its passes, on a quiet machine with an
-/// assumed 50 GFLOP/s per thread and 20 GB/s on a CPU and 50 TFLOP/s and 1 TB/s on a GPU. Real
-/// machines are faster or slower; the estimate is for telling minutes from days. A compiled case is
-/// taken to run as long as its eager twin; compiling, which is over before anything is measured, is
-/// not in it.
-pub fn seconds(case: &Case) -> f64 {
-    /// Seconds of a batch of short steps.
-    const BATCH: f64 = 0.002;
-    /// Batches of the pilot, and samples, on a quiet machine.
-    const PILOT: f64 = 17.0;
-    const SAMPLES: f64 = 30.0;
-    /// Passes that take a fixed time, and criterion's own analysis.
-    const PASSES: f64 = 0.2;
-    let (rate, bandwidth) = match case.device {
-        Device::Cpu => (50e9 * f64::from(case.settings.threads.resolve(1)), 20e9),
-        _ => (50e12, 1e12),
-    };
-    let step =
-        flops(case).unwrap_or(0) as f64 / rate + moved_bytes(case).unwrap_or(0) as f64 / bandwidth;
-    let batch = step.max(BATCH);
-    let Sampling { samples, warm_up_s, measurement_s, target: _ } = case.settings.sampling;
-    let warm_up = (PILOT * batch).min(warm_up_s.unwrap_or(DEFAULT_WARM_UP_S)).max(3.0 * step);
-    let sampling = match samples {
-        Some(samples) => samples as f64 * batch,
-        None => (SAMPLES * batch).min(measurement_s.unwrap_or(DEFAULT_MEASUREMENT_S)),
-    };
-    // Building and checking are about four steps' worth of work.
-    let sampling = sampling.max(MIN_SAMPLES as f64 * step);
-    let own = PASSES + 4.0 * step + warm_up + sampling;
-    match case.role {
-        Role::Baseline => own,
-        // Its pairs take as long as its samples: they are alternated until as narrow an interval.
-        Role::Candidate => own + sampling,
+/// Bytes that a step of a model or a pattern moves, about: what it stores and reads, its temporaries and its
+/// activations. Reports have no such value; estimates of time do.
+#[cfg(feature = "estimate")]
+pub(crate) fn step_bytes(case: &Case) -> u64 {
+    match &case.work {
+        Work::Model(work) => {
+            work.sizes().map_or(0, |sizes| model::step_bytes(work, &sizes, case.dtype))
+        }
+        Work::Fusion(work) => work.memory_bytes(case.dtype),
+        _ => moved_bytes(case).unwrap_or(0),
+    }
+}
+
+/// Operations of the reference that an output is compared with, about: of a few rows, but in training of all,
+/// because a weight's gradient sums over them.
+#[cfg(feature = "estimate")]
+pub(crate) fn reference_flops(case: &Case) -> u64 {
+    let all = flops(case).unwrap_or(0);
+    match &case.work {
+        Work::Model(work) if work.pass.is_none() => {
+            let (rows, widest) = (work.shape.m.max(1), work.shape.k.max(work.shape.n).max(1));
+            let checked = rows.min((REFERENCE_ELEMENTS / widest).max(REFERENCE_ROWS));
+            (u128::from(all) * u128::from(checked) / u128::from(rows)) as u64
+        }
+        _ => all,
     }
 }

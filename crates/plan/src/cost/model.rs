@@ -88,6 +88,22 @@ pub(super) fn memory_bytes(
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
+/// Bytes that a step moves: weights as they are stored, and what is made of them and of activations on the way, which
+/// is written and read.
+#[cfg(feature = "estimate")]
+pub(super) fn step_bytes(work: &ModelWork, sizes: &ModelSizes, dtype: Dtype) -> u64 {
+    let temporaries = temporaries(work, dtype);
+    let of = |it: &crate::linears::LinearShape| {
+        let (rows, k, n) = (u128::from(it.rows), u128::from(it.k), u128::from(it.n));
+        let stored = stored_bytes(work, dtype, k, n);
+        stored + 2 * k * n * temporaries.weight + 2 * rows * (k + n) * temporaries.activation
+    };
+    let once: u128 = sizes.linears.iter().map(of).sum();
+    // Backward reads and writes weights and activations twice more.
+    let times = if work.pass.is_some() { 3 } else { 1 };
+    u64::try_from(once * times).unwrap_or(u64::MAX)
+}
+
 /// The bytes of the host's memory that drawing weights and input takes at once, on whatever device they
 /// end: one weight at a time in float32 and in the case's dtype, then the input.
 pub(super) fn drawing_bytes(sizes: &ModelSizes, dtype: Dtype) -> u64 {

@@ -9,6 +9,7 @@ mod measures;
 mod outcome;
 mod pair;
 mod profile;
+mod wall;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub use profile::{
     GpuCounters, HardwareCounters, MemoryProfile, OperationProfile, Profile, ProfileFile,
     ProfileFileKind,
 };
+pub use wall::Wall;
 
 use crate::case::Case;
 use crate::flag;
@@ -113,6 +115,9 @@ pub struct Record {
     /// The output against float64; absent unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
+    /// How long measuring it took; absent unless measured, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall: Option<Wall>,
     /// Things a reader of the numbers should know.
     #[serde(default)]
     pub notes: Vec<String>,

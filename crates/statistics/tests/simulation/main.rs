@@ -1,6 +1,7 @@
 //! The statistics tried on thousands of simulated runs, all from fixed seeds.
 
 mod blocks;
+mod budget;
 mod builds;
 mod cell;
 mod noise;

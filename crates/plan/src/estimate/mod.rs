@@ -1,0 +1,190 @@
+//! How long measuring a case will take: the one estimate that `plan` prints, that a run's progress is
+//! told by, and that a total budget is checked against.
+//!
+//! Most of a case's time is decided by the harness, not by the machine: a sample lasts 2 ms, sampling and
+//! pairs end at the latest after so many seconds. [`stages`] says how, from the time of a step and its noise.
+//! Both, and how far the formula is off, are taken from the best that is known ([`Basis`]):
+//!
+//! 1. an earlier run of the same case, with the same settings: what it took then;
+//! 2. earlier runs of similar cases ([`similar`]): how far the formula was off there;
+//! 3. probes that `cargo bench --bench calibration` has measured on this machine;
+//! 4. defaults, which were measured on two cores of an AMD EPYC (Zen 4).
+
+mod folder;
+mod learnt;
+mod machine;
+mod similar;
+mod stages;
+mod step;
+
+use std::collections::HashMap;
+
+pub use folder::Unread;
+use learnt::Learnt;
+use machine::Machine;
+
+use crate::case::Case;
+use crate::record::{Outcome, Record, Wall};
+use similar::Likeness;
+use stages::Step;
+
+/// Where an estimate comes from, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Basis {
+    /// An earlier run of the same case.
+    SameCase,
+    /// Earlier runs of similar cases.
+    SimilarCases,
+    /// What calibration has measured of this machine.
+    Calibration,
+    /// Defaults.
+    Defaults,
+}
+
+impl Basis {
+    /// All of them, the best first.
+    pub const ALL: [Self; 4] =
+        [Self::SameCase, Self::SimilarCases, Self::Calibration, Self::Defaults];
+
+    /// As files have it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SameCase => "same_case",
+            Self::SimilarCases => "similar_cases",
+            Self::Calibration => "calibration",
+            Self::Defaults => "defaults",
+        }
+    }
+}
+
+/// The expected time of a case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Wall seconds by stage.
+    pub wall: Wall,
+    /// The least that it takes: its check, the fewest samples, the passes, the fewest blocks of its pair.
+    pub least_s: f64,
+    /// Where it comes from.
+    pub basis: Basis,
+}
+
+impl Estimate {
+    /// Wall seconds of all stages.
+    pub fn seconds(&self) -> f64 {
+        self.wall.seconds()
+    }
+
+    /// That of a case that is known not to run on this machine.
+    pub const NOTHING: Self = Self {
+        wall: Wall {
+            prepare_s: 0.0,
+            sampling_s: 0.0,
+            passes_s: 0.0,
+            pairs_s: 0.0,
+            as_configured: true,
+        },
+        least_s: 0.0,
+        basis: Basis::SameCase,
+    };
+}
+
+/// Estimates cases by what is known of this machine.
+#[derive(Debug, Clone, Default)]
+pub struct Estimator {
+    machine: Machine,
+    same: HashMap<String, Same>,
+    similar: HashMap<Likeness, Learnt>,
+}
+
+/// What an earlier run says of the same case.
+#[derive(Debug, Clone)]
+enum Same {
+    /// It did not run, and will not.
+    Refused,
+    /// Its step, and if the config alone decided how long, what it took.
+    Ran { case: Box<Case>, step: Step, wall: Option<Wall> },
+}
+
+impl Estimator {
+    /// Learns from a record; a later one of the same case takes the place of an earlier one.
+    pub fn learn(&mut self, record: &Record) {
+        let case = &record.case;
+        match &record.outcome {
+            Outcome::Measured => {}
+            Outcome::Skipped { .. } | Outcome::Unsupported { .. } => {
+                self.same.insert(record.full_id.clone(), Same::Refused);
+                return;
+            }
+            // It took some time, which its record does not tell.
+            _ => return,
+        }
+        let Some(step) = Step::of(record) else { return };
+        self.machine.learn(case, step);
+        let wall = record.wall.filter(|wall| wall.as_configured);
+        let ran = Same::Ran { case: Box::new(case.clone()), step, wall };
+        self.same.insert(record.full_id.clone(), ran);
+    }
+
+    /// Compares what was learnt with the formula. Called once, when everything is learnt: probes of the
+    /// machine change the formula.
+    fn compare(&mut self) {
+        self.similar.clear();
+        for same in self.same.values() {
+            let Same::Ran { case, step, wall } = same else { continue };
+            let expected = self.machine.step(case);
+            let by_formula = stages::wall(case, *step);
+            for likeness in Likeness::all(case) {
+                let learnt = self.similar.entry(likeness).or_default();
+                learnt.step(*step, expected);
+                if let Some(wall) = wall {
+                    learnt.wall(*wall, by_formula);
+                }
+            }
+        }
+    }
+
+    /// The expected time of a case.
+    pub fn estimate(&self, case: &Case) -> Estimate {
+        let same = self.same.get(&case.full_id());
+        match same {
+            Some(Same::Refused) => return Estimate::NOTHING,
+            Some(Same::Ran { case: ran, step, wall: Some(wall) })
+                if ran.settings == case.settings =>
+            {
+                let least_s = stages::least(case, *step, wall.prepare_s).min(wall.seconds());
+                return Estimate { wall: *wall, least_s, basis: Basis::SameCase };
+            }
+            _ => {}
+        }
+        let similar = |known: fn(&Learnt) -> bool| {
+            let mut learnt = Likeness::all(case).into_iter().filter_map(|it| self.similar.get(&it));
+            learnt.find(|learnt| known(learnt))
+        };
+        let expected = self.machine.step(case);
+        let (step, basis) = match (same, similar(Learnt::knows_steps)) {
+            (Some(Same::Ran { step, .. }), _) => (*step, Basis::SameCase),
+            (_, Some(learnt)) => (learnt.expected_step(expected), Basis::SimilarCases),
+            _ => (expected, self.machine.basis(case)),
+        };
+        let mut wall = stages::wall(case, step);
+        if let Some(learnt) = similar(Learnt::knows_walls) {
+            wall = learnt.expected_wall(wall);
+        }
+        let least_s = stages::least(case, step, wall.prepare_s).min(wall.seconds());
+        Estimate { wall, least_s, basis }
+    }
+
+    /// The expected time of several cases, one after another.
+    pub fn total_s<'c>(&self, cases: impl IntoIterator<Item = &'c Case>) -> f64 {
+        cases.into_iter().map(|case| self.estimate(case).seconds()).sum()
+    }
+}
+
+impl<'r> FromIterator<&'r Record> for Estimator {
+    fn from_iter<T: IntoIterator<Item = &'r Record>>(records: T) -> Self {
+        let mut estimator = Self::default();
+        records.into_iter().for_each(|record| estimator.learn(record));
+        estimator.compare();
+        estimator
+    }
+}

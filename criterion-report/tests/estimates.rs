@@ -1,0 +1,223 @@
+//! Estimates of time, held against what the suites in `configs` took on two cores.
+//!
+//! `fixtures/estimates` has two runs: for each case its step and the seconds of its stages. Suites
+//! of more than some minutes are there with a sample of their cases: `docs/results/amd-epyc-2-cpus/estimates.txt`
+//! says which.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plan::estimate::{Basis, Estimator};
+use plan::{Case, Outcome, Planned, Record, Stop, Wall};
+use serde::Deserialize;
+
+/// How far an estimate may be off, once it has learnt.
+const FACTOR: f64 = 1.3;
+
+#[derive(Deserialize)]
+struct Taken {
+    full_id: String,
+    step_ns: f64,
+    noise: Option<f64>,
+    wall: Wall,
+}
+
+/// The records of a run, by their cases as `configs` plan them now.
+fn records(run: &str) -> Vec<Record> {
+    let file = format!("tests/fixtures/estimates/{run}.jsonl");
+    let text = fs::read_to_string(file).expect("readable");
+    let cases = planned();
+    let record = |line: &str| {
+        let taken: Taken = serde_json::from_str(line).expect("a line of the fixture");
+        let case =
+            cases.get(&taken.full_id).unwrap_or_else(|| panic!("{}: no such case", taken.full_id));
+        Record {
+            full_id: taken.full_id,
+            case: case.clone(),
+            outcome: Outcome::Measured,
+            planned: Some(Planned {
+                step_ns: taken.step_ns,
+                noise: taken.noise,
+                samples: 20,
+                iters: 1,
+                target: 0.01,
+                limited_by: Stop::Target,
+            }),
+            wall: Some(taken.wall),
+            ..common::made::template()
+        }
+    };
+    text.lines().map(record).collect()
+}
+
+/// Every case of every config on a CPU, by its id.
+fn planned() -> BTreeMap<String, Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs");
+    let folders = ["inference", "training", "fusion", "operators", "kernels", "calibration"];
+    let mut files: Vec<PathBuf> = folders.iter().flat_map(|it| configs(&root.join(it))).collect();
+    files.extend(configs(&root.join("suites")));
+    files.extend(configs(&root.join("suites/tour")));
+    files.retain(|file| !file.to_string_lossy().contains("cuda"));
+    let plan = plan::load(&files).unwrap_or_else(|errors| panic!("{errors}"));
+    plan.cases().map(|case| (case.full_id(), case.clone())).collect()
+}
+
+fn configs(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|it| it.expect("an entry").path());
+    entries.filter(|path| path.extension().is_some_and(|it| it == "yml")).collect()
+}
+
+/// A config, as ids begin.
+fn suite(id: &str) -> String {
+    id.split('/').take(2).collect::<Vec<_>>().join("/")
+}
+
+/// Either half of all cases, and the other: every second group of siblings.
+fn halves(records: &[Record]) -> [(Vec<&Record>, Vec<&Record>); 2] {
+    let mut groups: BTreeMap<String, Vec<&Record>> = BTreeMap::new();
+    for record in records {
+        let id = &record.case.id;
+        groups.entry(format!("{}/{}", id.group, id.parameter)).or_default().push(record);
+    }
+    let mut halves = [Vec::new(), Vec::new()];
+    for (place, members) in groups.into_values().enumerate() {
+        halves[place % 2].extend(members);
+    }
+    let [odd, even] = halves;
+    [(odd.clone(), even.clone()), (even, odd)]
+}
+
+/// Seconds that were estimated and that it took, of each suite.
+type Suites = BTreeMap<String, (f64, f64)>;
+
+fn suites<'r>(estimator: &Estimator, records: impl IntoIterator<Item = &'r Record>) -> Suites {
+    let mut suites = Suites::new();
+    for record in records {
+        let taken = record.wall.expect("of the fixture").seconds();
+        let of_suite = suites.entry(suite(&record.full_id)).or_default();
+        of_suite.0 += estimator.estimate(&record.case).seconds();
+        of_suite.1 += taken;
+    }
+    suites
+}
+
+/// The suites of which the estimate is off by more than a factor.
+fn off(suites: &Suites, factor: f64) -> Vec<String> {
+    let off = suites
+        .iter()
+        .filter(|(_, (estimated, taken))| !(1.0 / factor..=factor).contains(&(estimated / taken)));
+    off.map(|(suite, (estimated, taken))| format!("{suite}: {estimated:.1} s, took {taken:.1} s"))
+        .collect()
+}
+
+#[test]
+fn a_second_run_takes_what_the_first_lets_one_expect() {
+    let (first, second) = (records("first"), records("second"));
+    let learnt: Estimator = first.iter().collect();
+    let suites = suites(&learnt, &second);
+    assert!(suites.len() >= 10, "{suites:?}");
+    assert_eq!(off(&suites, FACTOR), Vec::<String>::new());
+    for record in &second {
+        let id = &record.full_id;
+        assert_eq!(learnt.estimate(&record.case).basis, Basis::SameCase, "{id}");
+    }
+}
+
+/// What the test above asks is not granted by itself.
+#[test]
+fn an_estimate_that_is_off_is_found() {
+    let mut slower = records("first");
+    for wall in slower.iter_mut().filter_map(|record| record.wall.as_mut()) {
+        wall.sampling_s *= 2.0;
+    }
+    let suites = suites(&slower.iter().collect(), &records("second"));
+    assert!(off(&suites, FACTOR).len() > suites.len() / 2, "{suites:?}");
+}
+
+/// Cases of which none like them has been run make up for each other over some hundred of them, less so in a suite.
+#[test]
+fn similar_cases_tell_what_others_will_take() {
+    let records = records("first");
+    let mut all = Suites::new();
+    for (known, unknown) in halves(&records) {
+        let learnt: Estimator = known.into_iter().collect();
+        for record in &unknown {
+            assert_eq!(learnt.estimate(&record.case).basis, Basis::SimilarCases);
+        }
+        for (suite, (estimated, taken)) in suites(&learnt, unknown) {
+            let of_suite = all.entry(suite).or_default();
+            *of_suite = (of_suite.0 + estimated, of_suite.1 + taken);
+        }
+    }
+    let total = all.values().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    assert_eq!(off(&BTreeMap::from([("all".to_owned(), total)]), FACTOR), Vec::<String>::new());
+    assert_eq!(off(&all, 2.0), Vec::<String>::new());
+}
+
+#[test]
+fn calibration_and_defaults_say_what_they_are() {
+    let records = records("first");
+    let is_probe = |record: &&Record| record.case.work.probe().is_some();
+    let mut probes: Vec<Record> = records.iter().filter(is_probe).cloned().collect();
+    // Runs with options of their own say how fast the machine is, and not how long a case takes.
+    probes.iter_mut().filter_map(|it| it.wall.as_mut()).for_each(|it| it.as_configured = false);
+    let [calibrated, ignorant] = [probes.iter().collect(), Estimator::default()];
+    let case = &records.iter().find(|it| it.case.work.operator().is_some()).expect("one").case;
+    assert_eq!(ignorant.estimate(case).basis, Basis::Defaults);
+    assert_ne!(calibrated.estimate(case).seconds(), ignorant.estimate(case).seconds());
+}
+
+#[test]
+fn options_and_refusals_are_learnt_as_what_they_are() {
+    let mut records = records("first");
+    let (mut other, refused) = (records.remove(0), records.remove(0));
+    let learnt = |record: &Record| Estimator::from_iter([record]);
+    let before = learnt(&other).estimate(&other.case);
+    other.wall.as_mut().expect("of the fixture").as_configured = false;
+    let after = learnt(&other).estimate(&other.case);
+    assert_ne!(before.seconds(), after.seconds(), "the step alone is known");
+    let reason = "no CUDA device".to_owned();
+    let refused = Record { outcome: Outcome::Skipped { reason }, ..refused };
+    assert_eq!(learnt(&refused).estimate(&refused.case).seconds(), 0.0);
+}
+
+/// `ESTIMATES=1 cargo test --test estimates -- --nocapture table` prints `docs/results/…/estimates.txt`.
+#[test]
+fn table() {
+    let (first, second) = (records("first"), records("second"));
+    let ignorant = suites(&Estimator::default(), &first);
+    let again = suites(&first.iter().collect(), &second);
+    let mut alike = Suites::new();
+    for (known, unknown) in halves(&first) {
+        for (suite, it) in suites(&known.into_iter().collect(), unknown) {
+            let sum = alike.entry(suite).or_default();
+            *sum = (sum.0 + it.0, sum.1 + it.1);
+        }
+    }
+    let cases = planned();
+    let learnt: Estimator = first.iter().collect();
+    assert_eq!(ignorant.len(), alike.len());
+    if std::env::var_os("ESTIMATES").is_none() {
+        return;
+    }
+    println!(
+        "suite                           cases  of them run    took  defaults  similar  again   whole suite"
+    );
+    for (suite, (estimated, taken)) in &ignorant {
+        let of_suite = |id: &str| self::suite(id) == *suite;
+        let all = cases.iter().filter(|(id, _)| of_suite(id));
+        let whole: f64 = all.clone().map(|(_, case)| learnt.estimate(case).seconds()).sum();
+        let run = first.iter().filter(|it| of_suite(&it.full_id)).count();
+        let ratio = |it: &(f64, f64)| format!("{:.2}", it.0 / it.1);
+        println!(
+            "{suite:31} {:5}  {run:11}  {taken:5.0} s  {:>8}  {:>7}  {:>5}  {whole:8.0} s",
+            all.count(),
+            ratio(&(*estimated, *taken)),
+            ratio(&alike[suite]),
+            again.get(suite).map_or("-".to_owned(), ratio),
+        );
+    }
+}
