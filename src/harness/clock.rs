@@ -18,6 +18,9 @@
 
 use std::time::{Duration, Instant};
 
+use plan::Device;
+
+use crate::device;
 pub use crate::measurement::stopwatch::Stopwatch;
 use crate::refusal::Refusal;
 
@@ -41,6 +44,24 @@ impl Clock for HostClock {
     type Moment = Instant;
 
     fn now(&mut self) -> Result<Instant, Refusal> {
+        Ok(Instant::now())
+    }
+
+    fn between(&mut self, start: Instant, end: Instant) -> Result<Duration, Refusal> {
+        Ok(end - start)
+    }
+}
+
+/// The host's clock, read when a device that works beside the host has nothing left to do: a batch holds what the device
+/// does from its first step to the end of its last, and one wait.
+#[derive(Debug)]
+pub struct WaitingClock(pub Device);
+
+impl Clock for WaitingClock {
+    type Moment = Instant;
+
+    fn now(&mut self) -> Result<Instant, Refusal> {
+        device::synchronize(self.0)?;
         Ok(Instant::now())
     }
 
@@ -164,6 +185,14 @@ mod tests {
         let once = ["flush", "clock", "step", "clock", "drop"];
         assert_eq!(order, [once, once].concat());
         assert_eq!(taken, Duration::from_micros(2));
+    }
+
+    #[test]
+    fn a_device_that_cannot_be_waited_for_gives_no_time() {
+        assert!(time(&mut WaitingClock(Device::Cpu), || Ok(()), None, 3).is_ok());
+        if device::resolve(Device::Xpu).is_err() {
+            assert!(time(&mut WaitingClock(Device::Xpu), || Ok(()), None, 3).is_err());
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub use kernel::{KernelTolerances, KernelWork, OVERRIDE_VARIABLE, SkipCondition}
 pub use library::{Brings, CargoPackage, Library, Package};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, ModelSizes};
 pub use record::{
-    Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
+    Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters, CudaGraph,
     Energy, Environment, Gate, HardwareCounters, HostFacts, KernelFacts, LastSample, Latency,
     Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome, Pair, Planned, Profile,
     ProfileFile, ProfileFileKind, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop,

@@ -13,10 +13,10 @@ use crate::harness::case_run::settle_allocator;
 use crate::harness::flush::Flush;
 use crate::harness::group_run::outcome_of_panic;
 use crate::harness::passes::FLUSHED;
-use crate::harness::{panics, running};
+use crate::harness::{panics, ranges, running};
 use crate::measurement::profiler::Subject;
 use crate::measurement::{hardware, memory_profile};
-use crate::native::{constants, cuda};
+use crate::native::constants;
 use crate::threads;
 use crate::workload::{Prepare, Refusal, Workload};
 
@@ -59,15 +59,14 @@ fn parts(
         drop(output.take());
         flush.as_mut().map_or(Ok(()), Flush::run)
     };
+    let _range = ranges::of(case, "profile");
     let mut step = || {
+        let _range = ranges::step();
         let made = std::hint::black_box(workload.step()?);
         if is_cold {
             output.replace(Some(made));
         }
-        match case.device {
-            Device::Cuda => Ok(cuda::synchronize(0)?),
-            _ => Ok(()),
-        }
+        device::synchronize(case.device)
     };
     let mut subject = Subject { before: &mut before, step: &mut step };
     let steps = subject.warm_up()?;
@@ -76,9 +75,9 @@ fn parts(
     // The profiler comes last: what it leaves behind is in nobody's way.
     if wanted.hardware {
         let counted = match case.device {
-            Device::Cuda => Err(hardware::GPU.to_owned()),
+            Device::Cuda | Device::Mps | Device::Xpu => Err(hardware::GPU.to_owned()),
             _ if is_cold => Err(FLUSHED.to_owned()),
-            _ => hardware::count(steps, &mut *subject.step),
+            Device::Cpu => hardware::count(steps, &mut *subject.step),
         };
         profile.hardware = or_absent(profile, HARDWARE, counted);
     }
