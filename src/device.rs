@@ -130,8 +130,11 @@ mod tests {
         for device in [plan::Device::Cuda, plan::Device::Xpu, plan::Device::Mps] {
             match resolve(device) {
                 Ok(found) => {
-                    let there =
-                        if device == plan::Device::Mps { tch::Device::Mps } else { tch::Device::Cuda(0) };
+                    let there = if device == plan::Device::Mps {
+                        tch::Device::Mps
+                    } else {
+                        tch::Device::Cuda(0)
+                    };
                     assert_eq!(found, there);
                     assert_eq!(synchronize(device), Ok(()));
                 }

@@ -26,10 +26,9 @@ pub fn step() -> Range {
 pub fn note() -> Option<String> {
     match nvtx::listens() {
         Ok(false) => None,
-        Ok(true) => Some(format!(
-            "measured under a profiler ({}), which may slow it down",
-            nvtx::INJECTION
-        )),
+        Ok(true) => {
+            Some(format!("measured under a profiler ({}), which may slow it down", nvtx::INJECTION))
+        }
         Err(reason) => Some(format!("no ranges for a profiler: {reason}")),
     }
 }

@@ -257,10 +257,8 @@ pub fn spread(outputs: &[Tensor]) -> Result<f64, Refusal> {
     loop {
         let block: Option<Vec<_>> = blocks.iter_mut().map(Iterator::next).collect();
         let Some(block) = block else { break };
-        let block: Vec<Tensor> = block
-            .into_iter()
-            .map(|it| inputs::float64(&it?))
-            .collect::<Result<_, TchError>>()?;
+        let block: Vec<Tensor> =
+            block.into_iter().map(|it| inputs::float64(&it?)).collect::<Result<_, TchError>>()?;
         let mut squares = block[0].f_zeros_like()?;
         for (at, one) in block.iter().enumerate() {
             for other in &block[at + 1..] {

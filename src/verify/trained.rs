@@ -30,11 +30,12 @@ impl TrainedJudge {
     /// a parameter sums over them.
     pub fn new(case: &Case, work: &ModelWork, drawn: &Drawn<'_>) -> Result<Self, Refusal> {
         let sizes = models::sizes(work.model, work.shape)?;
-        let network = models::train(work.model, drawn.parameters.for_float64()?, &mut |_, weight| {
-            let weight = inputs::float64(&weight)?;
-            let settings = TrainingSettings::default();
-            Ok(Box::new(recipes::trained_with(Recipe::Baseline, &settings, false, weight)?))
-        })?;
+        let network =
+            models::train(work.model, drawn.parameters.for_float64()?, &mut |_, weight| {
+                let weight = inputs::float64(&weight)?;
+                let settings = TrainingSettings::default();
+                Ok(Box::new(recipes::trained_with(Recipe::Baseline, &settings, false, weight)?))
+            })?;
         let mut judges = Vec::new();
         let mut judge = |name: String, product, reference: Reference| {
             let compared = reference.output().numel();

@@ -113,10 +113,7 @@ mod tests {
         let expected = "its compiled package cannot be captured in a CUDA graph: CUDA error: operation \
                         not permitted when stream is capturing; `torch_compile_mode: default` is the \
                         same without a graph";
-        assert_eq!(
-            refused(error, CompileMode::Default),
-            Refusal::Unsupported(expected.to_owned())
-        );
+        assert_eq!(refused(error, CompileMode::Default), Refusal::Unsupported(expected.to_owned()));
         let error = TchError::Torch("CUDA out of memory. Tried to allocate 1 GiB.".to_owned());
         assert!(matches!(refused(error, CompileMode::Default), Refusal::Oom(_)));
     }

@@ -36,7 +36,8 @@ impl Fake {
             let loaded = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
             assert!(!loaded.is_null(), "it loads");
             // SAFETY: `fake_cuda.cpp` has a function of this type under this name.
-            let note = unsafe { std::mem::transmute::<*mut c_void, _>(symbol(loaded, c"fake_note")) };
+            let note =
+                unsafe { std::mem::transmute::<*mut c_void, _>(symbol(loaded, c"fake_note")) };
             // SAFETY: as above.
             let log = unsafe { std::mem::transmute::<*mut c_void, _>(symbol(loaded, c"fake_log")) };
             let failure = symbol(loaded, c"fake_failure");

@@ -90,8 +90,9 @@ const bool registered = [] {
 C10_REGISTER_GUARD_IMPL(CUDA, Guard);
 
 namespace at {
-using FakeHooks = Hooks;
-REGISTER_CUDA_HOOKS(FakeHooks);
+// libtorch asks for them by this name.
+using CUDAHooks = Hooks;
+REGISTER_CUDA_HOOKS(CUDAHooks);
 } // namespace at
 
 enum cudaStreamCaptureMode : unsigned { Global, ThreadLocal, Relaxed };

@@ -54,11 +54,11 @@ pub use kernel::{KernelTolerances, KernelWork, OVERRIDE_VARIABLE, SkipCondition}
 pub use library::{Brings, CargoPackage, Library, Package};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, ModelSizes};
 pub use record::{
-    Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters, CudaGraph,
-    Energy, Environment, Gate, HardwareCounters, HostFacts, KernelFacts, LastSample, Latency,
-    Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome, Pair, Planned, Profile,
-    ProfileFile, ProfileFileKind, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop,
-    TensorAccuracy, TorchFacts, Utilization, Weights,
+    Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
+    CudaGraph, Energy, Environment, Gate, HardwareCounters, HostFacts, KernelFacts, LastSample,
+    Latency, Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome, Pair, Planned,
+    Profile, ProfileFile, ProfileFileKind, Quiet, Range, Record, RunManifest, Stat, StepMemory,
+    Stop, TensorAccuracy, TorchFacts, Utilization, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,
