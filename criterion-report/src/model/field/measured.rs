@@ -120,8 +120,6 @@ fields! {
     "compile-options", NONE, "Inductor's settings",
         (|e| Value::list(named(&e.row.record.compilation.as_ref()?.options)));
     "compiler", NONE, "compiler and its target", (compilation?.compiler);
-    "cuda-graph-pool", BYTES, "memory of the CUDA graph that we captured around the package",
-        (compilation?.cuda_graph?.pool_bytes);
     "compile-key", NONE, "name in the cache of packages", (compilation?.key);
     "eager-sqnr", DECIBELS, "the same, against the eager output", (accuracy?.eager?.sqnr_db);
     "eager-max-abs-error", ERROR, "largest difference from the eager output",
