@@ -18,7 +18,6 @@
 #include <cstddef>
 
 namespace cuda {
-namespace {
 
 // cudaStreamCaptureModeThreadLocal: what other threads do, such as reading the device's clock, spoils no capture. It is
 // the mode of torch.compile, too.
@@ -56,17 +55,16 @@ struct GraphClass {
 // The object takes 104 bytes in libtorch 2.11.
 constexpr size_t kRoom = 512;
 
-void synchronize(c10::Device device) {
+static void synchronize(c10::Device device) {
   at::detail::getCUDAHooks().deviceSynchronize(device.index());
 }
 
-uint64_t reserved_bytes(c10::Device device) {
+static uint64_t reserved_bytes(c10::Device device) {
   const auto stats =
       c10::getDeviceAllocator(c10::DeviceType::CUDA)->getDeviceStats(device.index());
   return static_cast<uint64_t>(stats.reserved_bytes[0].current);
 }
 
-} // namespace
 } // namespace cuda
 
 // Stays where it was made: the object of libtorch's that is in it must not move.
