@@ -18,6 +18,9 @@
 
 use std::time::{Duration, Instant};
 
+use plan::Device;
+
+use crate::device;
 pub use crate::measurement::stopwatch::Stopwatch;
 use crate::refusal::Refusal;
 

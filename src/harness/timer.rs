@@ -12,7 +12,6 @@ use super::launch::{Order, sample};
 use super::pace::Pace;
 use super::running;
 use crate::device;
-use crate::native::cuda;
 use crate::refusal::Refusal;
 use crate::threads;
 use crate::workload::Workload;
@@ -38,13 +37,6 @@ pub struct Subject {
 impl Timer {
     /// The timer of `case` and its siblings.
     pub fn of(case: &Case) -> Result<Self, Refusal> {
-        match case.device {
-            Device::Cpu | Device::Cuda | Device::Rocm => {}
-            Device::Xpu | Device::Mps => {
-                let reason = format!("no clock for the device `{}`", case.device);
-                return Err(Refusal::Unsupported(reason));
-            }
-        }
         let flush = match case.settings.cache {
             CacheMode::Hot => None,
             CacheMode::Cold => Some(Flush::new(device::resolve(case.device)?)?),
@@ -73,8 +65,10 @@ impl Timer {
                 let mut device = CudaDevice::new(CUDA, &mut step, flush);
                 Ok(sample(&mut device, &order, iters)?.device)
             }
-            (Device::Rocm, _) => time(&mut WaitingClock(wait_for_rocm), step, flush, iters),
-            _ => time(&mut HostClock, step, flush, iters),
+            (Device::Cpu, _) => time(&mut HostClock, step, flush, iters),
+            (device, _) => {
+                time(&mut WaitingClock(|| device::synchronize(device)), step, flush, iters)
+            }
         }
     }
 
@@ -85,19 +79,14 @@ impl Timer {
         subject.settle();
         let workload = &subject.workload;
         let device = self.device;
-        let wait = || match device {
-            Device::Cuda => Ok(cuda::synchronize(CUDA)?),
-            Device::Rocm => wait_for_rocm(),
-            Device::Cpu | Device::Xpu | Device::Mps => Ok(()),
-        };
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let mut flush = || {
             flush.as_mut().map_or(Ok(()), |flush| flush())?;
-            wait()
+            device::synchronize(device)
         };
         let step = || {
             let output = workload.step()?;
-            wait()?;
+            device::synchronize(device)?;
             Ok(output)
         };
         time(&mut HostClock, step, Some(&mut flush), 1)
@@ -130,14 +119,6 @@ impl Timer {
     pub fn is_hot(&self) -> bool {
         self.flush.is_none()
     }
-}
-
-/// Waits for an AMD GPU. Its steps are timed by the host's clock between two of these waits: events of
-/// HIP are not part of the shim.
-pub fn wait_for_rocm() -> Result<(), Refusal> {
-    // torch-sys reports a C++ exception by a panic, which the harness turns into an outcome.
-    tch::Cuda::synchronize(CUDA as i64);
-    Ok(())
 }
 
 impl Subject {

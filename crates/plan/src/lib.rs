@@ -59,10 +59,10 @@ pub use library::{Brings, CargoPackage, Library, Package};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, ModelSizes};
 pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
-    Energy, Environment, Gate, GpuCounters, HardwareCounters, HostFacts, KernelFacts, LastSample,
-    Latency, Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome, Pair, Planned,
-    Profile, ProfileFile, ProfileFileKind, Quiet, Range, Record, RunManifest, Stat, StepMemory,
-    Stop, TensorAccuracy, TorchFacts, Utilization, Wall, Weights,
+    CudaGraph, Energy, Environment, Gate, GpuCounters, HardwareCounters, HostFacts, KernelFacts,
+    LastSample, Latency, Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome,
+    Pair, Planned, Profile, ProfileFile, ProfileFileKind, Quiet, Range, Record, RunManifest, Stat,
+    StepMemory, Stop, TensorAccuracy, TorchFacts, Utilization, Wall, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,

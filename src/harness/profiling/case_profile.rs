@@ -13,8 +13,7 @@ use crate::harness::case_run::settle_allocator;
 use crate::harness::flush::Flush;
 use crate::harness::group_run::outcome_of_panic;
 use crate::harness::passes::FLUSHED;
-use crate::harness::timer::wait_for_rocm;
-use crate::harness::{panics, running};
+use crate::harness::{panics, ranges, running};
 use crate::measurement::profiler::Subject;
 use crate::measurement::{cupti, hardware, memory_profile};
 use crate::native::{constants, cuda};
@@ -60,16 +59,14 @@ fn parts(
         drop(output.take());
         flush.as_mut().map_or(Ok(()), Flush::run)
     };
+    let _range = ranges::of(case, "profile");
     let mut step = || {
+        let _range = ranges::step();
         let made = std::hint::black_box(workload.step()?);
         if is_cold {
             output.replace(Some(made));
         }
-        match case.device {
-            Device::Cuda => Ok(cuda::synchronize(0)?),
-            Device::Rocm => wait_for_rocm(),
-            _ => Ok(()),
-        }
+        device::synchronize(case.device)
     };
     let mut subject = Subject { before: &mut before, step: &mut step };
     let steps = subject.warm_up()?;
@@ -81,9 +78,9 @@ fn parts(
             Device::Cuda => profile.gpu = or_absent(profile, HARDWARE, on_gpu(&mut subject)),
             device => {
                 let counted = match device {
-                    Device::Rocm => Err(ROCM.to_owned()),
+                    Device::Rocm | Device::Mps | Device::Xpu => Err(NOT_NVIDIA.to_owned()),
                     _ if is_cold => Err(FLUSHED.to_owned()),
-                    _ => hardware::count(steps, &mut *subject.step),
+                    Device::Cpu | Device::Cuda => hardware::count(steps, &mut *subject.step),
                 };
                 profile.hardware = or_absent(profile, HARDWARE, counted);
             }
@@ -122,9 +119,10 @@ fn parts(
     Ok(())
 }
 
-/// Why a case on an AMD GPU has no hardware counters.
-const ROCM: &str = "hardware counters: those of an AMD GPU are not read; `rocprof-compute profile` in front of the \
-                    benchmark's command reads them, with a filter for one case";
+/// Why a case on a GPU of another vendor has no hardware counters.
+const NOT_NVIDIA: &str = "hardware counters: only those of NVIDIA's GPUs are read; the vendor's profiler has them: \
+                          rocprof-compute, Instruments or unitrace in front of the benchmark's command, with a \
+                          filter for one case";
 
 /// What the GPU counts in one step. A cold step's flush has ended before.
 fn on_gpu(subject: &mut Subject<'_>) -> Result<GpuCounters, String> {

@@ -8,6 +8,7 @@
 mod lab;
 mod page;
 
+mod gpu;
 mod graphs;
 mod operators;
 mod quasim;

@@ -154,4 +154,13 @@ impl CompileMode {
             other => other.as_str(),
         }
     }
+
+    /// The mode that is the same but for its CUDA graph; none where it asks for none.
+    pub const fn without_cuda_graph(self) -> Option<Self> {
+        match self {
+            Self::ReduceOverhead => Some(Self::Default),
+            Self::MaxAutotune => Some(Self::MaxAutotuneNoCudagraphs),
+            Self::Default | Self::MaxAutotuneNoCudagraphs => None,
+        }
+    }
 }

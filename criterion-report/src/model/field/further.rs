@@ -57,6 +57,8 @@ fields! {
     "planned-target", unit("1"), "half-width of the median's interval aimed at", (planned?.target);
     "quiet-steal", SHARE, "steal while the quiet score was taken", (environment.quiet?.steal?);
     "page-fault", NS, "cost of a page fault", (environment.host.page_fault_ns?);
+    "cuda-graph-pool", BYTES, "memory of the CUDA graph that we captured around the package",
+        (compilation?.cuda_graph?.pool_bytes);
     "host-memory", BYTES, "physical memory", (environment.host.memory_bytes);
 }
 
