@@ -33,14 +33,14 @@ run=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID
 head="$marker
 Measured at $GITHUB_SHA on \`$GITHUB_REF_NAME\` ($GITHUB_EVENT_NAME); [the run and its artifacts]($run).
 "
-jq --slurp --arg head "$head" --arg label "$label" --argjson limit "$limit" --argjson regressed "$regressed" \
+jq --slurp --arg head "$head" --arg tag "$label" --argjson limit "$limit" --argjson regressed "$regressed" \
     --arg at "$GITHUB_REF_NAME ${GITHUB_SHA:0:8}" '
     def details: "\n\n<details><summary>\(.row)</summary>\n\n\(.text)\n</details>";
     (if $regressed == 0 then "Nothing regressed in this run.\n" else "" end) as $none
     | ($head + $none + (map("\n- \(.row): \(.verdict)") | add // "\nNo row left results.")) as $start
     | reduce (.[] | select(.regressed) | details) as $part ($start;
         if (length) + ($part | length) < $limit then . + $part else . end)
-    | {title: "Benchmarks @ \($at)", body: ., labels: [$label, "automated"]}' "$work/rows" >"$work/issue"
+    | {title: "Benchmarks @ \($at)", body: ., labels: [$tag, "automated"]}' "$work/rows" >"$work/issue"
 
 # The number of our open issue; nothing if there is none.
 find_issue() {

@@ -194,7 +194,7 @@ fn every_script_is_there_can_be_run_and_is_used() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/scripts");
     let workflow = Workflow::read();
     let runs = workflow.steps().filter_map(|step| step.run.as_deref());
-    let mut text: String = runs.collect::<Vec<_>>().join("\n");
+    let mut text: String = runs.map(|run| format!("{run}\n")).collect();
     let scripts: Vec<_> = std::fs::read_dir(&folder).expect("scripts").collect();
     for script in &scripts {
         let path = script.as_ref().expect("readable").path();
