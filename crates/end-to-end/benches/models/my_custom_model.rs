@@ -4,7 +4,7 @@ use criterion_torch::models::prelude::*;
 
 pub const SPELLING: &str = "my_custom_model";
 
-const HIDDEN: i64 = 512;
+const HIDDEN: u64 = 512;
 
 pub struct Model;
 
