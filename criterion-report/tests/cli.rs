@@ -176,8 +176,8 @@ fn a_plan_says_how_much_is_compiled() {
     let text = "quantization_config_recipe_names: [int8wo]\npacked: false\n\
                 model_params: { compile: [default, max-autotune] }\n";
     std::fs::write(&config, text).expect("written");
-    let planned = run(&["plan", config.to_str().expect("text")]);
-    let totals = out(&planned).lines().last().expect("totals");
+    let planned = plan(&[config.to_str().expect("text")]);
+    let totals = out(&planned).lines().rev().nth(1).expect("totals");
     assert!(totals.starts_with("6 cases in 1 group, 4 of them compiled; about "), "{totals}");
     assert!(totals.contains(" to measure once compiled, "), "{totals}");
 }
@@ -189,7 +189,7 @@ fn a_plan_says_what_upstream_has_removed() {
     let text = "quantization_config_recipe_names: [fp6, mxfp4wo]\nmodel_params: {}\n";
     std::fs::write(&config, text).expect("written");
     let config = config.to_str().expect("text");
-    let planned = run(&["plan", config]);
+    let planned = plan(&[config]);
     let line = |word: &str| {
         let mut lines = out(&planned).lines();
         lines.find(|line| line.trim_start().starts_with(word)).expect("a line of it").to_owned()
@@ -197,14 +197,14 @@ fn a_plan_says_what_upstream_has_removed() {
     assert!(line("shape name").ends_with("time  legacy"), "{}", out(&planned));
     assert!(line("fp6/").ends_with("torchao 0.15.0"), "{}", out(&planned));
     assert!(!line("mxfp4wo/").contains("torchao"), "{}", out(&planned));
-    let json = run(&["plan", config, "--format", "json"]);
+    let json = plan(&[config, "--format", "json"]);
     let cases: serde_json::Value = serde_json::from_str(out(&json)).expect("JSON");
     let legacy: Vec<_> = cases.as_array().expect("cases").iter().map(|it| &it["legacy"]).collect();
     assert_eq!(legacy, [&serde_json::Value::Null, &"0.15.0".into(), &serde_json::Value::Null]);
 }
 
 #[test]
-fn a_plan_estimates_no_kernel() {
+fn a_plan_estimates_the_time_of_a_kernel_by_its_first_run() {
     let package = tempfile::tempdir().expect("a temporary folder");
     let kernel = "pub struct ProblemSize;\npub fn run_benchmark(size: &ProblemSize) -> \
                   Result<f32, Refusal> { Ok(0.0) }\n";
@@ -213,28 +213,52 @@ fn a_plan_estimates_no_kernel() {
     let config = package.path().join("kernels.yml");
     std::fs::write(&config, "benchmark_mode: kernels\nkernel_paths: [.]\n").expect("written");
     let config = config.to_str().expect("text");
-    let table = run(&["plan", config]);
+    let table = plan(&[config]);
     let lines: Vec<&str> = out(&table).lines().collect();
     let cells: Vec<&str> = lines[2].split_whitespace().collect();
-    assert_eq!(cells, ["kernel/f32-default", "default", "-", "-", "-"]);
-    assert_eq!(
-        lines.last(),
-        Some(
-            &"1 case in 1 group; the time of kernels is known only when \
-                                    they run"
-        )
-    );
-    let json = run(&["plan", config, "--format", "json"]);
+    assert_eq!(cells[..4], ["kernel/f32-default", "default", "-", "-"]);
+    let [totals, from] = lines[lines.len() - 2..] else { panic!("{lines:?}") };
+    assert!(totals.starts_with("1 case in 1 group; about ") && totals.ends_with(" s to measure"));
+    assert!(from.starts_with("estimated from defaults: a first run"), "{from}");
+    let json = plan(&[config, "--format", "json"]);
     let cases: serde_json::Value = serde_json::from_str(out(&json)).expect("JSON");
-    assert!(cases[0]["memory_bytes"].is_null() && cases[0]["seconds"].is_null(), "{cases}");
+    assert!(cases[0]["memory_bytes"].is_null(), "{cases}");
+    assert_eq!(cases[0]["seconds_from"], "defaults");
+    let id = cases[0]["full_id"].as_str().expect("an id");
+
+    // It ran: a record of something else, under its name.
+    let recorded = "tests/fixtures/probes/criterion-torch/new/calibration.jsonl";
+    let lines = std::fs::read_to_string(recorded).expect("readable");
+    let line = lines.lines().next().expect("a line");
+    let mut record: serde_json::Value = serde_json::from_str(line).expect("JSON");
+    record["full_id"] = id.into();
+    let records = package.path().join("criterion-torch/new");
+    std::fs::create_dir_all(&records).expect("made");
+    std::fs::write(records.join("kernels.jsonl"), format!("{record}\nnot a record\n"))
+        .expect("written");
+    let results = package.path().join("criterion");
+    let results = results.to_str().expect("text");
+    let learnt = run(&["plan", config, "--format", "json", "--criterion-dir", results]);
+    let cases: serde_json::Value = serde_json::from_str(out(&learnt)).expect("JSON");
+    assert_eq!(cases[0]["seconds_from"], "same_case", "{cases}");
+    let said = String::from_utf8_lossy(&learnt.stderr);
+    assert!(
+        said.contains("estimates leave out 1 line of ") && said.contains("kernels.jsonl"),
+        "{said}"
+    );
+}
+
+/// A plan where nothing has been measured, so that estimates are by default.
+fn plan(arguments: &[&str]) -> Output {
+    run(&[&["plan", "--criterion-dir", "tests/fixtures/no-results/criterion"], arguments].concat())
 }
 
 #[test]
 fn plan_expands_without_measuring() {
     let config = "tests/fixtures/configs/inference/quick.yml";
-    assert_snapshot!("plan-table", out(&run(&["plan", config])));
-    assert_snapshot!("plan-json", out(&run(&["plan", config, "--format", "json"])));
-    let one = run(&["plan", config, "--format", "json", "--filter", "int8wo/.*2048"]);
+    assert_snapshot!("plan-table", out(&plan(&[config])));
+    assert_snapshot!("plan-json", out(&plan(&[config, "--format", "json"])));
+    let one = plan(&[config, "--format", "json", "--filter", "int8wo/.*2048"]);
     let cases: serde_json::Value = serde_json::from_str(out(&one)).expect("JSON");
     assert_eq!(cases.as_array().map(Vec::len), Some(1));
 }

@@ -1,12 +1,12 @@
 //! Estimates of time, held against what the suites in `configs` took on two cores.
 //!
-//! `fixtures/estimates` has two runs: for each case its step and the seconds of its stages. Suites
+//! `fixtures/estimates` has, for each case that was run, its step and the seconds of its stages. Suites
 //! of more than some minutes are there with a sample of their cases: `docs/results/amd-epyc-2-cpus/estimates.txt`
 //! says which.
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,8 +26,8 @@ struct Taken {
 }
 
 /// The records of a run, by their cases as `configs` plan them now.
-fn records(run: &str) -> Vec<Record> {
-    let file = format!("tests/fixtures/estimates/{run}.jsonl");
+fn records() -> Vec<Record> {
+    let file = "tests/fixtures/estimates/records.jsonl";
     let text = fs::read_to_string(file).expect("readable");
     let cases = planned();
     let record = |line: &str| {
@@ -75,21 +75,6 @@ fn suite(id: &str) -> String {
     id.split('/').take(2).collect::<Vec<_>>().join("/")
 }
 
-/// Either half of all cases, and the other: every second group of siblings.
-fn halves(records: &[Record]) -> [(Vec<&Record>, Vec<&Record>); 2] {
-    let mut groups: BTreeMap<String, Vec<&Record>> = BTreeMap::new();
-    for record in records {
-        let id = &record.case.id;
-        groups.entry(format!("{}/{}", id.group, id.parameter)).or_default().push(record);
-    }
-    let mut halves = [Vec::new(), Vec::new()];
-    for (place, members) in groups.into_values().enumerate() {
-        halves[place % 2].extend(members);
-    }
-    let [odd, even] = halves;
-    [(odd.clone(), even.clone()), (even, odd)]
-}
-
 /// Seconds that were estimated and that it took, of each suite.
 type Suites = BTreeMap<String, (f64, f64)>;
 
@@ -113,36 +98,14 @@ fn off(suites: &Suites, factor: f64) -> Vec<String> {
         .collect()
 }
 
-#[test]
-fn a_second_run_takes_what_the_first_lets_one_expect() {
-    let (first, second) = (records("first"), records("second"));
-    let learnt: Estimator = first.iter().collect();
-    let suites = suites(&learnt, &second);
-    assert!(suites.len() >= 10, "{suites:?}");
-    assert_eq!(off(&suites, FACTOR), Vec::<String>::new());
-    for record in &second {
-        let id = &record.full_id;
-        assert_eq!(learnt.estimate(&record.case).basis, Basis::SameCase, "{id}");
-    }
-}
-
-/// What the test above asks is not granted by itself.
-#[test]
-fn an_estimate_that_is_off_is_found() {
-    let mut slower = records("first");
-    for wall in slower.iter_mut().filter_map(|record| record.wall.as_mut()) {
-        wall.sampling_s *= 2.0;
-    }
-    let suites = suites(&slower.iter().collect(), &records("second"));
-    assert!(off(&suites, FACTOR).len() > suites.len() / 2, "{suites:?}");
-}
-
-/// Cases of which none like them has been run make up for each other over some hundred of them, less so in a suite.
-#[test]
-fn similar_cases_tell_what_others_will_take() {
-    let records = records("first");
+/// Seconds of each suite by what is learnt of all cases but the siblings at hand, which no estimate may know.
+fn of_unknown_cases(records: &[Record]) -> Suites {
+    let key = |record: &Record| format!("{}/{}", record.case.id.group, record.case.id.parameter);
     let mut all = Suites::new();
-    for (known, unknown) in halves(&records) {
+    let groups: BTreeSet<String> = records.iter().map(key).collect();
+    for group in &groups {
+        let (unknown, known): (Vec<&Record>, Vec<_>) =
+            records.iter().partition(|it| key(it) == *group);
         let learnt: Estimator = known.into_iter().collect();
         for record in &unknown {
             assert_eq!(learnt.estimate(&record.case).basis, Basis::SimilarCases);
@@ -152,6 +115,37 @@ fn similar_cases_tell_what_others_will_take() {
             *of_suite = (of_suite.0 + estimated, of_suite.1 + taken);
         }
     }
+    all
+}
+
+#[test]
+fn a_suite_that_was_run_takes_what_is_estimated() {
+    let records = records();
+    let learnt: Estimator = records.iter().collect();
+    let suites = suites(&learnt, &records);
+    assert!(suites.len() >= 20, "{suites:?}");
+    assert_eq!(off(&suites, FACTOR), Vec::<String>::new());
+    for record in &records {
+        let id = &record.full_id;
+        assert_eq!(learnt.estimate(&record.case).basis, Basis::SameCase, "{id}");
+    }
+}
+
+/// What the test above asks is not granted by itself.
+#[test]
+fn an_estimate_that_is_off_is_found() {
+    let mut slower = records();
+    for wall in slower.iter_mut().filter_map(|record| record.wall.as_mut()) {
+        wall.sampling_s *= 3.0;
+    }
+    let suites = suites(&slower.iter().collect(), &records());
+    assert!(off(&suites, FACTOR).len() > suites.len() / 2, "{suites:?}");
+}
+
+/// Shapes that were never run, of suites of which others were.
+#[test]
+fn similar_cases_tell_what_others_will_take() {
+    let all = of_unknown_cases(&records());
     let total = all.values().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
     assert_eq!(off(&BTreeMap::from([("all".to_owned(), total)]), FACTOR), Vec::<String>::new());
     assert_eq!(off(&all, 2.0), Vec::<String>::new());
@@ -159,12 +153,12 @@ fn similar_cases_tell_what_others_will_take() {
 
 #[test]
 fn calibration_and_defaults_say_what_they_are() {
-    let records = records("first");
+    let records = records();
     let is_probe = |record: &&Record| record.case.work.probe().is_some();
     let mut probes: Vec<Record> = records.iter().filter(is_probe).cloned().collect();
     // Runs with options of their own say how fast the machine is, and not how long a case takes.
     probes.iter_mut().filter_map(|it| it.wall.as_mut()).for_each(|it| it.as_configured = false);
-    let [calibrated, ignorant] = [probes.iter().collect(), Estimator::default()];
+    let (calibrated, ignorant): (Estimator, _) = (probes.iter().collect(), Estimator::default());
     let case = &records.iter().find(|it| it.case.work.operator().is_some()).expect("one").case;
     assert_eq!(ignorant.estimate(case).basis, Basis::Defaults);
     assert_ne!(calibrated.estimate(case).seconds(), ignorant.estimate(case).seconds());
@@ -172,7 +166,7 @@ fn calibration_and_defaults_say_what_they_are() {
 
 #[test]
 fn options_and_refusals_are_learnt_as_what_they_are() {
-    let mut records = records("first");
+    let mut records = records();
     let (mut other, refused) = (records.remove(0), records.remove(0));
     let learnt = |record: &Record| Estimator::from_iter([record]);
     let before = learnt(&other).estimate(&other.case);
@@ -187,37 +181,29 @@ fn options_and_refusals_are_learnt_as_what_they_are() {
 /// `ESTIMATES=1 cargo test --test estimates -- --nocapture table` prints `docs/results/…/estimates.txt`.
 #[test]
 fn table() {
-    let (first, second) = (records("first"), records("second"));
-    let ignorant = suites(&Estimator::default(), &first);
-    let again = suites(&first.iter().collect(), &second);
-    let mut alike = Suites::new();
-    for (known, unknown) in halves(&first) {
-        for (suite, it) in suites(&known.into_iter().collect(), unknown) {
-            let sum = alike.entry(suite).or_default();
-            *sum = (sum.0 + it.0, sum.1 + it.1);
-        }
-    }
-    let cases = planned();
-    let learnt: Estimator = first.iter().collect();
-    assert_eq!(ignorant.len(), alike.len());
+    let records = records();
+    let ignorant = suites(&Estimator::default(), &records);
+    let alike = of_unknown_cases(&records);
+    let learnt: Estimator = records.iter().collect();
+    assert!(ignorant.keys().eq(alike.keys()));
     if std::env::var_os("ESTIMATES").is_none() {
         return;
     }
+    let cases = planned();
     println!(
-        "suite                           cases  of them run    took  defaults  similar  again   whole suite"
+        "suite                            cases   run      took  defaults  similar  whole suite"
     );
     for (suite, (estimated, taken)) in &ignorant {
         let of_suite = |id: &str| self::suite(id) == *suite;
         let all = cases.iter().filter(|(id, _)| of_suite(id));
         let whole: f64 = all.clone().map(|(_, case)| learnt.estimate(case).seconds()).sum();
-        let run = first.iter().filter(|it| of_suite(&it.full_id)).count();
-        let ratio = |it: &(f64, f64)| format!("{:.2}", it.0 / it.1);
+        let run = records.iter().filter(|it| of_suite(&it.full_id)).count();
+        let (like, took) = alike[suite];
         println!(
-            "{suite:31} {:5}  {run:11}  {taken:5.0} s  {:>8}  {:>7}  {:>5}  {whole:8.0} s",
+            "{suite:31}  {:5} {run:5}  {taken:6.0} s  {:8.2}  {:7.2}  {whole:9.0} s",
             all.count(),
-            ratio(&(*estimated, *taken)),
-            ratio(&alike[suite]),
-            again.get(suite).map_or("-".to_owned(), ratio),
+            estimated / taken,
+            like / took,
         );
     }
 }

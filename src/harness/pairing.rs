@@ -226,6 +226,11 @@ impl Pairing {
         self.both.as_ref().map_or(0, |both| of(&both.baseline.borrow()) + of(&both.candidate))
     }
 
+    /// Whether both sides are built.
+    pub fn has_sides(&self) -> bool {
+        self.both.is_some()
+    }
+
     /// Drops both sides' tensors until the next look.
     pub fn drop_sides(&mut self) {
         if let Some(both) = self.both.take() {

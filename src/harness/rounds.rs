@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use plan::Record;
+use plan::{Record, Stop};
 
 use super::budget::Budget;
 use super::clock::Stopwatch;
@@ -41,6 +41,18 @@ pub struct Undecided {
     pub full_id: String,
     /// Ends of its interval; none where there is no speed-up.
     pub interval: Option<(f64, f64)>,
+}
+
+impl Undecided {
+    fn of(record: &Record) -> Self {
+        let interval = record.pairs.first().map(|pair| (pair.low, pair.high));
+        Self { full_id: record.full_id.clone(), interval }
+    }
+}
+
+/// Whether the pair has all looks that it may have, and an interval that is wider than wanted.
+fn is_wide(record: &Record) -> bool {
+    record.pairs.first().is_some_and(|pair| pair.stopped != Stop::Target)
 }
 
 impl Rounds {
@@ -105,8 +117,7 @@ impl Rounds {
             }
         }
         for (record, _) in std::mem::take(&mut self.open) {
-            let interval = record.pairs.first().map(|pair| (pair.low, pair.high));
-            self.undecided.push(Undecided { full_id: record.full_id, interval });
+            self.undecided.push(Undecided::of(&record));
         }
         self.places.borrow_mut().clear();
     }
@@ -127,7 +138,7 @@ impl Rounds {
             return;
         }
         let watch = Stopwatch::start();
-        let looks = if pairing.bytes() == 0 { LOOKS_IN_A_ROW } else { 1 };
+        let looks = if pairing.has_sides() { 1 } else { LOOKS_IN_A_ROW };
         let mut looked = pairing.look();
         for _ in 1..looks {
             if looked.is_ok() && pairing.wants_more() {
@@ -160,6 +171,9 @@ impl Rounds {
                 self.make_room();
             }
         } else {
+            if self.budget.is_some() && is_wide(&record) {
+                self.undecided.push(Undecided::of(&record));
+            }
             self.done.push(record);
         }
     }

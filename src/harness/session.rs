@@ -300,7 +300,7 @@ impl Session {
             count => {
                 let has =
                     if count == 1 { "1 speed-up is" } else { &format!("{count} speed-ups are") };
-                eprintln!("{has} undecided, because the budget is spent (`--budget`):");
+                eprintln!("{has} undecided (`--budget`):");
             }
         }
         for Undecided { full_id, interval } in undecided {

@@ -41,6 +41,8 @@ const TESTS: &[(&str, fn())] = tests! {
         a_candidate_without_a_pair_says_why,
         a_pair_is_looked_at_again,
         a_pair_keeps_its_first_look_if_a_later_one_dies,
+        a_budget_gives_looks_until_all_is_decided,
+        a_budget_below_the_least_measures_nothing,
         a_test_pairs_nothing;
     profiles: a_profile_is_in_the_record_and_what_dies_takes_nothing_with_it,
         nothing_is_profiled_unless_asked_for,

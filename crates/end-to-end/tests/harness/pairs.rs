@@ -216,3 +216,30 @@ pub fn a_test_pairs_nothing() {
     assert!(records.is_empty());
     assert_eq!(prepared, [id("int8wo", FINE)]);
 }
+
+pub fn a_budget_gives_looks_until_all_is_decided() {
+    let run = SUITE.run(&["--budget", "5min", &format!("bf16-{FINE}x")]);
+    assert_eq!(run.status, Some(0), "{}", run.said);
+    let records = run.records(&SUITE);
+    for variant in ["int8wo", "int8dq"] {
+        let record = find(&records, &id(variant, FINE));
+        let [pair] = &record.pairs[..] else { panic!("{record:?}") };
+        assert!(pair.builds > 2, "the first look has two: {pair:?}");
+        let wall = record.wall.expect("it was measured");
+        assert!(!wall.as_configured && wall.pairs_s >= pair.seconds, "{wall:?}");
+    }
+    assert!(
+        run.said.contains(" min left] "),
+        "the time that is left is the budget's: {}",
+        run.said
+    );
+    assert!(run.said.contains("every speed-up is decided"), "{}", run.said);
+    assert_eq!(run.prepared().len(), 3, "what fits into memory is built once");
+}
+
+pub fn a_budget_below_the_least_measures_nothing() {
+    let run = SUITE.run(&["--budget", "1s"]);
+    assert_eq!((run.status, run.prepared().len()), (Some(2), 0), "{}", run.said);
+    let said = "--budget 1s: to check and sample 18 cases once takes about ";
+    assert!(run.said.contains(said) && run.said.contains("; give --budget "), "{}", run.said);
+}
