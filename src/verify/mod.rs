@@ -15,7 +15,7 @@ pub use reference::{Reference, rows};
 pub use trained::{Drawn, TrainedJudge};
 
 use plan::{Accuracy, Stat};
-use tch::{Kind, TchError, Tensor};
+use tch::{TchError, Tensor};
 
 use crate::inputs;
 use crate::refusal::Refusal;
@@ -147,6 +147,8 @@ pub fn nonfinite(output: &Tensor) -> Result<i64, TchError> {
 
 #[cfg(test)]
 mod tests {
+    use tch::Kind;
+
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use plan::cost::{REFERENCE_ELEMENTS, REFERENCE_ROWS};
 use plan::{ModelSizes, ModelWork};
-use tch::{Device, Kind, TchError, Tensor};
+use tch::{Device, TchError, Tensor};
 
 use crate::inputs;
 use crate::models::{self, Parameters};
@@ -135,6 +135,8 @@ impl LinearLayer for Float64Linear {
 
 #[cfg(test)]
 mod tests {
+    use tch::Kind;
+
     use super::*;
 
     #[test]

@@ -1,7 +1,7 @@
 //! The tensors that a training step computes, each against float64.
 
 use plan::{Accuracy, Case, ModelSizes, ModelWork, Pass, Recipe, TensorAccuracy, TrainingSettings};
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Tensor};
 
 use super::reference::{self, Reference};
 use super::{Judge, gates};
