@@ -18,9 +18,6 @@
 
 use std::time::{Duration, Instant};
 
-use plan::Device;
-
-use crate::device;
 pub use crate::measurement::stopwatch::Stopwatch;
 use crate::refusal::Refusal;
 

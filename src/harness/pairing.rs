@@ -171,7 +171,7 @@ impl Again {
         };
         let baseline = Rc::new(RefCell::new(build(&self.baseline)?));
         let (timer, places) = (Rc::clone(&self.timer), Rc::clone(&self.places));
-        Ok(Both::new(self.candidate.device, timer, baseline, build(&self.candidate)?, places))
+        Ok(Both::new(&self.candidate, timer, baseline, build(&self.candidate)?, places))
     }
 }
 
