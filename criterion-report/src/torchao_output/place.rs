@@ -87,7 +87,7 @@ impl Places {
         let is_shared = name(row).is_some_and(|name| self.names[&name] > 1);
         Place {
             suffix: suffix(row),
-            folder: is_shared.then(|| PathBuf::from(row.record.case.id.directory())),
+            folder: is_shared.then(|| row.record.case.id.directory()),
         }
     }
 

@@ -23,7 +23,7 @@ fields! {
             let conditions = e.row.record.measures.conditions.as_ref()?;
             let reasons = &conditions.throttle_reasons;
             let is_known = !reasons.is_empty() || conditions.throttling_unknown().is_none();
-            is_known.then(|| Value::Flag(!reasons.is_empty()))
+            is_known.then_some(Value::Flag(!reasons.is_empty()))
         })
         why (throttling_unknown);
     "throttle-method", NONE, "what tells that the processor slows itself down",
