@@ -93,8 +93,9 @@ impl Options {
             Some(name) => {
                 let (side, source, remarks) =
                     self.side(name, location, selection, &now).context("--compare-to")?;
-                let changes = self.changes(&side, &now, report)?;
-                (Some(Changes { source, ..changes }), remarks)
+                let mut changes = self.changes(&side, &now, report)?;
+                changes.source = source;
+                (Some(changes), remarks)
             }
             None => (None, Remarks::default()),
         };
