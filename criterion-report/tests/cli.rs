@@ -74,10 +74,15 @@ fn a_series_of_two_configs_is_refused_and_the_rest_is_written() {
         .filter_map(|record| record["benchmark"]["extra_info"]["full_id"].as_str())
         .collect();
     assert_eq!(ids, ["inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024"].into());
-    assert_snapshot!(err(&output), @"");
-    // Nothing is left to write where all series are those of two configs.
+    assert_snapshot!(err(&output), @r"
+    refused: `Bfloat16 Fwd Time (ms)` and 10 other metrics of `baseline-1024-1024-1024`: 2 cases of the configs `quick`, `nightly` would become one series on the dashboard:
+      inference/quick/linear/cpu/baseline/bf16-1024x1024x1024
+      inference/nightly/linear/cpu/baseline/bf16-1024x1024x1024
+      choose one with --filter, or those of the latest run with --latest
+    ");
+    // Where all series are those of two configs, nothing is left to write.
     let all = on("two-configs-one-series", &["dashboard"]);
-    assert_eq!((out(&all).trim(), all.status.code()), ("[\n  \n]", Some(1)));
+    assert_eq!((out(&all).trim(), all.status.code()), ("", Some(1)));
     assert_eq!(err(&all).matches("refused: ").count(), 2, "{}", err(&all));
 }
 

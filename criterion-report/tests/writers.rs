@@ -265,7 +265,7 @@ fn upstreams_forms_say_that_they_mix_series() {
     let written = write(&dashboard(true, false, false), &report("compiled"));
     let (_, notes) = written.split_once("\nnote: ").expect("a note below the text");
     assert_snapshot!(notes, @r"
-    not for uploading as it is: two cases would become one series on the dashboard, `Fwd Speedup (x)` of `int8wo-1024-1024-1024`:
+    not for uploading as it is: `Fwd Speedup (x)` and 3 other metrics of `int8wo-1024-1024-1024`: 2 cases of the config `quick` would become one series on the dashboard:
       inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024
       inference/quick/linear/cpu/int8wo+max-autotune/bf16-1024x1024x1024
       choose one with --filter, or those of the latest run with --latest

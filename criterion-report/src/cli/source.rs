@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::{GATE_FAILED, NEW, UNUSABLE};
 use crate::model::{Exported, Location, Report, Selection};
-use crate::write::{Target, Writer, Written};
+use crate::write::{AllRefused, Target, Writer, Written};
 use crate::{output, units, visible};
 
 /// Arguments of every command.
@@ -142,7 +142,13 @@ impl Source {
         if writer.says_warnings() && written.is_err() {
             say(&report.unreadable, &report.warnings);
         }
-        let Written { notes, refused } = written?.unwrap_or_default();
+        let Written { notes, refused } = match written {
+            Ok(written) => written.unwrap_or_default(),
+            Err(error) => {
+                let AllRefused(refused) = error.downcast()?;
+                Written { refused, ..Written::default() }
+            }
+        };
         if writer.says_warnings() && !report.unreadable.is_empty() {
             let inputs = units::count(report.unreadable.len(), "input");
             output::tell(&format!("error: {inputs} cannot be used: see below the tables"));

@@ -166,6 +166,11 @@ pub struct Written {
     pub refused: Vec<String>,
 }
 
+/// The format could take nothing, for these reasons: nothing is written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct AllRefused(pub Vec<String>);
+
 /// A calibration measures the limits by which the others are explained.
 const EXPLAINED: &[Mode] =
     &[Mode::Inference, Mode::Training, Mode::Fusion, Mode::Operators, Mode::Kernels];

@@ -12,12 +12,12 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use plan::{Device, Outcome};
 
-use super::{Notes, Target, Written, in_order, joined};
+use super::{AllRefused, Notes, Target, Written, in_order, joined};
 use crate::model::database::has_upload_name;
 use crate::model::{Entry, Report, Row};
 use crate::units;
 use check::Check;
-use record::{DbCase, Form};
+use record::{DbCase, Form, Metric};
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
@@ -121,7 +121,20 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<(Notes, Refused<
             refused.metrics.entry(id).or_default().extend(metrics.iter().cloned());
         }
     }
+    let is_left = |entry: &Entry<'_>| {
+        let left = |metric: &Metric<'_>| !refused.has(entry.row.full_id(), metric);
+        convert(entry, options).is_ok_and(|case| case.metrics.iter().any(left))
+    };
+    if !shared.is_empty() && !entries.iter().any(is_left) {
+        return Err(AllRefused(refused.texts).into());
+    }
     Ok((notes, refused))
+}
+
+impl Refused<'_> {
+    fn has(&self, id: &str, metric: &Metric<'_>) -> bool {
+        self.metrics.get(id).is_some_and(|metrics| metrics.contains(&metric.name.to_string()))
+    }
 }
 
 impl Options {
@@ -169,9 +182,7 @@ fn put(
     let entries: Vec<Entry<'_>> = report.entries().collect();
     let text = |entry: &Entry<'_>, text: &mut Vec<u8>| {
         let Ok(mut case) = convert(entry, options) else { return Ok(()) };
-        if let Some(metrics) = refused.metrics.get(entry.row.full_id()) {
-            case.metrics.retain(|metric| !metrics.contains(&metric.name.to_string()));
-        }
+        case.metrics.retain(|metric| !refused.has(entry.row.full_id(), metric));
         if !options.is_upstreams() {
             v3::complete(&mut case, entry);
         }

@@ -1,7 +1,5 @@
 //! The rows of training.
 
-use serde_json::Value;
-
 use super::run::{block, help, planned, refused, shapes, training, values};
 use crate::page::Row;
 
@@ -105,7 +103,7 @@ pub fn training_speedup(row: &Row) {
 
 pub fn scaling_details(row: &Row) {
     let repr = cell(row.code()[0]);
-    assert!(repr.contains("cast_configs=i:dyn_ten_e4m3,w:dyn_ten_e4m3,go:dyn_ten_e5m2"), "{repr}");
+    assert!(repr.contains("i:dyn_ten_e4m3,w:dyn_ten_e4m3,go:dyn_ten_e5m2"), "{repr}");
 }
 
 pub fn training_output(row: &Row) {
@@ -114,7 +112,7 @@ pub fn training_output(row: &Row) {
     let text = training().lab.report(&["training"]);
     assert!(text.contains("float8dq-tensor") && text.contains("16"), "{text}");
     let results = training().files.iter().filter(|it| it.ends_with(".csv")).count();
-    assert_eq!((results, training().lines.len()), (1, 3), "a line for each recipe");
+    assert_eq!((results, training().lines.len()), (1, 4), "a line for each recipe");
 }
 
 pub fn training_profile(row: &Row) {
@@ -130,8 +128,11 @@ pub fn training_profile(row: &Row) {
 
 pub fn training_datatype(row: &Row) {
     assert!(row.refusal().contains("backward pass"));
-    let said = refused(&with("quantization_config_recipe_names: [my_new_quantization]"));
-    assert!(said.contains("my_new_quantization"), "{said}");
-    let known: Vec<Value> = planned(&with("quantization_config_recipe_names: [float8-rowwise]"));
-    assert!(!known.is_empty());
+    let id = "linear-forward/cpu/my_new_quantization/bf16-16x64x32";
+    let outcome = training().record("training", id)["outcome"].clone();
+    assert_eq!(outcome["status"], "unsupported", "{outcome}");
+    assert!(
+        outcome["reason"].as_str().expect("a reason").contains("no recipe of training"),
+        "{outcome}"
+    );
 }
