@@ -8,9 +8,10 @@ use tch::{Kind, Tensor};
 
 use super::*;
 use crate::harness::args::Args;
+use crate::harness::budget::Budget;
 use crate::harness::case_run::CaseRun;
 use crate::harness::group_run::GroupRun;
-use crate::harness::pairing::{Both, Pairing};
+use crate::harness::pairing::{Again, Both, Pairing, Time};
 use crate::harness::rounds::Rounds;
 use crate::harness::timer::{Subject, Timer};
 use crate::measurement;
@@ -92,7 +93,7 @@ fn the_cases_after_it_are_skipped_and_those_of_the_host_run() {
     let groups = groups();
     let fault = Rc::new(fault());
     let mut criterion = Criterion::default().without_plots();
-    let mut rounds = Rounds::new(Rc::clone(&fault));
+    let mut rounds = Rounds::new(Rc::clone(&fault), None);
     let args = Rc::new(Args::read(["target", "--bench"].map(str::to_owned)).expect("arguments"));
     let mut outcomes = Vec::new();
     for cases in &groups {
@@ -161,8 +162,8 @@ fn side(case: &Case, fails: bool) -> CaseRun {
     let step = Step { input, fails, rebuilt: Cell::new(0) };
     CaseRun {
         subject: Subject::new(Box::new(step), case.settings.threads),
-        accuracy: exact(),
-        first_call_ns: 0,
+        accuracy: Some(exact()),
+        first_call_ns: Some(0),
         memory: Err("not counted".to_owned()),
         pilot: None,
         alone_ns: None,
@@ -186,18 +187,73 @@ fn record(case: &Case, pairing: &mut Pairing) -> Record {
     record
 }
 
+fn again(baseline: &Case, case: &Case, timer: &Rc<RefCell<Timer>>, rounds: &Rounds) -> Again {
+    Again {
+        baseline: baseline.clone(),
+        candidate: case.clone(),
+        prepare: |_| {
+            let input = Tensor::ones([16, 16], (Kind::Float, tch::Device::Cpu));
+            Ok(Box::new(Step { input, fails: false, rebuilt: Cell::new(0) }))
+        },
+        timer: Rc::clone(timer),
+        places: rounds.places(),
+    }
+}
+
+#[test]
+fn sides_that_made_room_are_built_once_more() {
+    let groups = groups();
+    let on_host = &groups[1];
+    let case = &on_host[1];
+    let budget = Budget::of(3600.0, &[]).expect("no case takes no time");
+    let mut rounds = Rounds::new(Rc::default(), Some(budget));
+    let timer = Rc::new(RefCell::new(Timer::of(&on_host[0]).expect("the host has a clock")));
+    let baseline = Rc::new(RefCell::new(side(case, false)));
+    let again = again(&on_host[0], case, &timer, &rounds);
+    let both = Both::new(case.device, timer, baseline, side(case, false), rounds.places());
+    let mut pairing = Pairing::first(both, again, 0.5, Time::Shared(1.0)).expect("a first look");
+    rounds.keep(record(case, &mut pairing), pairing);
+    rounds.make_room();
+    assert_eq!(rounds.owed(), (1, 0.0), "it waits, and no time is its own");
+    rounds.run();
+    let records = rounds.done();
+    let last = records.last().expect("it is written down after each look");
+    assert!(last.pairs[0].builds > 2, "{last:?}");
+    assert_eq!(last.pairs[0].stopped, plan::Stop::Target);
+    assert_eq!(rounds.undecided(), []);
+}
+
+#[test]
+fn what_a_spent_budget_leaves_is_undecided() {
+    let groups = groups();
+    let on_host = &groups[1];
+    let case = &on_host[1];
+    let budget = Budget::of(0.0, &[]).expect("no case takes no time");
+    let mut rounds = Rounds::new(Rc::default(), Some(budget));
+    let timer = Rc::new(RefCell::new(Timer::of(&on_host[0]).expect("the host has a clock")));
+    let baseline = Rc::new(RefCell::new(side(case, false)));
+    let again = again(&on_host[0], case, &timer, &rounds);
+    let both = Both::new(case.device, timer, baseline, side(case, false), rounds.places());
+    let mut pairing = Pairing::first(both, again, 0.5, Time::Shared(1.0)).expect("a first look");
+    rounds.keep(record(case, &mut pairing), pairing);
+    rounds.run();
+    let [undecided] = &rounds.undecided()[..] else { panic!("one pair") };
+    assert_eq!(undecided.full_id, case.full_id());
+    assert!(undecided.interval.is_some_and(|(low, high)| low <= high));
+}
+
 #[test]
 fn pairs_on_a_device_that_fails_keep_their_first_look() {
     let groups = groups();
     let [on_cuda, on_host] = &groups[..] else { panic!("{} groups", groups.len()) };
-    let mut rounds = Rounds::new(Rc::new(fault()));
+    let mut rounds = Rounds::new(Rc::new(fault()), None);
     for (case, fails) in [(&on_cuda[1], true), (&on_cuda[2], false), (&on_host[1], false)] {
         // Both sides run on the host, under its clock; only the case says that they do not.
         let timer = Rc::new(RefCell::new(Timer::of(&on_host[0]).expect("the host has a clock")));
         let baseline = Rc::new(RefCell::new(side(case, false)));
+        let again = again(&on_host[0], case, &timer, &rounds);
         let both = Both::new(case.device, timer, baseline, side(case, fails), rounds.places());
-        let mut pairing =
-            Pairing::first(both, "the/baseline".to_owned(), 0.5, 60.0).expect("a first look");
+        let mut pairing = Pairing::first(both, again, 0.5, Time::Own(60.0)).expect("a first look");
         assert!(pairing.wants_more());
         rounds.keep(record(case, &mut pairing), pairing);
     }

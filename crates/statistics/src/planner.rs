@@ -149,6 +149,48 @@ mod tests {
     }
 
     #[test]
+    fn percentiles_get_the_calls_that_they_need_where_these_are_cheap() {
+        for (step_s, calls) in [
+            (1e-6, 1000),
+            (50e-6, 1000),
+            (0.5e-3, 500),
+            (0.59e-3, 500),
+            (0.7e-3, 71),
+            (5e-3, 50),
+            (5.9e-3, 50),
+            (7e-3, 7),
+            (1.0, 5),
+        ] {
+            assert_eq!(single_calls(step_s, None), calls, "{step_s}");
+        }
+        // QuASIM's thirty iterations are the fewest.
+        let of_thirty = [0.1e-3, 3e-3, 10e-3].map(|step_s| single_calls(step_s, Some(30)));
+        assert_eq!(of_thirty, [500, 50, 30]);
+        assert_eq!(single_calls(1e-6, Some(5000)), 5000);
+    }
+
+    /// Below so many calls the largest of them is under the quantile too often for a 95 % interval, so that none by
+    /// order statistics exists.
+    #[test]
+    fn with_the_required_calls_an_interval_of_the_percentile_exists() {
+        for q in [0.9_f64, 0.99] {
+            let misses = |calls: u64| q.powf(calls as f64);
+            assert!(misses(required_calls(q)) < 0.025, "{q}");
+            assert!(misses(required_calls(q) / 2) > 0.025, "{q}");
+        }
+    }
+
+    #[test]
+    fn two_steps_stand_for_one_where_they_fit() {
+        let twos = |samples| {
+            let limits = Limits { samples, ..limits(2.0 * SECOND, 0.01) };
+            let plan = plan_in_twos(Pilot { step_ns: 3e6, noise: 0.0 }, limits);
+            (plan.samples, plan.iters)
+        };
+        assert_eq!((twos(None), twos(Some(50))), ((20, 2), (50, 2)));
+    }
+
+    #[test]
     fn the_user_decides() {
         let pilot = Pilot { step_ns: 1e12, noise: 1.0 };
         let fixed = plan(pilot, Limits { samples: Some(77), ..limits(0.0, 0.01) });

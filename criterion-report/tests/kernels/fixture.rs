@@ -89,7 +89,7 @@ fn measured(&Make(kernel, implementation, dtype, device, ns): &Make<'_>) -> Meas
     let is_baseline = implementation == KernelWork::BASELINE;
     let template = template().case;
     let mut settings = template.settings.clone();
-    settings.latency = plan::LatencyPass { calls: Some(100), warm_up: Some(3) };
+    settings.latency = plan::LatencyPass { calls: None, fewest: Some(100), warm_up: Some(3) };
     let mut problem_size = work.problem_size.clone();
     problem_size.insert("max_iterations".to_owned(), json!(200));
     let case = Case {

@@ -349,7 +349,7 @@ impl Iterations {
         })
     }
 
-    /// So many single calls and samples, and so many calls before them.
+    /// So many samples, at least so many single calls, and so many calls before them.
     fn apply(self, settings: &mut Settings) {
         settings.latency.warm_up = self.warmup.or(settings.latency.warm_up);
         settings.latency.fewest = self.timed.or(settings.latency.fewest);

@@ -32,7 +32,7 @@ pub fn cost(case: &Case) -> Option<Cost> {
 /// How much slower than the machine's products a step's are.
 pub fn slowness(case: &Case) -> f64 {
     /// Emulated products cast their operands and multiply in float32.
-    const EMULATED: f64 = 10.0;
+    const EMULATED: f64 = 3.0;
     /// libtorch's packed int8 has a vectorized kernel for bfloat16 alone, and a loop for the other dtypes.
     const LOOP: f64 = 40.0;
     match &case.work {

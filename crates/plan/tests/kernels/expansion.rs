@@ -183,7 +183,7 @@ fn a_kernel_s_own_settings_win_over_the_config_s_and_override_over_both() {
     let (a, b) = (&cases[0].settings, &cases[4].settings);
     assert_eq!((a.threads, b.threads), (Threads::Count(3), Threads::Count(3)));
     assert_eq!((a.seed, b.seed), (7, 5));
-    assert_eq!(a.latency, LatencyPass { calls: Some(50), warm_up: Some(5) });
+    assert_eq!(a.latency, LatencyPass { calls: None, fewest: Some(50), warm_up: Some(5) });
     assert_eq!(b.latency, LatencyPass::default());
     assert_eq!((a.sampling.samples, a.sampling.target), (Some(50), Some(0.1)));
     assert!(!a.energy.enabled && b.energy.enabled);
@@ -194,7 +194,7 @@ fn a_kernel_s_own_settings_win_over_the_config_s_and_override_over_both() {
     for case in plan.cases() {
         assert_eq!((case.device, case.dtype), (Device::Cpu, Dtype::Float16));
         assert_eq!(case.settings.seed, 1337);
-        assert_eq!(case.settings.latency.calls, Some(10));
+        assert_eq!(case.settings.latency.fewest, Some(10));
         assert_eq!(case.settings.sampling.samples, Some(10));
     }
     let a = plan.cases().next().expect("two");
