@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use tch::Tensor;
 
-use super::border::{self, Handle, Status, Step, check};
+use super::border::{Handle, Status, Step, check};
 use super::cuda::device_index;
 use super::error::Error;
 
