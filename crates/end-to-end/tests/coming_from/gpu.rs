@@ -90,14 +90,14 @@ pub fn nsight_is_told_of_every_part_and_of_nothing_inside_a_timed_sample() {
     drop(lab.bench("inference", &["--save-baseline", "main", filter]));
     let ranges = std::fs::read_to_string(lab.path("ranges")).expect("a profiler was told");
 
-    let (mut open, mut names) = (Vec::new(), Vec::new());
+    let (mut open, mut names) = (Vec::<&str>::new(), Vec::<&str>::new());
     for line in ranges.lines() {
         let (what, rest) = line.split_once(' ').expect("what and depth");
         let (depth, name) = rest.split_once(' ').expect("depth and name");
         if what == "pop" {
             open.pop().expect("it was open");
         }
-        assert_eq!(depth.parse(), Ok(open.len()), "{line}");
+        assert_eq!(depth.parse::<usize>(), Ok(open.len()), "{line}");
         if what == "push" {
             let around = open.last().copied().unwrap_or_default();
             let is_fine =
