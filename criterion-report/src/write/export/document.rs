@@ -131,7 +131,7 @@ impl Serialize for Catalogue {
 fn by_measure<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
-        "propertyNames": { "enum": MEASURES.map(|field| field.name) },
+        "propertyNames": { "enum": MEASURES.map(|field| field.name).as_slice() },
         "additionalProperties": generator.subschema_for::<T>(),
     })
 }
