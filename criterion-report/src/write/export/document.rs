@@ -130,14 +130,10 @@ impl Serialize for Catalogue {
 
 fn by_measure<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
-            "type": "object",
-    <<<<<<< HEAD
-            "propertyNames": { "enum": MEASURES.iter().map(|field| field.name).collect::<Vec<_>>() },
-    =======
+        "type": "object",
             "propertyNames": { "enum": MEASURES.map(|field| field.name).as_slice() },
-    >>>>>>> cupti
             "additionalProperties": generator.subschema_for::<T>(),
-        })
+    })
 }
 
 /// One case: what was read of it, then what follows.
