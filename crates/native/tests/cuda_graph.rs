@@ -15,11 +15,14 @@ use tch::{Device, Kind, Tensor};
 #[path = "../../../tests/common/skip.rs"]
 mod skip;
 
+type Tell = unsafe extern "C" fn(*const c_char);
+type Log = unsafe extern "C" fn() -> *const c_char;
+
 /// The functions of `fake_cuda.cpp`.
 struct Fake {
-    note: unsafe extern "C" fn(*const c_char),
-    log: unsafe extern "C" fn() -> *const c_char,
-    failure: unsafe extern "C" fn(*const c_char),
+    note: Tell,
+    log: Log,
+    failure: Tell,
 }
 
 impl Fake {
@@ -37,12 +40,13 @@ impl Fake {
             assert!(!loaded.is_null(), "it loads");
             // SAFETY: `fake_cuda.cpp` has a function of this type under this name.
             let note =
-                unsafe { std::mem::transmute::<*mut c_void, _>(symbol(loaded, c"fake_note")) };
+                unsafe { std::mem::transmute::<*mut c_void, Tell>(symbol(loaded, c"fake_note")) };
             // SAFETY: as above.
-            let log = unsafe { std::mem::transmute::<*mut c_void, _>(symbol(loaded, c"fake_log")) };
+            let log =
+                unsafe { std::mem::transmute::<*mut c_void, Log>(symbol(loaded, c"fake_log")) };
             let failure = symbol(loaded, c"fake_failure");
             // SAFETY: as above.
-            let failure = unsafe { std::mem::transmute::<*mut c_void, _>(failure) };
+            let failure = unsafe { std::mem::transmute::<*mut c_void, Tell>(failure) };
             Fake { note, log, failure }
         })
     }
