@@ -44,7 +44,7 @@ pub struct PatternResult {
     pub flops: u64,
     /// The variant in our words: `fused`, `inplace`, `mkldnn`, …
     pub variant: String,
-    /// The dtype in our words; upstream knows float32 alone.
+    /// The dtype, such as `torch.float32`, which is the only one that upstream knows.
     pub dtype: String,
     /// Criterion's id of the variant.
     pub full_id: String,

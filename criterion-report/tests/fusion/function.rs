@@ -23,7 +23,7 @@ fn the_function_returns_what_the_document_has() {
     let fused = fused.expect("the fixture has it");
     assert_eq!((fused.fusion_pattern.as_str(), fused.speedup_factor), ("FullAttention_SDPA", 6.12));
     assert_eq!((fused.unfused_bytes, fused.memory_reduction), (Some(4_194_304), Some(0.75)));
-    assert_eq!((fused.variant.as_str(), fused.dtype.as_str()), ("fused", "float32"));
+    assert_eq!((fused.variant.as_str(), fused.dtype.as_str()), ("fused", "torch.float32"));
     assert!(fused.further.contains_key("speedup_low"));
 }
 
