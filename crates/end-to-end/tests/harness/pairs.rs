@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::{Displaced, Workload};
-use plan::{Accuracy, Case, Outcome, Record, Role};
+use plan::{Accuracy, Case, Outcome, Record, Role, Stop};
 use tch::{Device, Kind, Tensor};
 
 use crate::program::{self, Suite, rows_of};
@@ -233,7 +233,13 @@ pub fn a_budget_gives_looks_until_all_is_decided() {
         "the time that is left is the budget's: {}",
         run.said
     );
-    assert!(run.said.contains("every speed-up is decided"), "{}", run.said);
+    let is_reached = |record: &Record| record.pairs.iter().all(|it| it.stopped == Stop::Target);
+    let said = match records.iter().all(is_reached) {
+        true => "every speed-up is decided",
+        // On a machine that is very busy all looks do not narrow the interval.
+        false => "undecided (`--budget`):",
+    };
+    assert!(run.said.contains(said), "{}", run.said);
     assert_eq!(run.prepared().len(), 3, "what fits into memory is built once");
 }
 

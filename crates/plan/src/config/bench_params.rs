@@ -352,7 +352,10 @@ impl Iterations {
     /// So many samples, at least so many single calls, and so many calls before them.
     fn apply(self, settings: &mut Settings) {
         settings.latency.warm_up = self.warmup.or(settings.latency.warm_up);
-        settings.latency.fewest = self.timed.or(settings.latency.fewest);
+        if self.timed.is_some() {
+            // It wins over the config's number of calls.
+            (settings.latency.calls, settings.latency.fewest) = (None, self.timed);
+        }
         settings.sampling.samples = self.timed.or(settings.sampling.samples);
     }
 }

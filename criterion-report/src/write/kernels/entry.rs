@@ -228,7 +228,7 @@ fn metadata<'a>(result: &KernelResult<'a>) -> (BTreeMap<&'a str, Value>, Vec<Str
     let mut taken = Vec::new();
     let settings = &case.settings;
     for (name, value) in [
-        ("iterations", json!(settings.latency.calls)),
+        ("iterations", json!(settings.latency.calls.or(settings.latency.fewest))),
         ("warmup", json!(settings.latency.warm_up)),
         ("seed", json!(settings.seed)),
     ] {
