@@ -80,7 +80,7 @@ fn there_are_counters_or_a_reason() {
     let mut to = from.empty_like();
     let mut before = || Ok(());
     let mut step = || {
-        drop(to.f_copy_(&from)?);
+        to.f_copy_(&from)?;
         if device != Device::Cpu {
             cuda::synchronize(0)?;
         }
