@@ -407,7 +407,7 @@ fn check(row: &Row) {
     for available in [false, true] {
         let fact =
             |name: &str| (name == "cuda.available").then_some(plan::FactValue::Flag(available));
-        assert_eq!(expression.holds(fact), Ok(!available));
+        assert_eq!(expression.holds(&fact), Ok(!available));
     }
 }
 
