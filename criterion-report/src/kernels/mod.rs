@@ -141,7 +141,7 @@ impl Options {
         {
             let BranchHistory { mut points, source, unusable } = history;
             points.retain(|point| selection.names(&point.full_id));
-            let unreadable = unusable.iter().map(ToString::to_string).collect();
+            let unreadable = unusable.iter().map(|error| format!("{error:#}")).collect();
             let remarks = Remarks { unreadable, ..Remarks::default() };
             return Ok((Side::of_points(name, &source, points), Some(source), remarks));
         }
