@@ -85,10 +85,7 @@ impl Places {
 
     pub fn of_case(&self, row: &Row) -> Place {
         let is_shared = name(row).is_some_and(|name| self.names[&name] > 1);
-        Place {
-            suffix: suffix(row),
-            folder: is_shared.then(|| PathBuf::from(row.record.case.id.directory())),
-        }
+        Place { suffix: suffix(row), folder: is_shared.then(|| row.record.case.id.directory()) }
     }
 
     /// The names that several cases have, in order.
