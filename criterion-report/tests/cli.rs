@@ -68,7 +68,7 @@ fn a_series_of_two_configs_is_refused_and_the_rest_is_written() {
     let one_case_less = "quick|nightly/linear/cpu/baseline";
     let output = on("two-configs-one-series", &["dashboard", "--filter", one_case_less]);
     assert_eq!(output.status.code(), Some(1));
-    let records: Vec<serde_json::Value> = serde_json::from_str(&out(&output)).expect("a JSON list");
+    let records: Vec<serde_json::Value> = serde_json::from_str(out(&output)).expect("a JSON list");
     let ids: BTreeSet<&str> = records
         .iter()
         .filter_map(|record| record["benchmark"]["extra_info"]["full_id"].as_str())
