@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use clap::{ArgAction, Args, ValueEnum};
 use plan::Device;
 
-use super::{Config, Suite, list};
+use super::{Config, Suite, list, output};
 use crate::error::Result;
-use crate::workspace::{self, Workspace};
+use crate::workspace::Workspace;
 
 const STEM: &str = "calibrate";
 
@@ -91,7 +91,7 @@ fn word<T: ValueEnum>(value: T) -> String {
 }
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
-    let here = workspace::current_folder()?;
+    let output = output(&options.output)?;
     let suite = Suite {
         command: "calibrate",
         stem: STEM,
@@ -110,7 +110,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     for (name, peak) in peaks {
         peak.iter().for_each(|peak| put(name, peak.into()));
     }
-    put("--output", here.join(&options.output).into_os_string());
+    put("--output", output);
     let reported = measured.report("calibration", &words)?;
     Ok(measured.end(&[reported]))
 }

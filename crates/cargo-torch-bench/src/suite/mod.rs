@@ -14,7 +14,7 @@ use crate::files;
 use crate::progress_line;
 use crate::results::Results;
 use crate::setup;
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 
 /// Names configs to the build scripts.
 const BENCH_CONFIG: &str = "BENCH_CONFIG";
@@ -148,6 +148,13 @@ impl Measured<'_> {
         let failed = all.into_iter().find(|status| !status.success());
         cargo::exit_code(*failed.unwrap_or(&self.status))
     }
+}
+
+/// The whole path of a file that is written at the end. Its folder is made now, not after everything is measured.
+fn output(file: &Path) -> Result<OsString> {
+    let path = workspace::current_folder()?.join(file);
+    path.parent().map_or(Ok(()), files::make_folder)?;
+    Ok(path.into_os_string())
 }
 
 /// `[a, b]` in YAML.

@@ -8,9 +8,9 @@ use clap::builder::RangedU64ValueParser;
 use clap::{ArgAction, Args};
 use plan::{Device, Operator};
 
-use super::{Config, Suite, list};
+use super::{Config, Suite, list, output};
 use crate::error::Result;
-use crate::workspace::{self, Workspace};
+use crate::workspace::Workspace;
 
 const STEM: &str = "comprehensive";
 
@@ -82,7 +82,7 @@ fn operators(text: &str) -> std::result::Result<Operators, String> {
 }
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
-    let here = workspace::current_folder()?;
+    let output = output(&options.output)?;
     let suite = Suite {
         command: "operators",
         stem: STEM,
@@ -92,7 +92,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let measured = suite.measure(workspace)?;
     let mut words =
         ["--format", "json", "--upstream-compat", "--output"].map(OsString::from).to_vec();
-    words.push(here.join(&options.output).into_os_string());
+    words.push(output);
     let written = measured.report("operators", &words)?;
     let mean: Vec<OsString> = options.runs.iter().map(|_| "--mean".into()).collect();
     let printed = measured.report("operators", &mean)?;

@@ -46,7 +46,7 @@ fn options_of_calibrate_go_where_they_belong() {
     let scratch = provisioned();
     scratch.set("profile.json", "{}");
     let line = "--quick --device cuda --only linear,attention --operations matmul,launch \
-                --peak-gflops 1000 --peak-bandwidth 50 --output out.json --verbose";
+                --peak-gflops 1000 --peak-bandwidth 50 --output new/out.json --verbose";
     let words: Vec<&str> = CALIBRATE.into_iter().chain(line.split_whitespace()).collect();
     scratch.run(&words).assert_fine();
     let clone = scratch.clone_dir().display().to_string();
@@ -57,7 +57,7 @@ fn options_of_calibrate_go_where_they_belong() {
         format!(
             "{PROGRAM} calibration {FILTER} --hardware my server --device cuda --fusion-patterns \
              linear,attention --operations matmul,launch --peak-gflops 1000 --peak-bandwidth 50 \
-             --output {clone}/out.json"
+             --output {clone}/new/out.json"
         )
     );
     let fusion = config(&scratch, "fusion/calibrate.yml");
@@ -74,6 +74,7 @@ fn options_of_calibrate_go_where_they_belong() {
         calibration.contains("probes: [launch]") && !calibration.contains("copy"),
         "{calibration}"
     );
+    assert!(scratch.clone_dir().join("new/out.json").exists(), "in a folder that was not there");
     // Upstream's name of the same option.
     let words: Vec<&str> = CALIBRATE.into_iter().chain(["--fusion-patterns", "conv"]).collect();
     scratch.run(&words).assert_fine();
