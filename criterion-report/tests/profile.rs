@@ -155,8 +155,10 @@ fn counters_of_a_gpu_are_said_in_the_place_of_the_processors() {
     let said = "25,000 cycles, SMs at 31.2 % of their peak, tensor cores active in 25.0 %, occupancy \
                 48.0 %, memory 4.00 MiB at 87.5 % of its peak, L2 hits 50.0 %";
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let explain = Writer::Explain(explain::Options::default());
-    for writer in [details(), explain, Writer::Html(html::Options::default())] {
+    let (format, color) = (explain::Format::Text, ColorChoice::Never);
+    let explain = Writer::Explain(explain::Options { cases: None, format, color });
+    let page = Writer::Html(html::Options { title: "A report".to_owned() });
+    for writer in [details(), explain, page] {
         let text = words(&write(&writer, &report));
         assert!(text.contains(said), "{text}");
     }
