@@ -152,7 +152,7 @@ fn counters_of_a_gpu_are_said_in_the_place_of_the_processors() {
         profile.hardware = None;
         profile.gpu = Some(GPU_COUNTERS);
     });
-    let said = "25,000 cycles, SMs at 31.2 % of their peak, tensor cores active in 25.0 %, occupancy \
+    let said = "25 000 cycles, SMs at 31.2 % of their peak, tensor cores active in 25.0 %, occupancy \
                 48.0 %, memory 4.00 MiB at 87.5 % of its peak, L2 hits 50.0 %";
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (format, color) = (explain::Format::Text, ColorChoice::Never);
