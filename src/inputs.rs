@@ -139,6 +139,14 @@ impl Inputs {
     }
 }
 
+/// In float64, on its device if that has such numbers: Metal has none, and the host stands in.
+pub fn float64(tensor: &Tensor) -> Result<Tensor, TchError> {
+    match tensor.device() {
+        Device::Mps => tensor.f_to_device(Device::Cpu)?.f_to_kind(Kind::Double),
+        _ => tensor.f_to_kind(Kind::Double),
+    }
+}
+
 /// In float64 on the host; classes stay whole numbers.
 fn double(tensor: &Tensor) -> Result<Tensor, TchError> {
     let tensor = tensor.f_to_device(Device::Cpu)?;

@@ -4,6 +4,7 @@
 set -euo pipefail
 # Else what fails inside $(…) is passed over.
 shopt -s inherit_errexit
+source "$(dirname "$0")/github.sh"
 
 results=$1
 marker='<!-- criterion-torch kernels -->'
@@ -72,26 +73,11 @@ jq --slurp --arg head "$head" --argjson limit "$limit" '
       end
     | {body}' "$work/rows" >"$work/body"
 
-# api METHOD PATH [FILE]: leaves the answer in $work/answer, prints the status. The token is on no
-# command line.
-api() {
-    curl --silent --show-error --request "$1" --header 'Accept: application/vnd.github+json' \
-        --config <(printf 'header = "Authorization: Bearer %s"\n' "$GITHUB_TOKEN") \
-        ${3:+--data-binary "@$3"} --output "$work/answer" --write-out '%{http_code}' \
-        "$GITHUB_API_URL/repos/$GITHUB_REPOSITORY/issues/$2"
-}
-
-refused() {
-    echo "::error::$1: HTTP $2"
-    cat "$work/answer" >&2
-    exit 1
-}
-
 # The id of our comment; nothing if there is none yet.
 find_comment() {
     local page status length
     for ((page = 1; ; page++)); do
-        status=$(api GET "$PULL_REQUEST/comments?per_page=100&page=$page")
+        status=$(api GET "/$PULL_REQUEST/comments?per_page=100&page=$page")
         [[ $status == 200 ]] || refused "the comments cannot be read" "$status" >&2
         length=$(jq 'if type == "array" then length else error("no list") end' "$work/answer") ||
             refused "the comments cannot be understood" "$status" >&2
@@ -110,9 +96,9 @@ find_comment() {
 
 id=$(find_comment)
 if [[ -n $id ]]; then
-    status=$(api PATCH "comments/$id" "$work/body")
+    status=$(api PATCH "/comments/$id" "$work/body")
 else
-    status=$(api POST "$PULL_REQUEST/comments" "$work/body")
+    status=$(api POST "/$PULL_REQUEST/comments" "$work/body")
 fi
 case $status in
     200 | 201) ;;

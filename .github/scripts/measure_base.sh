@@ -3,6 +3,7 @@
 # output `not_compared` says why; and `broken`, where that is an error.
 set -euo pipefail
 source "$(dirname "$0")/measure.sh"
+source "$(dirname "$0")/base.sh"
 
 base=$RUNNER_TEMP/base
 
@@ -12,23 +13,7 @@ not_compared() {
     exit 0
 }
 
-# What the change comes on top of: for a pull request, whose checkout is a merge, its first parent.
-base_commit() {
-    local commit
-    case $GITHUB_EVENT_NAME in
-        push) commit=$(git rev-parse --quiet --verify "$BEFORE^{commit}") && echo "$commit" && return ;;
-        workflow_dispatch)
-            commit=$(git merge-base "origin/$DEFAULT_BRANCH" HEAD) || return
-            if [[ $commit != "$(git rev-parse HEAD)" ]]; then
-                echo "$commit"
-                return
-            fi
-            ;;
-    esac
-    git rev-parse --quiet --verify 'HEAD^1^{commit}'
-}
-
-commit=$(base_commit) || not_compared "there is no earlier commit"
+commit=$(base_commit) || not_compared "$(why_no_base)"
 # Asked of git and not of cargo, for which a base that cannot be built has no commands at all.
 git grep --quiet '"xtask kernels' "$commit" -- .cargo/config.toml ||
     not_compared "the base, ${commit:0:8}, has no \`cargo xtask kernels\`"

@@ -104,7 +104,12 @@ fn run() -> Result<Vec<Finding>, Refusal> {
     retain();
     tch::set_num_threads(1);
     let (mut findings, places) = (Vec::new(), Rc::default());
-    let goal = Goal { target: plan::cost::DEFAULT_TARGET, budget_s: BUDGET_S, known: [None; 2] };
+    let goal = Goal {
+        target: plan::cost::DEFAULT_TARGET,
+        budget_s: BUDGET_S,
+        known: [None; 2],
+        is_shared: false,
+    };
     let mut open = Vec::new();
     for case in baselines() {
         let first = Twins::of(&case, &places).and_then(|mut twins| {

@@ -42,7 +42,10 @@ pub fn pair(
     budget_s: f64,
 ) -> Result<Paired, Refusal> {
     let mut sides = Two { baseline, candidate, rebuild, wall: Stopwatch::start() };
-    pairs::run(&mut sides, Goal { target: plan::cost::DEFAULT_TARGET, budget_s, known: [None; 2] })
+    pairs::run(
+        &mut sides,
+        Goal { target: plan::cost::DEFAULT_TARGET, budget_s, known: [None; 2], is_shared: false },
+    )
 }
 
 /// Median time of a step in nanoseconds, over 50 samples of at least 2 ms.

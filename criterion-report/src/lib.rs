@@ -4,7 +4,10 @@
 //! files and our records and computes; a writer turns a `model::Report` into text and computes
 //! nothing; the command line chooses.
 
-#![allow(missing_docs, reason = "it is for this program, its tests, benchmarks and fuzz targets")]
+#![allow(
+    missing_docs,
+    reason = "all but `fusion` is for this program, its tests, benchmarks and fuzz targets"
+)]
 
 #[doc(hidden)]
 pub mod calibration;
@@ -12,6 +15,7 @@ pub mod calibration;
 pub mod cli;
 #[doc(hidden)]
 pub mod compare;
+pub mod fusion;
 #[doc(hidden)]
 pub mod kernels;
 #[doc(hidden)]
@@ -22,6 +26,7 @@ mod output;
 pub mod planned;
 #[doc(hidden)]
 pub mod schema;
+mod torchao_output;
 #[doc(hidden)]
 pub mod units;
 #[doc(hidden)]

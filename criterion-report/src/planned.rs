@@ -102,6 +102,8 @@ object! {
         "kernel": it.0.kernel,
         "file": it.0.file,
         "problem_size": it.0.problem_size,
+        "uses_torch": it.0.uses_torch,
+        "skip_conditions": it.0.skip_conditions,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::process::{Command, Output};
 
 use insta::assert_snapshot;
@@ -52,7 +53,7 @@ fn exit_codes() {
         ("two-siblings", &["show", "--filter", "("], 2),
         ("two-siblings", &["dashboard", "--torchao-compat", "--seed-format"], 2),
         ("two-siblings", &["dashboard", "--output", "results.jsonl"], 2),
-        ("two-configs-one-series", &["dashboard"], 2),
+        ("two-configs-one-series", &["dashboard"], 1),
         ("two-configs-one-series", &["dashboard", "--filter", "/nightly/"], 0),
         ("two-siblings", &["shwo"], 2),
     ] {
@@ -60,6 +61,29 @@ fn exit_codes() {
         assert_eq!(output.status.code(), Some(code), "{fixture} {args:?}: {}", err(&output));
         assert_eq!(output.stderr.is_empty(), code == 0, "{fixture} {args:?}: {}", err(&output));
     }
+}
+
+#[test]
+fn a_series_of_two_configs_is_refused_and_the_rest_is_written() {
+    let one_case_less = "quick|nightly/linear/cpu/baseline";
+    let output = on("two-configs-one-series", &["dashboard", "--filter", one_case_less]);
+    assert_eq!(output.status.code(), Some(1));
+    let records: Vec<serde_json::Value> = serde_json::from_str(out(&output)).expect("a JSON list");
+    let ids: BTreeSet<&str> = records
+        .iter()
+        .filter_map(|record| record["benchmark"]["extra_info"]["full_id"].as_str())
+        .collect();
+    assert_eq!(ids, ["inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024"].into());
+    assert_snapshot!(err(&output), @r"
+    refused: `Bfloat16 Fwd Time (ms)` and 10 other metrics of `baseline-1024-1024-1024`: 2 cases of the configs `quick`, `nightly` would become one series on the dashboard:
+      inference/quick/linear/cpu/baseline/bf16-1024x1024x1024
+      inference/nightly/linear/cpu/baseline/bf16-1024x1024x1024
+      choose one with --filter, or those of the latest run with --latest
+    ");
+    // Where all series are those of two configs, nothing is left to write.
+    let all = on("two-configs-one-series", &["dashboard"]);
+    assert_eq!((out(&all).trim(), all.status.code()), ("", Some(1)));
+    assert_eq!(err(&all).matches("refused: ").count(), 2, "{}", err(&all));
 }
 
 #[test]

@@ -5,10 +5,10 @@ mod common;
 use std::collections::BTreeMap;
 
 use clap::ColorChoice;
-use common::made::{self, COUNTERS, profiled_siblings};
+use common::made::{self, COUNTERS, GPU_COUNTERS, profiled_siblings};
 use common::write;
 use criterion_report::model::{Entry, Field, Location, Report, Selection, Value};
-use criterion_report::write::{Writer, csv, show};
+use criterion_report::write::{Writer, csv, explain, html, show};
 use insta::assert_snapshot;
 use plan::{OperationProfile, Profile, Record};
 
@@ -146,6 +146,38 @@ fn names_of_a_profile_steer_no_terminal() {
     assert!(!text.lines().any(|line| line.trim_start().starts_with("FORGED")), "{text}");
 }
 
+#[test]
+fn counters_of_a_gpu_are_said_in_the_place_of_the_processors() {
+    let report = changed(|profile| {
+        profile.hardware = None;
+        profile.gpu = Some(GPU_COUNTERS);
+    });
+    let said = "25 000 cycles, SMs at 31.2 % of their peak, tensor cores active in 25.0 %, occupancy \
+                48.0 %, memory 4.00 MiB at 87.5 % of its peak, L2 hits 50.0 %";
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (format, color) = (explain::Format::Text, ColorChoice::Never);
+    let explain = Writer::Explain(explain::Options { cases: None, format, color });
+    let page = Writer::Html(html::Options { title: "A report".to_owned() });
+    for writer in [details(), explain, page] {
+        let text = words(&write(&writer, &report));
+        assert!(text.contains(said), "{text}");
+    }
+    let [.., candidate] = report.entries().collect::<Vec<_>>()[..] else { panic!("two cases") };
+    for (name, value) in [
+        ("gpu-cycles", 25_000.0),
+        ("sm-throughput", 0.312),
+        ("tensor-active", 0.25),
+        ("occupancy", 0.48),
+        ("dram-bytes", 4_194_304.0),
+        ("dram-throughput", 0.875),
+        ("l2-hit-rate", 0.5),
+    ] {
+        assert_eq!(number(name, &candidate), Some(value), "{name}");
+    }
+    let why = Field::named("cycles").expect("a field").absent(&candidate).expect("a reason");
+    assert!(why.contains("runs on a GPU"), "{why}");
+}
+
 fn number(name: &str, entry: &Entry<'_>) -> Option<f64> {
     Some(Field::named(name).expect("a field").figure(entry)?.value)
 }
@@ -162,8 +194,12 @@ fn fields_of_a_profile_have_values_and_reasons() {
     assert_eq!(number("instructions-per-cycle", &candidate), Some(2.5));
     assert_eq!(number("tlb-misses", &candidate), Some(250.0));
     assert_eq!(number("cycles", &baseline), None);
+    assert_eq!(number("dram-bytes", &candidate), None);
     let why = |name: &str, entry| Field::named(name).expect("a field").absent(entry);
-    assert_eq!(why("cycles", &baseline), Some("hardware: the machine has no PMU".to_owned()));
+    for name in ["cycles", "gpu-cycles"] {
+        assert_eq!(why(name, &baseline), Some("hardware: the machine has no PMU".to_owned()));
+    }
+    assert!(why("dram-bytes", &candidate).expect("a reason").contains("runs on a CPU"));
     let report = common::report("two-siblings");
     let unprofiled = report.entries().next().expect("a case");
     for name in ["trace", "memory-snapshot", "memory-timeline", "memory-stats", "profiled-step"] {

@@ -265,7 +265,7 @@ fn upstreams_forms_say_that_they_mix_series() {
     let written = write(&dashboard(true, false, false), &report("compiled"));
     let (_, notes) = written.split_once("\nnote: ").expect("a note below the text");
     assert_snapshot!(notes, @r"
-    not for uploading as it is: two cases would become one series on the dashboard, `Fwd Speedup (x)` of `int8wo-1024-1024-1024`:
+    not for uploading as it is: `Fwd Speedup (x)` and 3 other metrics of `int8wo-1024-1024-1024`: 2 cases of the config `quick` would become one series on the dashboard:
       inference/quick/linear/cpu/int8wo/bf16-1024x1024x1024
       inference/quick/linear/cpu/int8wo+max-autotune/bf16-1024x1024x1024
       choose one with --filter, or those of the latest run with --latest
@@ -274,14 +274,7 @@ fn upstreams_forms_say_that_they_mix_series() {
 
 #[test]
 fn what_the_dashboard_refuses() {
-    let v3 = dashboard(false, false, false);
     let compat = dashboard(true, false, false);
-    assert_snapshot!(write(&v3, &report("two-configs-one-series")), @r"
-    error: two cases would become one series on the dashboard, `Bfloat16 Fwd Time (ms)` of `baseline-1024-1024-1024`:
-      inference/quick/linear/cpu/baseline/bf16-1024x1024x1024
-      inference/nightly/linear/cpu/baseline/bf16-1024x1024x1024
-      choose one with --filter, or those of the latest run with --latest
-    ");
     assert_snapshot!(write(&compat, &report("other-dtype")), @r"
     error: no case has a result for the dashboard
       left out: 1 case: not bfloat16, the only dtype that its metrics can name

@@ -60,14 +60,14 @@ impl Job {
     /// which the package takes them, and its results those that the package makes.
     ///
     /// # Errors
-    /// Those of the step; unsupported, where the graph would not be what the step does, or a package
-    /// not what the mode asks for; skipped, where there is no C++ compiler.
+    /// Those of the step; unsupported, where the graph would not be what the step does, or where packages
+    /// are not compiled for the device; skipped, where there is no C++ compiler.
     pub fn new<E: Into<Refusal> + From<native::Error>>(
         inputs: &[&Tensor],
         options: Options,
         step: impl FnOnce() -> Result<Vec<Tensor>, E>,
     ) -> Result<Self, Refusal> {
-        options::expressible(options.device, options.mode)?;
+        options::expressible(options.device)?;
         let compiler = toolchain::compiler()?;
         let described = inputs.iter().map(|it| Input::of(it)).collect::<Result<Vec<_>, _>>()?;
         let trace = trace::trace_all(inputs, step).map_err(|error| of_tracing(error.into()))?;
@@ -232,6 +232,7 @@ impl Job {
                 package_bytes: bytes.len() as u64,
                 cache_hit: false,
                 key: self.key.to_string(),
+                cuda_graph: None,
             },
             kernels: answer.kernels,
             checksum: plan::fnv1a(&bytes),

@@ -30,10 +30,10 @@ pub struct Options {
 /// for a device starts processes.
 ///
 /// # Errors
-/// Unsupported where a package cannot be what the mode asks for; skipped, with the remedy, where
+/// Unsupported where packages are not compiled for the device; skipped, with the remedy, where
 /// there is no C++ compiler, or no Python has torch and no package is kept.
-pub fn available(device: Device, mode: CompileMode) -> Result<(), Refusal> {
-    expressible(device, mode)?;
+pub fn available(device: Device) -> Result<(), Refusal> {
+    expressible(device)?;
     toolchain::compiler()?;
     match python_for(device) {
         // A package that is kept needs no Python.
@@ -47,31 +47,19 @@ pub(super) fn store() -> Result<Option<Store>, Refusal> {
     Store::of_environment().map_err(Refusal::Failed)
 }
 
-/// Demands that a package can be what the mode asks for.
-pub(super) fn expressible(device: Device, mode: CompileMode) -> Result<(), Refusal> {
-    let instead = match (device, mode) {
-        (Device::Cpu, _)
-        | (Device::Cuda, CompileMode::Default | CompileMode::MaxAutotuneNoCudagraphs) => {
-            return Ok(());
-        }
-        (Device::Cuda, CompileMode::ReduceOverhead) => CompileMode::Default,
-        (Device::Cuda, CompileMode::MaxAutotune) => CompileMode::MaxAutotuneNoCudagraphs,
-        (Device::Xpu | Device::Mps, _) => {
-            let reason = format!("packages are compiled for cpu and cuda, not for {device}");
-            return Err(Refusal::Unsupported(reason));
-        }
-    };
-    Err(Refusal::Unsupported(format!(
-        "{} asks for CUDA graphs, which a compiled package cannot hold; {} is the same without \
-         them",
-        mode.as_str(),
-        instead.as_str()
-    )))
+/// Demands that packages are compiled for the device.
+pub(super) fn expressible(device: Device) -> Result<(), Refusal> {
+    match device {
+        Device::Cpu | Device::Cuda => Ok(()),
+        Device::Rocm | Device::Xpu | Device::Mps => Err(Refusal::Unsupported(format!(
+            "packages are compiled for cpu and cuda, not for {device}"
+        ))),
+    }
 }
 
 /// Notes on parts of the mode that have no effect.
 pub(super) fn notes(device: Device, mode: CompileMode) -> Vec<String> {
-    let graphs = matches!(mode, CompileMode::ReduceOverhead | CompileMode::MaxAutotune);
+    let graphs = mode.without_cuda_graph().is_some();
     let note = || format!("{} asks for CUDA graphs, which a CPU does not have", mode.as_str());
     (device == Device::Cpu && graphs).then(note).into_iter().collect()
 }

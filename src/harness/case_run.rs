@@ -9,11 +9,13 @@ use plan::{
 };
 
 use super::pilot::Pilot;
+use super::ranges;
 use super::running;
 use super::timer::{Subject, Timer};
+use crate::device;
 use crate::measurement::memory;
 use crate::native::allocator::{self, Retention};
-use crate::native::{cuda, huge_pages};
+use crate::native::huge_pages;
 use crate::threads;
 use crate::workload::{Prepare, Refusal, Workload};
 
@@ -78,9 +80,15 @@ impl CaseRun {
         };
         let mut timer = timer.borrow_mut();
         let first_call = timer.time(&mut subject, 1)?;
-        let accuracy = subject.workload.check()?;
+        let accuracy = {
+            let _range = ranges::of(case, "check");
+            subject.workload.check()?
+        };
         running::check()?;
-        let memory = count_memory(case, subject.workload.as_ref())?;
+        let memory = {
+            let _range = ranges::of(case, "memory");
+            count_memory(case, subject.workload.as_ref())?
+        };
         timer.pace(&mut subject)?;
         let first_call_ns = Some(u64::try_from(first_call.as_nanos()).unwrap_or(u64::MAX));
         let accuracy = Some(accuracy);
@@ -131,7 +139,7 @@ fn count_memory(case: &Case, workload: &dyn Workload) -> Result<Result<Memory, S
         _ => memory::track_libtorch(case.device, step).map(|(output, it)| (output, Ok(it)))?,
     };
     drop(output?);
-    if let Some(reason) = workload.uncounted() {
+    if let Some(reason) = workload.uncounted().or_else(|| device::uncounted(case.device)) {
         return Ok(Err(reason));
     }
     Ok(counted.map(|counted| Memory {
@@ -172,10 +180,7 @@ pub fn release(device: Device) {
         Retention::Retained => allocator::release().map(drop),
         Retention::System => Ok(()),
     };
-    let on_device = match device {
-        Device::Cuda if tch::Cuda::is_available() => cuda::empty_cache(),
-        _ => Ok(()),
-    };
+    let on_device = device::empty_cache(device);
     for error in [on_host, on_device].into_iter().filter_map(Result::err) {
         eprintln!("note: freed memory was not given back: {error}");
     }

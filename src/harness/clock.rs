@@ -49,6 +49,23 @@ impl Clock for HostClock {
     }
 }
 
+/// The host's clock of a device that works beside the host: reading it waits for the device first.
+#[derive(Debug)]
+pub struct WaitingClock<W>(pub W);
+
+impl<W: FnMut() -> Result<(), Refusal>> Clock for WaitingClock<W> {
+    type Moment = Instant;
+
+    fn now(&mut self) -> Result<Instant, Refusal> {
+        (self.0)()?;
+        Ok(Instant::now())
+    }
+
+    fn between(&mut self, start: Instant, end: Instant) -> Result<Duration, Refusal> {
+        Ok(end - start)
+    }
+}
+
 /// Empties the cache that a step works in.
 pub type FlushFn<'a> = dyn FnMut() -> Result<(), Refusal> + 'a;
 
@@ -125,6 +142,23 @@ mod tests {
         fn between(&mut self, start: u64, end: u64) -> Result<Duration, Refusal> {
             Ok(Duration::from_micros(end - start))
         }
+    }
+
+    #[test]
+    fn a_clock_beside_the_device_waits_before_each_reading() {
+        let log = Log::default();
+        let mut clock = WaitingClock(|| {
+            log.borrow_mut().push("wait");
+            Ok(())
+        });
+        let step = || {
+            log.borrow_mut().push("step");
+            Ok(())
+        };
+        time(&mut clock, step, None, 2).expect("nothing fails");
+        assert_eq!(*log.borrow(), ["wait", "step", "step", "wait"]);
+        let mut broken = WaitingClock(|| Err(Refusal::Failed("lost".to_owned())));
+        assert!(time(&mut broken, || Ok(()), None, 1).is_err());
     }
 
     /// An output that writes down when it is dropped.

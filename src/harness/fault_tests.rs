@@ -210,7 +210,7 @@ fn sides_that_made_room_are_built_once_more() {
     let timer = Rc::new(RefCell::new(Timer::of(&on_host[0]).expect("the host has a clock")));
     let baseline = Rc::new(RefCell::new(side(case, false)));
     let again = again(&on_host[0], case, &timer, &rounds);
-    let both = Both::new(case.device, timer, baseline, side(case, false), rounds.places());
+    let both = Both::new(case, timer, baseline, side(case, false), rounds.places());
     let mut pairing = Pairing::first(both, again, 0.5, Time::Shared(1.0)).expect("a first look");
     rounds.keep(record(case, &mut pairing), pairing);
     rounds.make_room();
@@ -234,7 +234,7 @@ fn what_a_spent_budget_leaves_is_undecided() {
     let timer = Rc::new(RefCell::new(Timer::of(&on_host[0]).expect("the host has a clock")));
     let baseline = Rc::new(RefCell::new(side(case, false)));
     let again = again(&on_host[0], case, &timer, &rounds);
-    let both = Both::new(case.device, timer, baseline, side(case, false), rounds.places());
+    let both = Both::new(case, timer, baseline, side(case, false), rounds.places());
     let mut pairing = Pairing::first(both, again, 0.5, Time::Shared(1.0)).expect("a first look");
     rounds.keep(record(case, &mut pairing), pairing);
     rounds.run();
@@ -253,7 +253,7 @@ fn pairs_on_a_device_that_fails_keep_their_first_look() {
         let timer = Rc::new(RefCell::new(Timer::of(&on_host[0]).expect("the host has a clock")));
         let baseline = Rc::new(RefCell::new(side(case, false)));
         let again = again(&on_host[0], case, &timer, &rounds);
-        let both = Both::new(case.device, timer, baseline, side(case, fails), rounds.places());
+        let both = Both::new(case, timer, baseline, side(case, fails), rounds.places());
         let mut pairing = Pairing::first(both, again, 0.5, Time::Own(60.0)).expect("a first look");
         assert!(pairing.wants_more());
         rounds.keep(record(case, &mut pairing), pairing);

@@ -15,6 +15,7 @@ use super::fault::Fault;
 use super::pairing::{Again, Both, Pairing, Time};
 use super::panics::{self, Caught};
 use super::passes::{self, Passes};
+use super::ranges;
 use super::rounds::Rounds;
 use super::running;
 use super::samples::{Samples, Taken};
@@ -83,6 +84,7 @@ impl<'a> GroupRun<'a> {
         rounds: &mut Rounds,
     ) -> (Outcome, Findings) {
         let mut findings = Findings::default();
+        findings.notes.extend(ranges::note());
         self.pairing = None;
         let mut outcome = self.steps(group, case, &mut findings, rounds);
         // Whatever it was that the time limit cut short, the others are not kept without it.
@@ -198,6 +200,7 @@ impl<'a> GroupRun<'a> {
         let measures = args.action == Action::Measure;
         let planned = settled(panics::catch(|| -> Result<(), Refusal> {
             if measures {
+                let _range = ranges::of(case, "warm-up");
                 let wall = Stopwatch::start();
                 let cap_s = sampling::warm_up_s(&case.settings, args);
                 let mut batch = |iters| timer.time(subject, iters);
@@ -227,6 +230,7 @@ impl<'a> GroupRun<'a> {
             warm_up: sampling::CRITERIONS_WARM_UP,
         };
         let mut taken = Taken::default();
+        let range = ranges::of(case, "sampling");
         let bench = panics::catch(|| {
             group.bench_function(criterion_id(case), |bencher| {
                 bencher.iter_custom(|iters| match samples.next(iters, &mut taken) {
@@ -238,6 +242,7 @@ impl<'a> GroupRun<'a> {
                 });
             });
         });
+        drop(range);
         let conditions = conditions.finish(taken.throttling.discarded);
         findings.measures.conditions = Some(conditions).filter(|_| measures);
         findings.notes.extend(taken.throttling.notes());
@@ -294,7 +299,7 @@ impl<'a> GroupRun<'a> {
             timer: Rc::clone(&timer),
             places: rounds.places(),
         };
-        let both = Both::new(case.device, timer, baseline, candidate, rounds.places());
+        let both = Both::new(case, timer, baseline, candidate, rounds.places());
         let target = sampling::target(&case.settings);
         let mut pairing = Pairing::first(both, again, target, time)?;
         // A case with a time limit takes all looks within it, unless all share one time.

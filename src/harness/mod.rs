@@ -22,6 +22,7 @@ mod passes;
 mod pilot;
 mod profiling;
 pub mod progress;
+mod ranges;
 mod rounds;
 mod running;
 mod samples;

@@ -12,6 +12,7 @@ use super::clock::Stopwatch;
 use super::group_run::outcome_of_panic;
 use super::pairs::{Goal, Known, NoRatio, Paired, Pairs, Side, Sides};
 use super::panics;
+use super::ranges;
 use super::timer::Timer;
 use crate::measurement::gpu::ThrottleProbe as _;
 use crate::measurement::nvml;
@@ -52,6 +53,8 @@ pub struct Both {
     baseline: Rc<RefCell<CaseRun>>,
     candidate: CaseRun,
     device: Device,
+    /// The candidate's id.
+    id: String,
     places: Rc<RefCell<Places>>,
     wall: Stopwatch,
     /// The side whose step failed.
@@ -60,17 +63,26 @@ pub struct Both {
 }
 
 impl Both {
-    /// `candidate` beside its group's baseline, under the group's timer; `places` are where earlier builds
+    /// `candidate`, a run of `case`, beside its group's baseline, under the group's timer; `places` are where earlier builds
     /// of this and other pairs lay.
     pub fn new(
-        device: Device,
+        case: &Case,
         timer: Rc<RefCell<Timer>>,
         baseline: Rc<RefCell<CaseRun>>,
         candidate: CaseRun,
         places: Rc<RefCell<Places>>,
     ) -> Self {
-        let wall = Stopwatch::start();
-        Self { timer, baseline, candidate, device, places, wall, failed: None, throttled: false }
+        Self {
+            timer,
+            baseline,
+            candidate,
+            device: case.device,
+            id: case.full_id(),
+            places,
+            wall: Stopwatch::start(),
+            failed: None,
+            throttled: false,
+        }
     }
 
     /// The pilots and own paces of baseline and candidate, if they were sampled.
@@ -86,6 +98,7 @@ impl Both {
         &mut self,
         take: impl FnOnce(&mut dyn Sides) -> Result<T, Refusal>,
     ) -> Result<T, String> {
+        let _range = ranges::named(&self.id, "pair");
         let mut probe = (self.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
         if let Some(probe) = &mut probe {
             probe.watch();
@@ -158,7 +171,7 @@ impl Again {
         };
         let baseline = Rc::new(RefCell::new(build(&self.baseline)?));
         let (timer, places) = (Rc::clone(&self.timer), Rc::clone(&self.places));
-        Ok(Both::new(self.candidate.device, timer, baseline, build(&self.candidate)?, places))
+        Ok(Both::new(&self.candidate, timer, baseline, build(&self.candidate)?, places))
     }
 }
 

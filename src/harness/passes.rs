@@ -1,17 +1,18 @@
 //! The measures taken after criterion has sampled, each in a pass of its own, so that none touches
 //! a timed sample or another measure.
 
-use plan::{Case, Counters, Device, Energy, Latency, LatencyPass, Measures, Utilization};
+use plan::{Case, Counters, Energy, Latency, LatencyPass, Measures, Utilization};
 
 use statistics::single_calls;
 
 use super::clock::Stopwatch;
+use super::ranges;
 use super::running;
 use super::timer::{Subject, Timer};
+use crate::device;
 use crate::measurement::energy::{self, EnergyCounter};
 use crate::measurement::utilization::{self, Span};
 use crate::measurement::{counters, latency, probes};
-use crate::native::cuda;
 use crate::workload::Refusal;
 
 /// Seconds of single calls that do not count, and fewest and most of those.
@@ -78,13 +79,18 @@ impl Passes<'_> {
     }
 
     fn latency(&mut self) -> Result<Latency, Refusal> {
+        let _range = ranges::of(self.case, "latency");
         let LatencyPass { calls, fewest, warm_up } = self.case.settings.latency;
         let calls = calls.unwrap_or_else(|| single_calls(self.step_s, fewest));
         // Other work since the sampling has displaced the step's data from the caches.
         for _ in 0..warm_up.unwrap_or_else(|| self.steps_in(UNCOUNTED_S, UNCOUNTED)) {
             self.timer.call(self.subject)?;
         }
-        let call = |_| Ok(self.timer.call(self.subject)?.as_nanos() as f64);
+        let call = |_| {
+            // Outside of the call's own clock.
+            let _range = ranges::step();
+            Ok(self.timer.call(self.subject)?.as_nanos() as f64)
+        };
         let times: Vec<f64> = (0..calls).map(call).collect::<Result<_, Refusal>>()?;
         if self.case.work.kernel().is_some() {
             keep(&times, self.measures);
@@ -97,6 +103,7 @@ impl Passes<'_> {
         if !self.timer.is_hot() {
             return Err(FLUSHED.to_owned());
         }
+        let _range = ranges::of(self.case, "counters");
         let steps = self.steps_in(COUNTERS_S, COUNTED);
         let mut step = || {
             if self.is_watched() {
@@ -113,6 +120,7 @@ impl Passes<'_> {
         if let Err(reason) = self.has_a_window() {
             return neither(reason.to_owned());
         }
+        let _range = ranges::of(self.case, "energy");
         let device = self.case.device;
         let meter = probes::utilization_meter(device);
         let mut counter = match probes::energy_counter(device) {
@@ -177,10 +185,7 @@ impl Passes<'_> {
     /// A step outside any clock; a device has done it when the call returns, if `waits`.
     fn step(&self, waits: bool) -> Result<(), Refusal> {
         drop(std::hint::black_box(self.subject.workload.step()?));
-        match self.case.device {
-            Device::Cuda if waits => Ok(cuda::synchronize(0)?),
-            _ => Ok(()),
-        }
+        if waits { device::synchronize(self.case.device) } else { Ok(()) }
     }
 
     /// Steps that fit `seconds`, but no fewer and no more than these.

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use plan::{CacheMode, Case, Clocks, Device, Threads};
 
-use super::clock::{FlushFn, HostClock, time};
+use super::clock::{FlushFn, HostClock, WaitingClock, time};
 use super::cuda_device::{self, CudaDevice};
 use super::flush::Flush;
 use super::launch::{Order, sample};
 use super::pace::Pace;
 use super::running;
 use crate::device;
-use crate::native::cuda;
 use crate::refusal::Refusal;
 use crate::threads;
 use crate::workload::Workload;
@@ -38,13 +37,6 @@ pub struct Subject {
 impl Timer {
     /// The timer of `case` and its siblings.
     pub fn of(case: &Case) -> Result<Self, Refusal> {
-        match case.device {
-            Device::Cpu | Device::Cuda => {}
-            Device::Xpu | Device::Mps => {
-                let reason = format!("no clock for the device `{}`", case.device);
-                return Err(Refusal::Unsupported(reason));
-            }
-        }
         let flush = match case.settings.cache {
             CacheMode::Hot => None,
             CacheMode::Cold => Some(Flush::new(device::resolve(case.device)?)?),
@@ -73,7 +65,10 @@ impl Timer {
                 let mut device = CudaDevice::new(CUDA, &mut step, flush);
                 Ok(sample(&mut device, &order, iters)?.device)
             }
-            _ => time(&mut HostClock, step, flush, iters),
+            (Device::Cpu, _) => time(&mut HostClock, step, flush, iters),
+            (device, _) => {
+                time(&mut WaitingClock(|| device::synchronize(device)), step, flush, iters)
+            }
         }
     }
 
@@ -83,17 +78,15 @@ impl Timer {
         running::check()?;
         subject.settle();
         let workload = &subject.workload;
-        let waits = self.device == Device::Cuda;
+        let device = self.device;
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let mut flush = || {
             flush.as_mut().map_or(Ok(()), |flush| flush())?;
-            if waits { Ok(cuda::synchronize(CUDA)?) } else { Ok(()) }
+            device::synchronize(device)
         };
         let step = || {
             let output = workload.step()?;
-            if waits {
-                cuda::synchronize(CUDA)?;
-            }
+            device::synchronize(device)?;
             Ok(output)
         };
         time(&mut HostClock, step, Some(&mut flush), 1)

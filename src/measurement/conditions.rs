@@ -26,6 +26,9 @@ pub trait Readings {
     /// The state now. Called between samples.
     fn read(&mut self) -> Reading;
 
+    /// What tells that the processor slows itself down, or `none: ` and why nothing does.
+    fn throttle_method(&self) -> String;
+
     /// Why the processor slowed itself down since this began, in the driver's words, each reason
     /// once. Called once, at the end.
     fn throttle_reasons(&mut self) -> Vec<String>;
@@ -42,6 +45,10 @@ impl Readings for Unread {
 
     fn read(&mut self) -> Reading {
         Reading::default()
+    }
+
+    fn throttle_method(&self) -> String {
+        self.clock_method()
     }
 
     fn throttle_reasons(&mut self) -> Vec<String> {
@@ -101,6 +108,7 @@ impl ConditionsProbe {
             clock_method: self.readings.clock_method(),
             temperature_c: range(self.temperature_c),
             throttle_reasons: self.readings.throttle_reasons(),
+            throttle_method: Some(self.readings.throttle_method()),
             discarded_samples: discarded,
             steal: steal.and_then(|(before, now)| now.steal_since(before)),
         }
@@ -132,6 +140,10 @@ mod tests {
             self.0.pop().unwrap_or_default()
         }
 
+        fn throttle_method(&self) -> String {
+            "fake, too".to_owned()
+        }
+
         fn throttle_reasons(&mut self) -> Vec<String> {
             vec!["SW power cap".to_owned()]
         }
@@ -161,6 +173,7 @@ mod tests {
         assert_eq!(conditions.temperature_c, Some(temperature));
         assert_eq!(conditions.clock_method, "fake");
         assert_eq!(conditions.throttle_reasons, ["SW power cap"]);
+        assert_eq!(conditions.throttle_method.as_deref(), Some("fake, too"));
         assert_eq!(conditions.discarded_samples, 1);
     }
 

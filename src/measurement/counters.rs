@@ -154,7 +154,11 @@ mod tests {
         let pages = (bytes / page_fault::page_bytes().unwrap()) as f64;
         // Other tests run in this process and fault, too.
         assert!(counters.minor_faults >= pages, "{counters:?}");
-        assert!(counters.fault_share.is_some_and(|share| share > 0.0), "{counters:?}");
+        // The kernel's clock of a thread ticks: so short a test can end before the first one.
+        assert!(
+            counters.fault_share.is_some_and(|share| (0.0..=1.0).contains(&share)),
+            "{counters:?}"
+        );
     }
 
     /// Tells the copy of the test program that `in_a_process_of_its_own` starts what to do.

@@ -238,6 +238,13 @@ impl<G: Gpu> Readings for GpuProbe<G> {
         Reading { clock_mhz: self.clock_mhz().ok(), temperature_c: self.temperature_c().ok() }
     }
 
+    fn throttle_method(&self) -> String {
+        match (self.gpu.slowed_ns(), self.gpu.limits()) {
+            (Err(first), Err(second)) => format!("none: {first}; {second}"),
+            _ => "NVML: the times and the limits that hold the clocks down".to_owned(),
+        }
+    }
+
     fn throttle_reasons(&mut self) -> Vec<String> {
         self.seen.clone()
     }

@@ -4,11 +4,6 @@ use plan::HardwareCounters;
 
 use crate::refusal::Refusal;
 
-/// Why a profile of a step on a GPU has no hardware counters, and what has them.
-pub const GPU: &str = "hardware counters of a GPU are not read by this version; NVIDIA's Nsight \
-                       Compute reads them: `ncu --set full` in front of the benchmark's command, \
-                       with a filter for one case";
-
 /// Runs the steps and returns what the processor counted in user mode, per step, on all threads of the process and
 /// those that they start. Nothing else should run in it meanwhile. Every counter counts all the time, or it is an error.
 ///

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::conditions::{Reading, Readings};
 use super::cpu_clock;
+use super::cpufreq::Cpufreq;
 
 /// Drivers that report the temperature of the processor itself: Intel's, AMD's, the Raspberry Pi's,
 /// and the ones of ARM servers.
@@ -19,6 +20,7 @@ pub(super) struct HostReadings {
     temperature: Option<PathBuf>,
     /// Throttle events when this began, of cores and of packages.
     before: Throttled,
+    cpufreq: Cpufreq,
     clock_method: String,
 }
 
@@ -32,6 +34,7 @@ impl HostReadings {
         Self {
             temperature: temperature_file(&sys.join("class")),
             before: Throttled::read(&cpus),
+            cpufreq: Cpufreq::in_folder(&cpus),
             cpus,
             clock_method: match cpu_clock::read_mhz() {
                 Ok(_) => cpu_clock::METHOD.to_owned(),
@@ -54,6 +57,7 @@ impl Readings for HostReadings {
     }
 
     fn read(&mut self) -> Reading {
+        self.cpufreq.look();
         let millidegrees = self.temperature.as_deref().and_then(number);
         Reading {
             clock_mhz: cpu_clock::read_mhz().ok(),
@@ -61,8 +65,23 @@ impl Readings for HostReadings {
         }
     }
 
+    fn throttle_method(&self) -> String {
+        let counters = self.counts_throttling().then(|| "counters of thermal_throttle".to_owned());
+        let told: Vec<String> = counters.into_iter().chain(self.cpufreq.methods()).collect();
+        if told.is_empty() {
+            let cpus = self.cpus.display();
+            return format!(
+                "none: {cpus} has neither counters of thermal_throttle nor a cpufreq with the nominal \
+                 frequency or a limit; virtual machines seldom show them"
+            );
+        }
+        told.join(", ")
+    }
+
     fn throttle_reasons(&mut self) -> Vec<String> {
-        Throttled::read(&self.cpus).since(self.before)
+        let mut reasons = Throttled::read(&self.cpus).since(self.before);
+        reasons.extend(self.cpufreq.reasons());
+        reasons
     }
 }
 
@@ -123,7 +142,7 @@ fn entries(folder: &Path, prefix: &str) -> impl Iterator<Item = PathBuf> {
     found.into_iter()
 }
 
-fn number(file: &Path) -> Option<u64> {
+pub(super) fn number(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
@@ -155,6 +174,34 @@ mod tests {
         assert!(readings.throttle_reasons().is_empty());
         throttle(sys.path(), 1, 9, 3);
         assert_eq!(readings.throttle_reasons(), ["thermal: cores throttled 4 times"]);
+        assert_eq!(readings.throttle_method(), "counters of thermal_throttle");
+    }
+
+    #[test]
+    fn a_machine_that_tells_nothing_says_so() {
+        let sys = tempfile::tempdir().unwrap();
+        let mut readings = HostReadings::start_in(sys.path());
+        readings.read();
+        assert!(readings.throttle_reasons().is_empty());
+        let method = readings.throttle_method();
+        let cpus = sys.path().join("devices/system/cpu").display().to_string();
+        assert!(method.starts_with(&format!("none: {cpus} has neither")), "{method}");
+    }
+
+    #[test]
+    fn a_clock_below_the_nominal_one_is_a_reason() {
+        let sys = tempfile::tempdir().unwrap();
+        // Every CPU of this machine, as the test may run on any.
+        for cpu in 0..1024 {
+            let folder = format!("devices/system/cpu/cpu{cpu}/cpufreq");
+            write(sys.path(), &format!("{folder}/base_frequency"), "2500000\n");
+            write(sys.path(), &format!("{folder}/scaling_cur_freq"), "1200000\n");
+        }
+        let mut readings = HostReadings::start_in(sys.path());
+        assert_eq!(readings.throttle_method(), "cpufreq: the frequency against the nominal one");
+        readings.read();
+        let reasons = readings.throttle_reasons();
+        assert_eq!(reasons, ["frequency: 1200 MHz, below the nominal 2500 MHz"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use plan::Device;
 use super::conditions::{Readings, Unread};
 use super::energy::EnergyCounter;
 use super::host_readings::HostReadings;
+use super::hwmon::{GpuPower, Sockets};
 use super::nvml;
 use super::rapl::Rapl;
 use super::utilization::UtilizationMeter;
@@ -17,7 +18,7 @@ pub fn readings(device: Device) -> Box<dyn Readings> {
             Ok(probe) => Box::new(probe),
             Err(reason) => Box::new(Unread(reason)),
         },
-        Device::Xpu | Device::Mps => {
+        Device::Rocm | Device::Xpu | Device::Mps => {
             Box::new(Unread(format!("no clock of {device} is read by this version")))
         }
     }
@@ -26,8 +27,13 @@ pub fn readings(device: Device) -> Box<dyn Readings> {
 /// The energy counter of the processor that `device` means.
 pub fn energy_counter(device: Device) -> Result<Box<dyn EnergyCounter>, String> {
     match device {
-        Device::Cpu => Ok(Box::new(Rapl::open()?)),
+        Device::Cpu => match (Rapl::open(), Sockets::open()) {
+            (Ok(rapl), _) => Ok(Box::new(rapl)),
+            (Err(_), Some(sockets)) => Ok(Box::new(sockets)),
+            (Err(reason), None) => Err(reason),
+        },
         Device::Cuda => Ok(Box::new(nvml::open(0)?)),
+        Device::Rocm => Ok(Box::new(GpuPower::open()?)),
         Device::Xpu | Device::Mps => {
             Err(format!("no energy counter of {device} is read by this version"))
         }
@@ -38,7 +44,7 @@ pub fn energy_counter(device: Device) -> Result<Box<dyn EnergyCounter>, String> 
 pub fn utilization_meter(device: Device) -> Result<Box<dyn UtilizationMeter>, String> {
     match device {
         Device::Cuda => Ok(Box::new(nvml::open(0)?)),
-        Device::Cpu | Device::Xpu | Device::Mps => {
+        Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
             Err(format!("it is read of CUDA devices, and this is {device}"))
         }
     }
@@ -52,6 +58,9 @@ mod tests {
     fn a_device_without_a_counter_says_so() {
         let reason = energy_counter(Device::Mps).err().unwrap();
         assert_eq!(reason, "no energy counter of mps is read by this version");
+        if let Err(reason) = energy_counter(Device::Rocm) {
+            assert!(reason.contains("amdgpu"), "{reason}");
+        }
         // This machine has one, or a reason.
         match energy_counter(Device::Cpu) {
             Ok(mut counter) => assert!(counter.joules().is_ok()),
@@ -61,7 +70,7 @@ mod tests {
 
     #[test]
     fn only_cuda_devices_are_asked_how_busy_they_are() {
-        for device in [Device::Cpu, Device::Xpu, Device::Mps] {
+        for device in [Device::Cpu, Device::Rocm, Device::Xpu, Device::Mps] {
             let reason = utilization_meter(device).err().unwrap();
             assert_eq!(reason, format!("it is read of CUDA devices, and this is {device}"));
         }

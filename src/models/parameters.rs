@@ -82,6 +82,18 @@ impl Parameters {
         Self(shared.collect())
     }
 
+    /// [`Self::share`] for work in float64: copies on the host where their device has no such numbers.
+    pub(crate) fn for_float64(&self) -> Result<Self, TchError> {
+        let shared = self.0.iter().map(|(name, tensor)| {
+            let tensor = match tensor.device() {
+                Device::Mps => tensor.f_to_device(Device::Cpu)?,
+                _ => tensor.shallow_clone(),
+            };
+            Ok((name.clone(), tensor))
+        });
+        Ok(Self(shared.collect::<Result<_, TchError>>()?))
+    }
+
     /// Takes out the weight of the module `name`: a linear layer's `[n, k]`, or a norm's.
     pub fn take_weight(&mut self, name: &str) -> Result<Tensor, TchError> {
         let name = weight_of(name);

@@ -59,7 +59,9 @@ impl Scheme {
                 "numerics {:?} on cuda, but torchao has 2:4 sparse int8 weights in version 1 alone",
                 self.numerics
             )),
-            Device::Cpu | Device::Xpu | Device::Mps => check_product(site.device, site.linear),
+            Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
+                check_product(site.device, site.linear)
+            }
         }
     }
 }
@@ -305,7 +307,7 @@ fn check_product(device: Device, linear: LinearShape) -> Result<(), String> {
         Device::Cpu => return saturation::check(),
         Device::Cuda => {}
         // Such a device is absent, which is said elsewhere.
-        Device::Xpu | Device::Mps => return Ok(()),
+        Device::Rocm | Device::Xpu | Device::Mps => return Ok(()),
     }
     let LinearShape { rows, k, n, .. } = linear;
     if rows <= 16 {

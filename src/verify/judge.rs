@@ -4,6 +4,7 @@ use plan::{Accuracy, Case, KernelTolerances, KernelWork};
 use tch::{Kind, TchError, Tensor};
 
 use super::{Distance, Reference};
+use crate::inputs;
 use crate::refusal::Refusal;
 
 /// Decibels beyond which a record's gate does not go, as those of a config: a tolerance of 0 has
@@ -256,10 +257,8 @@ pub fn spread(outputs: &[Tensor]) -> Result<f64, Refusal> {
     loop {
         let block: Option<Vec<_>> = blocks.iter_mut().map(Iterator::next).collect();
         let Some(block) = block else { break };
-        let block: Vec<Tensor> = block
-            .into_iter()
-            .map(|it| it?.f_to_kind(Kind::Double))
-            .collect::<Result<_, TchError>>()?;
+        let block: Vec<Tensor> =
+            block.into_iter().map(|it| inputs::float64(&it?)).collect::<Result<_, TchError>>()?;
         let mut squares = block[0].f_zeros_like()?;
         for (at, one) in block.iter().enumerate() {
             for other in &block[at + 1..] {

@@ -15,8 +15,9 @@ pub use reference::{Reference, rows};
 pub use trained::{Drawn, TrainedJudge};
 
 use plan::{Accuracy, Stat};
-use tch::{Kind, TchError, Tensor};
+use tch::{TchError, Tensor};
 
+use crate::inputs;
 use crate::refusal::Refusal;
 
 /// An output's distance from its reference.
@@ -49,8 +50,8 @@ impl Distance {
         }
         let (mut signal, mut noise, mut max_abs_error) = (0.0_f64, 0.0_f64, 0.0_f64);
         for (reference, output) in blocks(reference)?.zip(blocks(output)?) {
-            let reference = reference?.f_to_kind(Kind::Double)?;
-            let error = output?.f_to_kind(Kind::Double)?.f_sub(&reference)?;
+            let reference = inputs::float64(&reference?)?;
+            let error = inputs::float64(&output?)?.f_sub(&reference)?;
             signal += squares(&reference)?;
             noise += squares(&error)?;
             let largest = error.f_abs()?.f_max()?.f_double_value(&[])?;
@@ -146,6 +147,8 @@ pub fn nonfinite(output: &Tensor) -> Result<i64, TchError> {
 
 #[cfg(test)]
 mod tests {
+    use tch::Kind;
+
     use super::*;
 
     #[test]

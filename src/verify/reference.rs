@@ -2,8 +2,9 @@
 
 use plan::cost::{REFERENCE_ELEMENTS, REFERENCE_ROWS};
 use plan::{ModelSizes, ModelWork};
-use tch::{Device, Kind, TchError, Tensor};
+use tch::{Device, TchError, Tensor};
 
+use crate::inputs;
 use crate::models::{self, Parameters};
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
@@ -42,8 +43,8 @@ impl Reference {
     ) -> Result<Self, Refusal> {
         let sizes = models::sizes(work.model, work.shape)?;
         let rows = Tensor::f_from_slice(&model_rows(&sizes))?.f_to_device(input.device())?;
-        let input = input.f_index_select(0, &rows)?.f_to_kind(Kind::Double)?;
-        let model = models::build(work.model, parameters.share(), &mut |_, weight| {
+        let input = inputs::float64(&input.f_index_select(0, &rows)?)?;
+        let model = models::build(work.model, parameters.for_float64()?, &mut |_, weight| {
             Ok(Box::new(Float64Linear { weight }))
         })?;
         let output = model.forward(&input, None)?.f_to_device(Device::Cpu)?;
@@ -115,7 +116,7 @@ impl LinearLayer for Float64Linear {
         let mut blocks = Vec::new();
         for start in (0..n).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
             let block = self.weight.f_narrow(0, start, step.min(n - start))?;
-            blocks.push(x.f_matmul(&block.f_to_kind(Kind::Double)?.f_tr()?)?);
+            blocks.push(x.f_matmul(&inputs::float64(&block)?.f_tr()?)?);
         }
         match out {
             None => Tensor::f_cat(&blocks, -1),
@@ -134,6 +135,8 @@ impl LinearLayer for Float64Linear {
 
 #[cfg(test)]
 mod tests {
+    use tch::Kind;
+
     use super::*;
 
     #[test]

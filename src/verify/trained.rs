@@ -1,10 +1,11 @@
 //! The tensors that a training step computes, each against float64.
 
 use plan::{Accuracy, Case, ModelSizes, ModelWork, Pass, Recipe, TensorAccuracy, TrainingSettings};
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Tensor};
 
 use super::reference::{self, Reference};
 use super::{Judge, gates};
+use crate::inputs;
 use crate::models::{self, Parameters, Passed, TrainedNetwork};
 use crate::recipes::{self, Product};
 use crate::refusal::Refusal;
@@ -29,11 +30,12 @@ impl TrainedJudge {
     /// a parameter sums over them.
     pub fn new(case: &Case, work: &ModelWork, drawn: &Drawn<'_>) -> Result<Self, Refusal> {
         let sizes = models::sizes(work.model, work.shape)?;
-        let network = models::train(work.model, drawn.parameters.share(), &mut |_, weight| {
-            let weight = weight.f_to_kind(Kind::Double)?;
-            let settings = TrainingSettings::default();
-            Ok(Box::new(recipes::trained_with(Recipe::Baseline, &settings, false, weight)?))
-        })?;
+        let network =
+            models::train(work.model, drawn.parameters.for_float64()?, &mut |_, weight| {
+                let weight = inputs::float64(&weight)?;
+                let settings = TrainingSettings::default();
+                Ok(Box::new(recipes::trained_with(Recipe::Baseline, &settings, false, weight)?))
+            })?;
         let mut judges = Vec::new();
         let mut judge = |name: String, product, reference: Reference| {
             let compared = reference.output().numel();
@@ -46,9 +48,9 @@ impl TrainedJudge {
             judge("output".to_owned(), Product::Output, reference)?;
             return Ok(Self(judges));
         }
-        let input = drawn.input.f_to_kind(Kind::Double)?;
+        let input = inputs::float64(drawn.input)?;
         let Passed { output, saved } = network.forward(&input)?;
-        let grad_output = drawn.grad_output.f_to_kind(Kind::Double)?;
+        let grad_output = inputs::float64(drawn.grad_output)?;
         let gradients = network.backward(&input, &saved, &grad_output)?;
         drop(saved);
         let whole =
@@ -106,7 +108,7 @@ fn forward(
 ) -> Result<Reference, Refusal> {
     let rows = Tensor::f_from_slice(&reference::model_rows(sizes))?;
     let place = rows.f_to_device(drawn.input.device())?;
-    let input = drawn.input.f_index_select(0, &place)?.f_to_kind(Kind::Double)?;
+    let input = inputs::float64(&drawn.input.f_index_select(0, &place)?)?;
     let output = network.forward(&input)?.output.f_to_device(Device::Cpu)?;
     Ok(Reference::new(rows, output))
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use plan::{Accuracy, Agreement, Case, Compilation, CompileMode, ModelFacts, Weights};
 use tch::Tensor;
 
+use super::captured::Captured;
 use super::{Displaced, Refusal, Workload, ahead};
 use crate::compile::{self, Job, Options};
 use crate::native::{self, package::Package};
@@ -47,6 +48,8 @@ pub(super) fn job(case: &Case, mode: CompileMode, eager: &dyn Eager) -> Result<J
 pub(super) struct Compiled {
     eager: Box<dyn Eager>,
     package: Package,
+    /// Where the mode asks for a CUDA graph and the device has such.
+    captured: Option<Captured>,
     compiled: compile::Compiled,
     agreement_db: f64,
 }
@@ -63,8 +66,9 @@ impl Compiled {
         };
         let place = device::resolve(case.device)?;
         let package = Package::load(&compiled.package, place, eager.tensors()).map_err(remedied)?;
+        let captured = Captured::of(&package, place, mode)?;
         let agreement_db = verify::min_agreement_db(case)?;
-        Ok(Self { eager, package, compiled, agreement_db })
+        Ok(Self { eager, package, captured, compiled, agreement_db })
     }
 
     /// The outputs against those of the same operations run one by one; of the one that is furthest.
@@ -120,18 +124,32 @@ fn remedied(error: native::Error) -> Refusal {
 
 impl Workload for Compiled {
     fn step(&self) -> Result<Tensor, Refusal> {
-        Ok(self.package.run()?)
+        match &self.captured {
+            Some(captured) => captured.step(),
+            None => Ok(self.package.run()?),
+        }
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        let outputs = tch::no_grad(|| kernel::all_over_nan(|| Ok(self.package.run_all()?)))?;
+        let outputs = tch::no_grad(|| match &self.captured {
+            Some(captured) => captured.over_nan(),
+            None => kernel::all_over_nan(|| Ok(self.package.run_all()?)),
+        })?;
         let accuracy = self.eager.judge(&outputs)?;
         Ok(Accuracy { eager: Some(self.agreement(&outputs)?), ..accuracy })
     }
 
     fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
-        // The package holds the same tensors.
-        self.eager.rebuild()
+        // The package holds the same tensors; a graph holds the addresses that they had.
+        let displaced = self.eager.rebuild()?;
+        if let Some(captured) = &self.captured {
+            captured.again(&self.package)?;
+        }
+        Ok(displaced)
+    }
+
+    fn uncounted(&self) -> Option<String> {
+        self.captured.as_ref().map(Captured::uncounted)
     }
 
     fn weights_bytes(&self) -> u64 {
@@ -140,6 +158,10 @@ impl Workload for Compiled {
 
     fn inputs_bytes(&self) -> u64 {
         self.eager.inputs_bytes()
+    }
+
+    fn outputs_bytes(&self) -> u64 {
+        self.captured.as_ref().map_or(0, Captured::outputs_bytes)
     }
 
     fn saved_bytes(&self) -> Option<u64> {
@@ -159,7 +181,8 @@ impl Workload for Compiled {
     }
 
     fn compilation(&self) -> Option<Compilation> {
-        Some(self.compiled.facts.clone())
+        let cuda_graph = self.captured.as_ref().map(Captured::facts);
+        Some(Compilation { cuda_graph, ..self.compiled.facts.clone() })
     }
 
     fn notes(&self) -> Vec<String> {

@@ -3,6 +3,7 @@
 //! The order is [`preflight()`], [`prepare`], [`Workload::check`], then the clock.
 
 mod ahead;
+mod captured;
 mod compiled;
 mod forward;
 #[doc(hidden)]

@@ -79,7 +79,9 @@ fn combination(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
 /// Whether what is to be compiled consists of libtorch's operations, one by one, and whether the
 /// machine has what compiles them.
 fn compilation(case: &Case) -> Result<(), Refusal> {
-    let Some(mode) = case.work.compile() else { return Ok(()) };
+    if case.work.compile().is_none() {
+        return Ok(());
+    }
     let apart = match &case.work {
         Work::Operator(work) => {
             matches!(work.implementation, Implementation::Aten | Implementation::AtenComposed)
@@ -94,7 +96,7 @@ fn compilation(case: &Case) -> Result<(), Refusal> {
             case.work.variant()
         )));
     }
-    compile::available(case.device, mode)
+    compile::available(case.device)
 }
 
 fn output(work: &ModelWork) -> Result<(), Refusal> {
@@ -118,7 +120,9 @@ fn memory(case: &Case) -> Result<(), Refusal> {
     // the host's kernel would kill the process.
     let needed = match case.device {
         Device::Cpu => cost::memory_bytes_of(case, sizes.as_ref()),
-        Device::Cuda | Device::Xpu | Device::Mps => cost::host_bytes_of(case, sizes.as_ref()),
+        Device::Cuda | Device::Rocm | Device::Xpu | Device::Mps => {
+            cost::host_bytes_of(case, sizes.as_ref())
+        }
     };
     match device::available_bytes() {
         Some(available) => fits(needed, available),

@@ -23,6 +23,7 @@ pub struct Workflow {
 pub struct Triggers {
     pub push: Branches,
     pub pull_request: Branches,
+    pub schedule: Vec<Cron>,
     pub workflow_dispatch: Dispatch,
 }
 
@@ -30,6 +31,32 @@ pub struct Triggers {
 #[serde(deny_unknown_fields)]
 pub struct Branches {
     pub branches: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cron {
+    pub cron: String,
+}
+
+/// One job, or a list of them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(untagged)]
+pub enum Needs {
+    #[default]
+    None,
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Needs {
+    pub fn jobs(&self) -> Vec<&str> {
+        match self {
+            Self::None => Vec::new(),
+            Self::One(job) => vec![job],
+            Self::Several(jobs) => jobs.iter().map(String::as_str).collect(),
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -56,7 +83,8 @@ pub struct Concurrency {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Job {
     pub runs_on: String,
-    pub needs: Option<String>,
+    #[serde(default)]
+    pub needs: Needs,
     pub r#if: Option<String>,
     #[serde(default)]
     pub permissions: BTreeMap<String, String>,

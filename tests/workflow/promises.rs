@@ -12,15 +12,20 @@ fn words<'w>(words: impl IntoIterator<Item = &'w String>) -> Vec<&'w str> {
 }
 
 #[test]
-fn it_runs_for_main_for_pull_requests_and_by_hand() {
+fn it_runs_for_both_branches_for_pull_requests_at_night_and_by_hand() {
     let on = Workflow::read().on;
     assert_eq!(
         (&on.push.branches[..], &on.pull_request.branches[..]),
-        (&["main".to_owned()][..], &["main".to_owned()][..])
+        (&["main", "develop"].map(str::to_owned)[..], &["main", "develop"].map(str::to_owned)[..])
     );
+    let [night] = &on.schedule[..] else { panic!("{:?}", on.schedule) };
+    let fields: Vec<&str> = night.cron.split(' ').collect();
+    assert_eq!((fields.len(), &fields[2..]), (5, &["*", "*", "*"][..]), "once a day");
     let inputs = &on.workflow_dispatch.inputs;
     assert!(inputs.values().all(|input| !input.description.is_empty()));
-    assert_eq!(words(inputs.keys()), ["iterations", "precision"]);
+    assert_eq!(words(inputs.keys()), ["iterations", "precision", "runs"]);
+    let runs = &Workflow::read().jobs["targets"].env["RUNS"];
+    assert_eq!(*runs, format!("${{{{ inputs.runs || '{}' }}}}", inputs["runs"].default));
     // A pull request is measured with the form's defaults.
     let workflow = Workflow::read();
     let list = &workflow.jobs["precisions"].steps[0].env["PRECISIONS"];
@@ -80,6 +85,38 @@ fn every_row_is_measured_kept_for_30_days_and_stops_no_other() {
     );
 }
 
+/// Kernels have rows of their own, by precision.
+#[test]
+fn every_bench_target_is_measured() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let workflow = Workflow::read();
+    let strategy = workflow.jobs["targets"].strategy.as_ref().expect("a matrix");
+    assert!(!strategy.fail_fast);
+    let matrix = serde_json::to_value(&strategy.matrix).expect("plain values");
+    let mut measured: Vec<&str> =
+        matrix["target"].as_array().expect("a list").iter().filter_map(|it| it.as_str()).collect();
+    measured.push("kernels");
+    measured.sort_unstable();
+    let is_target = |text: &str| text.contains("criterion_torch::main!(\"");
+    let mut targets: Vec<String> = std::fs::read_dir(root.join("benches"))
+        .expect("bench targets")
+        .map(|file| file.expect("readable").path())
+        .filter(|file| file.is_file())
+        .filter(|file| is_target(&std::fs::read_to_string(file).expect("UTF-8")))
+        .map(|file| file.file_stem().expect("a name").to_str().expect("UTF-8").to_owned())
+        .collect();
+    targets.sort_unstable();
+    assert_eq!(measured, targets);
+    let upload = workflow.jobs["targets"].steps.last().expect("steps");
+    assert_eq!(upload.action(), Some("actions/upload-artifact"));
+    assert_eq!(upload.input("name"), "benchmark-results-cpu-${{ matrix.target }}");
+    assert_eq!(
+        (upload.input("path"), upload.input("retention-days")),
+        ("reports".into(), "30".into())
+    );
+    assert_eq!(upload.r#if.as_deref(), Some("${{ !cancelled() }}"));
+}
+
 #[test]
 fn each_job_may_do_what_it_has_to_and_no_more() {
     let workflow = Workflow::read();
@@ -89,10 +126,12 @@ fn each_job_may_do_what_it_has_to_and_no_more() {
     assert_eq!(pairs(&workflow.permissions), ["contents: read"]);
     assert_eq!(workflow.name, "bench");
     for (name, job) in &workflow.jobs {
-        assert!(job.needs.iter().all(|needed| workflow.jobs.contains_key(needed)), "{name}");
+        let needs = job.needs.jobs();
+        assert!(needs.iter().all(|needed| workflow.jobs.contains_key(*needed)), "{name}");
         let expected: &[&str] = match name.as_str() {
             "comment" => &["contents: read", "pull-requests: write"],
             "history" => &["contents: write"],
+            "issue" => &["contents: read", "issues: write"],
             _ => &[],
         };
         assert_eq!(pairs(&job.permissions), expected, "{name}");
@@ -104,6 +143,12 @@ fn each_job_may_do_what_it_has_to_and_no_more() {
     }
     let history = workflow.jobs["history"].r#if.as_deref().expect("a condition");
     assert!(history.contains("github.event_name == 'push'") && history.contains("refs/heads/main"));
+    let issue = workflow.jobs["issue"].r#if.as_deref().expect("a condition");
+    for event in ["push", "schedule"] {
+        let condition = format!("github.event_name == '{event}'");
+        assert!(history.contains(&condition) && issue.contains(&condition), "{event}");
+    }
+    assert!(!issue.contains("pull_request"));
 }
 
 /// A tag can be moved to other code; a commit cannot.
@@ -149,7 +194,7 @@ fn every_script_is_there_can_be_run_and_is_used() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/scripts");
     let workflow = Workflow::read();
     let runs = workflow.steps().filter_map(|step| step.run.as_deref());
-    let mut text: String = runs.collect::<Vec<_>>().join("\n");
+    let mut text: String = runs.map(|run| format!("{run}\n")).collect();
     let scripts: Vec<_> = std::fs::read_dir(&folder).expect("scripts").collect();
     for script in &scripts {
         let path = script.as_ref().expect("readable").path();
@@ -201,9 +246,17 @@ fn steps_hand_on_what_the_scripts_read() {
                 "GITHUB_TOKEN=github.token",
                 "HEAD_SHA=github.event.pull_request.head.sha",
                 "PULL_REQUEST=github.event.pull_request.number",
-                "RESULT=needs.bench.result",
+                "RESULT=needs.bench.result == 'success' && needs.targets.result || needs.bench.result",
             ],
         ),
+        (
+            "Compare the target with the base branch",
+            &[
+                "BEFORE=github.event.before",
+                "DEFAULT_BRANCH=github.event.repository.default_branch",
+            ],
+        ),
+        ("Open or update the issue", &["GITHUB_TOKEN=github.token"]),
         ("Commit the results to benchmarks/history", &[]),
     ] {
         let variable = |(name, text): (&String, &String)| {
@@ -219,7 +272,9 @@ fn steps_hand_on_what_the_scripts_read() {
     // The scripts of the other jobs are given the uploaded files.
     let uploaded = row.steps.last().expect("steps");
     assert_eq!(uploaded.input("path"), "reports");
-    for script in ["comment", "history"] {
+    assert_eq!(words(workflow.jobs["targets"].env.keys()), ["RUNS", "TARGET"]);
+    assert_eq!(workflow.jobs["targets"].env["TARGET"], "${{ matrix.target }}");
+    for script in ["comment", "history", "issue"] {
         let steps = &workflow.jobs[script].steps;
         let run = format!(".github/scripts/{script}.sh results");
         assert_eq!(steps.last().and_then(|step| step.run.as_ref()), Some(&run));
@@ -250,7 +305,8 @@ fn outputs_are_those_of_the_jobs_steps_and_of_needed_jobs() {
             assert!(script.contains(&format!("{output}=")), "{name}: {id:?} sets no {output}");
         }
         for used in text.split("needs.").skip(1) {
-            assert_eq!(used.split('.').next(), job.needs.as_deref(), "{name}");
+            let needed = used.split('.').next().expect("a job");
+            assert!(job.needs.jobs().contains(&needed), "{name}: {needed}");
         }
     }
 }

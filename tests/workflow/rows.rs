@@ -306,3 +306,75 @@ fn a_regression_is_confirmed_in_its_kind_or_by_failing() {
     let both = [("a", "accuracy"), ("a", "latency")];
     assert_eq!(confirms(&both, &both), ["`a`: accuracy", "`a`: latency"]);
 }
+
+/// A row of a target other than kernels, whose comparison ends so and is so: how it ended, what cargo was
+/// asked for, and the row's verdict.
+fn compared_target(code: i32, verdict: &str) -> (Ended, Vec<String>, Row) {
+    let mut row = Row::new();
+    row.place.set("TARGET", "fusion");
+    row.place.set("RUNS", "8");
+    let case = json!({"full_id": "fusion/a", "verdict": verdict, "reason": "12 % slower"});
+    row.place.write_script(
+        "bin/cargo",
+        &format!(
+            "#!/bin/bash\nset -eu\necho \"$*\" >>\"$MADE_UP/calls\"\ncase $* in\n\
+             *compare-branches*) exit {code} ;;\n\
+             *json) echo '{}' ;;\n*markdown) echo '| fusion/a |' ;;\nesac\n",
+            json!({ "cases": [case] })
+        ),
+    );
+    row.place.write("made-up/calls", "");
+    let ended = row.place.run("compare_target.sh");
+    let calls = fs::read_to_string(row.place.path("made-up/calls")).expect("it was called");
+    (ended, calls.lines().map(str::to_owned).collect(), row)
+}
+
+#[test]
+fn another_target_is_compared_over_several_runs() {
+    let (ended, calls, row) = compared_target(1, "regressed");
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    let base = row.place.git(&["rev-parse", "HEAD~1"]);
+    let sides = format!("{} working-tree", &base[..12]);
+    let expected = [
+        format!("xtask compare-branches {base} . --bench fusion --runs 8 --fail-on regression"),
+        format!("criterion-report compare {sides} --format json"),
+        format!("criterion-report compare {sides} --format markdown"),
+    ];
+    assert_eq!(calls, expected);
+    let verdict = row.report("verdict.md").expect("it is uploaded");
+    assert_eq!(verdict, "**regressed in 8 runs of each side**: `fusion/a` (12 % slower)\n");
+    assert_eq!(ended.summary, "| fusion/a |\n");
+    let regressions = row.report("regressions.json").expect("it is uploaded");
+    let regressions: Value = serde_json::from_str(&regressions).expect("JSON");
+    assert_eq!(regressions["regressions"][0]["full_id"], "fusion/a");
+
+    let (ended, _, row) = compared_target(0, "equivalent");
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    let verdict = row.report("verdict.md").expect("it is uploaded");
+    assert_eq!(verdict, "nothing regressed in 8 runs of each side\n");
+
+    // What is here can be built, so it is the base that cannot.
+    for (code, ends, said) in [(101, 0, "cannot be built\n"), (2, 2, ": exit code 2\n")] {
+        let (ended, _, row) = compared_target(code, "regressed");
+        assert_eq!(ended.code, Some(ends), "{}", ended.said);
+        let verdict = row.report("verdict.md").expect("it is uploaded");
+        assert!(verdict.ends_with(said), "{verdict}");
+    }
+}
+
+#[test]
+fn another_target_without_a_base_is_measured_alone() {
+    let mut row = Row::new();
+    row.place.set("TARGET", "fusion");
+    row.place.set("RUNS", "8");
+    row.place.git(&["checkout", "--quiet", "--orphan", "new"]);
+    row.place.commit("only");
+    row.answers(0, &[]);
+    let ended = row.place.run("compare_target.sh");
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    let calls =
+        ["project: xtask bench --bench fusion", "project: criterion-report export markdown"];
+    assert_eq!(row.calls(), calls);
+    let verdict = row.report("verdict.md").expect("it is uploaded");
+    assert_eq!(verdict, "not compared: there is no earlier commit\n");
+}

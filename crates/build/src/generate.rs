@@ -14,7 +14,7 @@ const MODES: [Mode; 6] = [Inference, Training, Fusion, Operators, Calibration, K
 /// The files of all modes together.
 const ALL: &str = "all";
 
-/// The folder of configs, and those of kernels, of a package.
+/// The folder of configs, and the usual one of kernels, of a package.
 const CONFIGS: &str = "configs";
 const KERNELS: &str = "benches/kernels";
 
@@ -104,7 +104,26 @@ impl Part {
 /// Whether there is a folder of kernels, its own or one of a crate that it depends on.
 fn has_kernels(package: Package<'_>) -> bool {
     let mut libraries = package.libraries.iter();
-    package.folder.join(KERNELS).exists() || libraries.any(|it| it.brings == Brings::Kernels)
+    package.folder.join(KERNELS).exists()
+        || has_kernels_elsewhere(package.folder)
+        || libraries.any(|it| it.brings == Brings::Kernels)
+}
+
+/// Whether another of the usual folders has a kernel. They may hold other code, so that the folder alone says
+/// nothing.
+fn has_kernels_elsewhere(package: &Path) -> bool {
+    let others = plan::usual_kernel_roots().filter(|root| *root != KERNELS);
+    let mut existing = others.filter(|root| package.join(root).is_dir()).peekable();
+    if existing.peek().is_none() {
+        return false;
+    }
+    let text = format!("benchmark_mode: {Kernels}\n");
+    let config = Config::parse(&package.join(CONFIGS).join("default.yml"), &text);
+    // What is wrong with one is said when the suite is read.
+    config.map_or(true, |config| match config.suite {
+        Suite::Kernels(suite) => !suite.is_empty(),
+        _ => false,
+    })
 }
 
 /// The parts of all modes: of the default suite, or of the configs that `BENCH_CONFIG` lists, each of which goes to
@@ -243,18 +262,21 @@ fn write(
     Ok(())
 }
 
-/// Has cargo look at the folders of kernels, also for one that is added. The usual one need not
-/// exist; its parent shows when it does.
+/// Has cargo look at the folders of kernels, also for one that is added. The usual ones need not exist; the
+/// parent of the first shows when it does. The others' parents may be the package's own folder.
 fn watch_kernels(suite: &KernelSuite) {
     for root in &suite.roots {
-        watch(if root.exists() { root } else { root.parent().unwrap_or(root) });
+        let is_usual = root.ends_with(KERNELS);
+        watch(if root.exists() || !is_usual { root } else { root.parent().unwrap_or(root) });
     }
     suite.files.iter().for_each(|file| watch(file));
 }
 
 /// Says that a search found nothing. It is no error, as a package may have no kernels yet.
 fn no_kernel(suite: &KernelSuite) -> Option<String> {
-    let roots: Vec<_> = suite.roots.iter().map(|root| root.display().to_string()).collect();
+    // Of the usual folders only those that exist are named, besides the first.
+    let named = suite.roots.iter().filter(|root| root.exists() || root.ends_with(KERNELS));
+    let roots: Vec<_> = named.map(|root| root.display().to_string()).collect();
     suite.is_empty().then(|| {
         format!("no kernel in {}; put one there, as mine/kernel.rs, or mine.rs", roots.join(", "))
     })

@@ -1,8 +1,8 @@
 //! `bench`: setup, then the plain cargo command, once or in several runs.
 
 use std::env;
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use plan::flag::Flag;
@@ -23,24 +23,24 @@ const TOUR: &str = "configs/suites/tour";
 /// The benchmarks of `cargo bench` and the report, at once: by itself the report is built with other features, and
 /// all that both need a second time.
 const BENCHES_AND_REPORT: [&str; 5] = ["--profile", "bench", "--benches", "--bin", cargo::REPORT];
-/// Tells each bench target the number of cases that share a total budget.
-const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
 /// Names configs to the build scripts, instead of those of the default suite.
 const CONFIGS: &str = "BENCH_CONFIG";
 
-/// How much is measured, and how much of it is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How much is measured, and what is made of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
     /// The default suites, not the tour.
     pub full: bool,
     /// Criterion's words, too.
     pub verbose: bool,
+    /// Folders as torchao's runner leaves them: those of the configs, or this one.
+    pub torchao_output: Option<Option<PathBuf>>,
 }
 
 pub fn command(
     workspace: &Workspace,
     repeat: Option<u64>,
-    extent: Extent,
+    extent: &Extent,
     arguments: &[OsString],
 ) -> Result<ExitCode> {
     match repeat {
@@ -51,7 +51,7 @@ pub fn command(
 
 /// Measures, then says what the results say. The environment goes on unchanged: LIBTORCH is the user's own
 /// or, from .cargo/config.toml, the very value that cargo would set again.
-fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result<ExitCode> {
+fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Result<ExitCode> {
     cargo::require_report(workspace.root())?;
     setup::before(workspace)?;
     let (root, results) = (workspace.root(), cargo::results(workspace)?);
@@ -67,9 +67,13 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
     };
     let bench = |words: &[OsString]| cargo("bench", words);
     if !leaves_results(arguments) {
+        if extent.torchao_output.is_some() {
+            let what = format!("{TORCHAO_OUTPUT}: this measures nothing, or keeps nothing");
+            return Err(Error::usage(what).remedy(format!("leave out {TORCHAO_OUTPUT}")));
+        }
         return Ok(cargo::exit_code(cargo::status(bench(arguments))?));
     }
-    let (of_cargo, of_criterion) = arguments.split_at(end);
+    let of_cargo = &arguments[..end];
     let (built, program) = if of_cargo.is_empty() && cargo::has_report(root) {
         let built = cargo::announced(cargo("build", &BENCHES_AND_REPORT.map(OsString::from)))?;
         let mut programs = cargo::programs(&built.stdout, "bin").into_iter();
@@ -83,20 +87,8 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
         return Ok(cargo::exit_code(built));
     }
     let log = results.records.join("bench.log");
-    let listing = ["--".into(), "--list".into()];
-    let listing = [of_cargo, &listing, of_criterion.get(1..).unwrap_or_default()].concat();
-    let cases = || cargo::listed_cases(&mut bench(&listing));
-    let mut measure = bench(arguments);
-    if has_budget(of_criterion) {
-        measure.env(BUDGET_CASES, cases()?.to_string());
-    }
-    let status = if extent.verbose {
-        cargo::status(measure)?
-    } else {
-        let cases = cases()?;
-        files::make_folder(&results.records)?;
-        progress_line::run(measure, cases, &log)?
-    };
+    let status =
+        progress_line::measure(bench, arguments, (!extent.verbose).then_some(log.as_path()))?;
     if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
         // Nothing ran, or not to its end; a report of last week's numbers would be worse than none.
         eprintln!(
@@ -105,7 +97,7 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
         );
         return Ok(cargo::exit_code(status));
     }
-    let report = |words: &[&str]| {
+    let report = |words: &[OsString]| {
         let program = program.as_ref().map(Command::new);
         let report = program.unwrap_or_else(|| cargo::report(root));
         let mut report = cargo::at_home(report, &results.criterion);
@@ -114,8 +106,9 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
         cargo::status(report)
     };
     let page = results.records.join("report.html");
-    let reported = report(&["summary", "--latest"])?;
-    let drawn = report(&["html", "--latest", "--output", &page.to_string_lossy()])?;
+    let reported = report(&["summary", "--latest"].map(OsString::from))?;
+    let [html, latest, output] = ["html", "--latest", "--output"].map(OsString::from);
+    let drawn = report(&[html, latest, output, page.clone().into()])?;
     if drawn.success() {
         let program = program.as_ref().map_or("cargo criterion-report".into(), |program| {
             short(program, root).display().to_string()
@@ -123,9 +116,49 @@ fn once(workspace: &Workspace, extent: Extent, arguments: &[OsString]) -> Result
         let all = format!("all tables: {program} show{}", results.option(root));
         println!("report    {}; {all}", short(&page, root).display());
     }
-    let all = [status, reported, drawn];
-    let failed = all.into_iter().find(|status| !status.success());
-    Ok(cargo::exit_code(failed.unwrap_or(status)))
+    let folders = match &extent.torchao_output {
+        Some(folder) => Some(report(&torchao_output(folder.as_deref(), of_cargo)?)?),
+        None => None,
+    };
+    let all = [status, reported, drawn].into_iter().chain(folders);
+    let mut failed = all.filter(|status| !status.success());
+    Ok(cargo::exit_code(failed.next().unwrap_or(status)))
+}
+
+const TORCHAO_OUTPUT: &str = "--torchao-output";
+
+/// The arguments of the report that writes torchao's folders, of no other bench targets than those that ran.
+fn torchao_output(folder: Option<&Path>, of_cargo: &[OsString]) -> Result<Vec<OsString>> {
+    let option = match folder {
+        None => OsString::from(TORCHAO_OUTPUT),
+        Some(folder) => {
+            let folder =
+                std::path::absolute(folder).map_err(|error| Error::io("find", folder, &error))?;
+            [OsStr::new(TORCHAO_OUTPUT), folder.as_os_str()].join(OsStr::new("="))
+        }
+    };
+    let mut words: Vec<OsString> = vec!["csv".into(), "--latest".into(), option];
+    let modes = targets(of_cargo).into_iter().filter(|name| TORCHAOS_MODES.contains(&&**name));
+    let modes: Vec<String> = modes.collect();
+    if !modes.is_empty() {
+        words.extend(["--filter".into(), format!("^({})/", modes.join("|")).into()]);
+    }
+    Ok(words)
+}
+
+/// The bench targets that have a mode of torchao's each, under its name.
+const TORCHAOS_MODES: [&str; 2] = ["inference", "training"];
+
+/// The bench targets that cargo's arguments name.
+fn targets(of_cargo: &[OsString]) -> Vec<String> {
+    let mut words = of_cargo.iter().map(|word| word.to_string_lossy());
+    let mut targets = Vec::new();
+    while let Some(word) = words.next() {
+        let name = if word == "--bench" { words.next() } else { None };
+        let joined = word.strip_prefix("--bench=").map(str::to_owned);
+        targets.extend(name.map(|name| name.into_owned()).or(joined));
+    }
+    targets
 }
 
 /// The arguments with a budget among criterion's.
@@ -143,7 +176,7 @@ pub fn with_budget(arguments: &[OsString], budget: Option<&str>) -> Result<Vec<O
 }
 
 /// Whether a total budget is given, which the bench targets share.
-fn has_budget(of_criterion: &[OsString]) -> bool {
+pub fn has_budget(of_criterion: &[OsString]) -> bool {
     let words = of_criterion.iter().map(|word| word.to_string_lossy());
     words.skip(1).any(|word| Flag::of(&word).is_some_and(|(flag, _)| flag.name == "budget"))
 }
@@ -206,9 +239,25 @@ fn repeated(workspace: &Workspace, runs: u64, arguments: &[OsString]) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-
     use super::*;
+
+    #[test]
+    fn torchaos_folders_are_of_the_targets_that_ran() {
+        for (line, folder, expected) in [
+            ("", None, "csv --latest --torchao-output"),
+            ("--bench inference", None, "csv --latest --torchao-output --filter ^(inference)/"),
+            (
+                "--bench=inference --bench training -p x",
+                Some("/out"),
+                "csv --latest --torchao-output=/out --filter ^(inference|training)/",
+            ),
+            ("--bench torch", Some("/out"), "csv --latest --torchao-output=/out"),
+        ] {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            let found = torchao_output(folder.map(Path::new), &words).expect(line);
+            assert_eq!(found.join(OsStr::new(" ")), expected, "{line}");
+        }
+    }
 
     #[test]
     fn a_budget_goes_to_criterion_and_keeps_the_tour() {

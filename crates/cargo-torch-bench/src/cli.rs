@@ -1,11 +1,13 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
 use crate::bench_arguments::runs;
 use crate::name;
+use crate::suite::{calibrate, operators};
 use crate::torchao::Comparison;
 use crate::{cache_report, compare_branches, gpu_check, kernels, new, published, setup};
 
@@ -88,6 +90,13 @@ pub enum Command {
         /// Print criterion's output, which otherwise goes to bench.log
         #[arg(long)]
         verbose: bool,
+        /// Then write CSV and traces where torchao's runner does; before `--`
+        ///
+        /// In `output_dir` of each config, from the root of the workspace, or in DIR:
+        /// `criterion-report csv --torchao-output`.
+        #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+        #[arg(conflicts_with = "repeat")]
+        torchao_output: Option<Option<PathBuf>>,
         /// Passed on to `cargo bench` as they are, and after `--` to criterion
         arguments: Vec<OsString>,
     },
@@ -120,6 +129,30 @@ pub enum Command {
     /// --fail-on names was found; 2 a mistake, with its place: nothing was measured.
     #[command(after_long_help = KERNELS)]
     Kernels(kernels::Options),
+    /// Run setup, measure the machine's limits and what fusing gains, and write its profile
+    ///
+    /// Measures matrix products, memory bandwidth, the cost of a call, and every fusion pattern against
+    /// its unfused operations; then prints a summary and writes the profile, in the form of
+    /// branes-ai/graphs' calibrations.
+    ///
+    /// It needs the bench targets `calibration` and `fusion`, or `torch`, which `cargo xtask new`
+    /// adds. The configs are written to target/torch-bench.
+    ///
+    /// Exit codes: 0 fine; 1 a case failed (the profile is written); 2 a wrong command line.
+    #[command(after_long_help = CALIBRATE)]
+    Calibrate(Box<calibrate::Options>),
+    /// Run setup, measure operators in every implementation, and write benchmark_results.json
+    ///
+    /// Measures LayerNorm, GELU, Swish and losses at every combination of the sizes, prints the
+    /// tables, and writes the JSON array of the comprehensive operator benchmark, which its analysis
+    /// scripts read: cases with a time, without the limit. Sizes above 50 million elements are
+    /// skipped.
+    ///
+    /// It needs the bench target `operators`, or `torch`, which `cargo xtask new` adds.
+    ///
+    /// Exit codes: 0 fine; 1 a case failed (the file is written); 2 a wrong command line.
+    #[command(after_long_help = OPERATORS)]
+    Operators(Box<operators::Options>),
     /// Run setup, then cargo test --workspace
     ///
     /// Skips the tests that take long. Every test that did not run is listed at the end with the
@@ -248,6 +281,23 @@ Examples:
 
 Read more: docs/book/src/kernels.md";
 
+const CALIBRATE: &str = "\
+Examples:
+  cargo xtask calibrate --hardware my-server --output my-server.json
+  cargo xtask calibrate --quick --only linear,conv --hardware my-server
+  cargo xtask calibrate --device cuda --hardware h100
+
+Read more: docs/book/src/reports/calibration.md";
+
+const OPERATORS: &str = "\
+Examples:
+  cargo xtask operators
+  cargo xtask operators --batch-sizes 32 --sequence-lengths 512 --tensor-dimensions 768
+  cargo xtask operators --operations LayerNorm,softmax --device cuda --output my.json
+  cargo xtask operators --runs 100
+
+Read more: docs/book/src/reports/operators.md";
+
 const TEST: &str = "\
 Examples:
   cargo xtask test                             every test of the workspace that is not long
@@ -340,15 +390,29 @@ impl Cli {
     }
 }
 
+/// How a value stands behind an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Value {
+    None,
+    /// Behind `=` alone, or left out.
+    Joined,
+    /// Behind `=` or as the next word.
+    Apart,
+}
+
 /// Moves our options to the front of a command line of `bench` or `test`, and puts a `--` of our own
 /// before everything else. These commands pass on options that only cargo knows: behind the first of
 /// them clap would read none of ours, and it would drop a `--` of the user's that comes first.
 fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
     let command = words.get(1).and_then(|command| command.to_str());
-    // Each with whether a value follows.
-    let ours: &[(&str, bool)] = match command {
-        Some("bench") => &[("--repeat", true), ("--full", false), ("--verbose", false)],
-        Some("test") => &[("--all", false), ("--exhaustive", false)],
+    let ours: &[(&str, Value)] = match command {
+        Some("bench") => &[
+            ("--repeat", Value::Apart),
+            ("--full", Value::None),
+            ("--verbose", Value::None),
+            ("--torchao-output", Value::Joined),
+        ],
+        Some("test") => &[("--all", Value::None), ("--exhaustive", Value::None)],
         _ => return words,
     };
     let mut rest = words.split_off(2).into_iter();
@@ -356,14 +420,16 @@ fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
     while let Some(word) = rest.next() {
         let text = word.to_string_lossy().into_owned();
         let (name, value) = text.split_once('=').map_or((&*text, None), |(n, v)| (n, Some(v)));
-        match ours.iter().find(|(own, has_value)| *own == name && (value.is_none() || *has_value)) {
+        let is_own = |own: &str, takes| own == name && (value.is_none() || takes != Value::None);
+        match ours.iter().find(|(own, takes)| is_own(own, *takes)) {
             _ if text == "--" => {
                 passed_on.push(word);
                 passed_on.extend(rest.by_ref());
             }
-            Some((_, has_value)) => {
+            Some((_, takes)) => {
                 words.push(word);
-                words.extend((*has_value && value.is_none()).then(|| rest.next()).flatten());
+                let follows = *takes == Value::Apart && value.is_none();
+                words.extend(follows.then(|| rest.next()).flatten());
             }
             None if matches!(&*text, "-h" | "--help") => words.push(word),
             None => passed_on.push(word),

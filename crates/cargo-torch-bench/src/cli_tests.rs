@@ -36,9 +36,9 @@ fn our_options_stand_anywhere_before_the_dashes_and_everything_else_is_passed_on
         ("bench --repeat 2 --repeat 1", Some(1), ""),
         ("bench --exhaustive", None, "--exhaustive"),
     ] {
-        let (budget, full, verbose) = (None, false, false);
+        let (budget, full, verbose, torchao_output) = (None, false, false, None);
         let arguments = words(arguments);
-        let expected = Command::Bench { repeat, budget, full, verbose, arguments };
+        let expected = Command::Bench { repeat, budget, full, verbose, torchao_output, arguments };
         assert_eq!(parsed(line).expect(line), expected, "{line}");
     }
     for (line, all, exhaustive, arguments) in [
@@ -59,6 +59,31 @@ fn our_options_stand_anywhere_before_the_dashes_and_everything_else_is_passed_on
 }
 
 #[test]
+fn torchaos_folder_stands_behind_an_equals_sign() {
+    for (line, expected, passed_on) in [
+        ("bench --torchao-output int8wo", Some(None), &["int8wo"][..]),
+        (
+            "bench --bench x --torchao-output=out -- y",
+            Some(Some("out")),
+            &["--bench", "x", "--", "y"],
+        ),
+        ("bench -- --torchao-output", None, &["--", "--torchao-output"]),
+    ] {
+        let Command::Bench { torchao_output, arguments, .. } = parsed(line).expect(line) else {
+            panic!("{line}")
+        };
+        let expected = expected.map(|folder| folder.map(PathBuf::from));
+        assert_eq!(
+            (torchao_output, arguments),
+            (expected, passed_on.iter().map(Into::into).collect())
+        );
+    }
+    let both =
+        parsed("bench --repeat 3 --torchao-output").expect_err("no report follows several runs");
+    assert!(both.to_string().contains("cannot be used with"), "{both}");
+}
+
+#[test]
 fn every_other_command_is_understood() {
     for (line, same) in [
         ("setup --cpu --cpu", "setup --cpu"),
@@ -70,6 +95,11 @@ fn every_other_command_is_understood() {
         ("results --list", "results --list"),
         ("gpu-check --quick --output a", "gpu-check --output=a --quick"),
         ("compare-torchao a --filter -x", "compare-torchao --filter=-x a"),
+        (
+            "calibrate --fusion-patterns conv,linear --hardware a --quick",
+            "calibrate --quick --hardware a --only=conv,linear",
+        ),
+        ("operators --operations Loss,GELU", "operators --operations=Loss,gelu"),
         ("flavour", "flavour"),
         ("python", "python"),
         ("doctor", "doctor"),

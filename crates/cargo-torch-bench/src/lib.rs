@@ -47,9 +47,11 @@ mod side;
 
 mod runs;
 
+mod progress_line;
+
 mod bench;
 mod compare_branches;
-mod progress_line;
+mod suite;
 
 mod gpu_check;
 mod published;
@@ -90,6 +92,20 @@ pub fn check(words: Vec<OsString>) -> Result<(), clap::Error> {
     Cli::parsed(words).map(drop)
 }
 
+/// The configs that a command line of `calibrate` or `operators` measures, with their modes; nothing is written.
+///
+/// # Errors
+/// Help, and mistakes.
+#[doc(hidden)]
+pub fn configs(words: Vec<OsString>) -> Result<Vec<(&'static str, String)>, clap::Error> {
+    let configs = match Cli::parsed(words)?.command {
+        Command::Calibrate(options) => options.configs(),
+        Command::Operators(options) => options.configs(),
+        _ => Vec::new(),
+    };
+    Ok(configs.into_iter().map(|it| (it.mode, it.text)).collect())
+}
+
 fn run() -> Result<ExitCode, Error> {
     let workspace = Workspace::of_current_dir;
     match Cli::read().command {
@@ -97,11 +113,14 @@ fn run() -> Result<ExitCode, Error> {
             setup::command(&workspace()?, options.flavour()?)?;
             if options.python { environment::command() } else { Ok(ExitCode::SUCCESS) }
         }
-        Command::Bench { repeat, budget, full, verbose, arguments } => {
+        Command::Bench { repeat, budget, full, verbose, torchao_output, arguments } => {
             let arguments = bench::with_budget(&arguments, budget.as_deref())?;
-            bench::command(&workspace()?, repeat, Extent { full, verbose }, &arguments)
+            let extent = Extent { full, verbose, torchao_output };
+            bench::command(&workspace()?, repeat, &extent, &arguments)
         }
         Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
+        Command::Calibrate(options) => suite::calibrate::command(&workspace()?, &options),
+        Command::Operators(options) => suite::operators::command(&workspace()?, &options),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
         Command::Test { all, exhaustive, arguments } => {
             let tests = match (all, exhaustive) {

@@ -1,14 +1,17 @@
 //! A run of benchmarks as one line that is rewritten; what they print goes to a file.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
+use crate::bench::has_budget;
 use crate::cargo;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::human;
 
 /// Lines of the file that are shown of a run that died.
@@ -16,9 +19,34 @@ const LAST: usize = 20;
 /// Columns of a terminal that does not say how many it has.
 const COLUMNS: usize = 80;
 
+/// Tells each bench target the number of cases that share a total budget.
+const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
+
+/// Runs `cargo bench` with these arguments: over the cases that it lists, with what it prints in `log`, or without one
+/// with all of it on the terminal.
+pub fn measure(
+    bench: impl Fn(&[OsString]) -> Command,
+    arguments: &[OsString],
+    log: Option<&Path>,
+) -> Result<ExitStatus> {
+    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    let (of_cargo, of_criterion) = arguments.split_at(end);
+    let mut cargo = bench(arguments);
+    if log.is_none() && !has_budget(of_criterion) {
+        return cargo::status(cargo);
+    }
+    let listing = ["--".into(), "--list".into()];
+    let listing = [of_cargo, &listing, of_criterion.get(1..).unwrap_or_default()].concat();
+    let cases = cargo::listed_cases(&mut bench(&listing))?;
+    cargo.env(BUDGET_CASES, cases.to_string());
+    let Some(log) = log else { return cargo::status(cargo) };
+    log.parent().map_or(Ok(()), files::make_folder)?;
+    run(cargo, cases, log)
+}
+
 /// Runs `cargo bench` over so many cases. Progress goes to stderr, if that is a terminal; of a run that did not
 /// come to its end, so do the last lines.
-pub fn run(mut cargo: Command, cases: usize, log: &Path) -> Result<ExitStatus> {
+fn run(mut cargo: Command, cases: usize, log: &Path) -> Result<ExitStatus> {
     let unwritable =
         |error: io::Error| Error::new(format!("cannot write {}: {error}", log.display()));
     let mut file = File::create(log).map_err(unwritable)?;

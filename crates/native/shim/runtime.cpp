@@ -1,6 +1,7 @@
 // Facts about the libtorch that is loaded.
 #include "border.h"
 
+#include <ATen/Context.h>
 #include <ATen/Version.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 
@@ -13,6 +14,11 @@ static std::string loaded_version() {
 
 extern "C" Status ctn_runtime_version(char** out) noexcept {
   return border::guard([&] { *out = border::copy(loaded_version()); });
+}
+
+// A libtorch for ROCm shows itself as one with CUDA, whose hooks tell the two apart.
+extern "C" Status ctn_runtime_has_hip(bool* out) noexcept {
+  return border::guard([&] { *out = at::Context::hasROCM() || at::hasHIP(); });
 }
 
 extern "C" Status ctn_runtime_cpu_capability(char** out) noexcept {

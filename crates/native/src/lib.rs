@@ -3,12 +3,14 @@
 //! There is one file per noun, and one for how errors become the reason why a case was not measured. Nothing here
 //! measures. These are the instruments; the library's `measurement` decides when to read them.
 
+pub mod accelerator;
 pub mod addmm;
 pub mod allocator;
 pub mod autograd;
 mod border;
 pub mod constants;
 pub mod cuda;
+pub mod cuda_graph;
 mod error;
 pub mod event;
 pub mod huge_pages;
@@ -16,6 +18,7 @@ pub mod layer_norm;
 pub mod memory;
 pub mod memory_history;
 pub mod numerics;
+pub mod nvtx;
 pub mod onednn;
 pub mod optimizer;
 pub mod package;

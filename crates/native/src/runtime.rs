@@ -7,6 +7,7 @@ unsafe extern "C" {
     fn ctn_runtime_version(out: TextOut) -> Status;
     fn ctn_runtime_cpu_capability(out: TextOut) -> Status;
     fn ctn_runtime_configuration(out: TextOut) -> Status;
+    fn ctn_runtime_has_hip(out: *mut bool) -> Status;
 }
 
 /// libtorch's description of itself.
@@ -32,6 +33,14 @@ pub fn facts() -> Result<Runtime, Error> {
     })
 }
 
+/// Whether libtorch was built for AMD's GPUs, with HIP.
+pub fn has_hip() -> Result<bool, Error> {
+    let mut out = false;
+    // SAFETY: `out` is writable.
+    border::check(unsafe { ctn_runtime_has_hip(&raw mut out) })?;
+    Ok(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,5 +52,11 @@ mod tests {
         assert!(facts.torch_version.starts_with("2.11."), "{}", facts.torch_version);
         assert!(facts.configuration.contains("PyTorch built with"), "{}", facts.configuration);
         assert!(facts.configuration.contains(&facts.cpu_capability), "{}", facts.cpu_capability);
+    }
+
+    #[test]
+    fn hip_is_what_libtorch_was_built_with() {
+        let is_built_with = facts().expect("always answers").configuration.contains("HIP Runtime");
+        assert_eq!(has_hip(), Ok(is_built_with));
     }
 }

@@ -18,6 +18,7 @@ mod expand;
 mod expression;
 pub mod flag;
 mod hash;
+mod history;
 mod id;
 mod kernel;
 #[cfg(feature = "configs")]
@@ -42,7 +43,7 @@ pub use catalogue::{SizeSet, fusion};
 #[cfg(feature = "configs")]
 pub use config::{
     CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OperatorParams, Suite,
-    TrainingParams, TrainingStep, shape_folders, yaml,
+    TrainingParams, TrainingStep, shape_folders, usual_kernel_roots, yaml,
 };
 #[cfg(feature = "configs")]
 pub use diagnostic::{Diagnostic, Diagnostics};
@@ -50,6 +51,7 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expand::{expand, load, read};
 pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
+pub use history::{HISTORY, branch_references};
 pub use id::{MAX_ID, MAX_PART, case_id};
 pub use kernel::{KernelTolerances, KernelWork, OVERRIDE_VARIABLE, SkipCondition};
 #[cfg(feature = "configs")]
@@ -57,10 +59,10 @@ pub use library::{Brings, CargoPackage, Library, Package};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, ModelSizes};
 pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
-    Energy, Environment, Gate, HardwareCounters, HostFacts, KernelFacts, LastSample, Latency,
-    Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome, Pair, Planned, Profile,
-    ProfileFile, ProfileFileKind, Quiet, Range, Record, RunManifest, Stat, StepMemory, Stop,
-    TensorAccuracy, TorchFacts, Utilization, Wall, Weights,
+    CudaGraph, Energy, Environment, Gate, GpuCounters, HardwareCounters, HostFacts, KernelFacts,
+    LastSample, Latency, Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome,
+    Pair, Planned, Profile, ProfileFile, ProfileFileKind, Quiet, Range, Record, RunManifest, Stat,
+    StepMemory, Stop, TensorAccuracy, TorchFacts, Utilization, Wall, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,

@@ -14,8 +14,10 @@ use crate::model::Selection;
 use crate::model::calibration::Profile;
 use crate::model::compare::{FILE, Profile as NoiseProfile, Side, Thresholds, aa};
 use crate::model::database::Severity;
-use crate::write;
-use crate::{calibration, compare, kernels, output, planned, units, validate};
+use crate::write::{self, csv};
+use crate::{
+    calibration, compare, kernels, output, planned, torchao_output, units, validate, visible,
+};
 
 impl Source {
     pub(super) fn plan(&self, configs: &[PathBuf], format: planned::Format) -> Result<ExitCode> {
@@ -101,6 +103,21 @@ impl Source {
         Ok(self.end(&report))
     }
 
+    pub(super) fn torchao_output(&self, options: &csv::Options) -> Result<ExitCode> {
+        if self.output.is_some() {
+            bail!("--torchao-output writes folders: name another one with --torchao-output=DIR");
+        }
+        let mut report = self.report(Some(torchao_output::MODES), &[])?;
+        say(&report.unreadable, &report.warnings);
+        write::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
+        let folder = options.torchao_output.as_ref().and_then(Option::as_deref);
+        let written = torchao_output::write(&mut report, options, folder, now()?)?;
+        written.notes.iter().for_each(|note| output::tell_line("note", note));
+        let lines: String = written.lines.iter().map(|line| format!("{line}\n")).collect();
+        output::put(&visible::lines(&lines), None)?;
+        Ok(self.end(&report))
+    }
+
     pub(super) fn kernels(&self, options: &kernels::Options) -> Result<ExitCode> {
         if self.output.is_some() {
             bail!("`kernels` writes a folder: use --output-dir instead of --output");
@@ -154,8 +171,7 @@ impl Source {
         let (side, remarks) = Side::read(&options.name, &location, &self.baseline, selection)?;
         let file = self.output.clone().unwrap_or_else(|| location.records.join(FILE));
         let known = NoiseProfile::read(&file)?.unwrap_or_default();
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let now = units::rfc3339(now.context("the system clock is set before 1970")?.as_secs());
+        let now = units::rfc3339(now()?);
         let aa = aa(&side, known, &now, &Thresholds::default(), options.allow_dirty)?;
         if !options.no_save {
             output::put(&aa.profile.json()?, Some(&file))?;
@@ -171,11 +187,31 @@ impl Source {
     }
 }
 
+/// Seconds since the Unix epoch.
+fn now() -> Result<u64> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Ok(now.context("the system clock is set before 1970")?.as_secs())
+}
+
 /// The plan of the configs, with what the crates bring that their package depends on.
 fn expanded(configs: &[PathBuf]) -> Result<plan::Plan, Diagnostics> {
     let libraries = configs.first().map_or(Ok(Vec::new()), |config| libraries(config))?;
     let built = Package { folder: Path::new("."), libraries: &libraries };
-    plan::expand(&plan::read(configs, built)?)
+    let configs = plan::read(configs, built)?;
+    configs.iter().for_each(notes);
+    plan::expand(&configs)
+}
+
+/// Says which words of a selection no kernel lists, and which files were found and are no kernels.
+fn notes(config: &plan::Config) {
+    let plan::Suite::Kernels(suite) = &config.suite else { return };
+    for text in suite.unlisted() {
+        output::tell_line("warning", &format!("no kernel is measured so: {text}"));
+    }
+    for file in &suite.passed_over {
+        let text = format!("{} is no kernel: it names no `ProblemSize`", file.display());
+        output::tell_line("note", &text);
+    }
 }
 
 /// The crates that bring something to the package in which a config lies. Where cargo cannot say which those are, a note

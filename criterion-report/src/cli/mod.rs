@@ -164,6 +164,9 @@ impl Cli {
                 output::put(&name.text(), self.source.output.as_deref())?;
                 Ok(ExitCode::SUCCESS)
             }
+            Command::Write(Writer::Csv(options)) if options.torchao_output.is_some() => {
+                self.source.torchao_output(&options)
+            }
             Command::Write(writer) => match writer.help() {
                 Some(text) => {
                     output::put(&text, self.source.output.as_deref())?;

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::{GATE_FAILED, NEW, UNUSABLE};
 use crate::model::{Exported, Location, Report, Selection};
-use crate::write::{Target, Writer};
+use crate::write::{AllRefused, Target, Writer, Written};
 use crate::{output, units, visible};
 
 /// Arguments of every command.
@@ -142,13 +142,21 @@ impl Source {
         if writer.says_warnings() && written.is_err() {
             say(&report.unreadable, &report.warnings);
         }
-        let notes = written?;
+        let Written { notes, refused } = match written {
+            Ok(written) => written.unwrap_or_default(),
+            Err(error) => {
+                let AllRefused(refused) = error.downcast()?;
+                Written { refused, ..Written::default() }
+            }
+        };
         if writer.says_warnings() && !report.unreadable.is_empty() {
             let inputs = units::count(report.unreadable.len(), "input");
             output::tell(&format!("error: {inputs} cannot be used: see below the tables"));
         }
-        notes.iter().flatten().for_each(|note| output::tell_line("note", note));
-        let end = self.end(&report);
+        notes.iter().for_each(|note| output::tell_line("note", note));
+        let refused: Vec<String> = refused.iter().map(|text| format!("refused: {text}")).collect();
+        let (ended, end) = (gated(report.unreadable.is_empty(), &refused), self.end(&report));
+        let end = ended.unwrap_or(end);
         // The process ends here: the system frees thousands of rows at once.
         std::mem::forget(report);
         Ok(end)
@@ -174,7 +182,7 @@ pub(super) fn say(unreadable: &[String], warnings: &[String]) {
     warnings.iter().for_each(|warning| output::tell_line("warning", warning));
 }
 
-/// How a comparison ends that did not pass; says the gates that failed. One with input that could not be
+/// How a command ends that did not pass; says the gates that failed. One with input that could not be
 /// read has not passed, nor has it failed.
 pub(super) fn gated(readable: bool, failed: &[String]) -> Option<ExitCode> {
     failed.iter().for_each(|gate| output::tell(gate));

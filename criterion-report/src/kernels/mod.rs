@@ -9,7 +9,9 @@ use anyhow::{Context, Result, bail};
 use plan::Mode;
 
 use crate::model::compare::{Limits, Point, Remarks, Side, threshold};
-use crate::model::kernels::{Changes, KernelResult, Past, Trend, compare, history, trends};
+use crate::model::kernels::{
+    BranchHistory, Changes, KernelResult, Past, Trend, compare, history, trends,
+};
 use crate::model::{Location, Report, Selection};
 use crate::write::kernels::{self as write, Document};
 use crate::{output, units, visible, words};
@@ -26,9 +28,10 @@ pub struct Options {
     /// Folder of the reports; each file is replaced only when complete
     #[arg(long, value_name = "DIR", default_value = "reports")]
     output_dir: PathBuf,
-    /// Earlier results: baseline name, folder or exported file
+    /// Earlier results: baseline name, folder, exported file or branch
     ///
-    /// A side, as `criterion-report compare` takes it.
+    /// A side, as `criterion-report compare` takes it; or a branch of the repository, of which the
+    /// latest results in `benchmarks/history` are taken.
     #[arg(long, value_name = "SIDE")]
     compare_to: Option<String>,
     /// Folder of earlier summary.json files, for trends
@@ -88,9 +91,11 @@ impl Options {
         let now: Vec<Point> = results.iter().map(|result| result.point.clone()).collect();
         let (changes, mut remarks) = match &self.compare_to {
             Some(name) => {
-                let (side, remarks) =
-                    Side::read(name, location, OF_FOLDER, selection).context("--compare-to")?;
-                (Some(self.changes(&side, &now, report)?), remarks)
+                let (side, source, remarks) =
+                    self.side(name, location, selection, &now).context("--compare-to")?;
+                let mut changes = self.changes(&side, &now, report)?;
+                changes.source = source;
+                (Some(changes), remarks)
             }
             None => (None, Remarks::default()),
         };
@@ -114,9 +119,34 @@ impl Options {
         };
         tree::put(&self.output_dir, &write::tree(&document)?)?;
         output::put(&visible::lines(&self.written(&results)), None)?;
+        if let Some(source) = changes.as_ref().and_then(|changes| changes.source.as_ref()) {
+            output::put(&visible::lines(&format!("compared with {source}\n")), None)?;
+        }
         let gates = self.fail_on.iter();
         let failed = gates.filter_map(|gate| gate.failed(changes.as_ref(), &results)).collect();
         Ok((failed, remarks))
+    }
+
+    /// What the results are compared with: saved results, or else the history that a branch of that name
+    /// has in git, with the words for where this was found.
+    fn side(
+        &self,
+        name: &str,
+        location: &Location,
+        selection: Selection<'_>,
+        now: &[Point],
+    ) -> Result<(Side, Option<String>, Remarks)> {
+        if !Side::is_saved(name, location)?
+            && let Some(history) = BranchHistory::read(Path::new("."), name, now)?
+        {
+            let BranchHistory { mut points, source, unusable } = history;
+            points.retain(|point| selection.names(&point.full_id));
+            let unreadable = unusable.iter().map(|error| format!("{error:#}")).collect();
+            let remarks = Remarks { unreadable, ..Remarks::default() };
+            return Ok((Side::of_points(name, &source, points), Some(source), remarks));
+        }
+        let (side, remarks) = Side::read(name, location, OF_FOLDER, selection)?;
+        Ok((side, None, remarks))
     }
 
     /// One line for standard output.
@@ -152,5 +182,5 @@ fn trends_of(
 ) -> Result<(Vec<Trend>, Vec<anyhow::Error>)> {
     let (runs, unusable) = history(folder).context("--history")?;
     let Some(timestamp) = write::timestamp(results) else { return Ok((Vec::new(), unusable)) };
-    Ok((trends(&runs, &Past { timestamp, points: now.to_vec() }), unusable))
+    Ok((trends(&runs, &Past { timestamp, commit: None, points: now.to_vec() }), unusable))
 }

@@ -61,7 +61,7 @@ pub use inputs::{CaseFiles, Inputs};
 pub use location::Location;
 pub use operators::{
     Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorResult,
-    Standing, Summary,
+    Standing, Summary, upstreams_estimate,
 };
 pub use place::{Place, fingerprint, machine};
 pub(crate) use possible::LAST_MOMENT;

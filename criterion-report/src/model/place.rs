@@ -43,7 +43,7 @@ impl Place {
             Device::Cpu => Some(environment.host.cpu_model.clone()),
             Device::Cuda => environment.torch.cuda_device.clone(),
             // The record does not name the device.
-            Device::Xpu | Device::Mps => None,
+            Device::Rocm | Device::Xpu | Device::Mps => None,
         };
         Self {
             device,

@@ -116,6 +116,28 @@ impl Report {
         self.shown.iter().map(|&place| self.entry(place))
     }
 
+    /// Calls `use_it` with a report that shows only those of its cases that `keep` accepts, and nothing of missing ones.
+    pub(crate) fn showing<T>(
+        &mut self,
+        keep: impl Fn(&Row) -> bool,
+        use_it: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let rows = &self.rows;
+        let some = self.shown.iter().copied().filter(|&place| keep(&rows[place])).collect();
+        let shown = std::mem::replace(&mut self.shown, some);
+        let missing = std::mem::take(&mut self.missing);
+        let result = use_it(self);
+        (self.shown, self.missing) = (shown, missing);
+        result
+    }
+
+    /// The shown rows, to be changed.
+    pub(crate) fn shown_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        let shown: HashSet<usize> = self.shown.iter().copied().collect();
+        let rows = self.rows.iter_mut().enumerate();
+        rows.filter(move |(place, _)| shown.contains(place)).map(|(_, row)| row)
+    }
+
     /// The row at a place, which may be one that is not shown.
     pub fn entry(&self, place: usize) -> Entry<'_> {
         let row = &self.rows[place];

@@ -16,7 +16,7 @@ mod in_order;
 pub mod kernels;
 mod markdown;
 pub mod operators;
-mod profile;
+pub(crate) mod profile;
 pub(crate) mod python_json;
 pub mod show;
 pub mod summary;
@@ -76,7 +76,8 @@ pub enum Writer {
     /// Write records of the PyTorch OSS benchmark database (schema v3)
     ///
     /// Each record is one metric of one case. Failed and unsupported cases are records without a
-    /// number; skipped cases are left out and counted on stderr.
+    /// number; skipped cases are left out and counted on stderr. Metrics of several cases that would
+    /// become one series are refused: stderr names them, and the exit code is 1.
     #[command(after_long_help = more!(
         "criterion-report dashboard --output results.json",
         "exports/dashboard.md"
@@ -157,6 +158,19 @@ pub struct Target<'a> {
 /// Remarks on the output that are not part of it.
 pub type Notes = Vec<String>;
 
+/// What there is to say about an output that was written.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    pub notes: Notes,
+    /// What the format could not take: the rest is written, and the exit code is 1.
+    pub refused: Vec<String>,
+}
+
+/// The format could take nothing, for these reasons: nothing is written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct AllRefused(pub Vec<String>);
+
 /// A calibration measures the limits by which the others are explained.
 const EXPLAINED: &[Mode] =
     &[Mode::Inference, Mode::Training, Mode::Fusion, Mode::Operators, Mode::Kernels];
@@ -226,12 +240,22 @@ impl Writer {
         choice::fields(columns).is_none().then(choice::help)
     }
 
-    pub fn write(&self, report: &Report, target: Target<'_>, out: &mut dyn Write) -> Result<Notes> {
+    pub fn write(
+        &self,
+        report: &Report,
+        target: Target<'_>,
+        out: &mut dyn Write,
+    ) -> Result<Written> {
+        let mut refused = Vec::new();
         let mut notes = match self {
             Self::Summary(options) => print(out, &summary::write(report, options, target)?)?,
             Self::Show(options) => print(out, &show::write(report, options, target))?,
             Self::Csv(options) => csv::write(report, options, out)?,
-            Self::Dashboard(options) => dashboard::write(report, options, target, out)?,
+            Self::Dashboard(options) => {
+                let written = dashboard::write(report, options, target, out)?;
+                refused = written.refused;
+                written.notes
+            }
             Self::Fusion(options) => print(out, &fusion::write(report, options, target)?)?,
             Self::Operators(options) => operators::write(report, options, target, out)?,
             Self::Training(options) => print(out, &training::write(report, options, target)?)?,
@@ -242,7 +266,7 @@ impl Writer {
         if !self.says_warnings() {
             notes.extend(earlier(report));
         }
-        Ok(notes)
+        Ok(Written { notes, refused })
     }
 }
 

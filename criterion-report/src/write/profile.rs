@@ -1,10 +1,47 @@
 //! A profile in words, for the screen and the page.
 
-use plan::{MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKind};
+use std::path::{Component, Path, PathBuf};
+
+use plan::{GpuCounters, MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKind};
 
 use crate::model::{Entry, Field};
 use crate::units;
 use crate::write::explain::words::of_shapes;
+
+/// A file of a profile, which lies in the folder of the records; none if it is not there.
+pub fn file(records: &Path, path: &str) -> Option<PathBuf> {
+    let inside = Path::new(path).components().all(|it| matches!(it, Component::Normal(_)));
+    Some(records.join(path)).filter(|file| inside && file.is_file())
+}
+
+/// An SVG as an address that holds it. As a picture it runs no script.
+pub fn picture(svg: &str) -> String {
+    format!("data:image/svg+xml,{}", encoded(svg))
+}
+
+/// A page that shows nothing but an SVG, under its own name.
+pub fn page(svg: &str, file: &Path) -> String {
+    let name = encoded(&file.file_stem().unwrap_or_default().to_string_lossy());
+    let picture = picture(svg);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{name}</title>\n\
+         <img alt=\"Memory over time\" src=\"{picture}\">\n</html>\n"
+    )
+}
+
+/// A text in which nothing ends the path of an address.
+pub fn encoded(path: &str) -> String {
+    let mut out = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'+' => {
+                out.push(byte.into());
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
 
 /// A line of the table of a profiled step: an operation, several others, or what is outside of all.
 pub struct Line {
@@ -141,8 +178,41 @@ const COUNTERS: [&Field; 5] = [
     Field::known("tlb-misses"),
 ];
 
-/// The processor's own counters.
+const GPU_COUNTERS: [&Field; 7] = [
+    Field::known("gpu-cycles"),
+    Field::known("sm-throughput"),
+    Field::known("tensor-active"),
+    Field::known("occupancy"),
+    Field::known("dram-bytes"),
+    Field::known("dram-throughput"),
+    Field::known("l2-hit-rate"),
+];
+
+/// The own counters of the processor or GPU.
 pub fn counters(profile: &Profile, entry: &Entry<'_>) -> Option<String> {
+    profile.gpu.as_ref().map(gpu_counters).or_else(|| processor_counters(profile, entry))
+}
+
+/// The counters of a GPU in a sentence.
+pub fn gpu_counters(of: &GpuCounters) -> String {
+    let values = [
+        of.cycles,
+        of.sm_throughput,
+        of.tensor_active,
+        of.occupancy,
+        of.dram_bytes,
+        of.dram_throughput,
+        of.l2_hit_rate,
+    ];
+    let [cycles, sm, tensor, occupancy, bytes, dram, l2] =
+        std::array::from_fn(|at| GPU_COUNTERS[at].text(values[at].into(), false));
+    format!(
+        "{cycles}, SMs at {sm} of their peak, tensor cores active in {tensor}, occupancy {occupancy}, \
+         memory {bytes} at {dram} of its peak, L2 hits {l2}"
+    )
+}
+
+fn processor_counters(profile: &Profile, entry: &Entry<'_>) -> Option<String> {
     let of = profile.hardware?;
     let [cycles, instructions, per_cycle, cache, tlb] = COUNTERS
         .map(|field| field.value(entry).map(|value| field.text(value, false)).unwrap_or_default());

@@ -117,6 +117,12 @@ impl<T> Layout<T> {
         Self(columns.into())
     }
 
+    /// With further columns, the first of them at a place.
+    pub fn with<const N: usize>(mut self, place: usize, columns: [Column<T>; N]) -> Self {
+        self.0.splice(place..place, columns);
+        self
+    }
+
     /// The cells of a row, and the marks of its notes.
     pub fn line(&self, of: &T, notes: Vec<Note>, footnotes: &mut Footnotes) -> Line {
         let marks = Cell::new(footnotes.marks(notes), Paint::Warn);

@@ -86,14 +86,46 @@ fn upstream_defect_2_every_size_survives() {
         assert_ne!(small.mean_latency_ms, large.mean_latency_ms, "{probe}");
     }
     let linear: Vec<&Vec<u64>> = profile
-        .fusion_profiles
-        .values()
+        .fusions()
         .filter(|fusion| fusion.fusion_pattern == "Linear_Bias")
         .map(|fusion| &fusion.input_shape)
         .collect();
     let large = &[512, 1024, 1024];
     assert_eq!(linear, [&[128, 512, 512], large, large, large]);
-    assert_eq!(profile.fusion_profiles.len(), 8, "several variants of a shape, too");
+    assert_eq!(profile.fusions().count(), 8, "several variants of a shape, too");
+}
+
+/// Upstream's `get_fusion_speedup` takes what lies under the name of a pattern, and a default where there is nothing.
+#[test]
+fn upstreams_lookup_finds_the_largest_size_of_what_it_calls_fused() {
+    let profile = profile(&REQUEST);
+    let file = serde_json::to_value(&profile).expect("serialises");
+    let speedup = |pattern: &str| {
+        let found = file["fusion_profiles"].get(pattern);
+        found.map_or(1.0, |it| it["speedup_factor"].as_f64().expect("a number"))
+    };
+    let measured: BTreeSet<&str> = profile.fusions().map(|it| &*it.fusion_pattern).collect();
+    assert_eq!(measured.len(), 2);
+    for pattern in measured {
+        let own = |it: &&FusionCalibration| {
+            it.fusion_pattern == pattern && it.extra_params["variant"] == "fused"
+        };
+        let flops = |it: &FusionCalibration| it.extra_params["flops"].as_u64();
+        let largest = profile.fusions().filter(own).max_by_key(|it| flops(it)).expect("measured");
+        assert_eq!(speedup(pattern), largest.speedup_factor, "{pattern}");
+        assert_eq!(&file["fusion_profiles"][pattern], &serde_json::json!(largest), "{pattern}");
+    }
+    assert_eq!(speedup("Conv2d_BN"), 1.0, "it was not measured, so upstream's default holds");
+}
+
+/// Of other dtypes and variants upstream knows nothing: another number than it asks for would be wrong in silence.
+#[test]
+fn upstreams_lookup_finds_nothing_but_what_upstream_measures() {
+    for (from, to) in [("torch.float32", "torch.bfloat16"), ("\"hot\"", "\"cold\"")] {
+        let (_folder, report) = edited_in("fusion", |line| line.replace(from, to));
+        let profile = calibrate(&report, &REQUEST).expect("a profile");
+        assert_eq!(profile.fusion_profiles.len(), profile.fusions().count(), "{to}");
+    }
 }
 
 #[test]
@@ -104,9 +136,9 @@ fn upstream_defect_6_the_file_says_what_ran() {
     assert_eq!(metadata.num_warmup_runs, None, "warming up takes a time");
     assert_eq!(metadata.calibration_date, "2026-11-20T13:43:18Z");
     assert!(profile.operation_profiles.values().all(|operation| operation.num_trials == 10));
-    assert!(profile.fusion_profiles.values().all(|fusion| fusion.num_trials == 24), "blocks");
+    assert!(profile.fusions().all(|fusion| fusion.num_trials == 24), "blocks");
     let operators = |pattern: &str| {
-        let fusion = profile.fusion_profiles.values().find(|it| it.fusion_pattern == pattern);
+        let fusion = profile.fusions().find(|it| it.fusion_pattern == pattern);
         let fusion = fusion.expect("in the profile");
         assert_eq!(fusion.num_operators, fusion.operators.len() as u64);
         fusion.operators.clone()

@@ -184,7 +184,7 @@ fn a_fusion_above_its_roof_refutes_the_peak() {
     let above = |fusion: &&FusionCalibration| {
         fusion.extra_params["unfused_efficiency"].as_f64() > Some(1.0)
     };
-    assert!(profile.fusion_profiles.values().any(|fusion| above(&fusion)));
+    assert!(profile.fusions().any(|fusion| above(&fusion)));
     let summary = write(&profile, None, false);
     assert!(summary.contains("150.2 !  [") && summary.contains("exceeds the peak"), "{summary}");
     // The others are not in question.

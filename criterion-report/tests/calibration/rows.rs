@@ -85,11 +85,8 @@ fn a_profile_is_of_one_machine() {
 #[test]
 fn upstream_defect_3_bytes_are_consistent_or_measured() {
     let profile = profile(&REQUEST);
-    let sdpa: Vec<&FusionCalibration> = profile
-        .fusion_profiles
-        .values()
-        .filter(|fusion| fusion.extra_params["variant"] == "sdpa-3d")
-        .collect();
+    let sdpa: Vec<&FusionCalibration> =
+        profile.fusions().filter(|fusion| fusion.extra_params["variant"] == "sdpa-3d").collect();
     assert_eq!(sdpa.len(), 2);
     for fusion in sdpa {
         let reduction = |name: &str| fusion.extra_params[name].as_f64().expect("there");
@@ -146,7 +143,7 @@ fn one_set_of_results_makes_profiles_and_strategy() {
     for advice in &once.fusion_strategy {
         let points: usize = advice.variants.iter().map(|it| it.cases_with_speedup).sum();
         let own = |it: &&FusionCalibration| it.fusion_pattern == advice.pattern.upstream();
-        assert_eq!(points, once.fusion_profiles.values().filter(own).count());
+        assert_eq!(points, once.fusions().filter(own).count());
     }
 }
 

@@ -47,8 +47,7 @@ fn cautions_are_in_the_file_and_below_the_tables() {
         let of_target = target == "calibration";
         let operations = &profile.operation_profiles;
         assert!(operations.values().all(|it| loud(&it.extra_params) == of_target));
-        let fusions = &profile.fusion_profiles;
-        assert!(fusions.values().all(|it| loud(&it.extra_params) != of_target));
+        assert!(profile.fusions().all(|it| loud(&it.extra_params) != of_target));
         let summary = write(&profile, None, false);
         assert_eq!(summary.matches("the fan was loud").count(), 1, "{summary}");
     }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use criterion_report::model::{Location, Report, Selection};
 use plan::{
-    Case, HardwareCounters, LastSample, Measures, MemoryProfile, Mode, OperationProfile, Outcome,
-    Profile, ProfileFile, ProfileFileKind, Record, Role, RunManifest,
+    Case, GpuCounters, HardwareCounters, LastSample, Measures, MemoryProfile, Mode,
+    OperationProfile, Outcome, Profile, ProfileFile, ProfileFileKind, Record, Role, RunManifest,
 };
 use regex::Regex;
 use serde_json::{Value, json};
@@ -93,6 +93,7 @@ pub fn profile(ns: f64, files: &str) -> Profile {
             stats: BTreeMap::from([("allocated_bytes.all.peak".to_owned(), 12_500_000)]),
         }),
         hardware: None,
+        gpu: None,
         files: vec![
             file(ProfileFileKind::Trace, "profile.json", 31_000),
             file(ProfileFileKind::MemorySnapshot, "memory_profile.pickle", 4_100),
@@ -109,6 +110,17 @@ pub const COUNTERS: HardwareCounters = HardwareCounters {
     cache_references: 4e4,
     cache_misses: 1e3,
     tlb_misses: 250.0,
+};
+
+/// Counters of a GPU's step that waits for its memory.
+pub const GPU_COUNTERS: GpuCounters = GpuCounters {
+    cycles: 25_000.0,
+    sm_throughput: 0.312,
+    tensor_active: 0.25,
+    occupancy: 0.48,
+    dram_bytes: 4_194_304.0,
+    dram_throughput: 0.875,
+    l2_hit_rate: 0.5,
 };
 
 /// The fixture `two-siblings` with a profile of each case; the candidate's has counters.

@@ -132,6 +132,7 @@ fn kernel_cases(cases: usize, template: &Case) -> Vec<Case> {
             kernel: kernel.to_owned(),
             implementation: implementation.to_owned(),
             file: format!("benches/kernels/{kernel}/{implementation}.rs"),
+            uses_torch: false,
             problem_size: fields(json!({ "n": n })),
             tolerances: KernelTolerances { relative_error: Some(1e-2), ..Default::default() },
             skip_conditions: Vec::new(),

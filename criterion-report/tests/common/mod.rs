@@ -132,8 +132,8 @@ pub fn text_and_notes(
     target: Target<'_>,
 ) -> anyhow::Result<(String, Vec<String>)> {
     let mut out = Vec::new();
-    let notes = writer.write(report, target, &mut out)?;
-    Ok((String::from_utf8(out).expect("text"), notes))
+    let written = writer.write(report, target, &mut out)?;
+    Ok((String::from_utf8(out).expect("text"), written.notes))
 }
 
 /// Fixtures that can be read under `new`.

@@ -83,6 +83,7 @@ fn disturbed(run: u64) -> Fixture {
             clock_method: "none".to_owned(),
             temperature_c: None,
             throttle_reasons: Vec::new(),
+            throttle_method: None,
             discarded_samples: 0,
             steal: Some(0.05),
         });

@@ -6,6 +6,7 @@ mod command;
 mod common;
 mod defects;
 mod document;
+mod function;
 mod strategy;
 mod table;
 

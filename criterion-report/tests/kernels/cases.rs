@@ -13,7 +13,7 @@ fn entry(change: impl Fn(&mut Measured)) -> Value {
     let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]).edit("", change);
     let folder = Folder::of(&fixture);
     folder.written(&[]);
-    folder.json("reports/kernels/gemv.json")[0].clone()
+    folder.json("reports/kernels/gemv.json")["cases"][0].clone()
 }
 
 fn close(value: &Value, expected: f64) {

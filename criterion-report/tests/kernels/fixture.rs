@@ -69,6 +69,7 @@ fn work(kernel: &str, implementation: &str) -> KernelWork {
         kernel: kernel.to_owned(),
         implementation: implementation.to_owned(),
         file: format!("benches/kernels/{kernel}/{implementation}.rs"),
+        uses_torch: false,
         problem_size: fields(problem),
         tolerances: KernelTolerances { relative_error: Some(1e-2), ..Default::default() },
         skip_conditions: vec![SkipCondition {

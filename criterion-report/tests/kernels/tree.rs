@@ -57,7 +57,7 @@ fn every_formula_by_hand() {
     });
     let folder = Folder::of(&fixture);
     folder.written(&[]);
-    let entry = &folder.json("reports/kernels/gemv.json")[0];
+    let entry = &folder.json("reports/kernels/gemv.json")["cases"][0];
     for (path, expected) in [
         // 25 calls each of 1, 2, 3 and 4 ms.
         ("/timing/latency_ms_p50", 2.5),
@@ -84,14 +84,66 @@ fn every_formula_by_hand() {
 }
 
 /// A hundred numbers per case say little in a snapshot.
-fn without_raw(mut entries: Value) -> String {
-    for entry in entries.as_array_mut().expect("an array") {
+fn without_raw(mut file: Value) -> String {
+    let mut objects: Vec<Value> = file["cases"].as_array().expect("an array").clone();
+    objects.push(file.clone());
+    for entry in &mut objects {
         if let Some(raw) = entry.pointer_mut("/timing/raw_times_ms") {
             assert_eq!(raw.as_array().map(Vec::len), Some(100));
             *raw = Value::from("100 calls");
         }
     }
-    serde_json::to_string_pretty(&entries).expect("JSON")
+    let mut whole = objects.pop().expect("the object itself");
+    whole["cases"] = Value::from(objects);
+    file = whole;
+    serde_json::to_string_pretty(&file).expect("JSON")
+}
+
+#[test]
+fn a_kernels_file_is_upstreams_object_of_its_leading_case() {
+    let folder = Folder::of(&everything());
+    folder.written(&[]);
+    let file = folder.json("reports/kernels/pressure_poisson.json");
+    let led = &file["cases"][0];
+    assert_eq!(led["implementation"], "kernel");
+    assert_eq!(file["full_id"], led["full_id"]);
+    for key in [
+        "kernel_name",
+        "backend",
+        "precision",
+        "problem_size",
+        "timing",
+        "memory",
+        "energy",
+        "accuracy",
+        "success",
+        "error_message",
+        "metadata",
+    ] {
+        assert!(led.get(key).is_some(), "{key}");
+        assert_eq!(file[key], led[key], "{key}");
+    }
+    // The paths of the document's example.
+    for path in [
+        "/timing/latency_ms_p50",
+        "/timing/latency_ms_p90",
+        "/timing/latency_ms_p99",
+        "/timing/latency_ms_mean",
+        "/timing/latency_ms_std",
+        "/timing/throughput_ops_per_sec",
+        "/timing/iterations",
+        "/memory/peak_mb",
+        "/memory/allocated_mb",
+        "/energy/energy_j",
+        "/energy/power_w",
+        "/accuracy/rmse",
+        "/accuracy/max_error",
+    ] {
+        assert!(file.pointer(path).is_some(), "{path}");
+    }
+    assert_eq!(file["success"], true);
+    let unmeasured = folder.json("reports/kernels/stencil.json");
+    assert_eq!((&unmeasured["success"], &unmeasured["timing"]), (&false.into(), &Value::Null));
 }
 
 #[test]
@@ -101,7 +153,7 @@ fn the_summary_has_the_files_of_the_kernels_without_their_single_calls() {
     let mut apart = Vec::new();
     for kernel in ["gemv", "pressure_poisson", "reduction", "stencil"] {
         let entries = folder.json(&format!("reports/kernels/{kernel}.json"));
-        apart.extend(entries.as_array().expect("an array").clone());
+        apart.extend(entries["cases"].as_array().expect("an array").clone());
     }
     for entry in &mut apart {
         if let Some(timing) = entry["timing"].as_object_mut() {
@@ -156,7 +208,7 @@ fn nulls_do_not_stop_it() {
         (&env["git"], &env["kernel"], &env["os"]),
         (&Value::Null, &Value::Null, &"Plan9".into())
     );
-    let entry = &folder.json("reports/kernels/reduction.json")[0];
+    let entry = &folder.json("reports/kernels/reduction.json")["cases"][0];
     for name in ["timing", "memory", "energy"] {
         assert_eq!(entry[name], Value::Null, "{name}");
     }
@@ -337,7 +389,7 @@ fn the_environment_has_what_newer_records_have() {
     assert_eq!(env["os_version"], "Debian GNU/Linux 13");
     assert_eq!(env["architecture"], "x86_64");
     assert_eq!(env["cuda"]["device_count"], 2);
-    let entry = &folder.json("reports/kernels/gemv.json")[0];
+    let entry = &folder.json("reports/kernels/gemv.json")["cases"][0];
     assert_eq!(entry["timing"]["latency_ms_std"], 3.0);
     assert_eq!(entry["absent"]["timing.latency_ms_std"], Value::Null);
     assert!(entry["absent"]["timing.raw_times_ms"].is_string());

@@ -20,8 +20,13 @@ use plan::Outcome;
 use regex::Regex;
 use serde_json::Value;
 
-const OPTIONS: Options =
-    Options { format: Format::Table, by: None, upstream_compat: false, color: ColorChoice::Auto };
+const OPTIONS: Options = Options {
+    format: Format::Table,
+    by: None,
+    upstream_compat: false,
+    mean: false,
+    color: ColorChoice::Auto,
+};
 const TABLE: Writer = Writer::Operators(OPTIONS);
 const JSON: Writer = Writer::Operators(Options { format: Format::Json, ..OPTIONS });
 const COMPAT: Writer =

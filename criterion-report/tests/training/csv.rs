@@ -6,8 +6,12 @@ use crate::common::write;
 use crate::fixture::Fixture;
 use crate::{GRID, ONE};
 
-const LAYOUT: Writer =
-    Writer::Csv(csv::Options { layout: csv::Layout::Training, raw: true, columns: Vec::new() });
+const LAYOUT: Writer = Writer::Csv(csv::Options {
+    layout: csv::Layout::Training,
+    raw: true,
+    columns: Vec::new(),
+    torchao_output: None,
+});
 
 /// The heading, and the cells of each line.
 fn table(text: &str) -> (Vec<String>, Vec<Vec<String>>) {

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use plan::{CacheMode, Case, Device, Profile};
+use plan::{CacheMode, Case, Device, GpuCounters, Profile};
 use tch::Tensor;
 
 use super::place;
@@ -13,9 +13,9 @@ use crate::harness::case_run::settle_allocator;
 use crate::harness::flush::Flush;
 use crate::harness::group_run::outcome_of_panic;
 use crate::harness::passes::FLUSHED;
-use crate::harness::{panics, running};
+use crate::harness::{panics, ranges, running};
 use crate::measurement::profiler::Subject;
-use crate::measurement::{hardware, memory_profile};
+use crate::measurement::{cupti, hardware, memory_profile};
 use crate::native::{constants, cuda};
 use crate::threads;
 use crate::workload::{Prepare, Refusal, Workload};
@@ -59,15 +59,14 @@ fn parts(
         drop(output.take());
         flush.as_mut().map_or(Ok(()), Flush::run)
     };
+    let _range = ranges::of(case, "profile");
     let mut step = || {
+        let _range = ranges::step();
         let made = std::hint::black_box(workload.step()?);
         if is_cold {
             output.replace(Some(made));
         }
-        match case.device {
-            Device::Cuda => Ok(cuda::synchronize(0)?),
-            _ => Ok(()),
-        }
+        device::synchronize(case.device)
     };
     let mut subject = Subject { before: &mut before, step: &mut step };
     let steps = subject.warm_up()?;
@@ -75,12 +74,17 @@ fn parts(
     let stem = place::stem(case);
     // The profiler comes last: what it leaves behind is in nobody's way.
     if wanted.hardware {
-        let counted = match case.device {
-            Device::Cuda => Err(hardware::GPU.to_owned()),
-            _ if is_cold => Err(FLUSHED.to_owned()),
-            _ => hardware::count(steps, &mut *subject.step),
-        };
-        profile.hardware = or_absent(profile, HARDWARE, counted);
+        match case.device {
+            Device::Cuda => profile.gpu = or_absent(profile, HARDWARE, on_gpu(&mut subject)),
+            device => {
+                let counted = match device {
+                    Device::Rocm | Device::Mps | Device::Xpu => Err(NOT_NVIDIA.to_owned()),
+                    _ if is_cold => Err(FLUSHED.to_owned()),
+                    Device::Cpu | Device::Cuda => hardware::count(steps, &mut *subject.step),
+                };
+                profile.hardware = or_absent(profile, HARDWARE, counted);
+            }
+        }
     }
     if wanted.memory {
         let recorded = match workload.uncounted() {
@@ -113,6 +117,20 @@ fn parts(
         }
     }
     Ok(())
+}
+
+/// Why a case on a GPU of another vendor has no hardware counters.
+const NOT_NVIDIA: &str = "hardware counters: only those of NVIDIA's GPUs are read; the vendor's profiler has them: \
+                          rocprof-compute, Instruments or unitrace in front of the benchmark's command, with a \
+                          filter for one case";
+
+/// What the GPU counts in one step. A cold step's flush has ended before.
+fn on_gpu(subject: &mut Subject<'_>) -> Result<GpuCounters, String> {
+    let mut before = || {
+        (subject.before)()?;
+        Ok(cuda::synchronize(0)?)
+    };
+    cupti::count(&mut Subject { before: &mut before, step: &mut *subject.step })
 }
 
 /// Memory that is there before the step.

@@ -5,6 +5,8 @@
 //! as a child, once per allocator; a variable tells the child what it is. The request goes to its standard input. On its
 //! standard output it tells, line by line, which case it starts and what it found, so that a child that dies costs one
 //! case: the next child goes on with the next one.
+//!
+//! A GPU's counters are read in children of their own, which come first: libtorch's profiler stays attached to CUPTI.
 
 mod case_profile;
 mod child;
@@ -48,6 +50,17 @@ impl Wanted {
         (wanted.operations || wanted.memory).then_some(wanted)
     }
 
+    /// The counters alone, if they are wanted, and the other parts.
+    fn counters_first(self) -> (Option<Self>, Self) {
+        let counters = Self { operations: false, memory: false, hardware: true };
+        (self.hardware.then_some(counters), Self { hardware: false, ..self })
+    }
+
+    /// Whether this is the first part of a profile, which has another one.
+    fn is_counters_alone(self) -> bool {
+        self.hardware && !self.operations && !self.memory
+    }
+
     /// Each part with its name.
     fn parts(self) -> [(&'static str, bool); 3] {
         [(OPERATIONS, self.operations), (MEMORY, self.memory), (HARDWARE, self.hardware)]
@@ -55,7 +68,8 @@ impl Wanted {
 
     /// Gives each part that is not there its reason: `failed`, if it is wanted.
     fn explain(self, profile: &mut Profile, failed: &str) {
-        let is_there = [profile.steps > 0, profile.memory.is_some(), profile.hardware.is_some()];
+        let counted = profile.hardware.is_some() || profile.gpu.is_some();
+        let is_there = [profile.steps > 0, profile.memory.is_some(), counted];
         for ((name, wanted), is_there) in self.parts().into_iter().zip(is_there) {
             if !is_there {
                 let reason =

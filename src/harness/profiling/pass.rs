@@ -1,11 +1,11 @@
 //! The pass as the run sees it: children, their progress, and what they found.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use plan::{Allocator, Case, Profile};
+use plan::{Allocator, Case, Device, Profile};
 
 use super::child::CHILD;
 use super::{FOLDER, HARDWARE, Message, Request, Wanted};
@@ -22,6 +22,8 @@ pub struct Pass<'a> {
     /// Keeps the profile of the case with an id.
     pub keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), String>,
     progress: Progress,
+    /// What children of their own have counted, by id.
+    counted: HashMap<String, Profile>,
     cases: usize,
     /// Cases without the operations or the memory that were asked for.
     failed: usize,
@@ -32,6 +34,23 @@ pub struct Pass<'a> {
 struct Asked {
     id: String,
     wanted: Wanted,
+}
+
+impl Asked {
+    /// What is asked of a case, in the order of the children that do it.
+    fn of((case, wanted): &(&Case, Wanted)) -> [Option<Self>; 2] {
+        let (first, then) = match case.device {
+            Device::Cuda => wanted.counters_first(),
+            _ => (None, *wanted),
+        };
+        [first, Some(then)].map(|wanted| Some(Self { id: case.full_id(), wanted: wanted? }))
+    }
+
+    /// How progress names it.
+    fn name(&self) -> String {
+        let part = if self.wanted.is_counters_alone() { ", counters" } else { "" };
+        format!("{}{part}", self.id)
+    }
 }
 
 /// The end of a child that did not profile all of its cases.
@@ -52,14 +71,16 @@ impl<'a> Pass<'a> {
         keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), String>,
     ) -> Result<(), String> {
         let watch = Stopwatch::start();
-        let progress = cases.iter().map(|(case, _)| (case.full_id(), TYPICAL_CASE_S));
-        let progress = Progress::of("profiling ", progress);
-        let mut pass = Self { root, keep, progress, cases: cases.len(), failed: 0, bytes: 0 };
+        let asked = cases.iter().flat_map(Asked::of).flatten();
+        let progress = Progress::of("profiling ", asked.map(|it| (it.name(), TYPICAL_CASE_S)));
+        let (counted, cases_count) = (HashMap::new(), cases.len());
+        let mut pass =
+            Self { root, keep, progress, counted, cases: cases_count, failed: 0, bytes: 0 };
         for allocator in [Allocator::System, Allocator::Retained] {
             let of_it = cases.iter().filter(|(case, _)| case.settings.allocator == allocator);
-            pass.children(
-                of_it.map(|(case, wanted)| Asked { id: case.full_id(), wanted: *wanted }).collect(),
-            )?;
+            let (first, then): (Vec<_>, Vec<_>) = of_it.map(Asked::of).map(|[a, b]| (a, b)).unzip();
+            pass.children(first.into_iter().flatten().collect())?;
+            pass.children(then.into_iter().flatten().collect())?;
         }
         eprintln!("{}", pass.summary(watch.seconds()));
         Ok(())
@@ -93,7 +114,8 @@ impl<'a> Pass<'a> {
             match serde_json::from_str(&line) {
                 Ok(Message::Starts(id)) => {
                     at_case = true;
-                    drop(self.progress.next(&id, 0.0));
+                    let name = left.front().filter(|asked| asked.id == id).map(Asked::name);
+                    drop(self.progress.next(&name.unwrap_or(id), 0.0));
                 }
                 Ok(Message::Ends(id, profile)) => {
                     at_case = false;
@@ -131,8 +153,16 @@ impl<'a> Pass<'a> {
         Ok(child)
     }
 
-    fn ends(&mut self, asked: &Asked, profile: Profile) -> Result<(), String> {
+    fn ends(&mut self, asked: &Asked, mut profile: Profile) -> Result<(), String> {
+        self.progress.done(&asked.name(), 0.0);
         let Asked { id, wanted } = asked;
+        if wanted.is_counters_alone() {
+            self.counted.insert(id.clone(), profile);
+            return Ok(());
+        }
+        if let Some(counted) = self.counted.remove(id) {
+            with_counters(&mut profile, counted);
+        }
         let missed: Vec<(&str, &String)> = wanted
             .parts()
             .into_iter()
@@ -145,7 +175,6 @@ impl<'a> Pass<'a> {
         }
         self.failed += usize::from(!missed.is_empty());
         self.bytes += profile.files.iter().map(|file| file.bytes).sum::<u64>();
-        self.progress.done(id, 0.0);
         (self.keep)(id, profile)
     }
 
@@ -160,6 +189,13 @@ impl<'a> Pass<'a> {
         let folder = folder.display();
         format!("profiles: {cases} {noun}{failed}, {megabytes:.1} MB, {seconds:.1} s: {folder}")
     }
+}
+
+/// The profile with the counters of another one of its case, or with the reason why there are none.
+fn with_counters(profile: &mut Profile, mut counted: Profile) {
+    (profile.hardware, profile.gpu) = (counted.hardware, counted.gpu);
+    profile.absent.remove(HARDWARE);
+    profile.absent.extend(counted.absent.remove_entry(HARDWARE));
 }
 
 /// Kineto's variable for what it logs, and the level at which it is silent.

@@ -40,6 +40,7 @@ pub fn case(file: &str, problem_size: &[(&str, Value)]) -> Case {
         kernel: "saxpy".to_owned(),
         implementation: KernelWork::BASELINE.to_owned(),
         file: file.to_owned(),
+        uses_torch: false,
         problem_size: problem_size.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect(),
         tolerances: KernelTolerances::default(),
         skip_conditions: vec![],

@@ -19,9 +19,13 @@ pub struct Overrides {
     #[arg(long, value_name = "N")]
     pub warmup: Option<u64>,
     /// Only these of bench.yaml's precisions: fp64, fp32, bf16, fp16, fp8
+    ///
+    /// What a kernel does not list is reported as skipped.
     #[arg(long = "precision", value_name = "LIST", value_delimiter = ',', action = ArgAction::Set, value_parser = word)]
     pub precisions: Vec<String>,
-    /// Only these of bench.yaml's backends: cpu, cuda
+    /// Only these of bench.yaml's backends: cpu, cuda, rocm; or pytorch, what calls torch
+    ///
+    /// What a kernel does not list is reported as skipped.
     #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set, value_parser = word)]
     pub backends: Vec<String>,
     /// Seed of the inputs

@@ -8,6 +8,7 @@ use clap::{ArgAction, Args};
 use super::absolute;
 use super::configs::Overrides;
 use crate::error::{Error, Result};
+use crate::git;
 
 #[derive(Debug, PartialEq, Eq, Args)]
 pub struct Options {
@@ -19,7 +20,10 @@ pub struct Options {
     /// Keep the results under this name
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<OsString>,
-    /// Earlier results: baseline name, folder or exported file
+    /// Earlier results: baseline name, folder, exported file or branch
+    ///
+    /// Without saved results of that name, the history of the branch: the latest in its
+    /// benchmarks/history that is of this machine.
     ///
     /// Adds regressions.md: slower by 10 %, less accurate by 1e-3, improved, new, missing. For
     /// other thresholds, without measuring again: `cargo criterion-report kernels --help`.
@@ -77,13 +81,15 @@ impl Options {
     pub fn look(&self, here: &Path, records: &Path) -> Result<()> {
         if let Some(with) = &self.compare_to {
             let path = here.join(with);
-            if !path.exists() && (is_path(with) || !is_recorded(with, records)) {
+            let is_there = || path.exists() || (!is_path(with) && is_recorded(with, records));
+            if !is_there() && (is_path(with) || !is_branch(with, here)?) {
                 let with = with.display();
                 return Err(usage(&format!(
                     "--compare-to {with}: there is neither a file or folder {} nor a baseline of \
-                     that name in {}",
+                     that name in {}, nor a branch whose commit has a folder {}",
                     path.display(),
-                    records.display()
+                    records.display(),
+                    plan::HISTORY
                 ))
                 .remedy(format!("measure it first, with --save-baseline {with}")));
             }
@@ -129,6 +135,23 @@ fn budget(text: &str) -> std::result::Result<String, String> {
 fn is_recorded(name: &OsStr, records: &Path) -> bool {
     let first = [name, OsStr::new("@1")].iter().copied().collect::<OsString>();
     [name, &first].iter().any(|name| records.join(name).is_dir())
+}
+
+/// Whether the report will find a history of this branch: in git, or at `origin`, from which it is fetched
+/// where a clone has one branch alone.
+fn is_branch(name: &OsStr, here: &Path) -> Result<bool> {
+    let Some(name) = name.to_str() else { return Ok(false) };
+    for reference in plan::branch_references(name) {
+        let commit = format!("{reference}^{{commit}}");
+        if git::ask(here, &["rev-parse", "--quiet", "--verify", &commit])?.is_none() {
+            continue;
+        }
+        let history = format!("{reference}:./{}", plan::HISTORY);
+        // The report takes the first of them that is there.
+        return Ok(git::ask(here, &["cat-file", "-e", &history])?.is_some());
+    }
+    let head = format!("refs/heads/{name}");
+    Ok(git::ask(here, &["ls-remote", "--exit-code", "origin", &head])?.is_some())
 }
 
 /// Whether a word is a path, not a mere name.

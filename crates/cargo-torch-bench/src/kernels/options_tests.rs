@@ -131,3 +131,31 @@ fn what_is_compared_with_is_looked_for_before_anything_is_measured() {
     }
     std::fs::remove_dir_all(here).expect("removed");
 }
+
+#[test]
+fn a_branch_with_a_history_needs_no_saved_baseline() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=test", "-c", "user.email=test@localhost"];
+        let arguments = [&identity[..], arguments].concat();
+        git::git(folder.path(), &arguments).expect("git can be run")
+    };
+    git(&["init", "--quiet", "--initial-branch=bare"]);
+    git(&["commit", "--quiet", "--allow-empty", "--message", "nothing measured"]);
+    git(&["checkout", "--quiet", "-b", "main"]);
+    let history = folder.path().join(plan::HISTORY);
+    std::fs::create_dir_all(&history).expect("created");
+    std::fs::write(history.join("benchmark-1.json"), "{}").expect("written");
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "history"]);
+    let found = |with: &str| {
+        let options = parsed(&format!("--compare-to {with}")).expect("fine");
+        options.look(folder.path(), &folder.path().join("criterion-torch")).is_ok()
+    };
+    assert!(found("main"));
+    assert!(!found("bare"), "its commit has no history");
+    assert!(!found("nowhere"));
+    // What others push is looked at before what is here.
+    git(&["update-ref", "refs/remotes/origin/bare", "main"]);
+    assert!(found("bare"));
+}

@@ -6,6 +6,7 @@
 mod common;
 mod doctor;
 mod kernels;
+mod suites;
 mod torchao;
 
 use std::fs;
@@ -70,6 +71,17 @@ fn bench_measures_and_then_reports() {
     assert_eq!(fs::read_to_string(log).expect("a log"), WORDS);
     let expected = format!("LIBTORCH={}", scratch.link().display());
     assert!(scratch.log("cargo-environment").iter().all(|line| *line == expected));
+}
+
+#[test]
+fn torchaos_folders_are_written_after_the_report() {
+    let scratch = provisioned();
+    scratch.run(&["bench", "--bench", "inference", "--torchao-output", "--", "x"]).assert_fine();
+    let written = "csv --latest --torchao-output --filter ^(inference)/";
+    let [summary, page] = reports(&scratch);
+    assert_eq!(calls(&scratch)[3..], [summary, page, format!("{PROGRAM} {written}")]);
+    let refused = scratch.run(&["bench", "--torchao-output", "--", "--list"]);
+    refused.assert_refused(2, &["--torchao-output: this measures nothing"]);
 }
 
 #[test]
@@ -281,6 +293,8 @@ fn help_and_mistakes_on_the_command_line() {
         "bench",
         "compare-branches",
         "kernels",
+        "calibrate",
+        "operators",
         "test",
         "results",
         "compare-torchao",

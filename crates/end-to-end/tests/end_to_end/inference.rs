@@ -21,7 +21,10 @@ fn from_yaml_to_csv_and_json() {
     assert_eq!(tiny, lab.planned("inference/tiny.yml"));
     assert_eq!(tiny.len(), 12);
     let of = |config| lab.planned(&format!("inference/{config}.yml"));
-    assert_eq!(others, ["explain", "inductor", "own", "own_variants"].map(of).concat());
+    assert_eq!(
+        others,
+        ["explain", "gpu", "inductor", "own", "own_variants", "torchao"].map(of).concat()
+    );
 
     // One selected case is prepared, and nothing for the others: the enormous ones would not fit,
     // and would have an outcome.

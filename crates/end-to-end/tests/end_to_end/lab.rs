@@ -52,6 +52,7 @@ impl Lab {
     fn benchmark(&self, target: &str, arguments: &[&str]) -> Output {
         let program = match target {
             "inference" => env!("CARGO_BIN_EXE_inference"),
+            "training" => env!("CARGO_BIN_EXE_training"),
             "fusion" => env!("CARGO_BIN_EXE_fusion"),
             "operators" => env!("CARGO_BIN_EXE_operators"),
             "kernels" => env!("CARGO_BIN_EXE_kernels"),

@@ -43,7 +43,7 @@ pub mod pass_through;
 
 use compile::source;
 pub use compile::{Capability, PRELUDE, Source, compile, cubin};
-pub use module::{Argument, Function, Grid, Module};
+pub use module::{Argument, Function, Grid, Module, primary_context};
 use native::refusal::Refusal;
 pub use operator::OperatorKernels;
 

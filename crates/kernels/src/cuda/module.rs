@@ -61,22 +61,12 @@ impl Module {
     }
 
     fn new(name: &str, device: usize, cubin: &[u8]) -> Result<Self, Refusal> {
-        libraries::driver()?;
-        let failed = |call: &str, error: DriverError| {
-            Refusal::from(driver_error(&format!("{name}, {call}"), error))
-        };
-        let ordinal = i32::try_from(device)
-            .map_err(|_| Refusal::Failed(format!("there is no CUDA device {device}")))?;
-        let handle = result::device::get(ordinal).map_err(|it| failed("cuDeviceGet", it))?;
-        // The context that libtorch works in. Never released: the module lives in it.
-        // SAFETY: the handle is the driver's own.
-        let context = unsafe { result::primary_ctx::retain(handle) }
-            .map_err(|it| failed("cuDevicePrimaryCtxRetain", it))?;
+        let context = primary_context(name, device)?;
         let module = within(context, || {
             // SAFETY: a whole cubin, which the driver copies.
             unsafe { result::module::load_data(cubin.as_ptr().cast()) }
         })
-        .map_err(|it| failed("cuModuleLoadData", it))?;
+        .map_err(|error| driver_error(&format!("{name}, cuModuleLoadData"), error))?;
         Ok(Self { name: name.to_owned(), module, context, device })
     }
 
@@ -95,6 +85,23 @@ impl Module {
         .map_err(|error| driver_error(&format!("{of}, cuModuleGetFunction"), error))?;
         Ok(Function { module: self, function, shared: 0 })
     }
+}
+
+/// The context that libtorch works in. It is never released: modules live in it. Errors name what it is `for_what`.
+///
+/// # Errors
+/// Skipped where the driver is missing, else what it says.
+pub fn primary_context(for_what: &str, device: usize) -> Result<sys::CUcontext, Refusal> {
+    libraries::driver()?;
+    let failed = |call: &str, error: DriverError| {
+        Refusal::from(driver_error(&format!("{for_what}, {call}"), error))
+    };
+    let ordinal = i32::try_from(device)
+        .map_err(|_| Refusal::Failed(format!("there is no CUDA device {device}")))?;
+    let handle = result::device::get(ordinal).map_err(|it| failed("cuDeviceGet", it))?;
+    // SAFETY: the handle is the driver's own.
+    unsafe { result::primary_ctx::retain(handle) }
+        .map_err(|it| failed("cuDevicePrimaryCtxRetain", it))
 }
 
 /// A kernel on its device.

@@ -12,6 +12,7 @@ pub(in crate::packages) fn written(folder: &Path, content: &[u8]) -> Facts {
             package_bytes: content.len() as u64,
             cache_hit: false,
             key: "0".repeat(32),
+            cuda_graph: None,
         },
         kernels: vec!["cpp_fused_add_0".to_owned()],
         checksum: plan::fnv1a(content),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::backends::{self, Backends, Words};
 use super::entry::{Entry, EntryOf, Place, Subject};
 use super::kernel_tolerances::Tolerances;
 use super::node::{Fields, Node};
@@ -19,38 +20,80 @@ use crate::id;
 use crate::kernel::field::{Field, FieldType, size_text};
 use crate::kernel::{Kernel, KernelFile, KernelWork, SkipCondition};
 use crate::settings::{Profiling, Settings};
-use crate::words::{CompileMode, Device, Dtype, UnknownWord};
+use crate::words::{CompileMode, Device, Dtype};
 use crate::work::Work;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KernelParams {
     pub(crate) kernel: Kernel,
     problem_sizes: Vec<ProblemSize>,
-    pub(super) precisions: Selection<Dtype>,
-    pub(super) backends: Selection<Device>,
+    pub(super) precisions: Precisions,
+    pub(super) backends: Backends,
     tolerances: Tolerances,
     skips: Vec<Skip>,
     metadata: BTreeMap<String, Value>,
     pub(crate) settings: Settings,
 }
 
-/// The values that a kernel lists, and those that are left where a config selects.
+/// The precisions that a kernel lists, and those that it has cases in.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Selection<T> {
-    pub(super) listed: Vec<T>,
-    /// The listed values that are measured.
-    left: Vec<T>,
+pub(super) struct Precisions {
+    pub(super) listed: Vec<Dtype>,
+    /// Those of a config's selection, or else all that are listed. What is not listed is skipped.
+    selected: Vec<Dtype>,
 }
 
-impl<T: Clone + PartialEq> Selection<T> {
-    /// Keeps the values of a `bench.yaml` that `over` names. If the file lists none, the values of
-    /// `over` are listed, or else the `usual` one.
-    fn new(said: Option<Vec<T>>, over: Option<&[T]>, usual: T) -> Self {
-        let listed = said.or(over.map(<[T]>::to_vec)).unwrap_or_else(|| vec![usual]);
-        let is_left = |it: &&T| over.is_none_or(|over| over.contains(it));
-        let left = listed.iter().filter(is_left).cloned().collect();
-        Self { listed, left }
+impl Precisions {
+    /// If the `bench.yaml` lists none, those of `over` are listed, or else float32.
+    fn new(said: Option<Vec<Dtype>>, over: Option<&[Dtype]>) -> Self {
+        let listed = said.or(over.map(<[_]>::to_vec)).unwrap_or_else(|| vec![Dtype::Float32]);
+        let selected = backends::selected(&listed, over);
+        Self { listed, selected }
     }
+
+    /// Why nothing is measured in the precision, if that is so.
+    fn refusal(&self, dtype: Dtype) -> Option<String> {
+        let words = || self.listed.iter().map(|it| it.precision());
+        (!self.listed.contains(&dtype))
+            .then(|| backends::unlisted("precisions", dtype.precision(), words()))
+    }
+}
+
+/// The words of a selection that none of the kernels lists, and what these list.
+pub(super) fn unlisted(kernels: &[KernelParams]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut all = |key, selected: Vec<&'static str>, listed: Vec<&'static str>| {
+        let mut known: Vec<&str> = Vec::new();
+        for word in listed {
+            if !known.contains(&word) {
+                known.push(word);
+            }
+        }
+        for word in selected {
+            let text = backends::unlisted(key, word, known.iter().copied());
+            if !known.contains(&word) && !found.contains(&text) {
+                found.push(text);
+            }
+        }
+    };
+    let precisions = |of: fn(&Precisions) -> &Vec<Dtype>| {
+        let words = kernels.iter().flat_map(|it| of(&it.precisions));
+        words.map(|it| it.precision()).collect::<Vec<_>>()
+    };
+    all("precisions", precisions(|it| &it.selected), precisions(|it| &it.listed));
+    let backends = |of: fn(&Backends) -> &Vec<Device>| {
+        kernels.iter().flat_map(|it| of(&it.backends)).map(|it| it.as_str()).collect::<Vec<_>>()
+    };
+    all("backends", backends(|it| &it.devices), backends(|it| &it.listed));
+    found
+}
+
+/// The function that a `bench.yaml` names, by which its files are read; a mistake in it is told when the
+/// whole file is read.
+pub(super) fn function_name(bench: Option<&Path>) -> Option<String> {
+    let text = yaml::text(bench?).ok()?;
+    let document: serde_yaml::Value = serde_yaml::from_str(&text).ok()?;
+    Some(document.get(FUNCTION)?.as_str()?.to_owned())
 }
 
 impl KernelParams {
@@ -63,16 +106,22 @@ impl KernelParams {
             sizes: self.problem_sizes.iter().map(named).collect(),
             ways: None,
             compile: Vec::new(),
-            dtypes: self.precisions.left.clone(),
-            devices: self.backends.left.clone(),
+            dtypes: self.precisions.selected.clone(),
+            devices: self.backends.devices.clone(),
             profiling: Profiling::default(),
             settings: self.settings.clone(),
         }
     }
 
-    /// Whether the config's `override` leaves nothing of it.
-    pub(super) fn is_empty(&self) -> bool {
-        self.precisions.left.is_empty() || self.backends.left.is_empty()
+    /// Why a case is not measured though a selection names it, if that is so.
+    fn unselected(
+        &self,
+        file: &KernelFile,
+        Place { device, dtype }: Place,
+    ) -> Option<SkipCondition> {
+        let of_backends = || self.backends.refusal(device, file);
+        let reason = self.precisions.refusal(dtype).or_else(of_backends)?;
+        Some(SkipCondition { check: None, reason })
     }
 }
 
@@ -99,16 +148,19 @@ impl<'k> Subject for &'k KernelParams {
         size: &ProblemSize,
         file: &KernelFile,
         _compile: Option<CompileMode>,
-        Place { device, dtype }: Place,
+        place: Place,
     ) -> Work {
+        let Place { device, dtype } = place;
         let skips = self.skips.iter().filter(|skip| skip.concerns(device, dtype));
+        let skips = skips.map(|skip| skip.condition.clone());
         Work::Kernel(KernelWork {
             kernel: self.kernel.name.clone(),
             implementation: file.implementation.clone(),
             file: file.file.clone(),
             problem_size: size.clone(),
             tolerances: self.tolerances.of(dtype),
-            skip_conditions: skips.map(|skip| skip.condition.clone()).collect(),
+            uses_torch: file.uses_torch,
+            skip_conditions: self.unselected(file, place).into_iter().chain(skips).collect(),
             metadata: self.metadata.clone(),
         })
     }
@@ -145,7 +197,7 @@ impl Skip {
 #[derive(Debug, Default)]
 pub(super) struct Override {
     precisions: Option<Vec<Dtype>>,
-    backends: Option<Vec<Device>>,
+    backends: Option<Words>,
     iterations: Option<Iterations>,
     seed: Option<i64>,
 }
@@ -159,6 +211,7 @@ struct Iterations {
 /// The keys of a `bench.yaml`, besides our own.
 const KEYS: &[&str] = &[
     problem_size::KEY,
+    FUNCTION,
     "precisions",
     "backends",
     "tolerances",
@@ -170,8 +223,8 @@ const KEYS: &[&str] = &[
 /// The one of our own keys that does nothing for a kernel.
 const COMPILES: &str = "compile_timeout_s";
 
-/// Devices on which a kernel can run.
-const BACKENDS: &[Device] = &[Device::Cpu, Device::Cuda];
+/// Names the function that is timed.
+const FUNCTION: &str = "function_name";
 
 /// Reads what `bench` says of the kernel, on top of what the config says for all.
 pub(super) fn read(
@@ -239,8 +292,9 @@ fn read_document(
     }
     over.apply(&mut own.settings);
     let problem_sizes = problem_size::read(&fields, kernel);
+    let _ = fields.read(FUNCTION, |node| check_function(node, kernel));
     let precisions = read_precisions(&fields);
-    let backends = read_backends(&fields);
+    let backends = backends::read(&fields);
     let tolerances = fields.read("tolerances", |node| Tolerances::read(node, kernel));
     let facts = Facts::new(kernel, problem_sizes.as_deref());
     let skips = fields.items("skip_conditions", |node| read_skip(node, &facts));
@@ -261,7 +315,7 @@ impl Override {
     pub(super) fn read(node: &Node<'_>) -> Option<Self> {
         let fields = node.mapping(&["precisions", "backends", "iterations", "seed"])?;
         let precisions = read_precisions(&fields);
-        let backends = read_backends(&fields);
+        let backends = backends::read(&fields);
         Some(Self {
             precisions: precisions?,
             backends: backends?,
@@ -277,12 +331,12 @@ impl Override {
         settings.seed = self.seed.unwrap_or(settings.seed);
     }
 
-    fn precisions(&self, said: Option<Vec<Dtype>>) -> Selection<Dtype> {
-        Selection::new(said, self.precisions.as_deref(), Dtype::Float32)
+    fn precisions(&self, said: Option<Vec<Dtype>>) -> Precisions {
+        Precisions::new(said, self.precisions.as_deref())
     }
 
-    fn backends(&self, said: Option<Vec<Device>>) -> Selection<Device> {
-        Selection::new(said, self.backends.as_deref(), Device::Cpu)
+    fn backends(&self, said: Option<Words>) -> Backends {
+        Backends::new(said, self.backends.as_ref())
     }
 }
 
@@ -328,18 +382,21 @@ fn read_precisions(fields: &Fields<'_>) -> Option<Option<Vec<Dtype>>> {
     fields.words_by("precisions", Dtype::precision_named)
 }
 
-fn read_backends(fields: &Fields<'_>) -> Option<Option<Vec<Device>>> {
-    fields.words_by("backends", backend)
-}
-
-fn backend(text: &str) -> Result<Device, UnknownWord> {
-    let named = BACKENDS.iter().copied().find(|device| device.as_str() == text);
-    named.ok_or_else(|| UnknownWord::new("backend", text, BACKENDS.iter().map(|it| it.as_str())))
+/// The name of a function that a file of the folder has, and that is timed.
+fn check_function(node: &Node<'_>, kernel: &Kernel) -> Option<()> {
+    let name = node.string()?;
+    let is_timed = |file: &KernelFile| file.form.timed_function() == Some(&name);
+    if kernel.files.iter().any(is_timed) {
+        return Some(());
+    }
+    let files: Vec<&str> = kernel.files.iter().map(|file| file.file.as_str()).collect();
+    let message = format!("`{name}` is no function of {} that could be timed", files.join(", "));
+    node.error(message, "name a `pub fn` of a file that does not implement `Kernel`")
 }
 
 fn read_skip(node: &Node<'_>, facts: &Facts) -> Option<Skip> {
     let fields = node.mapping(&["backend", "precision", "reason", "check"])?;
-    let backend = fields.read("backend", |node| node.named(&node.string()?, backend));
+    let backend = fields.read("backend", |node| node.named(&node.string()?, backends::device));
     let precision =
         fields.read("precision", |node| node.named(&node.string()?, Dtype::precision_named));
     let check = fields.read("check", |node| read_check(node, facts));

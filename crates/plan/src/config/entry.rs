@@ -4,6 +4,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use super::backends;
 use super::node::{Fields, Node, without_repetition};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::{at_the_top, compile_key, top};
@@ -156,7 +157,7 @@ fn read_entry<K: Listed>(node: &Node<'_>, outer: &Own) -> Option<EntryOf<K>> {
     let ways = K::listed_ways(&entry);
     let compile = if K::IS_COMPILED { compile_key::read(&fields) } else { Some(Vec::new()) };
     let dtypes = fields.dtypes("dtypes");
-    let devices = fields.words("devices");
+    let devices = fields.words_by("devices", backends::other_modes_device);
     let name = fields.read("name", Node::string);
     let sizes = K::sizes(&entry);
     Some(Entry {

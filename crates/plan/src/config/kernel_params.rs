@@ -1,6 +1,5 @@
 //! Configs of `benchmark_mode: kernels`: where the kernels are.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::bench_params::{self, KernelParams, Override};
@@ -8,7 +7,8 @@ use super::node::{Fields, Node};
 use super::own_keys::{self, Own};
 use super::{package_of, top};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::kernel::{Kernel, OVERRIDE_VARIABLE, code, discovery};
+use crate::kernel::discovery::{self, Root};
+use crate::kernel::{Kernel, OVERRIDE_VARIABLE, code};
 use crate::library::{Brings, Library, Package};
 
 /// A config of kernels and the kernels that it finds; each kernel is described in its own folder.
@@ -20,12 +20,20 @@ pub struct KernelSuite {
     pub(crate) kernels: Vec<KernelParams>,
     /// The files that describe them, and their `bench.yaml`s.
     pub files: Vec<PathBuf>,
+    /// Files of Rust under the usual folders that are not kernels, as they name no `ProblemSize`.
+    pub passed_over: Vec<PathBuf>,
 }
 
 impl KernelSuite {
     /// Whether the search found no kernel.
     pub fn is_empty(&self) -> bool {
         self.kernels.is_empty()
+    }
+
+    /// The words of the config's selection that no kernel lists, each with what the kernels list: their
+    /// cases are skipped.
+    pub fn unlisted(&self) -> Vec<String> {
+        bench_params::unlisted(&self.kernels)
     }
 
     /// Rust source with the modules of all kernels and the function that prepares a case of any.
@@ -41,8 +49,23 @@ pub(super) const KEY: &str = "kernel_paths";
 
 const OVERRIDE: &str = "override";
 
-/// The folder that is searched where none is named; the only one that need not exist.
+/// The folder of kernels alone that is searched where none is named.
 const ROOT: &str = "benches/kernels";
+
+/// The folders that QuASIM's tools search. They are searched, too, where none is named.
+const ROOTS_OF_QUASIM: &[&str] = &[
+    "kernels",
+    "src/kernels",
+    "quasim/kernels",
+    "integrations/kernels",
+    "autonomous_systems_platform/services/backend/quasim/kernels",
+];
+
+/// The folders, relative to the package, that are searched for kernels where a config names none, as far as
+/// they exist.
+pub fn usual_kernel_roots() -> impl Iterator<Item = &'static str> {
+    std::iter::once(ROOT).chain(ROOTS_OF_QUASIM.iter().copied())
+}
 
 /// Reads the whole document, which is that of `file`; if it lies in no package, it is of the `built` one, whose
 /// libraries are searched, too. `by_variable` is the value of [`OVERRIDE_VARIABLE`].
@@ -61,15 +84,21 @@ pub(super) fn read(
     };
     let package = package_of(node, file, built.folder)?;
     let roots = read_roots(&fields, &package, built.libraries)?;
-    let existing: Vec<PathBuf> = roots.iter().filter(|root| root.exists()).cloned().collect();
-    let (found, errors) = discovery::find(&existing, built.libraries);
-    node.report_of_others(errors);
-    let mut suite = KernelSuite { roots, kernels: Vec::new(), files: Vec::new() };
+    let existing: Vec<Root> = roots.iter().filter(|root| root.folder.exists()).cloned().collect();
+    let search = discovery::find(&existing, built.libraries);
+    node.report_of_others(search.errors);
+    let mut suite = KernelSuite {
+        roots: roots.into_iter().map(|root| root.folder).collect(),
+        kernels: Vec::new(),
+        files: Vec::new(),
+        passed_over: search.passed_over,
+    };
     let mut read: Vec<(Option<PathBuf>, Kernel)> = Vec::new();
-    for found in found {
+    for found in search.kernels {
         suite.files.extend(found.files.iter().map(|(_, file)| file.clone()));
         suite.files.extend(found.bench.clone());
-        match Kernel::read(&found, &package, built.libraries) {
+        let function = bench_params::function_name(found.bench.as_deref());
+        match Kernel::read(&found, function.as_deref(), &package, built.libraries) {
             Ok(kernel) => read.push((found.bench, kernel)),
             Err(errors) => node.report_of_others(errors.0),
         }
@@ -85,14 +114,6 @@ pub(super) fn read(
                 let of = |error| if is_shared { of_shared(error, kernel) } else { error };
                 node.report_of_others(errors.into_iter().map(of));
             }
-        }
-    }
-    if let Some((message, remedy)) = nothing_left(&suite.kernels) {
-        if by_variable.is_some() {
-            let error = Diagnostic::whole_file(Path::new(OVERRIDE_VARIABLE), message, &remedy);
-            node.report_of_others([error]);
-        } else if let Some(node) = fields.get(OVERRIDE) {
-            node.report(message, remedy);
         }
     }
     Some(suite)
@@ -131,33 +152,14 @@ fn of_shared(error: Diagnostic, kernel: &Kernel) -> Diagnostic {
     Diagnostic { message, remedy, ..error }
 }
 
-/// The message and the remedy where an override leaves nothing of any kernel.
-fn nothing_left(kernels: &[KernelParams]) -> Option<(String, String)> {
-    if kernels.is_empty() || !kernels.iter().all(KernelParams::is_empty) {
-        return None;
-    }
-    // Each word once, in an order that is the same however the kernels are called.
-    let words = |words: &mut dyn Iterator<Item = &'static str>| {
-        words.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
-    };
-    let precisions =
-        words(&mut kernels.iter().flat_map(|it| &it.precisions.listed).map(|it| it.precision()));
-    let backends =
-        words(&mut kernels.iter().flat_map(|it| &it.backends.listed).map(|it| it.as_str()));
-    let message = "it selects nothing that a kernel lists".to_owned();
-    let remedy =
-        format!("name some of what the kernels list: precisions {precisions}; backends {backends}");
-    Some((message, remedy))
-}
-
 /// The folders that the config names, which have to exist, or the usual one and those of libraries.
-fn read_roots(fields: &Fields<'_>, package: &Path, libraries: &[Library]) -> Option<Vec<PathBuf>> {
+fn read_roots(fields: &Fields<'_>, package: &Path, libraries: &[Library]) -> Option<Vec<Root>> {
     let root = |node: &Node<'_>| {
-        let root = package.join(node.string()?);
-        match root.is_dir() {
-            true => Some(root),
+        let folder = package.join(node.string()?);
+        match folder.is_dir() {
+            true => Some(Root { folder, holds_others: false }),
             false => {
-                let message = format!("there is no folder {}", root.display());
+                let message = format!("there is no folder {}", folder.display());
                 node.error(message, "make it, or name one that exists, relative to the package")
             }
         }
@@ -165,8 +167,11 @@ fn read_roots(fields: &Fields<'_>, package: &Path, libraries: &[Library]) -> Opt
     let named = fields.items(KEY, root)?;
     let of_libraries = libraries.iter().filter(|library| library.brings == Brings::Kernels);
     let all = || {
-        let of_libraries = of_libraries.map(|library| library.folder.clone());
-        std::iter::once(package.join(ROOT)).chain(of_libraries).collect()
+        let usual = usual_kernel_roots()
+            .map(|root| Root { folder: package.join(root), holds_others: root != ROOT });
+        let of_libraries = of_libraries
+            .map(|library| Root { folder: library.folder.clone(), holds_others: false });
+        usual.chain(of_libraries).collect()
     };
     Some(named.unwrap_or_else(all))
 }
@@ -240,11 +245,6 @@ mod tests {
             ),
             ("", r#"{"backend":["cpu"]}"#, "CRITERION_TORCH_OVERRIDE:1:2: backend: unknown key"),
             ("", "{", "CRITERION_TORCH_OVERRIDE:"),
-            (
-                "",
-                r#"{"precisions":["fp64"]}"#,
-                "CRITERION_TORCH_OVERRIDE: it selects nothing that a kernel lists; name some of",
-            ),
             (
                 "override: {seed: 1}\n",
                 r#"{"seed":2}"#,

@@ -3,6 +3,7 @@
 //! Nothing is guessed. A word or key that is not known is an error with a remedy; all errors of
 //! all files are collected and returned together.
 
+mod backends;
 mod bench_params;
 mod calibration_params;
 mod compile_key;
@@ -29,7 +30,7 @@ pub use calibration_params::CalibrationParams;
 use entry::Listed as _;
 pub(crate) use entry::{EntryOf, Place, Subject};
 pub use fusion_params::FusionParams;
-pub use kernel_params::KernelSuite;
+pub use kernel_params::{KernelSuite, usual_kernel_roots};
 pub use model_params::ModelParams;
 pub use operator_params::OperatorParams;
 pub use shape_set::folders as shape_folders;

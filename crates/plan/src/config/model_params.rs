@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::backends;
 use super::entry::{Entry, Place, Subject};
 use super::node::{Fields, Node, without_repetition};
 use super::own_keys::{self, OWN_KEYS, Own};
@@ -264,7 +265,8 @@ fn read_model(
     let compile = compile_key::read(&fields);
     let dtype = fields.read("high_precision_dtype", Node::dtype).unwrap_or(Dtype::BFloat16);
     let name = fields.read("name", Node::string);
-    let device = fields.word_or("device", Device::Cpu);
+    let device = |node: &Node<'_>| node.named(&node.string()?, backends::other_modes_device);
+    let device = fields.read("device", device).unwrap_or(Device::Cpu);
     let model = |node: &Node<'_>| node.named(&node.string()?, |text| user_files.model(text));
     let model = fields.read("model_type", model).unwrap_or(ModelKind::Linear);
     let profiling = Profiling {

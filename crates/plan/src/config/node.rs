@@ -300,11 +300,6 @@ impl<'d> Fields<'d> {
         }
     }
 
-    /// The word under `key`, or `default` when the key is absent.
-    pub(super) fn word_or<T: FromStr<Err = UnknownWord>>(&self, key: &str, default: T) -> T {
-        self.read(key, Node::word).unwrap_or(default)
-    }
-
     /// The flag under `key`, false when the key is absent.
     pub(super) fn flag(&self, key: &str) -> bool {
         self.read(key, Node::boolean).unwrap_or(false)

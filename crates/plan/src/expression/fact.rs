@@ -78,7 +78,7 @@ closed_set! {
         Os = "os" => Kind::Text,
         /// The release of torch, e.g. `2.11.0`.
         TorchVersion = "torch.version" => Kind::Text,
-        /// `cpu` or `cuda`: where the case runs.
+        /// `cpu`, `cuda` or `rocm`: where the case runs.
         Backend = "backend" => Kind::Text,
         /// In what precision, as a `bench.yaml` spells it.
         Precision = "precision" => Kind::Text,
@@ -95,7 +95,9 @@ impl Fact {
 
     pub(super) fn words(self) -> Option<Vec<&'static str>> {
         match self {
-            Self::Backend => Some([Device::Cpu, Device::Cuda].map(Device::as_str).to_vec()),
+            Self::Backend => {
+                Some([Device::Cpu, Device::Cuda, Device::Rocm].map(Device::as_str).to_vec())
+            }
             Self::Precision => Some(Dtype::PRECISIONS.iter().map(|it| it.precision()).collect()),
             // The facts are set by `std::env::consts`, which has these words.
             Self::Os => Some(

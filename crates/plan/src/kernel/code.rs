@@ -157,6 +157,7 @@ fn build(index: usize, place: usize, file: &KernelFile) -> String {
 fn function(module: &str, form: &Form, is_generic: bool) -> String {
     let mut text = "    let parts = generated::Function {\n".to_owned();
     for (part, name, signature) in FUNCTIONS {
+        let name = if *part == "run" { form.timed_function().unwrap_or(name) } else { name };
         let generics = if *part == "run" && is_generic { "::<T>" } else { "" };
         let path = format!("{module}::{name}{generics}");
         // All but `flops` may do without their second argument.

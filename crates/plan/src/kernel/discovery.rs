@@ -31,28 +31,50 @@ pub(crate) struct Found {
     pub(crate) bench: Option<PathBuf>,
 }
 
+/// The type that every kernel names: `kernel.rs` declares it, and the other files import it.
+const MARK: &str = "ProblemSize";
+
+/// A folder that is searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Root {
+    pub(crate) folder: PathBuf,
+    /// Whether it may hold other Rust code, which is passed over: nobody named the folder.
+    pub(crate) holds_others: bool,
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub(crate) struct Search {
+    pub(crate) kernels: Vec<Found>,
+    /// Files of Rust that are not kernels.
+    pub(crate) passed_over: Vec<PathBuf>,
+    pub(crate) errors: Vec<Diagnostic>,
+}
+
 /// The kernels under `roots`, in an order that is the same on every file system.
-pub(crate) fn find(roots: &[PathBuf], libraries: &[Library]) -> (Vec<Found>, Vec<Diagnostic>) {
-    let mut search = Search { libraries, ..Search::default() };
+pub(crate) fn find(roots: &[Root], libraries: &[Library]) -> Search {
+    let mut searcher = Searcher { libraries, ..Searcher::default() };
     for root in roots {
-        search.folder(root);
+        searcher.holds_others = root.holds_others;
+        searcher.folder(&root.folder);
     }
-    search.refuse_clashes();
-    (search.found, search.errors)
+    searcher.refuse_clashes();
+    searcher.result
 }
 
 #[derive(Default)]
-struct Search<'l> {
+struct Searcher<'l> {
     /// Their files are modules of a crate.
     libraries: &'l [Library],
     /// Folders that have been read, without symbolic links: one that leads back to a folder above it
     /// would go on for ever, and one root may lie in another.
     seen: BTreeSet<PathBuf>,
-    found: Vec<Found>,
-    errors: Vec<Diagnostic>,
+    /// That of the root that is searched.
+    holds_others: bool,
+    result: Search,
 }
 
-impl Search<'_> {
+impl Searcher<'_> {
     fn folder(&mut self, folder: &Path) {
         let read = folder.canonicalize().and_then(|real| Ok((real, entries(folder)?)));
         let (real, entries) = match read {
@@ -80,6 +102,7 @@ impl Search<'_> {
     fn files(&mut self, real: &Path, folder: &Path, files: Vec<PathBuf>) {
         let mut bench = None;
         let (mut sources, mut helpers) = (Vec::new(), Vec::new());
+        let files = self.without_others(files);
         for file in files {
             match file.file_name().and_then(|name| name.to_str()) {
                 Some(BENCH_FILE) => bench = Some(file),
@@ -95,7 +118,7 @@ impl Search<'_> {
             }
         }
         if sources.is_empty() {
-            if let Some(bench) = bench {
+            if let (Some(bench), false) = (bench, self.holds_others) {
                 let message = "there is no kernel in its folder".to_owned();
                 self.error(&bench, message, "put it beside a `kernel.rs`, or delete it");
             }
@@ -105,7 +128,7 @@ impl Search<'_> {
             for (name, file) in sources {
                 let files = vec![(KernelWork::BASELINE.to_owned(), file)];
                 let (helpers, bench) = (helpers.clone(), bench.clone());
-                self.found.push(Found { name, files, helpers, bench });
+                self.result.kernels.push(Found { name, files, helpers, bench });
             }
             return;
         };
@@ -113,8 +136,23 @@ impl Search<'_> {
         // A link counts by its own name, not by its target's.
         if let Some(name) = self.word(folder, folder.file_name().or(real.file_name())) {
             let files = std::iter::once(baseline).chain(sources).collect();
-            self.found.push(Found { name, files, helpers, bench });
+            self.result.kernels.push(Found { name, files, helpers, bench });
         }
+    }
+
+    /// The files without the Rust code that is no kernel, where such may lie there.
+    fn without_others(&mut self, files: Vec<PathBuf>) -> Vec<PathBuf> {
+        if !self.holds_others {
+            return files;
+        }
+        let is_other = |file: &PathBuf| {
+            let is_rust = file.extension().is_some_and(|it| it == "rs") && !is_helper(file);
+            // A file that cannot be read is told where it is read as a kernel.
+            is_rust && std::fs::read_to_string(file).is_ok_and(|text| !text.contains(MARK))
+        };
+        let (others, files): (Vec<_>, Vec<_>) = files.into_iter().partition(is_other);
+        self.result.passed_over.extend(others);
+        files
     }
 
     /// A name that can be a part of ids, directories and filters.
@@ -133,7 +171,7 @@ impl Search<'_> {
     fn refuse_clashes(&mut self) {
         let mut first: BTreeMap<String, &Path> = BTreeMap::new();
         let mut errors = Vec::new();
-        for found in &self.found {
+        for found in &self.result.kernels {
             let file = found.files[0].1.as_path();
             if let Some(other) = first.insert(found.name.to_lowercase(), file) {
                 let of = |file| Library::of(file, self.libraries);
@@ -154,11 +192,11 @@ impl Search<'_> {
                 errors.push(Diagnostic::whole_file(file, message, remedy));
             }
         }
-        self.errors.extend(errors);
+        self.result.errors.extend(errors);
     }
 
     fn error(&mut self, path: &Path, message: String, remedy: &str) {
-        self.errors.push(Diagnostic::whole_file(path, message, remedy));
+        self.result.errors.push(Diagnostic::whole_file(path, message, remedy));
     }
 }
 

@@ -31,12 +31,16 @@ pub(crate) struct KernelFile {
     /// The Rust path of its module, where it is one of another crate.
     pub(crate) module: Option<String>,
     pub(crate) form: Form,
+    /// Whether what is timed calls torch's operations.
+    pub(crate) uses_torch: bool,
 }
 
 impl Kernel {
     /// Reads the files that were `found`; they belong to one of `libraries`, or else to `package`.
+    /// `function` is the one that their `bench.yaml` names.
     pub(crate) fn read(
         found: &Found,
+        function: Option<&str>,
         package: &Path,
         libraries: &[Library],
     ) -> Result<Self, Diagnostics> {
@@ -59,12 +63,13 @@ impl Kernel {
             }
             let library = Library::of(path, libraries);
             let module = library.map(|library| library.module_of(path)).transpose();
-            match module.and_then(|module| Ok((module, source.form()?))) {
+            match module.and_then(|module| Ok((module, source.form(function)?))) {
                 Ok((module, form)) => files.push(KernelFile {
                     implementation: implementation.clone(),
                     file: library.map_or_else(|| shown(path, package), |it| it.shown(path)),
                     path: path.clone(),
                     module,
+                    uses_torch: source.uses_torch(&form),
                     form,
                 }),
                 Err(error) => errors.push(error),

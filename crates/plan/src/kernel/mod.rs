@@ -33,6 +33,9 @@ pub struct KernelWork {
     pub implementation: String,
     /// The file, relative to its package, with `/`.
     pub file: String,
+    /// Whether what is timed calls torch's operations, through tch.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uses_torch: bool,
     /// The fields of the problem size that the `bench.yaml` gives, by name. The others have the
     /// kernel's own defaults.
     pub problem_size: BTreeMap<String, Value>,

@@ -12,8 +12,11 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 /// The struct whose fields are the keys of a `bench.yaml`'s `problem_size`.
 const PROBLEM_SIZE: &str = "ProblemSize";
 
-/// The function of a file without a type.
+/// The function of a file without a type, where the `bench.yaml` names no other.
 const RUN: &str = "run_benchmark";
+
+/// The function of a type that is timed.
+const STEP: &str = "run";
 
 /// Longest array that serde reads.
 const LONGEST: usize = 32;
@@ -32,8 +35,10 @@ pub(crate) enum Form {
         is_generic: bool,
         has_reference: bool,
     },
-    /// `pub fn run_benchmark`
+    /// `pub fn run_benchmark`, or the function that a `bench.yaml` names.
     Function {
+        /// The function that is timed.
+        run: String,
         /// Whether there is one function for each precision.
         is_generic: bool,
         /// How many arguments each function takes that the file has, by its name.
@@ -47,6 +52,14 @@ impl Form {
         match self {
             Self::Implementation { has_reference, .. } => *has_reference,
             Self::Function { .. } => self.arguments("reference").is_some(),
+        }
+    }
+
+    /// The function that is timed; `None` of a type, which has `run`.
+    pub(crate) fn timed_function(&self) -> Option<&str> {
+        match self {
+            Self::Implementation { .. } => None,
+            Self::Function { run, .. } => Some(run),
         }
     }
 
@@ -86,9 +99,11 @@ impl Source {
         Ok(Self { path: path.to_owned(), syntax })
     }
 
-    pub(crate) fn form(&self) -> Result<Form, Diagnostic> {
+    /// `named` is the function that the `bench.yaml` names; a file without it is read as if nothing
+    /// were named.
+    pub(crate) fn form(&self, named: Option<&str>) -> Result<Form, Diagnostic> {
         let implementations: Vec<_> = self.implementations().collect();
-        let run = self.functions().find(|function| function.sig.ident == RUN);
+        let run = self.timed_function(named);
         match (implementations.as_slice(), run) {
             ([], None) => Err(Diagnostic::whole_file(
                 &self.path,
@@ -98,13 +113,14 @@ impl Source {
             ([], Some(run)) => {
                 let arity = |it: &syn::ItemFn| (it.sig.ident.to_string(), it.sig.inputs.len());
                 Ok(Form::Function {
+                    run: run.sig.ident.to_string(),
                     is_generic: run.sig.generics.type_params().next().is_some(),
                     arguments: self.functions().map(arity).collect(),
                 })
             }
             ([_], Some(run)) if !matches!(run.vis, syn::Visibility::Inherited) => Err(self.error(
                 run.sig.ident.span(),
-                "`pub fn run_benchmark` beside `impl Kernel for …`".to_owned(),
+                format!("`pub fn {}` beside `impl Kernel for …`", run.sig.ident),
                 "measure one of the two: delete the other, or put it into a file of its own",
             )),
             ([one], _) => self.implementation(one),
@@ -114,6 +130,32 @@ impl Source {
                 "put it into a file of its own in the same folder; then the two are compared",
             )),
         }
+    }
+
+    /// Whether the code that is timed names `tch` or `Tensor`, or calls one of tch's fallible methods,
+    /// which all begin with `f_`.
+    pub(crate) fn uses_torch(&self, form: &Form) -> bool {
+        let text = match form {
+            Form::Function { run, .. } => {
+                self.functions().find(|it| it.sig.ident == *run).map(|it| shown(&*it.block))
+            }
+            Form::Implementation { .. } => {
+                let steps = self.implementations().flat_map(|item| &item.items);
+                let is_step = |item: &&syn::ImplItem| match item {
+                    syn::ImplItem::Fn(function) => function.sig.ident == STEP,
+                    _ => false,
+                };
+                steps.into_iter().find(is_step).map(shown)
+            }
+        };
+        let is_torchs = |word: &str| ["tch", "Tensor"].contains(&word) || word.starts_with("f_");
+        let text = text.unwrap_or_default();
+        text.split(|char: char| !(char.is_alphanumeric() || char == '_')).any(is_torchs)
+    }
+
+    fn timed_function(&self, named: Option<&str>) -> Option<&syn::ItemFn> {
+        let called = |name: &str| self.functions().find(|function| function.sig.ident == name);
+        named.and_then(called).or_else(|| called(RUN))
     }
 
     fn implementations(&self) -> impl Iterator<Item = &syn::ItemImpl> {

@@ -114,4 +114,18 @@ pub struct Compilation {
     pub cache_hit: bool,
     /// Name in the cache.
     pub key: String,
+    /// The CUDA graph that every step replays, where the mode asks for one. A package holds none: criterion-torch
+    /// captured it around the package's run, before the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuda_graph: Option<CudaGraph>,
+}
+
+/// A CUDA graph that criterion-torch captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CudaGraph {
+    /// Runs on a side stream before the capture.
+    pub warm_up_runs: u64,
+    /// Bytes of the device that its own pool of memory took: outputs and everything between.
+    pub pool_bytes: u64,
 }

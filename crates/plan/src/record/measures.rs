@@ -141,12 +141,24 @@ pub struct Conditions {
     pub clock_method: String,
     /// Temperature in °C.
     pub temperature_c: Option<Range>,
-    /// Why the processor slowed itself down meanwhile, in the driver's words; empty when it did not.
+    /// Why the processor slowed itself down meanwhile, in the driver's words; empty when it did not, or
+    /// when nothing tells.
     pub throttle_reasons: Vec<String>,
+    /// What tells that the processor slows itself down, or `none: ` and why nothing does.
+    #[serde(default)]
+    pub throttle_method: Option<String>,
     /// Samples that were thrown away and taken again because the processor was throttled.
     pub discarded_samples: u64,
     /// Share of the CPU time asked for that the hypervisor gave to others meanwhile.
     pub steal: Option<f64>,
+}
+
+impl Conditions {
+    /// Why it is not known whether the processor slowed itself down; `None` where something told, as far
+    /// as the record shows.
+    pub fn throttling_unknown(&self) -> Option<&str> {
+        self.throttle_method.as_deref()?.strip_prefix("none: ")
+    }
 }
 
 /// A step seen by the device's clock and by the host's, in nanoseconds.

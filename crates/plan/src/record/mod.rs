@@ -19,12 +19,13 @@ use serde::{Deserialize, Serialize};
 pub use accuracy::{Accuracy, Agreement, Gate, Stat, TensorAccuracy};
 pub use check::{Check, CheckStatus};
 pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
-pub use facts::{Compilation, KernelFacts, Memory, ModelFacts, StepMemory, Weights};
+pub use facts::{Compilation, CudaGraph, KernelFacts, Memory, ModelFacts, StepMemory, Weights};
 pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range, Utilization};
 pub use outcome::Outcome;
 pub use pair::{Pair, Stop};
 pub use profile::{
-    HardwareCounters, MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKind,
+    GpuCounters, HardwareCounters, MemoryProfile, OperationProfile, Profile, ProfileFile,
+    ProfileFileKind,
 };
 pub use wall::Wall;
 
@@ -219,6 +220,7 @@ mod tests {
             package_bytes: 213_904,
             cache_hit: true,
             key: "0f3b".to_owned(),
+            cuda_graph: None,
         };
         let text = serde_json::to_string(&compilation).unwrap();
         assert!(text.starts_with(r#"{"mode":"max-autotune","options":{"max_autotune":true}"#));

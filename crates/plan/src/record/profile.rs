@@ -24,6 +24,9 @@ pub struct Profile {
     pub memory: Option<MemoryProfile>,
     /// The processor's own counters.
     pub hardware: Option<HardwareCounters>,
+    /// The GPU's own counters, in the place of `hardware`, whose reason in `absent` is theirs, too; absent on a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<GpuCounters>,
     /// Files that were written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ProfileFile>,
@@ -91,6 +94,27 @@ pub struct HardwareCounters {
     pub cache_misses: f64,
     /// Loads that missed the first-level data TLB.
     pub tlb_misses: f64,
+}
+
+/// Hardware counters of the GPU over one step, as CUPTI's range profiler reads them. The step runs once for each pass that
+/// they take. Shares are from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GpuCounters {
+    /// Clock cycles of the multiprocessors (SMs): `sm__cycles_elapsed.max`.
+    pub cycles: f64,
+    /// Throughput of the busiest unit of the SMs over its peak: `sm__throughput.avg.pct_of_peak_sustained_elapsed`.
+    pub sm_throughput: f64,
+    /// Cycles in which the tensor cores were active: `sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed`.
+    pub tensor_active: f64,
+    /// Occupancy that was reached, warps over the most that fit: `sm__warps_active.avg.pct_of_peak_sustained_active`.
+    pub occupancy: f64,
+    /// Bytes read from the device's memory and written to it: `dram__bytes.sum`.
+    pub dram_bytes: f64,
+    /// Throughput of the device's memory over its peak: `dram__throughput.avg.pct_of_peak_sustained_elapsed`.
+    pub dram_throughput: f64,
+    /// Sectors that the L2 cache had, of those that it was asked for: `lts__t_sector_hit_rate.pct`.
+    pub l2_hit_rate: f64,
 }
 
 /// A file of a profile.

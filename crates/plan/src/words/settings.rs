@@ -28,6 +28,8 @@ closed_set! {
         Cpu = "cpu",
         /// An NVIDIA GPU.
         Cuda = "cuda",
+        /// An AMD GPU: the device that a libtorch with HIP calls `cuda`. Of kernels only.
+        Rocm = "rocm",
         /// An Intel GPU.
         Xpu = "xpu",
         /// An Apple GPU.
@@ -150,6 +152,15 @@ impl CompileMode {
         match self {
             Self::Default => "compile",
             other => other.as_str(),
+        }
+    }
+
+    /// The mode that is the same but for its CUDA graph; none where it asks for none.
+    pub const fn without_cuda_graph(self) -> Option<Self> {
+        match self {
+            Self::ReduceOverhead => Some(Self::Default),
+            Self::MaxAutotune => Some(Self::MaxAutotuneNoCudagraphs),
+            Self::Default | Self::MaxAutotuneNoCudagraphs => None,
         }
     }
 }

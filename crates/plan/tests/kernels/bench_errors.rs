@@ -175,18 +175,16 @@ fn tolerances_that_do_not_fit() {
 }
 
 #[test]
-fn an_override_that_leaves_nothing() {
-    let text = with_fields("pub n: usize");
-    let package = Package::new(&[
-        ("a/kernel.rs", &text),
-        ("a/bench.yaml", "precisions: [fp32, fp64]\nbackends: [cuda]"),
-        ("b/kernel.rs", &text),
-        ("b/bench.yaml", "precisions: [fp64]\nbackends: [cpu]"),
-    ]);
-    assert_eq!(package.plan_with("override: { backends: [cpu] }").cases().count(), 1);
-    insta::assert_snapshot!(
-        package.errors_with("override: { precisions: [fp32], backends: [cpu] }")
-    );
+fn a_function_is_named_that_a_file_has() {
+    insta::assert_snapshot!(listed(
+        &["function_name: solv", "function_name: 5", "function_name: ''"],
+        |bench| of_bench("pub n: usize", bench)
+    ));
+}
+
+#[test]
+fn jax_is_refused_with_the_reason() {
+    insta::assert_snapshot!(of_bench("pub n: usize", "backends: [cpu, jax]\n"));
 }
 
 #[test]

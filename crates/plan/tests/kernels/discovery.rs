@@ -73,6 +73,52 @@ fn roots_are_the_configs_and_each_file_counts_once() {
 }
 
 #[test]
+fn the_folders_of_quasim_are_searched_and_other_code_in_them_is_passed_over() {
+    let package = Package::new(&[("own.rs", KERNEL)]);
+    let roots: Vec<&str> = plan::usual_kernel_roots().collect();
+    assert_eq!(
+        roots,
+        [
+            "benches/kernels",
+            "kernels",
+            "src/kernels",
+            "quasim/kernels",
+            "integrations/kernels",
+            "autonomous_systems_platform/services/backend/quasim/kernels",
+        ]
+    );
+    for (index, root) in roots.iter().enumerate().skip(1) {
+        package.write(&format!("{root}/found_{index}/kernel.rs"), KERNEL);
+    }
+    package.write("src/kernels/mod.rs", "pub mod found_2;");
+    package.write("src/kernels/a b.rs", "fn helper() {}");
+    package.write("kernels/bench.yaml", "precisions: [fp64]\n");
+    let mut expected = vec!["own kernel benches/kernels/own.rs".to_owned()];
+    for (index, root) in roots.iter().enumerate().skip(1) {
+        expected.push(format!("found_{index} kernel {root}/found_{index}/kernel.rs"));
+    }
+    assert_eq!(found(&package, ""), expected);
+    let suite = package.config("").expect("fine").suite;
+    let plan::Suite::Kernels(suite) = suite else { panic!("of kernels") };
+    let passed = ["src/kernels/a b.rs", "src/kernels/mod.rs"].map(|file| package.path(file));
+    assert_eq!(suite.passed_over, passed);
+    // Where a config names the folder, whatever lies in it has to be a kernel.
+    assert!(package.config("kernel_paths: [src/kernels]").is_err());
+}
+
+#[test]
+fn a_function_of_another_name_is_found_by_it() {
+    let function = KERNEL_FUNCTION.replace("run_benchmark", "solve");
+    let package = Package::new(&[("mine.rs", &function)]);
+    assert!(package.config("").is_err(), "nothing says that `solve` is to be timed");
+    package.write("benches/kernels/bench.yaml", "function_name: solve\n");
+    assert_eq!(found(&package, ""), ["mine kernel benches/kernels/mine.rs"]);
+}
+
+const KERNEL_FUNCTION: &str = "pub struct ProblemSize;\npub fn run_benchmark(size: &ProblemSize) -> \
+                               Result<f32, Refusal> { Ok(0.0) }\n";
+
+#[test]
 fn no_folder_is_no_kernel_unless_it_is_named() {
     let package = Package::new(&[]);
     std::fs::remove_dir_all(package.path("benches")).expect("removed");

@@ -290,12 +290,113 @@ fn override_selects_of_what_is_listed() {
             "listed/cuda/f32-default",
             "listed/cpu/bf16-default",
             "listed/cpu/f32-default",
+            "other/cpu/f32-default",
+            "other/cpu/bf16-default",
             "unlisted/cpu/f32-default",
             "unlisted/cpu/bf16-default",
         ]
     );
     assert_eq!(
         parts("precisions: [fp16], backends: [cuda]"),
-        ["other/cuda/f16-default", "unlisted/cuda/f16-default"]
+        ["listed/cuda/f16-default", "other/cuda/f16-default", "unlisted/cuda/f16-default"]
     );
+}
+
+/// The reasons for which the cases of a plan are not measured, by what distinguishes the cases.
+fn reasons(plan: &Plan) -> Vec<String> {
+    let one = |case: &Case| {
+        let reasons = work(case).skip_conditions.iter().map(|skip| {
+            assert_eq!(skip.check, None, "always");
+            skip.reason.as_str()
+        });
+        let reasons: Vec<&str> = reasons.collect();
+        let id = case.full_id().replace("kernels/test/", "");
+        format!("{id}: {}", reasons.join("; "))
+    };
+    plan.cases().map(one).collect()
+}
+
+#[test]
+fn what_a_selection_names_and_no_kernel_lists_is_skipped_in_writing() {
+    let text = with_fields("pub n: usize");
+    let package = Package::new(&[
+        ("a/kernel.rs", &text),
+        ("a/bench.yaml", "precisions: [fp64, fp32]\nbackends: [cpu]"),
+        ("b/kernel.rs", &text),
+    ]);
+    let with = |rest: &str| {
+        let config = package.config(&format!("override: {{ {rest} }}")).expect("fine");
+        let plan::Suite::Kernels(suite) = &config.suite else { panic!("of kernels") };
+        (reasons(&plan::expand(std::slice::from_ref(&config)).expect("fine")), suite.unlisted())
+    };
+    let fp8 = "`fp8` is not among the precisions listed: fp64, fp32";
+    assert_eq!(
+        with("precisions: [fp32, fp8]"),
+        (
+            vec![
+                "a/cpu/kernel/f32-default: ".to_owned(),
+                format!("a/cpu/kernel/f8-default: {fp8}"),
+                "b/cpu/kernel/f32-default: ".to_owned(),
+                "b/cpu/kernel/f8-default: ".to_owned(),
+            ],
+            Vec::new(),
+        ),
+        "where no precision is listed, the selection lists them"
+    );
+    package.write("benches/kernels/b/bench.yaml", "precisions: [fp32]\n");
+    let (skipped, unlisted) = with("precisions: [fp8], backends: [cuda]");
+    assert_eq!(skipped[0], format!("a/cuda/kernel/f8-default: {fp8}"));
+    assert!(skipped[1].ends_with("listed: fp32"), "{skipped:?}");
+    assert_eq!(unlisted, [fp8], "no kernel lists it; that b lists no backend is no matter");
+    let (skipped, _) = with("backends: [cuda]");
+    let cuda = "`cuda` is not among the backends listed: cpu";
+    assert!(skipped[0].ends_with(cuda), "{skipped:?}");
+}
+
+#[test]
+fn pytorch_means_an_implementation_with_tch() {
+    let by_torch = sibling(KERNEL).replace("site.zeros(&[1])", "site.zeros(&[1])?.f_relu()");
+    let package = Package::new(&[
+        ("a/kernel.rs", KERNEL),
+        ("a/torch.rs", &by_torch),
+        ("a/bench.yaml", "backends: [cpu, cuda]"),
+    ]);
+    let found = |rest: &str| reasons(&package.plan_with(rest));
+    let refused = "`pytorch` selects implementations with tch, and what is timed of \
+                   benches/kernels/a/kernel.rs calls none of its operations";
+    assert_eq!(
+        found("override: { backends: [pytorch] }"),
+        [
+            format!("a/cpu/kernel/f32-default: {refused}"),
+            "a/cpu/torch/f32-default: ".to_owned(),
+            format!("a/cuda/kernel/f32-default: {refused}"),
+            "a/cuda/torch/f32-default: ".to_owned(),
+        ]
+    );
+    assert_eq!(
+        found("override: { backends: [cpu, pytorch] }"),
+        [
+            "a/cpu/kernel/f32-default: ".to_owned(),
+            "a/cpu/torch/f32-default: ".to_owned(),
+            format!("a/cuda/kernel/f32-default: {refused}"),
+            "a/cuda/torch/f32-default: ".to_owned(),
+        ]
+    );
+    package.write("benches/kernels/a/bench.yaml", "backends: [pytorch]\n");
+    assert_eq!(
+        found(""),
+        [format!("a/cpu/kernel/f32-default: {refused}"), "a/cpu/torch/f32-default: ".to_owned()]
+    );
+    let uses: Vec<bool> = package.plan().cases().map(|case| work(case).uses_torch).collect();
+    assert_eq!(uses, [false, true]);
+}
+
+#[test]
+fn rocm_is_a_backend_of_kernels_alone() {
+    let plan = package("pub n: usize", "backends: [rocm]\nproblem_size: { n: 1 }").plan();
+    assert_eq!(ids(&plan), ["kernels/test/poisson/rocm/kernel/f32-1"]);
+    let file = std::path::Path::new("configs/fusion/mine.yml");
+    let text = "benchmark_mode: fusion\nfusion_params:\n  - patterns: [linear_bias_relu]\n    devices: [rocm]\n";
+    let error = plan::Config::parse(file, text).expect_err("refused").to_string();
+    assert!(error.contains("only kernels run on rocm; use cpu or cuda"), "{error}");
 }

@@ -38,9 +38,10 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
         .map(|operation| (operation.key.to_string(), profile_of(operation, &roofs)))
         .collect();
 
-    let fusion_profiles = fusion::profiles(&results, &roofs);
+    let mut fusion_profiles = fusion::profiles(&results, &roofs);
     notes.extend(fusion::overshoots(&roofs, &operations, &results));
     notes.extend(without_speedup(results.len() - fusion_profiles.len()));
+    fusion_profiles.extend(fusion::by_pattern(&results, &fusion_profiles));
     notes.extend(dispatch(&results));
     notes.extend(
         request.preset.and_then(|preset| preset.mismatch(&newest(&operations)?.row.record)),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Allocator, CacheMode, Device, Dtype, PatternFamily};
+use plan::{
+    Allocator, CacheMode, Device, Dtype, FusionShape, FusionVariant, MemoryFormat, PatternFamily,
+};
 use serde_json::{Map, Value, json};
 
 use super::operation::Operation;
@@ -50,6 +52,36 @@ pub fn profiles(
         Some((key(result), calibration(result, speedup, roofs)))
     };
     results.iter().filter_map(profile).collect()
+}
+
+/// The same by the names of their patterns alone, as upstream's `get_fusion_speedup` looks them up. Of the cases that
+/// upstream measures, too, each pattern has that on the most threads and of the most operations: in upstream's files the
+/// largest size is the last and replaces the others.
+pub fn by_pattern(
+    results: &[FusionResult<'_>],
+    profiles: &BTreeMap<String, FusionCalibration>,
+) -> BTreeMap<String, FusionCalibration> {
+    let mut own: Vec<&FusionResult<'_>> = results.iter().filter(|it| is_upstreams(it)).collect();
+    own.sort_by_key(|it| (it.entry.row.record.environment.torch.threads, it.key.work.flops()));
+    let named = own.into_iter().filter_map(|it| {
+        let name = it.key.work.pattern.upstream().to_owned();
+        Some((name, profiles.get(&key(it))?.clone()))
+    });
+    named.collect()
+}
+
+/// Whether upstream measures the case: what it calls fused, in float32, with what it knows no other word for.
+fn is_upstreams(result: &FusionResult<'_>) -> bool {
+    let key = &result.key;
+    let plain = match key.work.size {
+        FusionShape::Linear { .. } => true,
+        FusionShape::Conv { memory_format, .. } => memory_format == MemoryFormat::Contiguous,
+        FusionShape::Attention { heads, causal, .. } => heads == 1 && !causal,
+    };
+    plain
+        && (key.work.variant, key.work.compile) == (FusionVariant::Fused, None)
+        && key.dtype == Dtype::Float32
+        && (key.place.allocator, key.place.cache) == (Allocator::Retained, CacheMode::Hot)
 }
 
 /// Pattern, variant, and all else that tells two results apart:

@@ -197,7 +197,7 @@ fn level(operation: &Operation<'_>) -> Level {
         Device::Cpu => {
             Caches::new(&host.caches, host.cpus).level(operation.key.working_set(), threads)
         }
-        Device::Cuda | Device::Xpu | Device::Mps => Level::Unclear,
+        Device::Cuda | Device::Rocm | Device::Xpu | Device::Mps => Level::Unclear,
     }
 }
 

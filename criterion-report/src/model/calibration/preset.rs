@@ -111,7 +111,9 @@ impl Preset {
         let environment = &record.environment;
         let found = match self.device {
             Device::Cpu => Some(environment.host.cpu_model.as_str()),
-            Device::Cuda | Device::Xpu | Device::Mps => environment.torch.cuda_device.as_deref(),
+            Device::Cuda | Device::Rocm | Device::Xpu | Device::Mps => {
+                environment.torch.cuda_device.as_deref()
+            }
         };
         let found = found.filter(|found| !found.is_empty()).unwrap_or("a device without a name");
         let (name, title) = (&self.name, &self.title);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::operation::OperationKey;
 use super::roofs::{PeakSource, Roofline};
-use super::schema::{OperationCalibration, Profile};
+use super::schema::{FusionCalibration, OperationCalibration, Profile};
 use crate::model::file;
 use crate::units;
 
@@ -124,7 +124,7 @@ impl Profile {
 
     /// Whether a fusion of its dtype on its threads exceeds the roof, and so refutes its peak.
     pub fn is_refuted(&self, roof: &Roofline) -> bool {
-        self.fusion_profiles.values().any(|fusion| {
+        self.fusions().any(|fusion| {
             let params = &fusion.extra_params;
             let own = params.get("dtype").and_then(Value::as_str) == Some(roof.dtype.as_str())
                 && params.get("threads").and_then(Value::as_u64) == Some(roof.threads.into());
@@ -151,6 +151,13 @@ impl Profile {
         overshoots.extend(above("the best product", best, gflops));
         overshoots.extend(above("memory", self.bandwidth_efficiency, bandwidth));
         overshoots
+    }
+
+    /// The fusions, each once. In our files an entry under the name of its pattern alone is a copy.
+    pub fn fusions(&self) -> impl Iterator<Item = &FusionCalibration> {
+        let ours = self.schema.is_some();
+        let all = self.fusion_profiles.iter();
+        all.filter(move |(key, it)| !ours || **key != it.fusion_pattern).map(|(_, it)| it)
     }
 
     /// The operation with exactly this key; never another of its type.

@@ -53,7 +53,9 @@ pub struct Profile {
     pub operation_profiles: BTreeMap<String, OperationCalibration>,
     /// Every pattern against its unfused form, by keys such as
     /// `Linear_Bias_device=cpu_dtype=float32_shape=512x1024x1024_threads=2_variant=fused`, with `allocator=`
-    /// and `cache=` before `device` if they are not the usual ones. Older files have none.
+    /// and `cache=` before `device` if they are not the usual ones. Older files have none. Besides, by the
+    /// name of a pattern alone, as upstream looks it up: a copy of its largest `fused` in float32 on the most
+    /// threads, contiguous, with one head and no mask.
     #[serde(default)]
     pub fusion_profiles: BTreeMap<String, FusionCalibration>,
 

@@ -33,6 +33,18 @@ impl Side {
         self.runs.iter().filter_map(move |run| run.get(full_id))
     }
 
+    /// Whether there is anything that [`read`](Self::read) would look at: a baseline of that name, a file or a
+    /// folder.
+    pub fn is_saved(name: &str, location: &Location) -> Result<bool> {
+        let is_baseline = is_name(name) && !Saved::under(&location.records, name)?.names.is_empty();
+        Ok(is_baseline || Path::new(name).exists())
+    }
+
+    /// A side of one run, which has these cases.
+    pub fn of_points(name: &str, run: &str, points: Vec<Point>) -> Self {
+        Self { name: name.to_owned(), runs: vec![SideRun::new(run, points)] }
+    }
+
     /// Reads what `name` is: a baseline with records, with its runs `NAME@1`, `NAME@2` and so
     /// on; else a file that results were exported to, or a folder, of which `of_folder` is the
     /// baseline.
@@ -47,9 +59,7 @@ impl Side {
             let inputs = Inputs::read(location, baseline, &selection)?;
             Ok(Self::of_inputs(name, inputs, baseline, selection))
         };
-        let is_name =
-            !name.is_empty() && !name.contains(['/', '\\']) && ![".", ".."].contains(&name);
-        if is_name && !Saved::under(&location.records, name)?.names.is_empty() {
+        if is_name(name) && !Saved::under(&location.records, name)?.names.is_empty() {
             return read(location, name);
         }
         if folder.is_file() {
@@ -148,6 +158,11 @@ impl Side {
     pub(super) fn measured(&self) -> impl Iterator<Item = &Point> {
         self.runs.iter().flat_map(|run| &run.points).filter(|point| point.is_measured())
     }
+}
+
+/// Whether it can be the name of a baseline.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['/', '\\']) && ![".", ".."].contains(&name)
 }
 
 /// The cases of one name under which results were saved.

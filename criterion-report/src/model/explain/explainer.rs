@@ -74,8 +74,8 @@ impl<'a> Explainer<'a> {
         };
         let limit = ceiling.and_then(|it| it.of_step(own.bytes, own.flops, time.median_ns));
         let limit = limit.filter(|_| !emulated);
-        let profile = profile(row).filter(|_| case.split.has_profile);
-        let profile = profile.map(|it| ProfileUsed {
+        let used = profile(row).filter(|_| case.split.has_profile);
+        let used = used.map(|it| ProfileUsed {
             steps: it.steps,
             step_ns: it.step_ns,
             stretch: it.step_ns / time.median_ns,
@@ -98,9 +98,10 @@ impl<'a> Explainer<'a> {
             operations: case.split.operations(),
             page_faults: facts.page_faults,
             utilization: own.utilization,
-            profile_command: profile.is_none().then(|| self.profile_command(row)),
-            cautions: cautions(row, profile.as_ref(), ceiling),
-            profile,
+            gpu: profile(row).and_then(|it| it.gpu),
+            profile_command: used.is_none().then(|| self.profile_command(row)),
+            cautions: cautions(row, used.as_ref(), ceiling),
+            profile: used,
             no_difference: difference.as_ref().err().cloned().flatten(),
             difference: difference.ok(),
         })

@@ -1,5 +1,6 @@
 //! The explanation of one case.
 
+use plan::GpuCounters;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,6 +48,8 @@ pub struct Explanation {
     pub page_faults: Option<f64>,
     /// CPU time over wall time and threads: 1 where all threads work all the time. Null on another device.
     pub utilization: Option<f64>,
+    /// What the GPU counted in a step of the profile; null on a CPU, and where it did not count.
+    pub gpu: Option<GpuCounters>,
     /// The profile behind `operations`.
     pub profile: Option<ProfileUsed>,
     /// The command that would profile the case, where it has no profile.

@@ -21,9 +21,13 @@ fields! {
     "throttled", NONE, "whether the processor slowed itself down",
         (|e| {
             let conditions = e.row.record.measures.conditions.as_ref()?;
-            Some(Value::Flag(!conditions.throttle_reasons.is_empty()))
+            let reasons = &conditions.throttle_reasons;
+            let is_known = !reasons.is_empty() || conditions.throttling_unknown().is_none();
+            is_known.then_some(Value::Flag(!reasons.is_empty()))
         })
-        of_measure ("conditions");
+        why (throttling_unknown);
+    "throttle-method", NONE, "what tells that the processor slows itself down",
+        (measures.conditions?.throttle_method.as_ref()?);
     "stored-share", SHARE, "stored bytes over dense ones",
         (|e| {
             let Weights { packed_bytes, baseline_bytes, .. } = e.row.record.weights?;
@@ -53,5 +57,15 @@ fields! {
     "planned-target", unit("1"), "half-width of the median's interval aimed at", (planned?.target);
     "quiet-steal", SHARE, "steal while the quiet score was taken", (environment.quiet?.steal?);
     "page-fault", NS, "cost of a page fault", (environment.host.page_fault_ns?);
+    "cuda-graph-pool", BYTES, "memory of the CUDA graph that we captured around the package",
+        (compilation?.cuda_graph?.pool_bytes);
     "host-memory", BYTES, "physical memory", (environment.host.memory_bytes);
+}
+
+fn throttling_unknown(entry: &Entry<'_>) -> Option<String> {
+    let measures = &entry.row.record.measures;
+    match &measures.conditions {
+        Some(conditions) => conditions.throttling_unknown().map(str::to_owned),
+        None => measures.absent.get("conditions").map(|why| format!("conditions: {why}")),
+    }
 }

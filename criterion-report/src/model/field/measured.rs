@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use plan::Stop;
 
-use super::profile::{absent, no_counters, profile, step_ns};
+use super::profile::{absent, no_counters, no_gpu_counters, profile, step_ns};
 use super::*;
 use crate::model::time::Interval;
 use crate::units;
@@ -178,6 +178,21 @@ fields! {
         (profile?.hardware?.cache_misses) why (no_counters);
     smaller "tlb-misses", counted("misses"), "loads that missed the first-level data TLB",
         (profile?.hardware?.tlb_misses) why (no_counters);
+    smaller "gpu-cycles", counted("cycles"), "clock cycles of the GPU's multiprocessors (SMs) in a step",
+        (profile?.gpu?.cycles) why (no_gpu_counters);
+    // A share of a peak says what a step waits for; one that does needless work has a high one, too.
+    "sm-throughput", SHARE, "throughput of the SMs' busiest unit in a step, over its peak",
+        (profile?.gpu?.sm_throughput) why (no_gpu_counters);
+    "tensor-active", SHARE, "cycles of a step in which the tensor cores were active",
+        (profile?.gpu?.tensor_active) why (no_gpu_counters);
+    "occupancy", SHARE, "warps on the SMs in a step, over the most that fit",
+        (profile?.gpu?.occupancy) why (no_gpu_counters);
+    smaller "dram-bytes", BYTES, "bytes that a step read from the GPU's memory and wrote to it",
+        (profile?.gpu?.dram_bytes) why (no_gpu_counters);
+    "dram-throughput", SHARE, "throughput of the GPU's memory in a step, over its peak",
+        (profile?.gpu?.dram_throughput) why (no_gpu_counters);
+    bigger "l2-hit-rate", SHARE, "sectors that the GPU's L2 cache had, of those that a step asked it for",
+        (profile?.gpu?.l2_hit_rate) why (no_gpu_counters);
 }
 
 /// A rate is as certain as the time; its bounds are swapped.

@@ -270,7 +270,7 @@ impl Column {
 
 /// The fields that programs compare: those with a direction, in the order of the files. `latency`
 /// and `throughput` are Bencher's own names, in its units.
-pub const MEASURES: [&Field; 31] = [
+pub const MEASURES: [&Field; 34] = [
     Field::known("latency"),
     Field::known("latency-p50"),
     Field::known("latency-p90"),
@@ -294,6 +294,9 @@ pub const MEASURES: [&Field; 31] = [
     Field::known("instructions"),
     Field::known("cache-misses"),
     Field::known("tlb-misses"),
+    Field::known("gpu-cycles"),
+    Field::known("dram-bytes"),
+    Field::known("l2-hit-rate"),
     Field::known("sqnr"),
     Field::known("output-sqnr"),
     Field::known("grad-input-sqnr"),

@@ -35,7 +35,17 @@ fn file<'a>(entry: &Entry<'a>, kind: ProfileFileKind) -> Option<Value<'a>> {
 }
 
 pub(super) fn no_counters(entry: &Entry<'_>) -> Option<String> {
-    absent(entry, "hardware")
+    let is_of_gpu = profile(entry).is_some_and(|it| it.gpu.is_some());
+    let other =
+        || Some("hardware: the case runs on a GPU, whose own counters are there".to_owned());
+    absent(entry, "hardware").or_else(|| is_of_gpu.then(other)?)
+}
+
+pub(super) fn no_gpu_counters(entry: &Entry<'_>) -> Option<String> {
+    let is_of_cpu = profile(entry).is_some_and(|it| it.hardware.is_some());
+    let other =
+        || Some("hardware: the case runs on a CPU, whose own counters are there".to_owned());
+    absent(entry, "hardware").or_else(|| is_of_cpu.then(other)?)
 }
 
 /// Why a part of a profile is absent.

@@ -85,6 +85,8 @@ impl Changed {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Changes {
     pub baseline: String,
+    /// Where the baseline was found, if it is no saved one.
+    pub source: Option<String>,
     /// Revisions that the baseline's cases are of, each once.
     pub revisions: Vec<String>,
     /// The thresholds, of which those of the time and the error count.
@@ -115,6 +117,7 @@ object! {
     Changes => |it| {
         "version": 1,
         "baseline": it.baseline,
+        "baseline_source": it.source,
         "baseline_revisions": it.revisions,
         "latency_threshold": it.thresholds.latency,
         "accuracy_threshold": it.thresholds.accuracy,
@@ -187,7 +190,7 @@ pub fn compare(
         b.cmp(&a).then(of_b.total_cmp(&of_a))
     });
     let (baseline, revisions) = (before.name.clone(), comparison.a.revisions);
-    Ok(Changes { baseline, revisions, thresholds: limits, found, unchanged })
+    Ok(Changes { baseline, source: None, revisions, thresholds: limits, found, unchanged })
 }
 
 /// The run of a side that says how a case ended: if any measured it, it was measured, and a defect

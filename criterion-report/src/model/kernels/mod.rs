@@ -2,6 +2,7 @@
 //! from those of another time.
 
 mod advice;
+mod branch;
 mod compare;
 mod leaderboard;
 mod past;
@@ -13,6 +14,7 @@ pub use advice::{
     precision_gains, rivals, shares_of_bandwidth, slow_call, slow_first_call, unsteady,
     without_counts, without_reference,
 };
+pub use branch::BranchHistory;
 pub use compare::{Changed, Changes, compare};
 pub use leaderboard::{Contest, contests};
 pub use past::{Past, SCHEMA, SUMMARY, Trend, VERSION, history, trends};

@@ -21,17 +21,24 @@ pub const VERSION: u32 = 1;
 pub struct Past {
     /// When it was, RFC 3339 in UTC.
     pub timestamp: String,
+    /// The commit that was measured, if the file says.
+    pub commit: Option<String>,
     pub points: Vec<Point>,
 }
 
 impl Past {
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read_all(path).map_err(|cause| file::unusable(path, cause))?;
+        Self::of_text(&text, path)
+    }
+
+    /// The same of a file whose text is known; messages name its path.
+    pub fn of_text(text: &[u8], path: &Path) -> Result<Self> {
         let foreign = |cause| {
             let why = format!("not a summary.json of `criterion-report kernels`: {cause}");
             file::unusable(path, why)
         };
-        let Stamp { schema, version } = serde_json::from_slice(&text).map_err(foreign)?;
+        let Stamp { schema, version } = serde_json::from_slice(text).map_err(foreign)?;
         if schema != SCHEMA || version != VERSION {
             let why = format!(
                 "schema `{schema}`, version {version}, but this criterion-report reads `{SCHEMA}`, \
@@ -39,7 +46,8 @@ impl Past {
             );
             return Err(file::unusable(path, why));
         }
-        let Summary { timestamp, results } = serde_json::from_slice(&text).map_err(foreign)?;
+        let Summary { timestamp, commit, results } =
+            serde_json::from_slice(text).map_err(foreign)?;
         if let Some(PastResult { full_id, .. }) = results.iter().find(|it| !it.is_possible()) {
             let why = format!(
                 "the time of `{full_id}` is invalid: a median and its bounds must be positive and \
@@ -47,7 +55,12 @@ impl Past {
             );
             return Err(file::unusable(path, why));
         }
-        Ok(Self { timestamp, points: results.into_iter().map(Point::from).collect() })
+        let mut points: Vec<Point> = results.into_iter().map(Point::from).collect();
+        for point in &mut points {
+            // A history keeps it once for all.
+            point.revision = point.revision.take().or_else(|| commit.clone());
+        }
+        Ok(Self { timestamp, commit, points })
     }
 }
 
@@ -82,6 +95,8 @@ struct Stamp {
 #[derive(Deserialize)]
 struct Summary {
     timestamp: String,
+    #[serde(default)]
+    commit: Option<String>,
     results: Vec<PastResult>,
 }
 

@@ -66,7 +66,7 @@ impl Bandwidths {
         let there = match record.case.device {
             Device::Cpu => Caches::new(&host.caches, host.cpus).level(bytes, threads),
             // The caches of other devices are not recorded.
-            Device::Cuda | Device::Xpu | Device::Mps => Level::Unclear,
+            Device::Cuda | Device::Rocm | Device::Xpu | Device::Mps => Level::Unclear,
         };
         let own = machine.memory.best(there, threads).map(|best| (there, best));
         let memory = || Some((Level::Memory, machine.memory.best(Level::Memory, threads)?));
@@ -88,7 +88,7 @@ impl Machine {
         let own = record.environment.torch.threads;
         match record.case.device {
             Device::Cpu => self.threads.get(&own).copied(),
-            Device::Cuda | Device::Xpu | Device::Mps => {
+            Device::Cuda | Device::Rocm | Device::Xpu | Device::Mps => {
                 self.threads.get(&own).or_else(|| self.threads.last()).copied()
             }
         }

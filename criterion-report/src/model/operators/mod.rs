@@ -7,7 +7,7 @@ mod siblings;
 mod summary;
 
 pub use bandwidth::{Bandwidths, Ceiling};
-pub use efficiency::{Efficiency, EfficiencySource, NoEfficiency};
+pub use efficiency::{Efficiency, EfficiencySource, NoEfficiency, upstreams_estimate};
 pub use result::OperatorResult;
 pub use siblings::Standing;
 pub use summary::{Axis, Mean, Summary};

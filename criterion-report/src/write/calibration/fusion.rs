@@ -38,7 +38,7 @@ pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
         return String::new();
     }
     let mut patterns: BTreeMap<String, BTreeMap<String, Vec<&FusionCalibration>>> = BTreeMap::new();
-    for fusion in profile.fusion_profiles.values() {
+    for fusion in profile.fusions() {
         let sizes = patterns.entry(title(fusion)).or_default();
         sizes.entry(size(fusion)).or_default().push(fusion);
     }
@@ -62,7 +62,7 @@ pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
     }
     let columns = COLUMNS.map(|(heading, _, align)| (heading, align));
     let lines = below_where_too_wide(&columns, lines, width);
-    let count = profile.fusion_profiles.len();
+    let count = profile.fusions().count();
     let mut out = heading(&format!("Fusion Pattern Performance ({count} total):"), colour);
     out.push_str(&render(&columns, &lines, INDENT, width, colour));
     out + &footnotes.render(width, colour)

@@ -8,6 +8,7 @@ mod training;
 mod v_final;
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::Result;
 
@@ -30,6 +31,19 @@ pub struct Options {
     /// Only these values, in this order; `--columns help` lists them
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "layout")]
     pub columns: Vec<Choice>,
+    /// Write where torchao's runner does: `output_dir` of each config, or DIR instead
+    ///
+    /// In its folder `inference` or `training` then lie `results_<ddmmyyyy_HHMMSS>.csv` (UTC), the
+    /// traces in `profiler` and the memory snapshots in `memory_profiler`. A relative path begins at
+    /// the current folder.
+    #[arg(
+        long,
+        value_name = "DIR",
+        num_args = 0..=1,
+        require_equals = true,
+        conflicts_with = "columns"
+    )]
+    pub torchao_output: Option<Option<PathBuf>>,
 }
 
 /// The meaning of a line.

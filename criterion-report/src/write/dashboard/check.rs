@@ -1,14 +1,13 @@
 //! Checks for records that the database would lose or change without an error message, before they
 //! are written.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry as Place;
-
 use anyhow::{Result, bail};
+use indexmap::{IndexMap, IndexSet};
 
 use super::record::{DbCase, Metric};
 use crate::model::Entry;
 use crate::model::database::{Series, is_storable};
+use crate::{units, visible};
 
 /// Checks that the database can hold the values of the case with this id.
 pub fn values(id: &str, case: &DbCase<'_>) -> Result<()> {
@@ -37,39 +36,76 @@ pub fn series(case: &DbCase<'_>) -> Series<'static> {
     series.into_owned()
 }
 
-/// The cases of each series.
+/// The cases of each series but for the metric, in the order of the report.
 #[derive(Default)]
-pub struct Check<'a>(HashMap<Series<'static>, Vec<Entry<'a>>>);
+pub struct Check<'a>(IndexMap<Series<'static>, Vec<Entry<'a>>>);
+
+/// Metrics that dashboards would draw as one line although they are of several cases.
+pub struct Shared<'a> {
+    model: String,
+    metrics: Vec<String>,
+    cases: Vec<Entry<'a>>,
+}
 
 impl<'a> Check<'a> {
-    /// Adds a case with the series of its records; says so if a metric is in that series already.
-    pub fn add(
-        &mut self,
-        series: Series<'static>,
-        case: Entry<'a>,
+    /// Adds a case with the series of its records.
+    pub fn add(&mut self, series: Series<'static>, case: Entry<'a>) {
+        self.0.entry(series).or_default().push(case);
+    }
+
+    /// The metrics that several cases of a series have.
+    pub fn shared(&self, metrics: impl Fn(&Entry<'a>) -> Vec<String>) -> Vec<Shared<'a>> {
+        // Hardly any series is that of two cases, so metrics are named for these alone.
+        let several = self.0.iter().filter(|(_, cases)| cases.len() > 1);
+        several.filter_map(|(series, cases)| Shared::of(series, cases, &metrics)).collect()
+    }
+}
+
+impl<'a> Shared<'a> {
+    fn of(
+        series: &Series<'_>,
+        cases: &[Entry<'a>],
         metrics: impl Fn(&Entry<'a>) -> Vec<String>,
-    ) -> Option<String> {
-        let mut place = match self.0.entry(series) {
-            Place::Vacant(place) => {
-                place.insert(vec![case]);
-                return None;
-            }
-            Place::Occupied(place) => place,
-        };
-        // Hardly any series is that of two cases, so nothing is kept for it.
-        let others: Vec<(&str, Vec<String>)> =
-            place.get().iter().map(|other| (other.row.full_id(), metrics(other))).collect();
-        let same = metrics(&case).into_iter().find_map(|metric| {
-            let (first, _) = others.iter().find(|(_, known)| known.contains(&metric))?;
-            let (id, model) = (case.row.full_id(), place.key().model());
-            Some(format!(
-                "two cases would become one series on the dashboard, `{metric}` of `{model}`:\n  \
-                 {first}\n  {id}\n  choose one with --filter, or those of the latest run with --latest"
-            ))
-        });
-        if same.is_none() {
-            place.get_mut().push(case);
+    ) -> Option<Self> {
+        let named: Vec<(Entry<'a>, Vec<String>)> =
+            cases.iter().map(|case| (*case, metrics(case))).collect();
+        let mut count: IndexMap<&str, usize> = IndexMap::new();
+        for name in named.iter().flat_map(|(_, names)| names) {
+            *count.entry(name).or_default() += 1;
         }
-        same
+        count.retain(|_, cases| *cases > 1);
+        let has_any = |names: &[String]| names.iter().any(|name| count.contains_key(&**name));
+        let cases: Vec<Entry<'a>> =
+            named.iter().filter(|(_, names)| has_any(names)).map(|(case, _)| *case).collect();
+        let metrics: Vec<String> = count.keys().map(|&name| name.to_owned()).collect();
+        (!cases.is_empty()).then(|| Self { model: series.model().to_owned(), metrics, cases })
+    }
+
+    /// Each case with the metrics that it must not be written with.
+    pub fn refused(&self) -> impl Iterator<Item = (&'a str, &[String])> {
+        self.cases.iter().map(|case| (case.row.full_id(), &*self.metrics))
+    }
+
+    /// What is shared by which cases of which configs, and what to do.
+    pub fn text(&self) -> String {
+        let others = match self.metrics.len() - 1 {
+            0 => String::new(),
+            others => format!(" and {}", units::count(others, "other metric")),
+        };
+        let configs: IndexSet<&str> =
+            self.cases.iter().map(|case| &*case.row.record.case.config).collect();
+        let of = if configs.len() == 1 { "the config" } else { "the configs" };
+        let configs: Vec<String> = configs.iter().map(|config| format!("`{config}`")).collect();
+        let mut lines: Vec<String> =
+            self.cases.iter().map(|case| case.row.full_id().to_owned()).collect();
+        lines.push("choose one with --filter, or those of the latest run with --latest".to_owned());
+        format!(
+            "`{}`{others} of `{}`: {} of {of} {} would become one series on the dashboard:{}",
+            self.metrics[0],
+            self.model,
+            units::count(self.cases.len(), "case"),
+            configs.join(", "),
+            visible::list(&lines)
+        )
     }
 }

@@ -6,18 +6,18 @@ mod record;
 mod upstream;
 mod v3;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use plan::{Device, Outcome};
 
-use super::{Notes, Target, in_order, joined};
+use super::{AllRefused, Notes, Target, Written, in_order, joined};
 use crate::model::database::has_upload_name;
 use crate::model::{Entry, Report, Row};
 use crate::units;
 use check::Check;
-use record::{DbCase, Form};
+use record::{DbCase, Form, Metric};
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
@@ -47,7 +47,7 @@ pub fn write(
     options: &Options,
     target: Target<'_>,
     out: &mut dyn Write,
-) -> Result<Notes> {
+) -> Result<Written> {
     if let Some(file) = target.file
         && !has_upload_name(file)
     {
@@ -56,26 +56,30 @@ pub fn write(
             file.display()
         );
     }
-    let notes = checked(report, options)?;
-    put(report, options, out)?;
-    Ok(notes)
+    let (notes, refused) = checked(report, options)?;
+    put(report, options, &refused, out)?;
+    Ok(Written { notes, refused: refused.texts })
+}
+
+/// The metrics that cannot be written, as several cases would be one series.
+#[derive(Default)]
+struct Refused<'a> {
+    /// By id of the case.
+    metrics: HashMap<&'a str, HashSet<String>>,
+    texts: Vec<String>,
 }
 
 /// Looks at all that would be written, before anything is.
-fn checked<'a>(report: &'a Report, options: &Options) -> Result<Notes> {
+fn checked<'a>(report: &'a Report, options: &Options) -> Result<(Notes, Refused<'a>)> {
     let mut notes = Vec::new();
     let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
     let mut check = Check::default();
-    let (mut empty, mut same) = (true, None);
+    let mut empty = true;
     let entries: Vec<Entry<'a>> = report.entries().collect();
     let series = |entry: &Entry<'a>| {
         let series = convert(entry, options)
             .map(|case| check::values(entry.row.full_id(), &case).map(|()| check::series(&case)));
         Ok((*entry, series))
-    };
-    let metrics = |entry: &Entry<'a>| {
-        let metrics = convert(entry, options).into_iter().flat_map(|case| case.metrics);
-        metrics.map(|metric| metric.name.to_string()).collect()
     };
     in_order(&entries, series, |(entry, series)| {
         match series {
@@ -85,14 +89,7 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<Notes> {
                 if let (Outcome::Measured, Err(no_time)) = (&row.record.outcome, &row.time) {
                     notes.push(format!("{}: without its times: {no_time}", row.full_id()));
                 }
-                if let Some(text) = check.add(series?, entry, metrics) {
-                    // Upstream's names do not tell models, dtypes and compilation apart; that is
-                    // their form.
-                    if !options.is_upstreams() {
-                        return Err(anyhow!(text));
-                    }
-                    same.get_or_insert(text);
-                }
+                check.add(series?, entry);
             }
             Err(Some(reason)) => *left_out.entry(reason).or_insert(0) += 1,
             Err(None) => {}
@@ -107,8 +104,37 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<Notes> {
         let notes: String = notes.iter().map(|note| format!("\n  {note}")).collect();
         bail!("no case has a result for the dashboard{notes}");
     }
-    notes.extend(same.map(|same| format!("not for uploading as it is: {same}")));
-    Ok(notes)
+    let shared = check.shared(|entry| {
+        let metrics = convert(entry, options).into_iter().flat_map(|case| case.metrics);
+        metrics.map(|metric| metric.name.to_string()).collect()
+    });
+    if options.is_upstreams() {
+        // Upstream's names do not tell models, dtypes and compilation apart; that is their form.
+        let first = shared.first();
+        notes.extend(first.map(|it| format!("not for uploading as it is: {}", it.text())));
+        return Ok((notes, Refused::default()));
+    }
+    let mut refused = Refused::default();
+    for shared in &shared {
+        refused.texts.push(shared.text());
+        for (id, metrics) in shared.refused() {
+            refused.metrics.entry(id).or_default().extend(metrics.iter().cloned());
+        }
+    }
+    let is_left = |entry: &Entry<'_>| {
+        let left = |metric: &Metric<'_>| !refused.has(entry.row.full_id(), metric);
+        convert(entry, options).is_ok_and(|case| case.metrics.iter().any(left))
+    };
+    if !shared.is_empty() && !entries.iter().any(is_left) {
+        return Err(AllRefused(refused.texts).into());
+    }
+    Ok((notes, refused))
+}
+
+impl Refused<'_> {
+    fn has(&self, id: &str, metric: &Metric<'_>) -> bool {
+        self.metrics.get(id).is_some_and(|metrics| metrics.contains(&metric.name.to_string()))
+    }
 }
 
 impl Options {
@@ -142,8 +168,13 @@ fn convert<'a>(entry: &Entry<'a>, options: &Options) -> Result<DbCase<'a>, Optio
     convert(entry).ok_or_else(without)
 }
 
-/// Writes the records of all cases.
-fn put(report: &Report, options: &Options, out: &mut dyn Write) -> Result<()> {
+/// Writes the records of all cases, but for the refused ones.
+fn put(
+    report: &Report,
+    options: &Options,
+    refused: &Refused<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
     let form = if options.jsonl { Form::Lines } else { Form::List };
     let [before, between, behind] = form.punctuation();
     // Upstream's files end without a newline.
@@ -151,6 +182,7 @@ fn put(report: &Report, options: &Options, out: &mut dyn Write) -> Result<()> {
     let entries: Vec<Entry<'_>> = report.entries().collect();
     let text = |entry: &Entry<'_>, text: &mut Vec<u8>| {
         let Ok(mut case) = convert(entry, options) else { return Ok(()) };
+        case.metrics.retain(|metric| !refused.has(entry.row.full_id(), metric));
         if !options.is_upstreams() {
             v3::complete(&mut case, entry);
         }
@@ -165,7 +197,7 @@ fn arch(row: &Row) -> &str {
     match row.record.case.device {
         Device::Cpu => &environment.host.cpu_model,
         Device::Cuda => environment.torch.cuda_device.as_deref().unwrap_or(UNKNOWN),
-        Device::Xpu | Device::Mps => UNKNOWN,
+        Device::Rocm | Device::Xpu | Device::Mps => UNKNOWN,
     }
 }
 

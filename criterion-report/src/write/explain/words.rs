@@ -3,6 +3,7 @@
 use crate::model::explain::{Bound, Change, Changed, Difference, Explanation, StepLimit};
 use crate::model::{Interval, once};
 use crate::units;
+use crate::write::profile;
 
 /// Parts and operations of less than this share are summed up in one line.
 const SMALL: f64 = 0.01;
@@ -29,6 +30,7 @@ pub fn facts(of: &Explanation) -> Vec<(&'static str, String)> {
         (None, why) => why.as_ref().map(|why| format!("unknown: {why}")),
     };
     facts.extend(limit.filter(|_| !of.emulated).map(|text| ("limit", text)));
+    facts.extend(of.gpu.as_ref().map(|it| ("counters", profile::gpu_counters(it))));
     facts
 }
 

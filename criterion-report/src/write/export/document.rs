@@ -131,8 +131,8 @@ impl Serialize for Catalogue {
 fn by_measure<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
-        "propertyNames": { "enum": MEASURES.map(|field| field.name) },
-        "additionalProperties": generator.subschema_for::<T>(),
+            "propertyNames": { "enum": MEASURES.map(|field| field.name).as_slice() },
+            "additionalProperties": generator.subschema_for::<T>(),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Profiles as the page's script reads them, with links to their files.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use plan::{Profile, ProfileFileKind};
 use serde::Serialize;
@@ -104,14 +104,13 @@ impl Links {
 
     fn to(&self, path: &str) -> Option<String> {
         let (_, way) = self.0.as_ref()?;
-        self.file(path).map(|_| format!("{way}/{}", encoded(path)))
+        self.file(path).map(|_| format!("{way}/{}", profile::encoded(path)))
     }
 
     /// A file that lies in the records' folder.
     fn file(&self, path: &str) -> Option<PathBuf> {
         let (records, _) = self.0.as_ref()?;
-        let inside = Path::new(path).components().all(|it| matches!(it, Component::Normal(_)));
-        Some(records.join(path)).filter(|file| inside && file.is_file())
+        profile::file(records, path)
     }
 
     /// An SVG as an address that holds it; none of one that is too large, which its link shows. As a picture it
@@ -120,7 +119,7 @@ impl Links {
         let file = self.file(path)?;
         let bytes = std::fs::metadata(&file).ok()?.len();
         let svg = std::fs::read_to_string(file).ok().filter(|_| bytes <= LARGEST_PICTURE)?;
-        Some(format!("data:image/svg+xml,{}", encoded(&svg)))
+        Some(profile::picture(&svg))
     }
 }
 
@@ -130,22 +129,8 @@ fn way(from: &Path, to: &Path) -> String {
     let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(common).map(|_| "..".to_owned());
     let down = to.components().skip(common);
-    let down = down.map(|it| encoded(&it.as_os_str().to_string_lossy()));
+    let down = down.map(|it| profile::encoded(&it.as_os_str().to_string_lossy()));
     [".".to_owned()].into_iter().chain(up).chain(down).collect::<Vec<_>>().join("/")
-}
-
-/// A path in which nothing ends the path of an address.
-fn encoded(path: &str) -> String {
-    let mut out = String::new();
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'+' => {
-                out.push(byte.into());
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -2,22 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Device, Outcome};
+use plan::{Device, KernelWork, Outcome};
 use serde_json::{Value, json};
 
-use crate::model::kernels::KernelResult;
+use crate::model::kernels::{KernelResult, SCHEMA, VERSION};
 use crate::model::{self, NoSpeedup, Speedup, Time};
 use crate::object::{column, object};
 
 const MIB: f64 = (1 << 20) as f64;
 
+/// The file of a kernel: upstream's object, of the case that leads it, and in it every case.
+pub struct KernelFile<'r, 'a>(pub Vec<&'r KernelResult<'a>>);
+
 /// A case; with `raw` it has every single call. Upstream's names come first, in its order. Numbers
 /// of an unmeasured case are null, never zero, with the reason in `error_message`.
+#[derive(Clone, Copy)]
 pub struct Entry<'r, 'a> {
     pub result: &'r KernelResult<'a>,
     pub raw: bool,
 }
 
+/// The part of a case that has upstream's names.
+struct Upstream<'r, 'a>(Entry<'r, 'a>);
 /// Single calls, each timed by itself, in ms.
 struct Timing<'r, 'a>(&'r Entry<'r, 'a>, plan::Latency);
 /// Every single call, in ms; null where they were not kept.
@@ -34,6 +40,33 @@ struct Criterion<'a>(Option<model::Entry<'a>>, &'a Time);
 struct Versus<'a>(model::Entry<'a>, &'a Speedup);
 
 object! {
+    KernelFile<'_, '_> => |it| [leading = it.leading();] {
+        _: leading.map(|result| Upstream(Entry { result, raw: true })),
+        "schema": SCHEMA,
+        "version": VERSION,
+        "full_id": leading.map(|result| result.full_id),
+        "cases": it.0.iter().map(|result| Entry { result, raw: true }).collect::<Vec<_>>(),
+    }
+
+    Upstream<'_, '_> => |it| [
+        result = it.0.result;
+        point = &result.point;
+        entry = result.entry;
+        measures = result.measured().map(|record| &record.measures);
+    ] {
+        "kernel_name": result.kernel,
+        "backend": result.backend,
+        "precision": result.precision.map(|precision| precision.precision()),
+        "problem_size": result.problem_size(),
+        "timing": result.latency().map(|latency| Timing(&it.0, latency)),
+        "memory": measures.and_then(|measures| measures.memory).map(Memory),
+        "energy": measures.and_then(|measures| measures.energy.as_ref()).map(Energy),
+        "accuracy": Some(Accuracy(entry)).filter(Accuracy::is_known),
+        "success": measures.is_some(),
+        "error_message": point.reason.as_ref().filter(|_| measures.is_none()),
+        "metadata": metadata(result).0,
+    }
+
     Entry<'_, '_> => |it| [
         result = it.result;
         point = &result.point;
@@ -42,20 +75,10 @@ object! {
         entry = result.entry;
         facts = record.and_then(|record| record.kernel.as_ref());
         measures = result.measured().map(|record| &record.measures);
-        settings = metadata(result);
+        taken = metadata(result).1;
         notes = entry.map(|entry| entry.cautions()).unwrap_or_default();
     ] {
-        "kernel_name": result.kernel,
-        "backend": result.backend,
-        "precision": result.precision.map(|precision| precision.precision()),
-        "problem_size": result.problem_size(),
-        "timing": result.latency().map(|latency| Timing(it, latency)),
-        "memory": measures.and_then(|measures| measures.memory).map(Memory),
-        "energy": measures.and_then(|measures| measures.energy.as_ref()).map(Energy),
-        "accuracy": Some(Accuracy(entry)).filter(Accuracy::is_known),
-        "success": measures.is_some(),
-        "error_message": point.reason.as_ref().filter(|_| measures.is_none()),
-        "metadata": settings.0,
+        _: Upstream(*it),
         "full_id": result.full_id,
         "config": result.case.map(|case| &case.config),
         "implementation": result.implementation,
@@ -81,7 +104,7 @@ object! {
         "run_id": column!(entry, "run-id"),
         "measured_at": column!(entry, "timestamp"),
         "absent": absent(result, it.raw),
-        "notes": notes.iter().map(ToString::to_string).chain(settings.1).collect::<Vec<_>>(),
+        "notes": notes.iter().map(ToString::to_string).chain(taken).collect::<Vec<_>>(),
     }
 
     Timing<'_, '_> => |it| [
@@ -154,6 +177,19 @@ object! {
     }
 }
 
+impl<'r, 'a> KernelFile<'r, 'a> {
+    /// The case that upstream's names are of: the first that was measured, of the baseline if it has one,
+    /// else the first.
+    fn leading(&self) -> Option<&'r KernelResult<'a>> {
+        let rank = |result: &&&'r KernelResult<'a>| {
+            let is_baseline = result.implementation == KernelWork::BASELINE;
+            (result.measured().is_none(), !is_baseline)
+        };
+        // The first of equal ones.
+        self.0.iter().min_by_key(rank).copied()
+    }
+}
+
 impl Accuracy<'_> {
     /// Whether anything was found out.
     fn is_known(&self) -> bool {
@@ -178,7 +214,7 @@ fn device_name<'a>(result: &KernelResult<'a>) -> Option<&'a str> {
         Device::Cpu => Some(&environment.host.cpu_model),
         Device::Cuda => environment.torch.cuda_device.as_deref(),
         // The record does not name the device.
-        Device::Xpu | Device::Mps => None,
+        Device::Rocm | Device::Xpu | Device::Mps => None,
     }
 }
 
@@ -241,7 +277,7 @@ fn absent<'a>(result: &KernelResult<'a>, raw: bool) -> BTreeMap<&'a str, String>
     if record.measures.memory.is_some() {
         let why = match record.case.device {
             Device::Cpu => "a CPU has no reserving allocator",
-            Device::Cuda | Device::Xpu | Device::Mps => "it is not recorded",
+            Device::Cuda | Device::Rocm | Device::Xpu | Device::Mps => "it is not recorded",
         };
         absent.insert("memory.reserved_mb", why.to_owned());
     }

@@ -13,8 +13,8 @@ use crate::object::object;
 /// A kernel, by all its cases.
 pub struct Kernel<'r, 'a>(pub &'r [&'r KernelResult<'a>]);
 
-/// Its name, its file, and whether the others are compared with it.
-struct Implementation<'a>(&'a str, Option<&'a str>);
+/// Its name, and what it runs where that is known.
+struct Implementation<'a>(&'a str, Option<&'a KernelWork>);
 
 object! {
     Kernel<'_, '_> => |it| [
@@ -27,11 +27,11 @@ object! {
         metadata = works.iter().flat_map(|work| &work.metadata);
     ] {
         "name": cases[0].kernel,
-        "path": implementations.get(KernelWork::BASELINE).copied().flatten(),
+        "path": implementations.get(KernelWork::BASELINE).copied().flatten().map(|work| &work.file),
         "backends": cases.iter().map(|case| case.backend).collect::<BTreeSet<_>>(),
         "precisions": precisions.iter().map(|it| it.precision()).collect::<Vec<_>>(),
         "implementations": implementations.iter()
-            .map(|(name, path)| Implementation(name, *path))
+            .map(|(name, work)| Implementation(name, *work))
             .collect::<Vec<_>>(),
         // Null where no case ran.
         "has_reference": facts.map(|facts| facts.has_reference).reduce(|one, other| one || other),
@@ -44,17 +44,18 @@ object! {
 
     Implementation<'_> => |it| {
         "name": it.0,
-        "path": it.1,
+        "path": it.1.map(|work| &work.file),
+        "pytorch": it.1.map(|work| work.uses_torch),
         "baseline": it.0 == KernelWork::BASELINE,
     }
 }
 
-/// The files relative to their package, by the names of their implementations.
-fn implementations<'a>(cases: &[&KernelResult<'a>]) -> BTreeMap<&'a str, Option<&'a str>> {
+/// What they run, by their names.
+fn implementations<'a>(cases: &[&KernelResult<'a>]) -> BTreeMap<&'a str, Option<&'a KernelWork>> {
     let mut all = BTreeMap::new();
     for case in cases {
-        let file = all.entry(case.implementation).or_insert(None);
-        *file = file.or(case.work().map(|work| work.file.as_str()));
+        let work = all.entry(case.implementation).or_insert(None);
+        *work = work.or(case.work());
     }
     all
 }

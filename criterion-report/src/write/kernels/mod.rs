@@ -13,7 +13,7 @@ use crate::model::Report;
 use crate::model::kernels::{Changes, KernelResult, Point, SCHEMA, SUMMARY, Trend, VERSION};
 use crate::object::object;
 use crate::units;
-use entry::Entry;
+use entry::{Entry, KernelFile};
 use env::{Env, Git, latest};
 use manifest::Kernel;
 
@@ -58,8 +58,7 @@ pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
     let kernels = by_kernel(results);
     add(MANIFEST, pretty(&kernels.values().map(|cases| Kernel(cases)).collect::<Vec<_>>())?);
     for (kernel, cases) in kernels {
-        let entries = cases.into_iter().map(|result| Entry { result, raw: true });
-        add(&path_of(kernel)?, pretty(&entries.collect::<Vec<_>>())?);
+        add(&path_of(kernel)?, pretty(&KernelFile(cases))?);
     }
     add(SUMMARY, pretty(document)?);
     if let Some(changes) = changes {

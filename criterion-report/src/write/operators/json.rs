@@ -8,7 +8,9 @@ use std::io::Write;
 use anyhow::Result;
 use plan::{CompileMode, Implementation};
 
-use crate::model::{EfficiencySource, Missing, OperatorResult, Report, Standing};
+use crate::model::{
+    EfficiencySource, Missing, OperatorResult, Report, Standing, upstreams_estimate,
+};
 use crate::object::{column, object};
 use crate::units;
 use crate::write::Notes;
@@ -25,7 +27,8 @@ pub fn array(
         |result: &&OperatorResult<'_>| result.key.work.implementation == Implementation::Stream;
     let taken =
         |result: &&OperatorResult<'_>| !compat || !streams(result) && result.entry.row.time.is_ok();
-    let mut items: Vec<Item<'_>> = results.iter().filter(taken).map(Item::Recorded).collect();
+    let mut items: Vec<Item<'_>> =
+        results.iter().filter(taken).map(|it| Item::Recorded(it, compat)).collect();
     let mut notes = Vec::new();
     if compat {
         let streams = results.iter().filter(streams).count();
@@ -47,16 +50,24 @@ pub fn array(
 
 /// One implementation at one size; of a case without a record nothing is known but its id.
 enum Item<'a> {
-    Recorded(&'a OperatorResult<'a>),
+    /// With whether its `gpu_efficiency` is by upstream's formula.
+    Recorded(&'a OperatorResult<'a>, bool),
     Missing(&'a Missing),
 }
 
 impl<'a> Item<'a> {
     fn result(&self) -> Option<&'a OperatorResult<'a>> {
         match self {
-            Self::Recorded(result) => Some(result),
+            Self::Recorded(result, _) => Some(result),
             Self::Missing(_) => None,
         }
+    }
+
+    /// Upstream's `gpu_efficiency`, if that is what was asked for.
+    fn estimate(&self) -> Option<f64> {
+        let Self::Recorded(result, true) = self else { return None };
+        let time = result.entry.row.time.as_ref().ok()?;
+        Some(upstreams_estimate(time.median_ns / 1e6))
     }
 }
 
@@ -73,9 +84,12 @@ object! {
         accuracy = record.and_then(|record| record.accuracy.as_ref());
         gate = row.and_then(|row| row.worst_gate());
         efficiency = result.and_then(|it| it.efficiency.as_ref().ok());
-        share = efficiency.and_then(|efficiency| efficiency.interval);
-        source = efficiency.map(|efficiency| &efficiency.source);
-        ceiling = source.and_then(EfficiencySource::ceiling);
+        estimate = it.estimate();
+        of_limit = efficiency.map(|efficiency| efficiency.share * 100.0);
+        own = efficiency.filter(|_| estimate.is_none());
+        share = own.and_then(|efficiency| efficiency.interval);
+        source = own.map(|efficiency| &efficiency.source);
+        ceiling = efficiency.and_then(|efficiency| efficiency.source.ceiling());
         eager = entry.and_then(|entry| entry.compilation);
     ] {
         "operation": work.map(|work| work.operator.upstream()),
@@ -86,12 +100,12 @@ object! {
         "time_ms": column!(entry, "latency" / 1e6),
         "memory_mb": column!(entry, "peak-memory" / 1_048_576.0),
         "inference_speed": column!(entry, "throughput"),
-        "gpu_efficiency": efficiency.map(|efficiency| efficiency.share * 100.0),
+        "gpu_efficiency": estimate.or(of_limit),
         "throughput_gbps": column!(entry, "bandwidth"),
         "schema": "criterion-torch/operators",
         "version": 1,
         "full_id": match it {
-            Item::Recorded(result) => result.entry.row.full_id(),
+            Item::Recorded(result, _) => result.entry.row.full_id(),
             Item::Missing(missing) => &missing.full_id,
         },
         "config": column!(entry, "config"),
@@ -111,7 +125,7 @@ object! {
         "git_revision": column!(entry, "git-revision"),
         "outcome": record.map_or("missing", |record| record.outcome.status()),
         "reason": match it {
-            Item::Recorded(result) => result.entry.row.reason(),
+            Item::Recorded(result, _) => result.entry.row.reason(),
             Item::Missing(missing) => Some(missing.reason.clone()),
         },
         "run_id": column!(entry, "run-id"),
@@ -119,6 +133,8 @@ object! {
         "time_low_ms": column!(entry, "latency", Low / 1e6),
         "time_high_ms": column!(entry, "latency", High / 1e6),
         "time_confidence_level": column!(entry, "confidence-level"),
+        "mean_time_ms": column!(entry, "call-mean" / 1e6),
+        "mean_calls": column!(entry, "latency-calls"),
         "samples": column!(entry, "samples"),
         "quick": column!(entry, "quick"),
         "calls_per_s": column!(entry, "throughput"),
@@ -130,8 +146,9 @@ object! {
         "standing": result.and_then(|it| it.standing).map(Standing::word),
         "gpu_efficiency_low": share.map(|interval| interval.low * 100.0),
         "gpu_efficiency_high": share.map(|interval| interval.high * 100.0),
-        "efficiency_source": source.map(EfficiencySource::word),
-        "efficiency_method": source.and_then(EfficiencySource::method),
+        "share_of_limit": of_limit,
+        "efficiency_source": estimate.map(|_| "upstream").or(source.map(EfficiencySource::word)),
+        "efficiency_method": estimate.map(|_| "formula").or(source.and_then(EfficiencySource::method)),
         "limit_gb_per_s": ceiling.map(|ceiling| ceiling.gb_per_s),
         "limit_level": ceiling.map(|ceiling| &ceiling.level),
         "limit_operation": ceiling.map(|ceiling| &ceiling.operation),

@@ -29,9 +29,16 @@ pub struct Options {
     pub by: Option<Axis>,
     /// Write only the JSON that upstream's scripts can read
     ///
-    /// These are the cases with a time, without `stream`; the others are counted on stderr.
+    /// These are the cases with a time, without `stream`; the others are counted on stderr. Their
+    /// `gpu_efficiency` is upstream's formula, 100 over the milliseconds and at most 100.
     #[arg(long)]
     pub upstream_compat: bool,
+    /// Show the mean of single calls beside the median
+    ///
+    /// It is the mean of the latency pass, which times calls one by one; `latency.calls` of a
+    /// config sets their number. The JSON array always has it.
+    #[arg(long)]
+    pub mean: bool,
     /// When to colour the tables
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
@@ -47,6 +54,13 @@ pub fn write(
         Format::Json if options.by.is_some() => bail!(
             "--by applies to the tables only: the JSON array has every case\n  leave out one of \
              --by and --format json"
+        ),
+        Format::Json if options.mean => bail!(
+            "--mean applies to the tables only: the JSON array always has mean_time_ms\n  leave \
+             out one of --mean and --format json"
+        ),
+        Format::Table if options.mean && options.by.is_some() => bail!(
+            "--mean applies to cases, and --by shows none\n  leave out one of --mean and --by"
         ),
         Format::Table if options.upstream_compat => {
             bail!(
@@ -68,11 +82,16 @@ pub fn write(
         return json::array(report, &results, options.upstream_compat, out);
     }
     let room = Room::of(target, options.color);
-    print(out, &screen(&tables(report, &results, options.by, room), room.colour))
+    print(out, &screen(&tables(report, &results, options, room), room.colour))
 }
 
 /// Circumstances, the tables, and how the cases ended.
-fn tables(report: &Report, results: &[OperatorResult<'_>], by: Option<Axis>, room: Room) -> String {
+fn tables(
+    report: &Report,
+    results: &[OperatorResult<'_>],
+    &Options { by, mean, .. }: &Options,
+    room: Room,
+) -> String {
     let mut tables = Vec::new();
     let mut put = |title: &str, block: &Block<'_, '_>, table: Table| {
         let heading = room.bold(title) + &paragraph(&circumstances(block), 2, Paint::Dim, room);
@@ -84,7 +103,7 @@ fn tables(report: &Report, results: &[OperatorResult<'_>], by: Option<Axis>, roo
                 Table { text: failures::render(&text, room.width, room.colour), ..Table::default() }
             }
             (None, Some(axis)) => summary::along(axis, &block, room),
-            (None, None) => table::table(&block, room),
+            (None, None) => table::table(&block, mean, room),
         };
         put(&block[0].entry.row.record.case.id.group, &block, table);
     }

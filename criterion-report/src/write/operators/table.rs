@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
+use plan::Latency;
+
 use super::Block;
 use crate::model::{EfficiencySource, NoEfficiency, OperatorResult, Standing};
 use crate::units;
 use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::table::{ABSENT, Cell, Line, Paint};
-use crate::write::view::{Layout, Room, Table, left, right, significant};
+use crate::write::view::{Column, Layout, Room, Table, left, right, significant};
 use crate::write::{failures, verdict};
 
 fn layout<'a>() -> Layout<OperatorResult<'a>> {
@@ -41,9 +43,23 @@ fn layout<'a>() -> Layout<OperatorResult<'a>> {
     ])
 }
 
+/// The mean of single calls and their number, as upstream's time is that of 100.
+fn means<'a>() -> [Column<OperatorResult<'a>>; 2] {
+    fn latency(it: &OperatorResult<'_>) -> Option<Latency> {
+        it.entry.row.record.measures.latency
+    }
+    [
+        right("mean", |it| {
+            latency(it).map(|it| units::time(it.mean_ns)).unwrap_or_default().into()
+        }),
+        right("calls", |it| latency(it).map(|it| it.calls.to_string()).unwrap_or_default().into()),
+    ]
+}
+
 /// One line per size and implementation, and footnotes.
-pub fn table(block: &Block<'_, '_>, room: Room) -> Table {
-    let layout = layout();
+pub fn table(block: &Block<'_, '_>, mean: bool, room: Room) -> Table {
+    // Behind the median and its interval.
+    let layout = if mean { layout().with(3, means()) } else { layout() };
     layout.table(block, |footnotes| lines(&layout, block, footnotes), room)
 }
 

@@ -254,7 +254,7 @@ fn with_relu(
             })?);
             step
         }
-        Device::Cpu | Device::Xpu | Device::Mps => {
+        Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
             let contiguous = x.is_contiguous();
             let step = Step::new(&[POINTWISE], move || {
                 onednn::convolution_pointwise(&x, &filters, bias.as_ref(), &SAME, PostOp::Relu)

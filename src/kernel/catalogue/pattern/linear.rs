@@ -241,7 +241,9 @@ fn addmm_activation(
     let run = move || addmm::addmm_activation(&bias, &x, &weight_t, activation);
     match site.device {
         Device::Cuda => Step::new(&["aten::_addmm_activation"], run).noting(NOT_VERIFIED),
-        Device::Cpu | Device::Xpu | Device::Mps => Step::new(&["aten::addmm", in_place], run),
+        Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
+            Step::new(&["aten::addmm", in_place], run)
+        }
     }
 }
 

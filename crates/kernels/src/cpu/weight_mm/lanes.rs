@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 #[cfg(target_arch = "x86_64")]
 use std::mem::transmute;
 
+#[cfg(target_arch = "x86_64")]
 use half::bf16;
 
 #[cfg(target_arch = "x86_64")]

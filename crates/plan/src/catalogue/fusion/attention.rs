@@ -197,7 +197,7 @@ impl Formulas for Attention {
     ) -> Option<Vec<Operation>> {
         let flash = match device {
             Device::Cuda => "aten::_scaled_dot_product_flash_attention",
-            Device::Cpu | Device::Xpu | Device::Mps => {
+            Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
                 "aten::_scaled_dot_product_flash_attention_for_cpu"
             }
         };

@@ -75,7 +75,7 @@ impl Formulas for Conv {
         // cuDNN's convolution has no bias: libtorch adds it afterwards.
         let conv2d = || match device {
             Device::Cuda => vec![run(CONV2D, &[x, filters]), run("aten::add_", &[y, self.o])],
-            Device::Cpu | Device::Xpu | Device::Mps => vec![with_bias(CONV2D)],
+            Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => vec![with_bias(CONV2D)],
         };
         let one_by_one = |first: Vec<Operation>, relu: Option<Operation>| {
             let statistics = product(&[STATISTICS, self.o]);
@@ -94,7 +94,9 @@ impl Formulas for Conv {
             (Fused, _, false) => conv2d(),
             (Fused, _, true) => match device {
                 Device::Cuda => vec![with_bias("aten::cudnn_convolution_relu")],
-                Device::Cpu | Device::Xpu | Device::Mps => vec![with_bias(POINTWISE)],
+                Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
+                    vec![with_bias(POINTWISE)]
+                }
             },
             (Folded, true, true) => conv2d().into_iter().chain(last).collect(),
             (Mkldnn, _, _) => vec![with_bias(POINTWISE)],

@@ -94,7 +94,7 @@ impl Formulas for Linear {
                 // The epilogue of cuBLASLt.
                 Device::Cuda => vec![whole("aten::_addmm_activation")],
                 // The same name runs these two.
-                Device::Cpu | Device::Xpu | Device::Mps => {
+                Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
                     vec![whole("aten::addmm"), activate(activation.in_place)]
                 }
             },
@@ -104,7 +104,7 @@ impl Formulas for Linear {
                 // Sum and activation are taken to be one kernel, as its fuser makes them.
                 Device::Cuda => vec![mm, add("prim::TensorExprGroup")],
                 // There is no fuser.
-                Device::Cpu | Device::Xpu | Device::Mps => unfused(),
+                Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => unfused(),
             },
             (Addmm | TorchScript, None)
             | (Baddbmm | Folded | Sdpa3d | SdpaMath | SdpaFlash | SdpaEfficient | SdpaCudnn, _) => {

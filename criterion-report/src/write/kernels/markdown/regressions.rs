@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::compare::Verdict;
 use crate::model::kernels::{Changed, Changes};
 use crate::write::Align;
-use crate::write::markdown::{self, and_more, code, or_absent, reason, revision, table};
+use crate::write::markdown::{self, and_more, code, or_absent, plain, reason, revision, table};
 use crate::write::view::{Column, left, right};
 use crate::{units, visible};
 
@@ -39,6 +39,9 @@ fn baseline(changes: &Changes) -> String {
 /// Words are chosen so that a comparison without a finding names none.
 fn body(changes: &Changes, level: &str) -> String {
     let mut out = totals(changes);
+    if let Some(source) = &changes.source {
+        out.push_str(&format!("\nThe earlier results are {}.\n", plain(source)));
+    }
     let inconclusive = changes.of(Verdict::Inconclusive);
     let disagree =
         if inconclusive.iter().any(|it| it.is_error()) { ", or runs disagree as much" } else { "" };

@@ -1,0 +1,163 @@
+//! `calibrate` and `operators`: they write configs, measure them, and report.
+
+pub mod calibrate;
+pub mod operators;
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus};
+
+use crate::cargo;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::progress_line;
+use crate::results::Results;
+use crate::setup;
+use crate::workspace::{self, Workspace};
+
+/// Names configs to the build scripts.
+const BENCH_CONFIG: &str = "BENCH_CONFIG";
+/// The bench target of packages that measure everything in one, as `new` adds it.
+const ONE_TARGET: &str = "torch";
+/// The folder of the configs. Not in CARGO_TARGET_DIR: a relative path of theirs begins at the nearest Cargo.toml above.
+const FOLDER: &str = "target/torch-bench";
+
+/// A config that a command writes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Config {
+    /// What it measures, and the bench target of that alone.
+    pub mode: &'static str,
+    pub text: String,
+}
+
+/// The configs of one command line.
+struct Suite {
+    command: &'static str,
+    /// The stem of all configs, which is in the ids of their cases.
+    stem: &'static str,
+    configs: Vec<Config>,
+    verbose: bool,
+}
+
+/// A suite that came to its end, with or without failed cases.
+struct Measured<'w> {
+    root: &'w Path,
+    results: Results,
+    status: ExitStatus,
+    /// `--filter` of its cases.
+    filter: String,
+}
+
+impl Suite {
+    /// Provisions, writes the configs, builds and measures.
+    fn measure<'w>(&self, workspace: &'w Workspace) -> Result<Measured<'w>> {
+        let root = workspace.root();
+        self.require_no_others()?;
+        let targets = self.targets(root)?;
+        cargo::require_report(root)?;
+        setup::before(workspace)?;
+        let results = cargo::results(workspace)?;
+        let configs = self.write(root)?;
+        let bench = |words: &[OsString]| {
+            let mut bench: Command = cargo::at_home(cargo::in_folder(root), &results.criterion);
+            bench.env(BENCH_CONFIG, &configs).arg("bench").args(words);
+            bench
+        };
+        let targets: Vec<OsString> =
+            targets.iter().flat_map(|name| ["--bench", name]).map(OsString::from).collect();
+        let built = cargo::status(bench(&[&targets[..], &["--no-run".into()]].concat()))?;
+        if !built.success() {
+            let what = format!("cargo bench --no-run failed ({built}), so nothing is measured");
+            return Err(Error::failed(what, cargo::code(built)));
+        }
+        let log = results.records.join("bench.log");
+        let log = (!self.verbose).then_some(log.as_path());
+        let status = progress_line::measure(bench, &targets, log)?;
+        if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
+            let what = format!("cargo bench failed ({status}), so nothing is written");
+            return Err(Error::failed(what, cargo::code(status))
+                .remedy("the results until then: cargo criterion-report show"));
+        }
+        let modes: Vec<&str> = self.configs.iter().map(|it| it.mode).collect();
+        let filter = format!("^({})/{}/", modes.join("|"), self.stem);
+        Ok(Measured { root, results, status, filter })
+    }
+
+    fn require_no_others(&self) -> Result<()> {
+        let Some(others) = env::var_os(BENCH_CONFIG).filter(|list| !list.is_empty()) else {
+            return Ok(());
+        };
+        let what = format!(
+            "{BENCH_CONFIG} is \"{}\", and `cargo xtask {}` writes configs of its own",
+            others.display(),
+            self.command
+        );
+        Err(Error::usage(what)
+            .remedy(format!("unset {BENCH_CONFIG}"))
+            .remedy("or measure your configs with `cargo xtask bench`"))
+    }
+
+    /// The bench targets that measure the configs: one per mode, else the one of all modes.
+    fn targets(&self, root: &Path) -> Result<Vec<&'static str>> {
+        let mut own = Vec::new();
+        for config in &self.configs {
+            if cargo::has_report(root) || cargo::has_bench(root, config.mode)? {
+                own.push(config.mode);
+            }
+        }
+        if own.len() == self.configs.len() {
+            return Ok(own);
+        }
+        if cargo::has_bench(root, ONE_TARGET)? {
+            return Ok(vec![ONE_TARGET]);
+        }
+        let modes: Vec<String> = self.configs.iter().map(|it| format!("`{}`", it.mode)).collect();
+        let what = format!(
+            "no package in {} has a bench target `{ONE_TARGET}`, nor {}",
+            root.display(),
+            modes.join(" and ")
+        );
+        Err(Error::new(what).remedy("add one: cargo xtask new"))
+    }
+
+    /// Writes the configs; their paths, as `BENCH_CONFIG` takes them.
+    fn write(&self, root: &Path) -> Result<OsString> {
+        let folder = root.join(FOLDER);
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for Config { mode, text } in &self.configs {
+            let path = folder.join(mode).join(self.stem).with_extension("yml");
+            files::write(&path, text)?;
+            paths.push(path);
+        }
+        env::join_paths(paths).map_err(|error| Error::new(format!("{}: {error}", folder.display())))
+    }
+}
+
+impl Measured<'_> {
+    /// A command of `criterion-report` about the cases of this run.
+    fn report(&self, command: &str, words: &[OsString]) -> Result<ExitStatus> {
+        let mut report = cargo::at_home(cargo::report(self.root), &self.results.criterion);
+        report.args([command, "--latest", "--filter", &self.filter]).args(words);
+        cargo::status(report)
+    }
+
+    /// The code of the first that failed: the cases, or what reported them.
+    fn end(&self, reported: &[ExitStatus]) -> ExitCode {
+        let all = std::iter::once(&self.status).chain(reported);
+        let failed = all.into_iter().find(|status| !status.success());
+        cargo::exit_code(*failed.unwrap_or(&self.status))
+    }
+}
+
+/// The whole path of a file that is written at the end. Its folder is made now, not after everything is measured.
+fn output(file: &Path) -> Result<OsString> {
+    let path = workspace::current_folder()?.join(file);
+    path.parent().map_or(Ok(()), files::make_folder)?;
+    Ok(path.into_os_string())
+}
+
+/// `[a, b]` in YAML.
+fn list<T: ToString>(words: &[T]) -> String {
+    format!("[{}]", words.iter().map(T::to_string).collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,3 @@
+//! The training of configs/training.
+
+criterion_torch::main!("training");

@@ -1,0 +1,16 @@
+//! The pages "Coming from …" of the book: each row of their tables has a test, and each test has its row.
+//!
+//! A module per page declares its rows with [`rows!`]: the words of a row's first cell, and a function
+//! that proves the row. Rows that share a measurement run it once, in a `OnceLock`.
+
+#[path = "../end_to_end/lab.rs"]
+#[allow(dead_code, reason = "its other functions are used by the other test")]
+mod lab;
+mod page;
+
+mod gpu;
+mod graphs;
+mod operators;
+mod quasim;
+mod suites;
+mod torchao;

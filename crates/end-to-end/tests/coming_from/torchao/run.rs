@@ -1,0 +1,179 @@
+//! The measured runs that rows share, and plans of configs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::lab::Lab;
+
+/// A run of `configs/<mode>/torchao.yml`, and the folders of `--torchao-output`.
+pub struct Run {
+    pub lab: Lab,
+    /// What `--torchao-output` wrote, by path.
+    pub files: Vec<String>,
+    /// What it printed.
+    pub printed: String,
+    /// The lines of the CSV, by column.
+    pub lines: Vec<Vec<(String, String)>>,
+}
+
+/// The run of inference.
+pub fn inference() -> &'static Run {
+    static RUN: OnceLock<Run> = OnceLock::new();
+    RUN.get_or_init(|| Run::of("inference"))
+}
+
+/// The run of training.
+pub fn training() -> &'static Run {
+    static RUN: OnceLock<Run> = OnceLock::new();
+    RUN.get_or_init(|| Run::of("training"))
+}
+
+impl Run {
+    fn of(mode: &str) -> Self {
+        let lab = Lab::new();
+        lab.bench(mode, &["--quick", &format!("^{mode}/torchao/")]);
+        // The config's own `output_dir`, which begins at the current folder.
+        let here = lab.path("here");
+        fs::create_dir(&here).expect("writable");
+        let output = report_in(&here, &lab, &["csv", "--torchao-output"]);
+        let printed = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut files = files(&here);
+        files.sort();
+        let results = files.iter().find(|it| it.ends_with(".csv")).expect("a CSV");
+        let lines = lines(&here.join(results));
+        Self { lab, files, printed, lines }
+    }
+
+    /// The path of a file in the current folder of `--torchao-output`.
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.lab.path("here").join(file)
+    }
+
+    /// The files of a folder that `--torchao-output` wrote.
+    pub fn inside(&self, folder: &str) -> Vec<&str> {
+        let folder = format!("torchao_results/{folder}/");
+        let files = self.files.iter().filter(|it| it.starts_with(&folder));
+        files.map(String::as_str).collect()
+    }
+
+    /// The cell of a line of the CSV.
+    pub fn cell(&self, name: &str, quantization: &str, column: &str) -> &str {
+        let of = |line: usize, column: &str| -> &str {
+            let found = self.lines[line].iter().find(|(name, _)| name == column);
+            found.map_or_else(|| panic!("no column {column}"), |(_, cell)| cell)
+        };
+        let mut lines = 0..self.lines.len();
+        let line = lines
+            .find(|&it| of(it, "name") == name && of(it, "quantization") == quantization)
+            .unwrap_or_else(|| panic!("no line of {name}, {quantization}"));
+        of(line, column)
+    }
+
+    /// The record of a case.
+    pub fn record(&self, mode: &str, id: &str) -> Value {
+        let id = format!("{mode}/torchao/{id}");
+        let mut records = self.lab.records::<Value>("new", mode).into_iter();
+        records.find(|it| it["full_id"] == id.as_str()).unwrap_or_else(|| panic!("no record {id}"))
+    }
+}
+
+/// `criterion-report` on the results of a lab, in another folder.
+fn report_in(folder: &Path, lab: &Lab, arguments: &[&str]) -> Output {
+    let mut report = Command::new(env!("CARGO_BIN_EXE_report"));
+    report.args(arguments).current_dir(folder).env("CRITERION_HOME", lab.path("criterion"));
+    report.output().expect("it starts")
+}
+
+/// The help of a command such as `cargo torch-bench bench …`.
+pub fn help(command: &str) -> String {
+    let words = command.split(' ').skip_while(|word| *word != "torch-bench").take(2);
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_torch_bench"));
+    let output = tool.args(words).arg("--help").output().expect("it starts");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// All files below a folder, relative to it.
+fn files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("readable") {
+        let path = entry.expect("readable").path();
+        let name = path.file_name().expect("a name").to_str().expect("UTF-8").to_owned();
+        if path.is_dir() {
+            found.extend(files(&path).into_iter().map(|inner| format!("{name}/{inner}")));
+        } else {
+            found.push(name);
+        }
+    }
+    found
+}
+
+fn lines(file: &Path) -> Vec<Vec<(String, String)>> {
+    let mut reader = csv::Reader::from_path(file).expect("a CSV");
+    let heading = reader.headers().expect("a heading").clone();
+    let line = |line: csv::StringRecord| {
+        heading.iter().zip(&line).map(|(name, cell)| (name.to_owned(), cell.to_owned())).collect()
+    };
+    reader.records().map(|it| line(it.expect("a line"))).collect()
+}
+
+/// A block of torchao's documents, which stand in the tests of the plan.
+pub fn block(stem: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plan/tests/documents");
+    fs::read_to_string(folder.join(stem).with_extension("yml")).expect("a block")
+}
+
+/// `criterion-report plan` of a config, run in this package; keys without a model belong to one.
+fn plan(config: &str) -> Output {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("config.yml");
+    let indented: String = config.lines().map(|line| format!("  {line}\n")).collect();
+    let is_whole = config.contains("model_params:");
+    let text = if is_whole { config.to_owned() } else { format!("model_params:\n{indented}") };
+    fs::write(&file, text).expect("writable");
+    let mut report = Command::new(env!("CARGO_BIN_EXE_report"));
+    report.args(["plan", "--format", "json"]).arg(file).current_dir(env!("CARGO_MANIFEST_DIR"));
+    report.output().expect("it starts")
+}
+
+/// The cases of a config.
+pub fn planned(config: &str) -> Vec<Value> {
+    let output = plan(config);
+    assert!(output.status.success(), "{config}\n{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("a JSON list")
+}
+
+/// The errors of a config that is refused.
+pub fn refused(config: &str) -> String {
+    let output = plan(config);
+    assert_eq!(output.status.code(), Some(2), "{config}");
+    String::from_utf8(output.stderr).expect("UTF-8")
+}
+
+/// A value of every case, each once, in their order.
+pub fn values(cases: &[Value], key: &str) -> Vec<String> {
+    let mut values: Vec<String> = Vec::new();
+    for case in cases {
+        let text = case[key].as_str().map_or_else(|| case[key].to_string(), str::to_owned);
+        if !values.contains(&text) {
+            values.push(text);
+        }
+    }
+    values
+}
+
+/// The shapes of the cases, each once, in their order.
+pub fn shapes(cases: &[Value]) -> Vec<[i64; 3]> {
+    let mut shapes = Vec::new();
+    for case in cases {
+        let shape = ["m", "k", "n"].map(|key| case[key].as_i64().expect("a size"));
+        if !shapes.contains(&shape) {
+            shapes.push(shape);
+        }
+    }
+    shapes
+}

@@ -1,0 +1,170 @@
+// CUDA graphs: work that is captured once and replayed by one launch.
+//
+// The graph is libtorch's own, at::cuda::CUDAGraph, which gives what is captured a private pool of memory. Its header
+// needs CUDA's, and libtorch_cuda must not be named to the linker (see cuda.cpp), so the members are looked up by their
+// mangled names and the object lies in room that is large enough for it.
+#include "border.h"
+#include "cuda.h"
+
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstddef>
+
+namespace cuda {
+
+// cudaStreamCaptureModeThreadLocal: what other threads do, such as reading the device's clock, spoils no capture. It is
+// the mode of torch.compile, too.
+constexpr unsigned kThreadLocal = 1;
+
+// The members of at::cuda::CUDAGraph, of ATen/cuda/CUDAGraph.h. An enumeration is passed as its integer.
+struct GraphClass {
+  void (*construct)(void* graph, bool keep_graph);
+  void (*destroy)(void* graph);
+  void (*capture_begin)(void* graph, c10::MempoolId_t pool, unsigned mode);
+  void (*capture_end)(void* graph);
+  void (*replay)(void* graph);
+
+  // Throws a c10::Error that names what this libtorch lacks.
+  static GraphClass find() {
+    GraphClass found{};
+    look_up("_ZN2at4cuda9CUDAGraphC1Eb", found.construct);
+    look_up("_ZN2at4cuda9CUDAGraphD1Ev", found.destroy);
+    look_up(
+        "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode",
+        found.capture_begin);
+    look_up("_ZN2at4cuda9CUDAGraph11capture_endEv", found.capture_end);
+    look_up("_ZN2at4cuda9CUDAGraph6replayEv", found.replay);
+    return found;
+  }
+
+ private:
+  template <typename Function>
+  static void look_up(const char* name, Function& out) {
+    out = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+    TORCH_CHECK(out != nullptr, "this libtorch_cuda has no at::cuda::CUDAGraph (", name, ")");
+  }
+};
+
+// The object takes 104 bytes in libtorch 2.11.
+constexpr size_t kRoom = 512;
+
+static void synchronize(c10::Device device) {
+  at::detail::getCUDAHooks().deviceSynchronize(device.index());
+}
+
+static uint64_t reserved_bytes(c10::Device device) {
+  const auto stats =
+      c10::getDeviceAllocator(c10::DeviceType::CUDA)->getDeviceStats(device.index());
+  return static_cast<uint64_t>(stats.reserved_bytes[0].current);
+}
+
+} // namespace cuda
+
+// Stays where it was made: the object of libtorch's that is in it must not move.
+struct CudaGraph {
+  CudaGraph(const cuda::GraphClass& members, c10::Device device)
+      : members_(members),
+        device_(device),
+        stream_(
+            c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device)) {
+    const c10::DeviceGuard on(device_);
+    members_.construct(room_.data(), /*keep_graph=*/false);
+  }
+  ~CudaGraph() {
+    members_.destroy(room_.data());
+  }
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+
+  // Runs `step` on the side stream, between two waits for all that is queued.
+  template <typename Step>
+  void aside(const Step& step) {
+    cuda::synchronize(device_);
+    {
+      const c10::StreamGuard on(stream_);
+      step();
+    }
+    cuda::synchronize(device_);
+  }
+
+  // Captures what `step` queues; nothing of it runs. Returns the bytes that the graph's pool has taken of the device.
+  template <typename Step>
+  uint64_t capture(const Step& step) {
+    // Blocks that are free belong to other pools, and the graph's own takes none of them.
+    const uint64_t before = cuda::reserved_bytes(device_);
+    aside([&] {
+      members_.capture_begin(room_.data(), {0, 0}, cuda::kThreadLocal);
+      try {
+        step();
+      } catch (...) {
+        end_quietly();
+        throw;
+      }
+      members_.capture_end(room_.data());
+    });
+    const uint64_t after = cuda::reserved_bytes(device_);
+    return after > before ? after - before : 0;
+  }
+
+  // On the device's current stream.
+  void replay() {
+    members_.replay(room_.data());
+  }
+
+ private:
+  // The stream must not stay in capture. That a broken capture cannot be ended either says less than what broke it.
+  void end_quietly() noexcept {
+    try {
+      members_.capture_end(room_.data());
+    } catch (...) {
+    }
+  }
+
+  cuda::GraphClass members_;
+  c10::Device device_;
+  c10::Stream stream_;
+  alignas(std::max_align_t) std::array<std::byte, cuda::kRoom> room_{};
+};
+
+// A step of Rust's, which must not unwind; false when it failed.
+using GraphStep = bool (*)(void* context);
+
+static void call(GraphStep step, void* context) {
+  // Rust knows the step's own error and tells that.
+  TORCH_CHECK(step(context), "the step failed");
+}
+
+extern "C" Status ctn_cuda_graph_new(int32_t device_index, Handle* out) noexcept {
+  return border::guard([&] {
+    cuda::require_linked();
+    // Looked up before the device, so that a machine without one finds out too.
+    const auto members = cuda::GraphClass::find();
+    *out = border::handle(std::make_unique<CudaGraph>(members, cuda::device(device_index)));
+  });
+}
+
+extern "C" Status ctn_cuda_graph_warm_up(
+    CudaGraph* graph,
+    GraphStep step,
+    void* context) noexcept {
+  return border::guard([&] { graph->aside([&] { call(step, context); }); });
+}
+
+extern "C" Status ctn_cuda_graph_capture(
+    CudaGraph* graph,
+    GraphStep step,
+    void* context,
+    uint64_t* pool_bytes) noexcept {
+  return border::guard([&] { *pool_bytes = graph->capture([&] { call(step, context); }); });
+}
+
+extern "C" Status ctn_cuda_graph_replay(CudaGraph* graph) noexcept {
+  return border::guard([&] { graph->replay(); });
+}

@@ -1,0 +1,128 @@
+//! CUDA graphs: the work of a step, captured once and replayed by one launch.
+
+use std::ffi::c_void;
+
+use tch::Tensor;
+
+use super::border::{Handle, Status, Step, check};
+use super::cuda::device_index;
+use super::error::Error;
+
+unsafe extern "C" {
+    fn ctn_cuda_graph_new(device_index: i32, out: *mut Handle) -> Status;
+    fn ctn_cuda_graph_warm_up(graph: *mut c_void, step: Callback, context: *mut c_void) -> Status;
+    fn ctn_cuda_graph_capture(
+        graph: *mut c_void,
+        step: Callback,
+        context: *mut c_void,
+        pool_bytes: *mut u64,
+    ) -> Status;
+    fn ctn_cuda_graph_replay(graph: *mut c_void) -> Status;
+}
+
+/// Returns false when the step failed, and must not unwind.
+type Callback = unsafe extern "C" fn(context: *mut c_void) -> bool;
+
+/// A captured step. Its inputs are those that the step read, where they lay; its outputs are always the same tensors.
+#[derive(Debug)]
+pub struct Graph {
+    handle: Handle,
+    outputs: Vec<Tensor>,
+    pool_bytes: u64,
+}
+
+impl Graph {
+    /// Runs `step` so many times on a side stream, so that libraries load their kernels and take their workspaces, and
+    /// once more into a graph, whose memory is a pool of its own. What the step reads must stay where it is as long as
+    /// the graph is replayed.
+    ///
+    /// # Errors
+    /// What the step says; and what libtorch says, where there is no CUDA device or where the step does what no graph
+    /// can hold, such as waiting for the device.
+    ///
+    /// # Panics
+    /// When the step does: with its panic. Nothing is being captured any more then.
+    pub fn capture<E: From<Error>>(
+        index: usize,
+        warm_up: u64,
+        step: impl Fn() -> Result<Vec<Tensor>, E>,
+    ) -> Result<Self, E> {
+        let index = device_index(index)?;
+        // SAFETY: `out` is writable.
+        let handle = Handle::new(|out| unsafe { ctn_cuda_graph_new(index, out) })?;
+        let graph = handle.as_ptr();
+        for _ in 0..warm_up {
+            // SAFETY: the graph lives, and callback and context fit each other.
+            run(&step, |call, context| unsafe { ctn_cuda_graph_warm_up(graph, call, context) })?;
+        }
+        let mut pool_bytes = 0;
+        let outputs = run(&step, |call, context| {
+            // SAFETY: as above, and `pool_bytes` is writable.
+            unsafe { ctn_cuda_graph_capture(graph, call, context, &mut pool_bytes) }
+        })?;
+        Ok(Self { handle, outputs, pool_bytes })
+    }
+
+    /// Queues the captured work on the device's current stream. It computes on what the inputs hold by then and writes
+    /// over [`Self::outputs`].
+    ///
+    /// # Errors
+    /// When CUDA reports an error, of work queued earlier, too.
+    pub fn replay(&self) -> Result<(), Error> {
+        // SAFETY: the graph lives, and is bound to this thread.
+        check(unsafe { ctn_cuda_graph_replay(self.handle.as_ptr()) })
+    }
+
+    /// The outputs of the captured step. They hold nothing before the first replay.
+    pub fn outputs(&self) -> &[Tensor] {
+        &self.outputs
+    }
+
+    /// Bytes of the device that its pool took while it was captured.
+    pub fn pool_bytes(&self) -> u64 {
+        self.pool_bytes
+    }
+}
+
+/// Has the shim call `step` once; its outputs.
+fn run<F, E>(step: &F, call: impl FnOnce(Callback, *mut c_void) -> Status) -> Result<Vec<Tensor>, E>
+where
+    F: Fn() -> Result<Vec<Tensor>, E>,
+    E: From<Error>,
+{
+    let mut outputs = Vec::new();
+    let once = || -> Result<(), E> {
+        outputs = step()?;
+        Ok(())
+    };
+    let mut once = Step::new(once);
+    let callback = callback_of(&once);
+    let called = check(call(callback, std::ptr::from_mut(&mut once).cast()));
+    once.end(called)?;
+    Ok(outputs)
+}
+
+/// The callback for a context of this type.
+fn callback_of<F, E>(_context: &Step<F, (), E>) -> Callback
+where
+    F: FnOnce() -> Result<(), E>,
+    E: From<Error>,
+{
+    callback::<F, E>
+}
+
+/// # Safety
+/// `context` points to a live `Step<F, (), E>` that nobody else uses.
+unsafe extern "C" fn callback<F, E>(context: *mut c_void) -> bool
+where
+    F: FnOnce() -> Result<(), E>,
+    E: From<Error>,
+{
+    // SAFETY: the caller's promise.
+    let step = unsafe { &mut *context.cast::<Step<F, (), E>>() };
+    step.run().is_some()
+}
+
+#[cfg(test)]
+#[path = "cuda_graph_tests.rs"]
+mod tests;

@@ -1,0 +1,194 @@
+//! The capture of a CUDA graph against a device that only writes down what is asked of it: in a program of its own,
+//! because libtorch looks for CUDA once.
+
+use std::env;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock};
+
+use native::Error;
+use native::cuda_graph::Graph;
+use tch::{Device, Kind, Tensor};
+
+#[path = "../../../tests/common/skip.rs"]
+mod skip;
+
+type Tell = unsafe extern "C" fn(*const c_char);
+type Log = unsafe extern "C" fn() -> *const c_char;
+
+/// The functions of `fake_cuda.cpp`.
+struct Fake {
+    note: Tell,
+    log: Log,
+    failure: Tell,
+}
+
+impl Fake {
+    /// The fake libtorch_cuda, compiled and loaded for the whole program.
+    fn get() -> &'static Self {
+        static FAKE: OnceLock<Fake> = OnceLock::new();
+        FAKE.get_or_init(|| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let library = folder.path().join("libfake_cuda.so");
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_cuda.cpp");
+            compiled(&[], &["-shared", "-fPIC", "-o"], &[&library, &source]);
+            let path = CString::new(library.to_str().expect("UTF-8")).expect("no NUL");
+            // SAFETY: its constructors register it with libtorch, which is loaded.
+            let loaded = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+            assert!(!loaded.is_null(), "it loads");
+            // SAFETY: `fake_cuda.cpp` has a function of this type under this name.
+            let note =
+                unsafe { std::mem::transmute::<*mut c_void, Tell>(symbol(loaded, c"fake_note")) };
+            // SAFETY: as above.
+            let log =
+                unsafe { std::mem::transmute::<*mut c_void, Log>(symbol(loaded, c"fake_log")) };
+            let failure = symbol(loaded, c"fake_failure");
+            // SAFETY: as above.
+            let failure = unsafe { std::mem::transmute::<*mut c_void, Tell>(failure) };
+            Fake { note, log, failure }
+        })
+    }
+
+    fn note(&self, what: &CStr) {
+        // SAFETY: the text lives during the call.
+        unsafe { (self.note)(what.as_ptr()) }
+    }
+
+    fn log(&self) -> String {
+        // SAFETY: nothing else is called meanwhile: tests hold the lock.
+        let text = unsafe { (self.log)() };
+        // SAFETY: it ends with NUL and lives until the next call.
+        unsafe { CStr::from_ptr(text) }.to_str().expect("UTF-8").trim_end_matches("; ").to_owned()
+    }
+
+    fn fail_the_end(&self, with: &CStr) {
+        // SAFETY: the text lives during the call.
+        unsafe { (self.failure)(with.as_ptr()) }
+    }
+}
+
+fn symbol(library: *mut c_void, name: &CStr) -> *mut c_void {
+    // SAFETY: the library is loaded for good.
+    let found = unsafe { libc::dlsym(library, name.as_ptr()) };
+    assert!(!found.is_null(), "{name:?}");
+    found
+}
+
+/// Runs the C++ compiler with libtorch's headers, and `system` folders before them.
+fn compiled(system: &[PathBuf], flags: &[&str], files: &[&Path]) {
+    let root = libtorch::find::find(|name| env::var_os(name)).expect("libtorch").root;
+    let compiler = env::var_os("CXX").unwrap_or_else(|| "g++".into());
+    let output = Command::new(compiler)
+        .args(["-std=c++17", "-D_GLIBCXX_USE_CXX11_ABI=1"])
+        .args(system.iter().flat_map(|it| [Path::new("-isystem"), it]))
+        .args([Path::new("-isystem"), &root.join("include")])
+        .args(flags)
+        .args(files)
+        .output()
+        .expect("the C++ compiler starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// One test at a time: they share the fake.
+static TURN: Mutex<()> = Mutex::new(());
+
+const WARM_UP: &str = "wait; stream 7; step; stream 0; wait";
+
+fn capture(step: impl Fn() -> Result<Vec<Tensor>, Error>) -> Result<Graph, Error> {
+    Graph::capture(0, 1, || {
+        Fake::get().note(c"step");
+        step()
+    })
+}
+
+#[test]
+#[ignore = "long: compiles against libtorch's headers, ten seconds"]
+fn a_step_is_warmed_up_captured_and_replayed_in_this_order() {
+    let _turn = TURN.lock();
+    let fake = Fake::get();
+    drop(fake.log());
+    let made = || Ok(vec![Tensor::ones([3], (Kind::Float, Device::Cpu))]);
+    let graph = capture(made).expect("captured");
+    let captured = "wait; stream 7; begin in mode 1 on 7; step; end on 7; stream 0; wait";
+    assert_eq!(fake.log(), format!("new; {WARM_UP}; {captured}"));
+    assert_eq!((graph.outputs()[0].size(), graph.pool_bytes()), (vec![3], 2048));
+    graph.replay().expect("replayed");
+    graph.replay().expect("replayed");
+    assert_eq!(fake.log(), "replay on 0; replay on 0");
+    drop(graph);
+    assert_eq!(fake.log(), "free");
+}
+
+#[test]
+#[ignore = "long: compiles against libtorch's headers, ten seconds"]
+fn whatever_goes_wrong_the_capture_is_ended_and_the_reason_is_the_first_one() {
+    let _turn = TURN.lock();
+    let fake = Fake::get();
+    drop(fake.log());
+    let calls = std::cell::Cell::new(0);
+    let fails = |when: u32, how: &dyn Fn() -> Error| {
+        calls.set(calls.get() + 1);
+        if calls.get() < when { Ok(vec![]) } else { Err(how()) }
+    };
+    let own = || Error::Torch("the step's own error".to_owned());
+    let expected = "wait; stream 7; begin in mode 1 on 7; step; end on 7; stream 0";
+    // In the capture; the end fails, too, as CUDA's does.
+    fake.fail_the_end(c"operation failed due to a previous error during capture");
+    assert_eq!(capture(|| fails(2, &own)).expect_err("it fails"), own());
+    assert_eq!(fake.log(), format!("new; {WARM_UP}; {expected}; free"));
+    // The end alone.
+    let error = capture(|| Ok(vec![])).expect_err("the end fails").to_string();
+    assert_eq!(error, "operation failed due to a previous error during capture");
+    assert_eq!(fake.log(), format!("new; {WARM_UP}; {expected}; free"));
+    // Earlier: nothing is captured.
+    fake.fail_the_end(c"");
+    calls.set(1);
+    assert_eq!(capture(|| fails(2, &own)).expect_err("it fails"), own());
+    assert_eq!(fake.log(), "new; wait; stream 7; step; stream 0; free");
+    // A panic goes on once the capture has ended.
+    calls.set(0);
+    let panics = || capture(|| fails(2, &|| panic!("on purpose")));
+    let panic = catch_unwind(AssertUnwindSafe(panics)).expect_err("it panics");
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"on purpose"));
+    assert_eq!(fake.log(), format!("new; {WARM_UP}; {expected}; free"));
+}
+
+/// The shim knows libtorch's class by the names of its members and gives it room, without its header.
+#[test]
+#[ignore = "long: compiles against libtorch's headers, ten seconds"]
+fn the_class_is_the_one_of_libtorch() {
+    let Some(python) = env::var_os("CRITERION_TORCH_PYTHON") else {
+        skip::tool("CRITERION_TORCH_PYTHON names no Python with torch 2.11.0");
+        return;
+    };
+    let output = Command::new(python)
+        .args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
+        .output()
+        .expect("Python starts");
+    let packages = PathBuf::from(String::from_utf8(output.stdout).expect("UTF-8").trim());
+    let library = packages.join("torch/lib/libtorch_cuda.so");
+    let headers = packages.join("triton/backends/nvidia/include");
+    if !library.is_file() || !headers.is_dir() {
+        skip::tool("CRITERION_TORCH_PYTHON has no torch with CUDA, or no triton");
+        return;
+    }
+    let symbols = Command::new("nm").args(["-D", "--defined-only"]).arg(&library).output();
+    let symbols = String::from_utf8(symbols.expect("nm starts").stdout).expect("UTF-8");
+    let shim = include_str!("../shim/cuda_graph.cpp");
+    let names: Vec<&str> = shim.split('"').filter(|it| it.starts_with("_ZN2at4cuda")).collect();
+    assert_eq!(names.len(), 5, "{names:?}");
+    for name in names {
+        assert!(symbols.lines().any(|line| line.ends_with(&format!(" {name}"))), "{name}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("room.cpp");
+    let text = "#include <ATen/cuda/CUDAGraph.h>\n#include <cstddef>\n\
+                static_assert(sizeof(at::cuda::CUDAGraph) == 104, \"the shim says 104 bytes\");\n\
+                static_assert(alignof(at::cuda::CUDAGraph) <= alignof(std::max_align_t), \"\");\n\
+                static_assert(cudaStreamCaptureModeThreadLocal == 1, \"\");\n";
+    std::fs::write(&source, text).expect("written");
+    let cuda = ["-fsyntax-only", "-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE"];
+    compiled(&[headers], &cuda, &[&source]);
+}

@@ -1,0 +1,127 @@
+//! `csv --torchao-output`: the folders of torchao's runner.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::made::profiled_siblings;
+use plan::Record;
+use tempfile::TempDir;
+
+const INT8WO: &str = "/int8wo/";
+/// Below `output_dir`, which is torchao's default.
+const FOLDER: &str = "benchmarks/microbenchmarks/results/inference";
+const STEM: &str = "custom_1024_1024_1024";
+
+/// The results of two profiled cases, with the files that their records name.
+fn results() -> TempDir {
+    let folder = profiled_siblings();
+    let records = folder.path().join("criterion-torch");
+    let text = fs::read_to_string(records.join("new/inference.jsonl")).expect("readable");
+    for line in text.lines() {
+        let record: Record = serde_json::from_str(line).expect("a record");
+        for file in &record.profile.expect("a profile").files {
+            let path = records.join(&file.path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+            fs::write(&path, format!("<svg>{}</svg>", record.full_id)).expect("writable");
+        }
+    }
+    folder
+}
+
+fn run(results: &Path, here: &Path, arguments: &[&str]) -> Output {
+    let mut report = Command::new(env!("CARGO_BIN_EXE_criterion-report"));
+    report.arg("csv").args(arguments).arg("--criterion-dir").arg(results.join("criterion"));
+    report.current_dir(here).output().expect("it starts")
+}
+
+fn err(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).expect("UTF-8")
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("UTF-8");
+    let mut names: Vec<String> = entries.map(|entry| name(entry.expect("readable"))).collect();
+    names.sort();
+    names
+}
+
+fn cell(folder: &Path, name: &str, column: &str) -> String {
+    let mut reader = csv::Reader::from_path(folder.join(name)).expect("a CSV");
+    let heading = reader.headers().expect("a heading").clone();
+    let place = heading.iter().position(|it| it == column).expect("a column");
+    reader.records().next().expect("a line").expect("cells")[place].to_owned()
+}
+
+#[test]
+fn files_lie_where_torchaos_runner_has_them() {
+    let (results, here) = (results(), tempfile::tempdir().expect("a temporary folder"));
+    let folder = here.path().join(FOLDER);
+    fs::create_dir_all(folder.join("profiler")).expect("writable");
+    fs::write(folder.join("profiler/of_others.json"), "theirs").expect("writable");
+    let arguments = ["--torchao-output", "--filter", INT8WO];
+    let output = run(results.path(), here.path(), &arguments);
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", err(&output));
+
+    let trace = format!("{STEM}_profile.json");
+    assert_eq!(names(&folder.join("profiler")), [trace.clone(), "of_others.json".to_owned()]);
+    let snapshot = format!("{STEM}_memory_profile.pickle");
+    assert_eq!(names(&folder.join("memory_profiler/pickle")), [snapshot]);
+    let page = folder.join(format!("memory_profiler/html/{STEM}_memory_profile.html"));
+    let text = fs::read_to_string(page).expect("readable");
+    assert!(text.contains("src=\"data:image/svg+xml,%3Csvg%3Einference/quick"), "{text}");
+    let [_, _, csv] = &names(&folder)[..] else { panic!("{:?}", names(&folder)) };
+    assert_eq!(cell(&folder, csv, "profiler_json_path"), format!("{FOLDER}/profiler/{trace}"));
+    let printed = String::from_utf8(output.stdout).expect("UTF-8");
+    let counted = "1 case, 1 trace, 1 memory snapshot, 1 memory page";
+    assert_eq!(printed, format!("{FOLDER}/{csv}: {counted}\n"));
+
+    // Again, maybe in the same second: no CSV is replaced.
+    assert!(run(results.path(), here.path(), &arguments).status.success());
+    let files = names(&folder);
+    assert_eq!(files.iter().filter(|it| it.ends_with(".csv")).count(), 2, "{files:?}");
+    let theirs = fs::read_to_string(folder.join("profiler/of_others.json")).expect("readable");
+    assert_eq!(theirs, "theirs");
+}
+
+#[test]
+fn cases_of_one_name_lie_in_folders_of_their_ids() {
+    let (results, here) = (results(), tempfile::tempdir().expect("a temporary folder"));
+    let output = run(results.path(), here.path(), &["--torchao-output=out"]);
+    assert!(output.status.success(), "{}", err(&output));
+    let shared = format!("several cases have the name {STEM}; each lies in a folder of its id");
+    assert!(err(&output).contains(&shared), "{}", err(&output));
+    let id = "profiler/inference_quick_linear_cpu/int8wo/bf16-1024x1024x1024";
+    let trace = here.path().join("out/inference").join(id).join(format!("{STEM}_profile.json"));
+    assert!(fs::read_to_string(trace).expect("readable").contains(INT8WO));
+}
+
+#[test]
+fn a_file_that_is_gone_is_said_and_its_cell_is_empty() {
+    let (results, here) = (results(), tempfile::tempdir().expect("a temporary folder"));
+    fs::remove_dir_all(results.path().join("criterion-torch/profiles")).expect("writable");
+    let output = run(results.path(), here.path(), &["--torchao-output=out", "--filter", INT8WO]);
+    assert!(output.status.success());
+    assert!(err(&output).contains("_profile.json is no longer there"), "{}", err(&output));
+    let folder = here.path().join("out/inference");
+    let [csv] = &names(&folder)[..] else { panic!("{:?}", names(&folder)) };
+    assert_eq!(cell(&folder, csv, "profiler_json_path"), "");
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let (results, here) = (results(), tempfile::tempdir().expect("a temporary folder"));
+    for (arguments, said) in [
+        (&["--torchao-output", "--output", "x.csv"][..], "--torchao-output=DIR"),
+        (&["--torchao-output", "--layout", "training"], "omit --layout"),
+        (&["--torchao-output", "--columns", "speedup"], "cannot be used with"),
+    ] {
+        let output = run(results.path(), here.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(err(&output).contains(said), "{}", err(&output));
+        assert!(names(here.path()).is_empty());
+    }
+}

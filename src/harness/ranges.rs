@@ -1,0 +1,34 @@
+//! Ranges around the parts of a case, for profilers that read NVTX, such as Nsight Systems.
+//!
+//! None is opened or closed inside a timed sample: a range is around all samples of a case, and around a single
+//! step only where the step's own clock starts later and stops earlier, or where nothing is timed.
+
+use plan::Case;
+
+use crate::native::nvtx::{self, Range};
+
+/// A range around a part of a case's turn, named `ID: PART`.
+pub fn of(case: &Case, part: &str) -> Range {
+    Range::open(|| format!("{}: {part}", case.full_id()))
+}
+
+/// [`of`] by the case's id.
+pub fn named(id: &str, part: &str) -> Range {
+    Range::open(|| format!("{id}: {part}"))
+}
+
+/// A range around one step.
+pub fn step() -> Range {
+    Range::open(|| "step".to_owned())
+}
+
+/// A note for readers of figures that were taken under a profiler, or without the one that was asked for.
+pub fn note() -> Option<String> {
+    match nvtx::listens() {
+        Ok(false) => None,
+        Ok(true) => {
+            Some(format!("measured under a profiler ({}), which may slow it down", nvtx::INJECTION))
+        }
+        Err(reason) => Some(format!("no ranges for a profiler: {reason}")),
+    }
+}
