@@ -86,6 +86,7 @@ fn a_run_that_dies_is_reported_and_says_so() {
 #[test]
 fn what_to_compare_with_is_looked_for_before_anything_is_measured() {
     let scratch = with_kernels();
+    scratch.program("git", r#"exec git "$@""#);
     for (line, word) in [
         ("--compare-to main", "nor a baseline of that name"),
         ("--compare-to ./earlier", "nor a baseline of that name"),
