@@ -5,9 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use plan::flag::Flag;
-
-use crate::bench_arguments::{BenchArguments, leaves_results};
+use crate::bench_arguments::{BenchArguments, has_budget, leaves_results};
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
@@ -173,12 +171,6 @@ pub fn with_budget(arguments: &[OsString], budget: Option<&str>) -> Result<Vec<O
     }
     let own = ["--", "--budget", budget].map(OsString::from);
     Ok([of_cargo, &own, of_criterion.get(1..).unwrap_or_default()].concat())
-}
-
-/// Whether a total budget is given, which the bench targets share.
-pub fn has_budget(of_criterion: &[OsString]) -> bool {
-    let words = of_criterion.iter().map(|word| word.to_string_lossy());
-    words.skip(1).any(|word| Flag::of(&word).is_some_and(|(flag, _)| flag.name == "budget"))
 }
 
 /// Whether `-- --budget TIME` is all that is given.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use crate::bench::has_budget;
+use crate::bench_arguments::has_budget;
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
