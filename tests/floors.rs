@@ -15,7 +15,7 @@ const PLAN: House = House {
     folder: "crates/plan/src",
     lowest: 1,
     floors: &[
-        &["words", "flag", "hash", "diagnostic", "shape"],
+        &["words", "flag", "hash", "diagnostic", "shape", "history"],
         &["settings", "variant", "expression", "library"],
         &["catalogue", "kernel", "user"],
         &["linears", "work", "case"],
