@@ -12,12 +12,12 @@ use super::kernel_tolerances::Tolerances;
 use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::problem_size::{self, ProblemSize};
+use super::skip_conditions::{Facts, Skip};
 use super::yaml;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::expression::{Expression, ExpressionError, Kind};
 use crate::hash;
 use crate::id;
-use crate::kernel::field::{Field, FieldType, size_text};
+use crate::kernel::field::size_text;
 use crate::kernel::{Kernel, KernelFile, KernelWork, SkipCondition};
 use crate::settings::{Profiling, Settings};
 use crate::words::{CompileMode, Device, Dtype};
@@ -180,19 +180,6 @@ impl<'k> Subject for &'k KernelParams {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Skip {
-    backend: Option<Device>,
-    precision: Option<Dtype>,
-    condition: SkipCondition,
-}
-
-impl Skip {
-    fn concerns(&self, device: Device, dtype: Dtype) -> bool {
-        self.backend.is_none_or(|it| it == device) && self.precision.is_none_or(|it| it == dtype)
-    }
-}
-
 /// A config's word over every `bench.yaml`. Precisions and backends are a selection of those listed there.
 #[derive(Debug, Default)]
 pub(super) struct Override {
@@ -297,7 +284,7 @@ fn read_document(
     let backends = backends::read(&fields);
     let tolerances = fields.read("tolerances", |node| Tolerances::read(node, kernel));
     let facts = Facts::new(kernel, problem_sizes.as_deref());
-    let skips = fields.items("skip_conditions", |node| read_skip(node, &facts));
+    let skips = fields.items("skip_conditions", |node| Skip::read(node, &facts));
     let metadata = fields.read("metadata", Node::object);
     Some(KernelParams {
         kernel: kernel.clone(),
@@ -392,54 +379,4 @@ fn check_function(node: &Node<'_>, kernel: &Kernel) -> Option<()> {
     let files: Vec<&str> = kernel.files.iter().map(|file| file.file.as_str()).collect();
     let message = format!("`{name}` is no function of {} that could be timed", files.join(", "));
     node.error(message, "name a `pub fn` of a file that does not implement `Kernel`")
-}
-
-fn read_skip(node: &Node<'_>, facts: &Facts) -> Option<Skip> {
-    let fields = node.mapping(&["backend", "precision", "reason", "check"])?;
-    let backend = fields.read("backend", |node| node.named(&node.string()?, backends::device));
-    let precision =
-        fields.read("precision", |node| node.named(&node.string()?, Dtype::precision_named));
-    let check = fields.read("check", |node| read_check(node, facts));
-    let Some(reason) = fields.get("reason") else {
-        let remedy = "give the reason for skipping it in your own words";
-        return fields.error("no `reason`".to_owned(), remedy);
-    };
-    Some(Skip { backend, precision, condition: SkipCondition { check, reason: reason.string()? } })
-}
-
-/// The fields that a condition can ask for.
-struct Facts {
-    /// Fields of the struct that are no lists.
-    declared: Vec<(String, Kind)>,
-    /// The declared fields that every problem size gives.
-    given: Vec<(String, Kind)>,
-}
-
-impl Facts {
-    /// If the problem sizes are wrong, all fields count as given.
-    fn new(kernel: &Kernel, sizes: Option<&[ProblemSize]>) -> Self {
-        let scalar = |field: &Field| match field.kind {
-            FieldType::Scalar(of) => Some((field.name.clone(), of.kind())),
-            FieldType::List { .. } => None,
-        };
-        let declared: Vec<_> = kernel.fields().iter().filter_map(scalar).collect();
-        let is_given = |name: &str| sizes.into_iter().flatten().all(|it| it.contains_key(name));
-        let given = declared.iter().filter(|(name, _)| is_given(name)).cloned().collect();
-        Self { declared, given }
-    }
-}
-
-/// An expression that is evaluated when the case runs, before its kernel is built: defaults are not
-/// known by then.
-fn read_check(node: &Node<'_>, facts: &Facts) -> Option<String> {
-    let text = node.string()?;
-    let wrong =
-        |error: &ExpressionError, remedy: &str| node.error(format!("`{text}`, {error}"), remedy);
-    if let Err(error) = Expression::parse(&text, &facts.declared) {
-        return wrong(&error, &error.remedy);
-    }
-    match Expression::parse(&text, &facts.given) {
-        Ok(_) => Some(text),
-        Err(error) => wrong(&error, "give the field under `problem_size`, in every mapping of it"),
-    }
 }

@@ -21,6 +21,7 @@ mod own_keys;
 mod positions;
 mod problem_size;
 mod shape_set;
+mod skip_conditions;
 mod training_params;
 pub mod yaml;
 
