@@ -237,7 +237,7 @@ fn many_iterations(row: &Row) {
     options(row);
     let package = Package::new("");
     let cases = package.cases_with("override: { iterations: { timed: 100, warmup: 10 } }");
-    assert_eq!(cases[0].settings.latency.calls, Some(100));
+    assert_eq!(cases[0].settings.latency.fewest, Some(100));
 }
 
 fn discovery(row: &Row) {
