@@ -126,12 +126,14 @@ fn attention_is_dispatched_by_dimensions(cases: &Cases) {
     let of = |variant: &str| {
         cases.of(&format!("fusion/explain/full_attention/cpu/{variant}/f32-4x512x64"))
     };
-    let dispatched = statement(of("sdpa-3d"), "other_dispatch");
+    let case = of("sdpa-3d");
+    let dispatched = statement(case, "other_dispatch");
     let name = |key: &str| dispatched[key].as_str().expect("a name").to_owned();
     assert!(name("operation").ends_with("_math"), "{dispatched}");
     assert!(name("instead_of").contains("flash"), "{dispatched}");
-    assert!(name("other").contains("/fused/"), "{dispatched}");
-    assert!(number(&dispatched["ratio"]) < 1.0, "{dispatched}");
+    assert_eq!(dispatched["other"], of("fused")["full_id"]);
+    let ratio = number(&of("fused")["time_ns"]) / number(&case["time_ns"]);
+    assert!((number(&dispatched["ratio"]) - ratio).abs() < 1e-6 * ratio, "{dispatched}: {ratio}");
 }
 
 fn a_product_is_onednns(cases: &Cases) {
