@@ -93,6 +93,8 @@ fn without_a_profiler_nothing_is_done_and_a_wrong_one_is_named() {
 #[test]
 fn nvidias_own_library_attaches() {
     let root = libtorch::find::find(|name| env::var_os(name)).expect("libtorch").root;
+    // `.libtorch` of a clone is a link.
+    let root = root.canonicalize().expect("a folder");
     let beside = root.parent().expect("it lies in a folder").join("nvidia/cu13/lib/libcupti.so.13");
     let Some(library) = Some(beside).filter(|it: &PathBuf| it.is_file()) else {
         skip::tool("no CUPTI beside libtorch; `cargo xtask setup` brings it");
