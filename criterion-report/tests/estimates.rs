@@ -1,7 +1,7 @@
 //! Estimates of time, held against what the suites in `configs` took on two cores.
 //!
 //! `fixtures/estimates` has, for each case that was run, its step and the seconds of its stages. Suites
-//! of more than some minutes are there with a sample of their cases: `docs/results/amd-epyc-2-cpus/estimates.txt`
+//! of more than some minutes are there with a sample of their cases: `docs/book/src/method/estimates.txt`
 //! says which.
 
 mod common;
@@ -193,7 +193,7 @@ fn options_and_refusals_are_learnt_as_what_they_are() {
     assert_eq!(learnt(&refused).estimate(&refused.case).seconds(), 0.0);
 }
 
-/// `ESTIMATES=1 cargo test --test estimates -- --nocapture table` prints `docs/results/…/estimates.txt`.
+/// `ESTIMATES=1 cargo test --test estimates -- --nocapture table` prints `docs/book/src/method/estimates.txt`.
 #[test]
 fn table() {
     let records = records();
