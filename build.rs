@@ -10,6 +10,9 @@ fn main() {
         criterion_torch_build::main();
     }
     println!("cargo::rustc-env=CRITERION_TORCH_RUSTC={}", rustc_version());
+    // Cargo's messages have it, so that `cargo torch-bench bundle` knows what the benchmarks need of a processor.
+    let features = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
+    println!("cargo::rustc-env=CRITERION_TORCH_TARGET_FEATURES={features}");
 }
 
 /// Goes into every record: the compiler is a circumstance of a measurement.

@@ -107,6 +107,9 @@ fn onednn(configuration: &str) -> Option<String> {
     Some(line.split(' ').next()?.to_owned())
 }
 
+/// The variable by which the runner of a bundle names the revision.
+const BUNDLED: &str = "CRITERION_TORCH_REVISION";
+
 /// The working tree of the benchmark's own package.
 #[derive(Debug, Default, PartialEq)]
 struct Git {
@@ -117,9 +120,12 @@ struct Git {
 }
 
 impl Git {
-    /// The revision of the package's folder as cargo names it, else of the executable's folder; never of
-    /// the current directory, which may be another repository.
+    /// The revision that a bundle was made of, as there is no repository; else that of the package's folder as cargo
+    /// names it, else of the executable's folder; never of the current directory, which may be another repository.
     fn read() -> Self {
+        if let Ok(revision) = std::env::var(BUNDLED) {
+            return Self { revision: Some(revision), branch: None };
+        }
         let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
         let beside = || Some(std::env::current_exe().ok()?.parent()?.to_owned());
         package.or_else(beside).map_or_else(Self::default, |folder| Self::of(&folder))

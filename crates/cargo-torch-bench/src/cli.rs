@@ -9,7 +9,7 @@ use crate::bench_arguments::runs;
 use crate::name;
 use crate::suite::{calibrate, operators};
 use crate::torchao::Comparison;
-use crate::{cache_report, compare_branches, gpu_check, kernels, new, published, setup};
+use crate::{bundle, cache_report, compare_branches, gpu_check, kernels, new, published, setup};
 
 /// Columns of the help: room for the installed tool's name, which is longer than the alias.
 const COLUMNS: usize = 94;
@@ -100,6 +100,17 @@ pub enum Command {
         /// Passed on to `cargo bench` as they are, and after `--` to criterion
         arguments: Vec<OsString>,
     },
+    /// Build the benchmarks and pack them into one file, for hosts without Rust
+    ///
+    /// The bundle holds the bench targets, their plan, the parts of libtorch that they need,
+    /// criterion-report, checksums, and `torch-bench-run`, which runs all or a shard of them. A host
+    /// needs Linux, a glibc as new as this machine's and no more: no Rust, no Python, no network. What
+    /// does not fit there is an error with a remedy.
+    ///
+    /// Exit codes: 0 fine; 1 something is missing; 2 a wrong command line. If the build fails, its exit
+    /// code is this one's.
+    #[command(after_long_help = BUNDLE)]
+    Bundle(bundle::Options),
     /// Build and measure two revisions in turn, then compare them
     ///
     /// Both are built, then measured in turn, A B B A and so on, in runs of their own, then
@@ -256,6 +267,16 @@ Examples:
 
 See also: cargo bench --help; cargo bench --bench inference -- --help
 Read more: docs/book/src/start.md";
+
+const BUNDLE: &str = "\
+Examples:
+  cargo xtask bundle --output sweep.tar.zst
+  cargo xtask bundle --output sweep.tar.zst --config my.yml -- int8wo
+  cargo xtask bundle --output v4.tar.zst --bench inference --target-cpu x86-64-v4
+On the host:
+  tar -xf sweep.tar.zst && sweep/torch-bench-run --shard 3/16
+
+Read more: docs/book/src/scale/bundle.md";
 
 const COMPARE_BRANCHES_USAGE: &str = "\
 cargo xtask compare-branches [OPTIONS] <A> <B> [-- FILTER and criterion's options]

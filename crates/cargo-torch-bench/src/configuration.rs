@@ -37,6 +37,12 @@ pub fn libtorch(root: &Path) -> Result<Option<Configured>> {
     Ok(None)
 }
 
+/// All files, the nearest first.
+pub fn documents(root: &Path) -> Result<Vec<DocumentMut>> {
+    let folders = root.ancestors().map(|folder| folder.join(".cargo")).chain(cargo_home());
+    folders.filter_map(|folder| file_in(&folder)).map(|file| parsed(&file)).collect()
+}
+
 fn cargo_home() -> Option<PathBuf> {
     let value = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = || value("HOME").map(|home| Path::new(&home).join(".cargo"));

@@ -6,6 +6,9 @@ use std::process::Command;
 
 use crate::ask::ask;
 
+/// The driver that CUDA 13.0 asks for, with which the wheel is built.
+pub const OLDEST_FOR_CUDA_13: u32 = 580;
+
 #[derive(Debug, PartialEq, Eq)]
 pub struct Driver {
     /// The file that gave it away.

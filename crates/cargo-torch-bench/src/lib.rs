@@ -50,6 +50,7 @@ mod runs;
 mod progress_line;
 
 mod bench;
+mod bundle;
 mod compare_branches;
 mod suite;
 
@@ -74,6 +75,9 @@ use workspace::Workspace;
 /// Runs the command line of this process.
 #[doc(hidden)]
 pub fn main() -> ExitCode {
+    if bundle::run::is_called() {
+        return bundle::run::main();
+    }
     match run() {
         Ok(code) => code,
         Err(error) => {
@@ -90,6 +94,15 @@ pub fn main() -> ExitCode {
 #[doc(hidden)]
 pub fn check(words: Vec<OsString>) -> Result<(), clap::Error> {
     Cli::parsed(words).map(drop)
+}
+
+/// Reads a command line of a bundle's runner without running it, as the tests of documents do.
+///
+/// # Errors
+/// Help, and mistakes.
+#[doc(hidden)]
+pub fn check_runner(words: Vec<OsString>) -> Result<(), clap::Error> {
+    bundle::run::check(words)
 }
 
 /// The configs that a command line of `calibrate` or `operators` measures, with their modes; nothing is written.
@@ -118,6 +131,7 @@ fn run() -> Result<ExitCode, Error> {
             let extent = Extent { full, verbose, torchao_output };
             bench::command(&workspace()?, repeat, &extent, &arguments)
         }
+        Command::Bundle(options) => bundle::command(&workspace()?, &options),
         Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
         Command::Calibrate(options) => suite::calibrate::command(&workspace()?, &options),
         Command::Operators(options) => suite::operators::command(&workspace()?, &options),

@@ -20,7 +20,7 @@ const LAST: usize = 20;
 const COLUMNS: usize = 80;
 
 /// Tells each bench target the number of cases that share a total budget.
-const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
+pub const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
 
 /// Runs `cargo bench` with these arguments: over the cases that it lists, with what it prints in `log`, or without one
 /// with all of it on the terminal.

@@ -58,13 +58,14 @@ pub fn command(workspace: &Workspace, flavour: Option<Flavour>) -> Result<()> {
     provision.settle(workspace)
 }
 
-/// The same before another command: not a word when there was nothing to do.
-pub fn before(workspace: &Workspace) -> Result<()> {
+/// The same before another command: not a word when there was nothing to do. Returns the libtorch.
+pub fn before(workspace: &Workspace) -> Result<Libtorch> {
     let provision = provision(workspace, None)?;
     if provision.changed {
         eprintln!("{}", provision.line());
     }
-    provision.settle(workspace)
+    provision.settle(workspace)?;
+    Ok(provision.libtorch)
 }
 
 /// `cargo xtask flavour`: what `setup` would choose, without a change of anything.

@@ -49,6 +49,18 @@ impl Libtorch {
     /// # Errors
     /// Unless it is [`VERSION`] and whole: what it is instead.
     pub fn inspect(root: &Path) -> Result<Self, String> {
+        Self::with(root, &[cpu_library(), TORCH_HEADER])
+    }
+
+    /// Reads a folder that programs load and nothing is built with, so that it needs no headers.
+    ///
+    /// # Errors
+    /// Unless it is [`VERSION`] and whole: what it is instead.
+    pub fn of_programs(root: &Path) -> Result<Self, String> {
+        Self::with(root, &[cpu_library()])
+    }
+
+    fn with(root: &Path, files: &[&str]) -> Result<Self, String> {
         if !root.is_dir() {
             return Err(format!("{} is not a folder", root.display()));
         }
@@ -65,7 +77,7 @@ impl Libtorch {
                 root.display()
             ));
         }
-        for file in [cpu_library(), TORCH_HEADER] {
+        for file in files {
             if !fs::metadata(root.join(file)).is_ok_and(|file| file.len() > 0) {
                 return Err(format!(
                     "libtorch in {} is incomplete: {file} is missing",

@@ -20,14 +20,24 @@ use crate::{
 };
 
 impl Source {
-    pub(super) fn plan(&self, configs: &[PathBuf], format: planned::Format) -> Result<ExitCode> {
+    /// The plan of configs, or one that was built from them.
+    pub(super) fn plan(
+        &self,
+        configs: &[PathBuf],
+        built: &[PathBuf],
+        format: planned::Format,
+    ) -> Result<ExitCode> {
         if self.strict {
             bail!("`plan` reads no results: omit --strict");
         }
         if self.latest {
             bail!("`plan` reads no results: omit --latest");
         }
-        let plan = match expanded(configs) {
+        let plan = match built {
+            [] => expanded(configs),
+            built => Ok(read(built)?),
+        };
+        let plan = match plan {
             Ok(plan) => plan,
             Err(diagnostics) => {
                 output::tell(&diagnostics.to_string());
@@ -200,6 +210,18 @@ fn expanded(configs: &[PathBuf]) -> Result<plan::Plan, Diagnostics> {
     let configs = plan::read(configs, built)?;
     configs.iter().for_each(notes);
     plan::expand(&configs)
+}
+
+/// The plans in files that build scripts wrote, in one.
+fn read(built: &[PathBuf]) -> Result<plan::Plan> {
+    let mut groups = Vec::new();
+    for path in built {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let plan: plan::Plan = serde_json::from_str(&text)
+            .with_context(|| format!("{} is not a plan of this version", path.display()))?;
+        groups.extend(plan.groups);
+    }
+    Ok(plan::Plan { groups })
 }
 
 /// Says which words of a selection no kernel lists, and which files were found and are no kernels.

@@ -49,8 +49,11 @@ enum Command {
     ))]
     Plan {
         /// Config files
-        #[arg(required = true, value_name = "CONFIG")]
+        #[arg(required_unless_present = "built", value_name = "CONFIG")]
         configs: Vec<PathBuf>,
+        /// The plan that a bench target has in it, as its build script wrote it; `cargo torch-bench bundle` names it
+        #[arg(long, value_name = "FILE", conflicts_with = "configs", hide = true)]
+        built: Vec<PathBuf>,
         /// A table for people, or a JSON array with one object per case
         #[arg(long, value_enum, default_value = "table")]
         format: planned::Format,
@@ -153,7 +156,7 @@ impl Cli {
         // This thread works, too, and does not only wait for others.
         rayon::ThreadPoolBuilder::new().use_current_thread().build_global()?;
         match self.command {
-            Command::Plan { configs, format } => self.source.plan(&configs, format),
+            Command::Plan { configs, built, format } => self.source.plan(&configs, &built, format),
             Command::Calibration(options) => self.source.calibration(&options),
             Command::Kernels(options) => self.source.kernels(&options),
             Command::Compare(options) => self.source.compare(&options),

@@ -127,9 +127,6 @@ fn parse_missing(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The wheel is built with CUDA 13.0, and that release asks for this driver.
-const OLDEST_DRIVER: u32 = 580;
-
 pub fn driver(driver: Option<&Driver>) -> Check {
     let name = "NVIDIA driver";
     let Some(driver) = driver else {
@@ -140,10 +137,10 @@ pub fn driver(driver: Option<&Driver>) -> Check {
         None => format!("version unknown ({})", driver.evidence.display()),
     };
     match driver.major() {
-        Some(major) if major < OLDEST_DRIVER => Check::warning(
+        Some(major) if major < OLDEST_FOR_CUDA_13 => Check::warning(
             name,
             format!("{found}, too old for CUDA 13.0"),
-            format!("update the driver to {OLDEST_DRIVER} or newer, or cargo xtask setup --cpu"),
+            format!("update the driver to {OLDEST_FOR_CUDA_13} or newer, or cargo xtask setup --cpu"),
         ),
         _ => Check::ok(name, found),
     }

@@ -15,7 +15,7 @@ use crate::common::root;
 
 /// Programs that are not ours, and cargo's own commands.
 const PROGRAMS: &str = "apt-get cat cd chromium cp critcmp curl echo export git jq mdbook mkdir nsys pip python3 \
-                        rm sudo uv";
+                        rm sha256sum sudo tar uv";
 const CARGOS: &str = "add build check clippy doc fmt fuzz insta install new package run test";
 const TARGETS: [&str; 5] = ["inference", "fusion", "operators", "calibration", "kernels"];
 
@@ -53,6 +53,10 @@ fn command(words: &[&str]) -> Result<(), Fault> {
         ["cargo", "bench", rest @ ..] => {
             let config = variables.iter().find_map(|it| it.strip_prefix("BENCH_CONFIG="));
             bench(rest, config)
+        }
+        [word, rest @ ..] if word.ends_with("/torch-bench-run") => {
+            let words = [word].into_iter().chain(rest).map(OsString::from).collect();
+            outcome(cargo_torch_bench::check_runner(words))
         }
         ["cargo", word, ..] if known(CARGOS, word) => Ok(()),
         [word, ..] if known(PROGRAMS, word) || root().join(word).is_file() => Ok(()),

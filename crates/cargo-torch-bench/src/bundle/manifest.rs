@@ -1,0 +1,213 @@
+//! The manifest of a bundle: what is in it, and what it needs of a host.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::version::Version;
+use crate::error::{Error, Result};
+use crate::files;
+
+/// Its name in the bundle.
+pub const FILE: &str = "manifest.json";
+/// The plan's, as `criterion-report plan --format json` writes it.
+pub const PLAN: &str = "plan.json";
+/// The checksums', in the form of sha256sum.
+pub const CHECKSUMS: &str = "SHA256SUMS";
+/// The program that starts everything: a shell script, as it has to say why a program cannot be started.
+pub const LAUNCHER: &str = "torch-bench-run";
+/// The program that the launcher starts.
+pub const RUNNER: &str = "bin/torch-bench-run";
+/// Libraries of the compiler that a host may lack.
+pub const SYSTEM: &str = "lib/system";
+/// The folder in the place of the cache, with compiled packages.
+pub const CACHE: &str = "cache";
+/// A stand-in that tells the version of the compiler by which the packages were compiled.
+pub const COMPILER: &str = "cache/c++";
+
+/// The form of the manifest. A runner reads its own only.
+const FORMAT: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    pub format: u32,
+    /// The version of cargo-torch-bench that made it.
+    pub version: String,
+    /// The commit of the benchmarks, and `-dirty` if tracked files differed from it.
+    pub revision: Option<String>,
+    /// The compiler's name for the system, such as `x86_64-unknown-linux-gnu`.
+    pub target: String,
+    /// The oldest glibc that has what everything in the bundle needs; none if nothing needs any.
+    pub glibc: Option<Version>,
+    pub cpu: Cpu,
+    pub torch: Torch,
+    pub compiled: Option<Compiled>,
+    /// The cases that were asked for when it was made: a regular expression.
+    pub filter: Option<String>,
+    pub benches: Vec<Bench>,
+    /// Names of libraries that the host has to have.
+    pub host_libraries: Vec<String>,
+    pub parts: Vec<Part>,
+    pub files: Vec<File>,
+}
+
+/// The processor that the benchmarks were built for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu {
+    /// The value of `--target-cpu`.
+    pub target_cpu: Option<String>,
+    /// Features that every instruction may use, by the compiler's names; none if they are not known.
+    pub features: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Torch {
+    /// As libtorch states it, with its build suffix.
+    pub version: String,
+    /// The release that a host's libtorch has to be.
+    pub release: String,
+    /// The CUDA that libtorch was built with; none without CUDA.
+    pub cuda: Option<String>,
+    /// The folder of libtorch in the bundle; none without it.
+    pub folder: Option<String>,
+}
+
+/// Packages of compiled variants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compiled {
+    pub packages: usize,
+    /// The compiler, as it names itself.
+    pub compiler: String,
+}
+
+/// A bench target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bench {
+    pub name: String,
+    pub file: String,
+    /// The first parts of its ids.
+    pub modes: Vec<String>,
+    pub cases: usize,
+}
+
+/// The size of a part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    pub name: String,
+    pub files: usize,
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    pub path: String,
+    pub bytes: u64,
+}
+
+impl Manifest {
+    pub const FORMAT: u32 = FORMAT;
+
+    pub fn text(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        text.expect("strings, numbers and lists of them always serialise") + "\n"
+    }
+
+    /// Reads that of the bundle in a folder.
+    pub fn read(bundle: &Path) -> Result<Self> {
+        let path = bundle.join(FILE);
+        let unpack = "unpack the bundle again: tar -xf BUNDLE.tar.zst";
+        let text = files::read(&path).map_err(|error| error.remedy(unpack))?;
+        #[derive(Deserialize)]
+        struct Form {
+            format: u32,
+        }
+        let other = |error: serde_json::Error| {
+            Error::new(format!("{}: {error}", path.display())).remedy(unpack)
+        };
+        let Form { format } = serde_json::from_str(&text).map_err(other)?;
+        if format != FORMAT {
+            return Err(Error::new(format!(
+                "{}: `format` is {format}, and this runner reads {FORMAT}",
+                path.display()
+            ))
+            .remedy("start the bundle's own torch-bench-run"));
+        }
+        serde_json::from_str(&text).map_err(other)
+    }
+}
+
+/// The CUDA in the suffix of a version: 13.0 of `2.11.0+cu130`.
+pub fn cuda(version: &str) -> Option<String> {
+    let digits = version.split_once("+cu")?.1;
+    let (major, minor) = digits.split_at_checked(digits.len().checked_sub(1)?)?;
+    let is_number = !major.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
+    is_number.then(|| format!("{major}.{minor}"))
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    pub fn manifest() -> Manifest {
+        Manifest {
+            format: FORMAT,
+            version: "0.1.0".to_owned(),
+            revision: Some("0123456789ab".to_owned()),
+            target: "x86_64-unknown-linux-gnu".to_owned(),
+            glibc: Version::parse("2.34"),
+            cpu: Cpu { target_cpu: None, features: Some(vec!["sse2".to_owned()]) },
+            torch: Torch {
+                version: "2.11.0+cu130".to_owned(),
+                release: "2.11.0".to_owned(),
+                cuda: None,
+                folder: Some("lib/torch".to_owned()),
+            },
+            compiled: None,
+            filter: None,
+            benches: Vec::new(),
+            host_libraries: vec!["libc.so.6".to_owned()],
+            parts: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_manifest_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let put = |text: &str| std::fs::write(folder.path().join(FILE), text).expect("written");
+        put(&manifest().text());
+        assert_eq!(Manifest::read(folder.path()), Ok(manifest()));
+        for (text, what) in [
+            (manifest().text().replace("\"format\": 1", "\"format\": 9"), "`format` is 9"),
+            (manifest().text().replace("2.34", "two"), "`two` is not a version"),
+            (manifest().text().replace("\"filter\"", "\"filters\""), "unknown field `filters`"),
+            ("{".to_owned(), "EOF"),
+        ] {
+            put(&text);
+            let error = Manifest::read(folder.path()).expect_err(what);
+            assert!(error.what().contains(what) && error.what().contains(FILE), "{error}");
+            assert!(!error.remedies().is_empty(), "{error}");
+        }
+    }
+
+    #[test]
+    fn cuda_stands_in_the_suffix_of_a_version() {
+        for (version, expected) in [
+            ("2.11.0+cu130", Some("13.0")),
+            ("2.11.0+cu128", Some("12.8")),
+            ("2.11.0+cpu", None),
+            ("2.11.0+cu", None),
+            ("2.11.0+cu1", None),
+            ("2.11.0", None),
+        ] {
+            assert_eq!(cuda(version).as_deref(), expected, "{version}");
+        }
+    }
+}

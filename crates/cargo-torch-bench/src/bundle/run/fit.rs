@@ -1,0 +1,261 @@
+//! Whether the host has what the bundle needs: everything that it lacks, each with a way out.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::super::loader::{LIBRARY_PATH, Trace};
+use super::super::manifest::{Cpu, Manifest, SYSTEM};
+use super::super::version::Version;
+use super::torch::Chosen;
+use super::{checksums, cpu};
+use crate::driver::{Driver, OLDEST_FOR_CUDA_13};
+use crate::error::{Error, Result};
+
+/// All that can be told before a program of the bundle runs; else the folders of libraries for its programs.
+pub fn library_path(
+    bundle: &Path,
+    manifest: &Manifest,
+    torch: Result<Chosen>,
+) -> std::result::Result<OsString, Vec<Error>> {
+    let mut found = checksums::misplaced(bundle, manifest);
+    found.extend(proc(Path::new("/proc/self/exe")));
+    found.extend(glibc(manifest.glibc.as_ref(), host_glibc().as_ref()));
+    found.extend(processor(&manifest.cpu, cpu::has));
+    let torch = torch.map_err(|error| found.push(error)).ok();
+    let path = torch.and_then(|torch| joined(&torch.lib).map_err(|error| found.push(error)).ok());
+    // The loader says less clearly what was found already.
+    let Some(path) = path.filter(|_| found.is_empty()) else { return Err(found) };
+    loaded(bundle, manifest, path)
+}
+
+/// The harness starts itself anew by its own path.
+fn proc(own: &Path) -> Option<Error> {
+    let error = own.read_link().err()?;
+    Some(
+        Error::new(format!("{}: {error}, and the benchmarks need it", own.display()))
+            .remedy("mount it: mount -t proc proc /proc"),
+    )
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn host_glibc() -> Option<Version> {
+    // SAFETY: it has no requirements, and returns a static string.
+    let text = unsafe { libc::gnu_get_libc_version() };
+    // SAFETY: glibc's string ends with a zero byte, and lives as long as the process.
+    let text = unsafe { std::ffi::CStr::from_ptr(text) };
+    Version::parse(text.to_str().ok()?)
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn host_glibc() -> Option<Version> {
+    None
+}
+
+fn glibc(needed: Option<&Version>, host: Option<&Version>) -> Option<Error> {
+    let needed = needed.filter(|needed| host.is_none_or(|host| host < needed))?;
+    let host = host.map_or_else(|| "no glibc".to_owned(), |host| format!("glibc {host}"));
+    Some(
+        Error::new(format!("this host has {host}, and the bundle needs glibc {needed} or newer"))
+            .remedy("run it on a newer system or in a container of one")
+            .remedy("or make the bundle on an older system"),
+    )
+}
+
+/// Features that the benchmarks may use and the processor lacks.
+fn processor(built_for: &Cpu, has: impl Fn(&str) -> Option<bool>) -> Option<Error> {
+    let features = built_for.features.iter().flatten();
+    let missing: Vec<&str> =
+        features.map(String::as_str).filter(|name| has(name) == Some(false)).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let cpu = built_for.target_cpu.as_ref().map(|cpu| format!(" ({cpu})")).unwrap_or_default();
+    Some(
+        Error::new(format!(
+            "this processor lacks {}, for which the benchmarks were built{cpu}",
+            missing.join(", ")
+        ))
+        .remedy("run it on a processor that has them")
+        .remedy("or make the bundle for this one: cargo torch-bench bundle --target-cpu x86-64-v2 …"),
+    )
+}
+
+/// The folder of libtorch, before those that are named already.
+fn joined(lib: &Path) -> Result<OsString> {
+    let before = env::var_os(LIBRARY_PATH).unwrap_or_default();
+    let before = env::split_paths(&before).filter(|folder| !folder.as_os_str().is_empty());
+    let all = [lib.to_owned()].into_iter().chain(before);
+    // The loader splits at both.
+    let is_split = lib.as_os_str().as_encoded_bytes().iter().any(|byte| b":;".contains(byte));
+    let joined = env::join_paths(all).ok().filter(|_| !is_split);
+    joined.ok_or_else(|| {
+        let what = format!("{} has a `:` or `;`, at which the loader splits paths", lib.display());
+        Error::new(what).remedy("move or link it to a folder without")
+    })
+}
+
+/// Adds the bundle's copies of the compiler's libraries if the loader finds none that do; the host's own are often newer,
+/// and others of its libraries need them.
+fn loaded(
+    bundle: &Path,
+    manifest: &Manifest,
+    path: OsString,
+) -> std::result::Result<OsString, Vec<Error>> {
+    let programs: Vec<PathBuf> =
+        manifest.benches.iter().map(|bench| bundle.join(&bench.file)).collect();
+    let traces = |path: &OsString| {
+        programs.iter().map(|it| Trace::of(it, path)).collect::<Result<Vec<_>>>()
+    };
+    let first = traces(&path).map_err(|error| vec![error])?;
+    if first.iter().all(Trace::is_whole) {
+        return Ok(path);
+    }
+    let system = bundle.join(SYSTEM);
+    let with = env::join_paths(env::split_paths(&path).chain([system.clone()]));
+    // Behind an older copy of the host's, the bundle's would not be found.
+    let before = env::join_paths([system].into_iter().chain(env::split_paths(&path)));
+    for path in [with, before].into_iter().flatten() {
+        let second = traces(&path).map_err(|error| vec![error])?;
+        if second.iter().all(Trace::is_whole) {
+            return Ok(path);
+        }
+    }
+    Err(unloaded(&first))
+}
+
+/// One error per library that is missing or too old.
+fn unloaded(traces: &[Trace]) -> Vec<Error> {
+    let missing: std::collections::BTreeSet<_> = traces.iter().flat_map(|it| &it.missing).collect();
+    let missing = missing.into_iter().map(|name| {
+        Error::new(format!("this host has no {name}, which the benchmarks need"))
+            .remedy(format!("install the package of your system that has {name}"))
+            .remedy("if it is libtorch's, unpack the bundle again, or name another libtorch: --libtorch DIR")
+    });
+    let old: std::collections::BTreeSet<_> = traces.iter().flat_map(|it| &it.too_old).collect();
+    let old = old.into_iter().map(|line| {
+        Error::new(format!("a library of this host is too old: {line}"))
+            .remedy("run it on a newer system or in a container of one")
+    });
+    missing.chain(old).collect()
+}
+
+/// The driver that cases on a GPU need; `cuda` is libtorch's.
+pub fn driver(cuda: Option<&str>, cases: usize, driver: Option<&Driver>) -> Option<Error> {
+    if cases == 0 {
+        return None;
+    }
+    let choose = "choose other cases: -- FILTER; `bin/criterion-report plan` names the device of each";
+    let Some(cuda) = cuda else {
+        let what = format!("{cases} cases are of a GPU, and the bundle's libtorch is without CUDA");
+        return Some(Error::new(what).remedy("make the bundle after `cargo torch-bench setup --cuda`").remedy(choose));
+    };
+    let Some(driver) = driver else {
+        let what = format!("{cases} cases are of a GPU, and this host has no NVIDIA driver");
+        return Some(
+            Error::new(what)
+                .remedy("run it on a host with a GPU; in a container, start that with `--gpus all`")
+                .remedy(choose),
+        );
+    };
+    let oldest = cuda.starts_with("13.").then_some(OLDEST_FOR_CUDA_13)?;
+    let found = driver.major().filter(|major| *major < oldest)?;
+    Some(
+        Error::new(format!("the NVIDIA driver is {found}, and CUDA {cuda} needs {oldest} or newer"))
+            .remedy("update the driver"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(text: &str) -> Version {
+        Version::parse(text).expect("a version")
+    }
+
+    #[test]
+    fn an_old_glibc_is_an_error_with_both_versions() {
+        let needed = version("2.34");
+        for host in ["2.34", "2.41"] {
+            assert_eq!(glibc(Some(&needed), Some(&version(host))), None);
+        }
+        assert_eq!(glibc(None, None), None);
+        let error = glibc(Some(&needed), Some(&version("2.9"))).expect("it is older");
+        assert_eq!(error.what(), "this host has glibc 2.9, and the bundle needs glibc 2.34 or newer");
+        let error = glibc(Some(&needed), None).expect("there is none");
+        assert!(error.what().contains("no glibc") && error.remedies().len() == 2, "{error}");
+    }
+
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[test]
+    fn this_hosts_glibc_is_known() {
+        assert!(host_glibc().expect("it has one") > version("2.2"));
+    }
+
+    #[test]
+    fn missing_features_are_all_named() {
+        let features = ["avx2", "avx512f", "avx512vl", "odd"].map(str::to_owned).to_vec();
+        let mut cpu = Cpu { target_cpu: Some("x86-64-v4".to_owned()), features: Some(features) };
+        let old = |name: &str| if name == "odd" { None } else { Some(name == "avx2") };
+        let error = processor(&cpu, old).expect("it lacks two");
+        assert_eq!(
+            error.what(),
+            "this processor lacks avx512f, avx512vl, for which the benchmarks were built (x86-64-v4)"
+        );
+        assert!(error.to_string().contains("--target-cpu"), "{error}");
+        assert_eq!(processor(&cpu, |_| Some(true)), None);
+        cpu.features = None;
+        assert_eq!(processor(&cpu, |_| Some(false)), None);
+    }
+
+    #[test]
+    fn a_path_that_the_loader_would_split_is_refused() {
+        for path in ["/a:b/lib", "/a;b/lib"] {
+            let error = joined(Path::new(path)).expect_err(path);
+            assert!(error.what().contains(path) && !error.remedies().is_empty(), "{error}");
+        }
+        let path = joined(Path::new("/a b/lib")).expect("spaces are fine");
+        assert!(path.to_string_lossy().starts_with("/a b/lib"), "{path:?}");
+    }
+
+    #[test]
+    fn libraries_that_are_missing_or_old_are_named_once() {
+        let trace = |missing: &[&str], old: &[&str]| {
+            let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            Trace { missing: set(missing), too_old: set(old), ..Trace::default() }
+        };
+        let line = "x: version `GLIBCXX_3.4.30' not found (required by x)";
+        let found = unloaded(&[trace(&["libz.so.1"], &[line]), trace(&["libz.so.1"], &[])]);
+        let [missing, old] = &found[..] else { panic!("{found:?}") };
+        assert!(missing.what().contains("this host has no libz.so.1"), "{missing}");
+        assert!(old.what().contains(line), "{old}");
+        assert!(found.iter().all(|error| !error.remedies().is_empty()), "{found:?}");
+    }
+
+    #[test]
+    fn cases_of_a_gpu_need_its_driver() {
+        let with = |version: &str| Driver { evidence: "/proc/x".into(), version: Some(version.into()) };
+        let (old, new) = (with("535.104.05"), with("580.65.06"));
+        assert_eq!(driver(None, 0, None), None);
+        assert_eq!(driver(Some("13.0"), 0, None), None);
+        assert_eq!(driver(Some("13.0"), 3, Some(&new)), None);
+        assert_eq!(driver(Some("12.8"), 3, Some(&old)), None);
+        for (cuda, found, what) in [
+            (None, Some(&new), "3 cases are of a GPU, and the bundle's libtorch is without CUDA"),
+            (Some("13.0"), None, "3 cases are of a GPU, and this host has no NVIDIA driver"),
+            (Some("13.0"), Some(&old), "the NVIDIA driver is 535, and CUDA 13.0 needs 580 or newer"),
+        ] {
+            let error = driver(cuda, 3, found).expect(what);
+            assert_eq!(error.what(), what);
+            assert!(!error.remedies().is_empty(), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_host_without_proc_is_told() {
+        assert_eq!(proc(Path::new("/proc/self/exe")), None);
+        let error = proc(Path::new("/nowhere/exe")).expect("it is not there");
+        assert!(error.to_string().contains("mount -t proc"), "{error}");
+    }
+}

@@ -1,0 +1,111 @@
+//! The words that a bench target gets, and what its end says.
+
+use std::ffi::OsString;
+use std::process::ExitStatus;
+
+use plan::flag::{Flag, Value};
+
+/// The code of a run that may succeed if it is tried again: the host ran out of memory, a device was lost, the process
+/// was killed. It is EX_TEMPFAIL of sysexits.h.
+pub const RETRY: u8 = 75;
+/// The code of a run that will not succeed: its command line or the host is wrong.
+pub const REFUSED: u8 = 2;
+
+/// Options that are about the choice of cases or about all of a run.
+const OF_A_CHOICE: [&str; 3] = ["exact", "budget", "profile"];
+
+/// The options among the words, without a filter and what belongs to one.
+pub fn options(words: &[OsString]) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next().filter(|word| *word != "--") {
+        let text = word.to_string_lossy();
+        let Some((flag, value)) = Flag::of(&text) else { continue };
+        let is_apart = value.is_none() && flag.value.is_some_and(Value::may_be_apart);
+        let value = if is_apart { rest.next() } else { None };
+        if !OF_A_CHOICE.contains(&flag.name) {
+            kept.push(word.clone());
+            kept.extend(value.cloned());
+        }
+    }
+    kept
+}
+
+/// How a bench target ended, as an exit code. Signals that come from outside can be different the next time; those of a
+/// fault in a program cannot.
+pub fn code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return if is_fault(signal) { 1 } else { RETRY };
+    }
+    crate::cargo::code(status)
+}
+
+/// Whether a program's own fault ended it.
+pub fn is_fault(signal: i32) -> bool {
+    [libc::SIGILL, libc::SIGSEGV, libc::SIGFPE, libc::SIGABRT, libc::SIGSYS, libc::SIGTRAP]
+        .contains(&signal)
+}
+
+/// The code of several runs. A refusal stays one however often it is tried. A run that can be tried again leaves cases
+/// to be measured, also where others have failed.
+pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
+    let rank = |code: &u8| match *code {
+        0 => 0,
+        RETRY => 2,
+        REFUSED => 3,
+        _ => 1,
+    };
+    codes.into_iter().max_by_key(rank).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::*;
+
+    #[test]
+    fn options_are_kept_and_filters_are_not() {
+        for (line, expected) in [
+            ("", ""),
+            ("int8wo", ""),
+            ("--quick int8wo --exact", "--quick"),
+            ("--save-baseline main int8wo", "--save-baseline main"),
+            ("-s main --sample-size=10 x", "-s main --sample-size=10"),
+            ("--budget 10min x --quick", "--quick"),
+            ("--quick -- --exact", "--quick"),
+        ] {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            assert_eq!(options(&words).join(" ".as_ref()), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_killed_process_can_be_tried_again_and_a_crash_cannot() {
+        let code = |status| code(ExitStatus::from_raw(status));
+        assert_eq!(code(0), 0);
+        assert_eq!(code(1 << 8), 1);
+        assert_eq!(code(75 << 8), RETRY);
+        for signal in [libc::SIGKILL, libc::SIGTERM, libc::SIGHUP, libc::SIGBUS] {
+            assert_eq!(code(signal), RETRY, "{signal}");
+        }
+        for signal in [libc::SIGSEGV, libc::SIGILL, libc::SIGABRT] {
+            assert_eq!(code(signal), 1, "{signal}");
+        }
+    }
+
+    #[test]
+    fn what_helps_a_scheduler_most_is_the_code_of_all() {
+        for (codes, expected) in [
+            (&[][..], 0),
+            (&[0, 0], 0),
+            (&[0, 1, 0], 1),
+            (&[1, RETRY, 0], RETRY),
+            (&[RETRY, REFUSED, 1], REFUSED),
+            (&[101, 0], 101),
+        ] {
+            assert_eq!(worst(codes.iter().copied()), expected, "{codes:?}");
+        }
+    }
+}
