@@ -268,6 +268,28 @@ fn plan_expands_without_measuring() {
     assert_eq!(cases.as_array().map(Vec::len), Some(1));
 }
 
+/// What a bench target has in it is planned as the config that it was built from.
+#[test]
+fn a_built_plan_is_planned_like_its_config() {
+    let config = "tests/fixtures/configs/inference/quick.yml";
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let built = folder.path().join("inference.json");
+    let expanded = plan::load(&[config.into()]).expect("it is fine");
+    std::fs::write(&built, serde_json::to_string(&expanded).expect("JSON")).expect("written");
+    let built = built.to_str().expect("text");
+    let of = |arguments: &[&str]| out(&plan(arguments)).to_owned();
+    assert_eq!(of(&["--built", built, "--format", "json"]), of(&[config, "--format", "json"]));
+    let twice = of(&["--built", built, "--built", built, "--filter", "int8wo/.*2048"]);
+    assert!(twice.contains("2 cases"), "{twice}");
+    for (text, what) in [("{}", "is not a plan of this version"), ("[", "is not a plan of this version")] {
+        std::fs::write(built, text).expect("written");
+        let refused = plan(&["--built", built]);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(err(&refused).contains(what), "{}", err(&refused));
+    }
+    assert_eq!(plan(&["--built", built, config]).status.code(), Some(2));
+}
+
 #[test]
 fn plan_prints_all_errors_of_all_files() {
     let output = run(&["plan", "tests/fixtures/configs/inference/two-errors.yml", "absent.yml"]);

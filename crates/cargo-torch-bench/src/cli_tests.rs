@@ -100,6 +100,11 @@ fn every_other_command_is_understood() {
             "calibrate --quick --hardware a --only=conv,linear",
         ),
         ("operators --operations Loss,GELU", "operators --operations=Loss,gelu"),
+        ("bundle --output a.tar -- x", "bundle --output=a.tar -- x"),
+        (
+            "bundle --output a.tar -p b --bench c --config d --compiled",
+            "bundle --compiled --config=d --bench=c --package=b --profile bench --output=a.tar",
+        ),
         ("flavour", "flavour"),
         ("python", "python"),
         ("doctor", "doctor"),
@@ -140,6 +145,9 @@ fn anything_else_is_a_usage_error() {
         ("results speed", "invalid value 'speed' for '[NAME]...'"),
         ("results --list repeat", "'--list' cannot be used with"),
         ("results --fast", "unexpected argument '--fast'"),
+        ("bundle", "  --output <FILE>"),
+        ("bundle --output a.tar x", "unexpected argument 'x'"),
+        ("bundle --output a.tar -- x y", "unexpected argument 'y'"),
         ("flavour --cpu", "unexpected argument '--cpu'"),
         ("python -c", "unexpected argument '-c'"),
         ("doctor --fix", "unexpected argument '--fix'"),
@@ -180,4 +188,17 @@ fn every_command_has_its_help() {
     }
     let help = parsed("compare-torchao --help").expect_err("help").to_string();
     assert!(help.contains(&format!("torchao {TORCHAO}'s own")), "{help}");
+}
+
+#[test]
+fn the_page_about_bundles_names_every_option() {
+    let page = include_str!("../../../docs/book/src/scale/bundle.md");
+    let cli = Cli::command();
+    let bundle = cli.find_subcommand("bundle").expect("there is one").clone();
+    for command in [bundle, crate::bundle::run::command_line()] {
+        for option in command.get_arguments().filter_map(|it| it.get_long()) {
+            let is_own = !["help", "version"].contains(&option);
+            assert!(!is_own || page.contains(&format!("| `--{option}")), "{option}");
+        }
+    }
 }

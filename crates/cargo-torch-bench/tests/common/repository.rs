@@ -121,7 +121,8 @@ fn isolated(command: &mut Command) -> &mut Command {
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1")
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a fixture.
+pub fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("make a folder");
     for entry in fs::read_dir(from).expect("read the fixture") {
         let path = entry.expect("read the fixture").path();

@@ -1,8 +1,11 @@
 //! Packages of users, built from the packaged crates: what they measure, and what is refused.
 
+mod bundle;
 #[path = "../common/mirror.rs"]
 mod mirror;
 mod outside;
+#[path = "../../../../tests/common/skip.rs"]
+mod skip;
 
 use std::collections::BTreeSet;
 use std::process::Command;

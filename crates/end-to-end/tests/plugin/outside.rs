@@ -155,16 +155,21 @@ impl Outside {
 
     /// Cargo in a package. It finds what the repository has built already.
     pub fn cargo(&self, folder: &str, arguments: &[&str]) -> Command {
-        let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("target/tmp");
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(arguments).current_dir(self.home.join(folder));
-        cargo.env("CARGO_NET_OFFLINE", "true").env("CARGO_BUILD_BUILD_DIR", shared);
-        cargo.env("CARGO_TARGET_DIR", self.home.join("target"));
-        cargo.env("CRITERION_HOME", self.results(folder)).env_remove("BENCH_CONFIG");
-        if std::env::var_os("LIBTORCH").is_none() {
-            cargo.env("LIBTORCH", repository().join(".libtorch"));
-        }
+        self.builds(&mut cargo, folder);
         cargo
+    }
+
+    /// Lets a command that runs cargo find what the repository has built already.
+    pub fn builds(&self, command: &mut Command, folder: &str) {
+        let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("target/tmp");
+        command.env("CARGO_NET_OFFLINE", "true").env("CARGO_BUILD_BUILD_DIR", shared);
+        command.env("CARGO_TARGET_DIR", self.home.join("target"));
+        command.env("CRITERION_HOME", self.results(folder)).env_remove("BENCH_CONFIG");
+        if std::env::var_os("LIBTORCH").is_none() {
+            command.env("LIBTORCH", repository().join(".libtorch"));
+        }
     }
 
     /// `cargo torch-bench` in a package.

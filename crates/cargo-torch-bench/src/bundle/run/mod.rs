@@ -109,6 +109,12 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
+/// All options.
+#[cfg(test)]
+pub fn command_line() -> clap::Command {
+    <Options as clap::CommandFactory>::command()
+}
+
 /// Reads a command line without running it.
 pub fn check(words: Vec<OsString>) -> std::result::Result<(), clap::Error> {
     Options::try_parse_from(words).map(drop)

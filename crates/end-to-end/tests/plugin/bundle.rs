@@ -1,0 +1,177 @@
+//! A bundle of a user's package on a host that has glibc, a shell and nothing else: no Rust, no Python, no compiler, not
+//! even the compiler's libraries. It runs as nobody, from a read-only place with spaces.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::outside::{outside, succeeded};
+use crate::skip;
+use crate::{QUICK, package, saxpy};
+
+/// Where the bundle lies on the host.
+const PLACE: &str = "/a read-only place";
+/// The number of the user `nobody`.
+const NOBODY: &str = "65534:65534";
+
+/// A folder that becomes the root of a host.
+struct Host {
+    root: tempfile::TempDir,
+}
+
+impl Host {
+    /// With a shell and what it and these programs need of glibc.
+    fn with(programs: &[PathBuf]) -> Self {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let open = |folder: &Path, mode| {
+            let permissions = fs::Permissions::from_mode(mode);
+            fs::set_permissions(folder, permissions).expect("changed");
+        };
+        open(root.path(), 0o755);
+        for folder in ["bin", "dev", "proc", "sys", "tmp", "a read-only place"] {
+            fs::create_dir(root.path().join(folder)).expect("made");
+        }
+        open(&root.path().join("tmp"), 0o777);
+        for device in ["null", "urandom"] {
+            fs::write(root.path().join("dev").join(device), "").expect("made");
+        }
+        let host = Self { root };
+        let shell = Path::new("/bin/sh");
+        fs::copy(shell, host.root.path().join("bin/sh")).expect("there is a shell");
+        for program in programs.iter().map(PathBuf::as_path).chain([shell]) {
+            let libraries = glibcs(program);
+            assert!(!libraries.is_empty(), "{} needs none", program.display());
+            for library in libraries {
+                let place = host.root.path().join(library.strip_prefix("/").expect("a whole path"));
+                fs::create_dir_all(place.parent().expect("a folder")).expect("made");
+                fs::copy(library, place).expect("copied");
+            }
+        }
+        host
+    }
+
+    /// Runs a program of the bundle there as nobody. Its mounts vanish with it.
+    fn run(&self, bundle: &Path, words: &[&str]) -> Output {
+        let script = r#"set -e
+            root=$1 bundle=$2 place=$3 user=$4
+            shift 4
+            mount -t proc proc "$root/proc"
+            mount --rbind /sys "$root/sys"
+            for device in null urandom; do mount --bind "/dev/$device" "$root/dev/$device"; done
+            mount --bind "$bundle" "$root$place"
+            mount -o remount,bind,ro "$root$place"
+            cd "$root/tmp"
+            exec env -i PATH=/nowhere "$(command -v chroot)" --userspec="$user" "$root" "$@""#;
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--mount", "sh", "-c", script, "sh"]);
+        unshare.arg(self.root.path()).arg(bundle).args([PLACE, NOBODY]).args(words);
+        unshare.output().expect("unshare runs")
+    }
+}
+
+/// The libraries of glibc that the loader gives to a program, with the loader.
+fn glibcs(program: &Path) -> Vec<PathBuf> {
+    let mut ldd = Command::new("ldd");
+    let text = succeeded(&ldd.arg(program).output().expect("ldd runs"));
+    let paths = text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from);
+    let is_glibcs = |path: &PathBuf| {
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        ["ld-", "libc.", "libm.", "libdl.", "libpthread.", "librt."].iter().any(|it| name.starts_with(it))
+    };
+    paths.filter(is_glibcs).collect()
+}
+
+/// Why no host can be made here, if so.
+fn obstacle() -> Option<String> {
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "sh", "-c", "mount -t tmpfs tmpfs /mnt && command -v chroot"]);
+    match unshare.output() {
+        Ok(output) if output.status.success() => None,
+        Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        Err(error) => Some(format!("unshare: {error}")),
+    }
+}
+
+#[test]
+#[ignore = "long: builds the library from its packaged crates, and packs libtorch"]
+fn a_bundle_runs_as_another_user_on_a_bare_host() {
+    if let Some(why) = obstacle() {
+        skip::hardware(format!("a host is made by root, who can mount and change the root: {why}"));
+        return;
+    }
+    let outside = outside();
+    let inference = format!(
+        "{QUICK}quantization_config_recipe_names: [int8wo]
+model_params:
+  - {{ name: small, model_type: linear, matrix_shapes: [{{ name: custom, shapes: [[16, 64, 32]] }}], device: cpu }}
+"
+    );
+    let calibration = format!(
+        "{QUICK}benchmark_mode: calibration\ncalibration_params: [{{ name: calls, probes: [call] }}]\n"
+    );
+    let mut files = [package("to-bundle", ""), saxpy()].concat();
+    files.push(("configs/inference/layers.yml", inference));
+    files.push(("configs/calibration/machine.yml", calibration));
+    outside.put("to bundle", files);
+
+    let made = tempfile::tempdir().expect("a temporary folder");
+    let programs = made.path().join("programs");
+    fs::create_dir(&programs).expect("made");
+    symlink(env!("CARGO_BIN_EXE_report"), programs.join("criterion-report")).expect("linked");
+    let archive = made.path().join("sweep.tar.zst");
+    let words = ["bundle", "--profile", "dev", "--output", archive.to_str().expect("UTF-8")];
+    let mut bundle = outside.tool("to bundle", &words);
+    outside.builds(&mut bundle, "to bundle");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = [programs].into_iter().chain(std::env::split_paths(&path));
+    bundle.env("PATH", std::env::join_paths(path).expect("paths"));
+    let said = succeeded(&bundle.output().expect("it can be started"));
+    println!("{said}");
+    assert!(said.contains("libtorch") && said.contains("criterion-report"), "{said}");
+
+    let mut tar = Command::new("tar");
+    tar.arg("-xf").arg(&archive).arg("-C").arg(made.path());
+    succeeded(&tar.output().expect("tar can be started"));
+    let unpacked = made.path().join("sweep");
+    let bench = unpacked.join("benches/torch");
+    assert!(bench.is_file(), "{said}");
+    let host = Host::with(&[bench, unpacked.join("lib/torch/lib/libtorch_cpu.so")]);
+
+    let launcher = format!("{PLACE}/torch-bench-run");
+    let checked = host.run(&unpacked, &[&launcher, "--check", "--verify"]);
+    let checked = succeeded(&checked);
+    assert!(checked.starts_with("this host fits: "), "{checked}");
+    let results = "/tmp/results of nobody";
+    let run = host.run(&unpacked, &[&launcher, "--output", results, "--", "--quick"]);
+    println!("{}", String::from_utf8_lossy(&run.stderr));
+    succeeded(&run);
+
+    let planned = fs::read_to_string(unpacked.join("plan.json")).expect("readable");
+    let planned: Vec<Value> = serde_json::from_str(&planned).expect("a list");
+    let id = |value: &Value| value["full_id"].as_str().expect("an id").to_owned();
+    let planned: BTreeSet<String> = planned.iter().map(id).collect();
+    let records = host.root.path().join("tmp/results of nobody/criterion-torch/base/torch.jsonl");
+    let records = fs::read_to_string(records).expect("they were kept");
+    let records: Vec<Value> =
+        records.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    assert_eq!(records.iter().map(id).collect::<BTreeSet<_>>(), planned);
+    for record in &records {
+        assert_eq!(record["outcome"]["status"], "measured", "{}: {}", id(record), record["outcome"]);
+    }
+
+    // What the host lacks is told, not crashed upon.
+    fs::remove_dir_all(unpacked.join("lib/torch")).expect("it was there");
+    let refused = host.run(&unpacked, &[&launcher, "--check"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("libtorch_cpu.so") && said.contains("help: unpack the bundle again"), "{said}");
+    fs::remove_dir_all(unpacked.join("lib/system")).expect("it was there");
+    let refused = host.run(&unpacked, &[&launcher, "--check"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot be started on this host") && said.contains("libgcc_s"), "{said}");
+}
