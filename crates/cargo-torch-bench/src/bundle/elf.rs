@@ -27,7 +27,7 @@ impl Elf {
         let unreadable = |error: &std::io::Error| Error::io("read", path, error);
         let file = File::open(path).map_err(|error| unreadable(&error))?;
         let cache = ReadCache::new(file);
-        if cache.read_bytes_at(0, 5) != Ok(b"\x7fELF\x02") {
+        if cache.read_bytes_at(0, 5) != Ok(b"\x7fELF\x02".as_slice()) {
             return Ok(None);
         }
         Self::parse(&cache).map(Some).map_err(|error| damaged(path, &error))

@@ -105,7 +105,7 @@ impl Site {
         needs.libtorch.insert(place, Found::File(real));
         queue.push_back(path.to_owned());
         // CUDA's libraries open their companions by name.
-        if self.has_cuda && path.parent() != Some(&self.lib) {
+        if self.has_cuda && path.parent() != Some(self.lib.as_path()) {
             for beside in files::inside(path.parent().expect("a file lies in a folder"))? {
                 if files::name(&beside).contains(".so") && beside.is_file() {
                     self.take(&beside, needs, queue)?;

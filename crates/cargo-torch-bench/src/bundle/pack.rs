@@ -67,16 +67,16 @@ pub fn write(to: &Path, folder: &str, entries: &[Entry], form: Form) -> Result<u
         File::create_new(path)
     });
     let unwritable = |error: &io::Error| {
-        Error::io("write", to, error).remedy("choose a folder with more room: --output FILE")
+        Error::io("write", to, error).remedy("choose another place: --output FILE")
     };
     let beside = beside.map_err(|error| unwritable(&error))?;
-    match form {
+    let packed = match form {
         Form::Plain => fill(beside.as_file(), folder, entries)?.flush(),
         Form::Zstd(level) => {
             fill(Frames::new(beside.as_file(), level), folder, entries)?.finish()
         }
-    }
-    .map_err(|error| unwritable(&error))?;
+    };
+    packed.map_err(|error| unwritable(&error))?;
     let metadata = beside.as_file().metadata().map_err(|error| unwritable(&error))?;
     beside.persist(to).map_err(|error| unwritable(&error.error))?;
     Ok(metadata.len())

@@ -336,7 +336,7 @@ impl Host<'_> {
         let text: Vec<String> = words.iter().map(|it| it.to_string_lossy().into_owned()).collect();
         if let (Some(filter), None) = (&self.bundle.manifest.filter, plan::flag::filter(&text)) {
             words.retain(|word| word != "--");
-            words.extend(["--".into(), filter.into()]);
+            words.extend([OsString::from("--"), OsString::from(filter)]);
         }
         words
     }
