@@ -281,7 +281,9 @@ fn a_built_plan_is_planned_like_its_config() {
     assert_eq!(of(&["--built", built, "--format", "json"]), of(&[config, "--format", "json"]));
     let twice = of(&["--built", built, "--built", built, "--filter", "int8wo/.*2048"]);
     assert!(twice.contains("2 cases"), "{twice}");
-    for (text, what) in [("{}", "is not a plan of this version"), ("[", "is not a plan of this version")] {
+    for (text, what) in
+        [("{}", "is not a plan of this version"), ("[", "is not a plan of this version")]
+    {
         std::fs::write(built, text).expect("written");
         let refused = plan(&["--built", built]);
         assert_eq!(refused.status.code(), Some(2));

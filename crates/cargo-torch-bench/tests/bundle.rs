@@ -16,7 +16,8 @@ use serde_json::Value;
 
 const FUSION: &str = "benchmark_mode: fusion\nfusion_params:\n  \
     - { patterns: [linear_bias_relu], sizes: [[8, 8, 8]], variants: [fused] }\n";
-const CALIBRATION: &str = "benchmark_mode: calibration\ncalibration_params: [{ probes: [call], threads: 1 }]\n";
+const CALIBRATION: &str =
+    "benchmark_mode: calibration\ncalibration_params: [{ probes: [call], threads: 1 }]\n";
 
 /// A package, its libtorch, and a folder for hosts.
 struct Lab {
@@ -47,7 +48,9 @@ impl Lab {
         let words: Vec<&str> = line.split_whitespace().collect();
         let inherited = |name| std::env::var_os(name).unwrap_or_default();
         let mut tool = self.scratch.xtask(&[&["torch-bench"], &words[..]].concat());
-        tool.env("PATH", inherited("PATH")).env("HOME", inherited("HOME")).env("CARGO", env!("CARGO"));
+        tool.env("PATH", inherited("PATH"))
+            .env("HOME", inherited("HOME"))
+            .env("CARGO", env!("CARGO"));
         tool.env("LIBTORCH", &self.torch).env("CARGO_NET_OFFLINE", "true");
         for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET_DIR", "CXX"] {
             tool.env_remove(name);
@@ -110,9 +113,7 @@ fn plans(package: &Path) -> Vec<String> {
     let all = plan::Plan { groups };
     let json = serde_json::to_string(&all).expect("it serialises");
     fs::write(folder.join("all.json"), json).expect("written");
-    let planned = |case: &plan::Case| {
-        serde_json::json!({ "full_id": case.full_id(), "device": case.device.to_string() })
-    };
+    let planned = |case: &plan::Case| serde_json::json!({ "full_id": case.full_id(), "device": case.device.to_string() });
     let planned: Vec<Value> = all.cases().map(planned).collect();
     fs::write(folder.join("planned.json"), Value::from(planned).to_string()).expect("written");
     let mut ids: Vec<String> = fusion.cases().map(plan::Case::full_id).collect();
@@ -152,8 +153,10 @@ impl Bundle<'_> {
     }
 
     fn manifest(&self) -> Value {
-        serde_json::from_str(&fs::read_to_string(self.root.join("manifest.json")).expect("readable"))
-            .expect("JSON")
+        serde_json::from_str(
+            &fs::read_to_string(self.root.join("manifest.json")).expect("readable"),
+        )
+        .expect("JSON")
     }
 
     fn change_manifest(&self, pointer: &str, value: impl Into<Value>) {
@@ -167,7 +170,8 @@ impl Bundle<'_> {
         let entries = walkdir::WalkDir::new(&self.root).sort_by_file_name();
         let files = entries.into_iter().map(|entry| entry.expect("readable"));
         let files = files.filter(|entry| !entry.file_type().is_dir());
-        let inside = |path: &Path| path.strip_prefix(&self.root).expect("inside").display().to_string();
+        let inside =
+            |path: &Path| path.strip_prefix(&self.root).expect("inside").display().to_string();
         files.map(|entry| inside(entry.path())).collect()
     }
 }
@@ -180,7 +184,9 @@ fn a_bundle_runs_where_nothing_is_installed() {
     let made = lab.tool("bundle --output sweep.tar.zst");
     made.assert_fine();
     assert!(made.stderr.contains("note: the bench target other is left out"), "{made:?}");
-    for part in ["runner", "plan", "criterion-report", "benchmarks", "libtorch", "next      tar -xf"] {
+    for part in
+        ["runner", "plan", "criterion-report", "benchmarks", "libtorch", "next      tar -xf"]
+    {
         assert!(made.stdout.contains(part), "{part}: {made:?}");
     }
     let bundle = lab.bundle("");
@@ -221,8 +227,13 @@ fn a_bundle_runs_where_nothing_is_installed() {
     fs::rename(&lab.torch, lab.torch.with_file_name("away")).expect("moved");
     let listed = bundle.run(&["--", "--list"]);
     listed.assert_fine();
-    assert!(!bundle.host.join("somewhere else/torch-bench-results").exists(), "nothing was measured");
-    bundle.run(&["--verify", "--shard", "2/3", "--partition", "hash", "--", "--quick"]).assert_fine();
+    assert!(
+        !bundle.host.join("somewhere else/torch-bench-results").exists(),
+        "nothing was measured"
+    );
+    bundle
+        .run(&["--verify", "--shard", "2/3", "--partition", "hash", "--", "--quick"])
+        .assert_fine();
     let expected = [
         format!("calibration [--bench --quick ^calibration/] {LIBRARY} false"),
         format!("fusion [--bench --shard 2/3 --partition hash --quick] {LIBRARY} false"),
@@ -233,7 +244,9 @@ fn a_bundle_runs_where_nothing_is_installed() {
 
     let checked = bundle.run(&["--check"]);
     assert!(checked.assert_fine().stdout.starts_with("this host fits: "), "{checked:?}");
-    bundle.run(&["--", "no-such-case"]).assert_refused(2, &["`no-such-case` selects no case", "--list"]);
+    bundle
+        .run(&["--", "no-such-case"])
+        .assert_refused(2, &["`no-such-case` selects no case", "--list"]);
     bundle.run(&["--nonsense"]).assert_refused(2, &["unexpected argument '--nonsense'"]);
     assert!(bundle.started().is_empty());
 }
@@ -261,7 +274,8 @@ fn a_host_that_does_not_fit_is_told_all_of_it_and_nothing_runs() {
     assert!(plan != on_a_gpu);
     bundle.change_manifest("/files", Value::Array(Vec::new()));
     fs::write(bundle.root.join("plan.json"), on_a_gpu).expect("written");
-    let what = format!("{} cases are of a GPU, and the bundle's libtorch is without CUDA", lab.ids.len());
+    let what =
+        format!("{} cases are of a GPU, and the bundle's libtorch is without CUDA", lab.ids.len());
     bundle.run(&[]).assert_refused(2, &[&what, "-- FILTER"]);
     fs::write(bundle.root.join("plan.json"), plan).expect("written");
 
@@ -287,7 +301,9 @@ fn a_damaged_bundle_is_noticed() {
     let mut changed = whole.clone();
     *changed.last_mut().expect("it is long") ^= 1;
     fs::write(&library, &changed).expect("written");
-    bundle.run(&["--verify"]).assert_refused(2, &["libc10.so is damaged", "unpack the bundle again"]);
+    bundle
+        .run(&["--verify"])
+        .assert_refused(2, &["libc10.so is damaged", "unpack the bundle again"]);
     fs::write(&library, &whole[..100]).expect("written");
     let cut = format!("libc10.so has 100 bytes, and {} when it was packed", whole.len());
     bundle.run(&[]).assert_refused(2, &[&cut, "unpack the bundle again"]);
@@ -296,7 +312,10 @@ fn a_damaged_bundle_is_noticed() {
     // After a crash the contents are looked at, unasked.
     fs::write(&library, &changed).expect("written");
     let crashed = bundle.run_with(&["--no-calibration"], &[("BUNDLED_ENDS", "fusion crash")]);
-    crashed.assert_refused(1, &["the bench target fusion was ended by signal: 6", "libc10.so is damaged"]);
+    crashed.assert_refused(
+        1,
+        &["the bench target fusion was ended by signal: 6", "libc10.so is damaged"],
+    );
 }
 
 #[test]
@@ -322,9 +341,16 @@ fn the_end_of_a_target_is_that_of_the_run() {
 fn a_bundle_without_libtorch_takes_the_hosts() {
     let lab = Lab::new();
     let made = lab.tool("bundle --output x.tar --bench fusion --without-libtorch");
-    assert!(made.assert_fine().stdout.contains("a torch 2.11.0, by --libtorch DIR or in Python"), "{made:?}");
+    assert!(
+        made.assert_fine().stdout.contains("a torch 2.11.0, by --libtorch DIR or in Python"),
+        "{made:?}"
+    );
     let bundle = lab.bundle("--bench fusion --without-libtorch");
-    assert!(!bundle.files().iter().any(|file| file.starts_with("lib/torch")), "{:?}", bundle.files());
+    assert!(
+        !bundle.files().iter().any(|file| file.starts_with("lib/torch")),
+        "{:?}",
+        bundle.files()
+    );
     assert_eq!(bundle.manifest()["torch"]["release"], "2.11.0");
     // An own folder, and not the one that the benchmarks name themselves.
     let torch = lab.scratch.fake("python's/torch");
@@ -334,12 +360,18 @@ fn a_bundle_without_libtorch_takes_the_hosts() {
 
     bundle.run(&[]).assert_refused(
         2,
-        &["the bundle has no libtorch, and this host has none: python3: not found", "--libtorch DIR"],
+        &[
+            "the bundle has no libtorch, and this host has none: python3: not found",
+            "--libtorch DIR",
+        ],
     );
     let is_used = |outcome: Outcome| {
         outcome.assert_fine();
         let started = bundle.started();
-        assert!(started.len() == 1 && started[0].contains(&format!(" {named}/lib/")), "{started:?}");
+        assert!(
+            started.len() == 1 && started[0].contains(&format!(" {named}/lib/")),
+            "{started:?}"
+        );
     };
     is_used(bundle.run(&["--libtorch", &named]));
     is_used(bundle.run_with(&[], &[("LIBTORCH", &named)]));
@@ -347,7 +379,10 @@ fn a_bundle_without_libtorch_takes_the_hosts() {
     let python = lab.scratch.fake("bin/python3");
     fs::create_dir_all(python.parent().expect("a folder")).expect("made");
     let mut shell = Command::new("sh");
-    shell.args(["-c", "printf '#!/bin/sh\\necho \"%s\"\\n' \"$1\" >\"$0\""]).arg(&python).arg(&named);
+    shell
+        .args(["-c", "printf '#!/bin/sh\\necho \"%s\"\\n' \"$1\" >\"$0\""])
+        .arg(&python)
+        .arg(&named);
     assert!(shell.status().expect("sh runs").success());
     fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("changed");
     let folder = python.parent().expect("a folder").display().to_string();
@@ -357,7 +392,11 @@ fn a_bundle_without_libtorch_takes_the_hosts() {
     fs::write(torch.join("version.py"), "__version__ = '2.10.0'\n").expect("written");
     bundle.run_with(&[], &[("PATH", &folder)]).assert_refused(
         2,
-        &["python3's torch: wrong libtorch version", "wanted 2.11.0, found 2.10.0", "pip install torch==2.11.0"],
+        &[
+            "python3's torch: wrong libtorch version",
+            "wanted 2.11.0, found 2.10.0",
+            "pip install torch==2.11.0",
+        ],
     );
     assert!(bundle.started().is_empty());
 }
@@ -374,12 +413,16 @@ fn configs_and_filters_are_passed_on_and_kept() {
     bundle.run(&[]).assert_fine();
     assert_eq!(bundle.started(), [format!("fusion [--bench -- {id}] {LIBRARY} false")]);
 
-    lab.tool("bundle --output x.tar -- none-has-this").assert_refused(2, &["matches none of 3 planned cases"]);
+    lab.tool("bundle --output x.tar -- none-has-this")
+        .assert_refused(2, &["matches none of 3 planned cases"]);
     lab.tool("bundle --output x.tar --config no.yml").assert_refused(1, &["cannot read no.yml"]);
     lab.tool("bundle --output x.zip").assert_refused(2, &["ends in .tar.zst or .tar"]);
-    lab.tool("bundle --output x.tar --bench none").assert_refused(101, &["no bench target named `none`"]);
-    lab.tool("bundle --output x.tar --bench other").assert_refused(1, &["no bench target of criterion-torch"]);
-    lab.tool("bundle --output x.tar --compiled").assert_refused(1, &["--compiled: no package is in"]);
+    lab.tool("bundle --output x.tar --bench none")
+        .assert_refused(101, &["no bench target named `none`"]);
+    lab.tool("bundle --output x.tar --bench other")
+        .assert_refused(1, &["no bench target of criterion-torch"]);
+    lab.tool("bundle --output x.tar --compiled")
+        .assert_refused(1, &["--compiled: no package is in"]);
     assert!(!lab.package.join("x.tar").exists());
 }
 
@@ -388,7 +431,8 @@ fn a_bundle_of_a_repository_has_its_revision() {
     let lab = Lab::new();
     let git = |words: &str| {
         let mut git = Command::new("git");
-        git.args(["-c", "user.name=n", "-c", "user.email=n@localhost"]).args(words.split_whitespace());
+        git.args(["-c", "user.name=n", "-c", "user.email=n@localhost"])
+            .args(words.split_whitespace());
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
             git.env_remove(name);
         }
@@ -404,7 +448,8 @@ fn a_bundle_of_a_repository_has_its_revision() {
     assert_eq!(bundle.manifest()["revision"], *commit);
     bundle.run(&[]).assert_fine();
     assert_eq!(bundle.started(), [format!("fusion [--bench] {LIBRARY} true")]);
-    fs::write(lab.package.join("src/lib.rs"), "// changed\npub fn run(_: &str, _: &str) {}\n").expect("written");
+    fs::write(lab.package.join("src/lib.rs"), "// changed\npub fn run(_: &str, _: &str) {}\n")
+        .expect("written");
     assert_eq!(lab.bundle("--bench fusion").manifest()["revision"], *format!("{commit}-dirty"));
 }
 
@@ -415,7 +460,8 @@ fn another_processor_is_built_for_and_checked() {
     let configuration = lab.package.join(".cargo/config.toml");
     fs::create_dir_all(configuration.parent().expect("a folder")).expect("made");
     // A flag of the user's stays.
-    fs::write(&configuration, "[build]\nrustflags = [\"-Ctarget-feature=+aes\"]\n").expect("written");
+    fs::write(&configuration, "[build]\nrustflags = [\"-Ctarget-feature=+aes\"]\n")
+        .expect("written");
     let features = |bundle: &Bundle<'_>| -> Vec<String> {
         let manifest = bundle.manifest();
         let list = manifest["cpu"]["features"].as_array().expect("a list").iter();

@@ -17,6 +17,9 @@ use crate::files;
 /// criterion-torch's build script tells the features of the processor by this variable of the compiler's.
 const FEATURES: &str = "CRITERION_TORCH_TARGET_FEATURES";
 
+/// Every plan begins so. A program is searched for that once, and not for each whole plan.
+const START: &[u8] = br#"{"groups":"#;
+
 /// What is built.
 #[derive(Debug)]
 pub struct Wish<'w> {
@@ -115,6 +118,9 @@ impl Built {
                 None => built.others.push(it.target.name.clone()),
             }
         }
+        // Cargo announces them in the order in which they were built.
+        built.benches.sort_by(|a, b| a.name.cmp(&b.name));
+        built.others.sort();
         built.refuse_doubles()?;
         Ok(built)
     }
@@ -138,6 +144,9 @@ impl Bench {
     fn of(name: &str, program: &Path, folder: Option<&Path>) -> Result<Option<Self>> {
         let Some(folder) = folder else { return Ok(None) };
         let bytes = fs::read(program).map_err(|error| Error::io("read", program, &error))?;
+        let starts: Vec<usize> = memmem::find_iter(&bytes, START).collect();
+        let has =
+            |text: &str| starts.iter().any(|start| bytes[*start..].starts_with(text.as_bytes()));
         let mut found: Option<(PathBuf, String)> = None;
         for path in files::inside(folder)? {
             if path.extension().is_none_or(|it| it != "json") {
@@ -145,7 +154,7 @@ impl Bench {
             }
             let text = files::read(&path)?;
             let is_longer = found.as_ref().is_none_or(|(_, longest)| text.len() > longest.len());
-            if is_longer && memmem::find(&bytes, text.as_bytes()).is_some() {
+            if is_longer && has(&text) {
                 found = Some((path, text));
             }
         }
@@ -261,7 +270,8 @@ mod tests {
     #[test]
     fn a_plan_is_found_in_the_program_that_embeds_it() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("written");
+        let put =
+            |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("written");
         put("program", "code {\"groups\":[]} code");
         put("all.json", r#"{"groups":[]}"#);
         put("fusion.json", r#"{"groups":[ ]}"#);

@@ -101,7 +101,10 @@ mod tests {
         put(&path, &compiler("g++ (Bob's 12.2.0-14) 12.2.0 \\ %s"));
         let run = |argument: &str| Command::new(&path).arg(argument).output().expect("sh runs");
         let version = run("--version");
-        assert_eq!(String::from_utf8_lossy(&version.stdout), "g++ (Bob's 12.2.0-14) 12.2.0 \\ %s\n");
+        assert_eq!(
+            String::from_utf8_lossy(&version.stdout),
+            "g++ (Bob's 12.2.0-14) 12.2.0 \\ %s\n"
+        );
         assert_eq!(run("a.cpp").status.code(), Some(1));
     }
 }

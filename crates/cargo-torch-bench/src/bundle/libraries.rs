@@ -86,7 +86,8 @@ impl Site {
         let origin = needed_by.parent().unwrap_or(Path::new("/")).display().to_string();
         let expand = |it: &String| it.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin);
         let folders = run_path.iter().map(|folder| PathBuf::from(expand(folder)));
-        let inside = |folder: PathBuf| folder.canonicalize().ok().filter(|it| it.starts_with(&self.base));
+        let inside =
+            |folder: PathBuf| folder.canonicalize().ok().filter(|it| it.starts_with(&self.base));
         let mut paths = folders.filter_map(inside).chain([self.lib.clone()]);
         paths.find_map(|folder| Some(folder.join(name)).filter(|path| path.is_file()))
     }

@@ -75,7 +75,8 @@ mod tests {
             \t/lib64/ld-linux-x86-64.so.2 (0x00007f01)\n\
             /b/x: /lib/libc.so.6: version `GLIBC_2.38' not found (required by /b/x)\n";
         let trace = Trace::parse(text);
-        let found = BTreeMap::from([("libtorch_cpu.so".into(), "/a (b)/lib/libtorch_cpu.so".into())]);
+        let found =
+            BTreeMap::from([("libtorch_cpu.so".into(), "/a (b)/lib/libtorch_cpu.so".into())]);
         assert_eq!(trace.found, found);
         assert_eq!(trace.missing, BTreeSet::from(["libstdc++.so.6".to_owned()]));
         assert_eq!(trace.too_old.len(), 1);

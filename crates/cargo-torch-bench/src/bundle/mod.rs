@@ -131,7 +131,9 @@ impl Options {
         }
         let whole = self.configs.iter().map(|config| {
             let path = config.canonicalize();
-            path.map_err(|error| Error::io("read", config, &error).remedy("--config FILE is a config"))
+            path.map_err(|error| {
+                Error::io("read", config, &error).remedy("--config FILE is a config")
+            })
         });
         let whole = whole.collect::<Result<Vec<_>>>()?;
         let joined = env::join_paths(whole);
@@ -141,7 +143,9 @@ impl Options {
     /// Refuses a build that has nothing to run, and notes what is left out.
     fn check(&self, built: &Built) -> Result<()> {
         for other in &built.others {
-            eprintln!("note: the bench target {other} is left out: it has no plan of criterion-torch");
+            eprintln!(
+                "note: the bench target {other} is left out: it has no plan of criterion-torch"
+            );
         }
         if built.features.is_none() {
             eprintln!(
@@ -292,7 +296,9 @@ fn parts(entries: &[Entry]) -> Result<Vec<Part>> {
 /// The sizes of all files but links.
 fn sizes(entries: &[Entry]) -> Result<Vec<manifest::File>> {
     let files = entries.iter().filter(|entry| !matches!(entry.source, Source::Link(_)));
-    files.map(|entry| Ok(manifest::File { path: entry.place.clone(), bytes: entry.bytes()? })).collect()
+    files
+        .map(|entry| Ok(manifest::File { path: entry.place.clone(), bytes: entry.bytes()? }))
+        .collect()
 }
 
 /// The commit, as records have it: with `-dirty` if tracked files other than documents differ from it.
@@ -324,7 +330,8 @@ fn tell(options: &Options, folder: &str, manifest: &Manifest, bytes: u64, starte
     }
     let glibc = manifest.glibc.as_ref().map(|it| format!("glibc {it}"));
     let torch = manifest.torch.folder.is_none();
-    let torch = torch.then(|| format!("a torch {}, by --libtorch DIR or in Python", manifest.torch.release));
+    let torch = torch
+        .then(|| format!("a torch {}, by --libtorch DIR or in Python", manifest.torch.release));
     let cpu = options.target_cpu.as_ref().map(|cpu| format!("a processor of {cpu}"));
     let needs: Vec<String> = glibc.into_iter().chain(cpu).chain(torch).collect();
     if !needs.is_empty() {
@@ -355,8 +362,11 @@ mod tests {
 
     #[test]
     fn parts_are_summed_and_links_weigh_nothing() {
-        let entry = |part, place: &str, source| {
-            Entry { part, place: place.to_owned(), source, is_program: false }
+        let entry = |part, place: &str, source| Entry {
+            part,
+            place: place.to_owned(),
+            source,
+            is_program: false,
         };
         let entries = [
             entry("a", "x", Source::Bytes(vec![0; 3])),

@@ -72,9 +72,7 @@ pub fn write(to: &Path, folder: &str, entries: &[Entry], form: Form) -> Result<u
     let beside = beside.map_err(|error| unwritable(&error))?;
     let packed = match form {
         Form::Plain => fill(beside.as_file(), folder, entries)?.flush(),
-        Form::Zstd(level) => {
-            fill(Frames::new(beside.as_file(), level), folder, entries)?.finish()
-        }
+        Form::Zstd(level) => fill(Frames::new(beside.as_file(), level), folder, entries)?.finish(),
     };
     packed.map_err(|error| unwritable(&error))?;
     let metadata = beside.as_file().metadata().map_err(|error| unwritable(&error))?;
@@ -120,7 +118,8 @@ impl<W: Write> Archive<W> {
         let failed = |error: io::Error| unpacked(&entry.place, &error);
         self.progress.shows(&entry.place);
         let mut hashed = |bytes: &mut dyn Read, header: &mut Header| {
-            let mut hashed = Hashed { from: bytes, hash: Sha256::new(), progress: &mut self.progress };
+            let mut hashed =
+                Hashed { from: bytes, hash: Sha256::new(), progress: &mut self.progress };
             self.builder.append_data(header, &path, &mut hashed).map_err(failed)?;
             let hash = hashed.hash.finalize();
             self.checksums.push_str(&format!("{}  {}\n", hex(&hash), entry.place));
@@ -128,7 +127,8 @@ impl<W: Write> Archive<W> {
         };
         match &entry.source {
             Source::File(source) => {
-                let mut file = File::open(source).map_err(|error| Error::io("read", source, &error))?;
+                let mut file =
+                    File::open(source).map_err(|error| Error::io("read", source, &error))?;
                 hashed(&mut file, &mut header)
             }
             Source::Bytes(bytes) => hashed(&mut &bytes[..], &mut header),

@@ -36,8 +36,12 @@ fn what_is_packed_can_be_unpacked_and_its_checksums_are_right() {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            let mode = |file: &str| fs::metadata(out.join(file)).expect("there").permissions().mode();
-            assert_eq!([mode("bin/program") & 0o777, mode("manifest.json") & 0o777], [0o755, 0o644]);
+            let mode =
+                |file: &str| fs::metadata(out.join(file)).expect("there").permissions().mode();
+            assert_eq!(
+                [mode("bin/program") & 0o777, mode("manifest.json") & 0o777],
+                [0o755, 0o644]
+            );
         }
         let mut sums = std::process::Command::new("sha256sum");
         sums.args(["--check", "--strict", CHECKSUMS]).current_dir(&out);

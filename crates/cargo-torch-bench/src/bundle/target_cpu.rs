@@ -112,7 +112,11 @@ fn rustc(arguments: &[&str]) -> Result<String> {
     rustc.args(arguments);
     let ended = ask(rustc).map_err(|why| Error::new(format!("rustc: {why}")))?;
     if !ended.status.success() {
-        return Err(Error::new(format!("rustc {} ends with {}", arguments.join(" "), ended.status)));
+        return Err(Error::new(format!(
+            "rustc {} ends with {}",
+            arguments.join(" "),
+            ended.status
+        )));
     }
     Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
 }
@@ -150,7 +154,11 @@ mod tests {
             ),
         ] {
             let found = flags(&["[net]\noffline = true", configuration], &[]).expect("clear");
-            assert_eq!(found.arguments, ["--target", TRIPLE, "--config", config], "{configuration}");
+            assert_eq!(
+                found.arguments,
+                ["--target", TRIPLE, "--config", config],
+                "{configuration}"
+            );
             assert_eq!(found.variable, None);
         }
     }
@@ -160,7 +168,11 @@ mod tests {
         let configured = ["[build]\nrustflags = [\"-O\"]"];
         for (variables, name, value) in [
             (&[(PLAIN, "-g")][..], PLAIN, "-g -Ctarget-cpu=x86-64-v3"),
-            (&[(PLAIN, "-g"), (ENCODED, "-a\x1f-b")], ENCODED, "-a\x1f-b\x1f-Ctarget-cpu=x86-64-v3"),
+            (
+                &[(PLAIN, "-g"), (ENCODED, "-a\x1f-b")],
+                ENCODED,
+                "-a\x1f-b\x1f-Ctarget-cpu=x86-64-v3",
+            ),
         ] {
             let found = flags(&configured, variables).expect("clear");
             assert_eq!(found.arguments, ["--target", TRIPLE]);

@@ -140,7 +140,9 @@ pub fn driver(driver: Option<&Driver>) -> Check {
         Some(major) if major < OLDEST_FOR_CUDA_13 => Check::warning(
             name,
             format!("{found}, too old for CUDA 13.0"),
-            format!("update the driver to {OLDEST_FOR_CUDA_13} or newer, or cargo xtask setup --cpu"),
+            format!(
+                "update the driver to {OLDEST_FOR_CUDA_13} or newer, or cargo xtask setup --cpu"
+            ),
         ),
         _ => Check::ok(name, found),
     }

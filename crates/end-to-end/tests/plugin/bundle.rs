@@ -80,7 +80,9 @@ fn glibcs(program: &Path) -> Vec<PathBuf> {
     let paths = text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from);
     let is_glibcs = |path: &PathBuf| {
         let name = path.file_name().expect("a file").to_string_lossy().into_owned();
-        ["ld-", "libc.", "libm.", "libdl.", "libpthread.", "librt."].iter().any(|it| name.starts_with(it))
+        ["ld-", "libc.", "libm.", "libdl.", "libpthread.", "librt."]
+            .iter()
+            .any(|it| name.starts_with(it))
     };
     paths.filter(is_glibcs).collect()
 }
@@ -160,7 +162,13 @@ model_params:
         records.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
     assert_eq!(records.iter().map(id).collect::<BTreeSet<_>>(), planned);
     for record in &records {
-        assert_eq!(record["outcome"]["status"], "measured", "{}: {}", id(record), record["outcome"]);
+        assert_eq!(
+            record["outcome"]["status"],
+            "measured",
+            "{}: {}",
+            id(record),
+            record["outcome"]
+        );
     }
 
     // What the host lacks is told, not crashed upon.
@@ -168,7 +176,10 @@ model_params:
     let refused = host.run(&unpacked, &[&launcher, "--check"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("libtorch_cpu.so") && said.contains("help: unpack the bundle again"), "{said}");
+    assert!(
+        said.contains("libtorch_cpu.so") && said.contains("help: unpack the bundle again"),
+        "{said}"
+    );
     fs::remove_dir_all(unpacked.join("lib/system")).expect("it was there");
     let refused = host.run(&unpacked, &[&launcher, "--check"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();

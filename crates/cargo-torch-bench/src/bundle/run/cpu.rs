@@ -44,7 +44,8 @@ mod tests {
             return;
         }
         for level in ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"] {
-            let mut rustc = std::process::Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
+            let mut rustc =
+                std::process::Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
             rustc.args(["--print", "cfg", "-C", &format!("target-cpu={level}")]);
             let output = rustc.output().expect("rustc runs");
             let text = String::from_utf8(output.stdout).expect("text");

@@ -77,7 +77,9 @@ fn processor(built_for: &Cpu, has: impl Fn(&str) -> Option<bool>) -> Option<Erro
             missing.join(", ")
         ))
         .remedy("run it on a processor that has them")
-        .remedy("or make the bundle for this one: cargo torch-bench bundle --target-cpu x86-64-v2 …"),
+        .remedy(
+            "or make the bundle for this one: cargo torch-bench bundle --target-cpu x86-64-v2 …",
+        ),
     )
 }
 
@@ -104,9 +106,8 @@ fn loaded(
 ) -> std::result::Result<OsString, Vec<Error>> {
     let programs: Vec<PathBuf> =
         manifest.benches.iter().map(|bench| bundle.join(&bench.file)).collect();
-    let traces = |path: &OsString| {
-        programs.iter().map(|it| Trace::of(it, path)).collect::<Result<Vec<_>>>()
-    };
+    let traces =
+        |path: &OsString| programs.iter().map(|it| Trace::of(it, path)).collect::<Result<Vec<_>>>();
     let first = traces(&path).map_err(|error| vec![error])?;
     if first.iter().all(Trace::is_whole) {
         return Ok(path);
@@ -145,10 +146,15 @@ pub fn driver(cuda: Option<&str>, cases: usize, driver: Option<&Driver>) -> Opti
     if cases == 0 {
         return None;
     }
-    let choose = "choose other cases: -- FILTER; `bin/criterion-report plan` names the device of each";
+    let choose =
+        "choose other cases: -- FILTER; `bin/criterion-report plan` names the device of each";
     let Some(cuda) = cuda else {
         let what = format!("{cases} cases are of a GPU, and the bundle's libtorch is without CUDA");
-        return Some(Error::new(what).remedy("make the bundle after `cargo torch-bench setup --cuda`").remedy(choose));
+        return Some(
+            Error::new(what)
+                .remedy("make the bundle after `cargo torch-bench setup --cuda`")
+                .remedy(choose),
+        );
     };
     let Some(driver) = driver else {
         let what = format!("{cases} cases are of a GPU, and this host has no NVIDIA driver");
@@ -161,8 +167,10 @@ pub fn driver(cuda: Option<&str>, cases: usize, driver: Option<&Driver>) -> Opti
     let oldest = cuda.starts_with("13.").then_some(OLDEST_FOR_CUDA_13)?;
     let found = driver.major().filter(|major| *major < oldest)?;
     Some(
-        Error::new(format!("the NVIDIA driver is {found}, and CUDA {cuda} needs {oldest} or newer"))
-            .remedy("update the driver"),
+        Error::new(format!(
+            "the NVIDIA driver is {found}, and CUDA {cuda} needs {oldest} or newer"
+        ))
+        .remedy("update the driver"),
     )
 }
 
@@ -182,7 +190,10 @@ mod tests {
         }
         assert_eq!(glibc(None, None), None);
         let error = glibc(Some(&needed), Some(&version("2.9"))).expect("it is older");
-        assert_eq!(error.what(), "this host has glibc 2.9, and the bundle needs glibc 2.34 or newer");
+        assert_eq!(
+            error.what(),
+            "this host has glibc 2.9, and the bundle needs glibc 2.34 or newer"
+        );
         let error = glibc(Some(&needed), None).expect("there is none");
         assert!(error.what().contains("no glibc") && error.remedies().len() == 2, "{error}");
     }
@@ -235,7 +246,8 @@ mod tests {
 
     #[test]
     fn cases_of_a_gpu_need_its_driver() {
-        let with = |version: &str| Driver { evidence: "/proc/x".into(), version: Some(version.into()) };
+        let with =
+            |version: &str| Driver { evidence: "/proc/x".into(), version: Some(version.into()) };
         let (old, new) = (with("535.104.05"), with("580.65.06"));
         assert_eq!(driver(None, 0, None), None);
         assert_eq!(driver(Some("13.0"), 0, None), None);
@@ -244,7 +256,11 @@ mod tests {
         for (cuda, found, what) in [
             (None, Some(&new), "3 cases are of a GPU, and the bundle's libtorch is without CUDA"),
             (Some("13.0"), None, "3 cases are of a GPU, and this host has no NVIDIA driver"),
-            (Some("13.0"), Some(&old), "the NVIDIA driver is 535, and CUDA 13.0 needs 580 or newer"),
+            (
+                Some("13.0"),
+                Some(&old),
+                "the NVIDIA driver is 535, and CUDA 13.0 needs 580 or newer",
+            ),
         ] {
             let error = driver(cuda, 3, found).expect(what);
             assert_eq!(error.what(), what);

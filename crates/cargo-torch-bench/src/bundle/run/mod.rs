@@ -138,7 +138,9 @@ fn run(options: &Options) -> std::result::Result<u8, Vec<Error>> {
     };
     let cuda = host.of_a_gpu(&jobs).map_err(one)?;
     let driver = Driver::find();
-    refuse(fit::driver(manifest.torch.cuda.as_deref(), cuda, driver.as_ref()).into_iter().collect())?;
+    refuse(
+        fit::driver(manifest.torch.cuda.as_deref(), cuda, driver.as_ref()).into_iter().collect(),
+    )?;
     if options.check {
         let cases: usize = jobs.iter().map(|job| job.ids.len()).sum();
         println!("this host fits: {cases} cases in {} bench targets, libtorch of {by}", jobs.len());
@@ -161,8 +163,10 @@ struct Bundle {
 impl Bundle {
     fn open() -> Result<Self> {
         let root = env::var_os(BUNDLE).map(PathBuf::from).ok_or_else(|| {
-            Error::usage(format!("{BUNDLE} is not set"))
-                .remedy(format!("start the bundle's {LAUNCHER}, which lies beside {}", manifest::FILE))
+            Error::usage(format!("{BUNDLE} is not set")).remedy(format!(
+                "start the bundle's {LAUNCHER}, which lies beside {}",
+                manifest::FILE
+            ))
         })?;
         Ok(Self { manifest: Manifest::read(&root)?, root })
     }
@@ -226,27 +230,34 @@ impl Host<'_> {
             device: String,
         }
         let path = self.bundle.root.join(PLAN);
-        let planned: Vec<Planned> = serde_json::from_str(&files::read(&path)?)
-            .map_err(|error| Error::new(format!("{}: {error}", path.display())).remedy("unpack the bundle again"))?;
+        let planned: Vec<Planned> =
+            serde_json::from_str(&files::read(&path)?).map_err(|error| {
+                Error::new(format!("{}: {error}", path.display())).remedy("unpack the bundle again")
+            })?;
         let devices: BTreeMap<&str, &str> =
             planned.iter().map(|it| (it.full_id.as_str(), it.device.as_str())).collect();
         let ids = jobs.iter().flat_map(|job| &job.ids);
-        Ok(ids.filter(|id| devices.get(id.as_str()).is_some_and(|it| it.starts_with("cuda"))).count())
+        Ok(ids
+            .filter(|id| devices.get(id.as_str()).is_some_and(|it| it.starts_with("cuda")))
+            .count())
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<u8> {
         let words = self.words();
         let measures = leaves_results(&[vec!["--".into()], words.clone()].concat());
         if measures {
-            files::make_folder(&self.options.output)
-                .map_err(|error| error.remedy("name a folder that you can write to: --output DIR"))?;
+            files::make_folder(&self.options.output).map_err(|error| {
+                error.remedy("name a folder that you can write to: --output DIR")
+            })?;
         }
         let mut codes = Vec::new();
         let calibrates = measures && !self.options.no_calibration;
         let calibrated = if calibrates { self.calibrate(&mut codes)? } else { None };
         let jobs: Vec<&Job<'_>> = jobs
             .iter()
-            .filter(|job| calibrated != Some(job.bench.name.as_str()) || job.bench.modes != [CALIBRATION])
+            .filter(|job| {
+                calibrated != Some(job.bench.name.as_str()) || job.bench.modes != [CALIBRATION]
+            })
             .collect();
         let cases: usize = jobs.iter().map(|job| job.ids.len()).sum();
         for (index, job) in jobs.iter().enumerate() {
@@ -263,17 +274,20 @@ impl Host<'_> {
         }
         if measures {
             let output = self.options.output.display();
-            eprintln!("{LAUNCHER}: results in {output}; tables: bin/criterion-report show --criterion-dir {output}/criterion");
+            eprintln!(
+                "{LAUNCHER}: results in {output}; tables: bin/criterion-report show --criterion-dir {output}/criterion"
+            );
         }
         Ok(words::worst(codes))
     }
 
     /// Measures the machine's limits, all of them on every machine; returns the bench target that has them.
     fn calibrate(&self, codes: &mut Vec<u8>) -> Result<Option<&str>> {
-        let benches = self.bundle.manifest.benches.iter();
-        let Some(bench) = benches.into_iter().find(|it| it.modes.iter().any(|it| it == CALIBRATION))
-        else {
-            eprintln!("{LAUNCHER}: note: the bundle has no bench target with a calibration, so the machine's limits are not measured");
+        let mut benches = self.bundle.manifest.benches.iter();
+        let Some(bench) = benches.find(|it| it.modes.iter().any(|it| it == CALIBRATION)) else {
+            eprintln!(
+                "{LAUNCHER}: note: the bundle has no bench target with a calibration, so the machine's limits are not measured"
+            );
             return Ok(None);
         };
         eprintln!("{LAUNCHER}: the machine's limits, by {}", bench.name);
@@ -306,7 +320,7 @@ impl Host<'_> {
     fn command(&self, bench: &manifest::Bench) -> Command {
         let Bundle { root, manifest } = self.bundle;
         let mut command = Command::new(root.join(&bench.file));
-        // A scheduler's terminal is none to ask on.
+        // Nothing is asked: a scheduler has no terminal.
         command.arg("--bench").stdin(Stdio::null());
         command.env(LIBRARY_PATH, &self.library_path);
         let output = std::path::absolute(&self.options.output);
@@ -360,7 +374,9 @@ mod tests {
             let mut manifest = manifest();
             manifest.filter = filter.map(str::to_owned);
             let bundle = Bundle { root: "/b".into(), manifest };
-            let line = ["run", "--shard", "3/16", "--resume", "--"].into_iter().chain(line.split_whitespace());
+            let line = ["run", "--shard", "3/16", "--resume", "--"]
+                .into_iter()
+                .chain(line.split_whitespace());
             let options = Options::try_parse_from(line).expect("it is fine");
             let host = Host { bundle: &bundle, options: &options, library_path: OsString::new() };
             assert_eq!(host.flags(), ["--shard", "3/16", "--resume"]);

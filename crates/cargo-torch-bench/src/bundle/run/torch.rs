@@ -59,7 +59,8 @@ fn fitting(torch: &Torch, root: &Path, by: &str) -> Result<Chosen> {
             .remedy(format!("install it: pip install torch=={release}"))
     };
     // LD_LIBRARY_PATH takes whole paths.
-    let root = root.canonicalize().map_err(|error| other(format!("{}: {error}", root.display())))?;
+    let root =
+        root.canonicalize().map_err(|error| other(format!("{}: {error}", root.display())))?;
     let found = Libtorch::of_programs(&root).map_err(other)?;
     if let (Some(cuda), false) = (&torch.cuda, found.has_cuda) {
         return Err(other(format!(
@@ -100,7 +101,9 @@ mod tests {
 
         torch.cuda = Some("13.0".to_owned());
         let error = choose(bundle, &torch, Some(right.path())).expect_err("it has no CUDA");
-        assert!(error.what().contains("without CUDA, and the benchmarks were built with CUDA 13.0"));
+        assert!(
+            error.what().contains("without CUDA, and the benchmarks were built with CUDA 13.0")
+        );
         let other = libtorch("2.10.0");
         let empty = tempfile::tempdir().expect("a temporary folder");
         for (root, what) in [
@@ -109,7 +112,10 @@ mod tests {
             (Path::new("/nowhere"), "/nowhere: No such file"),
         ] {
             let error = choose(bundle, &torch, Some(root)).expect_err(what);
-            assert!(error.what().starts_with("--libtorch: ") && error.what().contains(what), "{error}");
+            assert!(
+                error.what().starts_with("--libtorch: ") && error.what().contains(what),
+                "{error}"
+            );
             assert!(error.to_string().contains("pip install torch==2.11.0"), "{error}");
         }
     }
