@@ -6,7 +6,7 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,6 +36,11 @@ impl Lab {
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bundled"), &package);
         let torch = scratch.fake("site/torch");
         libtorch(&torch);
+        let programs = scratch.fake("programs");
+        fs::create_dir(&programs).expect("made");
+        for name in ["sh", "cat"] {
+            symlink(Path::new("/bin").join(name), programs.join(name)).expect("linked");
+        }
         let ids = plans(&package);
         Self { scratch, package, torch, ids }
     }
@@ -130,7 +135,7 @@ struct Bundle<'l> {
 }
 
 impl Bundle<'_> {
-    /// Runs the launcher in an empty folder, without any program on the PATH but the shell's.
+    /// Runs the launcher in an empty folder, with the shell and `cat` on the PATH and nothing else.
     fn run(&self, words: &[&str]) -> Outcome {
         self.run_with(words, &[])
     }
@@ -139,7 +144,10 @@ impl Bundle<'_> {
         let here = self.host.join("somewhere else");
         fs::create_dir_all(&here).expect("made");
         let mut run = Command::new(self.root.join("torch-bench-run"));
-        run.args(words).current_dir(here).env_clear().env("PATH", self.lab.scratch.empty());
+        run.args(words)
+            .current_dir(here)
+            .env_clear()
+            .env("PATH", self.lab.scratch.fake("programs"));
         run.envs(variables.iter().copied());
         Outcome::of(run)
     }
@@ -385,7 +393,8 @@ fn a_bundle_without_libtorch_takes_the_hosts() {
         .arg(&named);
     assert!(shell.status().expect("sh runs").success());
     fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("changed");
-    let folder = python.parent().expect("a folder").display().to_string();
+    let folder = python.parent().expect("a folder").display();
+    let folder = format!("{folder}:{}", lab.scratch.fake("programs").display());
     is_used(bundle.run_with(&[], &[("PATH", &folder)]));
     is_used(bundle.run_with(&[], &[("CRITERION_TORCH_PYTHON", &python.display().to_string())]));
 

@@ -1,4 +1,4 @@
-//! A bundle of a user's package on a host that has glibc, a shell and nothing else: no Rust, no Python, no compiler, not
+//! A bundle of a user's package on a host that has glibc, a shell, `cat` and nothing else: no Rust, no Python, no compiler, not
 //! even the compiler's libraries. It runs as nobody, from a read-only place with spaces.
 
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ struct Host {
 }
 
 impl Host {
-    /// With a shell and what it and these programs need of glibc.
+    /// With a shell, and what it and these programs need of glibc.
     fn with(programs: &[PathBuf]) -> Self {
         let root = tempfile::tempdir().expect("a temporary folder");
         let open = |folder: &Path, mode| {
@@ -40,16 +40,15 @@ impl Host {
             fs::write(root.path().join("dev").join(device), "").expect("made");
         }
         let host = Self { root };
-        let shell = Path::new("/bin/sh");
-        fs::copy(shell, host.root.path().join("bin/sh")).expect("there is a shell");
-        for program in programs.iter().map(PathBuf::as_path).chain([shell]) {
-            let libraries = glibcs(program);
-            assert!(!libraries.is_empty(), "{} needs none", program.display());
-            for library in libraries {
-                let place = host.root.path().join(library.strip_prefix("/").expect("a whole path"));
-                fs::create_dir_all(place.parent().expect("a folder")).expect("made");
-                fs::copy(library, place).expect("copied");
-            }
+        let shell = ["/bin/sh", "/bin/cat"].map(PathBuf::from);
+        for program in &shell {
+            let place = host.root.path().join(program.strip_prefix("/").expect("a whole path"));
+            fs::copy(program, place).expect("every system has it");
+        }
+        for library in programs.iter().chain(&shell).flat_map(|program| glibcs(program)) {
+            let place = host.root.path().join(library.strip_prefix("/").expect("a whole path"));
+            fs::create_dir_all(place.parent().expect("a folder")).expect("made");
+            fs::copy(library, place).expect("copied");
         }
         host
     }
@@ -65,7 +64,7 @@ impl Host {
             mount --bind "$bundle" "$root$place"
             mount -o remount,bind,ro "$root$place"
             cd "$root/tmp"
-            exec env -i PATH=/nowhere "$(command -v chroot)" --userspec="$user" "$root" "$@""#;
+            exec env -i PATH=/bin "$(command -v chroot)" --userspec="$user" "$root" "$@""#;
         let mut unshare = Command::new("unshare");
         unshare.args(["--mount", "sh", "-c", script, "sh"]);
         unshare.arg(self.root.path()).arg(bundle).args([PLACE, NOBODY]).args(words);
@@ -80,7 +79,7 @@ fn glibcs(program: &Path) -> Vec<PathBuf> {
     let paths = text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from);
     let is_glibcs = |path: &PathBuf| {
         let name = path.file_name().expect("a file").to_string_lossy().into_owned();
-        ["ld-", "libc.", "libm.", "libdl.", "libpthread.", "librt."]
+        ["ld-", "libc.", "libm.", "libdl.", "libpthread.", "librt.", "libutil."]
             .iter()
             .any(|it| name.starts_with(it))
     };

@@ -1,7 +1,7 @@
 //! Whether the host has what the bundle needs: everything that it lacks, each with a way out.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::super::loader::{LIBRARY_PATH, Trace};
@@ -20,6 +20,7 @@ pub fn library_path(
 ) -> std::result::Result<OsString, Vec<Error>> {
     let mut found = checksums::misplaced(bundle, manifest);
     found.extend(proc(Path::new("/proc/self/exe")));
+    found.extend(programs(&env::var_os("PATH").unwrap_or_default()));
     found.extend(glibc(manifest.glibc.as_ref(), host_glibc().as_ref()));
     found.extend(processor(&manifest.cpu, cpu::has));
     let torch = torch.map_err(|error| found.push(error)).ok();
@@ -36,6 +37,17 @@ fn proc(own: &Path) -> Option<Error> {
         Error::new(format!("{}: {error}, and the benchmarks need it", own.display()))
             .remedy("mount it: mount -t proc proc /proc"),
     )
+}
+
+/// Programs with which the harness guards its output.
+fn programs(path: &OsStr) -> Option<Error> {
+    let is_there = |name: &str| env::split_paths(path).any(|folder| folder.join(name).is_file());
+    let missing: Vec<&str> = ["sh", "cat"].into_iter().filter(|name| !is_there(name)).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let what = format!("{} not on the PATH, and the benchmarks need it", missing.join(", "));
+    Some(Error::new(what).remedy("name their folders: export PATH=/usr/bin:/bin"))
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -266,6 +278,14 @@ mod tests {
             assert_eq!(error.what(), what);
             assert!(!error.remedies().is_empty(), "{what}");
         }
+    }
+
+    #[test]
+    fn a_host_without_a_shell_on_the_path_is_told() {
+        assert_eq!(programs(OsStr::new("/nowhere:/bin")), None);
+        let error = programs(OsStr::new("/nowhere")).expect("they are not there");
+        assert!(error.what().starts_with("sh, cat not on the PATH"), "{error}");
+        assert!(error.to_string().contains("export PATH="), "{error}");
     }
 
     #[test]
