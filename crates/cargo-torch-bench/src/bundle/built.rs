@@ -43,7 +43,6 @@ pub struct Bench {
     pub cases: usize,
     /// The first parts of its ids.
     pub modes: BTreeSet<String>,
-    pub uses_cuda: bool,
 }
 
 /// All of them.
@@ -169,7 +168,6 @@ impl Bench {
             plan: path,
             cases: plan.cases().count(),
             modes: plan.cases().map(|case| mode_of(&case.id.group).to_owned()).collect(),
-            uses_cuda: plan.cases().any(|case| case.device.to_string().starts_with("cuda")),
         }))
     }
 }

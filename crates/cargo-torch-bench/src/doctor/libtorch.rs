@@ -8,7 +8,7 @@ use super::{Check, Mark};
 use crate::ask::{Silence, ask};
 use crate::cache::Entry;
 use crate::configuration::Naming;
-use crate::driver::Driver;
+use crate::driver::{Driver, OLDEST_FOR_CUDA_13};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::flavour::Flavour;
