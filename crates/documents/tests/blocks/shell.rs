@@ -54,6 +54,9 @@ fn command(words: &[&str]) -> Result<(), Fault> {
             let config = variables.iter().find_map(|it| it.strip_prefix("BENCH_CONFIG="));
             bench(rest, config)
         }
+        [word, rest @ ..] if word.ends_with("/bin/criterion-report") => {
+            outcome(Cli::try_parse_from(["criterion-report"].iter().chain(rest)).map(drop))
+        }
         [word, rest @ ..] if word.ends_with("/torch-bench-run") => {
             let words = [word].into_iter().chain(rest).map(OsString::from).collect();
             outcome(cargo_torch_bench::check_runner(words))
