@@ -55,8 +55,8 @@ pub struct Args {
     filter: Filter,
 }
 
-/// A flag of ours, which criterion would refuse: once criterion reads the arguments, a variable with its value
-/// stands for it.
+/// A flag that criterion would refuse. It is removed before criterion reads the arguments, and an environment variable
+/// carries its value.
 struct OwnFlag {
     name: &'static str,
     variable: &'static str,
@@ -68,19 +68,19 @@ const BUDGET: OwnFlag = OwnFlag { name: "budget", variable: "CRITERION_TORCH_BUD
 const OWN_FLAGS: [&OwnFlag; 3] = [&WAIT, &PROFILE, &BUDGET];
 
 impl OwnFlag {
-    /// The one that an argument is, with the value that it gives.
+    /// The flag that an argument names, and its value.
     fn of(argument: &str) -> Option<(&'static Self, Option<&str>)> {
         let (flag, value) = Flag::of(argument)?;
         Some((OWN_FLAGS.into_iter().find(|own| own.name == flag.name)?, value))
     }
 
-    /// Whether its value may be the next word.
+    /// Whether its value may be the next argument.
     fn has_value_apart(&self) -> bool {
         let flag = flag::FLAGS.iter().find(|it| it.name == self.name);
         flag.and_then(|it| it.value).is_some_and(Value::may_be_apart)
     }
 
-    /// The value that its variable has, if it was given.
+    /// The value of its environment variable, if the flag was given.
     fn hidden(&self) -> Result<Option<String>, String> {
         let Some(value) = std::env::var_os(self.variable) else { return Ok(None) };
         let value = value.into_string();
@@ -170,7 +170,7 @@ impl Args {
             && measurement_s.is_none()
     }
 
-    /// The case as these options change it: what they say of sampling wins over its config.
+    /// The case with these options applied: sampling options win over its config.
     pub fn applied_to(&self, case: &Case) -> Case {
         let mut case = case.clone();
         let Overrides { samples, warm_up_s, measurement_s } = self.overrides;
@@ -201,14 +201,14 @@ impl Args {
     }
 }
 
-/// The arguments without our flags, and those flags with their values. Behind `--` there are none.
+/// Splits the arguments into those for criterion and our own flags with their values. After `--` nothing is a flag.
 fn split(arguments: &[OsString]) -> (Vec<&OsString>, Vec<(&'static OwnFlag, &str)>) {
     let (mut kept, mut own) = (vec![], vec![]);
     let end = arguments.iter().position(|it| it == "--").unwrap_or(arguments.len());
     let mut words = arguments[..end].iter();
     while let Some(argument) = words.next() {
         match argument.to_str().and_then(OwnFlag::of) {
-            // What is no UTF-8 was refused when the arguments were read.
+            // Values that are not UTF-8 were refused when the arguments were read.
             Some((flag, None)) if flag.has_value_apart() => {
                 own.push((flag, words.next().and_then(|it| it.to_str()).unwrap_or_default()));
             }
@@ -228,10 +228,11 @@ fn profiles(flags: &ArgMatches) -> Result<Option<Regex>, String> {
     pattern.transpose().map_err(|error| format!("{}: {error}", PROFILE.variable))
 }
 
-/// `cargo torch-bench` runs several targets in one budget: each has its share by the number of its cases.
+/// `cargo torch-bench` runs several targets within one budget and sets this variable to their number of cases; each
+/// target's share is proportional to its own.
 pub const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
 
-/// The part of a total budget that `cases` have where all targets together have more.
+/// The share of a total budget for `cases`, out of the cases of all targets.
 pub fn budget_share(cases: usize) -> Result<f64, String> {
     let Some(all) = std::env::var_os(BUDGET_CASES) else { return Ok(1.0) };
     let all = all.to_str().and_then(|text| text.parse::<u64>().ok()).filter(|all| *all > 0);

@@ -1,5 +1,5 @@
-//! A total budget (`--budget`): every case gets the least that it takes, and what is left goes to the
-//! speed-ups that are still undecided ([`super::rounds`]).
+//! A total budget (`--budget`): every case gets its minimum time, and the rest goes to the speed-ups that are still
+//! undecided ([`super::rounds`]).
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use plan::{Case, Outcome, Role};
 use super::clock::Stopwatch;
 use super::progress::rough;
 
-/// Seconds that criterion's samples of a case may take: a speed-up comes from pairs, and a time from the fewest
-/// samples is good enough to go with it.
+/// Seconds that criterion's samples of a case may take. They may be few: speed-ups come from pairs, so the case's own
+/// time need not be precise.
 pub const SAMPLING_S: f64 = 0.1;
 
-/// The time of a run.
+/// The total time of a run, and how much of it is left.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     total_s: f64,
     watch: Stopwatch,
-    /// What is left to each candidate, if all get as much.
+    /// Seconds for each candidate's pair if the rest is divided equally.
     share_s: f64,
 }
 
@@ -26,7 +26,7 @@ impl Budget {
     /// A budget that begins now.
     ///
     /// # Errors
-    /// When it is smaller than the least that the cases take, with that number and the remedy.
+    /// When it is smaller than the minimum that the cases take; the error names that minimum and the remedy.
     pub fn of(total_s: f64, estimates: &[(&Case, Estimate)]) -> Result<Self, String> {
         let least_s: f64 = estimates.iter().map(|(_, estimate)| estimate.least_s).sum();
         if least_s > total_s {
@@ -37,7 +37,7 @@ impl Budget {
         Ok(Self { total_s, watch: Stopwatch::start(), share_s })
     }
 
-    /// The clock starts anew: what came before, such as compiling, is not measuring.
+    /// Restarts the clock, because the time before, such as compiling, does not count as measuring.
     pub fn begin(&mut self) {
         self.watch = Stopwatch::start();
     }
@@ -47,12 +47,12 @@ impl Budget {
         (self.total_s - self.watch.seconds()).max(0.0)
     }
 
-    /// Seconds for the pair of one candidate, if all get as much.
+    /// Seconds for the pair of one candidate if all get the same.
     pub fn share_s(&self) -> f64 {
         self.share_s
     }
 
-    /// How a case ends for which nothing is left.
+    /// The outcome of a case that has no time left; `None` while there is some.
     pub fn spent(&self) -> Option<Outcome> {
         (self.left_s() <= 0.0).then(|| {
             let reason = format!(
@@ -65,7 +65,7 @@ impl Budget {
 }
 
 fn too_small(total_s: f64, least_s: f64, cases: usize) -> String {
-    /// The estimate may be low, and some time should be left to decide.
+    /// The suggested budget is larger than the minimum: the estimate may be low, and pairs should get some time, too.
     const ENOUGH: f64 = 1.5;
     format!(
         "--budget {}: to check and sample {cases} cases once takes {} at least; give --budget {}, or \

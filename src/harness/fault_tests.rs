@@ -219,7 +219,7 @@ fn sides_that_made_room_are_built_once_more() {
     let records = rounds.done();
     let last = records.last().expect("it is written down after each look");
     assert!(last.pairs[0].builds > 2, "{last:?}");
-    // A busy machine may leave the interval wide after all looks.
+    // On a busy machine the interval may still be wide after the last look.
     let is_decided = last.pairs[0].stopped == plan::Stop::Target;
     assert_eq!(rounds.undecided().is_empty(), is_decided, "{last:?}");
 }

@@ -11,7 +11,7 @@ use plan::cost;
 use plan::flag::{self, FLAGS, Flag, Value};
 use regex::Regex;
 
-/// The pattern of a flag that is given without one: it matches everything.
+/// The pattern of a flag without a value: it matches everything.
 pub const EVERY: &str = "";
 /// The word that belongs to no flag.
 pub const FILTER: &str = "filter";
@@ -68,7 +68,7 @@ fn arg(flag: &'static Flag) -> Arg {
     };
     let arg = match value.may_be_apart() {
         true => arg,
-        // A word behind it is the run's own filter.
+        // A word after it is the filter of the run.
         false => arg.num_args(0..=1).require_equals(true).default_missing_value(EVERY),
     };
     // So that a negative number is a bad value and not an unknown flag.

@@ -143,12 +143,12 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes a record for the last time.
+    /// Writes the final version of a record.
     pub fn write(&self, record: &Record) -> Result<(), String> {
         self.store.append(record).map_err(|error| not_stored(&error))
     }
 
-    /// The records of measured cases that ask for a profile, in the order in which they were measured; once.
+    /// The records of measured cases that ask for a profile, in measuring order; a second call returns none.
     pub fn take_profiled(&mut self) -> Vec<(Record, Wanted)> {
         std::mem::take(&mut self.to_profile)
     }

@@ -73,7 +73,7 @@ impl Session {
         };
         let budget = args.budget_s.filter(|_| measures);
         let share = args::budget_share(selected.len())?;
-        // Said before anything is compiled.
+        // A budget that is too small is refused before anything is compiled.
         let mut budget =
             budget.map(|total_s| Budget::of(share * total_s, &estimates)).transpose()?;
         let cuda = selected.iter().any(|case| case.device == Device::Cuda);
@@ -289,7 +289,7 @@ impl Session {
         self.rounds.done().iter().try_for_each(|record| self.journal.update(record))
     }
 
-    /// Says which speed-ups a total budget left undecided.
+    /// Prints which speed-ups a total budget left undecided.
     fn say_undecided(&mut self) {
         if self.rounds.budget().is_none() {
             return;
@@ -375,7 +375,7 @@ fn compile(selected: &[&Case]) {
     compiling::compile(selected.iter().copied());
 }
 
-/// What earlier runs let one expect of the time that cases take.
+/// The estimator of case times, from the records of earlier runs.
 fn estimator(records: &Path) -> Result<Estimator, String> {
     let (estimator, unread) = Estimator::of_folder(records).map_err(|error| error.to_string())?;
     for it in unread {
@@ -385,7 +385,7 @@ fn estimator(records: &Path) -> Result<Estimator, String> {
     Ok(estimator)
 }
 
-/// How long the cases are expected to take: nothing, if they will be refused before they start.
+/// The expected time of each case; zero for cases that will be refused before they start.
 fn estimates<'c>(
     records: &Path,
     args: &Args,

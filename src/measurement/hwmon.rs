@@ -1,5 +1,5 @@
-//! Energy as the drivers of `/sys/class/hwmon` show it: the counters of `amd_energy`, and the power of an AMD
-//! GPU, summed over time. `rocm-smi` prints the same files of `amdgpu`, so it is not asked.
+//! Energy from the drivers in `/sys/class/hwmon`: the counters of `amd_energy`, and the power of an AMD GPU, summed
+//! over time. `rocm-smi` prints the same files of `amdgpu`, so it is not needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::stopwatch::Stopwatch;
 
 const HWMON: &str = "/sys/class/hwmon";
 
-/// Time between two looks at a power. The driver's mean is of about a millisecond.
+/// Time between two power readings. The driver averages over about a millisecond.
 const REST: Duration = Duration::from_millis(10);
 
-/// The sockets of AMD's processors. Kernels before 5.13 have the driver; later ones have RAPL.
+/// Energy counters of AMD's processor sockets. Kernels before 5.13 have this driver; later ones have RAPL.
 #[derive(Debug)]
 pub(super) struct Sockets {
     files: Vec<PathBuf>,
@@ -23,7 +23,7 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    /// `None` where the driver is not there.
+    /// `None` if the driver is absent.
     pub(super) fn open() -> Option<Self> {
         Self::open_in(Path::new(HWMON))
     }
@@ -61,7 +61,7 @@ impl EnergyCounter for Sockets {
 pub(super) struct GpuPower {
     file: PathBuf,
     sum: Arc<Mutex<Sum>>,
-    /// Its end stops the thread.
+    /// Dropping it stops the thread.
     stop: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -109,13 +109,13 @@ impl Drop for GpuPower {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It has nothing to say but that it panicked, which has been printed.
+            // `join` can only report a panic, which has already been printed.
             drop(thread.join());
         }
     }
 }
 
-/// Power over time, between two readings the mean of both.
+/// Power integrated over time by the trapezoidal rule.
 #[derive(Debug, Default)]
 struct Sum {
     joules: f64,

@@ -1,8 +1,8 @@
 // CUDA graphs: work that is captured once and replayed by one launch.
 //
-// The graph is libtorch's own, at::cuda::CUDAGraph, which gives what is captured a private pool of memory. Its header
+// The graph is libtorch's own, at::cuda::CUDAGraph, which gives the captured work a private memory pool. Its header
 // needs CUDA's, and libtorch_cuda must not be named to the linker (see cuda.cpp), so the members are looked up by their
-// mangled names and the object lies in room that is large enough for it.
+// mangled names and the object is constructed in a buffer that is large enough for it (`kRoom`).
 #include "border.h"
 #include "cuda.h"
 
@@ -19,11 +19,11 @@
 
 namespace cuda {
 
-// cudaStreamCaptureModeThreadLocal: what other threads do, such as reading the device's clock, spoils no capture. It is
-// the mode of torch.compile, too.
+// cudaStreamCaptureModeThreadLocal: calls of other threads, such as reading the device's clock, do not invalidate the
+// capture. torch.compile uses the same mode.
 constexpr unsigned kThreadLocal = 1;
 
-// The members of at::cuda::CUDAGraph, of ATen/cuda/CUDAGraph.h. An enumeration is passed as its integer.
+// The members of at::cuda::CUDAGraph, as ATen/cuda/CUDAGraph.h declares them. An enumeration is passed as its integer.
 struct GraphClass {
   void (*construct)(void* graph, bool keep_graph);
   void (*destroy)(void* graph);
@@ -67,7 +67,7 @@ static uint64_t reserved_bytes(c10::Device device) {
 
 } // namespace cuda
 
-// Stays where it was made: the object of libtorch's that is in it must not move.
+// Must not be moved: it contains libtorch's graph object, which has to keep its address.
 struct CudaGraph {
   CudaGraph(const cuda::GraphClass& members, c10::Device device)
       : members_(members),
@@ -83,7 +83,7 @@ struct CudaGraph {
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
 
-  // Runs `step` on the side stream, between two waits for all that is queued.
+  // Runs `step` on the side stream; waits for the device before and after it.
   template <typename Step>
   void aside(const Step& step) {
     cuda::synchronize(device_);
@@ -94,10 +94,11 @@ struct CudaGraph {
     cuda::synchronize(device_);
   }
 
-  // Captures what `step` queues; nothing of it runs. Returns the bytes that the graph's pool has taken of the device.
+  // Captures the work that `step` queues without running it. Returns the bytes of device memory that the graph's pool
+  // took.
   template <typename Step>
   uint64_t capture(const Step& step) {
-    // Blocks that are free belong to other pools, and the graph's own takes none of them.
+    // Free blocks belong to other pools; the graph's pool cannot reuse them, so it always reserves new memory.
     const uint64_t before = cuda::reserved_bytes(device_);
     aside([&] {
       members_.capture_begin(room_.data(), {0, 0}, cuda::kThreadLocal);
@@ -113,13 +114,14 @@ struct CudaGraph {
     return after > before ? after - before : 0;
   }
 
-  // On the device's current stream.
+  // Replays on the device's current stream.
   void replay() {
     members_.replay(room_.data());
   }
 
  private:
-  // The stream must not stay in capture. That a broken capture cannot be ended either says less than what broke it.
+  // The stream must not stay in capture. An error from ending a broken capture is ignored: the error that broke it is
+  // the one to report.
   void end_quietly() noexcept {
     try {
       members_.capture_end(room_.data());
@@ -133,18 +135,18 @@ struct CudaGraph {
   alignas(std::max_align_t) std::array<std::byte, cuda::kRoom> room_{};
 };
 
-// A step of Rust's, which must not unwind; false when it failed.
+// A step written in Rust. It returns false when it failed, and must not unwind.
 using GraphStep = bool (*)(void* context);
 
 static void call(GraphStep step, void* context) {
-  // Rust knows the step's own error and tells that.
+  // The Rust side keeps the step's own error and reports that one.
   TORCH_CHECK(step(context), "the step failed");
 }
 
 extern "C" Status ctn_cuda_graph_new(int32_t device_index, Handle* out) noexcept {
   return border::guard([&] {
     cuda::require_linked();
-    // Looked up before the device, so that a machine without one finds out too.
+    // Looked up before the device, so that a missing member is noticed on machines without a device, too.
     const auto members = cuda::GraphClass::find();
     *out = border::handle(std::make_unique<CudaGraph>(members, cuda::device(device_index)));
   });

@@ -33,7 +33,7 @@ unsafe extern "C" {
 /// `ProfileEvent` of `shim/profile.cpp`.
 #[repr(C)]
 struct RawEvent {
-    /// Lives during the call that shows it, as all that follows.
+    /// All pointers of this struct are valid only during the callback.
     name: Text,
     /// A `profile::Activity`.
     activity: i32,
@@ -48,7 +48,7 @@ struct RawEvent {
     bytes: i64,
     /// The sizes of all arguments, one after the other.
     sizes: *const i64,
-    /// How many of them belong to an argument.
+    /// The number of sizes of each argument.
     dimensions: *const usize,
     dtypes: *const Text,
     arguments: usize,
@@ -78,9 +78,10 @@ pub enum ActivityType {
 /// An argument of an operator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Argument {
-    /// Its sizes; none of what is no tensor, and of a number.
+    /// Its sizes; empty for a scalar and for an argument that is not a tensor.
     pub shape: Vec<i64>,
-    /// Its dtype as C++ names it, such as `float` or `c10::BFloat16`; another word or none where it is no tensor.
+    /// Its dtype as C++ names it, such as `float` or `c10::BFloat16`; for other arguments another word or an empty
+    /// text.
     pub dtype: String,
 }
 
@@ -97,15 +98,15 @@ pub struct KinetoEvent {
     pub start_ns: u64,
     /// How long it took, in nanoseconds.
     pub duration_ns: u64,
-    /// The thread of the host that it began on.
+    /// The host thread that it began on.
     pub thread: u64,
     /// An operator's own number; 0 without one.
     pub correlation: u64,
-    /// Of work on a device: the number of the operator that launched it; 0 where that is not known.
+    /// For work on a device, the number of the operator that launched it; 0 where that is not known.
     pub launched_by: u64,
     /// Floating-point operations, where torch has a formula for them; else 0.
     pub flops: u64,
-    /// Of memory: bytes that were allocated, negative where they were released; else 0.
+    /// For memory events, the allocated bytes, negative for a release; 0 for other events.
     pub bytes: i64,
     /// The arguments of an operator.
     pub arguments: Vec<Argument>,
@@ -133,8 +134,8 @@ pub fn profile<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
     run_once(device, false, None, step)
 }
 
-/// As [`profile`], with all that libtorch can tell: arguments, flops, and every allocation and release. The same goes
-/// into a Chrome trace, with stacks where there are any, if there is a file for it.
+/// As [`profile`], but with all details that libtorch records: arguments, flops, and every allocation and release. If a
+/// trace file is given, the events are also written there as a Chrome trace, with stacks where there are any.
 ///
 /// # Errors
 /// As [`profile`]; also when the trace cannot be written.
@@ -148,7 +149,8 @@ pub fn record<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
 ) -> Result<Vec<KinetoEvent>, E> {
     let Some(path) = trace else { return run_once(device, true, None, step) };
     let failed = |why: String| Error::Torch(format!("the trace {}: {why}", path.display()));
-    // Kineto only logs that it cannot write; this also makes sure that no older file is taken for the new one.
+    // Kineto only logs that it cannot write, so this checks the path first. It also empties an older file, which could
+    // be taken for the new one.
     fs::write(path, "").map_err(|error| failed(error.to_string()))?;
     let events = run_once(device, true, Some(path), step)?;
     let written = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
@@ -183,13 +185,13 @@ fn run_once<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
     Ok(call.events)
 }
 
-/// A range among the events of a session, until it is dropped.
+/// A range in the events of a profiling session; it ends when it is dropped.
 #[derive(Debug)]
 pub struct Range {
     _function: Handle,
 }
 
-/// Begins a range on this thread, which has to end on it, too. It costs next to nothing where nothing is profiled.
+/// Begins a range on this thread, which has to end on it, too. It costs next to nothing without a profiling session.
 ///
 /// # Errors
 /// When libtorch cannot begin one.
@@ -260,14 +262,14 @@ unsafe fn arguments(event: &RawEvent) -> Vec<Argument> {
     if event.arguments == 0 {
         return vec![];
     }
-    // SAFETY: there are so many.
+    // SAFETY: `arguments` is the length of both arrays.
     let dimensions = unsafe { slice::from_raw_parts(event.dimensions, event.arguments) };
     // SAFETY: the same.
     let dtypes = unsafe { slice::from_raw_parts(event.dtypes, event.arguments) };
     let mut sizes = &[][..];
     let count = dimensions.iter().sum();
     if count > 0 {
-        // SAFETY: together the arguments have so many; it is null only without any.
+        // SAFETY: the sum of `dimensions` is the length of `sizes`, which is null only when that is 0.
         sizes = unsafe { slice::from_raw_parts(event.sizes, count) };
     }
     let argument = |(dimensions, dtype): (&usize, &Text)| {

@@ -1,5 +1,5 @@
-//! The capture of a CUDA graph against a device that only writes down what is asked of it: in a program of its own,
-//! because libtorch looks for CUDA once.
+//! Captures CUDA graphs on a fake device that only logs its calls. It is a separate test program because libtorch looks
+//! for CUDA only once.
 
 use std::env;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -134,20 +134,20 @@ fn whatever_goes_wrong_the_capture_is_ended_and_the_reason_is_the_first_one() {
     };
     let own = || Error::Torch("the step's own error".to_owned());
     let expected = "wait; stream 7; begin in mode 1 on 7; step; end on 7; stream 0";
-    // In the capture; the end fails, too, as CUDA's does.
+    // The step fails during the capture; ending the capture fails as well, as in CUDA.
     fake.fail_the_end(c"operation failed due to a previous error during capture");
     assert_eq!(capture(|| fails(2, &own)).expect_err("it fails"), own());
     assert_eq!(fake.log(), format!("new; {WARM_UP}; {expected}; free"));
-    // The end alone.
+    // Only the end of the capture fails.
     let error = capture(|| Ok(vec![])).expect_err("the end fails").to_string();
     assert_eq!(error, "operation failed due to a previous error during capture");
     assert_eq!(fake.log(), format!("new; {WARM_UP}; {expected}; free"));
-    // Earlier: nothing is captured.
+    // The warm-up fails, so nothing is captured.
     fake.fail_the_end(c"");
     calls.set(1);
     assert_eq!(capture(|| fails(2, &own)).expect_err("it fails"), own());
     assert_eq!(fake.log(), "new; wait; stream 7; step; stream 0; free");
-    // A panic goes on once the capture has ended.
+    // A panic is resumed after the capture has ended.
     calls.set(0);
     let panics = || capture(|| fails(2, &|| panic!("on purpose")));
     let panic = catch_unwind(AssertUnwindSafe(panics)).expect_err("it panics");

@@ -1,5 +1,4 @@
-// A libtorch_cuda of a test's own: a device that does nothing, and an at::cuda::CUDAGraph that writes down what is
-// asked of it.
+// A fake libtorch_cuda for tests: a device that does nothing, and an at::cuda::CUDAGraph that logs its calls.
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -90,7 +89,7 @@ const bool registered = [] {
 C10_REGISTER_GUARD_IMPL(CUDA, Guard);
 
 namespace at {
-// libtorch asks for them by this name.
+// libtorch looks the hooks up by this name.
 using CUDAHooks = Hooks;
 REGISTER_CUDA_HOOKS(CUDAHooks);
 } // namespace at
@@ -146,7 +145,7 @@ extern "C" const char* fake_log() {
   return taken.c_str();
 }
 
-// What the end of a capture says from now on; nothing where it is empty.
+// Sets the error of ending a capture from now on; an empty text means no error.
 extern "C" void fake_failure(const char* text) {
   failure = text;
 }

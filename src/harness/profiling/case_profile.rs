@@ -20,7 +20,7 @@ use crate::native::{constants, cuda};
 use crate::threads;
 use crate::workload::{Prepare, Refusal, Workload};
 
-/// Prepares the case and profiles it; a part that fails leaves its reason, and the other parts alone.
+/// Prepares the case and profiles it. A part that fails is recorded with its reason; the other parts are still taken.
 pub fn profile(case: &Case, wanted: Wanted, root: &Path, prepare: Prepare) -> Profile {
     let mut profile = Profile::default();
     let running = running::begin(case.settings.case_timeout_s, None);
@@ -52,7 +52,7 @@ fn parts(
         CacheMode::Cold => Some(Flush::new(place)?),
     };
     let is_cold = flush.is_some();
-    // The output of a cold step is dropped outside of its time, as where it is timed.
+    // The output of a cold step is dropped outside of the profiled time, as in the timed samples.
     let output: RefCell<Option<Tensor>> = RefCell::default();
     let mut before = || {
         running::check()?;
@@ -72,7 +72,7 @@ fn parts(
     let steps = subject.warm_up()?;
     let folder = place::folder(root, case);
     let stem = place::stem(case);
-    // The profiler comes last: what it leaves behind is in nobody's way.
+    // The profiler comes last, because it stays attached and would disturb the other parts.
     if wanted.hardware {
         match case.device {
             Device::Cuda => profile.gpu = or_absent(profile, HARDWARE, on_gpu(&mut subject)),
@@ -124,7 +124,7 @@ const NOT_NVIDIA: &str = "hardware counters: only those of NVIDIA's GPUs are rea
                           rocprof-compute, Instruments or unitrace in front of the benchmark's command, with a \
                           filter for one case";
 
-/// What the GPU counts in one step. A cold step's flush has ended before.
+/// The GPU's counters over one step. The cache flush of a cold step has ended before.
 fn on_gpu(subject: &mut Subject<'_>) -> Result<GpuCounters, String> {
     let mut before = || {
         (subject.before)()?;
@@ -133,7 +133,7 @@ fn on_gpu(subject: &mut Subject<'_>) -> Result<GpuCounters, String> {
     cupti::count(&mut Subject { before: &mut before, step: &mut *subject.step })
 }
 
-/// Memory that is there before the step.
+/// Memory that is allocated before the step.
 fn constant(workload: &dyn Workload) -> [(&'static str, u64); 3] {
     [
         ("weights", workload.weights_bytes()),
@@ -142,7 +142,7 @@ fn constant(workload: &dyn Workload) -> [(&'static str, u64); 3] {
     ]
 }
 
-/// The part, or its reason among those that are absent.
+/// The part; on an error, `None`, with the reason added to `absent`.
 fn or_absent<T>(profile: &mut Profile, name: &str, part: Result<T, String>) -> Option<T> {
     let reason = match part {
         Ok(part) => return Some(part),

@@ -1,4 +1,4 @@
-//! The pass as the run sees it: children, their progress, and what they found.
+//! The parent's side of the profiling pass: starts children, shows progress, and collects results.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -12,7 +12,7 @@ use super::{FOLDER, HARDWARE, Message, Request, Wanted};
 use crate::harness::clock::Stopwatch;
 use crate::harness::progress::Progress;
 
-/// Until it is known better, in seconds.
+/// Expected seconds per case until the first case has ended.
 const TYPICAL_CASE_S: f64 = 0.5;
 
 /// The pass over some cases.
@@ -22,7 +22,7 @@ pub struct Pass<'a> {
     /// Keeps the profile of the case with an id.
     pub keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), String>,
     progress: Progress,
-    /// What children of their own have counted, by id.
+    /// GPU counters from the children that only count, by id.
     counted: HashMap<String, Profile>,
     cases: usize,
     /// Cases without the operations or the memory that were asked for.
@@ -37,7 +37,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// What is asked of a case, in the order of the children that do it.
+    /// The parts asked for, in the order of the children that take them.
     fn of((case, wanted): &(&Case, Wanted)) -> [Option<Self>; 2] {
         let (first, then) = match case.device {
             Device::Cuda => wanted.counters_first(),
@@ -46,7 +46,7 @@ impl Asked {
         [first, Some(then)].map(|wanted| Some(Self { id: case.full_id(), wanted: wanted? }))
     }
 
-    /// How progress names it.
+    /// Its name in the progress line.
     fn name(&self) -> String {
         let part = if self.wanted.is_counters_alone() { ", counters" } else { "" };
         format!("{}{part}", self.id)
@@ -64,7 +64,7 @@ impl<'a> Pass<'a> {
     /// Profiles the cases, those first that want the system's allocator.
     ///
     /// # Errors
-    /// Those of `keep`: nothing more is profiled then. A case that cannot be profiled is none.
+    /// Those of `keep`, which end the pass. A case that cannot be profiled is not an error.
     pub fn run(
         root: PathBuf,
         cases: &[(&Case, Wanted)],
@@ -90,7 +90,7 @@ impl<'a> Pass<'a> {
     fn children(&mut self, mut left: VecDeque<Asked>) -> Result<(), String> {
         while !left.is_empty() {
             let Some(Death { reason, at_case }) = self.child(&mut left)? else { continue };
-            // A child that does not come as far as a case would not do so again.
+            // A child that died before its first case would die again, so all remaining cases are lost.
             let lost = if at_case { 1 } else { left.len() };
             for asked in left.drain(..lost).collect::<Vec<_>>() {
                 let mut profile = Profile::default();
@@ -142,13 +142,13 @@ impl<'a> Pass<'a> {
         command.args(std::env::args_os().skip(1)).env(CHILD, std::process::id().to_string());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         if !tch::Cuda::is_available() && std::env::var_os(LOG_LEVEL).is_none() {
-            // It would call the missing driver an error.
+            // Kineto would log a missing driver as an error.
             command.env(LOG_LEVEL, NOTHING);
         }
         let cases = left.iter().map(|asked| (asked.id.clone(), asked.wanted)).collect();
         let request = serde_json::to_vec(&Request { root: self.root.clone(), cases })?;
         let mut child = command.spawn()?;
-        // A child that is gone by now says so by its status.
+        // If the child has already died, its exit status reports that.
         drop(child.stdin.take().expect("it is piped").write_all(&request));
         Ok(child)
     }
@@ -166,7 +166,7 @@ impl<'a> Pass<'a> {
         let missed: Vec<(&str, &String)> = wanted
             .parts()
             .into_iter()
-            // Many machines have no counters, which the record says.
+            // Missing counters are no failure: many machines have none, and the record gives the reason.
             .filter(|(name, wanted)| *wanted && *name != HARDWARE)
             .filter_map(|(name, _)| Some((name, profile.absent.get(name)?)))
             .collect();
@@ -191,14 +191,14 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// The profile with the counters of another one of its case, or with the reason why there are none.
+/// Adds the counters of the counting child to the profile, or the reason why there are none.
 fn with_counters(profile: &mut Profile, mut counted: Profile) {
     (profile.hardware, profile.gpu) = (counted.hardware, counted.gpu);
     profile.absent.remove(HARDWARE);
     profile.absent.extend(counted.absent.remove_entry(HARDWARE));
 }
 
-/// Kineto's variable for what it logs, and the level at which it is silent.
+/// Kineto's environment variable for its log level, and the level at which it logs nothing.
 const LOG_LEVEL: &str = "KINETO_LOG_LEVEL";
 const NOTHING: &str = "5";
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use plan::{Case, Work};
 
-/// In the folder of the records.
+/// The folder of all profiles, in the folder of the records.
 pub const FOLDER: &str = "profiles";
 /// Longest stem, in bytes: a file system takes 255, and endings follow.
 const LONGEST_STEM: usize = 160;
@@ -58,7 +58,7 @@ mod tests {
              \x20   matrix_shapes: [{ name: custom, shapes: [[1, 2, 3]] }]\n",
         );
         let stems: Vec<String> = cases.iter().map(stem).collect();
-        // The packed form of a recipe has the same, in a folder of its own.
+        // The packed form of a recipe has the same file names, in another folder.
         let expected = ["baseline", "int8wo", "int8wo"]
             .map(|recipe| format!("small_linear_1_2_3_quant_{recipe}_sparsity_None"));
         assert_eq!(stems, expected);
