@@ -1,8 +1,8 @@
 //! The operations of profiled steps: one entry per name and arguments, from the events of libtorch's profiler.
 //!
-//! An operation's own time is its time without the operations that it calls, by how their intervals nest on the step's
-//! thread. So the own times of that thread and what lies outside of all operations add up to the steps' time. Work that
-//! the step hands to other threads runs meanwhile: it counts as calls and in totals, and in no own time.
+//! An operation's own time is its time without the operations that it calls, derived from how their intervals nest on
+//! the step's thread. The own times on that thread and the time outside of operations add up to the time of the steps.
+//! Work that the step hands to other threads runs in parallel: it counts in calls and totals, but in no own time.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -11,22 +11,22 @@ use plan::OperationProfile;
 
 use crate::native::profile::{ActivityType, Argument, KinetoEvent};
 
-/// The names of the ranges that are steps begin so, as torch's own do.
+/// Prefix of the names of ranges that mark steps; torch's own profiler uses the same.
 pub const STEP: &str = "ProfilerStep#";
 
-/// What steps are made of; means per step.
+/// The operations of profiled steps; all figures are means per step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steps {
     pub steps: u64,
     pub step_ns: f64,
-    /// The part of it outside of all operations.
+    /// The part of the step's time outside of all operations.
     pub outside_ns: f64,
     /// The longest own time (on a device, of kernels) first.
     pub operations: Vec<OperationProfile>,
 }
 
 impl Steps {
-    /// Takes apart the steps that `events` hold as ranges.
+    /// Splits the steps, which `events` mark as ranges, into operations.
     ///
     /// # Errors
     /// When there is no step.
@@ -71,7 +71,7 @@ fn end_ns(event: &KinetoEvent) -> u64 {
     event.start_ns + event.duration_ns
 }
 
-/// The operations and allocations that began during a step, on whatever thread.
+/// The operations and allocations that began during a step, on any thread.
 fn within<'e>(
     events: &'e [KinetoEvent],
     step: &KinetoEvent,
@@ -89,7 +89,7 @@ type Key<'e> = (&'e str, &'e [Argument]);
 #[derive(Default)]
 struct Table<'e> {
     entries: HashMap<Key<'e>, Sums>,
-    /// The entry of the operation with a number.
+    /// The entry of an operation by its correlation number.
     numbers: HashMap<u64, Key<'e>>,
     /// Time inside of operations, on the steps' thread.
     covered_ns: u64,
@@ -107,7 +107,7 @@ struct Sums {
     calls_others: bool,
 }
 
-/// An operation that has not ended.
+/// An operation that has not ended yet.
 struct Open<'e> {
     key: Key<'e>,
     start_ns: u64,
@@ -126,7 +126,7 @@ impl<'e> Table<'e> {
         let is_steps = thread == step.thread;
         let mut open: Vec<Open<'e>> = vec![];
         for event in inside {
-            // An allocation may come in the last nanosecond of its operation.
+            // An allocation in the last nanosecond of an operation still belongs to it.
             let is_over = |it: &Open<'_>| match event.activity {
                 ActivityType::Memory => it.end_ns < event.start_ns,
                 _ => it.end_ns <= event.start_ns,
@@ -141,7 +141,7 @@ impl<'e> Table<'e> {
                 }
                 continue;
             }
-            // Clocks are read one after the other, so a callee may seem to outlive its caller.
+            // Clock readings are not simultaneous, so a callee may seem to end after its caller.
             let most = open.last().map_or(end_ns(step), |it| it.end_ns);
             let (start_ns, end_ns) = (event.start_ns, end_ns(event).min(most));
             match open.last_mut() {
@@ -172,13 +172,13 @@ impl<'e> Table<'e> {
         if is_steps {
             sums.self_ns += duration - ended.inner_ns;
         }
-        // An operation that calls itself has its time once.
+        // The total time of a recursive operation counts only once.
         if callers.iter().all(|caller| caller.key != ended.key) {
             sums.total_ns += duration;
         }
     }
 
-    /// Adds what a device ran for the operations of the steps.
+    /// Adds the device work that the operations of the steps launched.
     fn add_kernels(&mut self, events: &[KinetoEvent]) {
         self.has_device = true;
         for event in events.iter().filter(|event| is_of_device(event)) {
@@ -189,7 +189,7 @@ impl<'e> Table<'e> {
         }
     }
 
-    /// The means of so many steps.
+    /// Divides the sums by the number of steps.
     fn operations(self, steps: u64) -> Vec<OperationProfile> {
         let has_device = self.has_device;
         let mean = |sum: u64| sum as f64 / steps as f64;
@@ -218,7 +218,7 @@ impl<'e> Table<'e> {
     }
 }
 
-/// The dtypes of C++, as torch names them, with their bytes.
+/// C++ names of dtypes, torch's names, and their sizes in bytes.
 const DTYPES: [(&str, &str, u64); 18] = [
     ("float", "float32", 4),
     ("double", "float64", 8),
@@ -240,11 +240,11 @@ const DTYPES: [(&str, &str, u64); 18] = [
     ("c10::complex<double>", "complex128", 16),
 ];
 
-/// The words for arguments that are no tensor; a list of tensors has sizes that nobody tells.
+/// Dtype words of arguments that are not tensors. The sizes of a list of tensors are not recorded.
 const NO_TENSOR: [&str; 3] = ["", "Scalar", "ScalarList"];
 const TENSORS: [&str; 2] = ["TensorList", "GenericList"];
 
-/// A dtype as torch names it; as C++ does where that is not known, and nothing for what is no tensor.
+/// Torch's name of a dtype; the C++ name if there is none, and an empty text for an argument that is not a tensor.
 fn dtype(of_cpp: &str) -> &str {
     if NO_TENSOR.contains(&of_cpp) || TENSORS.contains(&of_cpp) {
         return "";
@@ -252,7 +252,7 @@ fn dtype(of_cpp: &str) -> &str {
     DTYPES.iter().find(|it| it.0 == of_cpp).map_or(of_cpp, |it| it.1)
 }
 
-/// Bytes of the tensors among arguments, where all of their dtypes are known.
+/// Bytes of the tensor arguments; `None` if a dtype is unknown.
 fn bytes(arguments: &[Argument]) -> Option<u64> {
     let of_one = |it: &Argument| {
         if NO_TENSOR.contains(&&*it.dtype) {

@@ -61,7 +61,7 @@ fn own_times_are_without_callees_and_gaps_are_outside() {
         operation("linear", (110, 160)),
         operation("t", (112, 117)),
         operation("addmm", (120, 150)),
-        // It begins when its sibling ends.
+        // The next operation begins when its sibling ends.
         operation("gelu", (160, 180)),
     ]);
     assert_eq!((steps.steps, steps.step_ns, steps.outside_ns), (1, 100.0, 30.0));

@@ -12,18 +12,18 @@ use super::stopwatch::Stopwatch;
 use crate::native::profile;
 use crate::refusal::Refusal;
 
-/// Steps that a case is warmed up with.
+/// Warm-up steps before a case is profiled.
 const WARM_UP: u64 = 3;
 /// Seconds that the profiled steps may take.
 const PROFILED_S: f64 = 0.05;
-/// Fewest and most of them.
+/// Fewest and most profiled steps.
 const STEPS: (f64, f64) = (3.0, 50.0);
 
 /// Steps to profile.
 pub struct Subject<'a> {
-    /// Runs before each step, outside of its time, such as what empties the cache.
+    /// Runs before each step, outside of its time; for example it flushes the cache.
     pub before: &'a mut dyn FnMut() -> Result<(), Refusal>,
-    /// One step, which waits for its device.
+    /// Runs one step and waits for its device.
     pub step: &'a mut dyn FnMut() -> Result<(), Refusal>,
 }
 
@@ -33,7 +33,7 @@ impl Subject<'_> {
         (self.step)()
     }
 
-    /// Warms the steps up; how many of them to profile.
+    /// Runs the warm-up; returns how many steps to profile.
     ///
     /// # Errors
     /// Those of a step.
@@ -49,7 +49,7 @@ impl Subject<'_> {
         Ok((PROFILED_S / step_s.max(SHORTEST_S)).clamp(STEPS.0, STEPS.1) as u64)
     }
 
-    /// Profiles so many warm steps; their trace goes to `path`, which is reported relative to `root`.
+    /// Profiles `steps` warm steps. Writes their trace to `path`, which is reported relative to `root`.
     ///
     /// # Errors
     /// Those of a step, those of the profiler, and when the trace cannot be written.
@@ -63,7 +63,7 @@ impl Subject<'_> {
         let failed = |error| Refusal::Failed(format!("cannot write {}: {error}", path.display()));
         let folder = path.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(folder).map_err(failed)?;
-        // Kineto writes the trace in place and puts its path into it.
+        // Kineto writes in place and puts the path into the trace, so it gets a temporary file.
         let beside = partial::beside(path).map_err(failed)?;
         let raw = beside.path().join("trace.json");
         let run = || {
@@ -86,7 +86,7 @@ impl Subject<'_> {
     }
 }
 
-/// Has tests that profile take turns: a process has one session.
+/// A lock for tests that profile: a process can have only one session.
 #[cfg(test)]
 pub fn turn() -> std::sync::MutexGuard<'static, ()> {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());

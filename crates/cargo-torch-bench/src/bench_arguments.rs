@@ -140,7 +140,7 @@ fn text(word: &OsStr) -> Result<String> {
     })
 }
 
-/// Whether a total budget is given, which the bench targets share.
+/// Whether a total budget is given; the bench targets share it.
 pub fn has_budget(of_criterion: &[OsString]) -> bool {
     let words = of_criterion.iter().map(|word| word.to_string_lossy());
     words.skip(1).any(|word| Flag::of(&word).is_some_and(|(flag, _)| flag.name == "budget"))

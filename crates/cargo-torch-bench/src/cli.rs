@@ -390,13 +390,13 @@ impl Cli {
     }
 }
 
-/// How a value stands behind an option.
+/// How the value of an option is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Value {
     None,
-    /// Behind `=` alone, or left out.
+    /// Only after `=`; it may be left out.
     Joined,
-    /// Behind `=` or as the next word.
+    /// After `=` or as the next argument.
     Apart,
 }
 

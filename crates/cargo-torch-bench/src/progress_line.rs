@@ -22,8 +22,8 @@ const COLUMNS: usize = 80;
 /// Tells each bench target the number of cases that share a total budget.
 const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
 
-/// Runs `cargo bench` with these arguments: over the cases that it lists, with what it prints in `log`, or without one
-/// with all of it on the terminal.
+/// Runs `cargo bench` with these arguments. With a `log`, its output goes there and a progress line over the listed
+/// cases is shown; without one, all output goes to the terminal.
 pub fn measure(
     bench: impl Fn(&[OsString]) -> Command,
     arguments: &[OsString],

@@ -49,7 +49,7 @@ pub fn listens() -> Result<bool, &'static str> {
 type Push = unsafe extern "C" fn(*const c_char) -> c_int;
 type Pop = unsafe extern "C" fn() -> c_int;
 
-/// The functions of a profiler.
+/// The functions of a profiler. One that provides only one of them counts as not reading ranges.
 struct Profiler {
     push: Push,
     pop: Pop,

@@ -10,7 +10,7 @@ use super::report::Report;
 /// What explains an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Reason {
-    /// The case that it is about: of several the one that takes the longest.
+    /// The case that it is about; if there are several, the one that takes the longest.
     pub full_id: String,
     /// What is stated about it.
     pub statement: Statement,

@@ -18,7 +18,7 @@ fn event(address: u64, bytes: i64, time_ns: u64, operations: &[&str]) -> MemoryE
     MemoryEvent { address, bytes, time_ns, device: tch::Device::Cpu, operations }
 }
 
-/// A linear layer, an activation, and what is left.
+/// A linear layer and an activation, with one block that stays live.
 fn layer() -> Vec<MemoryEvent> {
     vec![
         event(0x7000, 6 << 20, 10_000, &["aten::linear", "aten::addmm"]),
@@ -67,8 +67,8 @@ fn a_snapshot_holds_what_lives_at_the_end_and_every_event() {
     assert_eq!(trace[3]["frames"][0]["name"], "aten::empty", "the innermost first");
 }
 
-/// How it looks is seen in a browser: with the variable, the pictures of these tests are written into its folder, and
-/// this one also into its place.
+/// The look has to be judged in a browser: if the variable is set, these tests write their pictures into its folder,
+/// and this test also updates its checked-in picture.
 #[test]
 fn a_picture_is_as_it_was() {
     let constant = [("weights", 4 << 20), ("input", 1 << 20)];
@@ -189,7 +189,7 @@ fn a_step_that_fails_leaves_no_file() {
     assert_eq!(fs::read_dir(root.path()).expect("a folder").count(), 0);
 }
 
-/// What torch's own module makes of a snapshot, as figures.
+/// A Python script that lets torch's own module read a snapshot and prints figures.
 const VISUALIZER: &str = r#"
 import json, pickle, sys
 from torch.cuda import _memory_viz as viz

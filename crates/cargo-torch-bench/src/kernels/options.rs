@@ -126,7 +126,7 @@ impl Options {
     }
 }
 
-/// A time that bench targets take, as it was written.
+/// Checks a time as the bench targets do, and passes it on as it was written.
 fn budget(text: &str) -> std::result::Result<String, String> {
     plan::flag::duration(text).map(|_| text.to_owned())
 }
@@ -137,8 +137,8 @@ fn is_recorded(name: &OsStr, records: &Path) -> bool {
     [name, &first].iter().any(|name| records.join(name).is_dir())
 }
 
-/// Whether the report will find a history of this branch: in git, or at `origin`, from which it is fetched
-/// where a clone has one branch alone.
+/// Whether the report will find a history of this branch: in the local git repository, or at `origin`, from which a
+/// single-branch clone fetches it.
 fn is_branch(name: &OsStr, here: &Path) -> Result<bool> {
     let Some(name) = name.to_str() else { return Ok(false) };
     for reference in plan::branch_references(name) {
@@ -147,7 +147,7 @@ fn is_branch(name: &OsStr, here: &Path) -> Result<bool> {
             continue;
         }
         let history = format!("{reference}:./{}", plan::HISTORY);
-        // The report takes the first of them that is there.
+        // The report uses the first reference that exists.
         return Ok(git::ask(here, &["cat-file", "-e", &history])?.is_some());
     }
     let head = format!("refs/heads/{name}");

@@ -155,7 +155,7 @@ fn a_branch_with_a_history_needs_no_saved_baseline() {
     assert!(found("main"));
     assert!(!found("bare"), "its commit has no history");
     assert!(!found("nowhere"));
-    // What others push is looked at before what is here.
+    // The remote branch is preferred over the local one.
     git(&["update-ref", "refs/remotes/origin/bare", "main"]);
     assert!(found("bare"));
 }

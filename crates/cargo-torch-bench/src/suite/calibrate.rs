@@ -63,17 +63,17 @@ enum Family {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Operation {
-    /// Products of matrices.
+    /// Matrix products.
     Matmul,
     /// STREAM's operations.
     Memory,
-    /// What starting a kernel costs; not on the CPU.
+    /// The cost of launching a kernel; not on the CPU.
     Launch,
-    /// What calling an operation costs.
+    /// The cost of calling an operation.
     Call,
 }
 
-/// The report checks both again, but after everything is measured.
+/// Checked here already, because the report would refuse it only after everything is measured.
 fn hardware(text: &str) -> std::result::Result<String, &'static str> {
     if text.trim().is_empty() { Err("the name is empty") } else { Ok(text.to_owned()) }
 }
@@ -85,7 +85,7 @@ fn peak(text: &str) -> std::result::Result<String, &'static str> {
     }
 }
 
-/// A word as the command line has it.
+/// A value as it is written on the command line.
 fn word<T: ValueEnum>(value: T) -> String {
     value.to_possible_value().expect("none is skipped").get_name().to_owned()
 }
@@ -128,7 +128,7 @@ impl Options {
         }
     }
 
-    /// What is measured, as configs.
+    /// The configs of what is measured.
     pub fn configs(&self) -> Vec<Config> {
         let (fusion, calibration) = (self.fusion(), self.calibration());
         vec![
@@ -142,7 +142,7 @@ impl Options {
     }
 
     fn head(&self, mode: &str, threads: &str) -> String {
-        // Elsewhere the host's threads only start the work.
+        // On other devices the host's threads only launch the work.
         let threads = if self.device == Device::Cpu { threads } else { "1" };
         let sampling = if self.quick { "target: 0.02, warm_up_s: 0.1" } else { "target: 0.02" };
         format!(

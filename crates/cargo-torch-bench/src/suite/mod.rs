@@ -1,4 +1,4 @@
-//! `calibrate` and `operators`: they write configs, measure them, and report.
+//! The commands `calibrate` and `operators`: both write configs, measure them, and report.
 
 pub mod calibrate;
 pub mod operators;
@@ -16,17 +16,18 @@ use crate::results::Results;
 use crate::setup;
 use crate::workspace::{self, Workspace};
 
-/// Names configs to the build scripts.
+/// The environment variable that tells the build scripts which configs to use.
 const BENCH_CONFIG: &str = "BENCH_CONFIG";
 /// The bench target of packages that measure everything in one, as `new` adds it.
 const ONE_TARGET: &str = "torch";
-/// The folder of the configs. Not in CARGO_TARGET_DIR: a relative path of theirs begins at the nearest Cargo.toml above.
+/// The folder of the configs. Not in CARGO_TARGET_DIR, because relative paths in a config start at the nearest
+/// Cargo.toml above it.
 const FOLDER: &str = "target/torch-bench";
 
 /// A config that a command writes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Config {
-    /// What it measures, and the bench target of that alone.
+    /// The mode that it measures, which is also the name of that mode's bench target.
     pub mode: &'static str,
     pub text: String,
 }
@@ -34,13 +35,13 @@ pub struct Config {
 /// The configs of one command line.
 struct Suite {
     command: &'static str,
-    /// The stem of all configs, which is in the ids of their cases.
+    /// File stem of the configs; it is part of the ids of their cases.
     stem: &'static str,
     configs: Vec<Config>,
     verbose: bool,
 }
 
-/// A suite that came to its end, with or without failed cases.
+/// A suite that was measured to the end, with or without failed cases.
 struct Measured<'w> {
     root: &'w Path,
     results: Results,
@@ -50,7 +51,7 @@ struct Measured<'w> {
 }
 
 impl Suite {
-    /// Provisions, writes the configs, builds and measures.
+    /// Runs setup, writes the configs, builds and measures.
     fn measure<'w>(&self, workspace: &'w Workspace) -> Result<Measured<'w>> {
         let root = workspace.root();
         self.require_no_others()?;
@@ -98,7 +99,7 @@ impl Suite {
             .remedy("or measure your configs with `cargo xtask bench`"))
     }
 
-    /// The bench targets that measure the configs: one per mode, else the one of all modes.
+    /// The bench targets that measure the configs: one per mode, or else the one for all modes.
     fn targets(&self, root: &Path) -> Result<Vec<&'static str>> {
         let mut own = Vec::new();
         for config in &self.configs {
@@ -142,7 +143,7 @@ impl Measured<'_> {
         cargo::status(report)
     }
 
-    /// The code of the first that failed: the cases, or what reported them.
+    /// The exit code of the first failure: of the cases, or of a report.
     fn end(&self, reported: &[ExitStatus]) -> ExitCode {
         let all = std::iter::once(&self.status).chain(reported);
         let failed = all.into_iter().find(|status| !status.success());
@@ -150,7 +151,8 @@ impl Measured<'_> {
     }
 }
 
-/// The whole path of a file that is written at the end. Its folder is made now, not after everything is measured.
+/// The absolute path of an output file. Its folder is created now, so that an error comes before everything is
+/// measured.
 fn output(file: &Path) -> Result<OsString> {
     let path = workspace::current_folder()?.join(file);
     path.parent().map_or(Ok(()), files::make_folder)?;

@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 
 const STEM: &str = "comprehensive";
 
-/// As configs allow them.
+/// The range of sizes that configs allow.
 fn sizes() -> RangedU64ValueParser {
     RangedU64ValueParser::new().range(1..=1 << 24)
 }
@@ -62,11 +62,11 @@ pub struct Options {
     verbose: bool,
 }
 
-/// The operators of one word.
+/// The operators that one word on the command line stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Operators(Vec<Operator>);
 
-/// Upstream's word of both losses.
+/// Upstream's word for both losses.
 const LOSS: &str = "Loss";
 
 fn operators(text: &str) -> std::result::Result<Operators, String> {

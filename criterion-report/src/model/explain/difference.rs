@@ -19,7 +19,7 @@ pub enum Change {
     Changed,
     /// The time outside every recorded operation.
     Outside,
-    /// What remains between the sum of all others and the difference of the two times.
+    /// The rest: the difference of the two times less the sum of all other entries.
     Remainder,
 }
 
@@ -30,7 +30,7 @@ pub struct Changed {
     pub change: Change,
     /// Its name; null for `outside` and `remainder`.
     pub operation: Option<String>,
-    /// The shapes of its arguments, where the operation runs with several.
+    /// The shapes of its arguments, if it runs with several lists of shapes; else null.
     pub shapes: Option<Vec<Vec<i64>>>,
     /// Calls in a step of the baseline.
     pub baseline_calls: f64,

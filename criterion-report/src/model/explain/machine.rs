@@ -31,7 +31,7 @@ struct Machine {
 /// The calibration that limits come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CalibrationUsed {
-    /// Processor, CPUs and memory; of a GPU its name, too.
+    /// Processor, CPUs and memory; for a GPU also its name.
     pub machine: String,
     /// Intra-op threads that it ran on.
     pub threads: u32,

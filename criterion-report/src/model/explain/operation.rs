@@ -16,20 +16,20 @@ pub enum Library {
     Onednn,
 }
 
-/// The time that an operation takes in a step, all its shapes together.
+/// The time that an operation takes in a step, over all its shapes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OperationTime {
     /// Its name in torch's profiler; null for the time outside every recorded operation.
     pub name: Option<String>,
     /// Calls in a step.
     pub calls: f64,
-    /// Nanoseconds of it alone, scaled to the case's time.
+    /// Nanoseconds of it without its callees, scaled to the case's time.
     pub ns: f64,
     /// Share of the case's time.
     pub share: f64,
-    /// Bytes of its arguments and of what it allocates; null where they are not known, or where nothing moves.
+    /// Bytes of its arguments and allocations; null if they are not known, or if it moves none.
     pub bytes: Option<u64>,
-    /// Its floating-point operations, where torch's formula knows them.
+    /// Its floating-point operations, if torch has a formula for them.
     pub flops: Option<u64>,
     /// The least time that these take on this machine, in nanoseconds.
     pub limit_ns: Option<f64>,

@@ -76,7 +76,7 @@ pub enum Statement {
         /// Share of the time in which the device is busy; null on a CPU.
         device_busy: Option<f64>,
     },
-    /// Some of the threads take no part.
+    /// Some of the threads are idle.
     IdleThreads {
         /// Share of the case's time.
         share: f64,
@@ -91,10 +91,10 @@ pub enum Statement {
         share: f64,
         /// Its name.
         operation: String,
-        /// Calls more than in the baseline.
+        /// The number of additional calls.
         calls: f64,
     },
-    /// Nothing of the above explains this share.
+    /// None of the other statements explains this share.
     Unexplained {
         /// Share of the case's time.
         share: f64,
