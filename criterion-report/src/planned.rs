@@ -24,7 +24,7 @@ pub struct Expected<'c> {
     estimate: Estimate,
 }
 
-/// The cases, with what `estimator` expects of them.
+/// Writes the cases with the times that `estimator` expects.
 pub fn write(cases: &[&Case], estimator: &Estimator, format: Format, colour: bool) -> String {
     let cases = cases.iter().map(|&case| Expected { case, estimate: estimator.estimate(case) });
     let cases: Vec<Expected<'_>> = cases.collect();

@@ -49,7 +49,7 @@ impl Source {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What earlier runs let one expect of the time that cases take; nothing where there are none.
+    /// The estimator of case times from the records of earlier runs; without records it uses defaults.
     fn estimator(&self) -> Result<Estimator> {
         let (estimator, unread) = Estimator::of_folder(&self.location()?.records)?;
         for it in unread {
@@ -202,7 +202,7 @@ fn expanded(configs: &[PathBuf]) -> Result<plan::Plan, Diagnostics> {
     plan::expand(&configs)
 }
 
-/// Says which words of a selection no kernel lists, and which files were found and are no kernels.
+/// Prints notes: which selected words no kernel lists, and which found files are not kernels.
 fn notes(config: &plan::Config) {
     let plan::Suite::Kernels(suite) = &config.suite else { return };
     for text in suite.unlisted() {

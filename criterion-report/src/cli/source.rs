@@ -53,7 +53,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// The same with the filter of a command that takes one before its options.
+    /// Adds the filter that some commands take as their first argument.
     pub(super) fn narrowed(self, filter: Option<&Regex>) -> Result<Self> {
         match (filter, &self.filter) {
             (None, _) => Ok(self),

@@ -127,8 +127,8 @@ impl Options {
         Ok((failed, remarks))
     }
 
-    /// What the results are compared with: saved results, or else the history that a branch of that name
-    /// has in git, with the words for where this was found.
+    /// The side to compare with: saved results, or else the history of a git branch of that name; and a text that says
+    /// where it was found.
     fn side(
         &self,
         name: &str,

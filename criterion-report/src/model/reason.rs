@@ -1,4 +1,4 @@
-//! Why an answer is what it is: the statement about one of the cases behind it.
+//! Explains an answer by the statement about one of its cases.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ impl<'a> Reasons<'a> {
         Self(Explainer::of(report))
     }
 
-    /// The reason of an answer that is of these cases. That nothing explains them is no reason.
+    /// The reason for an answer from these cases. An `unexplained` statement is not a reason.
     pub fn among(&self, cases: impl Iterator<Item = Entry<'a>>) -> Option<Reason> {
         let time = |entry: &Entry<'_>| entry.row.time.as_ref().map_or(0.0, |time| time.median_ns);
         let longest = cases.max_by(|a, b| time(a).total_cmp(&time(b)))?;
@@ -37,8 +37,8 @@ impl<'a> Reasons<'a> {
     }
 }
 
-/// Without a profile another operation for the product says no more than the speed-up does, unless it comes from
-/// another library.
+/// Without a profile, a different operation for the product adds nothing to the speed-up, unless it comes from another
+/// library.
 fn says_something(of: &Statement, profiled: bool) -> bool {
     match of {
         Statement::Unexplained { .. } => false,

@@ -116,7 +116,7 @@ impl Report {
         self.shown.iter().map(|&place| self.entry(place))
     }
 
-    /// Calls `use_it` with a report that shows only those of its cases that `keep` accepts, and nothing of missing ones.
+    /// Calls `use_it` with a report that shows only the cases that `keep` accepts, and no missing cases.
     pub(crate) fn showing<T>(
         &mut self,
         keep: impl Fn(&Row) -> bool,
@@ -131,7 +131,7 @@ impl Report {
         result
     }
 
-    /// The shown rows, to be changed.
+    /// The shown rows, mutable.
     pub(crate) fn shown_mut(&mut self) -> impl Iterator<Item = &mut Row> {
         let shown: HashSet<usize> = self.shown.iter().copied().collect();
         let rows = self.rows.iter_mut().enumerate();

@@ -117,7 +117,7 @@ impl<T> Layout<T> {
         Self(columns.into())
     }
 
-    /// With further columns, the first of them at a place.
+    /// Inserts further columns at `place`.
     pub fn with<const N: usize>(mut self, place: usize, columns: [Column<T>; N]) -> Self {
         self.0.splice(place..place, columns);
         self

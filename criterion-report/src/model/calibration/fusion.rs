@@ -54,9 +54,9 @@ pub fn profiles(
     results.iter().filter_map(profile).collect()
 }
 
-/// The same by the names of their patterns alone, as upstream's `get_fusion_speedup` looks them up. Of the cases that
-/// upstream measures, too, each pattern has that on the most threads and of the most operations: in upstream's files the
-/// largest size is the last and replaces the others.
+/// The same keyed by pattern name only, as upstream's `get_fusion_speedup` looks them up. Each pattern keeps one of the
+/// cases that upstream measures: the one on the most threads, and among those the one with the most operations. In
+/// upstream's files the largest size comes last and replaces the others.
 pub fn by_pattern(
     results: &[FusionResult<'_>],
     profiles: &BTreeMap<String, FusionCalibration>,
@@ -70,7 +70,7 @@ pub fn by_pattern(
     named.collect()
 }
 
-/// Whether upstream measures the case: what it calls fused, in float32, with what it knows no other word for.
+/// Whether upstream measures such a case: the fused variant in float32, with upstream's fixed settings.
 fn is_upstreams(result: &FusionResult<'_>) -> bool {
     let key = &result.key;
     let plain = match key.work.size {

@@ -33,14 +33,13 @@ impl Side {
         self.runs.iter().filter_map(move |run| run.get(full_id))
     }
 
-    /// Whether there is anything that [`read`](Self::read) would look at: a baseline of that name, a file or a
-    /// folder.
+    /// Whether [`read`](Self::read) would find something: a baseline of that name, a file or a folder.
     pub fn is_saved(name: &str, location: &Location) -> Result<bool> {
         let is_baseline = is_name(name) && !Saved::under(&location.records, name)?.names.is_empty();
         Ok(is_baseline || Path::new(name).exists())
     }
 
-    /// A side of one run, which has these cases.
+    /// A side that consists of one run with these cases.
     pub fn of_points(name: &str, run: &str, points: Vec<Point>) -> Self {
         Self { name: name.to_owned(), runs: vec![SideRun::new(run, points)] }
     }
@@ -160,7 +159,7 @@ impl Side {
     }
 }
 
-/// Whether it can be the name of a baseline.
+/// Whether the text can be the name of a baseline.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(['/', '\\']) && ![".", ".."].contains(&name)
 }

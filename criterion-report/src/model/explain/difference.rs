@@ -71,7 +71,7 @@ struct Side {
 type Key<'s> = (Option<&'s str>, Option<&'s [Vec<i64>]>);
 
 impl Difference {
-    /// Of two cases that both have a profile.
+    /// Compares two cases that both have a profile.
     pub(super) fn of(
         baseline: &str,
         other: &Split,
@@ -106,10 +106,11 @@ impl Difference {
     }
 }
 
-/// A difference of sums that is due to their rounding, relative to the time.
+/// Relative rounding error of the sums: smaller differences are ignored.
 const ROUNDING: f64 = 1e-9;
 
-/// The operations that run with several lists of shapes on a side: these are matched by their shapes, too.
+/// The operations that run with several lists of shapes on one side. They are matched by name and shapes; all others by
+/// name.
 fn several_shapes(splits: [&Split; 2]) -> BTreeSet<&str> {
     let mut several = BTreeSet::new();
     for split in splits {

@@ -1,4 +1,4 @@
-//! Explains cases, with the calibrations and the siblings that a report has of them.
+//! Explains cases with the calibrations and siblings that a report has.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub struct Explainer<'a> {
     targets: HashMap<&'a str, &'a str>,
 }
 
-/// What is known of a case before it is compared with others.
+/// The facts about a case before it is compared with others.
 struct Own {
     working_set: Option<u64>,
     bytes: Option<u64>,
@@ -34,7 +34,7 @@ struct Own {
 }
 
 impl<'a> Explainer<'a> {
-    /// Reads the calibrations of the report, those of cases that are not shown too.
+    /// Reads the calibrations of the report, including cases that are not shown.
     pub fn of(report: &'a Report) -> Self {
         let mut siblings: HashMap<(&str, &str), Vec<&Row>> = HashMap::new();
         for row in report.rows() {
@@ -45,7 +45,7 @@ impl<'a> Explainer<'a> {
         Self { machines: Machines::of(report.rows()), siblings, targets }
     }
 
-    /// Why a case takes its time; `None` of one without a time.
+    /// Explains a case; `None` if it has no time.
     pub fn explain(&self, entry: &Entry<'a>) -> Option<Explanation> {
         let row = entry.row;
         let time = row.time.as_ref().ok()?;
@@ -107,7 +107,7 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    /// The split of a case's time; `None` of one without a time.
+    /// Splits a case's time; `None` if it has no time.
     fn case(&self, row: &'a Row) -> Option<(Case<'a>, Own)> {
         let time_ns = row.time.as_ref().ok()?.median_ns;
         let own = Own::of(row, &self.machines);
@@ -121,14 +121,14 @@ impl<'a> Explainer<'a> {
                 .and_then(|it| it.limit(own.bytes, own.flops))
                 .filter(|_| !row.is_emulated()),
             page_fault_share: own.page_fault_share(),
-            // A single thread that waits is not idle beside another one.
+            // Idle threads exist only beside a working one: a single thread just waits.
             utilization: own.utilization.filter(|_| row.record.environment.torch.threads > 1),
         });
         Some((Case { row, split }, own))
     }
 
-    /// The other cases of its group and parameter, emulated ones aside; only a case with attention is compared
-    /// with them.
+    /// The other cases of its group and parameter without emulated ones. Empty unless the case has attention, because
+    /// only such cases are compared with siblings.
     fn siblings(&self, case: &Case<'_>) -> Vec<Case<'a>> {
         if case.attention().is_none() {
             return Vec::new();
@@ -153,7 +153,7 @@ impl<'a> Explainer<'a> {
         Ok(Difference::of(other.row.full_id(), &other.split, &case.split, speedup))
     }
 
-    /// The command that profiles a case: its bench target is that of its run, else named like its mode.
+    /// The command that profiles a case: the bench target is that of its run, or else has the name of its mode.
     fn profile_command(&self, row: &Row) -> String {
         let record = &row.record;
         let target = self.targets.get(&*record.run_id).copied();
@@ -178,7 +178,7 @@ impl Own {
         let bytes = compulsory_bytes(row).filter(|&bytes| bytes > 0);
         let live = record.measures.memory.map(|it| it.peak_bytes()).filter(|&bytes| bytes > 0);
         let working_set = live.or(bytes);
-        // Nothing of another device depends on the host's threads and pages.
+        // The host's threads and page faults do not matter for the time of another device.
         let counters = record.measures.counters.filter(|_| record.case.device == Device::Cpu);
         let threads = f64::from(record.environment.torch.threads.max(1));
         let utilization = counters
@@ -195,7 +195,7 @@ impl Own {
         }
     }
 
-    /// Share of the wall time: threads that fault side by side work side by side, too.
+    /// As a share of the wall time, because threads handle their page faults in parallel.
     fn page_fault_share(&self) -> Option<f64> {
         let counters = self.counters?;
         let busy = (counters.user_ns + counters.system_ns) / counters.wall_ns;
@@ -211,7 +211,7 @@ impl Own {
     }
 }
 
-/// A profiled step that takes so many times as long as the case, or as much less, is pointed out.
+/// A caution is added if the profiled step is slower or faster than the case by more than this factor.
 const STRETCHED: f64 = 1.5;
 
 fn cautions(row: &Row, used: Option<&ProfileUsed>, ceiling: Option<&Ceiling>) -> Vec<String> {

@@ -79,7 +79,7 @@ impl Explanation {
         self.statements.first()
     }
 
-    /// Why a candidate differs from its baseline, where a statement says that; else the first one.
+    /// The statement that says why a candidate differs from its baseline; without one, the first statement.
     pub fn why(&self) -> Option<&Statement> {
         self.statements.iter().find(|it| it.is_comparison()).or_else(|| self.primary())
     }

@@ -1,4 +1,4 @@
-//! The least time that a step can take on this machine, by what was measured of it.
+//! The least time that a step can take on this machine, from the calibration.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,7 +47,7 @@ impl Ceiling {
         Some(flops? as f64 / self.peak_gflops?)
     }
 
-    /// The larger of both times; none where neither is known, or nothing is to be done.
+    /// The larger of both times; `None` if neither is known, or if there is no work.
     pub fn limit(&self, bytes: Option<u64>, flops: Option<u64>) -> Option<(Bound, f64)> {
         let memory = self.bytes_ns(bytes).map(|ns| (Bound::Memory, ns));
         let compute = self.flops_ns(flops).map(|ns| (Bound::Compute, ns));

@@ -37,7 +37,7 @@ pub struct CalibrationUsed {
     pub threads: u32,
 }
 
-/// What the machine can do for one case.
+/// The limits of the machine that apply to one case.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ceiling {
     pub used: CalibrationUsed,
@@ -64,7 +64,7 @@ impl Machines {
         Self(Operation::by_machine(rows, name).filter_map(machine).collect())
     }
 
-    /// What bounds a case with such a working set, or why that is not known.
+    /// The limits that apply to a case with this working set, or why they are not known.
     pub(super) fn over(&self, row: &Row, working_set: Option<u64>) -> Result<Ceiling, String> {
         let (name, device) = (fingerprint(&row.record), row.record.case.device);
         let machine = self.0.iter().find(|it| it.name == name && it.device == device);
@@ -103,8 +103,8 @@ impl Machine {
         Self { name, device, memory, roofs, calls, threads }
     }
 
-    /// On the case's threads, else on the most that were calibrated; none without a product and without a
-    /// bandwidth.
+    /// The limits on the case's threads, or else on the most threads that were calibrated; `None` if neither a product
+    /// nor a bandwidth was measured.
     fn over(&self, row: &Row, working_set: Option<u64>) -> Option<Ceiling> {
         let own = row.record.environment.torch.threads;
         let threads = *self.threads.get(&own).or_else(|| self.threads.last())?;
@@ -131,8 +131,8 @@ impl Machine {
         })
     }
 
-    /// The level in which a working set lies. A cold case has nothing in a cache, and the caches of other
-    /// devices are not recorded.
+    /// The level in which a working set lies. The working set of a cold case lies in memory. On devices other than the
+    /// CPU the level is unclear, because their caches are not recorded.
     fn level(&self, row: &Row, working_set: Option<u64>, threads: u32) -> Level {
         let host = &row.record.environment.host;
         match (self.device, row.record.case.settings.cache, working_set) {

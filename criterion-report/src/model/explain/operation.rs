@@ -1,4 +1,4 @@
-//! The operations of a profile, by name: which are products, which convert a weight, which move nothing.
+//! Classifies the operations of a profile by name: products, conversions of weights, operations that move no data.
 
 use plan::{ModelWork, OperationProfile, Recipe};
 use schemars::JsonSchema;
@@ -48,7 +48,7 @@ impl OperationTime {
     }
 }
 
-/// Words of the names of matrix products and convolutions.
+/// Words in the names of matrix products and convolutions.
 const PRODUCTS: [&str; 13] = [
     "mm",
     "addmm",
@@ -65,7 +65,7 @@ const PRODUCTS: [&str; 13] = [
     "dot",
 ];
 
-/// Products of ATen that are one and the same but for a bias or a batch.
+/// ATen products that differ only in a bias or a batch dimension.
 const PLAIN_PRODUCTS: [&str; 10] = [
     "aten::mm",
     "aten::addmm",
@@ -113,7 +113,7 @@ const MOVING_NOTHING: [&str; 30] = [
     "view",
 ];
 
-/// Words of operations that a model runs on its activations.
+/// Words in the names of operations on activations.
 const OF_ACTIVATIONS: [&str; 8] =
     ["relu", "gelu", "silu", "sigmoid", "tanh", "softmax", "dropout", "norm"];
 
@@ -142,7 +142,7 @@ pub(super) fn moves_nothing(name: &str) -> bool {
     MOVING_NOTHING.contains(&base(name))
 }
 
-/// Whether two products are by one operation, whatever bias or batch they have.
+/// Whether two products are the same operation apart from a bias or a batch dimension.
 pub(super) fn is_same_product(a: &str, b: &str) -> bool {
     a == b || [a, b].iter().all(|name| PLAIN_PRODUCTS.contains(name))
 }
@@ -159,7 +159,7 @@ pub(super) fn library(name: &str) -> Library {
 pub(super) struct Weights {
     /// Elements of each.
     elements: Vec<u64>,
-    /// Elements of activations that are as large as a weight.
+    /// Element counts that activations share with a weight.
     ambiguous: Vec<u64>,
     quantizes_activations: bool,
     is_training: bool,
@@ -169,7 +169,7 @@ pub(super) struct Weights {
 const QUANTIZED_DTYPES: [&str; 3] = ["signed char", "unsigned char", "c10::Float8"];
 
 impl Weights {
-    /// Those of a quantized model; none are known of others.
+    /// The weights of a quantized model; `None` for other cases.
     pub fn of(row: &Row) -> Option<Self> {
         let work: &ModelWork = row.record.case.work.model()?;
         let recipe = work.variant.recipe;
@@ -185,9 +185,9 @@ impl Weights {
         Some(Self { elements, ambiguous, quantizes_activations, is_training: work.pass.is_some() })
     }
 
-    /// Whether an operation converts, copies or dequantizes one: an argument has its elements, or half as many
-    /// bytes that hold two each. Where activations are as large and quantized, too, only an argument in a
-    /// quantized dtype tells.
+    /// Whether an operation converts, copies or dequantizes a weight: an argument has as many elements, or half as many
+    /// bytes with two elements each. If activations are as large and also quantized, only an argument in a quantized
+    /// dtype counts.
     pub fn are_converted_by(&self, operation: &OperationProfile) -> bool {
         let name = &operation.name;
         let updates = self.is_training && name.ends_with('_') && base(name) != "copy_";
@@ -229,7 +229,7 @@ fn is_quantized(dtype: &str) -> bool {
     QUANTIZED_DTYPES.iter().any(|name| dtype.starts_with(name))
 }
 
-/// Elements of a tensor of two dimensions or more; a scalar and a list have none.
+/// Number of elements of a tensor with two dimensions or more; `None` otherwise.
 fn elements(shape: &[i64]) -> Option<u64> {
     let sizes = shape.iter().map(|&size| u64::try_from(size).ok());
     (shape.len() > 1).then(|| sizes.product::<Option<u64>>())?

@@ -5,19 +5,19 @@
 pub struct Rule {
     /// The statement's name in JSON.
     pub name: &'static str,
-    /// The figure that is compared with the threshold, and what it is made of.
+    /// The figure that is compared with the threshold, and how it is computed.
     pub rule: &'static str,
-    /// The least share.
+    /// The least share for which the statement is made.
     pub threshold: f64,
-    /// How it reads.
+    /// An example of the sentence.
     pub example: &'static str,
 }
 
-/// From this share on a part of the time is worth a statement.
+/// The least share of the time that is worth a statement.
 const NOTABLE: f64 = 0.1;
-/// A limit bounds a case that spends half of its time at it.
+/// A case is bound by a limit if the limit is at least half of its time.
 const AT_LIMIT: f64 = 0.5;
-/// Calls bound a case that spends a quarter of its time on them.
+/// A case is launch-bound if calls take at least a quarter of its time.
 const BY_CALLS: f64 = 0.25;
 
 impl Rule {

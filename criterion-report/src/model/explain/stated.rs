@@ -1,4 +1,4 @@
-//! The statements that a case's split and its comparisons allow.
+//! Makes the statements from a case's split and its comparisons.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(super) struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// The operation that computes its product: by its profile, else by its record.
+    /// The operation that computes its product, from its profile or else from its record.
     fn product(&self) -> Option<&str> {
         self.split.product().or_else(|| self.kernels().find(|name| is_product(name)))
     }
@@ -40,7 +40,7 @@ pub(super) struct Facts {
     pub level: Option<String>,
 }
 
-/// The notable statements, the largest share first; never none.
+/// The notable statements, the largest share first; never empty.
 pub(super) fn statements(
     case: &Case<'_>,
     baseline: Option<&Case<'_>>,
@@ -67,7 +67,7 @@ pub(super) fn statements(
 struct Added {
     /// The share of an operation's time that is added, with the calls.
     operations: HashMap<String, (f64, f64)>,
-    /// Nanoseconds of each that are claimed.
+    /// Nanoseconds of each that the statement about added operations accounts for.
     ns: HashMap<String, f64>,
 }
 
@@ -97,7 +97,7 @@ impl Added {
         Self { operations: operations.collect(), ns }
     }
 
-    /// The share of a slice that is added, of what is neither a page fault nor a conversion.
+    /// The share of a slice that is due to added calls, apart from page faults and conversions.
     fn share(&self, slice: &Slice) -> f64 {
         let own = slice.name.as_deref().and_then(|name| self.operations.get(name));
         own.map_or(0.0, |(share, _)| *share)
@@ -115,8 +115,8 @@ impl Added {
     }
 }
 
-/// The operations that `own` calls more often than `other`, products and attention aside: the share of their
-/// calls, and the number.
+/// The operations that `own` calls more often than `other`, without products and attention: the additional calls as a
+/// share of its calls, and their number.
 fn surplus<'s>(own: &'s Split, other: &'s Split) -> HashMap<&'s str, (f64, f64)> {
     let [mine, theirs] = [own, other].map(calls);
     let more = mine.into_iter().filter_map(|(name, calls)| {
@@ -136,7 +136,7 @@ fn calls(split: &Split) -> HashMap<&str, f64> {
     calls
 }
 
-/// The share of the time that goes to a kind, without what is claimed by added operations.
+/// The share of the time that a kind takes, without the time accounted for by added operations.
 fn share(split: &Split, added: &Added, kind: PartKind) -> f64 {
     let ns = split.slices.iter().map(|slice| {
         let is_claimable = !matches!(kind, PartKind::PageFaults | PartKind::WeightConversion);
@@ -175,7 +175,7 @@ fn of_parts(case: &Case<'_>, added: &Added, facts: &Facts) -> Vec<Statement> {
     all
 }
 
-/// Less than half a thread is none that is idle.
+/// Less than half an idle thread is not reported.
 const FEWEST_IDLE: f64 = 0.5;
 
 fn unexplained(case: &Case<'_>, added: &Added) -> Statement {
@@ -202,7 +202,7 @@ fn other_library(case: &Case<'_>, baseline: &Case<'_>) -> Option<Statement> {
     })
 }
 
-/// Against the sibling whose time differs most.
+/// Compares with the sibling whose time differs most.
 fn other_dispatch(case: &Case<'_>, siblings: &[Case<'_>]) -> Option<Statement> {
     let own = case.attention()?;
     let ns = |it: &Case<'_>| it.split.total(is_attention).map_or(0.0, |(_, ns)| ns);
@@ -220,8 +220,8 @@ fn other_dispatch(case: &Case<'_>, siblings: &[Case<'_>]) -> Option<Statement> {
     against.max_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
-/// How far two cases are apart: the difference of what they do differently, or of their times if one has no
-/// profile, over the longer time; and the other time over the case's.
+/// Compares two cases. Returns the difference of the operations in question (of the whole times if one case has no
+/// profile) as a share of the longer time, and the ratio of the other case's time to this one's.
 fn apart(case: &Case<'_>, other: &Case<'_>, ns: impl Fn(&Case<'_>) -> f64) -> (f64, f64) {
     let [own, others] = [case, other].map(|it| it.split.time_ns);
     let profiled = case.split.has_profile && other.split.has_profile;

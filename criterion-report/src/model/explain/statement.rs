@@ -120,7 +120,7 @@ impl Statement {
         }
     }
 
-    /// Whether it says what differs from another case.
+    /// Whether it compares the case with another one.
     pub const fn is_comparison(&self) -> bool {
         matches!(
             self,
@@ -144,7 +144,7 @@ impl Statement {
         }
     }
 
-    /// Whether its share reaches the threshold of its rule. Another library is notable whatever its share.
+    /// Whether its share reaches the threshold of its rule. A different library is always notable.
     pub fn is_notable(&self) -> bool {
         let is_of_another_library = matches!(
             self,

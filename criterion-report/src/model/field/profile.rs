@@ -1,4 +1,4 @@
-//! The fields of a profile that are torchao's columns, and what all fields of a profile share.
+//! The fields of a profile for torchao's columns, and helpers for all fields of a profile.
 
 use plan::{Profile, ProfileFileKind};
 
@@ -25,7 +25,7 @@ pub(super) fn profile<'a>(entry: &Entry<'a>) -> Option<&'a Profile> {
     entry.row.record.profile.as_ref()
 }
 
-/// The time of a profiled step; none of a profile without operations.
+/// The time of a profiled step; `None` for a profile without operations.
 pub(super) fn step_ns(entry: &Entry<'_>) -> Option<f64> {
     Some(profile(entry)?.step_ns).filter(|ns| *ns > 0.0)
 }

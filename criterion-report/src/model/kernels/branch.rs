@@ -1,4 +1,4 @@
-//! The history that a branch of the repository holds: summaries of earlier runs, which CI commits.
+//! Reads the history in a branch of the repository: summaries of earlier runs, which CI commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,18 +17,19 @@ const MOST_FILES: usize = 256;
 #[derive(Debug)]
 pub struct BranchHistory {
     pub points: Vec<Point>,
-    /// Which files of which commit these are, for people.
+    /// The files and the commit of the results, as a text for people.
     pub source: String,
     /// Why some files are left out.
     pub unusable: Vec<anyhow::Error>,
 }
 
 impl BranchHistory {
-    /// That of `branch` in the repository of `folder`; `None` if there is no repository, or no such branch.
+    /// Reads the history of `branch` in the repository of `folder`; `None` if there is no repository, or no such
+    /// branch.
     ///
-    /// A clone of one branch, as most shallow clones are, does not have the others: then the branch is
-    /// fetched, into `FETCH_HEAD` alone. Of each case of `now` the latest result on the same machine is
-    /// taken, or else the latest.
+    /// A clone of one branch, as most shallow clones are, does not have the others: then the branch is fetched into
+    /// `FETCH_HEAD` only. For each case of `now`, the latest result on the same machine is taken, or else the latest on
+    /// any.
     pub fn read(folder: &Path, branch: &str, now: &[Point]) -> Result<Option<Self>> {
         let Some((reference, commit)) = resolve(folder, branch)? else { return Ok(None) };
         let tree = format!("{commit}:./{}", plan::HISTORY);
@@ -40,7 +41,7 @@ impl BranchHistory {
             );
         };
         let mut files: Vec<&str> = names.lines().filter(|name| name.ends_with(".json")).collect();
-        // Their names begin with the moment.
+        // The names begin with a timestamp, so this sorts by time.
         files.sort_unstable();
         let mut found = Found::new(now);
         let mut unusable = Vec::new();
@@ -71,7 +72,7 @@ impl BranchHistory {
 struct Found<'n> {
     now: &'n [Point],
     runs: Vec<(String, Past)>,
-    /// Cases of now whose result on the same machine is still looked for.
+    /// Current cases for which no result on the same machine was found yet.
     sought: BTreeSet<&'n str>,
 }
 
@@ -93,14 +94,13 @@ impl<'n> Found<'n> {
         self.now.iter().any(|it| it.full_id == point.full_id && it.host == point.host)
     }
 
-    /// Whether older files could add anything. The files of the latest commit are read whole.
+    /// Whether older files can add nothing. All files of the latest commit are read.
     fn is_complete(&self) -> bool {
         let commits: BTreeSet<_> = self.runs.iter().map(|(_, past)| &past.commit).collect();
         self.sought.is_empty() && commits.len() > 1
     }
 
-    /// The result of each case of now, and of the latest commit's other cases, with the files that they
-    /// are from.
+    /// The results of the current cases and of the other cases of the latest commit, with the names of their files.
     fn chosen(mut self) -> (Vec<Point>, Vec<String>) {
         self.runs.sort_by(|(_, a), (_, b)| b.timestamp.cmp(&a.timestamp));
         let latest = self.runs[0].1.commit.clone();
@@ -148,7 +148,7 @@ fn resolve(folder: &Path, branch: &str) -> Result<Option<(String, String)>> {
     let is_shallow = ask(folder, &["rev-parse", "--is-shallow-repository"])?;
     let mut fetch = vec!["fetch", "--quiet", "--no-tags"];
     if is_shallow.as_deref() == Some("true") {
-        // It would make a whole clone shallow.
+        // In a full clone, `--depth` would make it shallow.
         fetch.push("--depth=1");
     }
     fetch.extend(["origin", &head]);
@@ -175,7 +175,7 @@ fn said(reference: &str, commit: &str, files: &[String]) -> String {
     format!("{first}{more} of {reference} at {commit}")
 }
 
-/// The output of git; `None` where it says no, or there is no git.
+/// The output of git; `None` if it fails or is not installed.
 fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
     let Ok(output) = git(folder, arguments) else { return Ok(None) };
     if !output.status.success() {
@@ -188,7 +188,7 @@ fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
 fn git(folder: &Path, arguments: &[&str]) -> Result<Output> {
     let mut git = Command::new("git");
     git.arg("-C").arg(folder).args(arguments);
-    // Nobody may be there to type a password.
+    // Git must not wait for a password that nobody types.
     git.env("GIT_TERMINAL_PROMPT", "0");
     git.output().context("cannot run git")
 }

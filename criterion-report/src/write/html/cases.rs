@@ -58,7 +58,7 @@ pub struct Cases {
     columns: BTreeMap<&'static str, Vec<Value>>,
 }
 
-/// What all cases are seen in.
+/// What all cases of the page share.
 pub struct Context<'a> {
     report: &'a Report,
     trade_offs: HashMap<&'a str, TradeOff>,

@@ -1,4 +1,4 @@
-//! The operations of the profiled steps of a group, and what else their profiles have.
+//! The operations of a group's profiled steps, with memory, counters and files.
 
 use plan::Profile;
 
@@ -13,7 +13,7 @@ use crate::write::table::{Align, Cell, Line, Paint, render, table_width};
 /// Operations of a step that have a line of their own.
 const SHOWN: usize = 6;
 const INDENT: usize = 4;
-/// The column of the operations' shapes, which give way.
+/// The column of shapes, which is shortened if the table is too wide.
 const SHAPES: usize = 1;
 const COLUMNS: [(&str, Align); 9] = [
     ("profile", Align::Left),
@@ -86,7 +86,7 @@ fn shorten(lines: &mut [Line], width: usize) {
     }
 }
 
-/// Memory, counters and files; a mark for the reason where a part is absent.
+/// Memory, counters and files; an absent part has a footnote with the reason.
 fn facts(of: &Profile, entry: &Entry<'_>, footnotes: &mut Footnotes) -> Vec<Line> {
     let facts = [
         ("memory", "memory", profile::memory(of)),
