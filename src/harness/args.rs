@@ -236,7 +236,7 @@ pub const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
 pub fn budget_share(cases: usize) -> Result<f64, String> {
     let Some(all) = std::env::var_os(BUDGET_CASES) else { return Ok(1.0) };
     let all = all.to_str().and_then(|text| text.parse::<u64>().ok()).filter(|all| *all > 0);
-    let all = all.ok_or_else(|| format!("{BUDGET_CASES} is no number of cases; unset it"))?;
+    let all = all.ok_or_else(|| format!("{BUDGET_CASES} is not a number of cases; unset it"))?;
     Ok((cases as f64 / all as f64).min(1.0))
 }
 

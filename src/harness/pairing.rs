@@ -163,7 +163,7 @@ impl Again {
         let build = |case: &Case| {
             let built = panics::catch(|| CaseRun::again(case, self.prepare));
             match built {
-                Ok(built) => built.map_err(|refusal| format!("built once more: {refusal}")),
+                Ok(built) => built.map_err(|refusal| format!("rebuilding it: {refusal}")),
                 Err(caught) => {
                     Err(outcome_of_panic(caught).reason().unwrap_or_default().to_owned())
                 }

@@ -133,7 +133,7 @@ impl Rounds {
     /// looks.
     fn look(&mut self, mut record: Record, mut pairing: Pairing) {
         if let Some(reason) = self.fault.reason(record.case.device) {
-            record.notes.push(format!("its pair has the first look alone: {reason}"));
+            record.notes.push(format!("its pair has only the first look: {reason}"));
             self.done.push(record);
             return;
         }

@@ -42,7 +42,7 @@ mod groups {
 
     impl Groups {
         pub fn open() -> Result<Self, String> {
-            Err("hardware counters are read on Linux alone".to_owned())
+            Err("hardware counters are read on Linux only".to_owned())
         }
 
         pub fn enable(&mut self) -> Result<(), String> {
@@ -50,7 +50,7 @@ mod groups {
         }
 
         pub fn read(&mut self) -> Result<Counts, String> {
-            Err("hardware counters are read on Linux alone".to_owned())
+            Err("hardware counters are read on Linux only".to_owned())
         }
     }
 }
@@ -161,7 +161,7 @@ mod groups {
             return Ok(());
         }
         Err(format!(
-            "hardware counters: the five counted in {:.0} % of the time alone, because the processor \
+            "hardware counters: the five counted only in {:.0} % of the time, because the processor \
              has too few for them and for others that are in use; end other profilers, or set \
              kernel.nmi_watchdog=0",
             100.0 * running.as_secs_f64() / enabled.as_secs_f64()

@@ -80,8 +80,8 @@ pub enum Command {
         repeat: Option<u64>,
         /// Measure for this long in all, e.g. 90s, 10min, 2h; before `--`
         ///
-        /// Every case gets its least, and what is left goes to speed-ups that are undecided. Each bench
-        /// target has its share by the number of its cases. With --repeat it is the time of one run.
+        /// Every case gets its minimum, and the rest goes to undecided speed-ups. Each bench target gets
+        /// a share by its number of cases. With --repeat it is the time of one run.
         #[arg(long, value_name = "TIME")]
         budget: Option<String>,
         /// Run all default suites, not the tour

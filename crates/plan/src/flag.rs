@@ -137,7 +137,7 @@ pub const FLAGS: &[Flag] = &[
         ..with(
             "budget",
             Value::Duration,
-            "Measure for this long in all, e.g. 90s, 10min, 2h: what is undecided gets the time",
+            "Measure for this long in all, e.g. 90s, 10min, 2h: undecided speed-ups get the rest",
         )
     },
     Flag {

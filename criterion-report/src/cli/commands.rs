@@ -206,10 +206,10 @@ fn expanded(configs: &[PathBuf]) -> Result<plan::Plan, Diagnostics> {
 fn notes(config: &plan::Config) {
     let plan::Suite::Kernels(suite) = &config.suite else { return };
     for text in suite.unlisted() {
-        output::tell_line("warning", &format!("no kernel is measured so: {text}"));
+        output::tell_line("warning", &format!("no kernel matches a selection: {text}"));
     }
     for file in &suite.passed_over {
-        let text = format!("{} is no kernel: it names no `ProblemSize`", file.display());
+        let text = format!("{} is not a kernel: it does not name `ProblemSize`", file.display());
         output::tell_line("note", &text);
     }
 }

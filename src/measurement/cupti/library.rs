@@ -59,7 +59,7 @@ pub fn refused(function: &str, code: CUptiResult) -> String {
     use CUptiResult::*;
     let meaning = match code {
         CUPTI_ERROR_INSUFFICIENT_PRIVILEGES => {
-            "the driver lets administrators alone read a GPU's counters: run as root or with the \
+            "the driver lets only administrators read a GPU's counters: run as root or with the \
              capability CAP_SYS_ADMIN (`docker run --cap-add SYS_ADMIN`), or load the kernel's module \
              nvidia with NVreg_RestrictProfilingToAdminUsers=0"
         }

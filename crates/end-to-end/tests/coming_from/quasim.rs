@@ -704,7 +704,7 @@ fn discovery_logs(row: &Row) {
     let [found, noted] =
         [output.stdout, output.stderr].map(|it| String::from_utf8(it).expect("UTF-8"));
     assert!(found.contains("kernels/mine/cpu"), "{found}{noted}");
-    assert!(noted.contains("helper.rs is no kernel: it names no `ProblemSize`"), "{noted}");
+    assert!(noted.contains("helper.rs is not a kernel: it does not name `ProblemSize`"), "{noted}");
 }
 
 fn doctor(row: &Row) {

@@ -47,13 +47,13 @@ impl Rule {
     };
     pub const OTHER_LIBRARY: Self = Self {
         name: "other_library",
-        rule: "difference of the products' times over the longer of both cases' times, where another operation computes the product than in the baseline; without two profiles the difference of both cases' times; made from any share where the libraries differ",
+        rule: "difference of the products' times over the longer of both cases' times, where another operation computes the product than in the baseline; without two profiles the difference of both cases' times; made for any share if the libraries differ",
         threshold: NOTABLE,
         example: "the matrix product comes from oneDNN (mkldnn::_linear_pointwise instead of aten::mm): 1.50× the baseline's speed",
     };
     pub const OTHER_DISPATCH: Self = Self {
         name: "other_dispatch",
-        rule: "the same of implementations of attention, where a sibling of the same parameter is dispatched to another one",
+        rule: "the same for implementations of attention, if a sibling of the same parameter is dispatched to another one",
         threshold: NOTABLE,
         example: "dispatched to aten::_scaled_dot_product_attention_math instead of aten::_scaled_dot_product_flash_attention_for_cpu: 0.25× the speed of `fused`",
     };
@@ -77,7 +77,7 @@ impl Rule {
     };
     pub const UNEXPLAINED: Self = Self {
         name: "unexplained",
-        rule: "what remains, in operations and outside of them; made from any share where no other statement is",
+        rule: "the rest, in operations and outside of them; made for any share if there is no other statement",
         threshold: NOTABLE,
         example: "unexplained: 34 %",
     };

@@ -26,7 +26,7 @@ fields! {
             is_known.then_some(Value::Flag(!reasons.is_empty()))
         })
         why (throttling_unknown);
-    "throttle-method", NONE, "what tells that the processor slows itself down",
+    "throttle-method", NONE, "how throttling of the processor is detected",
         (measures.conditions?.throttle_method.as_ref()?);
     "stored-share", SHARE, "stored bytes over dense ones",
         (|e| {
