@@ -80,7 +80,7 @@ fn a_series_of_two_configs_is_refused_and_the_rest_is_written() {
       inference/nightly/linear/cpu/baseline/bf16-1024x1024x1024
       choose one with --filter, or those of the latest run with --latest
     ");
-    // Where all series are those of two configs, nothing is left to write.
+    // If every series belongs to two configs, nothing is left to write.
     let all = on("two-configs-one-series", &["dashboard"]);
     assert_eq!((out(&all).trim(), all.status.code()), ("", Some(1)));
     assert_eq!(err(&all).matches("refused: ").count(), 2, "{}", err(&all));
@@ -231,7 +231,7 @@ fn a_plan_estimates_the_time_of_a_kernel_by_its_first_run() {
     assert_eq!(cases[0]["seconds_from"], "defaults");
     let id = cases[0]["full_id"].as_str().expect("an id");
 
-    // It ran: a record of something else, under its name.
+    // A measured record, copied under the case's id, stands for an earlier run of the case.
     let recorded = "tests/fixtures/probes/criterion-torch/new/calibration.jsonl";
     let lines = std::fs::read_to_string(recorded).expect("readable");
     let line = lines.lines().next().expect("a line");
@@ -253,7 +253,7 @@ fn a_plan_estimates_the_time_of_a_kernel_by_its_first_run() {
     );
 }
 
-/// A plan where nothing has been measured, so that estimates are by default.
+/// A plan without any measurements, so that estimates use defaults.
 fn plan(arguments: &[&str]) -> Output {
     run(&[&["plan", "--criterion-dir", "tests/fixtures/no-results/criterion"], arguments].concat())
 }

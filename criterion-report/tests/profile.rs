@@ -1,4 +1,4 @@
-//! A profile in the screen, in CSV and in the catalogue of values.
+//! A profile in the terminal output, in CSV and in the catalogue of values.
 
 mod common;
 
@@ -37,7 +37,7 @@ fn details_have_the_operations_of_a_step() {
     assert_eq!(wide, None);
 }
 
-/// Shares of the lines add up to the step, whatever is put together.
+/// The shares of the lines add up to the step, even if some are combined.
 #[test]
 fn shares_of_the_screen_add_up() {
     let text = write(&details(), &profiled());
@@ -212,7 +212,7 @@ fn fields_of_a_profile_have_values_and_reasons() {
     assert_eq!(stats.text(value, true), "allocated_bytes.all.peak 11.9 MiB");
 }
 
-/// A record whose profile holds a number that cannot be is refused, as others are.
+/// A record whose profile contains an impossible number is refused, like other invalid records.
 #[test]
 fn impossible_numbers_of_a_profile_are_refused() {
     let check = |change: &dyn Fn(&mut OperationProfile)| {

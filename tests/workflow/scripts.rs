@@ -208,7 +208,7 @@ fn a_token_that_may_only_read_is_said_and_other_refusals_fail() {
 
 const ISSUE_MARKER: &str = "<!-- criterion-torch regressions -->";
 
-/// The script beside a GitHub that gives these answers: how it ended, and what it asked.
+/// Runs the script with a fake GitHub that gives these answers. Returns how it ended, and what it asked for.
 fn issue(place: &mut Place, answers: Vec<(u16, Value)>) -> (Ended, Vec<Request>) {
     let answers = answers.into_iter().map(|(status, body)| (status, body.to_string()));
     let server = Server::answering(answers.collect());
@@ -314,7 +314,7 @@ fn at_night_the_night_before_is_compared_with() {
         assert_eq!(made.code, Some(0), "{}", made.said);
         place.git(&["rev-parse", "HEAD"])
     };
-    // The clone's first commit is of now, so the branch begins anew.
+    // The clone's first commit is the current one, so the branch starts a new history.
     place.git(&["checkout", "--quiet", "--orphan", "nights"]);
     commit(&place, "5 days");
     let night_before = commit(&place, "2 days");

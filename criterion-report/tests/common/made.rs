@@ -50,8 +50,8 @@ pub fn template() -> Record {
     serde_json::from_str(lines.lines().next().expect("a line")).expect("a record")
 }
 
-/// A profile of a linear layer whose weight is converted at every step, of `ns` per step: conversion,
-/// product and nine views, and a twentieth outside of all.
+/// A profile of a linear layer that converts its weight in every step of `ns`: the conversion, the product, nine views,
+/// and a twentieth outside of all operations.
 pub fn profile(ns: f64, files: &str) -> Profile {
     let weight = vec![1024, 1024];
     let operation = |name: &str, shapes: &[&Vec<i64>], share: f64| OperationProfile {

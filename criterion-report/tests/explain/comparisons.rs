@@ -1,4 +1,4 @@
-//! Statements about what a case does otherwise than another one.
+//! Statements that compare a case with another one.
 
 use criterion_report::model::explain::{Library, PartKind, Rule, Statement};
 
@@ -47,18 +47,18 @@ fn the_product_of_another_library_is_named_with_its_gain() {
     assert!(other.contains("/unfused/"));
     assert_eq!(found.why(), Some(statement));
     reads_as(&found, Rule::OTHER_LIBRARY);
-    // Another library is worth a word even where both are equally fast; another operation of ATen is not.
+    // A different library is reported even if both are equally fast; a different ATen operation is not.
     assert!(named(&of("mkldnn::_linear_pointwise", 1_099.0), Rule::OTHER_LIBRARY).is_some());
     assert_eq!(named(&of("aten::_weight_int8pack_mm", 981.0), Rule::OTHER_LIBRARY), None);
     assert!(named(&of("aten::_weight_int8pack_mm", 979.0), Rule::OTHER_LIBRARY).is_some());
-    // Without profiles the kernels of the records tell, and the two times.
+    // Without profiles, the statement uses the kernels in the records and the two times.
     let fixture = Fixture::of(PATTERNS)
         .edit("/unfused/", |it| it.record.kernels = vec!["aten::mm".into(), "aten::add".into()])
         .edit("/mkldnn/", |it| it.record.kernels = vec!["mkldnn::_linear_pointwise".into()])
         .takes("linear_bias.*/unfused/", 1_500_000);
     let found = one(&fixture.explained(), "/mkldnn/");
     near(named(&found, Rule::OTHER_LIBRARY).expect("another library").share(), 1.0 / 3.0);
-    // A bias makes no other operation.
+    // A bias does not make it a different operation.
     let fixture = fixture.edit("/mkldnn/", |it| it.record.kernels = vec!["aten::addmm".into()]);
     assert_eq!(named(&one(&fixture.explained(), "/mkldnn/"), Rule::OTHER_LIBRARY), None);
 }
@@ -126,7 +126,7 @@ fn a_planted_copy_is_an_added_operation() {
             .share(),
         0.5,
     );
-    // What takes the place of something as long is not beyond the baseline.
+    // An operation that replaces one of the same duration is not an additional one.
     let other = profile(vec![operation("aten::exp", 900.0)], 100.0);
     let fixture = fixture.profiled("/aten-composed/", &other);
     assert_eq!(named(&one(&fixture.explained(), "/aten-composed/"), Rule::ADDED_OPERATION), None);

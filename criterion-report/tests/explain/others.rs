@@ -1,4 +1,4 @@
-//! Cases that say less: emulated ones, and those of which a side lacks something; and several runs.
+//! Cases with incomplete data: emulated cases, comparisons in which one side lacks something, and several runs.
 
 use plan::Outcome;
 

@@ -51,7 +51,7 @@ fn the_profile_is_scaled_to_the_time_and_split() {
     near(ns(&of, PartKind::MemoryLimit, Some("aten::linear")), 0.0);
     near(ns(&of, PartKind::Unexplained, Some("aten::add")), 600_000.0 - 60_000.0 - CALL - bytes_ns);
     near(ns(&of, PartKind::Unexplained, Some("aten::linear")), 200_000.0 - CALL);
-    // What the step has to do is less than what its operations do.
+    // The step's own limit is smaller than the sum of its operations' limits.
     near(ns(&of, PartKind::OutsideOperations, None), 200_000.0);
 
     let add =

@@ -31,7 +31,7 @@ pub fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
 }
 
-/// That the book's example reads as the statement does.
+/// Checks that the statement reads like the book's example.
 pub fn reads_as(of: &Explanation, rule: Rule) {
     assert_eq!(named(of, rule).map(ToString::to_string).as_deref(), Some(rule.example));
 }
@@ -40,7 +40,7 @@ pub fn named(of: &Explanation, rule: Rule) -> Option<&Statement> {
     of.statements.iter().find(|it| it.rule() == rule)
 }
 
-/// That a statement is made exactly from its threshold on, by cases whose share can be chosen.
+/// Checks that a statement is made exactly from its threshold on, with cases whose share can be chosen.
 pub fn begins_at_its_threshold(rule: Rule, of: impl Fn(f64) -> Explanation) {
     for (share, is_there) in
         [(rule.threshold - 1e-5, false), (rule.threshold + 1e-5, true), (0.97, true)]
@@ -54,7 +54,7 @@ pub fn begins_at_its_threshold(rule: Rule, of: impl Fn(f64) -> Explanation) {
     }
 }
 
-/// A decode whose time is so many times its limit, without a profile.
+/// A decode step without a profile, whose limit is this share of its time.
 fn decode(share: f64) -> Explanation {
     let bytes = 1e9 * share;
     let fixture = Fixture::calibrated(LINEAR).takes("/baseline/", 100_000_000);
@@ -108,7 +108,8 @@ fn operations_on_the_weight_convert_it() {
             vec![
                 on("aten::copy_", 3.0 * share / 4.0, &[(weight, "float"), (weight, "signed char")]),
                 on("aten::mul", share / 4.0, &[(weight, "float"), (&[512, 1], "float")]),
-                // A view reads nothing, the product is none, and neither is what works on activations.
+                // None of these is a conversion: a view reads nothing, a product is not one, and neither are operations
+                // on activations.
                 on("aten::t", 0.01, &[(weight, "float")]),
                 on("aten::mm", 0.02, &[(&[16, 1024], "float"), (&[1024, 512], "float")]),
                 on("aten::add", 0.97 - share, &[(&[16, 512], "float")]),
@@ -169,7 +170,7 @@ fn page_faults_have_their_number_and_their_share() {
     assert_eq!(*faults, 12_289.0);
     reads_as(&found, Rule::PAGE_FAULTS);
     begins_at_its_threshold(Rule::PAGE_FAULTS, of);
-    // One thread of two faults: it is half of the CPU time that can be had, and all of the wall time.
+    // One of two threads handles page faults all the time: half of the available CPU time, but all of the wall time.
     let half = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, 1.0);
     near(named(&one(&half.explained(), "/aten/"), Rule::PAGE_FAULTS).expect("faults").share(), 0.4);
 }
@@ -222,7 +223,7 @@ fn a_device_that_waits_for_the_host_is_launch_bound() {
     assert_eq!((found.utilization, found.page_faults), (None, None));
     assert!(named(&of(0.751, None), Rule::LAUNCH_BOUND).is_none());
     assert!(named(&of(0.749, None), Rule::LAUNCH_BOUND).is_some());
-    // A device that did not wait worked on something that no operation recorded.
+    // A device that did not wait was busy with work that no operation recorded.
     let Some(Statement::Unexplained { share, outside_share }) =
         of(0.3, Some(false)).primary().cloned()
     else {
@@ -247,10 +248,10 @@ fn idle_threads_are_counted() {
     near(*share, 0.48);
     assert_eq!((*idle, *threads), (1, 2));
     reads_as(&found, Rule::IDLE_THREADS);
-    // Half a thread is the least.
+    // Half a thread is the minimum.
     assert!(named(&of(1.49), Rule::IDLE_THREADS).is_some());
     assert_eq!(named(&of(1.51), Rule::IDLE_THREADS), None);
-    // What is explained otherwise is no thread's fault.
+    // Time that other parts explain is not attributed to idle threads.
     let fixture = Fixture::of(GELU).counted("/aten/", 9.0, 0.95, 1.0);
     assert_eq!(named(&one(&fixture.explained(), "/aten/"), Rule::IDLE_THREADS), None);
 }
@@ -267,7 +268,7 @@ fn what_remains_is_unexplained_and_has_its_size() {
     near(named(&found, Rule::UNEXPLAINED).expect("a rest").share(), 0.34);
     reads_as(&found, Rule::UNEXPLAINED);
     begins_at_its_threshold(Rule::UNEXPLAINED, of);
-    // Where nothing else is notable it is said, however small it is.
+    // If nothing else is notable, this statement is made, however small its share.
     let limited = |bytes, flops, ns| {
         let mut it = operation(&format!("aten::of_{ns}"), ns);
         (it.input_bytes, it.flops) = (bytes, flops);
@@ -284,7 +285,7 @@ fn what_remains_is_unexplained_and_has_its_size() {
     let [Statement::Unexplained { share, outside_share }] = found.statements[..] else {
         panic!("{found:#?}")
     };
-    // The last operation's call is explained.
+    // The cost of the last operation's call is explained.
     near(share, 0.08 - CALL / 1e6);
     near(outside_share, 0.0);
 }

@@ -48,7 +48,7 @@ fn converting() -> Fixture {
         })
 }
 
-/// Six cases without a profile among which one has one.
+/// Six cases, of which only one has a profile.
 fn many() -> Fixture {
     let shapes = "[16, 1024, 512], [32, 1024, 512], [64, 1024, 512]";
     let fixture = Fixture::calibrated(&LINEAR.replace("[16, 1024, 512]", shapes));

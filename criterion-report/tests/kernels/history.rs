@@ -119,7 +119,7 @@ fn repository(folder: &Path) -> String {
     git(folder, &["rev-parse", "HEAD"])
 }
 
-/// The results of now, on the first machine.
+/// The current results, on the first machine.
 fn now() -> Folder {
     Folder::of(&run(400, 2_000_000).edit("", |it| it.record.environment_mut().host.cpus = 8))
 }

@@ -151,8 +151,8 @@ fn upstreams_scripts_can_take_the_compatible_array() {
     );
 }
 
-/// Upstream's formula is 100 over the milliseconds, at most 100, whatever the machine: a user who needs its figure has it
-/// on request, and ours beside it.
+/// Upstream's formula is 100 over the milliseconds, at most 100, on any machine. It is written on request, next to
+/// ours.
 #[test]
 fn upstreams_efficiency_is_there_on_request_alone() {
     let fixture = Fixture::of("quick", SMALL);
@@ -216,7 +216,7 @@ fastest = min(own, key=lambda r: r['time_ms'])
 print(f'Fastest {operation}: {fastest["implementation"]} ({fastest["time_ms"]:.3f} ms)')
 "#;
 
-/// What they print for an operation of the fixture; none where there is no python3.
+/// The output of the scripts for an operation of the fixture; `None` without python3.
 fn analyzed(fixture: &Fixture, operation: &str, names: &str) -> Option<String> {
     let (folder, criterion) = fixture.write();
     let file = folder.path().join("benchmark_results.json");
@@ -243,7 +243,7 @@ fn upstreams_scripts_run() {
     );
 }
 
-/// The document's own implementations, which a GPU alone has.
+/// The document's own implementations, which only a GPU has.
 #[test]
 fn upstreams_scripts_run_on_the_file_of_a_gpu() {
     let config = SMALL.replace("[softmax, gelu]", "[layer_norm]") + "  devices: [cuda]\n";

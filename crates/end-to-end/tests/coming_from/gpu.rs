@@ -1,4 +1,5 @@
-//! What rows on GPUs prove, on this machine as far as it goes: without a GPU, that libtorch was asked and what it said.
+//! Proofs of rows about GPUs. On a machine without a GPU they check only that libtorch was asked, and the reason that
+//! it gave.
 
 use std::path::Path;
 use std::process::Command;
@@ -69,7 +70,7 @@ pub fn mps_and_xpu_are_asked_of_libtorch() {
     }
 }
 
-/// A library that attaches as Nsight Systems' own does.
+/// A fake profiler library that attaches like Nsight Systems' own.
 fn profiler(folder: &Path) -> std::path::PathBuf {
     let library = folder.join("libfake_nvtx.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../native/tests/fake_nvtx.cpp");

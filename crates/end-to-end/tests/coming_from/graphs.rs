@@ -69,7 +69,7 @@ rows! { "graphs";
     "design documents" => design,
 }
 
-/// What all rows look at: matrix products, every pattern, and the profile that is made of them.
+/// The results that all rows check: matrix products, every pattern, and the profile made from them.
 struct Run {
     lab: Lab,
     file: PathBuf,
@@ -246,7 +246,7 @@ fn function(row: &Row, word: &str, family: Family) -> PatternResults {
 
 fn linear_function(row: &Row) {
     let found = function(row, "Family::Linear", Family::Linear);
-    // The three in two sizes, and `addmm` of two.
+    // Three patterns in two sizes each, and the `addmm` variant of two of the patterns.
     assert_eq!(found.results.len(), 10);
     let refused: Vec<_> = found.unmeasured.iter().map(|it| it.full_id.as_str()).collect();
     let variants = ["/torchscript/", "/linear_bias/cpu/addmm/"];
@@ -273,7 +273,7 @@ fn dictionaries(row: &Row) {
     }
 }
 
-/// Upstream's method takes what lies under the name, else its default of 1.
+/// Upstream's method returns the entry under the name, or its default of 1.
 fn lookup(row: &Row) {
     const SCRIPT: &str = "
 import json, sys
@@ -348,7 +348,7 @@ fn attention(row: &Row) {
     pattern(row, "FullAttention_SDPA", "fused");
 }
 
-/// With a mean of 0 and a variance of 1 a fold that does nothing would pass.
+/// The mean and variance must differ from 0 and 1; otherwise a fold that does nothing would pass.
 fn folding(row: &Row) {
     let folded = pattern(row, "Conv2d_BN", "fused");
     let checked = &folded["fused_accuracy"];
@@ -488,7 +488,7 @@ fn dictionary(row: &Row) {
     assert_eq!(fused["kernel_size"], 3);
 }
 
-/// The cases on CUDA of a config that says no more about it than the row.
+/// The CUDA cases of a config that contains only what the row says.
 fn on_cuda(row: &Row) -> Vec<Case> {
     let config =
         format!("benchmark_mode: fusion\nfusion_params: {{ patterns: [all], {} }}", row.code()[0]);

@@ -59,8 +59,8 @@ rows! { "operators";
     "Triton: `pip install triton`" => triton_installed,
 }
 
-/// What all rows look at: every operation in every implementation at one size, one of them at several, and the file that
-/// `cargo torch-bench operators` writes of them.
+/// The results that all rows check: every operation in every implementation at one size, one operation at several
+/// sizes, and the file that `cargo torch-bench operators` writes.
 struct Run {
     lab: Lab,
     file: PathBuf,
@@ -451,7 +451,7 @@ fn mean(row: &Row) {
     assert!(table.contains("  mean") && table.contains("calls"), "{table}");
 }
 
-/// Of two sizes the smaller one, measured later, has the smaller peak.
+/// The smaller of two sizes, measured later, has the smaller peak.
 fn cleared(row: &Row) {
     let peak = |end: &str| {
         let found =

@@ -130,7 +130,7 @@ fn command(row: &Row) -> Vec<String> {
     words
 }
 
-/// The same of a row that promises options, which ours takes as they are.
+/// The same for a row that promises options, which our command takes unchanged.
 fn options(row: &Row) -> Vec<String> {
     let promised = row.promise.trim_matches('`');
     assert!(row.code()[0].ends_with(promised), "{}", row.code()[0]);
@@ -145,7 +145,7 @@ fn planned(json: &Value) -> Vec<Value> {
     serde_json::from_str(&text).expect("a list")
 }
 
-/// Why the cases are not measured whose ids hold a text; empty ones are.
+/// The reasons why cases whose ids contain a text are not measured; an empty reason means measured.
 fn reasons(cases: &[Value], part: &str) -> Vec<String> {
     let of = |case: &&Value| case["full_id"].as_str().expect("an id").contains(part);
     let reason = |case: &Value| case["skip_conditions"][0]["reason"].as_str().map(str::to_owned);
@@ -162,7 +162,7 @@ fn make_bench_quick(row: &Row) {
 
 fn iters(row: &Row) {
     options(row);
-    // 30 and 10 are taken, and 9 are said to be too few.
+    // 30 and 10 are accepted; 9 is refused as too few.
     for timed in [30, 10] {
         assert!(!planned(&json!({ "iterations": { "timed": timed } })).is_empty());
     }
@@ -246,7 +246,7 @@ fn discovery(row: &Row) {
     assert_eq!(plan::usual_kernel_roots().count(), 1 + 5);
 }
 
-/// A kernel is found in the folder, and other Rust code there is passed over.
+/// A kernel is found in the folder, and other Rust code there is skipped.
 fn is_searched(row: &Row) {
     let folder = row.code()[0];
     assert_eq!(row.promise.trim_matches(['`', '/']), folder);
@@ -321,7 +321,7 @@ fn dependencies(row: &Row) {
 
 fn configuration(row: &Row) {
     assert_eq!(row.code(), ["bench.yaml"]);
-    // That of `saxpy` has an author.
+    // The metadata of `saxpy` has an author.
     assert_eq!(measured().json("kernel_manifest.json")[0]["metadata"]["author"], "nobody");
 }
 
@@ -439,7 +439,7 @@ fn memory_measured(row: &Row) {
 }
 
 fn energy_measured(row: &Row) {
-    // The method of a record stands beside its figures; this one is made.
+    // The measuring method is reported with the figures; this one is made up.
     let energy = &measured().kernel()[row.code()[0]];
     assert_eq!(energy["method"], made::METHOD);
     assert_eq!((&energy["energy_j"], &energy["power_w"]), (&json!(0.25), &json!(50.0)));

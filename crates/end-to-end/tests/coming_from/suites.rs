@@ -26,7 +26,7 @@ pub fn cases(row: &Row) -> Vec<Case> {
     plan.cases().cloned().collect()
 }
 
-/// The words of the row's command behind the program's, which stands for itself.
+/// The words of the row's command after the program's name.
 pub fn words(row: &Row, program: &str) -> Vec<String> {
     let codes = row.code();
     let command = codes.iter().find_map(|code| code.strip_prefix(program));

@@ -1,4 +1,4 @@
-//! Cases are profiled after the run, in processes of their own, where one that dies costs nothing but itself.
+//! Cases are profiled after the run, in separate processes; a case that kills its process loses only its own profile.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ pub const SUITE: Suite = Suite {
     prepare,
 };
 
-/// The number of its rows says what a case does in the process that profiles it.
+/// The number of a case's rows determines what it does in the profiling process.
 const FINE: u64 = 4;
 const ABORTS: u64 = 5;
 const PANICS: u64 = 6;
@@ -63,7 +63,7 @@ fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
         PANICS if is_profiled => panic!("badly prepared for its profile"),
         _ => {}
     }
-    // Output of a case is no message of its process.
+    // Output of a case must not be taken for a message of its process.
     println!("prepared");
     let floats = (Kind::Float, Device::Cpu);
     let rows = i64::try_from(rows).expect("few");
@@ -100,7 +100,7 @@ pub fn a_profile_is_in_the_record_and_what_dies_takes_nothing_with_it() {
     let records = SUITE.records(home.path(), "base", said);
     assert_eq!(records, run.records(&SUITE), "{said}");
     assert!(records.iter().all(|record| record.outcome.status() == "measured"), "{said}");
-    // Nothing is retained yet where the first one is profiled; the dead one is not tried again.
+    // No memory is retained yet when the first case is profiled. The case that died is not tried again.
     let rows: Vec<String> = run.prepared().iter().map(|id| rows_in(id).to_string()).collect();
     assert_eq!(rows.join(" "), "7 4 5 6 7 4 5 6", "{said}");
     fine(home.path(), profile(&records, FINE));
@@ -122,7 +122,7 @@ pub fn a_profile_is_in_the_record_and_what_dies_takes_nothing_with_it() {
     assert!(said.contains("profiles: 4 cases (2 with parts missing), "), "{said}");
 }
 
-/// A case whose profile is whole, but for what the machine does not count.
+/// A case with a complete profile, except for counters that the machine lacks.
 fn fine(home: &Path, profile: &Profile) {
     let sum: f64 = profile.operations.iter().map(|it| it.self_ns).sum();
     assert!((sum + profile.outside_ns - profile.step_ns).abs() < 1e-3, "{profile:?}");
@@ -156,7 +156,7 @@ fn fine(home: &Path, profile: &Profile) {
     trace(&home.join(format!("criterion-torch/{folder}/{stem}_profile.json")), profile.steps);
 }
 
-/// A Chrome trace, as upstream's tests have it.
+/// Checks a Chrome trace like upstream's tests do.
 fn trace(path: &Path, steps: u64) {
     let text = fs::read_to_string(path).expect("readable");
     let trace: Value = serde_json::from_str(&text).expect("JSON");

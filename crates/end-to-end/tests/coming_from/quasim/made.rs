@@ -1,4 +1,4 @@
-//! What the rows look at: one measured kernel with its reports, packages of kernels, and a repository.
+//! What the rows check: one measured kernel with its reports, packages of kernels, and a repository.
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,14 +27,14 @@ pub fn reference(size: &ProblemSize) -> Result<Tensor, Refusal> { todo!() }
 pub struct Package(tempfile::TempDir);
 
 impl Package {
-    /// One without kernels.
+    /// A package without kernels.
     pub fn empty() -> Self {
         let package = Self(tempfile::tempdir().expect("a temporary folder"));
         package.write("Cargo.toml", "");
         package
     }
 
-    /// One whose kernel `mine` has this `bench.yaml`, if it says anything.
+    /// A package whose kernel `mine` has this `bench.yaml`, if it is not empty.
     pub fn new(bench: &str) -> Self {
         let package = Self::empty();
         package.write("benches/kernels/mine/kernel.rs", KERNEL);

@@ -98,7 +98,7 @@ pub fn compile_mode(row: &Row) {
     assert_eq!(with("torch_compile_mode: \"default\"").len(), 2);
 }
 
-/// How a case ended that this machine may lack the device for.
+/// The outcome of a case whose device this machine may lack.
 fn ended(id: &str) -> (String, String) {
     let outcome = &inference().record("inference", id)["outcome"];
     let text = |key: &str| outcome[key].as_str().unwrap_or_default().to_owned();
@@ -121,7 +121,7 @@ pub fn max_autotune_on_cuda(row: &Row) {
     is_asked_of_libtorch("linear/cuda/int8wo+max-autotune/bf16-16x64x32");
 }
 
-/// The words of our cell are recipes by their very spelling.
+/// The words of our cell are recipes exactly as they are spelled.
 fn are_recipes(row: &Row) {
     for word in row.code() {
         let config =
