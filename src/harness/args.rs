@@ -228,17 +228,6 @@ fn profiles(flags: &ArgMatches) -> Result<Option<Regex>, String> {
     pattern.transpose().map_err(|error| format!("{}: {error}", PROFILE.variable))
 }
 
-/// `cargo torch-bench` runs several targets in one budget: each has its share by the number of its cases.
-pub const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
-
-/// The part of a total budget that `cases` have where all targets together have more.
-pub fn budget_share(cases: usize) -> Result<f64, String> {
-    let Some(all) = std::env::var_os(BUDGET_CASES) else { return Ok(1.0) };
-    let all = all.to_str().and_then(|text| text.parse::<u64>().ok()).filter(|all| *all > 0);
-    let all = all.ok_or_else(|| format!("{BUDGET_CASES} is no number of cases; unset it"))?;
-    Ok((cases as f64 / all as f64).min(1.0))
-}
-
 fn budget_s(flags: &ArgMatches) -> Result<Option<f64>, String> {
     if let Some(seconds) = flags.get_one::<f64>(BUDGET.name) {
         return Ok(Some(*seconds));
