@@ -228,18 +228,6 @@ fn profiles(flags: &ArgMatches) -> Result<Option<Regex>, String> {
     pattern.transpose().map_err(|error| format!("{}: {error}", PROFILE.variable))
 }
 
-/// `cargo torch-bench` runs several targets within one budget and sets this variable to their number of cases; each
-/// target's share is proportional to its own.
-pub const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
-
-/// The share of a total budget for `cases`, out of the cases of all targets.
-pub fn budget_share(cases: usize) -> Result<f64, String> {
-    let Some(all) = std::env::var_os(BUDGET_CASES) else { return Ok(1.0) };
-    let all = all.to_str().and_then(|text| text.parse::<u64>().ok()).filter(|all| *all > 0);
-    let all = all.ok_or_else(|| format!("{BUDGET_CASES} is not a number of cases; unset it"))?;
-    Ok((cases as f64 / all as f64).min(1.0))
-}
-
 fn budget_s(flags: &ArgMatches) -> Result<Option<f64>, String> {
     if let Some(seconds) = flags.get_one::<f64>(BUDGET.name) {
         return Ok(Some(*seconds));

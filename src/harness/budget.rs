@@ -1,13 +1,13 @@
 //! A total budget (`--budget`): every case gets its minimum time, and the rest goes to the speed-ups that are still
 //! undecided ([`super::rounds`]).
 
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
+use plan::budget::{self, Entry, Need, SHARED, Shared};
 use plan::estimate::Estimate;
 use plan::{Case, Outcome, Role};
 
 use super::clock::Stopwatch;
-use super::progress::rough;
 
 /// Seconds that criterion's samples of a case may take. They may be few: speed-ups come from pairs, so the case's own
 /// time need not be precise.
@@ -28,18 +28,36 @@ impl Budget {
     /// # Errors
     /// When it is smaller than the minimum that the cases take; the error names that minimum and the remedy.
     pub fn of(total_s: f64, estimates: &[(&Case, Estimate)]) -> Result<Self, String> {
-        let least_s: f64 = estimates.iter().map(|(_, estimate)| estimate.least_s).sum();
-        if least_s > total_s {
-            return Err(too_small(total_s, least_s, estimates.len()));
-        }
+        budget::check(total_s, least_s(estimates), estimates.len())?;
+        Ok(Self::within(total_s, estimates))
+    }
+
+    /// The share of a target that has one budget with others. That all of them have enough was checked before.
+    pub fn shared(
+        total_s: f64,
+        target: &str,
+        file: &Path,
+        estimates: &[(&Case, Estimate)],
+    ) -> Result<Self, String> {
+        let shared = Shared::read(file).map_err(|error| not_shared(file, &error))?;
+        Ok(Self::within(shared.share_s(total_s, target), estimates))
+    }
+
+    fn within(total_s: f64, estimates: &[(&Case, Estimate)]) -> Self {
         let candidates = estimates.iter().filter(|(case, _)| case.role == Role::Candidate).count();
-        let share_s = (total_s - least_s) / candidates.max(1) as f64;
-        Ok(Self { total_s, watch: Stopwatch::start(), share_s })
+        let left_s = (total_s - least_s(estimates)).max(0.0);
+        let share_s = left_s / candidates.max(1) as f64;
+        Self { total_s, watch: Stopwatch::start(), share_s }
     }
 
     /// Restarts the clock, because the time before, such as compiling, does not count as measuring.
     pub fn begin(&mut self) {
         self.watch = Stopwatch::start();
+    }
+
+    /// Seconds since it began.
+    pub fn taken_s(&self) -> f64 {
+        self.watch.seconds()
     }
 
     /// Seconds until it is spent.
@@ -57,45 +75,49 @@ impl Budget {
         (self.left_s() <= 0.0).then(|| {
             let reason = format!(
                 "the total budget of {} (`--budget`) was spent before it; give more, or select fewer cases",
-                seconds(self.total_s)
+                budget::seconds(self.total_s)
             );
             Outcome::Timeout { reason }
         })
     }
 }
 
-fn too_small(total_s: f64, least_s: f64, cases: usize) -> String {
-    /// The suggested budget is larger than the minimum: the estimate may be low, and pairs should get some time, too.
-    const ENOUGH: f64 = 1.5;
-    format!(
-        "--budget {}: to check and sample {cases} cases once takes {} at least; give --budget {}, or \
-         select fewer cases with a filter",
-        seconds(total_s),
-        rough(Duration::from_secs_f64(least_s)),
-        seconds((ENOUGH * least_s).ceil()),
-    )
+/// The file of the budget that this target shares with others.
+pub fn shared_file() -> Option<PathBuf> {
+    std::env::var_os(SHARED).filter(|file| !file.is_empty()).map(PathBuf::from)
 }
 
-/// Seconds in the form that `--budget` takes.
-fn seconds(seconds: f64) -> String {
-    match seconds {
-        seconds if seconds < 120.0 => format!("{seconds:.0}s"),
-        seconds => format!("{:.0}min", (seconds / 60.0).ceil()),
-    }
+/// Tells the targets that share a budget how long this one's cases take at least.
+pub fn tell_need(
+    file: &Path,
+    target: &str,
+    estimates: &[(&Case, Estimate)],
+) -> Result<(), String> {
+    let need = Need {
+        target: target.to_owned(),
+        cases: estimates.len(),
+        least_s: least_s(estimates),
+    };
+    Entry::Need(need).append(file).map_err(|error| not_shared(file, &error))
+}
+
+/// Tells the targets that share a budget how long this one took.
+pub fn tell_spent(file: &Path, target: &str, seconds: f64) -> Result<(), String> {
+    let spent = Entry::Spent { target: target.to_owned(), seconds };
+    spent.append(file).map_err(|error| not_shared(file, &error))
+}
+
+fn not_shared(file: &Path, error: &std::io::Error) -> String {
+    format!("--budget: {SHARED} names {}, which all bench targets share: {error}", file.display())
+}
+
+fn least_s(estimates: &[(&Case, Estimate)]) -> f64 {
+    estimates.iter().map(|(_, estimate)| estimate.least_s).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_budget_below_the_least_is_refused_with_the_number_and_the_remedy() {
-        let refused = too_small(10.0, 100.0, 48);
-        let expected = "--budget 10s: to check and sample 48 cases once takes about 2 min at least; give \
-                        --budget 3min, or select fewer cases with a filter";
-        assert_eq!(refused, expected);
-        assert!(Budget::of(1.0, &[]).is_ok());
-    }
 
     #[test]
     fn a_spent_budget_ends_cases_and_says_so() {

@@ -153,6 +153,11 @@ impl Journal {
         std::mem::take(&mut self.to_profile)
     }
 
+    /// The bench target.
+    pub fn target(&self) -> &str {
+        &self.manifest.target
+    }
+
     /// The folder of the records.
     pub fn folder(&self) -> &Path {
         self.store.folder()

@@ -10,8 +10,8 @@ use criterion::{BenchmarkGroup, Criterion};
 use plan::estimate::{Estimate, Estimator};
 use plan::{Allocator, Case, Device, Plan, Profile, Role};
 
-use super::args::{self, Action, Args};
-use super::budget::Budget;
+use super::args::{Action, Args};
+use super::budget::{self, Budget};
 use super::case_run::{Findings, release, settle_allocator};
 use super::compiling;
 use super::fault::Fault;
@@ -67,15 +67,23 @@ impl Session {
         if args.action == Action::Measure {
             saved::check(&args.needs, &criterion, selected.iter().copied())?;
         }
-        let estimates = match measures {
+        let shared = budget::shared_file();
+        let tells = args.action == Action::List && shared.is_some();
+        let estimates = match measures || tells {
             true => estimates(&records, &args, &selected)?,
             false => Vec::new(),
         };
-        let budget = args.budget_s.filter(|_| measures);
-        let share = args::budget_share(selected.len())?;
+        if let (true, Some(file)) = (tells, &shared) {
+            budget::tell_need(file, target, &estimates)?;
+        }
         // A budget that is too small is refused before anything is compiled.
-        let mut budget =
-            budget.map(|total_s| Budget::of(share * total_s, &estimates)).transpose()?;
+        let mut budget = match (args.budget_s.filter(|_| measures), &shared) {
+            (None, _) => None,
+            (Some(total_s), None) => Some(Budget::of(total_s, &estimates)?),
+            (Some(total_s), Some(file)) => {
+                Some(Budget::shared(total_s, target, file, &estimates)?)
+            }
+        };
         let cuda = selected.iter().any(|case| case.device == Device::Cuda);
         if args.action != Action::List && !args.loads() {
             numerics::pin().map_err(|error| error.to_string())?;
@@ -321,6 +329,9 @@ impl Session {
             self.broken = self.look_again().err();
         }
         self.say_undecided();
+        if let (Some(budget), Some(file)) = (self.rounds.budget(), budget::shared_file()) {
+            budget::tell_spent(&file, self.journal.target(), budget.taken_s())?;
+        }
         if let Some(error) = self.broken {
             self.journal.abandon();
             return Err(error);

@@ -4,6 +4,7 @@
     allow(dead_code, reason = "some facts of a word are asked only by configs")
 )]
 
+pub mod budget;
 mod case;
 mod catalogue;
 #[cfg(feature = "configs")]

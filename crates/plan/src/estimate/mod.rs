@@ -99,8 +99,8 @@ pub struct Estimator {
 /// The result of an earlier run of the same case.
 #[derive(Debug, Clone)]
 enum Same {
-    /// It did not run, and will not run on this machine.
-    Refused,
+    /// It did not run, and will not run on this machine while its config is the same.
+    Refused { config_hash: String },
     /// Its step; and its duration, if no option changed how long it was measured.
     Ran { case: Box<Case>, step: Step, wall: Option<Wall> },
 }
@@ -112,7 +112,8 @@ impl Estimator {
         match &record.outcome {
             Outcome::Measured => {}
             Outcome::Skipped { .. } | Outcome::Unsupported { .. } => {
-                self.same.insert(record.full_id.clone(), Same::Refused);
+                let config_hash = case.config_hash.clone();
+                self.same.insert(record.full_id.clone(), Same::Refused { config_hash });
                 return;
             }
             // It failed after some time, but its record does not say how much.
@@ -147,7 +148,9 @@ impl Estimator {
     pub fn estimate(&self, case: &Case) -> Estimate {
         let same = self.same.get(&case.full_id());
         match same {
-            Some(Same::Refused) => return Estimate::NOTHING,
+            Some(Same::Refused { config_hash }) if *config_hash == case.config_hash => {
+                return Estimate::NOTHING;
+            }
             Some(Same::Ran { case: ran, step, wall: Some(wall) })
                 if ran.settings == case.settings =>
             {
