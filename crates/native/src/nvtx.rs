@@ -49,7 +49,7 @@ pub fn listens() -> Result<bool, &'static str> {
 type Push = unsafe extern "C" fn(*const c_char) -> c_int;
 type Pop = unsafe extern "C" fn() -> c_int;
 
-/// The functions of a profiler. One that provides only one of them counts as not reading ranges.
+/// The functions of a profiler that reads ranges.
 struct Profiler {
     push: Push,
     pop: Pop,
@@ -99,7 +99,11 @@ fn attach(path: &std::ffi::OsStr) -> Result<Option<Profiler>, String> {
     let push = unsafe { std::mem::transmute::<*const c_void, Option<Push>>(SLOTS.get(PUSH)) };
     // SAFETY: as above.
     let pop = unsafe { std::mem::transmute::<*const c_void, Option<Pop>>(SLOTS.get(POP)) };
-    Ok(push.zip(pop).map(|(push, pop)| Profiler { push, pop }))
+    match (push, pop) {
+        (Some(push), Some(pop)) => Ok(Some(Profiler { push, pop })),
+        (None, None) => Ok(None),
+        _ => Err("the profiler can only open ranges or only close them".to_owned()),
+    }
 }
 
 fn load_error() -> String {
