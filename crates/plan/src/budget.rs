@@ -149,7 +149,8 @@ mod tests {
         let file = folder.path().join("budget");
         let add = |entry: Entry| entry.append(&file).expect("written");
         let share_s = |target| Shared::read(&file).expect("readable").share_s(600.0, target);
-        [need("calibration", 40.0), need("fusion", 60.0), need("inference", 100.0)].map(add);
+        let needs = [need("calibration", 40.0), need("fusion", 60.0), need("inference", 100.0)];
+        needs.into_iter().for_each(add);
         assert_eq!(share_s("calibration"), 120.0);
         add(spent("calibration", 40.0));
         assert_eq!(share_s("fusion"), 560.0 * 60.0 / 160.0);
@@ -172,7 +173,9 @@ mod tests {
     fn what_all_targets_need_is_what_counts() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("budget");
-        [need("a", 40.0), need("b", 60.0)].map(|it| it.append(&file).expect("written"));
+        for need in [need("a", 40.0), need("b", 60.0)] {
+            need.append(&file).expect("written");
+        }
         let shared = Shared::read(&file).expect("readable");
         assert_eq!(shared.check(100.0), Ok(()));
         let refused = shared.check(99.0).unwrap_err();
