@@ -19,8 +19,9 @@ pub fn shards(plan: &Plan, count: u32, partition: Partition) -> Vec<u32> {
     match partition {
         Partition::Balanced => {
             let estimator = Estimator::default();
-            let time =
-                |group: &Group| group.cases.iter().map(|case| milliseconds(&estimator, case)).sum();
+            let time = |group: &Group| {
+                group.cases.iter().map(|case| milliseconds(&estimator, case)).sum::<u64>()
+            };
             balanced(plan.groups.iter().map(|group| (group.id(), time(group))), count)
         }
         Partition::Hash => plan.groups.iter().map(|group| hashed(&group.id(), count)).collect(),
