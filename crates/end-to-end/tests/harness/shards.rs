@@ -90,7 +90,7 @@ fn run(home: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> (Output, 
 }
 
 fn listed(arguments: &[&str]) -> Vec<String> {
-    let (output, said) = run(home().path(), &[&["--list"], arguments].concat(), &[]);
+    let (output, said) = run(home().path(), &[&["--list"][..], arguments].concat(), &[]);
     assert_eq!(output.status.code(), Some(0), "{said}");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     text.lines().filter_map(|line| line.strip_suffix(": benchmark").map(str::to_owned)).collect()
@@ -117,7 +117,7 @@ pub fn three_parts_are_the_whole() {
             let shard = format!("{index}/3");
             let part = ["--shard", &shard, "--partition", partition.as_str()];
             let home = home();
-            let (output, said) = run(home.path(), &[&["--test"], &part[..]].concat(), &[]);
+            let (output, said) = run(home.path(), &[&["--test"][..], &part].concat(), &[]);
             assert_eq!(output.status.code(), Some(0), "{said}");
             let here = program::prepared(home.path());
             let line =

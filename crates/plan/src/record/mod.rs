@@ -181,7 +181,7 @@ pub struct RunManifest {
     pub shard: Option<RunShard>,
     /// `full_id`s that the filter selected, of the shard if there is one.
     pub selected: Vec<String>,
-    /// Those of them that an earlier run had measured and that were kept (`--resume`).
+    /// Selected ids that an earlier run had measured and that were kept (`--resume`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<String>,
     /// Cases by status.
