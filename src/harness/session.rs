@@ -125,13 +125,7 @@ impl Session {
             journal.forget_crashes()?;
         }
         if measures && let Some(threads) = threads {
-            // Measured now, so that every record has it.
-            if let Err(reason) = page_fault::cost() {
-                eprintln!("note: the cost of a page fault is not known: {reason}");
-            }
-            let (facts, quiet) = preflight::look(cuda);
-            let checks = preflight::checks(&facts, &quiet, threads);
-            journal.machine(quiet, checks);
+            look(&mut journal, cuda, threads);
         }
         if args.action != Action::List {
             journal.open(plan.cases().count())?;
@@ -378,6 +372,16 @@ impl Session {
         };
         Pass::run(journal.folder().to_owned(), &cases, &mut keep)
     }
+}
+
+/// Has every record say how quiet the machine is and what a page fault costs.
+fn look(journal: &mut Journal, cuda: bool, threads: u32) {
+    if let Err(reason) = page_fault::cost() {
+        eprintln!("note: the cost of a page fault is not known: {reason}");
+    }
+    let (facts, quiet) = preflight::look(cuda);
+    let checks = preflight::checks(&facts, &quiet, threads);
+    journal.machine(quiet, checks);
 }
 
 /// Whether a case wants freed memory to be retained.
