@@ -341,12 +341,10 @@ impl Session {
             self.journal.abandon();
             return Err(error);
         }
+        let fault = self.machines_fault();
         match self.args.action {
             Action::List => Ok(ExitCode::SUCCESS),
-            _ => {
-                let fault = self.machines_fault();
-                self.journal.close(fault.as_deref())
-            }
+            _ => self.journal.close(fault.as_deref()),
         }
     }
 
