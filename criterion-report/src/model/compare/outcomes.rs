@@ -280,8 +280,8 @@ mod tests {
 
     #[test]
     fn a_run_of_one_part_says_nothing_of_the_others() {
-        let [here, there] = ["sort", "gemv"]
-            .map(|kernel| format!("kernels/default/{kernel}/cpu/kernel/f32-4096"));
+        let [here, there] =
+            ["sort", "gemv"].map(|kernel| format!("kernels/default/{kernel}/cpu/kernel/f32-4096"));
         let shard = RunShard {
             index: 3,
             count: 16,
