@@ -144,9 +144,10 @@ mod plans {
 
     #[test]
     fn recipes_and_shapes_in_another_order_are_the_same_parts() {
-        let reversed: Vec<&str> = SHAPES.split_inclusive("], ").rev().collect();
-        let reversed =
-            reversed.iter().map(|it| it.trim_end_matches(", ")).collect::<Vec<_>>().join(", ");
+        let mut reversed: Vec<&str> = SHAPES.split_inclusive("], ").collect();
+        reversed.reverse();
+        let reversed: Vec<&str> = reversed.iter().map(|it| it.trim_end_matches(", ")).collect();
+        let reversed = reversed.join(", ");
         for partition in Partition::ALL {
             let there = of_cases(&sweep("int8wo, int8dq", SHAPES), 4, *partition);
             let back = of_cases(&sweep("int8dq, int8wo", &reversed), 4, *partition);
