@@ -15,12 +15,12 @@ const PLAN: House = House {
     folder: "crates/plan/src",
     lowest: 1,
     floors: &[
-        &["words", "flag", "hash", "diagnostic", "shape", "history"],
+        &["words", "flag", "hash", "diagnostic", "shape", "history", "exit", "shard"],
         &["settings", "variant", "expression", "library"],
         &["catalogue", "kernel", "user"],
         &["linears", "work", "case"],
         &["id", "cost", "record", "config"],
-        &["expand", "estimate"],
+        &["expand", "estimate", "assignment"],
     ],
 };
 

@@ -269,6 +269,44 @@ fn plan_expands_without_measuring() {
 }
 
 #[test]
+fn a_plan_says_which_part_each_case_is_in() {
+    let config = "tests/fixtures/configs/inference/quick.yml";
+    let cases = |arguments: &[&str]| {
+        let planned = plan(&[&[config, "--format", "json"][..], arguments].concat());
+        serde_json::from_str::<Vec<serde_json::Value>>(out(&planned)).expect("JSON")
+    };
+    assert!(cases(&[]).iter().all(|case| case.get("shard").is_none()));
+    for partition in ["balanced", "hash"] {
+        let partition = ["--partition", partition];
+        let all = cases(&[&["--shards", "2"][..], &partition].concat());
+        assert_eq!(all.len(), cases(&[]).len());
+        let mut parts = 0;
+        for index in [1, 2] {
+            let shard = format!("{index}/2");
+            let part = cases(&[&["--shard", shard.as_str()][..], &partition].concat());
+            let same = all.iter().filter(|case| case["shard"] == index);
+            assert!(part.iter().eq(same), "{shard}");
+            parts += part.len();
+        }
+        assert_eq!(parts, all.len(), "each case is in one part");
+    }
+    let table = plan(&[config, "--shards", "2"]);
+    assert!(out(&table).contains(" shard\n"), "{}", out(&table));
+    let last = out(&table).lines().last().expect("a line");
+    assert!(last.contains(" with cases, each about "), "{last}");
+    for (arguments, what) in [
+        (&["--partition", "hash"][..], "--shards <N>"),
+        (&["--shard", "3/2"], "there is no shard 3 of 2"),
+        (&["--shard", "3/4", "--shards", "4"], "cannot be used with"),
+        (&["--shards", "0"], "0 is not in 1..=1000000"),
+    ] {
+        let output = plan(&[&[config][..], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(err(&output).contains(what), "{arguments:?}: {}", err(&output));
+    }
+}
+
+#[test]
 fn plan_prints_all_errors_of_all_files() {
     let output = run(&["plan", "tests/fixtures/configs/inference/two-errors.yml", "absent.yml"]);
     assert_eq!(output.status.code(), Some(2));

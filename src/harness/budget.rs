@@ -23,24 +23,28 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget that begins now.
+    /// The budget of a run, if it has one, from now on: its share where several targets have one together.
     ///
     /// # Errors
-    /// When it is smaller than the minimum that the cases take; the error names that minimum and the remedy.
-    pub fn of(total_s: f64, estimates: &[(&Case, Estimate)]) -> Result<Self, String> {
-        budget::check(total_s, least_s(estimates), estimates.len())?;
-        Ok(Self::within(total_s, estimates))
-    }
-
-    /// The share of a target that has one budget with others. That all of them have enough was checked before.
-    pub fn shared(
-        total_s: f64,
+    /// When it is smaller than the least that the cases take, with that number and the remedy. Whether all targets
+    /// together have enough was checked before they ran.
+    pub fn of_run(
+        total_s: Option<f64>,
         target: &str,
-        file: &Path,
         estimates: &[(&Case, Estimate)],
-    ) -> Result<Self, String> {
-        let shared = Shared::read(file).map_err(|error| not_shared(file, &error))?;
-        Ok(Self::within(shared.share_s(total_s, target), estimates))
+    ) -> Result<Option<Self>, String> {
+        let Some(total_s) = total_s else { return Ok(None) };
+        let total_s = match shared_file() {
+            Some(file) => {
+                let shared = Shared::read(&file).map_err(|error| not_shared(&file, &error))?;
+                shared.share_s(total_s, target)
+            }
+            None => {
+                budget::check(total_s, least_s(estimates), estimates.len())?;
+                total_s
+            }
+        };
+        Ok(Some(Self::within(total_s, estimates)))
     }
 
     fn within(total_s: f64, estimates: &[(&Case, Estimate)]) -> Self {
@@ -53,11 +57,6 @@ impl Budget {
     /// Restarts the clock, because the time before, such as compiling, does not count as measuring.
     pub fn begin(&mut self) {
         self.watch = Stopwatch::start();
-    }
-
-    /// Seconds since it began.
-    pub fn taken_s(&self) -> f64 {
-        self.watch.seconds()
     }
 
     /// Seconds until it is spent.
@@ -80,31 +79,33 @@ impl Budget {
             Outcome::Timeout { reason }
         })
     }
+
+    /// Tells the targets that share the budget how long this one took.
+    pub fn tell_spent(&self, target: &str) -> Result<(), String> {
+        let spent = Entry::Spent { target: target.to_owned(), seconds: self.watch.seconds() };
+        tell(&spent)
+    }
+}
+
+/// Whether this target has one budget with others.
+pub fn is_shared() -> bool {
+    shared_file().is_some()
 }
 
 /// The file of the budget that this target shares with others.
-pub fn shared_file() -> Option<PathBuf> {
+fn shared_file() -> Option<PathBuf> {
     std::env::var_os(SHARED).filter(|file| !file.is_empty()).map(PathBuf::from)
 }
 
 /// Tells the targets that share a budget how long this one's cases take at least.
-pub fn tell_need(
-    file: &Path,
-    target: &str,
-    estimates: &[(&Case, Estimate)],
-) -> Result<(), String> {
-    let need = Need {
-        target: target.to_owned(),
-        cases: estimates.len(),
-        least_s: least_s(estimates),
-    };
-    Entry::Need(need).append(file).map_err(|error| not_shared(file, &error))
+pub fn tell_need(target: &str, estimates: &[(&Case, Estimate)]) -> Result<(), String> {
+    let (target, cases) = (target.to_owned(), estimates.len());
+    tell(&Entry::Need(Need { target, cases, least_s: least_s(estimates) }))
 }
 
-/// Tells the targets that share a budget how long this one took.
-pub fn tell_spent(file: &Path, target: &str, seconds: f64) -> Result<(), String> {
-    let spent = Entry::Spent { target: target.to_owned(), seconds };
-    spent.append(file).map_err(|error| not_shared(file, &error))
+fn tell(entry: &Entry) -> Result<(), String> {
+    let Some(file) = shared_file() else { return Ok(()) };
+    entry.append(&file).map_err(|error| not_shared(&file, &error))
 }
 
 fn not_shared(file: &Path, error: &std::io::Error) -> String {
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_spent_budget_ends_cases_and_says_so() {
-        let mut budget = Budget::of(0.0, &[]).expect("nothing takes no time");
+        let mut budget = Budget::within(0.0, &[]);
         let Some(Outcome::Timeout { reason }) = budget.spent() else { panic!("it is spent") };
         assert!(reason.contains("0s (`--budget`)"), "{reason}");
         budget.total_s = 1e6;

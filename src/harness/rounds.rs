@@ -178,6 +178,32 @@ impl Rounds {
         }
     }
 
+    /// Prints which speed-ups a total budget left undecided.
+    pub fn say_undecided(&mut self) {
+        if self.budget().is_none() {
+            return;
+        }
+        let undecided = self.undecided();
+        match undecided.len() {
+            0 => eprintln!("every speed-up is decided"),
+            count => {
+                let has =
+                    if count == 1 { "1 speed-up is" } else { &format!("{count} speed-ups are") };
+                eprintln!("{has} undecided (`--budget`):");
+            }
+        }
+        for Undecided { full_id, interval } in undecided {
+            let (place, ends) = match interval {
+                Some((low, high)) if low <= 1.0 && high >= 1.0 => {
+                    ("faster or slower", format!(" [{low:.3}, {high:.3}]"))
+                }
+                Some((low, high)) => ("by how much", format!(" [{low:.3}, {high:.3}]")),
+                None => ("no speed-up", String::new()),
+            };
+            eprintln!("  {full_id}: {place}{ends}");
+        }
+    }
+
     /// The speed-ups that the budget left undecided; a second call returns none.
     pub fn undecided(&mut self) -> Vec<Undecided> {
         std::mem::take(&mut self.undecided)

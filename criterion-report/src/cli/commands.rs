@@ -20,14 +20,14 @@ use crate::{
 };
 
 impl Source {
-    pub(super) fn plan(&self, configs: &[PathBuf], format: planned::Format) -> Result<ExitCode> {
+    pub(super) fn plan(&self, options: &planned::Options) -> Result<ExitCode> {
         if self.strict {
             bail!("`plan` reads no results: omit --strict");
         }
         if self.latest {
             bail!("`plan` reads no results: omit --latest");
         }
-        let plan = match expanded(configs) {
+        let plan = match expanded(&options.configs) {
             Ok(plan) => plan,
             Err(diagnostics) => {
                 output::tell(&diagnostics.to_string());
@@ -35,16 +35,14 @@ impl Source {
             }
         };
         let filter = self.filter.as_ref();
-        let passes = |case: &&plan::Case| filter.is_none_or(|f| f.is_match(&case.full_id()));
-        let cases: Vec<&plan::Case> = plan.cases().filter(passes).collect();
+        let mut cases = options.cases(&plan)?;
+        let count = cases.len();
+        cases.retain(|it| filter.is_none_or(|f| f.is_match(&it.case.full_id())));
         if let (Some(filter), true) = (filter, cases.is_empty()) {
-            bail!(
-                "--filter {filter} matches none of {}",
-                units::count(plan.cases().count(), "planned case")
-            );
+            bail!("--filter {filter} matches none of {}", units::count(count, "planned case"));
         }
         let colour = self.output.is_none() && output::colour_terminal();
-        let text = planned::write(&cases, &self.estimator()?, format, colour);
+        let text = planned::write(&cases, &self.estimator()?, options.format, colour);
         output::put(&text, self.output.as_deref())?;
         Ok(ExitCode::SUCCESS)
     }

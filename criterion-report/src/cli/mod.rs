@@ -4,7 +4,6 @@ mod commands;
 mod source;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -47,14 +46,7 @@ enum Command {
         "criterion-report plan configs/inference/default.yml",
         "configs/README.md"
     ))]
-    Plan {
-        /// Config files
-        #[arg(required = true, value_name = "CONFIG")]
-        configs: Vec<PathBuf>,
-        /// A table for people, or a JSON array with one object per case
-        #[arg(long, value_enum, default_value = "table")]
-        format: planned::Format,
-    },
+    Plan(planned::Options),
     /// Print the profile of a machine: peaks, bandwidths, roofline, and what fusing gains
     ///
     /// Reads what `cargo bench --bench calibration` and `--bench fusion` recorded, prints a
@@ -153,7 +145,7 @@ impl Cli {
         // This thread works, too, and does not only wait for others.
         rayon::ThreadPoolBuilder::new().use_current_thread().build_global()?;
         match self.command {
-            Command::Plan { configs, format } => self.source.plan(&configs, format),
+            Command::Plan(options) => self.source.plan(&options),
             Command::Calibration(options) => self.source.calibration(&options),
             Command::Kernels(options) => self.source.kernels(&options),
             Command::Compare(options) => self.source.compare(&options),

@@ -21,14 +21,14 @@ pub struct Run {
 }
 
 impl Run {
-    /// The cases that it left records of: all, or those before the one that it ended in.
-    fn recorded(&self) -> &[String] {
-        let selected = &self.manifest.selected;
-        if self.manifest.finished.is_some() {
-            return selected;
+    /// The cases that it left records of: all that it had to measure, or those before the one that it ended in.
+    fn recorded(&self) -> Vec<&String> {
+        let mut owed: Vec<&String> = self.manifest.owed().collect();
+        if self.manifest.finished.is_none() {
+            let running = self.running.as_ref();
+            owed.truncate(owed.iter().position(|id| Some(*id) == running).unwrap_or(0));
         }
-        let reached = self.running.as_ref().and_then(|it| selected.iter().position(|id| id == it));
-        &selected[..reached.unwrap_or(0)]
+        owed
     }
 
     /// Why a case that it selected has no record of it; none where nothing is wrong with that: its own
@@ -176,7 +176,7 @@ impl Runs {
         findings
     }
 
-    /// Finds what runs left without a record of their own. The last run that selected a case
+    /// Finds what runs left without a record of their own. The last run that had to measure a case
     /// decides: cases without any record are returned, rows of an earlier run are marked as
     /// outdated. `older` are cases whose record is of an older version, `cut_off` the runs whose
     /// record of a case cannot be used.
@@ -190,9 +190,7 @@ impl Runs {
             .runs
             .iter()
             .map(|run| &run.manifest)
-            .flat_map(|manifest| {
-                manifest.selected.iter().map(|id| (id.as_str(), manifest.run_id.as_str()))
-            })
+            .flat_map(|manifest| manifest.owed().map(|id| (id.as_str(), manifest.run_id.as_str())))
             .collect();
         let places: HashMap<String, usize> = rows
             .iter()
@@ -202,7 +200,7 @@ impl Runs {
         let mut missing = Vec::new();
         for run in &self.runs {
             let run_id = &run.manifest.run_id;
-            for id in run.manifest.selected.iter().filter(|id| last[id.as_str()] == run_id) {
+            for id in run.manifest.owed().filter(|id| last[id.as_str()] == run_id) {
                 let row = places.get(id).map(|&place| &mut rows[place]);
                 if row.as_ref().is_some_and(|row| row.record.run_id == *run_id) {
                     continue;
@@ -239,7 +237,8 @@ fn in_order(runs: Vec<Run>, written: &HashMap<&str, &str>) -> Vec<Run> {
             if run.manifest.finished.is_some() != is_ended {
                 continue;
             }
-            let replaced = run.recorded().iter().filter_map(|id| written.get(id.as_str()));
+            let recorded = run.recorded().into_iter();
+            let replaced = recorded.filter_map(|id| written.get(id.as_str()));
             for &later in replaced.filter_map(|run_id| places.get(run_id)) {
                 if later != place && !before[place].contains(&later) {
                     before[later].insert(place);

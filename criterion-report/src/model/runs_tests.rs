@@ -16,6 +16,8 @@ fn run(run_id: &str, warnings: &[&str]) -> Run {
         checks: Vec::new(),
         warnings: warnings.iter().map(|&text| text.to_owned()).collect(),
         selected: Vec::new(),
+        shard: None,
+        resumed: Vec::new(),
         outcomes: BTreeMap::new(),
     };
     Run { manifest, running: None, in_progress: false }
@@ -57,6 +59,28 @@ fn a_crashed_run_has_left_records_of_the_cases_before_its_last() {
     let [whole, crashed] = runs;
     assert_eq!(order(&[crashed.clone(), whole.clone()], &crashed_last), ["1", "2"]);
     assert_eq!(order(&[whole, crashed], &[("a", "1"), ("b", "1")]), ["2", "1"]);
+}
+
+#[test]
+fn a_resumed_case_was_measured_before() {
+    let mut runs = [run_of("1", &["a", "b"], Some("b")), run_of("2", &["a", "b"], None)];
+    runs[1].manifest.resumed = vec!["a".to_owned()];
+    assert_eq!(order(&runs, &[("a", "1"), ("b", "2")]), ["1", "2"]);
+    // It ended in `b`: nothing is wrong with `a`.
+    (runs[1].manifest.finished, runs[1].running) = (None, Some("b".to_owned()));
+    assert!(runs[1].recorded().is_empty());
+    let runs = Runs::from(runs.to_vec());
+    let missing = runs.unreached(&mut [], &HashSet::new(), &HashMap::new());
+    let missing: Vec<(&str, &str)> =
+        missing.iter().map(|it| (it.full_id.as_str(), it.reason.as_str())).collect();
+    assert_eq!(
+        missing,
+        [
+            ("a", "run 1 ended before it reached this case"),
+            ("b", "run 2 ended while this case was running")
+        ]
+    );
+    assert!(!runs.is_earlier("a"));
 }
 
 #[test]

@@ -341,6 +341,8 @@ fn write_records(root: &Path, mode: Mode, baseline: &str, records: &[Record]) {
         checks: Vec::new(),
         warnings: Vec::new(),
         selected: records.iter().map(|record| record.full_id.clone()).collect(),
+        shard: None,
+        resumed: Vec::new(),
         outcomes,
     };
     let runs = root.join("runs");

@@ -247,6 +247,8 @@ fn asked(mut side: Side, args: &[&str], selected: &[&str]) -> Side {
         checks: Vec::new(),
         warnings: Vec::new(),
         selected: selected.iter().map(|&id| id.to_owned()).collect(),
+        shard: None,
+        resumed: Vec::new(),
         outcomes: std::collections::BTreeMap::new(),
     };
     for of_side in &mut side.runs {

@@ -10,6 +10,7 @@ use plan::{Allocator, Case, Device, Profile};
 use super::child::CHILD;
 use super::{FOLDER, HARDWARE, Message, Request, Wanted};
 use crate::harness::clock::Stopwatch;
+use crate::harness::failure::Failure;
 use crate::harness::progress::Progress;
 
 /// Expected seconds per case until the first case has ended.
@@ -20,7 +21,7 @@ pub struct Pass<'a> {
     /// The folder of the records.
     pub root: PathBuf,
     /// Keeps the profile of the case with an id.
-    pub keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), String>,
+    pub keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), Failure>,
     progress: Progress,
     /// GPU counters from the children that only count, by id.
     counted: HashMap<String, Profile>,
@@ -68,8 +69,8 @@ impl<'a> Pass<'a> {
     pub fn run(
         root: PathBuf,
         cases: &[(&Case, Wanted)],
-        keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), String>,
-    ) -> Result<(), String> {
+        keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let watch = Stopwatch::start();
         let asked = cases.iter().flat_map(Asked::of).flatten();
         let progress = Progress::of("profiling ", asked.map(|it| (it.name(), TYPICAL_CASE_S)));
@@ -87,7 +88,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Profiles the cases in as many children as it takes.
-    fn children(&mut self, mut left: VecDeque<Asked>) -> Result<(), String> {
+    fn children(&mut self, mut left: VecDeque<Asked>) -> Result<(), Failure> {
         while !left.is_empty() {
             let Some(Death { reason, at_case }) = self.child(&mut left)? else { continue };
             // A child that died before its first case would die again, so all remaining cases are lost.
@@ -102,7 +103,7 @@ impl<'a> Pass<'a> {
     }
 
     /// One child; the cases that it has profiled are no longer `left`.
-    fn child(&mut self, left: &mut VecDeque<Asked>) -> Result<Option<Death>, String> {
+    fn child(&mut self, left: &mut VecDeque<Asked>) -> Result<Option<Death>, Failure> {
         let died = |reason: String| Ok(Some(Death { reason, at_case: false }));
         let mut child = match self.spawn(left) {
             Ok(child) => child,
@@ -153,7 +154,7 @@ impl<'a> Pass<'a> {
         Ok(child)
     }
 
-    fn ends(&mut self, asked: &Asked, mut profile: Profile) -> Result<(), String> {
+    fn ends(&mut self, asked: &Asked, mut profile: Profile) -> Result<(), Failure> {
         self.progress.done(&asked.name(), 0.0);
         let Asked { id, wanted } = asked;
         if wanted.is_counters_alone() {
