@@ -155,9 +155,8 @@ pub fn budget_s(of_criterion: &[OsString]) -> Result<Option<f64>> {
     let Some(word) = words.find(|word| is_budget(word)) else { return Ok(None) };
     let joined = Flag::of(&word).and_then(|(_, value)| value).map(str::to_owned);
     let value = joined.or_else(|| words.next().map(|it| it.into_owned())).unwrap_or_default();
-    let seconds = flag::duration(&value).map_err(|why| {
-        Error::usage(format!("--{BUDGET} {value}: it is no time")).remedy(why)
-    })?;
+    let seconds = flag::duration(&value)
+        .map_err(|why| Error::usage(format!("--{BUDGET} {value}: it is no time")).remedy(why))?;
     Ok(Some(seconds))
 }
 
