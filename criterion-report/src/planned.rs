@@ -87,12 +87,12 @@ pub struct Expected<'c> {
 
 /// Writes the cases with the times that `estimator` expects.
 pub fn write(cases: &[Placed<'_>], estimator: &Estimator, format: Format, colour: bool) -> String {
-    let expected = |&Placed { case, shard }: &Placed<'_>| Expected {
-        case,
-        shard,
-        estimate: estimator.estimate(case),
-    };
-    let cases: Vec<Expected<'_>> = cases.iter().map(expected).collect();
+    let expected = cases.iter().map(|it| Expected {
+        case: it.case,
+        shard: it.shard,
+        estimate: estimator.estimate(it.case),
+    });
+    let cases: Vec<Expected<'_>> = expected.collect();
     match format {
         Format::Table => table(&cases, colour),
         Format::Json => json(&cases),
