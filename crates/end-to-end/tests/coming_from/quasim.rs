@@ -636,6 +636,9 @@ fn on_pull_request(row: &Row) {
 fn on_dispatch(row: &Row) {
     assert!(workflow().contains(&format!("\n  {}:\n    inputs:", row.code()[0])));
     assert!(workflow().contains("\n  schedule:\n"));
+    // GitHub starts schedules of the default branch alone.
+    assert!(workflow().contains("run: .github/scripts/nightly.sh\n"));
+    assert!(text_of(".github/scripts/nightly.sh").contains("for branch in main develop;"));
 }
 
 /// A step of the workflow runs the script.
