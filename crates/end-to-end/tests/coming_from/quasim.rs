@@ -215,6 +215,8 @@ fn verbose(row: &Row) {
 fn compare_to(row: &Row) {
     options(row);
     assert_eq!(measured().json("regressions.json")["baseline"], "main");
+    let said = &measured().said;
+    assert!(said.contains("\ncompared with the saved baseline main in "), "{said}");
 }
 
 fn several_precisions(row: &Row) {

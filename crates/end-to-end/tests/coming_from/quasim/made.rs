@@ -74,7 +74,11 @@ impl Package {
 }
 
 /// The kernel `saxpy`, measured in float32 and refused in fp8, under the name `main`, with its reports.
-pub struct Measured(Lab);
+pub struct Measured {
+    lab: Lab,
+    /// What the command printed.
+    pub said: String,
+}
 
 /// How the energy of the leading case was measured: it is written into its record, as few machines that run
 /// tests have a counter.
@@ -88,7 +92,7 @@ pub fn measured() -> &'static Measured {
         lab.bench("kernels", &["--save-baseline", "main", filter]);
         with_energy(&lab);
         let reports = lab.path("reports").display().to_string();
-        lab.report(&[
+        let said = lab.report(&[
             "kernels",
             "--baseline",
             "main",
@@ -97,7 +101,7 @@ pub fn measured() -> &'static Measured {
             "--output-dir",
             &reports,
         ]);
-        Measured(lab)
+        Measured { lab, said }
     })
 }
 
@@ -121,7 +125,7 @@ fn with_energy(lab: &Lab) {
 impl Measured {
     /// A file of the reports.
     pub fn path(&self, file: &str) -> PathBuf {
-        self.0.path("reports").join(file)
+        self.lab.path("reports").join(file)
     }
 
     pub fn text(&self, file: &str) -> String {
@@ -139,11 +143,11 @@ impl Measured {
     }
 
     pub fn criterion(&self) -> PathBuf {
-        self.0.path("criterion")
+        self.lab.path("criterion")
     }
 
     pub fn kernels_help(&self) -> String {
-        self.0.report(&["kernels", "--help"])
+        self.lab.report(&["kernels", "--help"])
     }
 }
 
