@@ -213,7 +213,7 @@ fn scripts() -> [String; 5] {
 const OF_A_GPU: &str = "
 benchmark_mode: operators
 operator_params:
-  - operators: [layer_norm, gelu]
+  - operators: [layer_norm]
     batch_sizes: [16, 32, 64]
     sequence_lengths: [256]
     tensor_dimensions: [128]
@@ -251,8 +251,12 @@ fn upstreams_scripts_run_on_the_file_of_a_gpu() {
                  print(len(dim_128), len(dim_256), len(dim_512))\n";
     let script = [&loading, &batches, &sequences, &dimensions, lists].map(String::from).join("\n");
     let Some(printed) = analyzed(&fixture, "python3", &["-c", &script]) else { return };
-    assert_snapshot!(printed, @"");
-    assert_snapshot!(fastest(&fixture, &workflow), @"");
+    // By hand, at 2000, 3200 and 3000 GB/s; the composed form, at 900, is in the means of the batches alone.
+    let expected = "PyTorch average time: 0.013 ms\nCUDA average time: 0.008 ms\n\
+                    Triton average time: 0.009 ms\nBatch 16: 0.018 ms\nBatch 32: 0.005 ms\n\
+                    Batch 64: 0.009 ms\n12 8 8\n12 8 8\n";
+    assert_eq!(printed, expected);
+    assert_eq!(fastest(&fixture, &workflow), "Fastest LayerNorm: CUDA (0.001 ms)\n");
 }
 
 /// The document's workflow, whose first step, the measurement, is done already.
@@ -267,16 +271,14 @@ fn fastest(fixture: &Fixture, workflow: &str) -> String {
 #[test]
 fn upstreams_scripts_run_on_the_file_of_a_cpu() {
     let config = SMALL.replace("[softmax, gelu]", "[layer_norm]");
-    let fixture = Fixture::of("quick", &config).end("/aten-out/", &skipped());
+    let fixture = Fixture::of("quick", &config);
     let [loading, _, _, _, workflow] = scripts();
     let (gpu, cpu) = ("['PyTorch', 'CUDA', 'Triton']", "['PyTorch', 'Rust']");
     assert!(loading.contains(gpu), "{loading}");
     let loading = loading.replace(gpu, cpu);
     let Some(printed) = analyzed(&fixture, "python3", &["-c", &loading]) else { return };
-    assert_snapshot!(printed, @"");
-    let workflow =
-        workflow.replace("python ", "python3 ").replace("python3 benchmarks", ": benchmarks");
-    assert_snapshot!(fastest(&fixture, &workflow), @"");
+    assert_eq!(printed, "PyTorch average time: 5.033 ms\nRust average time: 2.796 ms\n");
+    assert_eq!(fastest(&fixture, &workflow), "Fastest LayerNorm: Rust (2.796 ms)\n");
 }
 
 #[test]
