@@ -54,6 +54,7 @@ impl Row {
             ("PRECISION", "fp32"),
             ("ITERATIONS", "10"),
             ("GITHUB_EVENT_NAME", "pull_request"),
+            ("NIGHTLY", "false"),
         ] {
             place.set(name, value);
         }

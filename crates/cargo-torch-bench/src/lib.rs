@@ -63,6 +63,7 @@ mod cli;
 mod skip;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bench::Extent;
@@ -104,6 +105,19 @@ pub fn configs(words: Vec<OsString>) -> Result<Vec<(&'static str, String)>, clap
         _ => Vec::new(),
     };
     Ok(configs.into_iter().map(|it| (it.mode, it.text)).collect())
+}
+
+/// The file that a command line of `calibrate` or `operators` writes; none of other commands.
+///
+/// # Errors
+/// Help, and mistakes.
+#[doc(hidden)]
+pub fn results_file(words: Vec<OsString>) -> Result<Option<PathBuf>, clap::Error> {
+    Ok(match Cli::parsed(words)?.command {
+        Command::Calibrate(options) => Some(options.output),
+        Command::Operators(options) => Some(options.output),
+        _ => None,
+    })
 }
 
 fn run() -> Result<ExitCode, Error> {

@@ -20,7 +20,7 @@ pub struct Options {
     hardware: String,
     /// File of the profile
     #[arg(long, short, value_name = "FILE", default_value = "calibration.json")]
-    output: PathBuf,
+    pub output: PathBuf,
     /// Fewer sizes, and less time for each
     #[arg(long)]
     quick: bool,

@@ -56,7 +56,7 @@ pub struct Options {
     runs: Option<u64>,
     /// File of the results
     #[arg(long, short, value_name = "FILE", default_value = "benchmark_results.json")]
-    output: PathBuf,
+    pub output: PathBuf,
     /// Print criterion's output, which otherwise goes to bench.log
     #[arg(long)]
     verbose: bool,

@@ -111,8 +111,9 @@ fn one_command_measures_and_writes_benchmark_results() {
         assert!(text.contains(line), "{line}: {text}");
     }
     assert!(!text.contains("latency"), "{text}");
-    let line = "operators --operations GELU,softmax --batch-sizes 8 --device cuda --runs 100";
-    scratch.run(&line.split(' ').collect::<Vec<_>>()).assert_fine();
+    let line = "operators --operations GELU,softmax --batch-sizes 8 --device cuda --runs 100 \
+                --output my_results.json";
+    scratch.run(&line.split_whitespace().collect::<Vec<_>>()).assert_fine();
     let text = config(&scratch, "operators/comprehensive.yml");
     for line in [
         "operators: [gelu, softmax]",
@@ -122,7 +123,9 @@ fn one_command_measures_and_writes_benchmark_results() {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    assert!(calls(&scratch)[9].ends_with(" --mean"), "{:?}", calls(&scratch));
+    let calls = calls(&scratch);
+    assert!(calls[8].ends_with(&format!(" --output {clone}/my_results.json")), "{calls:?}");
+    assert!(calls[9].ends_with(" --mean"), "{calls:?}");
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn profiler(folder: &Path) -> std::path::PathBuf {
     library
 }
 
-#[test]
+/// Run by the row about Nsight.
 pub fn nsight_is_told_of_every_part_and_of_nothing_inside_a_timed_sample() {
     let folder = tempfile::tempdir().expect("a folder");
     let lab = Lab::new()

@@ -35,8 +35,12 @@ impl Side {
 
     /// Whether [`read`](Self::read) would find something: a baseline of that name, a file or a folder.
     pub fn is_saved(name: &str, location: &Location) -> Result<bool> {
-        let is_baseline = is_name(name) && !Saved::under(&location.records, name)?.names.is_empty();
-        Ok(is_baseline || Path::new(name).exists())
+        Ok(Self::is_baseline(name, location)? || Path::new(name).exists())
+    }
+
+    /// Whether there is a baseline of that name, or runs of one.
+    pub fn is_baseline(name: &str, location: &Location) -> Result<bool> {
+        Ok(is_name(name) && !Saved::under(&location.records, name)?.names.is_empty())
     }
 
     /// A side that consists of one run with these cases.
@@ -58,7 +62,7 @@ impl Side {
             let inputs = Inputs::read(location, baseline, &selection)?;
             Ok(Self::of_inputs(name, inputs, baseline, selection))
         };
-        if is_name(name) && !Saved::under(&location.records, name)?.names.is_empty() {
+        if Self::is_baseline(name, location)? {
             return read(location, name);
         }
         if folder.is_file() {
