@@ -38,10 +38,11 @@ impl Graph {
     ///
     /// # Errors
     /// What the step says; and what libtorch says, where there is no CUDA device or where the step does what no graph
-    /// can hold, such as waiting for the device.
+    /// can hold, such as waiting for the device. Nothing is being captured any more then: not by the stream, nor by
+    /// libtorch's allocators and its random generator.
     ///
     /// # Panics
-    /// When the step does: with its panic. Nothing is being captured any more then.
+    /// When the step does: with its panic. Nothing is being captured any more then, either.
     pub fn capture<E: From<Error>>(
         index: usize,
         warm_up: u64,
