@@ -212,25 +212,68 @@ fn an_object_whose_capture_cannot_be_ended_is_not_freed() {
     assert_eq!(fake.log(), format!("new; {WARM_UP}; {STEP}; {end}"));
 }
 
-/// The shim knows libtorch's class by the names of its members and gives it room, without its header.
-#[test]
-#[ignore = "long: compiles against libtorch's headers, ten seconds"]
-fn the_class_is_the_one_of_libtorch() {
+/// The packages of the Python that compiles, if it has a torch with CUDA, and CUDA's headers.
+fn packages_with_cuda() -> Option<PathBuf> {
     let Some(python) = env::var_os("CRITERION_TORCH_PYTHON") else {
         skip::tool("CRITERION_TORCH_PYTHON names no Python with torch 2.11.0");
-        return;
+        return None;
     };
     let output = Command::new(python)
         .args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
         .output()
         .expect("Python starts");
     let packages = PathBuf::from(String::from_utf8(output.stdout).expect("UTF-8").trim());
-    let library = packages.join("torch/lib/libtorch_cuda.so");
-    let headers = packages.join("triton/backends/nvidia/include");
-    if !library.is_file() || !headers.is_dir() {
+    let is_there = |it: &str| packages.join(it).exists();
+    if ![LIBRARY, HEADERS, RUNTIME_HEADERS].into_iter().all(is_there) {
         skip::tool("CRITERION_TORCH_PYTHON has no torch with CUDA, or no triton");
-        return;
+        return None;
     }
+    Some(packages)
+}
+
+const LIBRARY: &str = "torch/lib/libtorch_cuda.so";
+const HEADERS: &str = "triton/backends/nvidia/include";
+/// Those of the very CUDA that libtorch_cuda was built with. They need some of the others.
+const RUNTIME_HEADERS: &str = "nvidia/cu13/include";
+
+/// The real libtorch_cuda, on a runtime without a device: what a broken capture leaves behind, it leaves in there.
+#[test]
+#[ignore = "long: compiles against libtorch's headers and imports torch, half a minute"]
+fn a_broken_capture_leaves_nothing_behind_in_libtorch() {
+    let Some(packages) = packages_with_cuda() else { return };
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let (cuda, shim) = (folder.path().join("libcuda.so.1"), folder.path().join("libshim.so"));
+    let headers = [RUNTIME_HEADERS, HEADERS].map(|it| packages.join(it));
+    // The language is that of the file, whatever the compiler: C takes functions with other parameters.
+    let flags = ["-xc", "-std=gnu11", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o"];
+    compiled(&headers, &flags, &[&cuda, &here.join("tests/fake_cudart.c")]);
+    let units = ["cuda", "cuda_graph", "border"].map(|it| here.join(format!("shim/{it}.cpp")));
+    let [one, other, border] = &units;
+    compiled(&[], &["-shared", "-fPIC", "-o"], &[&shim, one, other, border]);
+    let python = env::var_os("CRITERION_TORCH_PYTHON").expect("it has the packages");
+    let output = Command::new(python)
+        .arg(here.join("tests/failed_captures.py"))
+        .args([&shim, &packages.join(LIBRARY), &cuda])
+        .env("LD_PRELOAD", &cuda)
+        .output()
+        .expect("Python starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let broken = "CUDA error: operation failed due to a previous error during capture";
+    let ends = ["captured", "the step failed", broken, "the step failed", "captured"];
+    let left = "0 queries, random: works, reserved: 0";
+    let expected: String = ends.iter().map(|end| format!("{end}: {left}\n")).collect();
+    assert_eq!(String::from_utf8(output.stdout).expect("UTF-8"), expected, "{said}");
+    assert!(!said.contains("The CUDA Graph is empty"), "{said}");
+}
+
+/// The shim knows libtorch's class by the names of its members and gives it room, without its header.
+#[test]
+#[ignore = "long: compiles against libtorch's headers, ten seconds"]
+fn the_class_is_the_one_of_libtorch() {
+    let Some(packages) = packages_with_cuda() else { return };
+    let library = packages.join(LIBRARY);
     let symbols = Command::new("nm").args(["-D", "--defined-only"]).arg(&library).output();
     let symbols = String::from_utf8(symbols.expect("nm starts").stdout).expect("UTF-8");
     let shim = include_str!("../shim/cuda_graph.cpp");
@@ -247,5 +290,5 @@ fn the_class_is_the_one_of_libtorch() {
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda_graph_class.cpp");
     let cuda = ["-fsyntax-only", "-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE"];
-    compiled(&[headers], &cuda, &[&source]);
+    compiled(&[packages.join(HEADERS)], &cuda, &[&source]);
 }
