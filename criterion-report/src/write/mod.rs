@@ -166,10 +166,10 @@ pub struct Written {
     pub refused: Vec<String>,
 }
 
-/// The format could take nothing, for these reasons: nothing is written.
+/// The format could take nothing, for what is refused: nothing is written.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", .0.join("\n"))]
-pub struct AllRefused(pub Vec<String>);
+#[error("{}", .0.refused.join("\n"))]
+pub struct AllRefused(pub Written);
 
 /// A calibration measures the limits by which the others are explained.
 const EXPLAINED: &[Mode] =
