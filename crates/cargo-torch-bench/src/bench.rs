@@ -116,7 +116,7 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
         println!("report    {}; {all}", short(&page, root).display());
     }
     let folders = match &extent.torchao_output {
-        Some(folder) => Some(report(&torchao_output(folder.as_deref(), of_cargo)?)?),
+        Some(folder) => Some(report(&torchao_output(folder.as_deref(), arguments)?)?),
         None => None,
     };
     let all = [status, reported, drawn].into_iter().chain(folders);
@@ -127,7 +127,7 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
 const TORCHAO_OUTPUT: &str = "--torchao-output";
 
 /// The arguments of the report that writes torchao's folders, limited to the bench targets that ran.
-fn torchao_output(folder: Option<&Path>, of_cargo: &[OsString]) -> Result<Vec<OsString>> {
+pub fn torchao_output(folder: Option<&Path>, arguments: &[OsString]) -> Result<Vec<OsString>> {
     let option = match folder {
         None => OsString::from(TORCHAO_OUTPUT),
         Some(folder) => {
@@ -137,6 +137,7 @@ fn torchao_output(folder: Option<&Path>, of_cargo: &[OsString]) -> Result<Vec<Os
         }
     };
     let mut words: Vec<OsString> = vec!["csv".into(), "--latest".into(), option];
+    let of_cargo = arguments.split(|word| word == "--").next().unwrap_or_default();
     let modes = targets(of_cargo).into_iter().filter(|name| TORCHAOS_MODES.contains(&&**name));
     let modes: Vec<String> = modes.collect();
     if !modes.is_empty() {

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::bench_arguments::runs;
 use crate::name;
@@ -373,7 +374,12 @@ Read more: docs/book/src/extending/gpu-kernels.md";
 impl Cli {
     /// Reads words, the program's name first.
     pub fn parsed(words: Vec<OsString>) -> Result<Self, clap::Error> {
-        Self::try_parse_from(ours_first(words))
+        let parsed = Self::try_parse_from(ours_first(words))?;
+        if let Command::Calibrate(options) = &parsed.command {
+            let refused = |what| Self::command().error(ErrorKind::ArgumentConflict, what);
+            options.check().map_err(refused)?;
+        }
+        Ok(parsed)
     }
 
     /// The command line of this process. Help and mistakes end it.

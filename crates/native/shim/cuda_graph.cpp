@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 
 namespace cuda {
 
@@ -29,6 +30,7 @@ struct GraphClass {
   void (*destroy)(void* graph);
   void (*capture_begin)(void* graph, c10::MempoolId_t pool, unsigned mode);
   void (*capture_end)(void* graph);
+  c10::MempoolId_t (*pool)(void* graph);
   void (*replay)(void* graph);
 
   // Throws a c10::Error that names what this libtorch lacks.
@@ -40,6 +42,7 @@ struct GraphClass {
         "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode",
         found.capture_begin);
     look_up("_ZN2at4cuda9CUDAGraph11capture_endEv", found.capture_end);
+    look_up("_ZN2at4cuda9CUDAGraph4poolEv", found.pool);
     look_up("_ZN2at4cuda9CUDAGraph6replayEv", found.replay);
     return found;
   }
@@ -53,7 +56,14 @@ struct GraphClass {
 };
 
 // The object takes 104 bytes in libtorch 2.11.
-constexpr size_t kRoom = 512;
+struct alignas(std::max_align_t) Room {
+  std::array<std::byte, 512> bytes{};
+};
+
+// libtorch warns of an empty graph, which is what replaces a failed capture.
+struct Silent final : c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
 
 static void synchronize(c10::Device device) {
   at::detail::getCUDAHooks().deviceSynchronize(device.index());
@@ -75,10 +85,12 @@ struct CudaGraph {
         stream_(
             c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device)) {
     const c10::DeviceGuard on(device_);
-    members_.construct(room_.data(), /*keep_graph=*/false);
+    members_.construct(object(), /*keep_graph=*/false);
   }
   ~CudaGraph() {
-    members_.destroy(room_.data());
+    if (room_ != nullptr) {
+      members_.destroy(object());
+    }
   }
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
@@ -101,14 +113,14 @@ struct CudaGraph {
     // Free blocks belong to other pools; the graph's pool cannot reuse them, so it always reserves new memory.
     const uint64_t before = cuda::reserved_bytes(device_);
     aside([&] {
-      members_.capture_begin(room_.data(), {0, 0}, cuda::kThreadLocal);
       try {
+        members_.capture_begin(object(), {0, 0}, cuda::kThreadLocal);
         step();
+        members_.capture_end(object());
       } catch (...) {
-        end_quietly();
+        end_failed();
         throw;
       }
-      members_.capture_end(room_.data());
     });
     const uint64_t after = cuda::reserved_bytes(device_);
     return after > before ? after - before : 0;
@@ -116,23 +128,70 @@ struct CudaGraph {
 
   // Replays on the device's current stream.
   void replay() {
-    members_.replay(room_.data());
+    members_.replay(object());
   }
 
  private:
-  // The stream must not stay in capture. An error from ending a broken capture is ignored: the error that broke it is
-  // the one to report.
-  void end_quietly() noexcept {
+  void* object() {
+    return room_->bytes.data();
+  }
+
+  // Whether libtorch took the end of the capture for a good one. The destructor gives the pool back only then.
+  bool has_ended() {
     try {
-      members_.capture_end(room_.data());
-    } catch (...) {
+      members_.pool(object());
+      return true;
+    } catch (const c10::Error&) {
+      return false;
+    }
+  }
+
+  // Leaves nothing of a failed capture behind. Where the stream's capture is broken, libtorch's capture_end throws before
+  // it ends what else has begun: the pools of the device's and the host's allocator, which would look for the capture at
+  // every later allocation, and the share of the random generator, which would refuse to work outside of a capture. So the
+  // broken capture is dropped, and an empty one is begun in its place, which capture_end can end.
+  void end_failed() noexcept {
+    if (has_ended()) {
+      // The capture was fine; it could not be made a graph to launch.
+      return;
+    }
+    try {
+      cuda::Silent silent;
+      const c10::WarningUtils::WarningHandlerGuard quiet(&silent);
+      const cuda::Driver driver;
+      drop(driver);
+      driver.call("cuStreamBeginCapture_v2", stream_.native_handle(), cuda::kThreadLocal);
+      try {
+        members_.capture_end(object());
+      } catch (...) {
+        drop(driver);
+        throw;
+      }
+      return;
+    } catch (const c10::Error& error) {
+      TORCH_WARN(
+          "a capture of a CUDA graph failed and cannot be ended, so that the times of later cases in this process may be "
+          "too long: ",
+          error.what_without_backtrace());
+    }
+    // The allocators go on asking the object which streams it captures, so it has to stay.
+    static_cast<void>(room_.release());
+  }
+
+  // Ends the capture of the stream, if there is one. A broken one ends with an error.
+  void drop(const cuda::Driver& driver) {
+    void* graph = nullptr;
+    driver.result("cuStreamEndCapture", stream_.native_handle(), &graph);
+    if (graph != nullptr) {
+      driver.result("cuGraphDestroy", graph);
     }
   }
 
   cuda::GraphClass members_;
   c10::Device device_;
   c10::Stream stream_;
-  alignas(std::max_align_t) std::array<std::byte, cuda::kRoom> room_{};
+  // Empty once a capture could not be ended.
+  std::unique_ptr<cuda::Room> room_ = std::make_unique<cuda::Room>();
 };
 
 // A step written in Rust. It returns false when it failed, and must not unwind.

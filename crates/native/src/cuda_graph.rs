@@ -39,7 +39,8 @@ impl Graph {
     ///
     /// # Errors
     /// The step's own error. libtorch's error when there is no CUDA device, or when the step does something that cannot
-    /// be captured, such as waiting for the device.
+    /// be captured, such as waiting for the device. Nothing is being captured any more then: neither by the stream, nor
+    /// by libtorch's allocators and its random generator.
     ///
     /// # Panics
     /// When the step panics: the panic is resumed after the capture has ended.

@@ -144,10 +144,7 @@ impl Source {
         }
         let Written { notes, refused } = match written {
             Ok(written) => written.unwrap_or_default(),
-            Err(error) => {
-                let AllRefused(refused) = error.downcast()?;
-                Written { refused, ..Written::default() }
-            }
+            Err(error) => error.downcast::<AllRefused>()?.0,
         };
         if writer.says_warnings() && !report.unreadable.is_empty() {
             let inputs = units::count(report.unreadable.len(), "input");

@@ -168,8 +168,8 @@ pub struct Written {
 
 /// The format can represent nothing of the report, for these reasons; nothing is written.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", .0.join("\n"))]
-pub struct AllRefused(pub Vec<String>);
+#[error("{}", .0.refused.join("\n"))]
+pub struct AllRefused(pub Written);
 
 /// The modes that are explained. Calibration is not among them: it measures the limits.
 const EXPLAINED: &[Mode] =

@@ -130,6 +130,28 @@ fn upstreams_lookup_finds_nothing_but_what_upstream_measures() {
 }
 
 #[test]
+fn upstreams_lookup_finds_no_smaller_size_in_place_of_the_largest() {
+    let (_folder, report) = edited_in("fusion", |line| {
+        if line.contains("\"full_id\":\"fusion/machine/linear_bias/cpu/fused/f32-512x1024x1024\"") {
+            line.replace(
+                "{\"status\":\"measured\"}",
+                "{\"status\":\"oom\",\"reason\":\"no memory\"}",
+            )
+        } else {
+            line.to_owned()
+        }
+    });
+    let profile = calibrate(&report, &REQUEST).expect("a profile");
+    let smaller = |it: &FusionCalibration| it.input_shape == [128, 512, 512];
+    assert!(profile.fusions().any(smaller), "the smaller one is measured");
+    let named = |name: &str| profile.fusion_profiles.contains_key(name);
+    assert!(!named("Linear_Bias") && named("FullAttention_SDPA"));
+    let note = "`fusion_profiles` has no `Linear_Bias` alone: its largest case, \
+                fusion/machine/linear_bias/cpu/fused/f32-512x1024x1024, has no speed-up";
+    assert!(profile.notes.iter().any(|it| it == note), "{:?}", profile.notes);
+}
+
+#[test]
 fn upstream_defect_6_the_file_says_what_ran() {
     let profile = profile(&REQUEST);
     let metadata = &profile.metadata;

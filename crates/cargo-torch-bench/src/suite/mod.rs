@@ -8,6 +8,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
+use plan::{Device, UnknownWord};
+
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
@@ -46,8 +48,6 @@ struct Measured<'w> {
     root: &'w Path,
     results: Results,
     status: ExitStatus,
-    /// `--filter` of its cases.
-    filter: String,
 }
 
 impl Suite {
@@ -80,9 +80,16 @@ impl Suite {
             return Err(Error::failed(what, cargo::code(status))
                 .remedy("the results until then: cargo criterion-report show"));
         }
+        Ok(Measured { root, results, status })
+    }
+
+    /// The words of `criterion-report` for a command about the cases of this run.
+    fn report(&self, command: &str, words: Vec<OsString>) -> Vec<OsString> {
         let modes: Vec<&str> = self.configs.iter().map(|it| it.mode).collect();
         let filter = format!("^({})/{}/", modes.join("|"), self.stem);
-        Ok(Measured { root, results, status, filter })
+        let mut all = [command, "--latest", "--filter", &filter].map(OsString::from).to_vec();
+        all.extend(words);
+        all
     }
 
     fn require_no_others(&self) -> Result<()> {
@@ -136,11 +143,14 @@ impl Suite {
 }
 
 impl Measured<'_> {
-    /// A command of `criterion-report` about the cases of this run.
-    fn report(&self, command: &str, words: &[OsString]) -> Result<ExitStatus> {
-        let mut report = cargo::at_home(cargo::report(self.root), &self.results.criterion);
-        report.args([command, "--latest", "--filter", &self.filter]).args(words);
-        cargo::status(report)
+    /// Runs commands of `criterion-report`.
+    fn reported(&self, commands: &[Vec<OsString>]) -> Result<Vec<ExitStatus>> {
+        let run = |words: &Vec<OsString>| {
+            let mut report = cargo::at_home(cargo::report(self.root), &self.results.criterion);
+            report.args(words);
+            cargo::status(report)
+        };
+        commands.iter().map(run).collect()
     }
 
     /// The exit code of the first failure: of the cases, or of a report.
@@ -155,8 +165,35 @@ impl Measured<'_> {
 /// measured.
 fn output(file: &Path) -> Result<OsString> {
     let path = workspace::current_folder()?.join(file);
+    if path.is_dir() {
+        return Err(Error::usage(format!("--output {}: it is a folder", file.display()))
+            .remedy("name a file"));
+    }
     path.parent().map_or(Ok(()), files::make_folder)?;
     Ok(path.into_os_string())
+}
+
+/// A device that a config of these modes takes.
+fn device(text: &str) -> std::result::Result<Device, String> {
+    if text == Device::Rocm.as_str() {
+        return Err("only kernels run on rocm; use cpu or cuda".to_owned());
+    }
+    let devices = Device::ALL.iter().copied().filter(|device| *device != Device::Rocm);
+    devices.clone().find(|device| device.as_str() == text).ok_or_else(|| {
+        let unknown = UnknownWord::new("device", text, devices.map(Device::as_str));
+        format!("{unknown}: {}", unknown.remedy)
+    })
+}
+
+/// The values without repetitions, which a config refuses.
+fn each_once<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
+    let mut once: Vec<T> = Vec::new();
+    for value in values {
+        if !once.contains(value) {
+            once.push(value.clone());
+        }
+    }
+    once
 }
 
 /// `[a, b]` in YAML.

@@ -36,7 +36,27 @@ fn skipped<'r>(record: &'r Value, device: &str) -> &'r str {
     reason
 }
 
-#[test]
+/// The records of `configs/fusion/gpu.yml` that were measured: all of them, or none with libtorch's reason.
+pub fn measured_patterns() -> Vec<&'static Value> {
+    static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
+    let records = RECORDS.get_or_init(|| {
+        let lab = Lab::new();
+        drop(lab.bench("fusion", &["^fusion/gpu/"]));
+        lab.records("new", "fusion")
+    });
+    // A pattern of each family, unfused and fused.
+    assert_eq!(records.len(), 3 * 2, "{records:?}");
+    let is_measured = |record: &&Value| record["outcome"]["status"] == "measured";
+    let (measured, others): (Vec<_>, Vec<_>) = records.iter().partition(is_measured);
+    for record in &others {
+        let reason = skipped(record, "cuda");
+        assert!(reason.contains("libtorch"), "{reason}");
+    }
+    assert!(measured.is_empty() || others.is_empty(), "{others:?}");
+    measured
+}
+
+/// For the row of `max-autotune` on CUDA.
 pub fn modes_with_cuda_graphs_are_measured_where_there_is_a_gpu() {
     let found = of_device("cuda");
     let variants: Vec<&str> = found.iter().map(|(variant, _)| *variant).collect();

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use plan::Case;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// This package, in which benchmarks run as `cargo bench` runs them.
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
@@ -78,7 +79,26 @@ impl Lab {
         succeeded(&self.benchmark(target, arguments))
     }
 
-    /// The same where cases fail, so that it does; what it complained about.
+    /// Runs the benchmark until no pair was disturbed; what it printed and recorded. On a busy machine a pair may rightly
+    /// be refused: a side was slower beside the other than alone.
+    pub fn quiet_bench(
+        &self,
+        target: &str,
+        baseline: &str,
+        arguments: &[&str],
+    ) -> (String, Vec<Value>) {
+        let run = |_| {
+            let printed = self.bench(target, arguments);
+            (printed, self.records::<Value>(baseline, target))
+        };
+        let is_undisturbed = |(_, records): &(String, Vec<Value>)| {
+            let mut refused = records.iter().filter_map(|record| record["no_pair"].as_str());
+            !refused.any(|why| why.contains("does not get back to its own pace"))
+        };
+        (0..5).map(run).find(is_undisturbed).expect("a quiet second")
+    }
+
+    /// Runs the benchmark where cases fail, so that it does; what it complained about.
     pub fn failing_bench(&self, target: &str, arguments: &[&str]) -> String {
         let output = self.benchmark(target, arguments);
         let said = String::from_utf8(output.stderr).expect("UTF-8");
@@ -101,7 +121,7 @@ impl Lab {
     /// The ids that `criterion-report plan` expands `configs/<config>` to.
     pub fn planned(&self, config: &str) -> Vec<String> {
         let planned = self.report(&["plan", "--format", "json", &format!("configs/{config}")]);
-        let planned: Vec<serde_json::Value> = serde_json::from_str(&planned).expect("a JSON list");
+        let planned: Vec<Value> = serde_json::from_str(&planned).expect("a JSON list");
         planned.iter().map(|case| case["full_id"].as_str().expect("an id").to_owned()).collect()
     }
 
@@ -116,7 +136,7 @@ impl Lab {
     /// Criterion's median time of a step, in nanoseconds; none of a case that it has not measured.
     pub fn median_ns(&self, case: &Case, baseline: &str) -> Option<f64> {
         let folder = self.path("criterion").join(case.id.directory()).join(baseline);
-        let read = |name: &str| -> serde_json::Value {
+        let read = |name: &str| -> Value {
             let text = std::fs::read_to_string(folder.join(name)).expect("readable");
             serde_json::from_str(&text).expect("JSON")
         };
@@ -145,7 +165,7 @@ fn succeeded(output: &Output) -> String {
 
 /// A number that went through JSON, and what it has to be.
 #[track_caller]
-pub fn near(found: &serde_json::Value, expected: f64) {
+pub fn near(found: &Value, expected: f64) {
     let number = found.as_f64().unwrap_or_else(|| panic!("{found} instead of {expected}"));
     assert!((number - expected).abs() <= 1e-12 * expected.abs(), "{number} instead of {expected}");
 }

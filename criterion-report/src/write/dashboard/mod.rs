@@ -16,7 +16,7 @@ use super::{AllRefused, Notes, Target, Written, in_order, joined};
 use crate::model::database::has_upload_name;
 use crate::model::{Entry, Report, Row};
 use crate::units;
-use check::Check;
+use check::{Check, Shared};
 use record::{DbCase, Form, Metric};
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -111,8 +111,7 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<(Notes, Refused<
     if options.is_upstreams() {
         // Upstream's names do not distinguish models, dtypes and compilation. Its format requires those names, so this
         // is only a note.
-        let first = shared.first();
-        notes.extend(first.map(|it| format!("not for uploading as it is: {}", it.text())));
+        notes.extend(unfit_for_uploading(&shared));
         return Ok((notes, Refused::default()));
     }
     let mut refused = Refused::default();
@@ -127,9 +126,20 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<(Notes, Refused<
         convert(entry, options).is_ok_and(|case| case.metrics.iter().any(left))
     };
     if !shared.is_empty() && !entries.iter().any(is_left) {
-        return Err(AllRefused(refused.texts).into());
+        return Err(AllRefused(Written { notes, refused: refused.texts }).into());
     }
     Ok((notes, refused))
+}
+
+/// Says that cases share series: which ones of the first, and how many others there are.
+fn unfit_for_uploading(shared: &[Shared<'_>]) -> Option<String> {
+    let (first, others) = shared.split_first()?;
+    let others = match others.len() {
+        0 => String::new(),
+        1 => " (and 1 other series is shared)".to_owned(),
+        count => format!(" (and {count} other series are shared)"),
+    };
+    Some(format!("not for uploading as it is{others}: {}", first.text()))
 }
 
 impl Refused<'_> {
