@@ -63,7 +63,6 @@ mod cli;
 mod skip;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bench::Extent;
