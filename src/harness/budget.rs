@@ -47,7 +47,7 @@ impl Budget {
         Ok(Some(Self::within(total_s, estimates)))
     }
 
-    fn within(total_s: f64, estimates: &[(&Case, Estimate)]) -> Self {
+    pub(super) fn within(total_s: f64, estimates: &[(&Case, Estimate)]) -> Self {
         let candidates = estimates.iter().filter(|(case, _)| case.role == Role::Candidate).count();
         let left_s = (total_s - least_s(estimates)).max(0.0);
         let share_s = left_s / candidates.max(1) as f64;

@@ -133,8 +133,10 @@ fn script(row: &Row) {
 /// The file that the row's command writes.
 fn file(row: &Row) -> PathBuf {
     let words = words(row, "cargo torch-bench").into_iter().map(Into::into).collect();
-    let file = cargo_torch_bench::results_file(words);
-    file.unwrap_or_else(|error| panic!("{}: {error}", row.ours)).expect("it writes one")
+    let reports = cargo_torch_bench::reports(words);
+    let reports = reports.unwrap_or_else(|error| panic!("{}: {error}", row.ours));
+    let mut words = reports.iter().flatten().skip_while(|word| *word != "--output").skip(1);
+    words.next().expect("it writes one").into()
 }
 
 /// By default, too.

@@ -6,10 +6,8 @@ use std::process::Command;
 
 use plan::Case;
 
+use crate::document::skip;
 use crate::page::Row;
-
-#[path = "../../../../tests/common/skip.rs"]
-mod skip;
 
 /// The cases that the row's `cargo torch-bench …` measures. The command line has to be understood.
 pub fn cases(row: &Row) -> Vec<Case> {

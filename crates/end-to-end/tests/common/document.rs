@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[path = "../../../../tests/common/skip.rs"]
-mod skip;
+pub mod skip;
 
 /// The file that the document's program writes, and its scripts read.
 pub const RESULTS: &str = "benchmark_results.json";
