@@ -51,6 +51,8 @@ impl Journal {
             args: std::env::args().skip(1).collect(),
             filter: args.filter().map(str::to_owned),
             exact: args.is_exact(),
+            shard: None,
+            merged: false,
             selected,
             checks: Vec::new(),
             warnings: Vec::new(),

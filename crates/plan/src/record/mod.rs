@@ -142,6 +142,20 @@ impl Record {
     }
 }
 
+/// The part of its bench target's plan that a run took; other runs take the other parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunShard {
+    /// Number of the part, from 1.
+    pub index: u32,
+    /// Number of parts.
+    pub count: u32,
+    /// How the plan was divided, e.g. `balanced`.
+    pub partition: String,
+    /// The source of index and count: `flag`, or the name of a scheduler's variable.
+    pub from: String,
+}
+
 /// `target/criterion-torch/runs/<run-id>.json`: what a run was asked for and how it went. Beside
 /// it, `<run-id>.running` holds the id of the case that is running, so that a crash has a name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -169,6 +183,12 @@ pub struct RunManifest {
     /// Whether the filter is a whole id.
     #[serde(default)]
     pub exact: bool,
+    /// The part of the plan that the run took; absent where it took the whole plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<RunShard>,
+    /// Whether it is of no run: `merge` wrote it of a plan whose cases other runs measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
     /// The checks of the machine before the run; empty unless the run measures.
     #[serde(default)]
     pub checks: Vec<Check>,
