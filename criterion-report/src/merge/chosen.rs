@@ -39,7 +39,7 @@ impl<'r> Chosen<'r> {
         }
         let selected = selected(results);
         let (mut rows, mut missing, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
-        for planned in &plan.0 {
+        for planned in &plan.cases {
             let id = planned.full_id.as_str();
             let Some(mut of_case) = found.remove(id) else {
                 missing.push((id, reason(planned, results, &selected, shards)));
@@ -53,8 +53,10 @@ impl<'r> Chosen<'r> {
                 dropped.push((of_case[0], others));
             }
         }
+        let is_foreign =
+            |(_, it): &Source<'_>| !it.is_calibration && !plan.left_out.contains(&it.full_id);
         let mut foreign: Vec<Source<'_>> =
-            found.into_values().flatten().filter(|(_, it)| !it.is_calibration).collect();
+            found.into_values().flatten().filter(is_foreign).collect();
         foreign.sort_by(|(a, one), (b, other)| (&one.full_id, a).cmp(&(&other.full_id, b)));
         let calibrations = calibrations(sources().filter(|(_, it)| it.is_calibration));
         Self { rows, calibrations, missing, foreign, dropped }
@@ -115,7 +117,7 @@ fn reason(
     let of_shard = || {
         let index = planned.shard?;
         let target = plan::mode_of(id);
-        shards.lack(target, index).then(|| format!("shard {index} of `{target}` left no results"))
+        shards.lack(target, index).then(|| format!("in shard {index} of `{target}`"))
     };
     of_run.or_else(of_shard).unwrap_or_else(|| "no run selected it".to_owned())
 }

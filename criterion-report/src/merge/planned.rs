@@ -21,7 +21,11 @@ pub struct Planned {
 
 /// The planned cases, in their order, each once.
 #[derive(Debug)]
-pub struct Plan(pub Vec<Planned>);
+pub struct Plan {
+    pub cases: Vec<Planned>,
+    /// Ids of the planned cases that the filter leaves out.
+    pub left_out: HashSet<String>,
+}
 
 impl Plan {
     /// Reads a plan; only the cases that match the filter count.
@@ -42,14 +46,17 @@ impl Plan {
             let why = format!("`{}` is planned twice: keep one of them", twice.full_id);
             return Err(file::unusable(path, why));
         }
-        let all = cases.len();
+        let mut left_out = HashSet::new();
         if let Some(filter) = filter {
-            cases.retain(|case| filter.is_match(&case.full_id));
+            let (some, others): (Vec<Planned>, Vec<Planned>) =
+                cases.into_iter().partition(|case| filter.is_match(&case.full_id));
+            cases = some;
+            left_out = others.into_iter().map(|case| case.full_id).collect();
             if cases.is_empty() {
-                let planned = units::count(all, "planned case");
+                let planned = units::count(left_out.len(), "planned case");
                 bail!("--filter {filter} matches none of {planned} in {}", path.display());
             }
         }
-        Ok(Self(cases))
+        Ok(Self { cases, left_out })
     }
 }

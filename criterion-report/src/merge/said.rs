@@ -24,7 +24,7 @@ impl Said<'_> {
         let mut out = format!(
             "merged {} of {} from {} into {}\n",
             self.chosen.rows.len(),
-            units::count(self.plan.0.len(), "planned case"),
+            units::count(self.plan.cases.len(), "planned case"),
             units::count(folders, "folder"),
             visible::line(&self.output.display().to_string()),
         );
@@ -98,7 +98,7 @@ impl Said<'_> {
             return;
         }
         let cases = units::count(self.chosen.dropped.len(), "case");
-        line(out, "dropped", &format!("{cases} had several records; {RULE} was kept"));
+        line(out, "dropped", &format!("{cases} had several records; kept: {RULE}"));
         for (kept, others) in &self.chosen.dropped {
             line(out, "", &kept.1.full_id);
             line(out, "", &format!("  kept    {}", self.source(kept)));
@@ -139,7 +139,7 @@ impl Said<'_> {
         if missing.is_empty() {
             return None;
         }
-        let (all, verb) = (self.plan.0.len(), if missing.len() == 1 { "is" } else { "are" });
+        let (all, verb) = (self.plan.cases.len(), if missing.len() == 1 { "is" } else { "are" });
         let mut out = format!(
             "merge: {} of {} {verb} missing\n",
             missing.len(),

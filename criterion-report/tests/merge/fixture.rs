@@ -16,6 +16,7 @@ use crate::common::pair_of;
 /// Two groups of two cases.
 pub const SWEEP: &str = "
 benchmark_mode: inference
+packed: false
 quantization_config_recipe_names: [baseline, int8wo]
 model_params:
   - name: sweep
@@ -66,7 +67,8 @@ impl Shard {
     pub fn of(index: u32, count: u32, filter: &str, machine: Machine) -> Self {
         let matches = regex::Regex::new(filter).expect("a valid pattern");
         let cases = planned(SWEEP).into_iter().filter(|case| matches.is_match(&case.full_id()));
-        let cases: Vec<Measured> = cases.map(|case| measured(&case, 1_000_000)).collect();
+        let ns = |case: &Case| if case.role == Role::Baseline { 1_000_000 } else { 500_000 };
+        let cases: Vec<Measured> = cases.map(|case| measured(&case, ns(&case))).collect();
         assert!(!cases.is_empty(), "{filter} matches no case");
         let run_id = format!("20261120T134{index}00Z-42");
         let (after, fixture) = (100 * u64::from(index), Fixture::of_cases(cases));

@@ -30,7 +30,7 @@ fn a_plan_with_shards_says_which_one_is_to_be_run() {
     }
     fs::write(&plan, serde_json::to_string(&cases).expect("serialises")).expect("written");
     let said = sweep.merge(&["1"]);
-    assert!(said.contains("  shard 2 of `inference` left no results: 2 cases\n"), "{said}");
+    assert!(said.contains("  in shard 2 of `inference`: 2 cases\n"), "{said}");
 }
 
 #[test]

@@ -49,7 +49,8 @@ fn a_merge_equals_one_run_of_the_whole_plan() {
     for args in [&["show", "--strict"][..], &["csv", "--strict", "--latest"]] {
         let (code, out, err) = sweep.report(args);
         assert_eq!((code, &*err), (Some(0), ""), "{args:?}");
-        assert_eq!(out.matches("int8wo").count(), 2, "{args:?}: {out}");
+        let candidates = out.lines().filter(|line| line.contains("int8wo")).count();
+        assert_eq!(candidates, 2, "{args:?}: {out}");
     }
 }
 
@@ -59,6 +60,7 @@ fn only_the_filtered_part_of_the_plan_has_to_be_complete() {
     let sweep = two_shards();
     let said = sweep.merge_with(&["1", "2"], &["--filter", "int8wo"]);
     assert!(said.starts_with("exit 0\nmerged 2 of 2 planned cases from 2 folders"), "{said}");
+    assert!(!said.contains("unplanned"), "what the filter leaves out is planned: {said}");
     assert!(sweep.records().iter().all(|(id, _)| id.contains("/int8wo/")));
     assert_eq!(sweep.merged().missing.len(), 0);
 }
@@ -91,7 +93,7 @@ fn of_several_records_of_a_case_one_counts() {
         let entry = entries.find(is_it).expect("a case");
         entry.row.time.as_ref().map(|time| time.median_ns).expect("its own estimate")
     };
-    assert_eq!((time("baseline"), time("int8wo")), (900_000.0, 1_000_000.0));
+    assert_eq!((time("baseline"), time("int8wo")), (900_000.0, 500_000.0));
     assert!(merged.entries().all(|it| it.row.outdated.is_none()), "the rule has decided");
 }
 
