@@ -56,6 +56,7 @@ impl Journal {
             filter: args.filter().map(str::to_owned),
             exact: args.is_exact(),
             shard: args.part.as_ref().map(|part| part.shard.clone()),
+            merged: false,
             selected,
             resumed,
             checks: Vec::new(),

@@ -16,7 +16,7 @@ use crate::model::compare::{FILE, Profile as NoiseProfile, Side, Thresholds, aa}
 use crate::model::database::Severity;
 use crate::write::{self, csv};
 use crate::{
-    calibration, compare, kernels, output, planned, torchao_output, units, validate, visible,
+    calibration, compare, kernels, merge, output, planned, torchao_output, units, validate, visible,
 };
 
 impl Source {
@@ -154,6 +154,28 @@ impl Source {
         };
         output::stream(file, |out| write::compare::write(&comparison, options.format, look, out))?;
         Ok(gated(remarks.unreadable.is_empty(), &failed).unwrap_or(ExitCode::SUCCESS))
+    }
+
+    pub(super) fn merge(&self, options: &merge::Options) -> Result<ExitCode> {
+        let asked = [
+            ("--strict", self.strict),
+            ("--latest", self.latest),
+            ("--criterion-dir", self.criterion_dir.is_some()),
+            ("--from", self.from.is_some()),
+        ];
+        let asked: Vec<&str> = asked.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+        if !asked.is_empty() {
+            bail!("`merge` reads the folders that it is given: omit {}", asked.join(", "));
+        }
+        let Some(output) = &self.output else {
+            bail!("`merge` writes a folder: name it with --output DIR");
+        };
+        let merged = options.run(&self.baseline, self.filter.as_ref(), output)?;
+        say(&merged.unreadable, &merged.warnings);
+        output::put(&merged.text, None)?;
+        let missing: Vec<String> =
+            merged.missing.iter().map(|text| text.trim_end().to_owned()).collect();
+        Ok(gated(merged.unreadable.is_empty(), &missing).unwrap_or(ExitCode::SUCCESS))
     }
 
     pub(super) fn aa(&self, options: &compare::AaOptions) -> Result<ExitCode> {

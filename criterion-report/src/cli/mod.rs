@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 use crate::schema::Schema;
 use crate::words::more;
 use crate::write::Writer;
-use crate::{calibration, compare, kernels, output, planned, validate};
+use crate::{calibration, compare, kernels, merge, output, planned, validate};
 use source::Source;
 
 /// Turn what `cargo bench` left into tables and files
@@ -88,6 +88,20 @@ enum Command {
     /// to `noise.json` beside the records, or to --output.
     #[command(after_long_help = more!("criterion-report aa main", "comparing.md"))]
     Aa(compare::AaOptions),
+    /// Merge results of several machines into one folder, and prove that a plan is complete
+    ///
+    /// Every planned case is merged exactly once. Shards and cases without a record are named, as are
+    /// records of cases that are not planned. Of several records of a case, a measured one counts before
+    /// all others, then the latest; the dropped ones are named. Each row keeps its machine, and each machine
+    /// its calibration. Of the common options, only --baseline, --filter and --output apply.
+    ///
+    /// Exit codes: 0 the plan is complete; 1 planned cases are missing; 2 wrong usage, or unreadable
+    /// input: the rest is merged all the same. Where 1 and 2 both apply it is 2.
+    #[command(after_long_help = more!(
+        "criterion-report merge shards/1 shards/2 --plan plan.json --output merged",
+        "scale/merge.md"
+    ))]
+    Merge(merge::Options),
     /// Check files for the PyTorch OSS benchmark database before they are uploaded
     ///
     /// The uploader, the database and the dashboards lose or change some records in silence. Each
@@ -150,6 +164,7 @@ impl Cli {
             Command::Kernels(options) => self.source.kernels(&options),
             Command::Compare(options) => self.source.compare(&options),
             Command::Aa(options) => self.source.aa(&options),
+            Command::Merge(options) => self.source.merge(&options),
             Command::Validate(options) => self.source.validate(&options),
             Command::Schema { name } => {
                 self.source.nothing_of_results("`schema` prints a schema", false)?;

@@ -171,7 +171,7 @@ impl Options {
             ..Limits::default()
         };
         let latest = report.runs.latest(Mode::Kernels.as_str());
-        compare(before, now.to_vec(), latest, limits)
+        compare(before, now.to_vec(), latest.as_ref(), limits)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The requests of runs: which case belongs to the latest run, and which one a run did not reach.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use plan::{Check, CheckStatus, RunManifest};
+use plan::{Check, CheckStatus, RunManifest, RunShard};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +21,12 @@ pub struct Run {
 }
 
 impl Run {
-    /// The cases that it left records of: all that it had to measure, or those before the one that it ended in.
+    /// The cases that it left records of: none if it only merged runs, else all that it had to measure, or those before
+    /// the one that it ended in.
     fn recorded(&self) -> Vec<&String> {
+        if self.manifest.merged {
+            return Vec::new();
+        }
         let mut owed: Vec<&String> = self.manifest.owed().collect();
         if self.manifest.finished.is_none() {
             let running = self.running.as_ref();
@@ -33,9 +37,13 @@ impl Run {
 
     /// Why a case that it selected has no record of it; none where nothing is wrong with that: its own
     /// record was replaced.
-    fn without(&self, id: &str, cut_off: bool, other_record: bool) -> Option<String> {
+    pub(crate) fn without(&self, id: &str, cut_off: bool, other_record: bool) -> Option<String> {
         let RunManifest { run_id, finished, .. } = &self.manifest;
         let is_running = self.running.as_deref() == Some(id);
+        if self.manifest.merged {
+            // `merge` has chosen among the runs' records.
+            return (!other_record).then(|| NOT_MERGED.to_owned());
+        }
         Some(if cut_off {
             format!("the record that run {run_id} left of this case is cut off or invalid")
         } else if self.in_progress && is_running {
@@ -63,8 +71,11 @@ pub struct Missing {
     pub reason: String,
 }
 
+/// Why a planned case of merged results is missing.
+const NOT_MERGED: &str = "planned, and no merged folder had a record of it; merge.txt says why";
+
 /// Why a case with a record of an older version is missing.
-const OLDER: &str =
+pub(crate) const OLDER: &str =
     "its record is of an earlier version of criterion-torch; measure it again with `cargo bench`";
 
 /// The runs that saved under one baseline and selected a case at all, the oldest first.
@@ -111,7 +122,7 @@ impl Runs {
         // The map keeps the last of equal keys.
         let latest: HashMap<&String, &RunManifest> =
             runs.iter().map(|run| (&run.manifest.target, &run.manifest)).collect();
-        let selected = latest.values().flat_map(|manifest| &manifest.selected).cloned().collect();
+        let selected = latest.values().flat_map(|last| selected_with(&runs, last)).collect();
         let ids = runs.iter().flat_map(|run| &run.manifest.selected);
         let modes = ids.map(|id| plan::mode_of(id).to_owned()).collect();
         Self { runs, modes, selected }
@@ -123,12 +134,14 @@ impl Runs {
     }
 
     /// The latest run of the bench target that last measured a mode, whatever that run selected; of records
-    /// without a run manifest none is known.
-    pub fn latest(&self, mode: &str) -> Option<&RunManifest> {
+    /// without a run manifest none is known. A run that took a part of the plan has selected what the runs
+    /// of the other parts did, too.
+    pub fn latest(&self, mode: &str) -> Option<RunManifest> {
         let runs = || self.runs.iter().map(|run| &run.manifest);
         let is_of_mode = |id: &String| plan::mode_of(id) == mode;
         let last = runs().rfind(|manifest| manifest.selected.iter().any(is_of_mode))?;
-        runs().rfind(|manifest| manifest.target == last.target)
+        let last = runs().rfind(|manifest| manifest.target == last.target)?;
+        Some(RunManifest { selected: selected_with(&self.runs, last), ..last.clone() })
     }
 
     /// Whether the latest run of its bench target did not select this case. No case of a mode without a
@@ -263,6 +276,25 @@ fn in_order(runs: Vec<Run>, written: &HashMap<&str, &str>) -> Vec<Run> {
     order.sort_by_key(|&place| runs[place].in_progress);
     let mut runs: Vec<Option<Run>> = runs.into_iter().map(Some).collect();
     order.into_iter().filter_map(|place| runs[place].take()).collect()
+}
+
+/// The cases that a run selected. Where it took one part of the plan, the last run of each other part of the
+/// same division belongs to it: together they are one run of the whole plan.
+fn selected_with(runs: &[Run], last: &RunManifest) -> Vec<String> {
+    let Some(shard) = &last.shard else { return last.selected.clone() };
+    let is_beside = |it: &&RunManifest| {
+        let same =
+            |other: &RunShard| (other.count, &other.partition) == (shard.count, &shard.partition);
+        it.target == last.target && it.shard.as_ref().is_some_and(same)
+    };
+    // The map keeps the last of equal keys.
+    let parts: BTreeMap<Option<u32>, &RunManifest> = runs
+        .iter()
+        .map(|run| &run.manifest)
+        .filter(is_beside)
+        .map(|manifest| (manifest.shard.as_ref().map(|shard| shard.index), manifest))
+        .collect();
+    parts.into_values().flat_map(|manifest| &manifest.selected).cloned().collect()
 }
 
 /// How much a finding takes from the numbers; one that could not be made takes less than a warning.

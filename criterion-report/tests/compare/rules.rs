@@ -244,6 +244,8 @@ fn asked(mut side: Side, args: &[&str], selected: &[&str]) -> Side {
         args: args.iter().map(|&arg| arg.to_owned()).collect(),
         filter: None,
         exact: false,
+        shard: None,
+        merged: false,
         checks: Vec::new(),
         warnings: Vec::new(),
         selected: selected.iter().map(|&id| id.to_owned()).collect(),

@@ -34,6 +34,8 @@ impl Fixture {
             args: vec!["--bench".to_owned()],
             filter: None,
             exact: false,
+            shard: None,
+            merged: false,
             checks: Vec::new(),
             warnings: vec!["the load of the machine is 1.9: stop what else runs".to_owned()],
             selected: Vec::new(),

@@ -170,6 +170,9 @@ pub struct RunManifest {
     /// Whether the filter is a whole id.
     #[serde(default)]
     pub exact: bool,
+    /// Whether it is of no run: `merge` wrote it of a plan whose cases other runs measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
     /// The checks of the machine before the run; empty unless the run measures.
     #[serde(default)]
     pub checks: Vec<Check>,

@@ -242,6 +242,8 @@ mod tests {
             args: owned(args),
             filter: None,
             exact: false,
+            shard: None,
+            merged: false,
             checks: Vec::new(),
             warnings: Vec::new(),
             selected: owned(selected),

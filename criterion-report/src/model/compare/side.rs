@@ -210,7 +210,7 @@ impl SideRun {
             points.iter().map(|point| plan::mode_of(&point.full_id)).collect();
         let manifests = modes
             .into_iter()
-            .filter_map(|mode| Some((mode.to_owned(), report.runs.latest(mode)?.clone())))
+            .filter_map(|mode| Some((mode.to_owned(), report.runs.latest(mode)?)))
             .collect();
         Self { manifests, ..Self::new(name, points) }
     }

@@ -10,7 +10,7 @@ use super::machine::{Ceiling, Machines};
 use super::split::{Measured, Split};
 use super::stated::{Case, Facts, statements};
 use crate::model::calibration::compulsory_bytes;
-use crate::model::{Entry, Report, Row};
+use crate::model::{Entry, Report, Row, fingerprint};
 use crate::units;
 
 /// Explains the cases of a report.
@@ -42,7 +42,7 @@ impl<'a> Explainer<'a> {
         }
         let runs = report.runs.all().iter().map(|run| &run.manifest);
         let targets = runs.map(|run| (&*run.run_id, &*run.target)).collect();
-        Self { machines: Machines::of(report.rows()), siblings, targets }
+        Self { machines: Machines::of(report.with_calibrations()), siblings, targets }
     }
 
     /// Explains a case; `None` if it has no time.
@@ -51,14 +51,15 @@ impl<'a> Explainer<'a> {
         let time = row.time.as_ref().ok()?;
         let (case, own) = self.case(row)?;
         let baseline = entry.baseline.filter(|_| entry.comparison.is_some());
-        let other = baseline.and_then(|row| self.case(row)).map(|(case, _)| case);
+        let baseline = baseline.ok_or_else(|| NO_TIME.to_owned()).and_then(|it| beside(it, row));
+        let other = baseline.and_then(|it| Ok(self.case(it).ok_or(NO_TIME)?.0));
         let emulated = row.is_emulated();
         let speedup = entry.speedup().map(|it| it.ratio);
         let difference = match (&other, entry.comparison) {
             _ if emulated => Err(None),
             (_, None) => Err(None),
-            (Some(other), _) => self.difference(&case, other, speedup).map_err(Some),
-            (None, _) => Err(Some("the baseline has no time".to_owned())),
+            (Ok(other), _) => self.difference(&case, other, speedup).map_err(Some),
+            (Err(why), _) => Err(Some(why.clone())),
         };
         let ceiling = own.ceiling.as_ref().ok();
         let threads = row.record.environment.torch.threads;
@@ -70,7 +71,7 @@ impl<'a> Explainer<'a> {
         };
         let statements = match emulated {
             true => Vec::new(),
-            false => statements(&case, other.as_ref(), &self.siblings(&case), &facts),
+            false => statements(&case, other.as_ref().ok(), &self.siblings(&case), &facts),
         };
         let limit = ceiling.and_then(|it| it.of_step(own.bytes, own.flops, time.median_ns));
         let limit = limit.filter(|_| !emulated);
@@ -136,6 +137,7 @@ impl<'a> Explainer<'a> {
         let row = case.row;
         let siblings = self.siblings.get(&key(row)).into_iter().flatten();
         let others = siblings.filter(|it| it.full_id() != row.full_id() && !it.is_emulated());
+        let others = others.filter(|it| beside(it, row).is_ok());
         others.filter_map(|row| Some(self.case(row)?.0)).collect()
     }
 
@@ -165,6 +167,17 @@ impl<'a> Explainer<'a> {
 /// The profile of the last run that has one.
 fn profile(row: &Row) -> Option<&Profile> {
     row.in_runs().filter_map(|run| run.record.profile.as_ref()).last()
+}
+
+const NO_TIME: &str = "the baseline has no time";
+
+/// The other case where it ran on the machine of `row`: times of two machines do not compare.
+fn beside<'r>(other: &'r Row, row: &Row) -> Result<&'r Row, String> {
+    let [others, own] = [other, row].map(|it| fingerprint(&it.record));
+    if own == others {
+        return Ok(other);
+    }
+    Err(format!("the baseline ran on another machine: {others}, and this case on {own}"))
 }
 
 fn key(row: &Row) -> (&str, &str) {

@@ -56,7 +56,7 @@ const REMEDY: &str = "measure its limits with `cargo bench --bench calibration`"
 
 impl Machines {
     /// The calibrations among the rows; the latest of several measurements of one thing counts.
-    pub fn of(rows: &[Row]) -> Self {
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
         let machine = |((name, _), operations): ((String, &str), Vec<Operation<'_>>)| {
             Some(Machine::of(name, operations.first()?.key.device, &operations))

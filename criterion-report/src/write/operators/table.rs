@@ -10,7 +10,7 @@ use crate::units;
 use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::table::{ABSENT, Cell, Line, Paint};
 use crate::write::view::{Column, Layout, Room, Table, left, right, significant};
-use crate::write::{failures, verdict};
+use crate::write::{failures, verdict, view};
 
 fn layout<'a>() -> Layout<OperatorResult<'a>> {
     Layout::of([
@@ -40,6 +40,7 @@ fn layout<'a>() -> Layout<OperatorResult<'a>> {
         })
         .gives_way(1, "gate"),
         left("", standing),
+        right("machine", |it| view::machine(it.entry.row)),
     ])
 }
 
