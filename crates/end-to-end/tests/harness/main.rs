@@ -46,6 +46,7 @@ const TESTS: &[(&str, fn())] = tests! {
         a_test_pairs_nothing;
     profiles: a_profile_is_in_the_record_and_what_dies_takes_nothing_with_it,
         nothing_is_profiled_unless_asked_for,
+        a_later_profile_replaces_all_files_of_an_earlier_one,
         results_that_are_not_kept_are_not_profiled;
     threads: each_sibling_runs_on_its_own_threads_and_its_record_says_so,
         a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads,
