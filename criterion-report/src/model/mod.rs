@@ -26,6 +26,7 @@ mod location;
 mod operators;
 mod place;
 mod possible;
+pub(crate) mod profile_files;
 mod reason;
 mod records;
 mod repeated;
