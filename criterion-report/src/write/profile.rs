@@ -282,6 +282,7 @@ mod tests {
                 kind: ProfileFileKind::Trace,
                 path: (*path).to_owned(),
                 bytes: 2048,
+                checksum: None,
             };
             let written = paths.iter().map(file).collect();
             files(&Profile { files: written, ..Profile::default() })
