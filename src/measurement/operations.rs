@@ -5,7 +5,7 @@
 //! Work that the step hands to other threads runs in parallel: it counts in calls and totals, but in no own time.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use plan::OperationProfile;
 
@@ -23,6 +23,8 @@ pub struct Steps {
     pub outside_ns: f64,
     /// The longest own time (on a device, of kernels) first.
     pub operations: Vec<OperationProfile>,
+    /// Whether the profiler recorded any work of a device.
+    pub has_device: bool,
 }
 
 impl Steps {
@@ -45,7 +47,7 @@ impl Steps {
             }
         }
         if events.iter().any(is_of_device) {
-            table.add_kernels(events);
+            table.add_kernels(&steps, events);
         }
         let count = steps.len() as u64;
         let total: u64 = steps.iter().map(|step| step.duration_ns).sum();
@@ -53,6 +55,7 @@ impl Steps {
             steps: count,
             step_ns: total as f64 / count as f64,
             outside_ns: (total - table.covered_ns) as f64 / count as f64,
+            has_device: table.has_device,
             operations: table.operations(count),
         })
     }
@@ -91,6 +94,8 @@ struct Table<'e> {
     entries: HashMap<Key<'e>, Sums>,
     /// The entry of an operation by its correlation number.
     numbers: HashMap<u64, Key<'e>>,
+    /// Work of a device that no recorded operation launched, by its name.
+    kernels: HashMap<&'e str, Kernel>,
     /// Time inside of operations, on the steps' thread.
     covered_ns: u64,
     has_device: bool,
@@ -107,7 +112,17 @@ struct Sums {
     calls_others: bool,
 }
 
+<<<<<<< HEAD
 /// An operation that has not ended yet.
+=======
+#[derive(Default)]
+struct Kernel {
+    calls: u64,
+    device_ns: u64,
+}
+
+/// An operation that has not ended.
+>>>>>>> profile
 struct Open<'e> {
     key: Key<'e>,
     start_ns: u64,
@@ -178,13 +193,33 @@ impl<'e> Table<'e> {
         }
     }
 
+<<<<<<< HEAD
     /// Adds the device work that the operations of the steps launched.
     fn add_kernels(&mut self, events: &[KinetoEvent]) {
+=======
+    /// Adds what a device ran for the operations of the steps. Work that no recorded operation launched, such as user
+    /// kernels, compiled code and CUDA graphs, gets entries under its own name. It belongs to the steps because it runs
+    /// during one of them, and each step waits for its end.
+    fn add_kernels(&mut self, steps: &[&KinetoEvent], events: &'e [KinetoEvent]) {
+>>>>>>> profile
         self.has_device = true;
+        let operations = events.iter().filter(|event| event.activity == ActivityType::CpuOp);
+        let outside: HashSet<u64> = operations
+            .map(|event| event.correlation)
+            .filter(|number| *number > 0 && !self.numbers.contains_key(number))
+            .collect();
         for event in events.iter().filter(|event| is_of_device(event)) {
             let launcher = self.numbers.get(&event.launched_by);
             if let Some(sums) = launcher.and_then(|key| self.entries.get_mut(key)) {
                 sums.device_ns += event.duration_ns;
+                continue;
+            }
+            let is_during =
+                |step: &&KinetoEvent| (step.start_ns..end_ns(step)).contains(&event.start_ns);
+            if steps.iter().any(is_during) && !outside.contains(&event.launched_by) {
+                let kernel = self.kernels.entry(&event.name).or_default();
+                kernel.calls += 1;
+                kernel.device_ns += event.duration_ns;
             }
         }
     }
@@ -207,8 +242,16 @@ impl<'e> Table<'e> {
             allocated_bytes: whole(sums.allocated),
             is_leaf: !sums.calls_others,
         };
+        let kernel = |(name, Kernel { calls, device_ns }): (&str, Kernel)| OperationProfile {
+            name: name.to_owned(),
+            calls: mean(calls),
+            device_ns: Some(mean(device_ns)),
+            is_leaf: true,
+            ..OperationProfile::default()
+        };
         let mut operations: Vec<OperationProfile> =
             self.entries.into_iter().map(operation).collect();
+        operations.extend(self.kernels.into_iter().map(kernel));
         let longest = |it: &OperationProfile| (it.device_ns.unwrap_or_default(), it.self_ns);
         operations.sort_by(|a, b| {
             let by_time = longest(b).partial_cmp(&longest(a)).unwrap_or(std::cmp::Ordering::Equal);

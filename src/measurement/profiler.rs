@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ::libtorch::partial;
 use plan::{ProfileFile, ProfileFileKind};
+use serde::de::IgnoredAny;
 
 use super::operations::{STEP, Steps};
 use super::profile_file;
@@ -78,11 +79,26 @@ impl Subject<'_> {
         };
         let events = profile::record(device, Some(&raw), run)?;
         let of_steps = Steps::of(&events).map_err(Refusal::Failed)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let trace = fs::read_to_string(&raw).map_err(failed)?;
-        let trace = trace.replace(&*raw.to_string_lossy(), &name);
+        let trace = whole(&fs::read_to_string(&raw).map_err(failed)?, &raw, path)?;
         let file = profile_file::write(path, trace.as_bytes(), ProfileFileKind::Trace, root)?;
         Ok((of_steps, file))
+    }
+}
+
+/// The trace that Kineto wrote to `raw`, with the name of `path` in it instead of that place. Kineto reports no error when
+/// a disk is full, so a trace that does not end is refused here.
+fn whole(trace: &str, raw: &Path, path: &Path) -> Result<String, Refusal> {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let (raw, name) = (raw.to_string_lossy(), path.file_name().unwrap_or_default());
+    let name = quoted(&name.to_string_lossy());
+    let trace = trace.replace(&quoted(&raw), &name).replace(&format!("\"{raw}\""), &name);
+    match serde_json::from_str::<IgnoredAny>(&trace) {
+        Ok(_) => Ok(trace),
+        Err(error) => Err(Refusal::Failed(format!(
+            "cannot write {}: the profiler left a trace that is not valid JSON: {error}; check the free space of its \
+             disk",
+            path.display()
+        ))),
     }
 }
 
@@ -120,11 +136,8 @@ mod tests {
         let found = subject.profile(Device::Cpu, steps, &path, root.path());
         let (found, file) = found.expect("profiled");
         let text = fs::read_to_string(&path).expect("written");
-        let expected = ProfileFile {
-            kind: ProfileFileKind::Trace,
-            path: "profiles/a case/x_profile.json".to_owned(),
-            bytes: text.len() as u64,
-        };
+        let place = "profiles/a case/x_profile.json".to_owned();
+        let expected = ProfileFile::of(ProfileFileKind::Trace, place, text.as_bytes());
         assert_eq!((found.steps, file), (steps, expected));
         let beside = fs::read_dir(path.parent().expect("a folder")).expect("readable");
         assert_eq!(beside.count(), 1, "nothing else is left there");
@@ -192,5 +205,32 @@ mod tests {
         let mut subject = Subject { before: &mut nothing, step: &mut step };
         let error = subject.profile(Device::Cpu, 3, &path, root.path()).expect_err("no folder");
         assert!(error.to_string().contains("profiles/x_profile.json"), "{error}");
+    }
+
+    #[test]
+    fn a_trace_has_its_own_name_whatever_the_folder_is_called() {
+        let _turn = turn();
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join("a \"quoted\" \\ folder/x_profile.json");
+        let (mut nothing, mut step) = (|| Ok(()), || Ok(()));
+        let mut subject = Subject { before: &mut nothing, step: &mut step };
+        subject.profile(Device::Cpu, 3, &path, root.path()).expect("profiled");
+        let text = fs::read_to_string(&path).expect("written");
+        let trace: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(trace["traceName"], "x_profile.json");
+        assert!(!text.contains("partial"), "the place where it was written is not in it");
+    }
+
+    #[test]
+    fn a_trace_that_was_cut_off_is_refused() {
+        let (raw, path) = (Path::new("/raw/trace.json"), Path::new("/p/x_profile.json"));
+        let trace = "{\n\"traceEvents\": [{\"ph\": \"X\"}],\n\"traceName\": \"/raw/trace.json\"\n}";
+        let named = whole(trace, raw, path).expect("whole");
+        assert_eq!(named, trace.replace("/raw/trace.json", "x_profile.json"));
+        for cut in [trace.len() - 2, 30, 1] {
+            let error = whole(&trace[..cut], raw, path).expect_err("cut off").to_string();
+            assert!(error.contains("/p/x_profile.json") && error.contains("EOF"), "{error}");
+            assert!(error.contains(" at line ") && error.contains("free space"), "{error}");
+        }
     }
 }

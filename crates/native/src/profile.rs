@@ -153,11 +153,11 @@ pub fn record<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
     // be taken for the new one.
     fs::write(path, "").map_err(|error| failed(error.to_string()))?;
     let events = run_once(device, true, Some(path), step)?;
-    let written = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-    if written == 0 {
-        return Err(
-            failed("Kineto wrote nothing; its reason is on standard error".to_owned()).into()
-        );
+    let written = fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+    if !written.is_file() || written.len() == 0 {
+        let why = "Kineto wrote nothing: check the free space and the permissions of its folder; with \
+                   KINETO_LOG_LEVEL=4 in the environment Kineto says why on standard error";
+        return Err(failed(why.to_owned()).into());
     }
     Ok(events)
 }
@@ -416,6 +416,41 @@ mod tests {
         assert_eq!(names(&events), ["aten::exp", "aten::tanh"]);
         let kind = |name: &str| events.iter().find(|it| it.name == name).map(|it| it.activity);
         assert_eq!(kind("both"), Some(ActivityType::Other), "{events:?}");
+    }
+
+    #[test]
+    fn operators_of_a_script_have_their_stack_in_the_trace() {
+        let _turn = turn();
+        let source = "def both(x):\n    return torch.tanh(torch.exp(x))";
+        let both = Script::compile(source).and_then(|it| it.function("both")).expect("compiled");
+        let x = float(&[4, 8]);
+        let run = || Ok::<_, TchError>(both.run(&[&x])?);
+        drop(run().expect("warmed up"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("trace.json");
+        record(Device::Cpu, Some(&path), run).expect("recorded");
+        let text = fs::read_to_string(&path).expect("written");
+        let trace: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let events = trace["traceEvents"].as_array().expect("events");
+        let exp = events.iter().find(|event| event["name"] == "aten::exp").expect("the operator");
+        let stack = exp["args"]["Call stack"].as_str().unwrap_or_default();
+        assert!(!stack.is_empty(), "no stack: {exp}");
+    }
+
+    #[test]
+    fn a_trace_that_kineto_cannot_write_has_a_remedy() {
+        let _turn = turn();
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("trace.json");
+        let x = float(&[4, 8]);
+        // Kineto opens the file when the step has ended, and cannot open a folder.
+        let step = || {
+            fs::remove_file(&path).expect("it was there before the step");
+            fs::create_dir(&path).expect("created");
+            x.f_exp()
+        };
+        let error = record(Device::Cpu, Some(&path), step).expect_err("a folder").to_string();
+        assert!(error.contains("trace.json") && error.contains("KINETO_LOG_LEVEL=4"), "{error}");
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod machines;
 mod operators;
 mod place;
 mod possible;
+pub(crate) mod profile_files;
 mod reason;
 mod records;
 mod repeated;

@@ -15,6 +15,7 @@ use super::inputs::Inputs;
 use super::joined::Joined;
 use super::location::Location;
 use super::machines::Machines;
+use super::profile_files;
 use super::row::Row;
 use super::runs::{Missing, Runs};
 use super::selection::Selection;
@@ -71,7 +72,9 @@ impl Report {
     /// Reads and joins everything that runs left at `location` under `baseline`.
     pub fn read(location: &Location, baseline: &str, selection: Selection<'_>) -> Result<Self> {
         let inputs = Inputs::read(location, baseline, &selection)?;
-        let report = Self::of(inputs, baseline, selection);
+        let mut report = Self::of(inputs, baseline, selection);
+        let profiles = report.shown_mut().filter_map(|row| row.record.profile.as_mut());
+        profiles.par_bridge().for_each(|it| profile_files::check(&location.records, it));
         Ok(Self { records: Some(location.records.clone()), ..report })
     }
 

@@ -108,6 +108,7 @@ fn copy(report: &mut Report, folder: &Folder, records: &Path, notes: &mut Notes)
             files.push(ProfileFile { path: target.to_string_lossy().into_owned(), ..file });
         }
         profile.files = files;
+        notes.extend(profile.absent.get("files").map(|why| format!("{id}: files {why}")));
     }
     notes.extend(places.shared().map(|name| {
         format!(

@@ -1,17 +1,17 @@
 //! A profile as text, for the terminal and the HTML page.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use plan::{GpuCounters, MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKind};
 
+use crate::model::profile_files::is_inside;
 use crate::model::{Entry, Field};
 use crate::units;
 use crate::write::explain::words::of_shapes;
 
 /// A profile file in the folder of the records; `None` if it does not exist there.
 pub fn file(records: &Path, path: &str) -> Option<PathBuf> {
-    let inside = Path::new(path).components().all(|it| matches!(it, Component::Normal(_)));
-    Some(records.join(path)).filter(|file| inside && file.is_file())
+    Some(records.join(path)).filter(|file| is_inside(path) && file.is_file())
 }
 
 /// An SVG as a data URL. As an image it cannot run scripts.
@@ -52,8 +52,9 @@ pub struct Line {
     pub self_time: String,
     pub total_time: String,
     pub device_time: String,
-    /// Its own part of the step, from 0 to 1.
-    pub share: f64,
+    /// Its own part of the step, from 0 to 1: of its kernels where a GPU's were recorded, else on the host. None of the
+    /// host's time beside kernels.
+    pub share: Option<f64>,
     pub mflop: String,
     pub bytes: String,
 }
@@ -92,6 +93,8 @@ pub fn lines(profile: &Profile, most: usize) -> Vec<Line> {
     let is_small = |it: &OperationProfile| {
         it.device_ns.is_none_or(|ns| ns == 0.0) && share(it.self_ns, profile) < SMALLEST_SHARE
     };
+    let device_ns: Option<f64> = all.iter().map(|it| it.device_ns).sum();
+    let device_ns = device_ns.filter(|_| !all.is_empty());
     let notable = all.iter().position(is_small).unwrap_or(all.len()).min(most);
     // A single remaining operation takes no more room than a sum line, so it is shown.
     let shown = if all.len() == notable + 1 { all.len() } else { notable };
@@ -100,20 +103,37 @@ pub fn lines(profile: &Profile, most: usize) -> Vec<Line> {
     lines.extend((!others.is_empty()).then(|| sum(others, profile)));
     lines.push(Line {
         self_time: units::time(profile.outside_ns),
-        share: share(profile.outside_ns, profile),
+        share: device_ns.is_none().then(|| share(profile.outside_ns, profile)),
         ..named("outside operations".to_owned())
     });
+    lines.extend(device_ns.map(|ns| idle(ns, profile)));
     lines
+}
+
+/// The time in which no kernel of the step ran. Kernels of several streams may run at once, so there may be none of it
+/// although the device was idle.
+fn idle(device_ns: f64, profile: &Profile) -> Line {
+    let ns = (profile.step_ns - device_ns).max(0.0);
+    Line {
+        device_time: units::time(ns),
+        share: Some(share(ns, profile)),
+        ..named("GPU without kernels".to_owned())
+    }
 }
 
 fn named(name: String) -> Line {
     let [shapes, calls, self_time, total_time, device_time, mflop, bytes] =
         [const { String::new() }; 7];
-    Line { name, shapes, calls, self_time, total_time, device_time, share: 0.0, mflop, bytes }
+    Line { name, shapes, calls, self_time, total_time, device_time, share: None, mflop, bytes }
 }
 
 fn share(ns: f64, profile: &Profile) -> f64 {
     ns / profile.step_ns
+}
+
+/// The time by which an operation has its share.
+fn own_ns(of: &OperationProfile) -> f64 {
+    of.device_ns.unwrap_or(of.self_ns)
 }
 
 fn operation(of: &OperationProfile, profile: &Profile) -> Line {
@@ -123,7 +143,7 @@ fn operation(of: &OperationProfile, profile: &Profile) -> Line {
         self_time: units::time(of.self_ns),
         total_time: units::time(of.total_ns),
         device_time: of.device_ns.map(units::time).unwrap_or_default(),
-        share: share(of.self_ns, profile),
+        share: Some(share(own_ns(of), profile)),
         mflop: of.flops.map(mflop).unwrap_or_default(),
         bytes: of.input_bytes.map(units::bytes).unwrap_or_default(),
         ..named(of.name.clone())
@@ -138,7 +158,7 @@ fn sum(of: &[OperationProfile], profile: &Profile) -> Line {
         calls: calls(of.iter().map(|it| it.calls).sum()),
         self_time: units::time(self_ns),
         device_time: device_ns.map(units::time).unwrap_or_default(),
-        share: share(self_ns, profile),
+        share: Some(share(of.iter().map(own_ns).sum(), profile)),
         ..named(format!("{} others", of.len()))
     }
 }
@@ -262,6 +282,7 @@ mod tests {
                 kind: ProfileFileKind::Trace,
                 path: (*path).to_owned(),
                 bytes: 2048,
+                checksum: None,
             };
             let written = paths.iter().map(file).collect();
             files(&Profile { files: written, ..Profile::default() })

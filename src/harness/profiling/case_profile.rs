@@ -7,7 +7,7 @@ use plan::{CacheMode, Case, Device, GpuCounters, Profile};
 use tch::Tensor;
 
 use super::place;
-use super::{HARDWARE, MEMORY, OPERATIONS, Wanted};
+use super::{DEVICE, HARDWARE, MEMORY, OPERATIONS, Wanted};
 use crate::device;
 use crate::harness::case_run::settle_allocator;
 use crate::harness::flush::Flush;
@@ -42,6 +42,11 @@ fn parts(
     prepare: Prepare,
     profile: &mut Profile,
 ) -> Result<(), Refusal> {
+    let folder = root.join(place::folder(case));
+    if wanted.writes() {
+        // The record will name only the files of this profile.
+        place::clear(&folder).map_err(|error| Refusal::Failed(error.to_string()))?;
+    }
     settle_allocator(case.settings.allocator);
     threads::settle(case.settings.threads);
     constants::map();
@@ -57,7 +62,12 @@ fn parts(
     let mut before = || {
         running::check()?;
         drop(output.take());
-        flush.as_mut().map_or(Ok(()), Flush::run)
+        if let Some(flush) = &mut flush {
+            flush.run()?;
+            // On a GPU the flush is only queued; it must have ended before the step begins.
+            device::synchronize(case.device)?;
+        }
+        Ok(())
     };
     let _range = ranges::of(case, "profile");
     let mut step = || {
@@ -70,7 +80,6 @@ fn parts(
     };
     let mut subject = Subject { before: &mut before, step: &mut step };
     let steps = subject.warm_up()?;
-    let folder = place::folder(root, case);
     let stem = place::stem(case);
     // The profiler comes last, because it stays attached and would disturb the other parts.
     if wanted.hardware {
@@ -114,6 +123,9 @@ fn parts(
             (profile.step_ns, profile.outside_ns) = (steps.step_ns, steps.outside_ns);
             profile.operations = steps.operations;
             profile.files.push(trace);
+            if let Some(reason) = without_device(case.device, steps.has_device) {
+                profile.absent.insert(DEVICE.to_owned(), reason.to_owned());
+            }
         }
     }
     Ok(())
@@ -123,6 +135,26 @@ fn parts(
 const NOT_NVIDIA: &str = "hardware counters: only those of NVIDIA's GPUs are read; the vendor's profiler has them: \
                           rocprof-compute, Instruments or unitrace in front of the benchmark's command, with a \
                           filter for one case";
+
+/// Why the operations of a step have no time of their device; none where they have it, and on a CPU.
+const fn without_device(device: Device, is_recorded: bool) -> Option<&'static str> {
+    if is_recorded {
+        return None;
+    }
+    match device {
+        Device::Cpu => None,
+        Device::Cuda => Some(
+            "the profiler recorded no kernel, copy or fill of the GPU: libcupti.so is not found or not permitted to \
+             trace; add the folder of libtorch's own to LD_LIBRARY_PATH, run as root or with the capability \
+             CAP_SYS_ADMIN, or load the kernel's module nvidia with NVreg_RestrictProfilingToAdminUsers=0; with \
+             KINETO_LOG_LEVEL=4 in the environment Kineto says which on standard error",
+        ),
+        Device::Rocm | Device::Mps | Device::Xpu => Some(
+            "the profiler records the host's part alone on this GPU; the vendor's profiler has the kernels: rocprofv3, \
+             Instruments or unitrace in front of the benchmark's command, with a filter for one case",
+        ),
+    }
+}
 
 /// The GPU's counters over one step. The cache flush of a cold step has ended before.
 fn on_gpu(subject: &mut Subject<'_>) -> Result<GpuCounters, String> {
@@ -150,4 +182,24 @@ fn or_absent<T>(profile: &mut Profile, name: &str, part: Result<T, String>) -> O
     };
     profile.absent.insert(name.to_owned(), reason);
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_without_activity_of_its_gpu_says_why_and_what_to_do() {
+        for device in [Device::Cuda, Device::Rocm, Device::Mps, Device::Xpu] {
+            assert_eq!(without_device(device, true), None, "{device:?}");
+            let reason = without_device(device, false).expect("a reason");
+            let remedies = if device == Device::Cuda {
+                ["LD_LIBRARY_PATH", "NVreg_RestrictProfilingToAdminUsers=0"]
+            } else {
+                ["rocprofv3", "unitrace"]
+            };
+            assert!(remedies.iter().all(|it| reason.contains(it)), "{device:?}: {reason}");
+        }
+        assert_eq!(without_device(Device::Cpu, false), None);
+    }
 }

@@ -36,6 +36,8 @@ pub struct Wanted {
 const OPERATIONS: &str = "operations";
 const MEMORY: &str = "memory";
 const HARDWARE: &str = "hardware";
+/// The activity of a GPU, which a profile may lack although it has the host's operations.
+const DEVICE: &str = "device";
 
 impl Wanted {
     /// The parts that `--profile` or the case's config asks for; empty if neither asks for any.
@@ -59,6 +61,11 @@ impl Wanted {
     /// Whether only counters are asked for, because another child takes the other parts.
     fn is_counters_alone(self) -> bool {
         self.hardware && !self.operations && !self.memory
+    }
+
+    /// Whether it has a part with files.
+    const fn writes(self) -> bool {
+        self.operations || self.memory
     }
 
     /// Each part with its name.

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use plan::{Allocator, Case, Device, Profile};
 
 use super::child::CHILD;
-use super::{FOLDER, HARDWARE, Message, Request, Wanted};
+use super::{DEVICE, FOLDER, HARDWARE, Message, Request, Wanted, place};
 use crate::harness::clock::Stopwatch;
 use crate::harness::failure::Failure;
 use crate::harness::progress::Progress;
@@ -35,6 +35,8 @@ pub struct Pass<'a> {
 struct Asked {
     id: String,
     wanted: Wanted,
+    /// The folder of its files, in the folder of the records.
+    folder: PathBuf,
 }
 
 impl Asked {
@@ -44,13 +46,25 @@ impl Asked {
             Device::Cuda => wanted.counters_first(),
             _ => (None, *wanted),
         };
-        [first, Some(then)].map(|wanted| Some(Self { id: case.full_id(), wanted: wanted? }))
+        let asked = |wanted| Self { id: case.full_id(), wanted, folder: place::folder(case) };
+        [first, Some(then)].map(|wanted| wanted.map(asked))
     }
 
     /// Its name in the progress line.
     fn name(&self) -> String {
         let part = if self.wanted.is_counters_alone() { ", counters" } else { "" };
         format!("{}{part}", self.id)
+    }
+}
+
+/// A child that does not outlive this: whatever ends the pass, no process goes on profiling for nobody.
+struct Attended(Child);
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        // Neither does anything to a child that was waited for, and there is nobody to tell of a failure.
+        drop(self.0.kill());
+        drop(self.0.wait());
     }
 }
 
@@ -95,6 +109,7 @@ impl<'a> Pass<'a> {
             let lost = if at_case { 1 } else { left.len() };
             for asked in left.drain(..lost).collect::<Vec<_>>() {
                 let mut profile = Profile::default();
+                let reason = if at_case { self.cleared(&asked, &reason) } else { reason.clone() };
                 asked.wanted.explain(&mut profile, &reason);
                 self.ends(&asked, profile)?;
             }
@@ -102,16 +117,46 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
+    /// Removes what a child that died at a case has written for it, which no record names: the reason of its death, and
+    /// that of what could not be removed.
+    fn cleared(&self, asked: &Asked, reason: &str) -> String {
+        if asked.wanted.is_counters_alone() {
+            return reason.to_owned();
+        }
+        match place::clear(&self.root.join(&asked.folder)) {
+            Ok(()) => reason.to_owned(),
+            Err(error) => format!("{reason}; its unfinished files are still there: {error}"),
+        }
+    }
+
     /// One child; the cases that it has profiled are no longer `left`.
     fn child(&mut self, left: &mut VecDeque<Asked>) -> Result<Option<Death>, Failure> {
-        let died = |reason: String| Ok(Some(Death { reason, at_case: false }));
-        let mut child = match self.spawn(left) {
-            Ok(child) => child,
-            Err(error) => return died(format!("its process cannot be started: {error}")),
-        };
+        match self.spawn(left) {
+            Ok(child) => self.follow(Attended(child), left),
+            Err(error) => {
+                let reason = format!("its process cannot be started: {error}");
+                Ok(Some(Death { reason, at_case: false }))
+            }
+        }
+    }
+
+    /// Keeps what a child says, until it ends or cannot be understood any more.
+    fn follow(
+        &mut self,
+        mut child: Attended,
+        left: &mut VecDeque<Asked>,
+    ) -> Result<Option<Death>, Failure> {
         let mut at_case = false;
-        let out = child.stdout.take().expect("it is piped");
-        for line in BufReader::new(out).lines().map_while(Result::ok) {
+        let out = child.0.stdout.take().expect("it is piped");
+        for line in BufReader::new(out).lines() {
+            let line = match line {
+                Ok(line) => line,
+                Err(error) => {
+                    let reason =
+                        format!("its messages cannot be read, so its process was ended: {error}");
+                    return Ok((!left.is_empty()).then_some(Death { reason, at_case }));
+                }
+            };
             match serde_json::from_str(&line) {
                 Ok(Message::Starts(id)) => {
                     at_case = true;
@@ -129,7 +174,7 @@ impl<'a> Pass<'a> {
                 Err(error) => eprintln!("note: a profiling process said `{line}`: {error}"),
             }
         }
-        let status = match child.wait() {
+        let status = match child.0.wait() {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
         };
@@ -156,7 +201,7 @@ impl<'a> Pass<'a> {
 
     fn ends(&mut self, asked: &Asked, mut profile: Profile) -> Result<(), Failure> {
         self.progress.done(&asked.name(), 0.0);
-        let Asked { id, wanted } = asked;
+        let Asked { id, wanted, .. } = asked;
         if wanted.is_counters_alone() {
             self.counted.insert(id.clone(), profile);
             return Ok(());
@@ -167,6 +212,7 @@ impl<'a> Pass<'a> {
         let missed: Vec<(&str, &String)> = wanted
             .parts()
             .into_iter()
+            .chain([(DEVICE, wanted.operations)])
             // Missing counters are no failure: many machines have none, and the record gives the reason.
             .filter(|(name, wanted)| *wanted && *name != HARDWARE)
             .filter_map(|(name, _)| Some((name, profile.absent.get(name)?)))

@@ -191,7 +191,7 @@ fn a_step_that_fails_leaves_no_file() {
 
 /// A Python script that lets torch's own module read a snapshot and prints figures.
 const VISUALIZER: &str = r#"
-import json, pickle, sys
+import json, pickle, sys, torch
 from torch.cuda import _memory_viz as viz
 snapshot = pickle.load(open(sys.argv[1], 'rb'))
 lines = lambda text: [int(line.rsplit(' ', 1)[1]) for line in text.splitlines()]
@@ -200,6 +200,7 @@ for event in snapshot['device_traces'][0]:
     live += {'alloc': 1, 'free_completed': -1}.get(event['action'], 0) * event['size']
     peak = max(peak, live)
 print(json.dumps({
+    'torch': torch.__version__,
     'peak': peak,
     'entries': len(snapshot['device_traces'][0]),
     'traced': int(viz.trace(snapshot).split('\n')[1].split()[0]),
@@ -232,6 +233,8 @@ fn torchs_own_visualizer_reads_a_snapshot() {
         }
     };
     let read: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    let version = read["torch"].as_str().expect("a version");
+    assert!(version.starts_with("2.11."), "{}: torch {version}, not 2.11", program.display());
     assert_eq!(read["peak"], tracked);
     // Two entries for an allocation and three for a release, in pairs.
     assert_eq!(read["entries"], step.profile.events / 2 * 5);

@@ -48,6 +48,7 @@ const TESTS: &[(&str, fn())] = tests! {
         a_test_pairs_nothing;
     profiles: a_profile_is_in_the_record_and_what_dies_takes_nothing_with_it,
         nothing_is_profiled_unless_asked_for,
+        a_later_profile_replaces_all_files_of_an_earlier_one,
         results_that_are_not_kept_are_not_profiled;
     shards: three_parts_are_the_whole,
         a_part_is_recorded_with_its_origin,

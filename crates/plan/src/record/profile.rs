@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hash::hex;
+
 /// Steps of a case run once more under libtorch's profiler, in a process that times nothing.
 ///
 /// Times are per step and contain what the profiler costs: compare `step_ns` with the case's own time. A part that is
@@ -31,6 +33,7 @@ pub struct Profile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ProfileFile>,
     /// The reason for each null part, by the part's name.
+    /// `device` says why no operation of a step on a GPU has `device_ns`.
     #[serde(default)]
     pub absent: BTreeMap<String, String>,
 }
@@ -39,7 +42,8 @@ pub struct Profile {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperationProfile {
-    /// Its name in torch's profiler.
+    /// Its name in torch's profiler. A kernel that no recorded operation launched has an entry of its own, under the
+    /// kernel's name and without times on the host.
     pub name: String,
     /// Shapes of its tensor arguments, an empty list for an argument that is no tensor.
     pub shapes: Vec<Vec<i64>>,
@@ -127,6 +131,10 @@ pub struct ProfileFile {
     pub path: String,
     /// Its size in bytes.
     pub bytes: u64,
+    /// FNV-1a of its content, 64 bits in hexadecimal. A later profile of the case writes to the same path, so this tells
+    /// whether the file there still belongs to the record. Absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
 }
 
 /// The kind of a profile file.
@@ -142,9 +150,37 @@ pub enum ProfileFileKind {
     MemoryTimeline,
 }
 
+impl ProfileFile {
+    /// The entry of a file with this content.
+    pub fn of(kind: ProfileFileKind, path: String, content: &[u8]) -> Self {
+        Self { kind, path, bytes: content.len() as u64, checksum: Some(hex(content)) }
+    }
+
+    /// Whether a file with this content is the one that was recorded. Older records only know its size.
+    pub fn has(&self, content: &[u8]) -> bool {
+        self.bytes == content.len() as u64
+            && self.checksum.as_ref().is_none_or(|checksum| *checksum == hex(content))
+    }
+}
+
 impl Profile {
     /// The file of this kind, if it was written.
     pub fn file(&self, kind: ProfileFileKind) -> Option<&ProfileFile> {
         self.files.iter().find(|file| file.kind == kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_size_and_its_content() {
+        let file = ProfileFile::of(ProfileFileKind::Trace, "profiles/x.json".to_owned(), b"{1}");
+        assert_eq!((file.bytes, file.checksum.as_ref().map(String::len)), (3, Some(16)));
+        assert!(file.has(b"{1}"));
+        assert!(!file.has(b"{2}"), "of the same size");
+        let older = ProfileFile { checksum: None, ..file };
+        assert!(older.has(b"{2}") && !older.has(b"{12}"), "the size is all that is known");
     }
 }

@@ -9,13 +9,13 @@ fields! {
     FILES:
     "trace", NONE, "path of the Chrome trace, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::Trace))
-        why (|e| absent(e, "operations"));
+        why (|e| no_file(e, "operations"));
     "memory-snapshot", NONE, "path of the memory snapshot, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::MemorySnapshot))
-        why (|e| absent(e, "memory"));
+        why (|e| no_file(e, "memory"));
     "memory-timeline", NONE, "path of the drawn memory timeline, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::MemoryTimeline))
-        why (|e| absent(e, "memory"));
+        why (|e| no_file(e, "memory"));
     "memory-stats", BYTES, "torch's peaks of memory in a step, by their names; in CSV bytes / 10⁶",
         (|e| Value::named(&profile(e)?.memory.as_ref()?.stats))
         why (|e| absent(e, "memory"));
@@ -32,6 +32,11 @@ pub(super) fn step_ns(entry: &Entry<'_>) -> Option<f64> {
 
 fn file<'a>(entry: &Entry<'a>, kind: ProfileFileKind) -> Option<Value<'a>> {
     Some((&profile(entry)?.file(kind)?.path).into())
+}
+
+/// Why a file is absent: its part of the profile is, or it was replaced since.
+fn no_file(entry: &Entry<'_>, part: &str) -> Option<String> {
+    absent(entry, part).or_else(|| absent(entry, "files"))
 }
 
 pub(super) fn no_counters(entry: &Entry<'_>) -> Option<String> {

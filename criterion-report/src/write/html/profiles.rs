@@ -20,7 +20,7 @@ const LARGEST_PICTURE: u64 = 256 << 10;
 pub struct Panel {
     head: String,
     /// Share of the step, then texts: name, shapes, calls, time of its own, total, device, MFLOP, inputs.
-    lines: Vec<(Figure, [String; 8])>,
+    lines: Vec<(Option<Figure>, [String; 8])>,
     /// Further facts, each with its label.
     facts: Vec<(&'static str, String)>,
     files: Vec<File>,
@@ -52,11 +52,13 @@ impl Panel {
                 it.mflop,
                 it.bytes,
             ];
-            (Figure(it.share), texts.map(|text| visible::line(&text).into_owned()))
+            (it.share.map(Figure), texts.map(|text| visible::line(&text).into_owned()))
         };
         let facts = [
+            ("device", "device", None),
             ("memory", "memory", profile::memory(of)),
             ("counters", "hardware", profile::counters(of, entry)),
+            ("missing files", "files", None),
         ];
         let said = |(name, part, text): (_, &str, Option<String>)| {
             let text = text.or_else(|| of.absent.get(part).cloned())?;
