@@ -103,19 +103,19 @@ fn operations_are_matched_by_name_and_by_shapes_where_there_are_several() {
     let (small, large): (&[i64], &[i64]) = (&[16, 512], &[16, 1024]);
     let before = profile(
         vec![
-            on("aten::mm", 600_000.0, &[(large, "float")]),
-            on("aten::add", 100_000.0, &[(small, "float")]),
-            on("aten::add", 200_000.0, &[(large, "float")]),
-            on("aten::exp", 50_000.0, &[(large, "float")]),
+            on("aten::mm", 600_000.0, &[(large, "float32")]),
+            on("aten::add", 100_000.0, &[(small, "float32")]),
+            on("aten::add", 200_000.0, &[(large, "float32")]),
+            on("aten::exp", 50_000.0, &[(large, "float32")]),
         ],
         50_000.0,
     );
     let after = profile(
         vec![
             // It runs with other shapes on each side, and with one on either.
-            on("aten::mm", 300_000.0, &[(small, "float")]),
-            on("aten::add", 100_000.0, &[(large, "float")]),
-            on("aten::copy_", 80_000.0, &[(large, "float")]),
+            on("aten::mm", 300_000.0, &[(small, "float32")]),
+            on("aten::add", 100_000.0, &[(large, "float32")]),
+            on("aten::copy_", 80_000.0, &[(large, "float32")]),
         ],
         20_000.0,
     );

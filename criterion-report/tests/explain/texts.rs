@@ -20,14 +20,14 @@ const JSON: Writer = Writer::Explain(Options { format: Format::Json, ..OPTIONS }
 fn converting() -> Fixture {
     let weight: &[i64] = &[512, 1024];
     let product = |ns: f64| {
-        let mut it = on("aten::mm", ns, &[(&[16, 1024], "float"), (&[1024, 512], "float")]);
+        let mut it = on("aten::mm", ns, &[(&[16, 1024], "float32"), (&[1024, 512], "float32")]);
         (it.input_bytes, it.flops, it.allocated_bytes) =
             (Some(2_162_688), Some(16_777_216), 32_768);
         it
     };
     let after = vec![
-        on("aten::copy_", 1_400_000.0, &[(weight, "float"), (weight, "signed char")]),
-        on("aten::mul", 300_000.0, &[(weight, "float"), (&[512, 1], "float")]),
+        on("aten::copy_", 1_400_000.0, &[(weight, "float32"), (weight, "int8")]),
+        on("aten::mul", 300_000.0, &[(weight, "float32"), (&[512, 1], "float32")]),
         product(220_000.0),
         operation("aten::t", 1_000.0),
     ];
