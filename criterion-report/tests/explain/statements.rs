@@ -80,6 +80,33 @@ fn a_case_is_memory_bound_at_a_share_of_its_limit() {
 }
 
 #[test]
+fn a_chain_at_its_bandwidth_may_be_far_from_the_limit_of_its_step() {
+    // Five operations that each read and write what the step has to read and write once.
+    let bytes: u64 = 100_000_000;
+    let ns = bytes as f64 / MEMORY;
+    let pass = |name: &str| {
+        let mut it = operation(name, ns);
+        it.input_bytes = Some(bytes);
+        it
+    };
+    let names = ["aten::mul", "aten::exp", "aten::neg", "aten::abs", "aten::add"];
+    let chain = profile(names.map(pass).to_vec(), 0.5 * ns);
+    let fixture = Fixture::calibrated(LINEAR)
+        .weighing("/baseline/", bytes - 16 * 512 * 4)
+        .takes("/baseline/", (5.5 * ns) as u64)
+        .profiled("/baseline/", &chain);
+    let of = one(&fixture.explained(), "/baseline/");
+    near(of.limit.as_ref().expect("a limit").share, 1.0 / 5.5);
+    let Some(statement @ Statement::MemoryBound { share, .. }) = of.primary() else {
+        panic!("{of:#?}")
+    };
+    // A call of each operation is not at the bandwidth.
+    near(*share, (5.0 * (ns - CALL)) / (5.5 * ns));
+    let text = "memory-bound: 91 % of the time at the bandwidth of memory";
+    assert_eq!(statement.to_string(), text);
+}
+
+#[test]
 fn a_case_is_compute_bound_at_a_share_of_the_peak() {
     let flops = 2.0 * 16.0 * 1024.0 * 512.0;
     let of = |share: f64| {

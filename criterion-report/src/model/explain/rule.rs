@@ -25,13 +25,13 @@ impl Rule {
         name: "memory_bound",
         rule: "time at the measured bandwidth of the level in which the working set lies, without that of added operations",
         threshold: AT_LIMIT,
-        example: "memory-bound at 93 % of the limit of memory",
+        example: "memory-bound: 93 % of the time at the bandwidth of memory",
     };
     pub const COMPUTE_BOUND: Self = Self {
         name: "compute_bound",
         rule: "time at the measured peak in the case's dtype, without that of added operations",
         threshold: AT_LIMIT,
-        example: "compute-bound at 87 % of the limit",
+        example: "compute-bound: 87 % of the time at the measured peak",
     };
     pub const CONVERTS_WEIGHT: Self = Self {
         name: "converts_weight",
