@@ -78,9 +78,4 @@ impl Explanation {
     pub fn primary(&self) -> Option<&Statement> {
         self.statements.first()
     }
-
-    /// Why a candidate differs from its baseline, where a statement says that; else the first one.
-    pub fn why(&self) -> Option<&Statement> {
-        self.statements.iter().find(|it| it.is_comparison()).or_else(|| self.primary())
-    }
 }

@@ -225,6 +225,6 @@ impl fmt::Display for Statement {
 }
 
 /// The variant in an id of criterion: `<group>/<variant>/<parameter>`.
-fn variant(id: &str) -> &str {
+pub(crate) fn variant(id: &str) -> &str {
     id.rsplit('/').nth(1).unwrap_or(id)
 }
