@@ -252,6 +252,23 @@ fn page_faults_have_their_number_and_their_share() {
     // One thread of two faults: it is half of the CPU time that can be had, and all of the wall time.
     let half = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, 1.0);
     near(named(&one(&half.explained(), "/aten/"), Rule::PAGE_FAULTS).expect("faults").share(), 0.4);
+    // The thread works for half of the wall time, and both threads for all of it.
+    for (busy, share) in [(0.5, 0.2), (2.0, 0.4)] {
+        let fixture = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, busy);
+        let of = one(&fixture.explained(), "/aten/");
+        near(named(&of, Rule::PAGE_FAULTS).expect("faults").share(), share);
+    }
+}
+
+#[test]
+fn counters_over_no_time_have_no_share() {
+    let fixture = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, 1.0).edit("/aten/", |it| {
+        let counters = it.record.measures.counters.as_mut().expect("counted");
+        (counters.user_ns, counters.system_ns, counters.wall_ns) = (0.0, 0.0, 0.0);
+    });
+    let of = one(&fixture.explained(), "/aten/");
+    assert_eq!((of.page_faults, of.utilization), (Some(100.0), None));
+    assert_eq!(of.statements, [Statement::Unexplained { share: 1.0, outside_share: 0.0 }]);
 }
 
 #[test]

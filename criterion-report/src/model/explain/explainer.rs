@@ -196,7 +196,7 @@ impl Own {
 
     /// Share of the wall time: threads that fault side by side work side by side, too.
     fn page_fault_share(&self) -> Option<f64> {
-        let counters = self.counters?;
+        let counters = self.counters.filter(|it| it.wall_ns > 0.0)?;
         let busy = (counters.user_ns + counters.system_ns) / counters.wall_ns;
         counters.fault_share.map(|share| share * busy.clamp(0.0, 1.0))
     }
