@@ -112,9 +112,6 @@ struct Sums {
     calls_others: bool,
 }
 
-<<<<<<< HEAD
-/// An operation that has not ended yet.
-=======
 #[derive(Default)]
 struct Kernel {
     calls: u64,
@@ -122,7 +119,6 @@ struct Kernel {
 }
 
 /// An operation that has not ended.
->>>>>>> profile
 struct Open<'e> {
     key: Key<'e>,
     start_ns: u64,
@@ -193,15 +189,10 @@ impl<'e> Table<'e> {
         }
     }
 
-<<<<<<< HEAD
-    /// Adds the device work that the operations of the steps launched.
-    fn add_kernels(&mut self, events: &[KinetoEvent]) {
-=======
     /// Adds what a device ran for the operations of the steps. Work that no recorded operation launched, such as user
     /// kernels, compiled code and CUDA graphs, gets entries under its own name. It belongs to the steps because it runs
     /// during one of them, and each step waits for its end.
     fn add_kernels(&mut self, steps: &[&KinetoEvent], events: &'e [KinetoEvent]) {
->>>>>>> profile
         self.has_device = true;
         let operations = events.iter().filter(|event| event.activity == ActivityType::CpuOp);
         let outside: HashSet<u64> = operations

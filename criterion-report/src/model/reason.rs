@@ -30,7 +30,8 @@ impl<'a> Reasons<'a> {
         let longest = cases.max_by(|a, b| time(a).total_cmp(&time(b)))?;
         let explanation = self.0.explain(&longest)?;
         let profiled = explanation.profile.is_some();
-        let says = |it: &&Statement| says_something(it, profiled);
+        let baseline = longest.baseline.map(|row| row.full_id());
+        let says = |it: &&Statement| says_something(it, profiled, baseline);
         let comparing = explanation.statements.iter().find(|it| it.is_comparison() && says(it));
         let statement = comparing.or_else(|| explanation.statements.iter().find(says))?.clone();
         Some(Reason { full_id: longest.row.full_id().to_owned(), statement })
@@ -38,10 +39,11 @@ impl<'a> Reasons<'a> {
 }
 
 /// Without a profile, a different operation for the product adds nothing to the speed-up, unless it comes from another
-/// library.
-fn says_something(of: &Statement, profiled: bool) -> bool {
+/// library. An answer compares with the baseline, so a sibling's implementation of attention is no reason for it.
+fn says_something(of: &Statement, profiled: bool, baseline: Option<&str>) -> bool {
     match of {
         Statement::Unexplained { .. } => false,
+        Statement::OtherDispatch { other, .. } => baseline == Some(other),
         Statement::OtherLibrary { library, instead_of_library, .. } => {
             profiled || library != instead_of_library
         }

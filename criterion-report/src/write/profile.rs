@@ -164,8 +164,12 @@ fn sum(of: &[OperationProfile], profile: &Profile) -> Line {
 }
 
 /// A mean number of calls per step, without decimals if it is whole.
-fn calls(of: f64) -> String {
-    if of.fract() == 0.0 { format!("{of:.0}") } else { format!("{of:.1}") }
+pub fn calls(of: f64) -> String {
+    match of {
+        whole if whole.fract() == 0.0 => format!("{whole:.0}"),
+        part if part < 1.0 => units::significant(part, 2),
+        mean => format!("{mean:.1}"),
+    }
 }
 
 fn mflop(of: u64) -> String {

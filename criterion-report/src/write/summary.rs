@@ -11,7 +11,7 @@ use super::table::{
 };
 use super::view::Room;
 use super::{Target, markdown, screen};
-use crate::model::explain::{Library, Statement};
+use crate::model::explain::{Library, Statement, variant};
 use crate::model::{Answer, Answers, Circumstances, Interval, Level, Question, Report, Speedups};
 use crate::units;
 
@@ -265,9 +265,9 @@ fn why(of: &Answer) -> Option<String> {
         Statement::OtherLibrary { operation, share, ratio, .. } => {
             Some(format!("its product ({operation}) {}", gain(*share, *ratio)))
         }
-        Statement::OtherDispatch { share, ratio, .. } => {
-            let gain = gain(*share, *ratio);
-            Some(format!("another implementation of attention {gain}"))
+        Statement::OtherDispatch { share, ratio, other, .. } => {
+            let (gain, other) = (gain(*share, *ratio), variant(other));
+            Some(format!("another implementation of attention than in `{other}` {gain}"))
         }
         other => Some(other.to_string()),
     }

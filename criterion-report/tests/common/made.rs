@@ -57,7 +57,7 @@ pub fn profile(ns: f64, files: &str) -> Profile {
     let operation = |name: &str, shapes: &[&Vec<i64>], share: f64| OperationProfile {
         name: name.to_owned(),
         shapes: shapes.iter().map(|&shape| shape.clone()).collect(),
-        dtypes: vec!["c10::BFloat16".to_owned(); shapes.len()],
+        dtypes: vec!["bfloat16".to_owned(); shapes.len()],
         calls: 1.0,
         self_ns: share * ns,
         total_ns: share * ns,
@@ -67,6 +67,7 @@ pub fn profile(ns: f64, files: &str) -> Profile {
     let conversion = OperationProfile {
         input_bytes: Some(1 << 20),
         allocated_bytes: 2 << 20,
+        dtypes: ["bfloat16", "int8", ""].map(str::to_owned).to_vec(),
         ..operation("aten::copy_", &[&weight, &weight, &vec![]], 0.5)
     };
     let product = OperationProfile {

@@ -15,12 +15,13 @@ const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 pub struct Lab {
     folder: tempfile::TempDir,
     variables: Vec<(&'static str, OsString)>,
+    on_small_pages: bool,
 }
 
 impl Lab {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        Self { folder, variables: Vec::new() }
+        Self { folder, variables: Vec::new(), on_small_pages: false }
     }
 
     /// From now on with a variable that names a path in its folder.
@@ -35,18 +36,27 @@ impl Lab {
         self
     }
 
+    /// From now on without huge pages for programs that do not ask for them, whatever the machine's setting.
+    pub fn on_small_pages(mut self) -> Self {
+        self.on_small_pages = true;
+        self
+    }
+
     pub fn path(&self, inside: &str) -> PathBuf {
         self.folder.path().join(inside)
     }
 
     fn run(&self, program: &Path, arguments: &[&str]) -> Output {
-        Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(arguments)
             .current_dir(PACKAGE)
             .env("CRITERION_HOME", self.path("criterion"))
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .output()
-            .unwrap_or_else(|error| panic!("{}: {error}", program.display()))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        if self.on_small_pages {
+            without_huge_pages(&mut command);
+        }
+        command.output().unwrap_or_else(|error| panic!("{}: {error}", program.display()))
     }
 
     /// The benchmark, with the arguments that `cargo bench` gives it.
@@ -146,6 +156,35 @@ impl Lab {
         assert_eq!(read("benchmark.json")["full_id"], case.full_id(), "criterion's own id");
         Some(read("estimates.json")["median"]["point_estimate"].as_f64().expect("a time"))
     }
+}
+
+/// Has a program begin without huge pages: the setting outlasts the start of another program. A benchmark allows them
+/// again for cases whose memory is retained.
+#[cfg(target_os = "linux")]
+fn without_huge_pages(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+
+    let disable = || {
+        // SAFETY: changes nothing but the kernel's choice of page size for this process.
+        match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: between fork and exec it makes a system call, and reads its error.
+    unsafe { command.pre_exec(disable) };
+}
+
+/// Elsewhere no program has huge pages without asking.
+#[cfg(not(target_os = "linux"))]
+fn without_huge_pages(_: &mut Command) {}
+
+/// Bytes of a page of memory.
+pub fn page_bytes() -> f64 {
+    // SAFETY: asks for the page size.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    assert!(bytes > 0, "{}", std::io::Error::last_os_error());
+    bytes as f64
 }
 
 /// With these a benchmark lists its cases.

@@ -76,11 +76,9 @@ impl<'a> Explainer<'a> {
         let limit = ceiling.and_then(|it| it.of_step(own.bytes, own.flops, time.median_ns));
         let limit = limit.filter(|_| !emulated);
         let used = profile(row).filter(|_| case.split.has_profile);
-        let used = used.map(|it| ProfileUsed {
-            steps: it.steps,
-            step_ns: it.step_ns,
-            stretch: it.step_ns / time.median_ns,
-        });
+        let used = used.zip(case.split.stretch);
+        let used =
+            used.map(|(it, stretch)| ProfileUsed { steps: it.steps, step_ns: it.step_ns, stretch });
         Some(Explanation {
             full_id: row.full_id().to_owned(),
             time_ns: time.median_ns,
@@ -101,7 +99,7 @@ impl<'a> Explainer<'a> {
             utilization: own.utilization,
             gpu: profile(row).and_then(|it| it.gpu),
             profile_command: used.is_none().then(|| self.profile_command(row)),
-            cautions: cautions(row, used.as_ref(), ceiling),
+            cautions: cautions(row, used.as_ref(), difference.as_ref().ok(), ceiling),
             profile: used,
             no_difference: difference.as_ref().err().cloned().flatten(),
             difference: difference.ok(),
@@ -147,12 +145,13 @@ impl<'a> Explainer<'a> {
         other: &Case<'_>,
         speedup: Option<f64>,
     ) -> Result<Difference, String> {
-        for (side, name) in [(case, "it"), (other, "its baseline")] {
-            if !side.split.has_profile {
-                return Err(format!("{name} has no profile: {}", self.profile_command(side.row)));
-            }
-        }
-        Ok(Difference::of(other.row.full_id(), &other.split, &case.split, speedup))
+        let stretch = |side: &Case<'_>, name: &str| {
+            let why = || format!("{name} has no profile: {}", self.profile_command(side.row));
+            side.split.stretch.ok_or_else(why)
+        };
+        stretch(case, "it")?;
+        let stretch = stretch(other, "its baseline")?;
+        Ok(Difference::of(other.row.full_id(), &other.split, &case.split, stretch, speedup))
     }
 
     /// The command that profiles a case: the bench target is that of its run, or else has the name of its mode.
@@ -210,7 +209,7 @@ impl Own {
 
     /// As a share of the wall time, because threads handle their page faults in parallel.
     fn page_fault_share(&self) -> Option<f64> {
-        let counters = self.counters?;
+        let counters = self.counters.filter(|it| it.wall_ns > 0.0)?;
         let busy = (counters.user_ns + counters.system_ns) / counters.wall_ns;
         counters.fault_share.map(|share| share * busy.clamp(0.0, 1.0))
     }
@@ -227,14 +226,21 @@ impl Own {
 /// A caution is added if the profiled step is slower or faster than the case by more than this factor.
 const STRETCHED: f64 = 1.5;
 
-fn cautions(row: &Row, used: Option<&ProfileUsed>, ceiling: Option<&Ceiling>) -> Vec<String> {
-    let stretch =
-        used.map(|it| it.stretch).filter(|it| !(1.0 / STRETCHED..=STRETCHED).contains(it));
-    let stretch = stretch.map(|it| {
+fn cautions(
+    row: &Row,
+    used: Option<&ProfileUsed>,
+    difference: Option<&Difference>,
+    ceiling: Option<&Ceiling>,
+) -> Vec<String> {
+    let own = used.map(|it| ("the case's", it.stretch));
+    let baseline = difference.map(|it| ("the baseline's", it.baseline_stretch));
+    let stretches = own.into_iter().chain(baseline);
+    let stretch = stretches.filter(|(_, it)| !(1.0 / STRETCHED..=STRETCHED).contains(it));
+    let stretch = stretch.map(|(whose, stretch)| {
         format!(
-            "a profiled step takes {} the case's time: the profiler's own cost is spread over all \
+            "a profiled step takes {} {whose} time: the profiler's own cost is spread over all \
              operations, of which the short ones look longer than they are",
-            units::ratio(it, None)
+            units::ratio(stretch, None)
         )
     });
     let runs = row.runs.len();
@@ -243,5 +249,5 @@ fn cautions(row: &Row, used: Option<&ProfileUsed>, ceiling: Option<&Ceiling>) ->
     let absent = profile(row).into_iter().filter_map(|it| it.absent.get("operations"));
     let absent = absent.map(|why| format!("its profile has no operations: {why}"));
     let limits = ceiling.map(|it| it.cautions.clone()).unwrap_or_default();
-    stretch.into_iter().chain(several).chain(absent).chain(limits).collect()
+    stretch.chain(several).chain(absent).chain(limits).collect()
 }

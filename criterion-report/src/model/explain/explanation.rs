@@ -78,9 +78,4 @@ impl Explanation {
     pub fn primary(&self) -> Option<&Statement> {
         self.statements.first()
     }
-
-    /// The statement that says why a candidate differs from its baseline; without one, the first statement.
-    pub fn why(&self) -> Option<&Statement> {
-        self.statements.iter().find(|it| it.is_comparison()).or_else(|| self.primary())
-    }
 }

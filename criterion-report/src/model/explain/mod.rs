@@ -25,3 +25,4 @@ pub use operation::{Library, OperationTime};
 pub use part::{Part, PartKind};
 pub use rule::Rule;
 pub use statement::Statement;
+pub(crate) use statement::variant;

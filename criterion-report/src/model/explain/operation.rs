@@ -159,14 +159,15 @@ pub(super) fn library(name: &str) -> Library {
 pub(super) struct Weights {
     /// Elements of each.
     elements: Vec<u64>,
-    /// Element counts that activations share with a weight.
-    ambiguous: Vec<u64>,
-    quantizes_activations: bool,
+    /// Elements of the activations that go into a layer or come out of it.
+    activations: Vec<u64>,
+    /// Whether a quantized tensor that is read outside of products is a weight, whatever its size.
+    dtype_tells: bool,
     is_training: bool,
 }
 
-/// Dtypes that only a stored or a quantized tensor has, as torch names them.
-const QUANTIZED_DTYPES: [&str; 3] = ["signed char", "unsigned char", "c10::Float8"];
+/// The dtypes of stored and of quantized tensors, as torch names them; a float8 has a suffix.
+const QUANTIZED_DTYPES: [&str; 3] = ["int8", "uint8", "float8_"];
 
 impl Weights {
     /// The weights of a quantized model; `None` for other cases.
@@ -177,17 +178,22 @@ impl Weights {
             return None;
         }
         let linears = work.sizes()?.linears;
-        let elements: Vec<u64> = linears.iter().map(|it| it.k.saturating_mul(it.n)).collect();
-        let activations =
-            linears.iter().flat_map(|it| [it.k, it.n].map(|n| it.rows.saturating_mul(n)));
-        let ambiguous = activations.filter(|size| elements.contains(size)).collect();
-        let quantizes_activations = recipe.quantizes_activations();
-        Some(Self { elements, ambiguous, quantizes_activations, is_training: work.pass.is_some() })
+        let is_training = work.pass.is_some();
+        Some(Self {
+            elements: linears.iter().map(|it| it.k.saturating_mul(it.n)).collect(),
+            activations: linears
+                .iter()
+                .flat_map(|it| [it.k, it.n].map(|n| it.rows.saturating_mul(n)))
+                .collect(),
+            dtype_tells: !recipe.quantizes_activations()
+                || !is_training && multiplies_quantized(recipe),
+            is_training,
+        })
     }
 
     /// Whether an operation converts, copies or dequantizes a weight: an argument has as many elements, or half as many
-    /// bytes with two elements each. If activations are as large and also quantized, only an argument in a quantized
-    /// dtype counts.
+    /// bytes with two elements each. If an activation is as large, the argument must be one that the operation reads in
+    /// a quantized dtype.
     pub fn are_converted_by(&self, operation: &OperationProfile) -> bool {
         let name = &operation.name;
         let updates = self.is_training && name.ends_with('_') && base(name) != "copy_";
@@ -197,23 +203,36 @@ impl Weights {
             || updates
             || name.contains("backward")
             || words(name).any(|word| OF_ACTIVATIONS.contains(&word));
+        // The first argument of a copy is written: an activation that is quantized is such a copy, too.
+        let is_read = |place: usize| place > 0 || base(name) != "copy_";
         !other
             && operation
                 .shapes
                 .iter()
                 .zip(dtypes(operation))
-                .any(|(shape, dtype)| self.has(shape, dtype, operation))
+                .enumerate()
+                .any(|(place, (shape, dtype))| self.has(shape, dtype, is_read(place)))
     }
 
-    fn has(&self, shape: &[i64], dtype: &str, operation: &OperationProfile) -> bool {
+    fn has(&self, shape: &[i64], dtype: &str, is_read: bool) -> bool {
         let Some(elements) = elements(shape) else { return false };
-        let halves = dtype == "unsigned char" && self.elements.contains(&(elements * 2));
-        if halves {
-            return true;
-        }
-        let is_unclear = self.quantizes_activations && self.ambiguous.contains(&elements);
-        self.elements.contains(&elements) && (!is_unclear || dtypes(operation).any(is_quantized))
+        let sizes = [Some(elements), elements.checked_mul(2).filter(|_| dtype == "uint8")];
+        let is = |all: &[u64]| sizes.iter().flatten().any(|size| all.contains(size));
+        let is_clear = !is(&self.activations) || self.dtype_tells && is_read && is_quantized(dtype);
+        is(&self.elements) && is_clear
     }
+}
+
+/// Whether its activations, once quantized, are read by products alone. Others are dequantized before the product,
+/// and of a package's recipe nothing is known.
+const fn multiplies_quantized(recipe: Recipe) -> bool {
+    matches!(
+        recipe,
+        Recipe::Int8dq { .. }
+            | Recipe::Int8dqPrefillWoDecode
+            | Recipe::Float8dqTensor
+            | Recipe::Float8dqRow
+    )
 }
 
 fn dtypes(operation: &OperationProfile) -> impl Iterator<Item = &str> {

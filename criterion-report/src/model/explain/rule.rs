@@ -25,13 +25,13 @@ impl Rule {
         name: "memory_bound",
         rule: "time at the measured bandwidth of the level in which the working set lies, without that of added operations",
         threshold: AT_LIMIT,
-        example: "memory-bound at 93 % of the limit of memory",
+        example: "memory-bound: 93 % of the time at the bandwidth of memory",
     };
     pub const COMPUTE_BOUND: Self = Self {
         name: "compute_bound",
         rule: "time at the measured peak in the case's dtype, without that of added operations",
         threshold: AT_LIMIT,
-        example: "compute-bound at 87 % of the limit",
+        example: "compute-bound: 87 % of the time at the measured peak",
     };
     pub const CONVERTS_WEIGHT: Self = Self {
         name: "converts_weight",
@@ -41,7 +41,7 @@ impl Rule {
     };
     pub const PAGE_FAULTS: Self = Self {
         name: "page_faults",
-        rule: "page faults × the measured cost of one, as a share of the CPU time",
+        rule: "page faults × the measured cost of one, at most the time in the kernel, over the wall time, or over the CPU time where that is longer",
         threshold: NOTABLE,
         example: "12\u{202f}289 page faults per step, 71 % of the time",
     };
@@ -71,7 +71,7 @@ impl Rule {
     };
     pub const ADDED_OPERATION: Self = Self {
         name: "added_operation",
-        rule: "time of calls that the baseline does not make, less that of calls that only the baseline makes, without products, conversions and page faults",
+        rule: "time of calls that the baseline does not make, less that of calls that only the baseline makes, without attention, conversions and page faults; of products, where they are more than in the baseline, at most what all of them take longer",
         threshold: NOTABLE,
         example: "aten::copy_ runs once more than in the baseline: 46 % of the time",
     };

@@ -31,6 +31,8 @@ pub(super) struct Slice {
     pub limit: Option<(Bound, f64)>,
     /// Its own time together with that of its callees.
     pub total_ns: f64,
+    /// Whether it does the work itself; otherwise its callees do, which have their limits.
+    pub works: bool,
     /// Whether the operation's own work is unknown. Such slices share what remains of the step's limit after all known
     /// limits.
     pub is_open: bool,
@@ -51,7 +53,6 @@ impl Slice {
             operation;
         let ns = own_ns(operation, is_host) * scale;
         let total = if is_host { operation.total_ns } else { own_ns(operation, false) };
-        // Otherwise its callees do the work and have the limits.
         let works = !moves_nothing(name)
             && (operation.is_leaf || 2.0 * operation.self_ns >= operation.total_ns);
         let bytes = input_bytes.map(|it| it.saturating_add(*allocated_bytes)).filter(|_| works);
@@ -67,6 +68,7 @@ impl Slice {
             flops,
             limit: ceiling.and_then(|it| it.limit(bytes, flops)),
             total_ns: total * scale,
+            works,
             is_open: works
                 && flops.is_none()
                 && (bytes.is_none() || is_product(name) || is_attention(name)),

@@ -17,6 +17,8 @@ pub(super) struct Split {
     pub time_ns: f64,
     pub slices: Vec<Slice>,
     pub has_profile: bool,
+    /// A profiled step over the time; absent without a profile.
+    pub stretch: Option<f64>,
     /// Share of the time in which the device is busy; absent on a CPU, and without a profile.
     pub device_busy: Option<f64>,
 }
@@ -51,7 +53,8 @@ impl Split {
         let profile = measured.profile.filter(|it| duration(it, is_host) > 0.0);
         let Some(profile) = profile else {
             let whole = Slice { ns: time_ns, rest_ns: time_ns, is_open: true, ..Slice::default() };
-            return Self { time_ns, slices: vec![whole], has_profile: false, device_busy: None };
+            let slices = vec![whole];
+            return Self { time_ns, slices, has_profile: false, stretch: None, device_busy: None };
         };
         let duration = duration(profile, is_host);
         // The profiler slows the host's work down, so that is scaled to the case's time; kernels on a device keep their
@@ -70,7 +73,8 @@ impl Split {
             ..Slice::default()
         });
         let device_busy = (!is_host).then_some(duration * scale / time_ns);
-        Self { time_ns, slices, has_profile: true, device_busy }
+        let stretch = Some(profile.step_ns / time_ns);
+        Self { time_ns, slices, has_profile: true, stretch, device_busy }
     }
 
     /// Distributes page faults in proportion to the bytes that operations allocate, but to none more than its time. The
@@ -205,6 +209,11 @@ impl Split {
     pub fn own_ns(&self, is_meant: impl Fn(&str) -> bool) -> f64 {
         let meant = self.slices.iter().filter(|it| it.name.as_deref().is_some_and(&is_meant));
         meant.map(|it| it.ns).sum()
+    }
+
+    /// Whether an operation of that name does work itself, instead of leaving it to its callees.
+    pub fn works(&self, name: &str) -> bool {
+        self.slices.iter().any(|it| it.works && it.name.as_deref() == Some(name))
     }
 
     /// The longest operation, including its callees, for which `is_meant` holds.

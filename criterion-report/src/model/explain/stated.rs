@@ -76,7 +76,8 @@ impl Added {
         if !before.has_profile || !after.has_profile {
             return Self::default();
         }
-        let (added, removed) = (surplus(after, before), surplus(before, after));
+        let (mut added, removed) = (surplus(after, before), surplus(before, after));
+        added.extend(further_products(after, before));
         let claimable = |slice: &Slice| slice.ns - slice.faults_ns - slice.conversion_ns;
         let time = |split: &Split, surplus: &HashMap<&str, (f64, f64)>| -> HashMap<String, f64> {
             let mut ns = HashMap::new();
@@ -125,6 +126,45 @@ fn surplus<'s>(own: &'s Split, other: &'s Split) -> HashMap<&'s str, (f64, f64)>
         (other && more > 0.0).then_some((name, (more / calls, more)))
     });
     more.collect()
+}
+
+/// The products that `own` runs beyond those of `other`: the share of their time that all products take longer, at
+/// most that of the calls, and the calls. A product in the place of another one is not added, and one inside of another
+/// implementation of attention is a part of that.
+fn further_products<'s>(own: &'s Split, other: &'s Split) -> HashMap<&'s str, (f64, f64)> {
+    let attention = |split: &'s Split| split.total(is_attention).map(|(name, _)| name);
+    let [mine, theirs] = [own, other].map(products);
+    let [calls, other_calls] = [&mine, &theirs].map(|it| it.values().map(|it| it.0).sum::<f64>());
+    let [ns, other_ns] = [&mine, &theirs].map(|it| it.values().map(|it| it.1).sum::<f64>());
+    if attention(own) != attention(other) || calls <= other_calls || ns <= other_ns {
+        return HashMap::new();
+    }
+    let more = mine.iter().filter_map(|(&name, &(calls, ns))| {
+        let more = calls - theirs.get(name).map_or(0.0, |it| it.0);
+        (more > 0.0).then_some((name, more, ns / calls))
+    });
+    let more: Vec<(&str, f64, f64)> = more.collect();
+    // So much of it has no counterpart among the other side's products.
+    let added = (calls - other_calls) / more.iter().map(|(_, more, _)| more).sum::<f64>();
+    let added_ns = added * more.iter().map(|(_, more, each_ns)| more * each_ns).sum::<f64>();
+    let claimed = ((ns - other_ns) / added_ns).min(1.0);
+    let further = more.into_iter().map(|(name, more, _)| {
+        let more = added * more;
+        (name, (claimed * more / mine[name].0, more))
+    });
+    further.collect()
+}
+
+/// The calls and the time of each product that does the work itself.
+fn products(split: &Split) -> HashMap<&str, (f64, f64)> {
+    let mut products: HashMap<&str, (f64, f64)> = HashMap::new();
+    for slice in split.slices.iter().filter(|it| it.works) {
+        let Some(name) = slice.name.as_deref().filter(|name| is_product(name)) else { continue };
+        let (calls, ns) = products.entry(name).or_default();
+        *calls += slice.calls;
+        *ns += slice.ns;
+    }
+    products
 }
 
 fn calls(split: &Split) -> HashMap<&str, f64> {

@@ -160,9 +160,11 @@ impl fmt::Display for Statement {
         let share = format!("{:.0} %", 100.0 * self.share());
         match self {
             Self::MemoryBound { level, .. } => {
-                write!(f, "memory-bound at {share} of the limit of {level}")
+                write!(f, "memory-bound: {share} of the time at the bandwidth of {level}")
             }
-            Self::ComputeBound { .. } => write!(f, "compute-bound at {share} of the limit"),
+            Self::ComputeBound { .. } => {
+                write!(f, "compute-bound: {share} of the time at the measured peak")
+            }
             Self::ConvertsWeight { .. } => {
                 write!(f, "{share} of the time converts the weight on every call")
             }
@@ -223,6 +225,6 @@ impl fmt::Display for Statement {
 }
 
 /// The variant in an id of criterion: `<group>/<variant>/<parameter>`.
-fn variant(id: &str) -> &str {
+pub(crate) fn variant(id: &str) -> &str {
     id.rsplit('/').nth(1).unwrap_or(id)
 }

@@ -149,15 +149,19 @@ fn changed(of: &Changed) -> [String; 5] {
         Change::Added => "added",
         Change::Removed => "removed",
         Change::Changed => "changed",
+        Change::Replaced => "replaced",
         Change::Outside => "outside operations",
-        Change::Remainder => "remainder",
     };
     let calls = match of.operation {
-        Some(_) => format!("{} → {}", of.baseline_calls, of.calls),
+        Some(_) => {
+            format!("{} → {}", profile::calls(of.baseline_calls), profile::calls(of.calls))
+        }
         None => String::new(),
     };
+    let before = of.instead_of.as_ref().map(|name| format!("{name} → ")).unwrap_or_default();
     let shapes = of.shapes.as_ref().map(|shapes| format!(" ({})", of_shapes(shapes)));
     let name = of.operation.clone().unwrap_or_default() + &shapes.unwrap_or_default();
+    let name = before + &name;
     [signed(of.difference_ns), percent(of.share), word.to_owned(), calls, name]
 }
 
