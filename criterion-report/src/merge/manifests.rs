@@ -66,6 +66,7 @@ pub fn whole_plan(part: &Part<'_>, chosen: &Chosen<'_>) -> Result<()> {
             filter: None,
             exact: false,
             shard: None,
+            resumed: Vec::new(),
             merged: true,
             checks: Vec::new(),
             warnings: Vec::new(),

@@ -16,7 +16,6 @@ fn run(run_id: &str, warnings: &[&str]) -> Run {
         checks: Vec::new(),
         warnings: warnings.iter().map(|&text| text.to_owned()).collect(),
         selected: Vec::new(),
-        shard: None,
         resumed: Vec::new(),
         outcomes: BTreeMap::new(),
     };

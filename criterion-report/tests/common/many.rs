@@ -343,7 +343,6 @@ fn write_records(root: &Path, mode: Mode, baseline: &str, records: &[Record]) {
         checks: Vec::new(),
         warnings: Vec::new(),
         selected: records.iter().map(|record| record.full_id.clone()).collect(),
-        shard: None,
         resumed: Vec::new(),
         outcomes,
     };

@@ -73,6 +73,7 @@ fn write(folder: &Path, index: usize, targets: BTreeMap<String, OfTarget>) {
             exact: false,
             shard: None,
             merged: false,
+            resumed: Vec::new(),
             checks: Vec::new(),
             warnings: Vec::new(),
             selected: ids,

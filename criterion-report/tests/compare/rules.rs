@@ -249,7 +249,6 @@ fn asked(mut side: Side, args: &[&str], selected: &[&str]) -> Side {
         checks: Vec::new(),
         warnings: Vec::new(),
         selected: selected.iter().map(|&id| id.to_owned()).collect(),
-        shard: None,
         resumed: Vec::new(),
         outcomes: std::collections::BTreeMap::new(),
     };

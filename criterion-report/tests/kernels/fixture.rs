@@ -39,7 +39,6 @@ impl Fixture {
             checks: Vec::new(),
             warnings: vec!["the load of the machine is 1.9: stop what else runs".to_owned()],
             selected: Vec::new(),
-            shard: None,
             resumed: Vec::new(),
             outcomes: BTreeMap::new(),
         };

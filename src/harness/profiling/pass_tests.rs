@@ -14,7 +14,10 @@ fn case(device: &str) -> Case {
 }
 
 /// A pass over one case.
-fn pass<'a>(root: &str, keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), String>) -> Pass<'a> {
+fn pass<'a>(
+    root: &str,
+    keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), Failure>,
+) -> Pass<'a> {
     let (progress, counted) = (Progress::new([]), HashMap::new());
     Pass { root: PathBuf::from(root), keep, progress, counted, cases: 1, failed: 0, bytes: 0 }
 }
@@ -113,14 +116,14 @@ mod children {
 
     #[test]
     fn one_does_not_outlive_a_record_that_cannot_be_written() {
-        let mut keep = |_: &str, _: Profile| Err("the disk is full".to_owned());
+        let mut keep = |_: &str, _: Profile| Err(Failure::from("the disk is full".to_owned()));
         let mut left = one();
         let ends = message(&Message::Ends(left[0].id.clone(), Box::default()));
         let child = saying(&[&ends]);
         let process = child.0.id();
         assert!(is_there(process));
         let ended = pass("", &mut keep).follow(child, &mut left).map(|_| ());
-        assert_eq!(ended, Err("the disk is full".to_owned()));
+        assert_eq!(ended.map_err(|error| error.to_string()), Err("the disk is full".to_owned()));
         assert!(!is_there(process), "it was ended and waited for");
     }
 

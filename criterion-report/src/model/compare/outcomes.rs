@@ -247,7 +247,6 @@ mod tests {
             checks: Vec::new(),
             warnings: Vec::new(),
             selected: owned(selected),
-            shard: None,
             resumed: Vec::new(),
             outcomes: BTreeMap::new(),
         }
