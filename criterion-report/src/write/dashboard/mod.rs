@@ -16,7 +16,7 @@ use super::{AllRefused, Notes, Target, Written, in_order, joined};
 use crate::model::database::has_upload_name;
 use crate::model::{Entry, Report, Row};
 use crate::units;
-use check::{Check, Shared};
+use check::Check;
 use record::{DbCase, Form, Metric};
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -110,7 +110,8 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<(Notes, Refused<
     });
     if options.is_upstreams() {
         // Upstream's names do not tell models, dtypes and compilation apart; that is their form.
-        notes.extend(unfit_for_uploading(&shared));
+        let first = shared.first();
+        notes.extend(first.map(|it| format!("not for uploading as it is: {}", it.text())));
         return Ok((notes, Refused::default()));
     }
     let mut refused = Refused::default();
@@ -128,17 +129,6 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<(Notes, Refused<
         return Err(AllRefused(Written { notes, refused: refused.texts }).into());
     }
     Ok((notes, refused))
-}
-
-/// Says that cases share series: which ones of the first, and how many others there are.
-fn unfit_for_uploading(shared: &[Shared<'_>]) -> Option<String> {
-    let (first, others) = shared.split_first()?;
-    let others = match others.len() {
-        0 => String::new(),
-        1 => " (and 1 other series is shared)".to_owned(),
-        count => format!(" (and {count} other series are shared)"),
-    };
-    Some(format!("not for uploading as it is{others}: {}", first.text()))
 }
 
 impl Refused<'_> {
