@@ -148,8 +148,8 @@ struct CudaGraph {
 
   // Leaves nothing of a failed capture behind. Where the stream's capture is broken, libtorch's capture_end throws before
   // it ends what else has begun: the pools of the device's and the host's allocator, which would look for the capture at
-  // every later allocation, and the share of the random generator, which would refuse to work outside of a capture. So the
-  // broken capture is dropped, and an empty one is begun in its place, which capture_end can end.
+  // every later allocation, and the share of the random generator, which would refuse to work outside of a capture.
+  // So the broken capture is dropped, and an empty one is begun in its place, which capture_end can end.
   void end_failed() noexcept {
     if (has_ended()) {
       // The capture was fine; it could not be made a graph to launch.

@@ -1,5 +1,6 @@
-// A CUDA runtime and driver without a device, which a program loads before the real ones, so that libtorch_cuda runs on any
-// machine: memory is the host's, kernels do nothing, and a test breaks captures as work that waits for the device does.
+// A CUDA runtime and driver without a device, which a program loads before the real ones, so that libtorch_cuda runs on
+// any machine: memory is the host's, kernels do nothing, and a test breaks captures as work that waits for the device
+// does.
 #include <driver_types.h>
 
 #include <stdlib.h>

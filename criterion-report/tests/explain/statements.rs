@@ -201,7 +201,7 @@ fn activations_as_large_as_the_weight_are_told_apart_by_their_dtypes() {
     assert_eq!(converting("int8wo", 1024, &operations), ["aten::copy_"]);
     // Elsewhere the size alone says what is multiplied.
     let dequantized = on("aten::mul", 1.0, &[float, (&[512, 1], "float32")]);
-    assert_eq!(converting("int8wo", 16, &[dequantized.clone()]), ["aten::mul"]);
+    assert_eq!(converting("int8wo", 16, std::slice::from_ref(&dequantized)), ["aten::mul"]);
     assert_eq!(converting("int8wo", 512, &[dequantized]), [] as [&str; 0]);
     // int8dq rounds its activations to int8, and reads them in its product alone.
     let operations = [
@@ -214,7 +214,7 @@ fn activations_as_large_as_the_weight_are_told_apart_by_their_dtypes() {
     // This one dequantizes both, which look the same.
     let recipe = "int8_dynamic_activation_intx_weight-4-32-false";
     let both = on("aten::copy_", 1.0, &[float, int8]);
-    assert_eq!(converting(recipe, 512, &[both.clone()]), [] as [&str; 0]);
+    assert_eq!(converting(recipe, 512, std::slice::from_ref(&both)), [] as [&str; 0]);
     assert_eq!(converting(recipe, 16, &[both]), ["aten::copy_"]);
 }
 

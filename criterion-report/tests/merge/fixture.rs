@@ -148,6 +148,7 @@ impl Shard {
             exact: false,
             shard: serde_json::from_value(shard).expect("a shard"),
             merged: false,
+            resumed: Vec::new(),
             checks: Vec::new(),
             warnings: Vec::new(),
             selected: Vec::new(),

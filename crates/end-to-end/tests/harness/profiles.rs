@@ -136,8 +136,8 @@ pub fn a_profile_is_in_the_record_and_what_dies_takes_nothing_with_it() {
     ] {
         let lost = profile(&records, rows);
         assert!(lost.files.is_empty() && lost.operations.is_empty() && lost.steps == 0);
-        let names: Vec<&str> = lost.absent.keys().map(String::as_str).collect();
-        assert_eq!(names, ["hardware", "memory", "operations"]);
+        let absent: Vec<&str> = lost.absent.keys().map(String::as_str).collect();
+        assert_eq!(absent, ["hardware", "memory", "operations"]);
         assert!(lost.absent.values().all(|reason| reason.contains(why)), "{:?}", lost.absent);
         let id = id(rows);
         assert!(said.contains(&format!("{id}: its profile has no operations: ")), "{said}");

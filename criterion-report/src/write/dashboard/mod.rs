@@ -16,7 +16,7 @@ use super::{AllRefused, Notes, Target, Written, in_order, joined};
 use crate::model::database::has_upload_name;
 use crate::model::{Entry, Report, Row};
 use crate::units;
-use check::{Check, Shared};
+use check::Check;
 use record::{DbCase, Form, Metric};
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -111,7 +111,8 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<(Notes, Refused<
     if options.is_upstreams() {
         // Upstream's names do not distinguish models, dtypes and compilation. Its format requires those names, so this
         // is only a note.
-        notes.extend(unfit_for_uploading(&shared));
+        let first = shared.first();
+        notes.extend(first.map(|it| format!("not for uploading as it is: {}", it.text())));
         return Ok((notes, Refused::default()));
     }
     let mut refused = Refused::default();
@@ -129,17 +130,6 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<(Notes, Refused<
         return Err(AllRefused(Written { notes, refused: refused.texts }).into());
     }
     Ok((notes, refused))
-}
-
-/// Says that cases share series: which ones of the first, and how many others there are.
-fn unfit_for_uploading(shared: &[Shared<'_>]) -> Option<String> {
-    let (first, others) = shared.split_first()?;
-    let others = match others.len() {
-        0 => String::new(),
-        1 => " (and 1 other series is shared)".to_owned(),
-        count => format!(" (and {count} other series are shared)"),
-    };
-    Some(format!("not for uploading as it is{others}: {}", first.text()))
 }
 
 impl Refused<'_> {

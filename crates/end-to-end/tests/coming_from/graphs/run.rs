@@ -72,8 +72,9 @@ pub fn profiled(lab: &Lab, line: &[String], stems: Option<&str>) -> (PathBuf, St
     let file = lab.path(&line[output]);
     line[output] = file.to_str().expect("UTF-8").to_owned();
     // The folder of the file is made by this.
-    let reports = cargo_torch_bench::reports(line.iter().map(OsString::from).collect());
-    let [report] = &reports.expect("it is understood")[..] else { panic!("one report") };
+    let reports = cargo_torch_bench::reports(line.iter().map(OsString::from).collect())
+        .expect("it is understood");
+    let [report] = &reports[..] else { panic!("one report: {reports:?}") };
     let mut report: Vec<String> =
         report.iter().map(|word| word.to_str().expect("UTF-8").to_owned()).collect();
     assert_eq!(report[..3], ["calibration", "--latest", "--filter"]);

@@ -65,8 +65,9 @@ impl Run {
         fs::create_dir(&here).expect("writable");
         // What `bench` asks the report for, when its command line is that of the page.
         let line = ["torch-bench", "bench", "--bench", mode, "--torchao-output"];
-        let reports = cargo_torch_bench::reports(line.map(OsString::from).to_vec());
-        let [words] = &reports.expect("it is understood")[..] else { panic!("one report") };
+        let reports = cargo_torch_bench::reports(line.map(OsString::from).to_vec())
+            .expect("it is understood");
+        let [words] = &reports[..] else { panic!("one report: {reports:?}") };
         let output = report_in(&here, &lab, words);
         let printed = String::from_utf8(output.stdout).expect("UTF-8");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -72,9 +72,9 @@ fn with_model(keys: &str) -> String {
 
 pub fn training_shapes(row: &Row) {
     let found = shapes(&planned(&with_model(row.code()[0])));
-    let m = 4 * 4096;
+    let m: i64 = 4 * 4096;
     let llama = [[m, 8192, 1280], [m, 1024, 8192], [m, 8192, 7168], [m, 3584, 8192]];
-    let pow2 = [10, 11, 12, 13, 14].map(|power| [1 << power; 3]);
+    let pow2: [[i64; 3]; 5] = [10, 11, 12, 13, 14].map(|power| [1 << power; 3]);
     assert_eq!(found, [&[[16, 64, 32]][..], &llama, &pow2].concat());
 }
 
