@@ -14,10 +14,7 @@ fn case(device: &str) -> Case {
 }
 
 /// A pass over one case.
-fn pass<'a>(
-    root: &str,
-    keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), Failure>,
-) -> Pass<'a> {
+fn pass<'a>(root: &str, keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), Failure>) -> Pass<'a> {
     let (progress, counted) = (Progress::new([]), HashMap::new());
     Pass { root: PathBuf::from(root), keep, progress, counted, cases: 1, failed: 0, bytes: 0 }
 }
