@@ -443,10 +443,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("trace.json");
         let x = float(&[4, 8]);
-        // Kineto opens the file when the step has ended, and cannot open a folder.
+        // Kineto writes the file when the step has ended. It can replace an empty folder, but not one that holds something.
         let step = || {
             fs::remove_file(&path).expect("it was there before the step");
             fs::create_dir(&path).expect("created");
+            fs::write(path.join("other"), "").expect("written");
             x.f_exp()
         };
         let error = record(Device::Cpu, Some(&path), step).expect_err("a folder").to_string();
