@@ -136,7 +136,9 @@ fn file(row: &Row) -> PathBuf {
     let reports = cargo_torch_bench::reports(words);
     let reports = reports.unwrap_or_else(|error| panic!("{}: {error}", row.ours));
     let mut words = reports.iter().flatten().skip_while(|word| *word != "--output").skip(1);
-    words.next().expect("it writes one").into()
+    let file = PathBuf::from(words.next().expect("it writes one"));
+    let here = std::env::current_dir().expect("a folder");
+    file.strip_prefix(here).expect("beside the user").to_owned()
 }
 
 /// By default, too.

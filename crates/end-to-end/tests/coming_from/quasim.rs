@@ -634,7 +634,8 @@ fn section_resources(row: &Row) {
 
 fn section_findings(row: &Row) {
     has_line(row, &["- **Fastest:**"]);
-    has_line(row, &["  - saxpy (", "p50 "]);
+    // The fastest, or that two are too close to tell.
+    has_line(row, &["  - ", "saxpy ("]);
 }
 
 /// What `solved` lacks is plain whatever the machine does.
