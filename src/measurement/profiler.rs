@@ -208,10 +208,10 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_has_its_own_name_whatever_the_folder_is_called() {
+    fn a_trace_has_its_own_name() {
         let _turn = turn();
         let root = tempfile::tempdir().expect("a folder");
-        let path = root.path().join("a \"quoted\" \\ folder/x_profile.json");
+        let path = root.path().join("a folder/x_profile.json");
         let (mut nothing, mut step) = (|| Ok(()), || Ok(()));
         let mut subject = Subject { before: &mut nothing, step: &mut step };
         subject.profile(Device::Cpu, 3, &path, root.path()).expect("profiled");
@@ -219,6 +219,15 @@ mod tests {
         let trace: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(trace["traceName"], "x_profile.json");
         assert!(!text.contains("partial"), "the place where it was written is not in it");
+    }
+
+    #[test]
+    fn a_path_is_replaced_as_kineto_writes_it_and_as_json_does() {
+        let (raw, path) = (Path::new(r#"/a "b" \ c/trace.json"#), Path::new("/p/x_profile.json"));
+        let quoted = serde_json::json!({"traceName": raw}).to_string();
+        assert_eq!(whole(&quoted, raw, path).expect("whole"), r#"{"traceName":"x_profile.json"}"#);
+        let (raw, plain) = (Path::new("/a b/trace.json"), r#"{"traceName":"/a b/trace.json"}"#);
+        assert_eq!(whole(plain, raw, path).expect("whole"), r#"{"traceName":"x_profile.json"}"#);
     }
 
     #[test]

@@ -11,6 +11,7 @@ const DECODE: &str = "inference/explain/linear/cpu/baseline/f32-1x4096x8192";
 const GELU: &str = "operators/explain/gelu/cpu/aten/f32-12x1024x1024";
 const SDPA_3D: &str = "fusion/explain/full_attention/cpu/sdpa-3d/f32-4x512x64";
 const COPIED: &str = "kernels/explain/scaled/cpu/copied/f32-4000000";
+const ELEMENTS: i32 = 4_000_000;
 
 /// The statements whose shares are times, which a busy machine may push below their thresholds.
 const TIMED: [(&str, &str); 6] = [
@@ -263,16 +264,26 @@ fn a_product_is_onednns(cases: &Cases) {
     near(&replaced["baseline_ns"], number(&operation(unfused, before)["ns"]));
 }
 
-/// The sibling copies its input first, which is half of its bytes.
+/// The sibling copies its input first, which is half of its bytes. Torch copies the factor into a tensor on both sides,
+/// by the same operation.
 fn a_copy_is_found(cases: &Cases) {
     let copied = cases.of(COPIED);
     let added = stated(copied, "added_operation");
     assert_eq!(added["operation"], "aten::copy_");
     assert_eq!(added["calls"], 1.0);
-    let copy = operation(copied, "aten::copy_");
-    assert_eq!(copy["calls"], 1.0);
-    assert_eq!(copy["bytes"], 2 * 4 * 4_000_000_u64);
-    let change = changed(copied, "aten::copy_");
+    let baseline = cases.of(&COPIED.replace("copied", "kernel"));
+    let more = |field: &str| {
+        let [own, other] = [copied, baseline].map(|case| operation(case, "aten::copy_"));
+        number(&own[field]) - number(&other[field])
+    };
+    assert_eq!(more("calls"), 1.0);
+    assert_eq!(more("bytes"), f64::from(2 * 4 * ELEMENTS));
+    let changes = list(&copied["difference"]["operations"]).iter();
+    let large = changes.filter(|it| {
+        it["operation"] == "aten::copy_" && it["shapes"].to_string().contains(&ELEMENTS.to_string())
+    });
+    let [change] = large.collect::<Vec<_>>()[..] else { panic!("not one such copy: {copied:#}") };
     assert_eq!(change["change"], "added");
     assert_eq!(change["baseline_calls"], 0.0);
+    assert_eq!(change["calls"], 1.0);
 }
