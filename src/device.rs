@@ -26,10 +26,10 @@ pub fn resolve(device: plan::Device) -> Result<tch::Device, Refusal> {
     }
 }
 
-/// Waits until a device has nothing left to do. The host is done when it says so.
+/// Waits until a device has nothing left to do. On the host there is nothing to wait for.
 ///
 /// # Errors
-/// Where libtorch cannot use the device, and those of work queued earlier.
+/// When libtorch cannot use the device, or when work queued earlier failed.
 pub fn synchronize(device: plan::Device) -> Result<(), Refusal> {
     match device {
         plan::Device::Cpu => Ok(()),
@@ -40,7 +40,7 @@ pub fn synchronize(device: plan::Device) -> Result<(), Refusal> {
     }
 }
 
-/// Steps on an AMD GPU are timed by the host's clock between two of these waits: the shim has no events of HIP.
+/// Steps on an AMD GPU are timed by the host's clock between two of these waits: the shim does not support HIP events.
 fn synchronize_rocm() -> Result<(), Refusal> {
     resolve(plan::Device::Rocm)?;
     // torch-sys reports a C++ exception by a panic, which the harness turns into an outcome.
@@ -48,7 +48,7 @@ fn synchronize_rocm() -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Gives memory that libtorch caches on a device back, where there is such a device.
+/// Returns the memory that libtorch caches on a device, if the device is present.
 ///
 /// # Errors
 /// Those of the device.
@@ -60,7 +60,7 @@ pub fn empty_cache(device: plan::Device) -> Result<(), native::Error> {
     }
 }
 
-/// Why libtorch cannot tell the memory of a step; none where it can.
+/// Why libtorch cannot count the memory of a step; `None` where it can.
 pub fn uncounted(device: plan::Device) -> Option<String> {
     (device == plan::Device::Mps).then(|| {
         "libtorch's allocator for Metal reports no single allocation and no peak".to_owned()
@@ -85,7 +85,7 @@ fn mps(found: Accelerator) -> Result<tch::Device, Refusal> {
     }
 }
 
-/// Tensors of such a device cannot be asked for: tch has four devices, and this is none of them.
+/// Always an error: tch has no XPU device, so no tensor can be placed on one.
 fn xpu(found: Accelerator) -> Result<tch::Device, Refusal> {
     match found {
         Accelerator { built: false, .. } => absent(

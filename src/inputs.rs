@@ -139,7 +139,7 @@ impl Inputs {
     }
 }
 
-/// In float64, on its device if that has such numbers: Metal has none, and the host stands in.
+/// Converts to float64, on the tensor's device if it supports float64; Metal does not, so the copy is on the host.
 pub fn float64(tensor: &Tensor) -> Result<Tensor, TchError> {
     match tensor.device() {
         Device::Mps => tensor.f_to_device(Device::Cpu)?.f_to_kind(Kind::Double),

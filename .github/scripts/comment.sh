@@ -77,7 +77,7 @@ jq --slurp --arg head "$head" --argjson limit "$limit" '
 find_comment() {
     local page status length
     for ((page = 1; ; page++)); do
-        status=$(api GET "/$PULL_REQUEST/comments?per_page=100&page=$page")
+        status=$(api GET "/issues/$PULL_REQUEST/comments?per_page=100&page=$page")
         [[ $status == 200 ]] || refused "the comments cannot be read" "$status" >&2
         length=$(jq 'if type == "array" then length else error("no list") end' "$work/answer") ||
             refused "the comments cannot be understood" "$status" >&2
@@ -96,9 +96,9 @@ find_comment() {
 
 id=$(find_comment)
 if [[ -n $id ]]; then
-    status=$(api PATCH "/comments/$id" "$work/body")
+    status=$(api PATCH "/issues/comments/$id" "$work/body")
 else
-    status=$(api POST "/$PULL_REQUEST/comments" "$work/body")
+    status=$(api POST "/issues/$PULL_REQUEST/comments" "$work/body")
 fi
 case $status in
     200 | 201) ;;

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# issue.sh RESULTS: one open issue with what regressed, found again by its label and its first line, and
-# updated in place. It is opened when something regresses, and closed by people alone.
+# issue.sh RESULTS: one open issue per branch with what regressed, found again by its label and its first
+# line. It is opened when something regresses, and closed by people alone. A run that finds nothing new
+# changes the line about the last run only: the next push is compared with a commit that has regressed
+# already, so that its silence proves nothing.
 set -euo pipefail
 # Else what fails inside $(…) is passed over.
 shopt -s inherit_errexit
@@ -8,7 +10,7 @@ source "$(dirname "$0")/github.sh"
 
 results=$1
 label=benchmark
-marker='<!-- criterion-torch regressions -->'
+marker="<!-- criterion-torch regressions $GITHUB_REF_NAME -->"
 # GitHub takes 65536 characters.
 limit=60000
 work=$(mktemp -d)
@@ -21,32 +23,36 @@ for folder in "$results"/benchmark-results-*/; do
     jq --null-input --arg row "${folder%/}" --rawfile verdict "$work/verdict" --rawfile text "$work/text" '
         {
             row: ($row | sub(".*/benchmark-results-"; "")),
-            verdict: ($verdict | rtrimstr("\n") | if . == "" then "ended without a word" else .[:2000] end),
+            verdict: ($verdict | split("\n")[0] // "" | if . == "" then "ended without a word" else .[:2000] end),
             text: $text
         }
-        # The words of confirm.sh and compare_target.sh.
-        | .regressed = (.verdict | startswith("**regressed"))'
+        # The words of confirm.sh, compare_target.sh and measure_change.sh.
+        | .regressed = (.verdict | startswith("**regressed"))
+        | .quiet = (.verdict | startswith("nothing regressed") or startswith("nothing measured"))'
 done >"$work/rows"
 regressed=$(jq --slurp 'map(select(.regressed)) | length' "$work/rows")
 
+event=$GITHUB_EVENT_NAME
+if [[ $NIGHTLY == true ]]; then
+    event=nightly
+fi
 run=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID
-head="$marker
-Measured at $GITHUB_SHA on \`$GITHUB_REF_NAME\` ($GITHUB_EVENT_NAME); [the run and its artifacts]($run).
-"
-jq --slurp --arg head "$head" --arg tag "$label" --argjson limit "$limit" --argjson regressed "$regressed" \
-    --arg at "$GITHUB_REF_NAME ${GITHUB_SHA:0:8}" '
-    def details: "\n\n<details><summary>\(.row)</summary>\n\n\(.text)\n</details>";
-    (if $regressed == 0 then "Nothing regressed in this run.\n" else "" end) as $none
-    | ($head + $none + (map("\n- \(.row): \(.verdict)") | add // "\nNo row left results.")) as $start
-    | reduce (.[] | select(.regressed) | details) as $part ($start;
-        if (length) + ($part | length) < $limit then . + $part else . end)
-    | {title: "Benchmarks @ \($at)", body: ., labels: [$tag, "automated"]}' "$work/rows" >"$work/issue"
+jq --slurp --raw-output --arg at "$GITHUB_SHA" --arg event "$event" --arg run "$run" '
+    (map(select(.regressed or .quiet | not) | "\(.row): \(.verdict[:300])")) as $unknown
+    | [
+        (if any(.[]; .regressed) then "see below for what regressed" else empty end),
+        if . == [] then "no row left results"
+        elif $unknown != [] then "it is unknown whether these rows regressed: " + ($unknown | join("; "))
+        elif any(.[]; .regressed) then empty
+        else "nothing regressed" end
+    ]
+    | "Last run: \($at) (\($event)), [its results](\($run)): \(join("; "))."' "$work/rows" >"$work/last-run"
 
-# The number of our open issue; nothing if there is none.
+# Keeps the body of our open issue in $work/open and prints its number; nothing if there is none.
 find_issue() {
     local page status length
     for ((page = 1; ; page++)); do
-        status=$(api GET "?state=open&labels=$label&per_page=100&page=$page")
+        status=$(api GET "/issues?state=open&labels=$label&per_page=100&page=$page")
         [[ $status == 200 ]] || refused "the issues cannot be read" "$status" >&2
         length=$(jq 'if type == "array" then length else error("no list") end' "$work/answer") ||
             refused "the issues cannot be understood" "$status" >&2
@@ -54,26 +60,60 @@ find_issue() {
             return
         fi
         # GitHub lists pull requests as issues, too.
-        jq --raw-output --arg marker "$marker" 'first(.[]
+        jq --arg marker "$marker" 'first(.[]
             | select(has("pull_request") | not)
-            | select(.user.type == "Bot" and ((.body // "") | startswith($marker))) | .number)' \
-            "$work/answer" >"$work/number"
-        if [[ -s $work/number ]]; then
-            cat "$work/number"
+            | select(.user.type == "Bot" and ((.body // "") | startswith($marker))))' \
+            "$work/answer" >"$work/found"
+        if [[ -s $work/found ]]; then
+            jq --join-output .body "$work/found" >"$work/open"
+            jq .number "$work/found"
             return
         fi
     done
 }
 
+: >"$work/open"
 number=$(find_issue)
-if [[ -n $number ]]; then
-    jq 'del(.labels)' "$work/issue" >"$work/change"
-    status=$(api PATCH "/$number" "$work/change")
-elif [[ $regressed == 0 ]]; then
-    echo "nothing regressed, and no issue is open"
+if [[ -z $number && $regressed == 0 ]]; then
+    echo "no issue is open. $(<"$work/last-run")"
     exit 0
+fi
+jq --slurp --arg marker "$marker" --rawfile last "$work/last-run" --rawfile open "$work/open" --arg run "$run" \
+    --arg tag "$label" --arg branch "$GITHUB_REF_NAME" --arg at "$GITHUB_SHA" --arg event "$event" \
+    --argjson limit "$limit" '
+    def details: "\n\n<details><summary>\(.row)</summary>\n\n\(.text)\n</details>";
+    "\n## Regressed at " as $heading
+    | "\n\nWhat regressed before had no room here: see the earlier edits of this text." as $no_room
+    # What people wrote above the first regression, and the regressions, of which a run has one at most.
+    | ($open | gsub("\r\n"; "\n")) as $open
+    | ($open | split("\n")[1:]
+        | if (.[0] // "" | startswith("Last run: ")) then .[1:] else . end
+        | join("\n") | split($no_room) | join("") | split($heading)) as $before
+    | ($before[1:] | map(select(contains("(\($run))") | not) | $heading + .)) as $earlier
+    | "\($marker)\n\($last)\($before[0] // "")" as $head
+    | if any(.[]; .regressed) then
+        ($head + $heading + "\($at) (\($event))\n\n[The run and its artifacts](\($run)) on `\($branch)`.\n"
+            + (map("\n- \(.row): \(.verdict)") | add)) as $start
+        | reduce (.[] | select(.regressed) | details) as $part ($start;
+            if (length) + ($part | length) < $limit then . + $part else . end)
+        | . + "\n"
+      else $head end
+    | reduce $earlier[] as $part ({body: ., dropped: ($open | contains($no_room)), stop: false};
+        if (.stop | not) and (.body | length) + ($part | length) < $limit then .body += $part
+        else .stop = true end)
+    | {
+        title: "Benchmarks @ \($branch) \($at[:8])",
+        body: (.body + if .stop or .dropped then $no_room else "" end),
+        labels: [$tag, "automated"]
+    }' "$work/rows" >"$work/issue"
+
+if [[ -n $number ]]; then
+    # The title names the commit of the newest regression; people may have changed the labels.
+    jq --argjson regressed "$regressed" 'if $regressed == 0 then {body} else {title, body} end' \
+        "$work/issue" >"$work/change"
+    status=$(api PATCH "/issues/$number" "$work/change")
 else
-    status=$(api POST "" "$work/issue")
+    status=$(api POST "/issues" "$work/issue")
 fi
 case $status in
     200 | 201) ;;

@@ -4,13 +4,16 @@
 //! cargo bench -p criterion-report --bench ten_thousand [-- --cases N --rounds N --keep DIR]
 //! ```
 //!
-//! Every format is written from one generated folder; critcmp, where it is on PATH, reads the same
+//! Every format is written from one generated folder; `merge` puts the same cases together from shards of a
+//! hundred each, whose folder is removed before each round. critcmp, where it is on PATH, reads the same
 //! one, and compares its two baselines. Rounds are interleaved, so that a busy moment meets all of
 //! them. The fastest and the median round are shown: the fastest is what the program takes, the
 //! median what it took here.
 
 #[path = "../tests/common/many.rs"]
 mod many;
+#[path = "../tests/common/shards.rs"]
+mod shards;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -66,9 +69,14 @@ const FORMATS: &[(&str, &[&str])] = &[
     ("export github, bigger", &["export", "github-action-benchmark", "--better", "bigger"]),
 ];
 
+/// Cases of a shard.
+const OF_A_SHARD: usize = 100;
+
 struct Subject {
     name: String,
     command: Vec<String>,
+    /// Removed before the command runs.
+    writes: Option<PathBuf>,
     took: Vec<(Duration, u64)>,
 }
 
@@ -84,9 +92,15 @@ fn main() {
         many::write(folder, arguments.cases);
     }
     let mut subjects = subjects(&criterion, temporary.path());
+    if "merge".contains(&arguments.only) || arguments.only.contains("merge") {
+        subjects.push(merge(folder, temporary.path()));
+    }
     subjects.retain(|subject| subject.name.contains(&arguments.only));
     for _ in 0..arguments.rounds {
         for subject in &mut subjects {
+            if let Some(folder) = subject.writes.as_ref().filter(|folder| folder.exists()) {
+                std::fs::remove_dir_all(folder).expect("removed");
+            }
             subject.took.push(ask(&subject.command));
         }
     }
@@ -98,6 +112,7 @@ fn subjects(criterion: &Path, temporary: &Path) -> Vec<Subject> {
     let subject = |name: &str, program: &str, arguments: &[&str]| Subject {
         name: name.to_owned(),
         command: [&[program], arguments].concat().into_iter().map(str::to_owned).collect(),
+        writes: None,
         took: Vec::new(),
     };
     let from = ["--criterion-dir", &text(criterion)];
@@ -121,6 +136,27 @@ fn subjects(criterion: &Path, temporary: &Path) -> Vec<Subject> {
         println!("critcmp is not on PATH: `cargo install critcmp` to see it beside");
     }
     subjects
+}
+
+/// The same cases in shards, put together again.
+fn merge(folder: &Path, temporary: &Path) -> Subject {
+    let (shards, merged) = (temporary.join("shards"), temporary.join("merged"));
+    let count = shards::split(folder, &shards, OF_A_SHARD);
+    let text = |path: PathBuf| path.to_str().expect("a path of text").to_owned();
+    let folders = (1..=count).map(|shard| text(shards.join(shard.to_string())));
+    let options = [
+        "--plan".to_owned(),
+        text(shards.join("plan.json")),
+        "--output".to_owned(),
+        text(merged.clone()),
+    ];
+    let command = [REPORT.to_owned(), "merge".to_owned()].into_iter().chain(folders).chain(options);
+    Subject {
+        name: format!("merge of {count} shards"),
+        command: command.collect(),
+        writes: Some(merged),
+        took: Vec::new(),
+    }
 }
 
 fn critcmp_is_there() -> bool {

@@ -1,9 +1,9 @@
 //! Fusion patterns for Rust programs: what `criterion-report fusion --format json` writes, as values.
 //!
 //! It is the programmatic form of branes-ai/graphs' `calibrate_linear_fusion_patterns`,
-//! `calibrate_conv_fusion_patterns` and `calibrate_attention_fusion_patterns`. Theirs measure, then return a list of
-//! dictionaries; here `cargo torch-bench calibrate` or `cargo bench --bench fusion` measures, and [`pattern_results`]
-//! returns the results under the same names.
+//! `calibrate_conv_fusion_patterns` and `calibrate_attention_fusion_patterns`. Those functions measure and return a
+//! list of dictionaries. Here `cargo torch-bench calibrate` or `cargo bench --bench fusion` measures, and
+//! [`pattern_results`] returns the results under the same names.
 
 use std::path::Path;
 
@@ -15,12 +15,13 @@ use serde_json::{Map, Value};
 
 use crate::model::{FusionResult, Location, Report, Row, Selection};
 
-/// A pattern in one variant and size against its unfused operations: upstream's dictionary, then ours.
+/// A pattern in one variant and size against its unfused operations: first the fields of upstream's dictionary, then
+/// ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PatternResult {
     /// Upstream's name of the pattern, such as `Linear_Bias_ReLU`.
     pub fusion_pattern: String,
-    /// Shape of the input, as upstream has it.
+    /// Shape of the input in upstream's form.
     pub input_shape: Vec<u64>,
     /// Median time of the unfused operations.
     pub unfused_latency_ms: f64,
@@ -32,7 +33,7 @@ pub struct PatternResult {
     pub fused_latency_ms: f64,
     /// 10⁹ operations per second at that time.
     pub fused_gflops: f64,
-    /// Its bytes by upstream's formula; none of variants that upstream lacks.
+    /// Its bytes by upstream's formula; `None` for variants that upstream lacks.
     pub fused_bytes: Option<u64>,
     /// Speed-up over the unfused operations, from pairs. It is near the quotient of the two times, not equal to it.
     pub speedup_factor: f64,
@@ -42,7 +43,7 @@ pub struct PatternResult {
     pub extra_params: Map<String, Value>,
     /// Floating-point operations of either form.
     pub flops: u64,
-    /// The variant in our words: `fused`, `inplace`, `mkldnn`, …
+    /// The variant by our name: `fused`, `inplace`, `mkldnn`, …
     pub variant: String,
     /// The dtype, such as `torch.float32`, which is the only one that upstream knows.
     pub dtype: String,
@@ -54,7 +55,7 @@ pub struct PatternResult {
     pub further: Map<String, Value>,
 }
 
-/// A case that has no speed-up, and so is no [`PatternResult`].
+/// A case without a speed-up, and therefore without a [`PatternResult`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmeasured {
     /// Criterion's id.
@@ -68,13 +69,14 @@ pub struct Unmeasured {
 pub struct PatternResults {
     /// Patterns with a speed-up, in the order of the records.
     pub results: Vec<PatternResult>,
-    /// Cases without one. Upstream knows none: there an error ends everything.
+    /// Cases without a speed-up. Upstream has no such list: there an error ends the whole run.
     pub unmeasured: Vec<Unmeasured>,
     /// Files and lines that could not be read.
     pub unreadable: Vec<String>,
 }
 
-/// The results that the latest run of the fusion benchmarks left beside `criterion`, criterion's folder.
+/// Reads the results of the latest run of the fusion benchmarks. `criterion` is criterion's folder; the records lie
+/// next to it.
 ///
 /// ```no_run
 /// use std::path::Path;
@@ -93,7 +95,7 @@ pub struct PatternResults {
 /// ```
 ///
 /// # Errors
-/// There are no records beside the folder.
+/// When there are no records next to the folder.
 pub fn pattern_results(criterion: &Path, families: &[Family]) -> Result<PatternResults> {
     let modes = &[Mode::Fusion];
     let selection = Selection { modes: Some(modes), latest: true, ..Selection::default() };
@@ -116,7 +118,7 @@ pub fn pattern_results(criterion: &Path, families: &[Family]) -> Result<PatternR
     Ok(found)
 }
 
-/// Why a result lacks a number that upstream's dictionary always has.
+/// Why a result lacks a number that upstream's dictionary always has; `None` if it has all.
 fn unmeasured(result: &FusionResult<'_>) -> Option<Unmeasured> {
     let row = result.entry.row;
     let speedup = result.entry.comparison.and_then(|it| it.speedup.as_ref().err());
@@ -125,7 +127,7 @@ fn unmeasured(result: &FusionResult<'_>) -> Option<Unmeasured> {
     Some(Unmeasured { full_id: row.full_id().to_owned(), reason })
 }
 
-/// Whether an id is of these families, as far as it tells: `fusion/<config>/<pattern>/…`.
+/// Whether an id belongs to one of these families: `fusion/<config>/<pattern>/…`.
 fn is_of(families: &[Family], full_id: &str) -> bool {
     let pattern = full_id.split('/').nth(2).and_then(|word| word.parse::<Pattern>().ok());
     pattern.is_none_or(|pattern| families.contains(&pattern.family()))
@@ -133,7 +135,7 @@ fn is_of(families: &[Family], full_id: &str) -> bool {
 
 const NO_RECORD: &str = "its unfused operations have no record";
 
-/// One home of the names: the document's.
+/// Converts through JSON, so that the names are defined only once, in the JSON document.
 fn values(result: &FusionResult<'_>) -> Result<PatternResult> {
     let id = result.entry.row.full_id();
     let value = serde_json::to_value(result).with_context(|| id.to_owned())?;

@@ -19,6 +19,8 @@ pub mod fusion;
 #[doc(hidden)]
 pub mod kernels;
 #[doc(hidden)]
+pub mod merge;
+#[doc(hidden)]
 pub mod model;
 mod object;
 mod output;

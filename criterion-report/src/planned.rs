@@ -1,7 +1,15 @@
 //! `plan`: what configs expand to, without measuring anything and without libtorch.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Error, Result};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use plan::estimate::{Basis, Estimate, Estimator};
-use plan::{Case, FusionWork, KernelWork, ModelWork, OperatorWork, ProbeWork, cost};
+use plan::{
+    AskedShard, Case, FusionWork, KernelWork, ModelWork, OperatorWork, Partition, Plan, ProbeWork,
+    cost,
+};
 
 use crate::model::gather;
 use crate::object::object;
@@ -17,17 +25,77 @@ pub enum Format {
     Json,
 }
 
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Config files
+    #[arg(required_unless_present = "built", value_name = "CONFIG")]
+    pub configs: Vec<PathBuf>,
+    /// The plan that a bench target has in it, as its build script wrote it; `cargo torch-bench bundle` names it
+    #[arg(long, value_name = "FILE", conflicts_with = "configs", hide = true)]
+    pub built: Vec<PathBuf>,
+    /// A table for people, or a JSON array with one object per case
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: Format,
+    /// Only the cases that a bench target runs with this option: part I of N, or `auto` for what a
+    /// scheduler's variables say
+    #[arg(long, value_name = "I/N", group = "parts")]
+    shard: Option<AskedShard>,
+    /// All cases, each with the part of N that it is in
+    #[arg(long, value_name = "N", group = "parts", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    shards: Option<u32>,
+    /// How the parts are chosen: equally long, or by a hash of the id, which edits of a config do
+    /// not change
+    #[arg(long, default_value = "balanced", requires = "parts", value_parser = partitions())]
+    partition: Partition,
+}
+
+fn partitions() -> impl TypedValueParser<Value = Partition> {
+    let words = PossibleValuesParser::new(Partition::ALL.iter().map(|it| it.as_str()));
+    words.try_map(|word| word.parse::<Partition>())
+}
+
+/// A case of a plan, and its part where parts are asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Placed<'p> {
+    pub case: &'p Case,
+    shard: Option<u32>,
+}
+
+impl Options {
+    /// The cases of the parts that are asked for.
+    ///
+    /// # Errors
+    /// When no variable says which part is meant.
+    pub fn cases<'p>(&self, plan: &'p Plan) -> Result<Vec<Placed<'p>>> {
+        let found = self.shard.map(|asked| asked.find(|name| std::env::var_os(name)));
+        let only = found.transpose().map_err(Error::msg)?.map(|found| found.shard);
+        let count = only.map(|shard| shard.count).or(self.shards);
+        let shards = count.map(|count| plan::shards(plan, count, self.partition));
+        let placed = plan.groups.iter().enumerate().flat_map(|(place, group)| {
+            let shard = shards.as_ref().map(|shards| shards[place]);
+            group.cases.iter().map(move |case| Placed { case, shard })
+        });
+        let is_asked = |it: &Placed<'_>| only.is_none_or(|only| it.shard == Some(only.index));
+        Ok(placed.filter(is_asked).collect())
+    }
+}
+
 /// A case, and how long it is expected to take.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected<'c> {
     case: &'c Case,
+    shard: Option<u32>,
     estimate: Estimate,
 }
 
-/// The cases, with what `estimator` expects of them.
-pub fn write(cases: &[&Case], estimator: &Estimator, format: Format, colour: bool) -> String {
-    let cases = cases.iter().map(|&case| Expected { case, estimate: estimator.estimate(case) });
-    let cases: Vec<Expected<'_>> = cases.collect();
+/// Writes the cases with the times that `estimator` expects.
+pub fn write(cases: &[Placed<'_>], estimator: &Estimator, format: Format, colour: bool) -> String {
+    let expected = cases.iter().map(|it| Expected {
+        case: it.case,
+        shard: it.shard,
+        estimate: estimator.estimate(it.case),
+    });
+    let cases: Vec<Expected<'_>> = expected.collect();
     match format {
         Format::Table => table(&cases, colour),
         Format::Json => json(&cases),
@@ -41,6 +109,7 @@ struct Fusion<'a>(&'a FusionWork);
 struct Operator<'a>(&'a OperatorWork);
 struct Probe<'a>(&'a ProbeWork);
 struct Kernel<'a>(&'a KernelWork);
+struct InShard(u32);
 
 // The names are part of the command's contract.
 object! {
@@ -66,6 +135,11 @@ object! {
         "seconds": estimate.seconds(),
         "seconds_at_least": estimate.least_s,
         "seconds_from": estimate.basis.as_str(),
+        _: it.0.shard.map(InShard),
+    }
+
+    InShard => |it| {
+        "shard": it.0,
     }
 
     Model<'_> => |it| [work = it.0;] {
@@ -124,6 +198,10 @@ fn table(cases: &[Expected<'_>], colour: bool) -> String {
         ("memory", Align::Right),
         ("time", Align::Right),
     ];
+    let has_shards = cases.iter().any(|it| it.shard.is_some());
+    if has_shards {
+        columns.push(("shard", Align::Right));
+    }
     if cases.iter().any(|it| legacy(it.case).is_some()) {
         columns.push(("legacy", Align::Left));
     }
@@ -138,10 +216,13 @@ fn table(cases: &[Expected<'_>], colour: bool) -> String {
         out.push('\n');
     }
     out.push_str(&totals(cases, groups.len()));
+    if has_shards {
+        out.push_str(&shards(cases));
+    }
     screen(&out, colour)
 }
 
-fn line(&Expected { case, estimate }: &Expected<'_>, columns: usize) -> Line {
+fn line(&Expected { case, shard, estimate }: &Expected<'_>, columns: usize) -> Line {
     let last = legacy(case).map_or_else(String::new, |last| format!("torchao {last}"));
     let mut cells = vec![
         format!("{}/{}", case.id.variant, case.id.parameter).into(),
@@ -152,8 +233,9 @@ fn line(&Expected { case, estimate }: &Expected<'_>, columns: usize) -> Line {
         },
         memory_bytes(case).map_or_else(unknown, |bytes| units::bytes(bytes).into()),
         units::duration(estimate.seconds()).into(),
-        Cell::new(last, Paint::Dim),
     ];
+    cells.extend(shard.map(|shard| Cell::from(shard.to_string())));
+    cells.push(Cell::new(last, Paint::Dim));
     cells.truncate(columns);
     Line::Cells(cells)
 }
@@ -173,6 +255,9 @@ fn unknown() -> Cell {
 }
 
 fn totals(cases: &[Expected<'_>], groups: usize) -> String {
+    if cases.is_empty() {
+        return "0 cases in 0 groups\n".to_owned();
+    }
     let counted =
         format!("{} in {}", units::count(cases.len(), "case"), units::count(groups, "group"));
     let seconds: f64 = cases.iter().map(|it| it.estimate.seconds()).sum();
@@ -196,6 +281,22 @@ fn totals(cases: &[Expected<'_>], groups: usize) -> String {
         "{counted}{compiled}; about {} to measure{apart}{memory}\nestimated {}\n",
         units::duration(seconds),
         sources(cases),
+    )
+}
+
+/// How many parts have a case, and how long they are expected to take.
+fn shards(cases: &[Expected<'_>]) -> String {
+    let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
+    for it in cases {
+        *seconds.entry(it.shard.unwrap_or_default()).or_default() += it.estimate.seconds();
+    }
+    let least = seconds.values().copied().fold(f64::INFINITY, f64::min);
+    let most = seconds.values().copied().fold(0.0, f64::max);
+    format!(
+        "{} with cases, each about {} to {}\n",
+        units::count(seconds.len(), "shard"),
+        units::duration(least),
+        units::duration(most),
     )
 }
 

@@ -3,6 +3,8 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use insta::assert_snapshot;
@@ -80,10 +82,28 @@ fn a_series_of_two_configs_is_refused_and_the_rest_is_written() {
       inference/nightly/linear/cpu/baseline/bf16-1024x1024x1024
       choose one with --filter, or those of the latest run with --latest
     ");
-    // Where all series are those of two configs, nothing is left to write.
+    // If every series belongs to two configs, nothing is left to write.
     let all = on("two-configs-one-series", &["dashboard"]);
     assert_eq!((out(&all).trim(), all.status.code()), ("", Some(1)));
     assert_eq!(err(&all).matches("refused: ").count(), 2, "{}", err(&all));
+}
+
+#[test]
+fn where_all_series_are_refused_the_notes_are_told_all_the_same() {
+    let folder = common::copied("two-configs-one-series");
+    let file = folder.path().join("criterion-torch/new/inference.jsonl");
+    let read = |file: &Path| fs::read_to_string(file).expect("readable");
+    let others =
+        read(Path::new("tests/fixtures/every-outcome/criterion-torch/new/inference.jsonl"));
+    let skipped = others.lines().find(|line| line.contains(r#""status":"skipped""#));
+    let records = format!("{}{}\n", read(&file), skipped.expect("it has one"));
+    fs::write(&file, records).expect("writable");
+    let criterion = folder.path().join("criterion");
+    let output = run(&["dashboard", "--criterion-dir", criterion.to_str().expect("text")]);
+    assert_eq!((out(&output).trim(), output.status.code()), ("", Some(1)), "{}", err(&output));
+    let said = err(&output);
+    assert_eq!(said.matches("refused: ").count(), 2, "{said}");
+    assert!(said.contains("left out: 1 case: skipped: this libtorch has no CUDA"), "{said}");
 }
 
 #[test]
@@ -231,7 +251,7 @@ fn a_plan_estimates_the_time_of_a_kernel_by_its_first_run() {
     assert_eq!(cases[0]["seconds_from"], "defaults");
     let id = cases[0]["full_id"].as_str().expect("an id");
 
-    // It ran: a record of something else, under its name.
+    // A measured record, copied under the case's id, stands for an earlier run of the case.
     let recorded = "tests/fixtures/probes/criterion-torch/new/calibration.jsonl";
     let lines = std::fs::read_to_string(recorded).expect("readable");
     let line = lines.lines().next().expect("a line");
@@ -253,7 +273,7 @@ fn a_plan_estimates_the_time_of_a_kernel_by_its_first_run() {
     );
 }
 
-/// A plan where nothing has been measured, so that estimates are by default.
+/// A plan without any measurements, so that estimates use defaults.
 fn plan(arguments: &[&str]) -> Output {
     run(&[&["plan", "--criterion-dir", "tests/fixtures/no-results/criterion"], arguments].concat())
 }
@@ -290,6 +310,44 @@ fn a_built_plan_is_planned_like_its_config() {
         assert!(err(&refused).contains(what), "{}", err(&refused));
     }
     assert_eq!(plan(&["--built", built, config]).status.code(), Some(2));
+}
+
+#[test]
+fn a_plan_says_which_part_each_case_is_in() {
+    let config = "tests/fixtures/configs/inference/quick.yml";
+    let cases = |arguments: &[&str]| {
+        let planned = plan(&[&[config, "--format", "json"][..], arguments].concat());
+        serde_json::from_str::<Vec<serde_json::Value>>(out(&planned)).expect("JSON")
+    };
+    assert!(cases(&[]).iter().all(|case| case.get("shard").is_none()));
+    for partition in ["balanced", "hash"] {
+        let partition = ["--partition", partition];
+        let all = cases(&[&["--shards", "2"][..], &partition].concat());
+        assert_eq!(all.len(), cases(&[]).len());
+        let mut parts = 0;
+        for index in [1, 2] {
+            let shard = format!("{index}/2");
+            let part = cases(&[&["--shard", shard.as_str()][..], &partition].concat());
+            let same = all.iter().filter(|case| case["shard"] == index);
+            assert!(part.iter().eq(same), "{shard}");
+            parts += part.len();
+        }
+        assert_eq!(parts, all.len(), "each case is in one part");
+    }
+    let table = plan(&[config, "--shards", "2"]);
+    assert!(out(&table).contains(" shard\n"), "{}", out(&table));
+    let last = out(&table).lines().last().expect("a line");
+    assert!(last.contains(" with cases, each about "), "{last}");
+    for (arguments, what) in [
+        (&["--partition", "hash"][..], "--shards <N>"),
+        (&["--shard", "3/2"], "there is no shard 3 of 2"),
+        (&["--shard", "3/4", "--shards", "4"], "cannot be used with"),
+        (&["--shards", "0"], "0 is not in 1..=1000000"),
+    ] {
+        let output = plan(&[&[config][..], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(err(&output).contains(what), "{arguments:?}: {}", err(&output));
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A profile in the screen, in CSV and in the catalogue of values.
+//! A profile in the terminal output, in CSV and in the catalogue of values.
 
 mod common;
 
@@ -37,7 +37,7 @@ fn details_have_the_operations_of_a_step() {
     assert_eq!(wide, None);
 }
 
-/// Shares of the lines add up to the step, whatever is put together.
+/// The shares of the lines add up to the step, even if some are combined.
 #[test]
 fn shares_of_the_screen_add_up() {
     let text = write(&details(), &profiled());
@@ -75,6 +75,87 @@ fn upstreams_columns_are_filled_where_a_profile_is() {
     {
         assert_eq!(line[name], "", "{name}");
     }
+}
+
+/// A later profile has replaced the candidate's trace by one of the same size, and removed its other files.
+#[test]
+fn files_of_a_later_profile_are_not_shown() {
+    let folder = profiled_siblings();
+    let own = "criterion-torch/profiles/inference_quick_linear_cpu/int8wo/bf16-1024x1024x1024";
+    let file = |name: &str| folder.path().join(own).join(format!("custom_1024_1024_1024_{name}"));
+    let trace = std::fs::read_to_string(file("profile.json")).expect("readable");
+    std::fs::write(file("profile.json"), trace.replace("int8wo", "later!")).expect("written");
+    for gone in ["memory_profile.pickle", "memory_profile.svg"] {
+        std::fs::remove_file(file(gone)).expect("it was there");
+    }
+    let report = read(folder.path());
+    let [whole, replaced] = report.entries().collect::<Vec<_>>()[..] else { panic!("two cases") };
+    let why = "files: no longer there: custom_1024_1024_1024_memory_profile.pickle, \
+               custom_1024_1024_1024_memory_profile.svg; replaced by a later profile of the case: \
+               custom_1024_1024_1024_profile.json; measure the case again with --profile";
+    for name in ["trace", "memory-snapshot", "memory-timeline"] {
+        let field = Field::named(name).expect("a field");
+        assert!(field.value(&whole).is_some(), "{name}");
+        assert_eq!(field.value(&replaced), None, "{name}");
+        assert_eq!(field.absent(&replaced).as_deref(), Some(why), "{name}");
+    }
+    let table = write(&csv(csv::Layout::Cases), &report);
+    assert!(cells(&table, 0)["profiler_json_path"].ends_with("_profile.json"));
+    assert_eq!(cells(&table, 1)["profiler_json_path"], "");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = Writer::Html(html::Options { title: "A report".to_owned() });
+    for writer in [details(), page] {
+        let text = words(&write(&writer, &report));
+        assert!(text.contains(why.strip_prefix("files: ").expect("the part's name")), "{text}");
+        assert!(!text.contains(&format!("{}/custom", own.trim_start_matches("criterion-torch/"))));
+    }
+}
+
+/// Half of the step's time on a GPU is a product; its launch takes a fiftieth on the host.
+fn on_a_gpu(profile: &mut Profile) {
+    let step_ns = profile.step_ns;
+    for it in &mut profile.operations {
+        (it.self_ns, it.total_ns, it.device_ns) = (0.02 * step_ns, 0.02 * step_ns, Some(0.0));
+    }
+    profile.operations.swap(0, 1);
+    profile.operations[0].device_ns = Some(0.5 * step_ns);
+    profile.operations[1].device_ns = Some(0.125 * step_ns);
+    profile.outside_ns = 0.78 * step_ns;
+}
+
+#[test]
+fn shares_on_a_gpu_are_of_its_time() {
+    let report = changed(on_a_gpu);
+    let text = write(&details(), &report);
+    let (_, table) = text.split_once("profile ").expect("the table");
+    let case = table.split("int8wo: ").next().expect("the baseline's lines");
+    let line = |name: &str| {
+        let found = case.lines().find(|line| line.trim_start().starts_with(name));
+        found.unwrap_or_else(|| panic!("no {name}: {case}"))
+    };
+    assert!(line("aten::mm").contains(" 50.0 %"), "{case}");
+    assert!(line("aten::copy_").contains(" 12.5 %"), "{case}");
+    assert!(line("GPU without kernels").contains(" 37.5 %"), "{case}");
+    assert!(!line("outside operations").contains('%'), "it is a time of the host: {case}");
+    let percent = regex::Regex::new(r"([0-9.]+) %").expect("a valid pattern");
+    let shares = percent.captures_iter(case).map(|it| it[1].parse::<f64>().expect("a number"));
+    assert_eq!(shares.sum::<f64>(), 100.0, "{case}");
+    let page = write(&Writer::Html(html::Options { title: "A report".to_owned() }), &report);
+    assert!(page.contains("GPU without kernels"));
+}
+
+#[test]
+fn a_gpu_whose_kernels_were_not_recorded_says_so() {
+    const WHY: &str = "the profiler recorded no kernel: add the folder to LD_LIBRARY_PATH";
+    let report = changed(|profile| {
+        profile.absent.insert("device".to_owned(), WHY.to_owned());
+    });
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = words(&write(&details(), &report));
+    assert!(text.contains(" device – ") && text.contains(WHY), "{text}");
+    let page = write(&Writer::Html(html::Options { title: "A report".to_owned() }), &report);
+    assert!(page.contains(WHY), "the page says it, too");
+    assert!(!write(&details(), &profiled()).contains("\n      device "));
 }
 
 /// The profiled siblings with profiles that were changed.
@@ -212,7 +293,7 @@ fn fields_of_a_profile_have_values_and_reasons() {
     assert_eq!(stats.text(value, true), "allocated_bytes.all.peak 11.9 MiB");
 }
 
-/// A record whose profile holds a number that cannot be is refused, as others are.
+/// A record whose profile contains an impossible number is refused, like other invalid records.
 #[test]
 fn impossible_numbers_of_a_profile_are_refused() {
     let check = |change: &dyn Fn(&mut OperationProfile)| {

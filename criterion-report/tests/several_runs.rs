@@ -170,6 +170,20 @@ fn a_run_without_a_record_a_time_or_a_pair_of_a_case_says_so() {
     assert!(said.contains("no speed-up in 1 of 3 runs: it was not measured in pairs"), "{said}");
 }
 
+/// Their times have no mean; their speed-ups have, since a pair is of one machine.
+#[test]
+fn a_run_on_another_machine_says_so_and_its_time_does_not_count() {
+    let moved = changed(|folder| replace(folder, r#""cpus":2,"#, r#""cpus":64,"#));
+    let report = read(moved.path());
+    let entry = entry(&report, "int8wo");
+    let cautions: Vec<String> = entry.cautions().iter().map(ToString::to_string).collect();
+    let said = cautions.join("\n");
+    assert!(said.contains("on another machine in 1 of 3 runs: "), "{said}");
+    assert_eq!(entry.row.time.expect("a time").samples, 20, "of the two others");
+    let speedup = entry.comparison.expect("compared").speedup.as_ref().expect("pairs");
+    assert_eq!(speedup.runs.map(|runs| runs.count), Some(3));
+}
+
 #[test]
 fn blocks_of_older_records_show_their_own_spread() {
     let older = changed(|folder| {

@@ -26,7 +26,7 @@ fn every_question_has_its_answers() {
     }
 }
 
-/// The profiled siblings convert a weight for half of the time.
+/// The profiled siblings spend half of their time on converting a weight.
 #[test]
 fn an_answer_has_its_reason() {
     let folder = made::profiled_siblings();

@@ -7,29 +7,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use common::made::profiled_siblings;
-use plan::Record;
-use tempfile::TempDir;
 
 const INT8WO: &str = "/int8wo/";
 /// Below `output_dir`, which is torchao's default.
 const FOLDER: &str = "benchmarks/microbenchmarks/results/inference";
 const STEM: &str = "custom_1024_1024_1024";
-
-/// The results of two profiled cases, with the files that their records name.
-fn results() -> TempDir {
-    let folder = profiled_siblings();
-    let records = folder.path().join("criterion-torch");
-    let text = fs::read_to_string(records.join("new/inference.jsonl")).expect("readable");
-    for line in text.lines() {
-        let record: Record = serde_json::from_str(line).expect("a record");
-        for file in &record.profile.expect("a profile").files {
-            let path = records.join(&file.path);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
-            fs::write(&path, format!("<svg>{}</svg>", record.full_id)).expect("writable");
-        }
-    }
-    folder
-}
 
 fn run(results: &Path, here: &Path, arguments: &[&str]) -> Output {
     let mut report = Command::new(env!("CARGO_BIN_EXE_criterion-report"));
@@ -58,7 +40,7 @@ fn cell(folder: &Path, name: &str, column: &str) -> String {
 
 #[test]
 fn files_lie_where_torchaos_runner_has_them() {
-    let (results, here) = (results(), tempfile::tempdir().expect("a temporary folder"));
+    let (results, here) = (profiled_siblings(), tempfile::tempdir().expect("a temporary folder"));
     let folder = here.path().join(FOLDER);
     fs::create_dir_all(folder.join("profiler")).expect("writable");
     fs::write(folder.join("profiler/of_others.json"), "theirs").expect("writable");
@@ -72,7 +54,8 @@ fn files_lie_where_torchaos_runner_has_them() {
     assert_eq!(names(&folder.join("memory_profiler/pickle")), [snapshot]);
     let page = folder.join(format!("memory_profiler/html/{STEM}_memory_profile.html"));
     let text = fs::read_to_string(page).expect("readable");
-    assert!(text.contains("src=\"data:image/svg+xml,%3Csvg%3Einference/quick"), "{text}");
+    assert!(text.contains("src=\"data:image/svg+xml,%3Csvg%20"), "{text}");
+    assert!(text.contains("%3Ctitle%3Einference_quick_linear_cpu/int8wo/"), "{text}");
     let [_, _, csv] = &names(&folder)[..] else { panic!("{:?}", names(&folder)) };
     assert_eq!(cell(&folder, csv, "profiler_json_path"), format!("{FOLDER}/profiler/{trace}"));
     let printed = String::from_utf8(output.stdout).expect("UTF-8");
@@ -89,7 +72,7 @@ fn files_lie_where_torchaos_runner_has_them() {
 
 #[test]
 fn cases_of_one_name_lie_in_folders_of_their_ids() {
-    let (results, here) = (results(), tempfile::tempdir().expect("a temporary folder"));
+    let (results, here) = (profiled_siblings(), tempfile::tempdir().expect("a temporary folder"));
     let output = run(results.path(), here.path(), &["--torchao-output=out"]);
     assert!(output.status.success(), "{}", err(&output));
     let shared = format!("several cases have the name {STEM}; each lies in a folder of its id");
@@ -101,19 +84,40 @@ fn cases_of_one_name_lie_in_folders_of_their_ids() {
 
 #[test]
 fn a_file_that_is_gone_is_said_and_its_cell_is_empty() {
-    let (results, here) = (results(), tempfile::tempdir().expect("a temporary folder"));
+    let (results, here) = (profiled_siblings(), tempfile::tempdir().expect("a temporary folder"));
     fs::remove_dir_all(results.path().join("criterion-torch/profiles")).expect("writable");
     let output = run(results.path(), here.path(), &["--torchao-output=out", "--filter", INT8WO]);
     assert!(output.status.success());
-    assert!(err(&output).contains("_profile.json is no longer there"), "{}", err(&output));
+    let said = format!("files no longer there: {STEM}_profile.json, ");
+    assert!(err(&output).contains(&said), "{}", err(&output));
     let folder = here.path().join("out/inference");
     let [csv] = &names(&folder)[..] else { panic!("{:?}", names(&folder)) };
     assert_eq!(cell(&folder, csv, "profiler_json_path"), "");
 }
 
+/// A later profile under another baseline has written to the same place.
+#[test]
+fn a_file_of_a_later_profile_is_not_copied() {
+    let (results, here) = (profiled_siblings(), tempfile::tempdir().expect("a temporary folder"));
+    let own = "criterion-torch/profiles/inference_quick_linear_cpu/int8wo/bf16-1024x1024x1024";
+    let trace = results.path().join(own).join(format!("{STEM}_profile.json"));
+    let text = fs::read_to_string(&trace).expect("readable");
+    fs::write(&trace, text.replace("int8wo", "later!")).expect("writable");
+    let output = run(results.path(), here.path(), &["--torchao-output=out", "--filter", INT8WO]);
+    assert!(output.status.success(), "{}", err(&output));
+    let said = format!("files replaced by a later profile of the case: {STEM}_profile.json; ");
+    assert!(err(&output).contains(&said), "{}", err(&output));
+    let folder = here.path().join("out/inference");
+    assert!(!folder.join("profiler").exists(), "the trace is not this record's");
+    assert_eq!(names(&folder.join("memory_profiler/pickle")).len(), 1);
+    let [_, csv] = &names(&folder)[..] else { panic!("{:?}", names(&folder)) };
+    assert_eq!(cell(&folder, csv, "profiler_json_path"), "");
+    assert!(cell(&folder, csv, "memory_profile_path").ends_with(".pickle"));
+}
+
 #[test]
 fn what_cannot_be_meant_is_refused() {
-    let (results, here) = (results(), tempfile::tempdir().expect("a temporary folder"));
+    let (results, here) = (profiled_siblings(), tempfile::tempdir().expect("a temporary folder"));
     for (arguments, said) in [
         (&["--torchao-output", "--output", "x.csv"][..], "--torchao-output=DIR"),
         (&["--torchao-output", "--layout", "training"], "omit --layout"),

@@ -4,16 +4,12 @@
 //! because criterion keeps its filter and mode private, and a case has to be known as selected
 //! before anything is built for it.
 
-use std::ffi::OsString;
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
-
 use clap::ArgMatches;
-use plan::Case;
-use plan::flag::{self, Flag, Value};
+use plan::{AskedShard, Case, FoundShard, Partition, RunShard, Shard, UnknownWord, flag};
 use regex::Regex;
 
-use super::flags::{self, EVERY, FILTER};
+use super::flags::{self, FILTER};
+use super::own_flags::{BUDGET, PARTITION, PROFILE, RESUME, SHARD, WAIT};
 
 /// Criterion's way with a selected case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,40 +48,11 @@ pub struct Args {
     pub budget_s: Option<f64>,
     /// `--profile`: the measured cases whose ids match are profiled afterwards.
     pub profiles: Option<Regex>,
+    /// `--shard`: the part of the plan that is run.
+    pub part: Option<Part>,
+    /// `--resume`: what an earlier run has measured under the same name is kept.
+    pub resumes: bool,
     filter: Filter,
-}
-
-/// A flag of ours, which criterion would refuse: once criterion reads the arguments, a variable with its value
-/// stands for it.
-struct OwnFlag {
-    name: &'static str,
-    variable: &'static str,
-}
-
-const WAIT: OwnFlag = OwnFlag { name: "wait", variable: "CRITERION_TORCH_WAIT" };
-const PROFILE: OwnFlag = OwnFlag { name: "profile", variable: "CRITERION_TORCH_PROFILE" };
-const BUDGET: OwnFlag = OwnFlag { name: "budget", variable: "CRITERION_TORCH_BUDGET" };
-const OWN_FLAGS: [&OwnFlag; 3] = [&WAIT, &PROFILE, &BUDGET];
-
-impl OwnFlag {
-    /// The one that an argument is, with the value that it gives.
-    fn of(argument: &str) -> Option<(&'static Self, Option<&str>)> {
-        let (flag, value) = Flag::of(argument)?;
-        Some((OWN_FLAGS.into_iter().find(|own| own.name == flag.name)?, value))
-    }
-
-    /// Whether its value may be the next word.
-    fn has_value_apart(&self) -> bool {
-        let flag = flag::FLAGS.iter().find(|it| it.name == self.name);
-        flag.and_then(|it| it.value).is_some_and(Value::may_be_apart)
-    }
-
-    /// The value that its variable has, if it was given.
-    fn hidden(&self) -> Result<Option<String>, String> {
-        let Some(value) = std::env::var_os(self.variable) else { return Ok(None) };
-        let value = value.into_string();
-        value.map(Some).map_err(|_| format!("{} is not UTF-8", self.variable))
-    }
 }
 
 /// Saved results without which criterion panics.
@@ -117,7 +84,7 @@ impl Args {
         let saves = !flags.get_flag("discard-baseline") && needs.samples.is_none();
         let saved_as = (saves && !compares)
             .then(|| name("save-baseline").unwrap_or_else(|| "base".to_owned()));
-        Ok(Self {
+        let args = Self {
             action: action(&flags),
             saved_as,
             saves,
@@ -128,24 +95,29 @@ impl Args {
                 warm_up_s: flags.get_one("warm-up-time").copied(),
                 measurement_s: flags.get_one("measurement-time").copied(),
             },
-            waits: flags.get_flag(WAIT.name) || WAIT.hidden()?.is_some(),
-            budget_s: budget_s(&flags)?,
-            profiles: profiles(&flags)?,
+            waits: WAIT.is_given(&flags)?,
+            budget_s: BUDGET.value(&flags, flag::duration)?,
+            profiles: PROFILE.value(&flags, |it| Regex::new(it).map_err(|e| e.to_string()))?,
+            part: part(&flags)?,
+            resumes: RESUME.is_given(&flags)?,
             filter: filter(&flags)?,
-        })
+        };
+        args.can_resume().map(|()| args)
     }
 
-    /// Starts this process anew without the flags that criterion does not know: it reads the process's
-    /// arguments itself and would refuse them.
-    pub fn hide_own_flags() -> Result<(), String> {
-        let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-        let (kept, hidden) = split(&arguments);
-        let Some((first, _)) = hidden.first() else { return Ok(()) };
-        let program = std::env::current_exe()
-            .map_err(|error| format!("--{}: this executable has no path: {error}", first.name))?;
-        let variables = hidden.iter().map(|(flag, value)| (flag.variable, value));
-        let error = Command::new(&program).args(kept).envs(variables).exec();
-        Err(format!("--{}: {}: {error}", first.name, program.display()))
+    /// Only what is kept under a name can be found again.
+    fn can_resume(&self) -> Result<(), String> {
+        match self.resumes && self.action == Action::Measure && self.saved_as.is_none() {
+            true => Err("--resume continues what is kept under a name; omit --baseline, --load-baseline and \
+                         --discard-baseline, or omit --resume"
+                .to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether somebody will run this again if it ends with [`plan::exit::RETRY`].
+    pub fn is_repeated(&self) -> bool {
+        self.part.is_some() || self.resumes
     }
 
     pub fn filter(&self) -> Option<&str> {
@@ -170,7 +142,7 @@ impl Args {
             && measurement_s.is_none()
     }
 
-    /// The case as these options change it: what they say of sampling wins over its config.
+    /// The case with these options applied: sampling options win over its config.
     pub fn applied_to(&self, case: &Case) -> Case {
         let mut case = case.clone();
         let Overrides { samples, warm_up_s, measurement_s } = self.overrides;
@@ -201,50 +173,32 @@ impl Args {
     }
 }
 
-/// The arguments without our flags, and those flags with their values. Behind `--` there are none.
-fn split(arguments: &[OsString]) -> (Vec<&OsString>, Vec<(&'static OwnFlag, &str)>) {
-    let (mut kept, mut own) = (vec![], vec![]);
-    let end = arguments.iter().position(|it| it == "--").unwrap_or(arguments.len());
-    let mut words = arguments[..end].iter();
-    while let Some(argument) = words.next() {
-        match argument.to_str().and_then(OwnFlag::of) {
-            // What is no UTF-8 was refused when the arguments were read.
-            Some((flag, None)) if flag.has_value_apart() => {
-                own.push((flag, words.next().and_then(|it| it.to_str()).unwrap_or_default()));
-            }
-            Some((flag, value)) => own.push((flag, value.unwrap_or(EVERY))),
-            None => kept.push(argument),
-        }
-    }
-    kept.extend(&arguments[end..]);
-    (kept, own)
+/// The part that this run has, and how it is known.
+#[derive(Debug)]
+pub struct Part {
+    pub shard: RunShard,
+    /// Variables of other schedulers, which were not used.
+    pub unused: Vec<&'static str>,
 }
 
-fn profiles(flags: &ArgMatches) -> Result<Option<Regex>, String> {
-    if let Some(pattern) = flags.get_one::<Regex>(PROFILE.name) {
-        return Ok(Some(pattern.clone()));
-    }
-    let pattern = PROFILE.hidden()?.map(|pattern| Regex::new(&pattern));
-    pattern.transpose().map_err(|error| format!("{}: {error}", PROFILE.variable))
-}
-
-/// `cargo torch-bench` runs several targets in one budget: each has its share by the number of its cases.
-pub const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
-
-/// The part of a total budget that `cases` have where all targets together have more.
-pub fn budget_share(cases: usize) -> Result<f64, String> {
-    let Some(all) = std::env::var_os(BUDGET_CASES) else { return Ok(1.0) };
-    let all = all.to_str().and_then(|text| text.parse::<u64>().ok()).filter(|all| *all > 0);
-    let all = all.ok_or_else(|| format!("{BUDGET_CASES} is no number of cases; unset it"))?;
-    Ok((cases as f64 / all as f64).min(1.0))
-}
-
-fn budget_s(flags: &ArgMatches) -> Result<Option<f64>, String> {
-    if let Some(seconds) = flags.get_one::<f64>(BUDGET.name) {
-        return Ok(Some(*seconds));
-    }
-    let seconds = BUDGET.hidden()?.map(|text| flag::duration(&text));
-    seconds.transpose().map_err(|error| format!("{}: {error}", BUDGET.variable))
+fn part(flags: &ArgMatches) -> Result<Option<Part>, String> {
+    let asked = SHARD.value(flags, str::parse::<AskedShard>)?;
+    let word = PARTITION.value(flags, |word| Ok(word.to_owned()))?;
+    let Some(asked) = asked else {
+        return match word {
+            None => Ok(None),
+            Some(_) => Err("--partition says how shards are chosen; give --shard, too, such as --shard 1/4, or \
+                            omit it"
+                .to_owned()),
+        };
+    };
+    let partition = word.map_or(Ok(Partition::Balanced), |word| word.parse());
+    let partition = partition
+        .map_err(|error: UnknownWord| format!("--partition: {error}; {}", error.remedy))?;
+    let found =
+        asked.find(|name| std::env::var_os(name)).map_err(|why| format!("--shard: {why}"))?;
+    let FoundShard { shard: Shard { index, count }, from, unused } = found;
+    Ok(Some(Part { shard: RunShard { index, count, partition, from: from.to_owned() }, unused }))
 }
 
 /// Without `--bench` (under `cargo test --benches`, or a test runner) criterion only tests.
@@ -341,37 +295,38 @@ mod tests {
     }
 
     #[test]
-    fn criterion_sees_its_own_flags_alone() {
-        let split = |line: &str| {
-            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let (kept, own) = split(&words);
-            let kept: Vec<&str> = kept.iter().map(|it| it.to_str().expect("UTF-8")).collect();
-            let own = own.iter().map(|(flag, value)| format!("{} {value}", flag.variable));
-            (kept.join(" "), own.collect::<Vec<_>>().join(", "))
-        };
-        for (line, kept, own) in [
-            ("--bench int8wo -s main", "--bench int8wo -s main", ""),
-            ("--bench --wait sort", "--bench sort", "CRITERION_TORCH_WAIT "),
-            ("--profile sort", "sort", "CRITERION_TORCH_PROFILE "),
-            (
-                "--profile=a=b --wait --profile-time 2",
-                "--profile-time 2",
-                "CRITERION_TORCH_PROFILE a=b, CRITERION_TORCH_WAIT ",
-            ),
-            ("--bench --budget 10min sort", "--bench sort", "CRITERION_TORCH_BUDGET 10min"),
-            ("--budget=90s sort", "sort", "CRITERION_TORCH_BUDGET 90s"),
-            ("--bench -- --wait", "--bench -- --wait", ""),
-        ] {
-            assert_eq!(split(line), (kept.to_owned(), own.to_owned()), "{line}");
-        }
-    }
-
-    #[test]
     fn a_budget_is_a_time_with_its_unit() {
         assert_eq!(read("--bench --budget 10min int8wo").budget_s, Some(600.0));
         assert_eq!(read("--bench").budget_s, None);
         let error = Args::read(["bench", "--budget", "10"].map(str::to_owned)).unwrap_err();
         assert!(error.contains("such as 90s, 10min or 2h"), "{error}");
+    }
+
+    #[test]
+    fn a_part_is_asked_for_or_there_is_none() {
+        let part = |line: &str| read(line).part.map(|part| part.shard);
+        assert_eq!(part("--bench int8wo"), None);
+        let shard =
+            |partition| RunShard { index: 3, count: 16, partition, from: "flag".to_owned() };
+        assert_eq!(part("--shard 3/16 --bench"), Some(shard(Partition::Balanced)));
+        assert_eq!(part("--bench --partition hash --shard=3/16"), Some(shard(Partition::Hash)));
+        assert!(read("--bench --shard 1/2").is_repeated() && !read("--bench").is_repeated());
+        let error = Args::read(["bench", "--partition", "hash"].map(str::to_owned)).unwrap_err();
+        assert!(error.contains("--shard 1/4"), "{error}");
+    }
+
+    #[test]
+    fn what_is_kept_under_no_name_cannot_be_resumed() {
+        for line in ["--bench --resume", "--bench --resume -s main", "--resume --list"] {
+            assert!(read(line).resumes, "{line}");
+        }
+        for option in ["--baseline", "--baseline-lenient", "--load-baseline", "--discard-baseline"]
+        {
+            let name = (option != "--discard-baseline").then_some("main");
+            let words = ["bench", "--bench", "--resume", option].into_iter().chain(name);
+            let error = Args::read(words.map(str::to_owned)).unwrap_err();
+            assert!(error.contains("--resume") && error.contains("omit"), "{option}: {error}");
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::workload::{Prepare, Refusal, Workload};
 /// A case that is ready to be timed.
 pub struct CaseRun {
     pub subject: Subject,
-    /// Absent if it was built once more, as the one below.
+    /// Absent if the case was rebuilt, like the field below.
     pub accuracy: Option<Accuracy>,
     /// The very first step after building, in nanoseconds.
     pub first_call_ns: Option<u64>,
@@ -95,7 +95,8 @@ impl CaseRun {
         Ok(Self { subject, accuracy, first_call_ns, memory, pilot: None, alone_ns: None })
     }
 
-    /// Builds a case once more that was checked and timed before, and dropped to make room. Its pair knows its pace.
+    /// Rebuilds a case that was checked and timed before and then dropped to free memory. It needs no pilot: its pair
+    /// already knows the time of a step.
     pub fn again(case: &Case, prepare: Prepare) -> Result<Self, Refusal> {
         settle_allocator(case.settings.allocator);
         threads::settle(case.settings.threads);

@@ -49,7 +49,7 @@ impl Clock for HostClock {
     }
 }
 
-/// The host's clock of a device that works beside the host: reading it waits for the device first.
+/// The host's clock for an asynchronous device: reading it first waits for the device.
 #[derive(Debug)]
 pub struct WaitingClock<W>(pub W);
 

@@ -7,17 +7,17 @@ use std::str::FromStr;
 use clap::builder::ValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use plan::cost;
 use plan::flag::{self, FLAGS, Flag, Value};
+use plan::{AskedShard, cost};
 use regex::Regex;
 
-/// The pattern of a flag that is given without one: it matches everything.
+/// The pattern of a flag without a value: it matches everything.
 pub const EVERY: &str = "";
 /// The word that belongs to no flag.
 pub const FILTER: &str = "filter";
 
 /// Reads `arguments`, the program's name first. A flag has the type that its [`Value`] says: text, a
-/// number (`f64`), a count (`u64`) or a [`Regex`]. Help ends the process.
+/// number (`f64`), a count (`u64`), a [`Regex`] or an [`AskedShard`]. Help ends the process.
 pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<ArgMatches, String> {
     command().try_get_matches_from(arguments).map_err(|error| {
         if error.kind() == ErrorKind::DisplayHelp {
@@ -65,10 +65,11 @@ fn arg(flag: &'static Flag) -> Arg {
         Value::Name | Value::NewName => "NAME",
         Value::Word(_) => "WORD",
         Value::Pattern => "FILTER",
+        Value::Shard => "I/N",
     };
     let arg = match value.may_be_apart() {
         true => arg,
-        // A word behind it is the run's own filter.
+        // A word after it is the filter of the run.
         false => arg.num_args(0..=1).require_equals(true).default_missing_value(EVERY),
     };
     // So that a negative number is a bad value and not an unknown flag.
@@ -92,6 +93,7 @@ fn parser(value: Value) -> ValueParser {
         Value::NewName => ValueParser::new(saved_name),
         Value::Word(words) => words.to_vec().into(),
         Value::Pattern => ValueParser::new(pattern),
+        Value::Shard => ValueParser::new(str::parse::<AskedShard>),
     }
 }
 
@@ -178,6 +180,11 @@ mod tests {
             ("--format", &word),
             ("--plotting-backend", &word),
             ("--output-format", &word),
+            ("--partition", &word),
+            (
+                "--shard",
+                &["", "3", "0/4", "5/4", "1/0", "-1/4", "a/b", "1/2/3", "auto/0", "--quick"],
+            ),
         ] {
             for value in values {
                 let words = ["bench", "--bench", flag, value].map(str::to_owned);

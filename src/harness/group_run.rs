@@ -302,7 +302,7 @@ impl<'a> GroupRun<'a> {
         let both = Both::new(case, timer, baseline, candidate, rounds.places());
         let target = sampling::target(&case.settings);
         let mut pairing = Pairing::first(both, again, target, time)?;
-        // A case with a time limit takes all looks within it, unless all share one time.
+        // A case with a time limit takes all its looks within that limit, unless the pairs share a total budget.
         let takes_all = running::has_limit() && matches!(time, Time::Own(_));
         while takes_all && pairing.wants_more() {
             pairing.look()?;

@@ -1,16 +1,17 @@
 //! The records of a run: how each case ended, with its measures and circumstances.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use plan::{Case, Check, Outcome, Quiet, Record, RunManifest, Wall};
+use plan::{Case, Check, Outcome, Quiet, Record, RunManifest, Wall, exit};
 use regex::Regex;
 
 use super::args::Args;
 use super::case_run::Findings;
+use super::failure::Failure;
 use super::lock::Run;
 use super::profiling::Wanted;
 use super::store::Store;
@@ -33,14 +34,17 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A journal for the cases with the ids `selected`; nothing is written yet.
+    /// A journal for the cases with the ids `selected`, of which those `resumed` were measured before; nothing is written
+    /// yet.
     pub fn new(
         run: &Run,
         args: &Args,
         root: PathBuf,
         selected: Vec<String>,
+        resumed: &HashSet<String>,
         measures: bool,
     ) -> Self {
+        let resumed = selected.iter().filter(|id| resumed.contains(*id)).cloned().collect();
         let manifest = RunManifest {
             version: RunManifest::VERSION,
             run_id: run.run_id.clone(),
@@ -51,7 +55,10 @@ impl Journal {
             args: std::env::args().skip(1).collect(),
             filter: args.filter().map(str::to_owned),
             exact: args.is_exact(),
+            shard: args.part.as_ref().map(|part| part.shard.clone()),
+            merged: false,
             selected,
+            resumed,
             checks: Vec::new(),
             warnings: Vec::new(),
             outcomes: BTreeMap::new(),
@@ -92,7 +99,7 @@ impl Journal {
 
     /// Writes the manifest of a run that measures; says so when the filter selects none of the
     /// `planned` cases.
-    pub fn open(&self, planned: usize) -> Result<(), String> {
+    pub fn open(&self, planned: usize) -> Result<(), Failure> {
         if self.manifest.selected.is_empty() && planned > 0 {
             let target = &self.manifest.target;
             eprintln!("{target}: the filter selects none of {planned} cases; `--list` shows them");
@@ -102,12 +109,12 @@ impl Journal {
 
     /// Removes what says which case was running when an earlier run ended. No other run may be in
     /// progress.
-    pub fn forget_crashes(&self) -> Result<(), String> {
+    pub fn forget_crashes(&self) -> Result<(), Failure> {
         self.store.remove_running().map_err(|error| not_stored(&error))
     }
 
     /// Names the case that runs next, before anything can go wrong: a crash has a name then.
-    pub fn starts(&self, full_id: &str) -> Result<(), String> {
+    pub fn starts(&self, full_id: &str) -> Result<(), Failure> {
         let written = self.store.write_running(&self.manifest.run_id, full_id);
         written.map_err(|error| not_stored(&error))
     }
@@ -118,7 +125,7 @@ impl Journal {
         case: &Case,
         outcome: Outcome,
         findings: Findings,
-    ) -> Result<Record, String> {
+    ) -> Result<Record, Failure> {
         *self.manifest.outcomes.entry(outcome.status().to_owned()).or_default() += 1;
         self.failures += u64::from(outcome.is_failure());
         if let Some(reason) = outcome.reason() {
@@ -130,7 +137,7 @@ impl Journal {
     }
 
     /// Writes down a case's record, in place of what was written of it before.
-    pub fn update(&mut self, record: &Record) -> Result<(), String> {
+    pub fn update(&mut self, record: &Record) -> Result<(), Failure> {
         self.write(record)?;
         let is_older = |(older, _): &&mut (Record, Wanted)| older.full_id == record.full_id;
         if let Some((older, _)) = self.to_profile.iter_mut().find(is_older) {
@@ -143,14 +150,19 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes a record for the last time.
-    pub fn write(&self, record: &Record) -> Result<(), String> {
+    /// Writes the final version of a record.
+    pub fn write(&self, record: &Record) -> Result<(), Failure> {
         self.store.append(record).map_err(|error| not_stored(&error))
     }
 
-    /// The records of measured cases that ask for a profile, in the order in which they were measured; once.
+    /// The records of measured cases that ask for a profile, in measuring order; a second call returns none.
     pub fn take_profiled(&mut self) -> Vec<(Record, Wanted)> {
         std::mem::take(&mut self.to_profile)
+    }
+
+    /// The bench target.
+    pub fn target(&self) -> &str {
+        &self.manifest.target
     }
 
     /// The folder of the records.
@@ -211,27 +223,35 @@ impl Journal {
         })
     }
 
-    /// Closes the manifest, compacts the records, and says how the run went.
-    pub fn close(mut self) -> Result<ExitCode, String> {
+    /// Closes the manifest, compacts the records, and says how the run went. Where the machine was at fault, the same run
+    /// may go better another time.
+    pub fn close(mut self, machines_fault: Option<&str>) -> Result<ExitCode, Failure> {
         self.manifest.finished = Some(now().as_secs());
         self.store.close(&self.manifest).map_err(|error| not_stored(&error))?;
-        let RunManifest { target, selected, outcomes, .. } = &self.manifest;
-        let counts: Vec<String> =
-            outcomes.iter().map(|(status, count)| format!("{count} {status}")).collect();
+        let RunManifest { target, selected, outcomes, resumed, .. } = &self.manifest;
+        let kept = (!resumed.is_empty()).then(|| format!("{} kept", resumed.len()));
+        let counts = outcomes.iter().map(|(status, count)| format!("{count} {status}"));
+        let counts: Vec<String> = counts.chain(kept).collect();
         if !counts.is_empty() {
             let cases = if selected.len() == 1 { "case" } else { "cases" };
             eprintln!("{target}: {} {cases}: {}", selected.len(), counts.join(", "));
         }
-        Ok(if self.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        if let Some(reason) = machines_fault {
+            let code = exit::RETRY;
+            eprintln!("{target}: {reason}; run it again with --resume (exit code {code})");
+            return Ok(ExitCode::from(code));
+        }
+        Ok(ExitCode::from(if self.failures == 0 { 0 } else { exit::CASES_FAILED }))
     }
 }
 
 /// The error, with the remedy, of a file that cannot be written.
-fn not_stored(error: &io::Error) -> String {
-    format!(
+fn not_stored(error: &io::Error) -> Failure {
+    let text = format!(
         "{error}\nThe run ends here; what was stored before is kept. Make room on that disk, or name \
          a folder on another one (CRITERION_HOME, or CARGO_TARGET_DIR), and run it again."
-    )
+    );
+    Failure::of_file(error, text)
 }
 
 fn now() -> Duration {

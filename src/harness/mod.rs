@@ -7,6 +7,8 @@ pub mod clock;
 mod compiling;
 pub mod cuda_device;
 mod device_clock;
+mod expected;
+mod failure;
 mod fault;
 mod flags;
 mod flush;
@@ -14,15 +16,18 @@ mod group_run;
 mod journal;
 mod launch;
 mod lock;
+mod own_flags;
 mod pace;
 mod pairing;
 pub mod pairs;
 mod panics;
+mod part;
 mod passes;
 mod pilot;
 mod profiling;
 pub mod progress;
 mod ranges;
+mod resume;
 mod rounds;
 mod running;
 mod samples;
@@ -47,6 +52,7 @@ pub use session::Session;
 
 use crate::native::huge_pages;
 use crate::workload::Prepare;
+use failure::Failure;
 use plan::Plan;
 
 /// A generated function: which group of the plan to run.
@@ -58,22 +64,28 @@ pub type GroupFn = fn(&mut Criterion, &mut Session);
 /// functions, `prepare` what makes a case measurable ([`crate::workload::prepare`], unless the
 /// target brings workloads of its own). Returns failure when a case failed or timed out, so that
 /// a script sees it; what the machine lacks (a device, memory) is written down and is no failure.
+/// [`plan::exit`] has the codes.
 pub fn main(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> ExitCode {
     run(target, plan, groups, prepare).unwrap_or_else(|error| {
         streams::say(&format!("error: {error}"));
-        ExitCode::from(2)
+        ExitCode::from(error.code())
     })
 }
 
-fn run(target: &str, plan: &str, groups: &[GroupFn], prepare: Prepare) -> Result<ExitCode, String> {
+fn run(
+    target: &str,
+    plan: &str,
+    groups: &[GroupFn],
+    prepare: Prepare,
+) -> Result<ExitCode, Failure> {
     // Before libtorch's first allocation, and before there are threads.
     huge_pages::enable();
     if profiling::is_child() {
-        return profiling::run_child(&read(plan)?, prepare);
+        return Ok(profiling::run_child(&read(plan)?, prepare)?);
     }
     // Read first, so that a bad filter is one line and not criterion's panic.
     let args = args::Args::read(std::env::args())?;
-    args::Args::hide_own_flags()?;
+    own_flags::hide()?;
     let plan = read(plan)?;
     let folders = target_dir::settle()?;
     let _no_gradients = tch::no_grad_guard();

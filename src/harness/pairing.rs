@@ -140,7 +140,7 @@ impl Sides for Both {
 
 /// A case that has been run in turn with its baseline, ready for another look.
 pub struct Pairing {
-    /// None while its tensors are dropped: their memory is for other cases.
+    /// `None` while its tensors are dropped to free memory for other cases.
     both: Option<Both>,
     again: Again,
     pairs: Pairs,
@@ -149,7 +149,7 @@ pub struct Pairing {
     throttled: bool,
 }
 
-/// What both sides are built from once more.
+/// What is needed to rebuild both sides.
 pub struct Again {
     pub baseline: Case,
     pub candidate: Case,
@@ -163,7 +163,7 @@ impl Again {
         let build = |case: &Case| {
             let built = panics::catch(|| CaseRun::again(case, self.prepare));
             match built {
-                Ok(built) => built.map_err(|refusal| format!("built once more: {refusal}")),
+                Ok(built) => built.map_err(|refusal| format!("rebuilding it: {refusal}")),
                 Err(caught) => {
                     Err(outcome_of_panic(caught).reason().unwrap_or_default().to_owned())
                 }
@@ -175,17 +175,17 @@ impl Again {
     }
 }
 
-/// The time of a pair.
+/// The time that a pair may take.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Time {
-    /// All its looks take at most so many seconds.
+    /// All its looks together take at most this many seconds.
     Own(f64),
-    /// A total budget has so many seconds for each pair, but gives more to one than to another.
+    /// Its equal share of a total budget, in seconds; undecided pairs get more than decided ones.
     Shared(f64),
 }
 
 impl Pairing {
-    /// The first look, at the two sides that `again` can build.
+    /// Takes the first look at the two sides, which `again` can rebuild.
     pub fn first(mut both: Both, again: Again, target: f64, time: Time) -> Result<Self, String> {
         let (budget_s, is_shared) = match time {
             Time::Own(seconds) => (seconds, false),
@@ -202,12 +202,12 @@ impl Pairing {
         self.pairs.wants_more()
     }
 
-    /// Whether the side of 1 on which the speed-up lies is beyond doubt.
+    /// Whether it is beyond doubt that the speed-up is above 1, or that it is below 1.
     pub fn is_clear(&self) -> bool {
         self.pairs.is_clear()
     }
 
-    /// Wall seconds of a look.
+    /// Wall-clock seconds of one look.
     pub fn look_s(&self) -> f64 {
         self.pairs.look_s()
     }
@@ -251,7 +251,7 @@ impl Pairing {
     /// The result of the looks so far, in the record's form.
     ///
     /// # Panics
-    /// Before a look, when the sides were dropped.
+    /// When the sides are dropped and no look has rebuilt them.
     pub fn found(&mut self) -> Result<Pair, String> {
         let Self { both, pairs, against, target, .. } = self;
         let both = both.as_mut().expect("a look has built both sides");

@@ -68,7 +68,7 @@ pub struct Goal {
     pub target: f64,
     /// Wall seconds.
     pub budget_s: f64,
-    /// Whether others decide when the time is over: it belongs to all pairs of a run.
+    /// Whether the time is shared by all pairs of the run, so that the caller decides when it is over.
     pub is_shared: bool,
     /// Baseline and candidate, where they have been sampled.
     pub known: [Option<Known>; 2],
@@ -177,12 +177,12 @@ impl Pairs {
         (1..MOST_BUILDS).contains(&self.builds) && has_time && !self.reached()
     }
 
-    /// Whether the side of 1 on which the ratio lies is beyond doubt.
+    /// Whether it is beyond doubt that the ratio is above 1, or that it is below 1.
     pub fn is_clear(&self) -> bool {
         self.ratio().is_some_and(|found| found.ratio.is_clear_of_one())
     }
 
-    /// Wall seconds of a look.
+    /// Wall-clock seconds of one look.
     pub fn look_s(&self) -> f64 {
         self.longest_s
     }

@@ -87,7 +87,7 @@ impl Passes<'_> {
             self.timer.call(self.subject)?;
         }
         let call = |_| {
-            // Outside of the call's own clock.
+            // The range opens before the call's clock starts and closes after it stops.
             let _range = ranges::step();
             Ok(self.timer.call(self.subject)?.as_nanos() as f64)
         };

@@ -11,14 +11,14 @@ const DAMPING_S: f64 = 10.0;
 /// Estimates what is left from what was expected and what it really took.
 #[derive(Debug)]
 pub struct Progress {
-    /// What is done with the cases, where that is not plain.
+    /// The activity that the line names; empty for measuring.
     doing: &'static str,
     total: usize,
     /// Expected seconds of each case that is left, by id.
     left_s: HashMap<String, f64>,
     expected_done_s: f64,
     started: Instant,
-    /// The time that is left is known.
+    /// Set when a total budget determines the remaining time.
     budget: Option<Budget>,
 }
 
@@ -28,14 +28,14 @@ impl Progress {
         Self::of("", expected_s)
     }
 
-    /// The same, where more is done with them than measuring.
+    /// As `new`, for an activity other than measuring.
     pub fn of(doing: &'static str, expected_s: impl IntoIterator<Item = (String, f64)>) -> Self {
         let left_s: HashMap<String, f64> = expected_s.into_iter().collect();
         let (total, started) = (left_s.len(), Instant::now());
         Self { doing, total, left_s, expected_done_s: 0.0, started, budget: None }
     }
 
-    /// The same within a total budget, which says itself how much of it is left.
+    /// The same with a total budget, which determines the remaining time.
     pub(super) fn within(self, budget: Option<Budget>) -> Self {
         Self { budget, ..self }
     }

@@ -7,7 +7,7 @@ use plan::Case;
 
 use crate::native::nvtx::{self, Range};
 
-/// A range around a part of a case's turn, named `ID: PART`.
+/// A range around one part of measuring a case, named `ID: PART`.
 pub fn of(case: &Case, part: &str) -> Range {
     Range::open(|| format!("{}: {part}", case.full_id()))
 }
@@ -22,7 +22,7 @@ pub fn step() -> Range {
     Range::open(|| "step".to_owned())
 }
 
-/// A note for readers of figures that were taken under a profiler, or without the one that was asked for.
+/// A note that the figures were taken under a profiler, or that the requested profiler could not attach.
 pub fn note() -> Option<String> {
     match nvtx::listens() {
         Ok(false) => None,

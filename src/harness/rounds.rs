@@ -21,7 +21,7 @@ const KEPT_BYTES: u64 = 512 << 20;
 /// loses no more.
 const OWED_S: f64 = 60.0;
 
-/// Looks in a row at a pair whose tensors had to be built once more for them.
+/// A pair whose tensors had to be rebuilt takes this many looks in a row.
 const LOOKS_IN_A_ROW: usize = 2;
 
 /// The pairs that are kept, and the records whose pairs have had their last look.
@@ -39,7 +39,7 @@ pub struct Rounds {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Undecided {
     pub full_id: String,
-    /// Ends of its interval; none where there is no speed-up.
+    /// Bounds of its interval; `None` without a speed-up.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -50,7 +50,7 @@ impl Undecided {
     }
 }
 
-/// Whether the pair has all looks that it may have, and an interval that is wider than wanted.
+/// Whether the pair has used up its looks and its interval is still wider than wanted.
 fn is_wide(record: &Record) -> bool {
     record.pairs.first().is_some_and(|pair| pair.stopped != Stop::Target)
 }
@@ -82,14 +82,14 @@ impl Rounds {
         (self.open.len(), self.open.iter().map(|(_, pairing)| pairing.left_s()).sum())
     }
 
-    /// Whether room should be made, or the rounds be run, before there are more pairs.
+    /// Whether memory should be freed, or the rounds be run, before more pairs are added.
     pub fn is_full(&self) -> bool {
         let bytes: u64 = self.open.iter().map(|(_, pairing)| pairing.bytes()).sum();
         bytes > KEPT_BYTES || self.owed().1 > OWED_S
     }
 
-    /// Gives memory back. Pairs with a time of their own take their remaining looks for that; those that share a
-    /// budget are built once more later.
+    /// Frees memory. Pairs with their own time limit first take their remaining looks; pairs that share a budget are
+    /// rebuilt later.
     pub fn make_room(&mut self) {
         if self.budget.is_none() {
             return self.run();
@@ -98,8 +98,8 @@ impl Rounds {
         self.places.borrow_mut().clear();
     }
 
-    /// Runs rounds until no pair wants another look or the budget is spent, and gives all memory back. Under a
-    /// budget, pairs that are not clear of 1 come first, then those whose interval is still too wide.
+    /// Runs rounds until no pair wants another look or the budget is spent, then frees all memory. Under a budget,
+    /// pairs that are not clear of 1 come first, then those whose interval is still too wide.
     pub fn run(&mut self) {
         loop {
             let first = self.open.iter().any(|(_, pairing)| !pairing.is_clear());
@@ -122,18 +122,18 @@ impl Rounds {
         self.places.borrow_mut().clear();
     }
 
-    /// Whether a pair is looked at in this round; `first`: there are some that are not clear.
+    /// Whether a pair gets a look in this round. `first` says that some pairs are not clear of 1 yet.
     fn has_turn(&self, pairing: &Pairing, first: bool) -> bool {
         self.budget.is_none_or(|budget| {
             (!first || !pairing.is_clear()) && pairing.look_s() <= budget.left_s()
         })
     }
 
-    /// A pair's look in a round. On a device that fails, a pair keeps what its record has: what its
-    /// looks before found.
+    /// Takes a pair's look in a round. If the device fails, the record keeps the results of earlier
+    /// looks.
     fn look(&mut self, mut record: Record, mut pairing: Pairing) {
         if let Some(reason) = self.fault.reason(record.case.device) {
-            record.notes.push(format!("its pair has the first look alone: {reason}"));
+            record.notes.push(format!("its pair has only the first look: {reason}"));
             self.done.push(record);
             return;
         }
@@ -146,7 +146,7 @@ impl Rounds {
             }
         }
         let goes_on = looked.is_ok() && pairing.wants_more();
-        // Without a budget all looks come in any case, and the last says everything.
+        // Without a budget every pair gets all its looks, and the last one writes the final result.
         if goes_on && self.budget.is_none() {
             took(&mut record, watch);
             self.open.push((record, pairing));
@@ -178,7 +178,33 @@ impl Rounds {
         }
     }
 
-    /// The speed-ups that the budget left undecided, once.
+    /// Prints which speed-ups a total budget left undecided.
+    pub fn say_undecided(&mut self) {
+        if self.budget().is_none() {
+            return;
+        }
+        let undecided = self.undecided();
+        match undecided.len() {
+            0 => eprintln!("every speed-up is decided"),
+            count => {
+                let has =
+                    if count == 1 { "1 speed-up is" } else { &format!("{count} speed-ups are") };
+                eprintln!("{has} undecided (`--budget`):");
+            }
+        }
+        for Undecided { full_id, interval } in undecided {
+            let (place, ends) = match interval {
+                Some((low, high)) if low <= 1.0 && high >= 1.0 => {
+                    ("faster or slower", format!(" [{low:.3}, {high:.3}]"))
+                }
+                Some((low, high)) => ("by how much", format!(" [{low:.3}, {high:.3}]")),
+                None => ("no speed-up", String::new()),
+            };
+            eprintln!("  {full_id}: {place}{ends}");
+        }
+    }
+
+    /// The speed-ups that the budget left undecided; a second call returns none.
     pub fn undecided(&mut self) -> Vec<Undecided> {
         std::mem::take(&mut self.undecided)
     }
@@ -189,7 +215,7 @@ impl Rounds {
     }
 }
 
-/// Counts a look at the record's pair among what its case took.
+/// Adds the duration of a look to the time that its case took.
 fn took(record: &mut Record, look: Stopwatch) {
     if let Some(wall) = &mut record.wall {
         wall.pairs_s += look.seconds();

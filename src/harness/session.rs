@@ -1,27 +1,32 @@
 //! A run of one bench target: which cases are selected, and how each is taken through its steps.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Once;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion};
-use plan::estimate::{Estimate, Estimator};
-use plan::{Allocator, Case, Device, Plan, Profile, Role};
+use plan::estimate::Estimate;
+use plan::{Allocator, Case, Device, Outcome, Plan, Profile, Role};
 
-use super::args::{self, Action, Args};
-use super::budget::Budget;
+use super::args::{Action, Args};
+use super::budget::{self, Budget};
 use super::case_run::{Findings, release, settle_allocator};
 use super::compiling;
+use super::expected;
+use super::failure::Failure;
 use super::fault::Fault;
 use super::group_run::{GroupRun, criterion_id};
 use super::journal::Journal;
 use super::lock::{Lock, Run};
 use super::pairing::Pairing;
+use super::part;
 use super::profiling::{Pass, Wanted};
 use super::progress::Progress;
-use super::rounds::{Rounds, Undecided};
+use super::resume;
+use super::rounds::Rounds;
 use super::running;
 use super::saved;
 use super::target_dir::Folders;
@@ -42,8 +47,12 @@ pub struct Session {
     prepare: Prepare,
     rounds: Rounds,
     fault: Rc<Fault>,
+    /// The cases that an earlier run has measured and that are kept.
+    resumed: HashSet<String>,
+    /// A case for which the host had not the memory that it seemed to have.
+    starved: Option<String>,
     /// Why nothing more is run: what cannot be stored need not be measured.
-    broken: Option<String>,
+    broken: Option<Failure>,
     /// Held by a measuring run until its end.
     _lock: Option<Lock>,
 }
@@ -53,29 +62,39 @@ impl Session {
     /// Builds nothing.
     pub(super) fn start(
         target: &str,
-        plan: Plan,
+        mut plan: Plan,
         args: Args,
         folders: Folders,
         prepare: Prepare,
-    ) -> Result<Self, String> {
-        let Folders { criterion, records } = folders;
-        let selected: Vec<&Case> =
-            plan.cases().filter(|case| args.selects(&case.full_id())).collect();
+    ) -> Result<Self, Failure> {
+        if let Some(part) = &args.part {
+            // Before the filter, so that a case is in the same part whatever else is selected.
+            part::keep(target, &mut plan, part);
+        }
         let measures = args.action == Action::Measure && !args.loads();
         let run = Run::new(target);
-        let lock = measures.then(|| Lock::take(&records, &run, args.waits)).transpose()?;
+        let lock = measures.then(|| Lock::take(&folders.records, &run, args.waits)).transpose()?;
+        let resumed = match measures {
+            true => resume::measured(target, &plan, &args, &folders)?,
+            false => HashSet::new(),
+        };
+        let Folders { criterion, records } = folders;
+        let asked: Vec<&Case> = plan.cases().filter(|case| args.selects(&case.full_id())).collect();
+        let is_open = |case: &&Case| !resumed.contains(&case.full_id());
+        let selected: Vec<&Case> = asked.iter().copied().filter(is_open).collect();
         if args.action == Action::Measure {
             saved::check(&args.needs, &criterion, selected.iter().copied())?;
         }
-        let estimates = match measures {
-            true => estimates(&records, &args, &selected)?,
+        let tells_need = args.action == Action::List && budget::is_shared();
+        let estimates = match measures || tells_need {
+            true => expected::estimates(&records, &args, &selected)?,
             false => Vec::new(),
         };
-        let budget = args.budget_s.filter(|_| measures);
-        let share = args::budget_share(selected.len())?;
-        // Said before anything is compiled.
-        let mut budget =
-            budget.map(|total_s| Budget::of(share * total_s, &estimates)).transpose()?;
+        if tells_need {
+            budget::tell_need(target, &estimates)?;
+        }
+        // A budget that is too small is refused before anything is compiled.
+        let mut budget = Budget::of_run(args.budget_s.filter(|_| measures), target, &estimates)?;
         let cuda = selected.iter().any(|case| case.device == Device::Cuda);
         if args.action != Action::List && !args.loads() {
             numerics::pin().map_err(|error| error.to_string())?;
@@ -101,25 +120,19 @@ impl Session {
             args.action != Action::Measure
                 || saved::missing(&args.needs, &criterion, case).is_none()
         };
-        let ids = selected.into_iter().filter(owed).map(Case::full_id).collect();
-        let mut journal = Journal::new(&run, &args, records, ids, measures);
+        let ids = asked.into_iter().filter(owed).map(Case::full_id).collect();
+        let mut journal = Journal::new(&run, &args, records, ids, &resumed, measures);
         if lock.as_ref().is_some_and(Lock::is_exclusive) {
             journal.forget_crashes()?;
         }
         if measures && let Some(threads) = threads {
-            // Measured now, so that every record has it.
-            if let Err(reason) = page_fault::cost() {
-                eprintln!("note: the cost of a page fault is not known: {reason}");
-            }
-            let (facts, quiet) = preflight::look(cuda);
-            let checks = preflight::checks(&facts, &quiet, threads);
-            journal.machine(quiet, checks);
+            look(&mut journal, cuda, threads);
         }
         if args.action != Action::List {
             journal.open(plan.cases().count())?;
         }
         let args = Rc::new(args);
-        let (fault, broken) = (Rc::<Fault>::default(), None);
+        let (fault, starved, broken) = (Rc::<Fault>::default(), None, None);
         let rounds = Rounds::new(Rc::clone(&fault), budget);
         Ok(Self {
             plan,
@@ -130,6 +143,8 @@ impl Session {
             prepare,
             rounds,
             fault,
+            resumed,
+            starved,
             broken,
             _lock: lock,
         })
@@ -170,10 +185,16 @@ impl Session {
     fn named(&mut self, group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case]) {
         for case in cases {
             let listed = self.args.action == Action::List;
-            if listed || (self.args.selects(&case.full_id()) && !self.is_passed_over(case)) {
+            if listed || (self.runs(case) && !self.is_passed_over(case)) {
                 group.bench_function(criterion_id(case), |_| ());
             }
         }
+    }
+
+    /// Whether the case is selected, and was not measured before.
+    fn runs(&self, case: &Case) -> bool {
+        let full_id = case.full_id();
+        self.args.selects(&full_id) && !self.resumed.contains(&full_id)
     }
 
     /// Says so when a case lacks the baseline that criterion is to compare with. Its record of an
@@ -196,8 +217,7 @@ impl Session {
                 return;
             }
         }
-        let selected = |case: &&Case| self.args.selects(&case.full_id());
-        let selected: Vec<&Case> = cases.iter().filter(selected).collect();
+        let selected: Vec<&Case> = cases.iter().filter(|case| self.runs(case)).collect();
         if self.args.action == Action::Measure && !selected.is_empty() {
             // Again for every group: memory that ran short meanwhile may have taken them away.
             if constants::map() == 0 {
@@ -234,7 +254,7 @@ impl Session {
         group: &mut BenchmarkGroup<'_, WallTime>,
         run: &mut GroupRun<'_>,
         case: &Case,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         let full_id = case.full_id();
         let overrun =
             self.progress.as_ref().map(|progress| progress.next(&full_id, self.rounds.owed().1));
@@ -248,6 +268,7 @@ impl Session {
                 run.case(group, case, &mut self.rounds)
             }
         };
+        self.starves(case, &outcome);
         let pairing = run.pairing();
         if let Some(progress) = &mut self.progress {
             progress.done(&full_id, pairing.as_ref().map_or(0.0, Pairing::left_s));
@@ -269,6 +290,24 @@ impl Session {
         written
     }
 
+    /// Keeps in mind that the host ran out of memory where it had enough by all that is known: another time, or another
+    /// machine, may have it.
+    fn starves(&mut self, case: &Case, outcome: &Outcome) {
+        let ran_out = case.device == Device::Cpu && matches!(outcome, Outcome::Oom { .. });
+        if ran_out && self.starved.is_none() && workload::preflight(case).is_ok() {
+            self.starved = Some(case.full_id());
+        }
+    }
+
+    /// What the machine, and not a case, stood in the way of.
+    fn machines_fault(&self) -> Option<String> {
+        if !self.args.is_repeated() {
+            return None;
+        }
+        let starved = || Some(format!("the host ran out of memory in {}", self.starved.as_ref()?));
+        self.fault.reason(Device::Cuda).or_else(starved)
+    }
+
     /// Gives memory back; a device that fails at each call takes none.
     fn release(&self, device: Device) {
         let fails = self.fault.reason(device).is_some();
@@ -276,7 +315,7 @@ impl Session {
     }
 
     /// Gives pairs the looks that they wait for.
-    fn look_again(&mut self) -> Result<(), String> {
+    fn look_again(&mut self) -> Result<(), Failure> {
         if let (Some(progress), (pairs @ 1.., seconds)) = (&mut self.progress, self.rounds.owed()) {
             progress.looks_again(pairs, seconds);
         }
@@ -285,42 +324,19 @@ impl Session {
     }
 
     /// Writes down what pairs have found that had their last look.
-    fn looked_again(&mut self) -> Result<(), String> {
+    fn looked_again(&mut self) -> Result<(), Failure> {
         self.rounds.done().iter().try_for_each(|record| self.journal.update(record))
     }
 
-    /// Says which speed-ups a total budget left undecided.
-    fn say_undecided(&mut self) {
-        if self.rounds.budget().is_none() {
-            return;
-        }
-        let undecided = self.rounds.undecided();
-        match undecided.len() {
-            0 => eprintln!("every speed-up is decided"),
-            count => {
-                let has =
-                    if count == 1 { "1 speed-up is" } else { &format!("{count} speed-ups are") };
-                eprintln!("{has} undecided (`--budget`):");
-            }
-        }
-        for Undecided { full_id, interval } in undecided {
-            let (place, ends) = match interval {
-                Some((low, high)) if low <= 1.0 && high >= 1.0 => {
-                    ("faster or slower", format!(" [{low:.3}, {high:.3}]"))
-                }
-                Some((low, high)) => ("by how much", format!(" [{low:.3}, {high:.3}]")),
-                None => ("no speed-up", String::new()),
-            };
-            eprintln!("  {full_id}: {place}{ends}");
-        }
-    }
-
     /// Closes the journal; the exit code says whether every case went well.
-    pub(super) fn finish(mut self) -> Result<ExitCode, String> {
+    pub(super) fn finish(mut self) -> Result<ExitCode, Failure> {
         if self.broken.is_none() {
             self.broken = self.look_again().err();
         }
-        self.say_undecided();
+        self.rounds.say_undecided();
+        if let Some(budget) = self.rounds.budget() {
+            budget.tell_spent(self.journal.target())?;
+        }
         if let Some(error) = self.broken {
             self.journal.abandon();
             return Err(error);
@@ -329,14 +345,15 @@ impl Session {
             self.journal.abandon();
             return Err(error);
         }
+        let fault = self.machines_fault();
         match self.args.action {
             Action::List => Ok(ExitCode::SUCCESS),
-            _ => self.journal.close(),
+            _ => self.journal.close(fault.as_deref()),
         }
     }
 
     /// Profiles the measured cases that ask for it, now that everything is timed.
-    fn profile(&mut self) -> Result<(), String> {
+    fn profile(&mut self) -> Result<(), Failure> {
         let mut records = self.journal.take_profiled();
         if records.is_empty() {
             return Ok(());
@@ -359,6 +376,16 @@ impl Session {
     }
 }
 
+/// Has every record say how quiet the machine is and what a page fault costs.
+fn look(journal: &mut Journal, cuda: bool, threads: u32) {
+    if let Err(reason) = page_fault::cost() {
+        eprintln!("note: the cost of a page fault is not known: {reason}");
+    }
+    let (facts, quiet) = preflight::look(cuda);
+    let checks = preflight::checks(&facts, &quiet, threads);
+    journal.machine(quiet, checks);
+}
+
 /// Whether a case wants freed memory to be retained.
 fn retains(cases: &[Case]) -> bool {
     cases.iter().any(|case| case.settings.allocator == Allocator::Retained)
@@ -373,28 +400,4 @@ fn compile(selected: &[&Case]) {
         settle_allocator(Allocator::Retained);
     }
     compiling::compile(selected.iter().copied());
-}
-
-/// What earlier runs let one expect of the time that cases take.
-fn estimator(records: &Path) -> Result<Estimator, String> {
-    let (estimator, unread) = Estimator::of_folder(records).map_err(|error| error.to_string())?;
-    for it in unread {
-        let (path, lines, why) = (it.path.display(), it.lines, it.why);
-        eprintln!("note: estimates of time leave out {lines} lines of {path}: {why}");
-    }
-    Ok(estimator)
-}
-
-/// How long the cases are expected to take: nothing, if they will be refused before they start.
-fn estimates<'c>(
-    records: &Path,
-    args: &Args,
-    selected: &[&'c Case],
-) -> Result<Vec<(&'c Case, Estimate)>, String> {
-    let estimator = estimator(records)?;
-    let estimate = |case: &Case| match workload::preflight(case) {
-        Ok(()) => estimator.estimate(&args.applied_to(case)),
-        Err(_) => Estimate::NOTHING,
-    };
-    Ok(selected.iter().map(|&case| (case, estimate(case))).collect())
 }

@@ -13,6 +13,11 @@ use std::path::{Path, PathBuf};
 use ::libtorch::partial;
 use plan::{Record, RunManifest};
 
+/// The records of a bench target under a name.
+pub fn file(root: &Path, baseline: &str, target: &str) -> PathBuf {
+    root.join(baseline).join(format!("{target}.jsonl"))
+}
+
 /// The files of one run.
 #[derive(Debug)]
 pub struct Store {
@@ -43,7 +48,7 @@ impl Store {
     }
 
     fn file(&self, baseline: &str) -> PathBuf {
-        self.root.join(baseline).join(format!("{}.jsonl", self.target))
+        file(&self.root, baseline, &self.target)
     }
 
     fn run_file(&self, run_id: &str, extension: &str) -> PathBuf {

@@ -74,7 +74,7 @@ impl Drop for Streams {
     }
 }
 
-/// Standard output, for this program alone: what is printed from now on goes to standard error.
+/// Takes standard output for the caller: everything printed from now on goes to standard error.
 pub fn take_stdout() -> io::Result<File> {
     let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     // SAFETY: it stays open for as long as the process lives.

@@ -26,7 +26,7 @@ pub trait Readings {
     /// The state now. Called between samples.
     fn read(&mut self) -> Reading;
 
-    /// What tells that the processor slows itself down, or `none: ` and why nothing does.
+    /// How throttling of the processor is detected, or `none: ` and the reason why it cannot be.
     fn throttle_method(&self) -> String;
 
     /// Why the processor slowed itself down since this began, in the driver's words, each reason

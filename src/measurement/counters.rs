@@ -154,7 +154,7 @@ mod tests {
         let pages = (bytes / page_fault::page_bytes().unwrap()) as f64;
         // Other tests run in this process and fault, too.
         assert!(counters.minor_faults >= pages, "{counters:?}");
-        // The kernel's clock of a thread ticks: so short a test can end before the first one.
+        // The kernel counts a thread's CPU time in ticks, and such a short test can end before the first one.
         assert!(
             counters.fault_share.is_some_and(|share| (0.0..=1.0).contains(&share)),
             "{counters:?}"

@@ -1,21 +1,21 @@
-//! Frequencies of the host's processor as Linux's cpufreq shows them: whether the processor runs slower than it
-//! promises, or is allowed less than before.
+//! Frequencies of the host's processor as Linux's cpufreq shows them: they show whether the processor runs below its
+//! nominal frequency, or whether its limit was lowered.
 
 use std::path::{Path, PathBuf};
 
 use super::conditions::range;
 use super::host_readings::number;
 
-/// A frequency may be read this much too low, relatively.
+/// Relative tolerance: a frequency may be read this much too low.
 const TOLERANCE: f64 = 0.05;
 
-/// The CPU that this thread runs on; its files are read, not those of CPUs that have nothing to do.
+/// The frequency readings of the CPU that this thread runs on. Idle CPUs are not read.
 #[derive(Debug)]
 pub(super) struct Cpufreq {
     cpus: PathBuf,
-    /// What the processor promises without turbo, in MHz.
+    /// The nominal frequency (without turbo), in MHz.
     nominal_mhz: Option<f64>,
-    /// The highest frequency that it was allowed at the beginning, in MHz.
+    /// The frequency limit at the beginning, in MHz.
     limit_mhz: Option<f64>,
     lowest_limit_mhz: Option<f64>,
     readings_mhz: Vec<f64>,
@@ -24,7 +24,7 @@ pub(super) struct Cpufreq {
 impl Cpufreq {
     pub(super) fn in_folder(cpus: &Path) -> Self {
         let first = cpus.join("cpu0");
-        // Intel's driver says it in kHz, ACPI in MHz.
+        // Intel's driver reports it in kHz, ACPI in MHz.
         let base = khz(&first.join("cpufreq/base_frequency"));
         let nominal = || number(&first.join("acpi_cppc/nominal_freq")).map(|mhz| mhz as f64);
         let limit_mhz = khz(&first.join("cpufreq/scaling_max_freq"));
@@ -50,7 +50,7 @@ impl Cpufreq {
         }
     }
 
-    /// What it can tell.
+    /// The kinds of throttling that it can detect.
     pub(super) fn methods(&self) -> Vec<String> {
         let frequency = self.cpus.join("cpu0/cpufreq/scaling_cur_freq");
         let compares = self.nominal_mhz.is_some() && khz(&frequency).is_some();
@@ -59,9 +59,9 @@ impl Cpufreq {
         [against, limit].into_iter().flatten().map(str::to_owned).collect()
     }
 
-    /// Why the processor was slower than it promises.
+    /// The detected throttling; empty if there was none.
     pub(super) fn reasons(&self) -> Vec<String> {
-        // One low reading may be of a moment before the CPU woke up.
+        // The median is used, because a single low reading may come from the moment before the CPU woke up.
         let usual = range(self.readings_mhz.clone()).map(|range| range.median);
         let slow = usual.zip(self.nominal_mhz);
         let slow = slow.filter(|(usual, nominal)| *usual < nominal * (1.0 - TOLERANCE));
@@ -81,7 +81,7 @@ fn khz(file: &Path) -> Option<f64> {
     Some(number(file)? as f64 / 1e3)
 }
 
-/// 0 where the system does not say.
+/// The CPU of this thread; 0 where the system does not report it.
 fn current_cpu() -> u32 {
     #[cfg(target_os = "linux")]
     // SAFETY: it has no arguments, and reports failure as -1.

@@ -5,10 +5,11 @@ use plan::HardwareCounters;
 use crate::refusal::Refusal;
 
 /// Runs the steps and returns what the processor counted in user mode, per step, on all threads of the process and
-/// those that they start. Nothing else should run in it meanwhile. Every counter counts all the time, or it is an error.
+/// those that they start. Nothing else should run in the process meanwhile. A counter that did not count all the time
+/// is an error.
 ///
 /// # Errors
-/// Those of a step; without any step; where the machine does not count: why, and what to do about it.
+/// Those of a step; when no step is asked for; when the machine cannot count, with the reason and the remedy.
 pub fn count(
     steps: u64,
     step: &mut dyn FnMut() -> Result<(), Refusal>,
@@ -41,7 +42,7 @@ mod groups {
 
     impl Groups {
         pub fn open() -> Result<Self, String> {
-            Err("hardware counters are read on Linux alone".to_owned())
+            Err("hardware counters are read on Linux only".to_owned())
         }
 
         pub fn enable(&mut self) -> Result<(), String> {
@@ -49,7 +50,7 @@ mod groups {
         }
 
         pub fn read(&mut self) -> Result<Counts, String> {
-            Err("hardware counters are read on Linux alone".to_owned())
+            Err("hardware counters are read on Linux only".to_owned())
         }
     }
 }
@@ -64,11 +65,11 @@ mod groups {
 
     use super::Counts;
 
-    /// The least share of its time that a group has to count in. The kernel lets counters take turns where the processor
-    /// has too few, and what they missed would be a guess.
+    /// The least share of its time in which a group must have counted. The kernel multiplexes counters when the
+    /// processor has too few of them, and scaled counts would be guesses.
     const LEAST_SHARE: f64 = 0.99;
 
-    /// One group for each thread of the process: the kernel lets no counter follow threads that run already.
+    /// One group for each thread of the process, because a counter cannot include threads that already run.
     pub struct Groups(Vec<ThreadGroup>);
 
     struct ThreadGroup {
@@ -87,7 +88,7 @@ mod groups {
             for thread in threads().map_err(|error| reason("the threads", &error))? {
                 match ThreadGroup::open(thread, events) {
                     Ok(group) => groups.push(group),
-                    // It has ended since.
+                    // The thread has ended since it was listed.
                     Err((_, error)) if error.raw_os_error() == Some(libc::ESRCH) => {}
                     Err((what, error)) => return Err(reason(what, &error)),
                 }
@@ -116,7 +117,7 @@ mod groups {
     }
 
     impl ThreadGroup {
-        /// The error comes with the counter that the kernel refuses.
+        /// The error names the counter that the kernel refused.
         fn open(thread: i32, events: Events) -> Result<Self, (&'static str, io::Error)> {
             let mut leader = Group::builder();
             leader.observe_pid(thread).inherit(true);
@@ -155,12 +156,12 @@ mod groups {
     }
 
     fn counted_all_the_time(enabled: Duration, running: Duration) -> Result<(), String> {
-        // A thread that slept has neither.
+        // A thread that slept has neither time, and passes.
         if running.as_secs_f64() >= LEAST_SHARE * enabled.as_secs_f64() {
             return Ok(());
         }
         Err(format!(
-            "hardware counters: the five counted in {:.0} % of the time alone, because the processor \
+            "hardware counters: the five counted only in {:.0} % of the time, because the processor \
              has too few for them and for others that are in use; end other profilers, or set \
              kernel.nmi_watchdog=0",
             100.0 * running.as_secs_f64() / enabled.as_secs_f64()
@@ -233,7 +234,7 @@ mod groups {
             assert!(error.contains("in 50 % of the time"), "{error}");
         }
 
-        /// The kernel counts these itself, also where the processor counts nothing.
+        /// Software counters: the kernel has them on machines without hardware counters, too.
         fn software() -> [(&'static str, Builder<'static>); 5] {
             [
                 ("page-faults", Builder::new(Software::PAGE_FAULTS)),
@@ -268,7 +269,7 @@ mod groups {
             thread::spawn(touch).join().unwrap();
             touch();
             let [faults, clock_ns, ..] = groups.read().unwrap();
-            // Other tests run in this process and fault, too.
+            // Other tests in this process cause page faults, too, so only a lower bound is checked.
             assert!(faults >= 3 * pages, "{faults} faults for three times {pages} pages");
             assert!(clock_ns > 0);
             touch();
@@ -277,7 +278,7 @@ mod groups {
 
         #[test]
         fn this_thread_is_among_those_of_the_process() {
-            // SAFETY: asks for a number.
+            // SAFETY: `gettid` has no preconditions.
             let own = unsafe { libc::gettid() };
             assert!(threads().unwrap().contains(&own));
         }

@@ -1,5 +1,5 @@
-//! Energy as the drivers of `/sys/class/hwmon` show it: the counters of `amd_energy`, and the power of an AMD
-//! GPU, summed over time. `rocm-smi` prints the same files of `amdgpu`, so it is not asked.
+//! Energy from the drivers in `/sys/class/hwmon`: the counters of `amd_energy`, and the power of an AMD GPU, summed
+//! over time. `rocm-smi` prints the same files of `amdgpu`, so it is not needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::stopwatch::Stopwatch;
 
 const HWMON: &str = "/sys/class/hwmon";
 
-/// Time between two looks at a power. The driver's mean is of about a millisecond.
+/// Time between two power readings. The driver averages over about a millisecond.
 const REST: Duration = Duration::from_millis(10);
 
-/// The sockets of AMD's processors. Kernels before 5.13 have the driver; later ones have RAPL.
+/// Energy counters of AMD's processor sockets. Kernels before 5.13 have this driver; later ones have RAPL.
 #[derive(Debug)]
 pub(super) struct Sockets {
     files: Vec<PathBuf>,
@@ -23,21 +23,23 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    /// `None` where the driver is not there.
-    pub(super) fn open() -> Option<Self> {
+    /// `None` if the driver is absent.
+    pub(super) fn open() -> Result<Option<Self>, String> {
         Self::open_in(Path::new(HWMON))
     }
 
-    fn open_in(root: &Path) -> Option<Self> {
-        let counters = sensors(root, "amd_energy").into_iter().flat_map(|folder| {
-            let labelled = (1..).map_while(move |index| {
-                let label = read(&folder.join(format!("energy{index}_label"))).ok()?;
-                Some((label, folder.join(format!("energy{index}_input"))))
-            });
-            labelled.filter(|(label, _)| label.starts_with("Esocket")).map(|(_, file)| file)
-        });
-        let files: Vec<PathBuf> = counters.collect();
-        (!files.is_empty()).then(|| Self { files, root: root.to_owned() })
+    /// A label that cannot be read is an error: without one of the sockets the sum would be too small.
+    fn open_in(root: &Path) -> Result<Option<Self>, String> {
+        let mut files = Vec::new();
+        for folder in sensors(root, "amd_energy") {
+            let label = |index: u32| folder.join(format!("energy{index}_label"));
+            for index in (1..).take_while(|&index| label(index).exists()) {
+                if read(&label(index))?.starts_with("Esocket") {
+                    files.push(folder.join(format!("energy{index}_input")));
+                }
+            }
+        }
+        Ok((!files.is_empty()).then(|| Self { files, root: root.to_owned() }))
     }
 }
 
@@ -61,7 +63,7 @@ impl EnergyCounter for Sockets {
 pub(super) struct GpuPower {
     file: PathBuf,
     sum: Arc<Mutex<Sum>>,
-    /// Its end stops the thread.
+    /// Dropping it stops the thread.
     stop: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -109,13 +111,13 @@ impl Drop for GpuPower {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It has nothing to say but that it panicked, which has been printed.
+            // `join` can only report a panic, which has already been printed.
             drop(thread.join());
         }
     }
 }
 
-/// Power over time, between two readings the mean of both.
+/// Power integrated over time by the trapezoidal rule.
 #[derive(Debug, Default)]
 struct Sum {
     joules: f64,
@@ -194,7 +196,7 @@ mod tests {
     #[test]
     fn sockets_are_summed_and_cores_are_not_counted_twice() {
         let root = tempfile::tempdir().unwrap();
-        assert!(Sockets::open_in(root.path()).is_none());
+        assert!(Sockets::open_in(root.path()).unwrap().is_none());
         write(root.path(), "hwmon0/name", "k10temp\n");
         write(root.path(), "hwmon1/name", "amd_energy\n");
         for (index, label, microjoules) in
@@ -203,11 +205,15 @@ mod tests {
             write(root.path(), &format!("hwmon1/energy{index}_label"), &format!("{label}\n"));
             write(root.path(), &format!("hwmon1/energy{index}_input"), microjoules);
         }
-        let mut sockets = Sockets::open_in(root.path()).expect("the driver is there");
+        let mut sockets = Sockets::open_in(root.path()).unwrap().expect("the driver is there");
         assert_eq!(sockets.joules(), Ok(3.5));
         fs::remove_file(root.path().join("hwmon1/energy3_input")).unwrap();
         let reason = sockets.joules().unwrap_err();
         assert!(reason.contains("energy3_input cannot be read"), "{reason}");
+        let label = root.path().join("hwmon1/energy2_label");
+        fs::write(label, b"\xff").unwrap();
+        let reason = Sockets::open_in(root.path()).unwrap_err();
+        assert!(reason.contains("energy2_label cannot be read"), "{reason}");
     }
 
     #[test]

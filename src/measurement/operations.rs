@@ -1,32 +1,34 @@
 //! The operations of profiled steps: one entry per name and arguments, from the events of libtorch's profiler.
 //!
-//! An operation's own time is its time without the operations that it calls, by how their intervals nest on the step's
-//! thread. So the own times of that thread and what lies outside of all operations add up to the steps' time. Work that
-//! the step hands to other threads runs meanwhile: it counts as calls and in totals, and in no own time.
+//! An operation's own time is its time without the operations that it calls, derived from how their intervals nest on
+//! the step's thread. The own times on that thread and the time outside of operations add up to the time of the steps.
+//! Work that the step hands to other threads runs in parallel: it counts in calls and totals, but in no own time.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use plan::OperationProfile;
 
 use crate::native::profile::{ActivityType, Argument, KinetoEvent};
 
-/// The names of the ranges that are steps begin so, as torch's own do.
+/// Prefix of the names of ranges that mark steps; torch's own profiler uses the same.
 pub const STEP: &str = "ProfilerStep#";
 
-/// What steps are made of; means per step.
+/// The operations of profiled steps; all figures are means per step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steps {
     pub steps: u64,
     pub step_ns: f64,
-    /// The part of it outside of all operations.
+    /// The part of the step's time outside of all operations.
     pub outside_ns: f64,
     /// The longest own time (on a device, of kernels) first.
     pub operations: Vec<OperationProfile>,
+    /// Whether the profiler recorded any work of a device.
+    pub has_device: bool,
 }
 
 impl Steps {
-    /// Takes apart the steps that `events` hold as ranges.
+    /// Splits the steps, which `events` mark as ranges, into operations.
     ///
     /// # Errors
     /// When there is no step.
@@ -45,7 +47,7 @@ impl Steps {
             }
         }
         if events.iter().any(is_of_device) {
-            table.add_kernels(events);
+            table.add_kernels(&steps, events);
         }
         let count = steps.len() as u64;
         let total: u64 = steps.iter().map(|step| step.duration_ns).sum();
@@ -53,6 +55,7 @@ impl Steps {
             steps: count,
             step_ns: total as f64 / count as f64,
             outside_ns: (total - table.covered_ns) as f64 / count as f64,
+            has_device: table.has_device,
             operations: table.operations(count),
         })
     }
@@ -71,7 +74,7 @@ fn end_ns(event: &KinetoEvent) -> u64 {
     event.start_ns + event.duration_ns
 }
 
-/// The operations and allocations that began during a step, on whatever thread.
+/// The operations and allocations that began during a step, on any thread.
 fn within<'e>(
     events: &'e [KinetoEvent],
     step: &KinetoEvent,
@@ -89,8 +92,10 @@ type Key<'e> = (&'e str, &'e [Argument]);
 #[derive(Default)]
 struct Table<'e> {
     entries: HashMap<Key<'e>, Sums>,
-    /// The entry of the operation with a number.
+    /// The entry of an operation by its correlation number.
     numbers: HashMap<u64, Key<'e>>,
+    /// Work of a device that no recorded operation launched, by its name.
+    kernels: HashMap<&'e str, Kernel>,
     /// Time inside of operations, on the steps' thread.
     covered_ns: u64,
     has_device: bool,
@@ -105,6 +110,12 @@ struct Sums {
     flops: u64,
     allocated: u64,
     calls_others: bool,
+}
+
+#[derive(Default)]
+struct Kernel {
+    calls: u64,
+    device_ns: u64,
 }
 
 /// An operation that has not ended.
@@ -126,7 +137,7 @@ impl<'e> Table<'e> {
         let is_steps = thread == step.thread;
         let mut open: Vec<Open<'e>> = vec![];
         for event in inside {
-            // An allocation may come in the last nanosecond of its operation.
+            // An allocation in the last nanosecond of an operation still belongs to it.
             let is_over = |it: &Open<'_>| match event.activity {
                 ActivityType::Memory => it.end_ns < event.start_ns,
                 _ => it.end_ns <= event.start_ns,
@@ -141,7 +152,7 @@ impl<'e> Table<'e> {
                 }
                 continue;
             }
-            // Clocks are read one after the other, so a callee may seem to outlive its caller.
+            // Clock readings are not simultaneous, so a callee may seem to end after its caller.
             let most = open.last().map_or(end_ns(step), |it| it.end_ns);
             let (start_ns, end_ns) = (event.start_ns, end_ns(event).min(most));
             match open.last_mut() {
@@ -172,24 +183,39 @@ impl<'e> Table<'e> {
         if is_steps {
             sums.self_ns += duration - ended.inner_ns;
         }
-        // An operation that calls itself has its time once.
+        // The total time of a recursive operation counts only once.
         if callers.iter().all(|caller| caller.key != ended.key) {
             sums.total_ns += duration;
         }
     }
 
-    /// Adds what a device ran for the operations of the steps.
-    fn add_kernels(&mut self, events: &[KinetoEvent]) {
+    /// Adds what a device ran for the operations of the steps. Work that no recorded operation launched, such as user
+    /// kernels, compiled code and CUDA graphs, gets entries under its own name. It belongs to the steps because it runs
+    /// during one of them, and each step waits for its end.
+    fn add_kernels(&mut self, steps: &[&KinetoEvent], events: &'e [KinetoEvent]) {
         self.has_device = true;
+        let operations = events.iter().filter(|event| event.activity == ActivityType::CpuOp);
+        let outside: HashSet<u64> = operations
+            .map(|event| event.correlation)
+            .filter(|number| *number > 0 && !self.numbers.contains_key(number))
+            .collect();
         for event in events.iter().filter(|event| is_of_device(event)) {
             let launcher = self.numbers.get(&event.launched_by);
             if let Some(sums) = launcher.and_then(|key| self.entries.get_mut(key)) {
                 sums.device_ns += event.duration_ns;
+                continue;
+            }
+            let is_during =
+                |step: &&KinetoEvent| (step.start_ns..end_ns(step)).contains(&event.start_ns);
+            if steps.iter().any(is_during) && !outside.contains(&event.launched_by) {
+                let kernel = self.kernels.entry(&event.name).or_default();
+                kernel.calls += 1;
+                kernel.device_ns += event.duration_ns;
             }
         }
     }
 
-    /// The means of so many steps.
+    /// Divides the sums by the number of steps.
     fn operations(self, steps: u64) -> Vec<OperationProfile> {
         let has_device = self.has_device;
         let mean = |sum: u64| sum as f64 / steps as f64;
@@ -207,8 +233,16 @@ impl<'e> Table<'e> {
             allocated_bytes: whole(sums.allocated),
             is_leaf: !sums.calls_others,
         };
+        let kernel = |(name, Kernel { calls, device_ns }): (&str, Kernel)| OperationProfile {
+            name: name.to_owned(),
+            calls: mean(calls),
+            device_ns: Some(mean(device_ns)),
+            is_leaf: true,
+            ..OperationProfile::default()
+        };
         let mut operations: Vec<OperationProfile> =
             self.entries.into_iter().map(operation).collect();
+        operations.extend(self.kernels.into_iter().map(kernel));
         let longest = |it: &OperationProfile| (it.device_ns.unwrap_or_default(), it.self_ns);
         operations.sort_by(|a, b| {
             let by_time = longest(b).partial_cmp(&longest(a)).unwrap_or(std::cmp::Ordering::Equal);
@@ -218,7 +252,7 @@ impl<'e> Table<'e> {
     }
 }
 
-/// The dtypes of C++, as torch names them, with their bytes.
+/// C++ names of dtypes, torch's names, and their sizes in bytes.
 const DTYPES: [(&str, &str, u64); 18] = [
     ("float", "float32", 4),
     ("double", "float64", 8),
@@ -240,11 +274,11 @@ const DTYPES: [(&str, &str, u64); 18] = [
     ("c10::complex<double>", "complex128", 16),
 ];
 
-/// The words for arguments that are no tensor; a list of tensors has sizes that nobody tells.
+/// Dtype words of arguments that are not tensors. The sizes of a list of tensors are not recorded.
 const NO_TENSOR: [&str; 3] = ["", "Scalar", "ScalarList"];
 const TENSORS: [&str; 2] = ["TensorList", "GenericList"];
 
-/// A dtype as torch names it; as C++ does where that is not known, and nothing for what is no tensor.
+/// Torch's name of a dtype; the C++ name if there is none, and an empty text for an argument that is not a tensor.
 fn dtype(of_cpp: &str) -> &str {
     if NO_TENSOR.contains(&of_cpp) || TENSORS.contains(&of_cpp) {
         return "";
@@ -252,7 +286,7 @@ fn dtype(of_cpp: &str) -> &str {
     DTYPES.iter().find(|it| it.0 == of_cpp).map_or(of_cpp, |it| it.1)
 }
 
-/// Bytes of the tensors among arguments, where all of their dtypes are known.
+/// Bytes of the tensor arguments; `None` if a dtype is unknown.
 fn bytes(arguments: &[Argument]) -> Option<u64> {
     let of_one = |it: &Argument| {
         if NO_TENSOR.contains(&&*it.dtype) {

@@ -61,7 +61,7 @@ fn own_times_are_without_callees_and_gaps_are_outside() {
         operation("linear", (110, 160)),
         operation("t", (112, 117)),
         operation("addmm", (120, 150)),
-        // It begins when its sibling ends.
+        // The next operation begins when its sibling ends.
         operation("gelu", (160, 180)),
     ]);
     assert_eq!((steps.steps, steps.step_ns, steps.outside_ns), (1, 100.0, 30.0));
@@ -190,7 +190,47 @@ fn kernels_belong_to_what_launched_them() {
         (Some(0.0), Some(50.0), Some(210.0))
     );
     assert_eq!(steps.operations[0].name, "gelu", "the longest on the device first");
+    assert_eq!(steps.operations.len(), 3, "what runs after the step is none of it: {steps:?}");
     assert_eq!(times(&steps, "addmm"), (1.0, 20.0, 20.0), "a call of the runtime is its own time");
+}
+
+/// Kernels of cudarc, of Triton and of CUDA graphs are launched by no operation that the profiler records.
+#[test]
+fn kernels_that_no_operation_launched_have_entries_of_their_own() {
+    let kernel = |name: &str, launched_by, interval| KinetoEvent {
+        device: Device::Cuda(0),
+        launched_by,
+        ..event(ActivityType::Kernel, name, 0, interval)
+    };
+    let flush = |interval| KinetoEvent { correlation: 7, ..operation("fill_", interval) };
+    let script =
+        KinetoEvent { correlation: 8, ..event(ActivityType::Other, "forward", MAIN, (210, 220)) };
+    let steps = of(&[
+        flush((0, 5)),
+        step((100, 200)),
+        // The flush of a cold case may still run when the step begins.
+        kernel("fill", 7, (90, 101)),
+        kernel("fill", 7, (101, 110)),
+        kernel("mine", 0, (120, 150)),
+        kernel("mine", 0, (150, 180)),
+        KinetoEvent { correlation: 9, ..operation("gelu", (180, 185)) },
+        kernel("gelu_kernel", 9, (185, 195)),
+        step((200, 300)),
+        script,
+        kernel("mine", 0, (220, 250)),
+        kernel("fused", 8, (250, 290)),
+        kernel("later", 0, (300, 310)),
+    ]);
+    let figures: Vec<(&str, f64, Option<f64>)> =
+        steps.operations.iter().map(|it| (&*it.name, it.calls, it.device_ns)).collect();
+    assert_eq!(
+        figures,
+        [("mine", 1.5, Some(45.0)), ("fused", 0.5, Some(20.0)), ("gelu", 0.5, Some(5.0))]
+    );
+    let mine = found(&steps, "mine");
+    assert_eq!((mine.self_ns, mine.total_ns, mine.input_bytes), (0.0, 0.0, None));
+    assert!(mine.is_leaf && steps.has_device);
+    assert_eq!((steps.step_ns, steps.outside_ns), (100.0, 97.5));
 }
 
 #[test]

@@ -27,10 +27,12 @@ pub fn readings(device: Device) -> Box<dyn Readings> {
 /// The energy counter of the processor that `device` means.
 pub fn energy_counter(device: Device) -> Result<Box<dyn EnergyCounter>, String> {
     match device {
-        Device::Cpu => match (Rapl::open(), Sockets::open()) {
-            (Ok(rapl), _) => Ok(Box::new(rapl)),
-            (Err(_), Some(sockets)) => Ok(Box::new(sockets)),
-            (Err(reason), None) => Err(reason),
+        Device::Cpu => match Rapl::open() {
+            Ok(rapl) => Ok(Box::new(rapl)),
+            Err(reason) => match Sockets::open()? {
+                Some(sockets) => Ok(Box::new(sockets)),
+                None => Err(reason),
+            },
         },
         Device::Cuda => Ok(Box::new(nvml::open(0)?)),
         Device::Rocm => Ok(Box::new(GpuPower::open()?)),

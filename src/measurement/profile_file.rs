@@ -17,5 +17,5 @@ pub fn write(
     let failed = |error| Refusal::Failed(format!("cannot write {}: {error}", path.display()));
     partial::write(path, bytes).map_err(failed)?;
     let relative = path.strip_prefix(root).unwrap_or(path);
-    Ok(ProfileFile { kind, path: relative.display().to_string(), bytes: bytes.len() as u64 })
+    Ok(ProfileFile::of(kind, relative.display().to_string(), bytes))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ::libtorch::partial;
 use plan::{ProfileFile, ProfileFileKind};
+use serde::de::IgnoredAny;
 
 use super::operations::{STEP, Steps};
 use super::profile_file;
@@ -12,18 +13,18 @@ use super::stopwatch::Stopwatch;
 use crate::native::profile;
 use crate::refusal::Refusal;
 
-/// Steps that a case is warmed up with.
+/// Warm-up steps before a case is profiled.
 const WARM_UP: u64 = 3;
 /// Seconds that the profiled steps may take.
 const PROFILED_S: f64 = 0.05;
-/// Fewest and most of them.
+/// Fewest and most profiled steps.
 const STEPS: (f64, f64) = (3.0, 50.0);
 
 /// Steps to profile.
 pub struct Subject<'a> {
-    /// Runs before each step, outside of its time, such as what empties the cache.
+    /// Runs before each step, outside of its time; for example it flushes the cache.
     pub before: &'a mut dyn FnMut() -> Result<(), Refusal>,
-    /// One step, which waits for its device.
+    /// Runs one step and waits for its device.
     pub step: &'a mut dyn FnMut() -> Result<(), Refusal>,
 }
 
@@ -33,7 +34,7 @@ impl Subject<'_> {
         (self.step)()
     }
 
-    /// Warms the steps up; how many of them to profile.
+    /// Runs the warm-up; returns how many steps to profile.
     ///
     /// # Errors
     /// Those of a step.
@@ -49,7 +50,7 @@ impl Subject<'_> {
         Ok((PROFILED_S / step_s.max(SHORTEST_S)).clamp(STEPS.0, STEPS.1) as u64)
     }
 
-    /// Profiles so many warm steps; their trace goes to `path`, which is reported relative to `root`.
+    /// Profiles `steps` warm steps. Writes their trace to `path`, which is reported relative to `root`.
     ///
     /// # Errors
     /// Those of a step, those of the profiler, and when the trace cannot be written.
@@ -63,7 +64,7 @@ impl Subject<'_> {
         let failed = |error| Refusal::Failed(format!("cannot write {}: {error}", path.display()));
         let folder = path.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(folder).map_err(failed)?;
-        // Kineto writes the trace in place and puts its path into it.
+        // Kineto writes in place and puts the path into the trace, so it gets a temporary file.
         let beside = partial::beside(path).map_err(failed)?;
         let raw = beside.path().join("trace.json");
         let run = || {
@@ -78,15 +79,30 @@ impl Subject<'_> {
         };
         let events = profile::record(device, Some(&raw), run)?;
         let of_steps = Steps::of(&events).map_err(Refusal::Failed)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let trace = fs::read_to_string(&raw).map_err(failed)?;
-        let trace = trace.replace(&*raw.to_string_lossy(), &name);
+        let trace = whole(&fs::read_to_string(&raw).map_err(failed)?, &raw, path)?;
         let file = profile_file::write(path, trace.as_bytes(), ProfileFileKind::Trace, root)?;
         Ok((of_steps, file))
     }
 }
 
-/// Has tests that profile take turns: a process has one session.
+/// The trace that Kineto wrote to `raw`, with the name of `path` in it instead of that place. Kineto reports no error when
+/// a disk is full, so a trace that does not end is refused here.
+fn whole(trace: &str, raw: &Path, path: &Path) -> Result<String, Refusal> {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let (raw, name) = (raw.to_string_lossy(), path.file_name().unwrap_or_default());
+    let name = quoted(&name.to_string_lossy());
+    let trace = trace.replace(&quoted(&raw), &name).replace(&format!("\"{raw}\""), &name);
+    match serde_json::from_str::<IgnoredAny>(&trace) {
+        Ok(_) => Ok(trace),
+        Err(error) => Err(Refusal::Failed(format!(
+            "cannot write {}: the profiler left a trace that is not valid JSON: {error}; check the free space of its \
+             disk",
+            path.display()
+        ))),
+    }
+}
+
+/// A lock for tests that profile: a process can have only one session.
 #[cfg(test)]
 pub fn turn() -> std::sync::MutexGuard<'static, ()> {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
@@ -120,11 +136,8 @@ mod tests {
         let found = subject.profile(Device::Cpu, steps, &path, root.path());
         let (found, file) = found.expect("profiled");
         let text = fs::read_to_string(&path).expect("written");
-        let expected = ProfileFile {
-            kind: ProfileFileKind::Trace,
-            path: "profiles/a case/x_profile.json".to_owned(),
-            bytes: text.len() as u64,
-        };
+        let place = "profiles/a case/x_profile.json".to_owned();
+        let expected = ProfileFile::of(ProfileFileKind::Trace, place, text.as_bytes());
         assert_eq!((found.steps, file), (steps, expected));
         let beside = fs::read_dir(path.parent().expect("a folder")).expect("readable");
         assert_eq!(beside.count(), 1, "nothing else is left there");
@@ -192,5 +205,41 @@ mod tests {
         let mut subject = Subject { before: &mut nothing, step: &mut step };
         let error = subject.profile(Device::Cpu, 3, &path, root.path()).expect_err("no folder");
         assert!(error.to_string().contains("profiles/x_profile.json"), "{error}");
+    }
+
+    #[test]
+    fn a_trace_has_its_own_name() {
+        let _turn = turn();
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join("a folder/x_profile.json");
+        let (mut nothing, mut step) = (|| Ok(()), || Ok(()));
+        let mut subject = Subject { before: &mut nothing, step: &mut step };
+        subject.profile(Device::Cpu, 3, &path, root.path()).expect("profiled");
+        let text = fs::read_to_string(&path).expect("written");
+        let trace: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(trace["traceName"], "x_profile.json");
+        assert!(!text.contains("partial"), "the place where it was written is not in it");
+    }
+
+    #[test]
+    fn a_path_is_replaced_as_kineto_writes_it_and_as_json_does() {
+        let (raw, path) = (Path::new(r#"/a "b" \ c/trace.json"#), Path::new("/p/x_profile.json"));
+        let quoted = serde_json::json!({"traceName": raw}).to_string();
+        assert_eq!(whole(&quoted, raw, path).expect("whole"), r#"{"traceName":"x_profile.json"}"#);
+        let (raw, plain) = (Path::new("/a b/trace.json"), r#"{"traceName":"/a b/trace.json"}"#);
+        assert_eq!(whole(plain, raw, path).expect("whole"), r#"{"traceName":"x_profile.json"}"#);
+    }
+
+    #[test]
+    fn a_trace_that_was_cut_off_is_refused() {
+        let (raw, path) = (Path::new("/raw/trace.json"), Path::new("/p/x_profile.json"));
+        let trace = "{\n\"traceEvents\": [{\"ph\": \"X\"}],\n\"traceName\": \"/raw/trace.json\"\n}";
+        let named = whole(trace, raw, path).expect("whole");
+        assert_eq!(named, trace.replace("/raw/trace.json", "x_profile.json"));
+        for cut in [trace.len() - 2, 30, 1] {
+            let error = whole(&trace[..cut], raw, path).expect_err("cut off").to_string();
+            assert!(error.contains("/p/x_profile.json") && error.contains("EOF"), "{error}");
+            assert!(error.contains(" at line ") && error.contains("free space"), "{error}");
+        }
     }
 }

@@ -28,7 +28,7 @@ impl Stopwatch {
         self.0.elapsed().as_secs_f64()
     }
 
-    /// Seconds since the start, and starts it anew.
+    /// Returns the seconds since the start and restarts it.
     pub fn lap(&mut self) -> f64 {
         let seconds = self.seconds();
         *self = Self::start();

@@ -82,7 +82,7 @@ impl Parameters {
         Self(shared.collect())
     }
 
-    /// [`Self::share`] for work in float64: copies on the host where their device has no such numbers.
+    /// [`Self::share`] for work in float64: copies on the host where their device does not support float64.
     pub(crate) fn for_float64(&self) -> Result<Self, TchError> {
         let shared = self.0.iter().map(|(name, tensor)| {
             let tensor = match tensor.device() {

@@ -1,8 +1,8 @@
 //! Whether `_int_mm` is exact on this CPU.
 //!
-//! libtorch computes it by oneDNN, which without VNNI instructions adds pairs of products in 16
-//! bits, saturating: the sums of large values are wrong, and whatever is built on them is not the
-//! recipe that its name says.
+//! On a CPU with AVX-512's VNNI libtorch computes it by oneDNN, elsewhere by its own loops, which are exact. oneDNN adds
+//! pairs of products in 16 bits, saturating, when it is told to do without VNNI (`ONEDNN_MAX_CPU_ISA`): the sums of large
+//! values are wrong, and whatever is built on them is not the recipe that its name says.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! The run of a package as one CUDA graph, for the modes of `torch.compile` that ask for one.
+//! A package's run captured as one CUDA graph, for the modes of `torch.compile` that use one.
 
 use std::cell::RefCell;
 
@@ -10,7 +10,7 @@ use crate::inputs;
 use crate::native::cuda_graph::Graph;
 use crate::native::package::Package;
 
-/// Runs before the capture: kernels are loaded and workspaces taken at the first ones.
+/// Runs before the capture: the first ones load kernels and allocate workspaces.
 const WARM_UP: u64 = 3;
 
 /// A captured run. Its outputs are the same tensors in every step.
@@ -18,7 +18,7 @@ const WARM_UP: u64 = 3;
 pub(super) struct Captured {
     graph: RefCell<Graph>,
     device: usize,
-    /// The mode that has no graph.
+    /// The same mode without a graph, which is suggested when the capture fails.
     instead: CompileMode,
 }
 
@@ -26,8 +26,8 @@ impl Captured {
     /// Captures the package's run, if the mode asks for a CUDA graph and the device has such.
     ///
     /// # Errors
-    /// Those of a run; unsupported, with CUDA's reason and the mode without a graph, where a run is
-    /// fine and its capture is not.
+    /// Those of a run; unsupported, with CUDA's reason and the mode without a graph, when a run
+    /// succeeds but its capture fails.
     pub(super) fn of(
         package: &Package,
         device: Device,
@@ -40,7 +40,7 @@ impl Captured {
         Ok(Some(Self { graph, device, instead }))
     }
 
-    /// Captures anew, where the package's inputs lie now.
+    /// Captures again, because the package's inputs have new addresses.
     pub(super) fn again(&self, package: &Package) -> Result<(), Refusal> {
         drop(self.graph.replace(capture(package, self.device, self.instead)?));
         Ok(())
@@ -52,7 +52,7 @@ impl Captured {
         Ok(graph.outputs()[0].shallow_clone())
     }
 
-    /// All outputs of a replay. They held NaN before it, so that an element that is not written fails
+    /// All outputs of a replay. They are filled with NaN first, so that an element that the replay does not write fails
     /// the check.
     pub(super) fn over_nan(&self) -> Result<Vec<Tensor>, Refusal> {
         let graph = self.graph.borrow();
@@ -67,7 +67,7 @@ impl Captured {
         self.graph.borrow().outputs().iter().map(inputs::bytes).sum()
     }
 
-    /// Why no memory of a step is reported.
+    /// Why no memory is reported for a step.
     pub(super) fn uncounted(&self) -> String {
         format!(
             "a CUDA graph replays in the memory of its own pool, {} bytes here, and no step allocates",
@@ -82,7 +82,7 @@ impl Captured {
 
 fn capture(package: &Package, device: usize, instead: CompileMode) -> Result<Graph, Refusal> {
     tch::no_grad(|| {
-        // What fails without a graph has failed, and not for want of one.
+        // If the run fails without a graph, too, that error is reported instead of the capture's.
         drop(package.run_all()?);
         Graph::capture(device, WARM_UP, || package.run_all())
             .map_err(|error| refused(error, instead))

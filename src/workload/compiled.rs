@@ -48,7 +48,7 @@ pub(super) fn job(case: &Case, mode: CompileMode, eager: &dyn Eager) -> Result<J
 pub(super) struct Compiled {
     eager: Box<dyn Eager>,
     package: Package,
-    /// Where the mode asks for a CUDA graph and the device has such.
+    /// Set when the mode asks for a CUDA graph and the device supports it.
     captured: Option<Captured>,
     compiled: compile::Compiled,
     agreement_db: f64,
@@ -140,7 +140,7 @@ impl Workload for Compiled {
     }
 
     fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
-        // The package holds the same tensors; a graph holds the addresses that they had.
+        // The package refers to the tensors themselves, but a graph has recorded their old addresses.
         let displaced = self.eager.rebuild()?;
         if let Some(captured) = &self.captured {
             captured.again(&self.package)?;

@@ -69,7 +69,16 @@ pub struct Dispatch {
 #[serde(deny_unknown_fields)]
 pub struct Input {
     pub description: String,
-    pub default: String,
+    /// Text where it is left out.
+    pub r#type: Option<String>,
+    pub default: Value,
+}
+
+impl Input {
+    /// The default of an input that is text.
+    pub fn default_text(&self) -> &str {
+        self.default.as_str().unwrap_or_else(|| panic!("{self:?}"))
+    }
 }
 
 #[derive(Debug, Deserialize)]

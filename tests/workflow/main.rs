@@ -3,6 +3,8 @@
 
 mod file;
 mod github;
+mod issue;
+mod nightly;
 mod place;
 mod promises;
 mod rows;

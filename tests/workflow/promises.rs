@@ -23,16 +23,25 @@ fn it_runs_for_both_branches_for_pull_requests_at_night_and_by_hand() {
     assert_eq!((fields.len(), &fields[2..]), (5, &["*", "*", "*"][..]), "once a day");
     let inputs = &on.workflow_dispatch.inputs;
     assert!(inputs.values().all(|input| !input.description.is_empty()));
-    assert_eq!(words(inputs.keys()), ["iterations", "precision", "runs"]);
+    assert_eq!(words(inputs.keys()), ["iterations", "nightly", "precision", "runs"]);
+    let nightly = &inputs["nightly"];
+    assert_eq!(
+        (nightly.r#type.as_deref(), nightly.default.as_bool()),
+        (Some("boolean"), Some(false))
+    );
     let runs = &Workflow::read().jobs["targets"].env["RUNS"];
-    assert_eq!(*runs, format!("${{{{ inputs.runs || '{}' }}}}", inputs["runs"].default));
+    assert_eq!(*runs, format!("${{{{ inputs.runs || '{}' }}}}", inputs["runs"].default_text()));
     // A pull request is measured with the form's defaults.
     let workflow = Workflow::read();
     let list = &workflow.jobs["precisions"].steps[0].env["PRECISIONS"];
-    assert_eq!(*list, format!("${{{{ inputs.precision || '{}' }}}}", inputs["precision"].default));
+    assert_eq!(
+        *list,
+        format!("${{{{ inputs.precision || '{}' }}}}", inputs["precision"].default_text())
+    );
     assert_eq!(words(workflow.jobs["precisions"].outputs.keys()), ["list"]);
     let iterations = &workflow.jobs["bench"].env["ITERATIONS"];
-    let expected = format!("${{{{ inputs.iterations || '{}' }}}}", inputs["iterations"].default);
+    let expected =
+        format!("${{{{ inputs.iterations || '{}' }}}}", inputs["iterations"].default_text());
     assert_eq!(*iterations, expected);
 }
 
@@ -132,6 +141,7 @@ fn each_job_may_do_what_it_has_to_and_no_more() {
             "comment" => &["contents: read", "pull-requests: write"],
             "history" => &["contents: write"],
             "issue" => &["contents: read", "issues: write"],
+            "nightly" => &["actions: write", "contents: read"],
             _ => &[],
         };
         assert_eq!(pairs(&job.permissions), expected, "{name}");
@@ -144,9 +154,10 @@ fn each_job_may_do_what_it_has_to_and_no_more() {
     let history = workflow.jobs["history"].r#if.as_deref().expect("a condition");
     assert!(history.contains("github.event_name == 'push'") && history.contains("refs/heads/main"));
     let issue = workflow.jobs["issue"].r#if.as_deref().expect("a condition");
-    for event in ["push", "schedule"] {
-        let condition = format!("github.event_name == '{event}'");
-        assert!(history.contains(&condition) && issue.contains(&condition), "{event}");
+    for condition in
+        ["github.event_name == 'push'", "github.event_name == 'schedule'", "inputs.nightly"]
+    {
+        assert!(history.contains(condition) && issue.contains(condition), "{condition}");
     }
     assert!(!issue.contains("pull_request"));
 }
@@ -218,6 +229,9 @@ fn named(path: &Path, before: &str) -> String {
     format!("{before}{}", path.file_name().expect("a name").to_str().expect("UTF-8"))
 }
 
+/// The schedule's run, and the run that it starts for the other branch.
+const NIGHTLY: &str = "NIGHTLY=github.event_name == 'schedule' || inputs.nightly";
+
 /// The variables that the scripts read, and where each one comes from.
 #[test]
 fn steps_hand_on_what_the_scripts_read() {
@@ -230,6 +244,7 @@ fn steps_hand_on_what_the_scripts_read() {
             &[
                 "BEFORE=github.event.before",
                 "DEFAULT_BRANCH=github.event.repository.default_branch",
+                NIGHTLY,
             ],
         ),
         ("Measure the change", &["NOT_COMPARED=steps.base.outputs.not_compared"]),
@@ -254,9 +269,11 @@ fn steps_hand_on_what_the_scripts_read() {
             &[
                 "BEFORE=github.event.before",
                 "DEFAULT_BRANCH=github.event.repository.default_branch",
+                NIGHTLY,
             ],
         ),
-        ("Open or update the issue", &["GITHUB_TOKEN=github.token"]),
+        ("Open or update the issue", &["GITHUB_TOKEN=github.token", NIGHTLY]),
+        ("Start the run of the other branch", &["GITHUB_TOKEN=github.token"]),
         ("Commit the results to benchmarks/history", &[]),
     ] {
         let variable = |(name, text): (&String, &String)| {

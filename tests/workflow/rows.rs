@@ -54,6 +54,7 @@ impl Row {
             ("PRECISION", "fp32"),
             ("ITERATIONS", "10"),
             ("GITHUB_EVENT_NAME", "pull_request"),
+            ("NIGHTLY", "false"),
         ] {
             place.set(name, value);
         }
@@ -307,8 +308,8 @@ fn a_regression_is_confirmed_in_its_kind_or_by_failing() {
     assert_eq!(confirms(&both, &both), ["`a`: accuracy", "`a`: latency"]);
 }
 
-/// A row of a target other than kernels, whose comparison ends so and is so: how it ended, what cargo was
-/// asked for, and the row's verdict.
+/// Runs a row of a target other than kernels, whose comparison ends with `code` and `verdict`. Returns how it ended,
+/// what cargo was asked for, and the row's verdict.
 fn compared_target(code: i32, verdict: &str) -> (Ended, Vec<String>, Row) {
     let mut row = Row::new();
     row.place.set("TARGET", "fusion");
@@ -353,7 +354,7 @@ fn another_target_is_compared_over_several_runs() {
     let verdict = row.report("verdict.md").expect("it is uploaded");
     assert_eq!(verdict, "nothing regressed in 8 runs of each side\n");
 
-    // What is here can be built, so it is the base that cannot.
+    // The current commit can be built, so it is the base that cannot.
     for (code, ends, said) in [(101, 0, "cannot be built\n"), (2, 2, ": exit code 2\n")] {
         let (ended, _, row) = compared_target(code, "regressed");
         assert_eq!(ended.code, Some(ends), "{}", ended.said);

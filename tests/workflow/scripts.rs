@@ -9,7 +9,7 @@ use crate::github::{Request, Server, TOKEN};
 use crate::place::{Ended, Place};
 
 /// The files that a row uploads.
-fn uploaded(place: &Place, row: &str, files: &[(&str, &str)]) {
+pub fn uploaded(place: &Place, row: &str, files: &[(&str, &str)]) {
     let folder = format!("project/results/benchmark-results-{row}");
     fs::create_dir_all(place.path(&folder)).expect("make a folder");
     for (file, text) in files {
@@ -51,7 +51,7 @@ fn body(request: &Request) -> String {
     body["body"].as_str().expect("a comment has a text").to_owned()
 }
 
-fn lines(requests: &[Request]) -> Vec<&str> {
+pub fn lines(requests: &[Request]) -> Vec<&str> {
     requests.iter().map(|it| it.line.as_str()).collect()
 }
 
@@ -206,131 +206,6 @@ fn a_token_that_may_only_read_is_said_and_other_refusals_fail() {
     assert!(ended.said.contains("::error::the comment cannot be written: HTTP 500"));
 }
 
-const ISSUE_MARKER: &str = "<!-- criterion-torch regressions -->";
-
-/// The script beside a GitHub that gives these answers: how it ended, and what it asked.
-fn issue(place: &mut Place, answers: Vec<(u16, Value)>) -> (Ended, Vec<Request>) {
-    let answers = answers.into_iter().map(|(status, body)| (status, body.to_string()));
-    let server = Server::answering(answers.collect());
-    for (name, value) in [
-        ("GITHUB_API_URL", server.url.as_str()),
-        ("GITHUB_SERVER_URL", "https://github.test"),
-        ("GITHUB_REPOSITORY", "owner/project"),
-        ("GITHUB_RUN_ID", "42"),
-        ("GITHUB_TOKEN", TOKEN),
-        ("GITHUB_SHA", "0123456789abcdef"),
-        ("GITHUB_REF_NAME", "develop"),
-        ("GITHUB_EVENT_NAME", "push"),
-    ] {
-        place.set(name, value);
-    }
-    let ended = place.run("issue.sh results");
-    let requests = server.requests();
-    let authorized = |it: &Request| it.authorization == format!("Bearer {TOKEN}");
-    assert!(requests.iter().all(authorized), "{requests:?}");
-    (ended, requests)
-}
-
-#[test]
-fn regressions_open_one_issue_that_every_later_run_updates() {
-    let mut place = Place::new();
-    uploaded(&place, "cuda-fp32", &[("verdict.md", "nothing measured here: no GPU\n")]);
-    uploaded(
-        &place,
-        "cpu-fp32",
-        &[("verdict.md", "nothing regressed\n"), ("regressions.md", "# nothing of interest\n")],
-    );
-    let list = "GET /repos/owner/project/issues?state=open&labels=benchmark&per_page=100&page=";
-    let (ended, requests) = issue(&mut place, vec![(200, json!([]))]);
-    assert_eq!(ended.code, Some(0), "{}", ended.said);
-    assert_eq!(lines(&requests), [format!("{list}1")], "nothing to say, and nobody to say it to");
-
-    uploaded(
-        &place,
-        "cpu-fusion",
-        &[
-            ("verdict.md", "**regressed in 8 runs of each side**: `a` (slower)\n"),
-            ("regressions.md", "| a | slower |\n"),
-        ],
-    );
-    // Others' issues, and pull requests, which GitHub lists as issues.
-    let others = json!([
-        {"number": 1, "user": {"type": "User"}, "body": ISSUE_MARKER},
-        {"number": 2, "user": {"type": "Bot"}, "body": null},
-        {"number": 3, "user": {"type": "Bot"}, "body": ISSUE_MARKER, "pull_request": {}}
-    ]);
-    let answers = vec![(200, others.clone()), (200, json!([])), (201, json!({}))];
-    let (ended, requests) = issue(&mut place, answers);
-    assert_eq!(ended.code, Some(0), "{}", ended.said);
-    let create = "POST /repos/owner/project/issues".to_owned();
-    assert_eq!(lines(&requests), [format!("{list}1"), format!("{list}2"), create]);
-    let opened: Value = serde_json::from_str(&requests[2].body).expect("JSON");
-    assert_eq!(opened["title"], "Benchmarks @ develop 01234567");
-    assert_eq!(opened["labels"], json!(["benchmark", "automated"]));
-    let text = opened["body"].as_str().expect("a text");
-    assert!(text.starts_with(ISSUE_MARKER), "{text}");
-    for part in [
-        "`develop` (push)",
-        "(https://github.test/owner/project/actions/runs/42)",
-        "\n- cpu-fp32: nothing regressed\n- cpu-fusion: **regressed in 8 runs",
-        "<details><summary>cpu-fusion</summary>\n\n| a | slower |",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    assert!(!text.contains("nothing of interest"), "{text}");
-
-    // The next push mends it.
-    uploaded(&place, "cpu-fusion", &[("verdict.md", "nothing regressed in 8 runs of each side\n")]);
-    let mut open = others.as_array().expect("a list").clone();
-    open.push(json!({"number": 9, "user": {"type": "Bot"}, "body": text}));
-    let (ended, requests) = issue(&mut place, vec![(200, json!(open)), (200, json!({}))]);
-    assert_eq!(ended.code, Some(0), "{}", ended.said);
-    let update = "PATCH /repos/owner/project/issues/9".to_owned();
-    assert_eq!(lines(&requests), [format!("{list}1"), update]);
-    let updated: Value = serde_json::from_str(&requests[1].body).expect("JSON");
-    assert_eq!(updated.get("labels"), None, "people may have changed them");
-    assert!(updated["body"].as_str().expect("a text").contains("Nothing regressed in this run."));
-
-    let (ended, _) = issue(&mut place, vec![(403, json!({"message": "no"}))]);
-    assert_eq!(ended.code, Some(1));
-    assert!(ended.said.contains("::error::the issues cannot be read: HTTP 403"), "{}", ended.said);
-}
-
-#[test]
-fn at_night_the_night_before_is_compared_with() {
-    let mut place = Place::new();
-    place.write("project/.cargo/config.toml", "");
-    let commit = |place: &Place, age: &str| {
-        let date = place.bash(&format!("date --utc --date='{age} ago' +%s")).said;
-        let date = format!("@{} +0000", date.trim());
-        let mut variables = String::new();
-        for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
-            variables += &format!("export {name}='{date}'\n");
-        }
-        let identity = "-c user.name=test -c user.email=test@localhost";
-        let made = place.bash(&format!(
-            "{variables}git {identity} commit --quiet --allow-empty --message '{age}'"
-        ));
-        assert_eq!(made.code, Some(0), "{}", made.said);
-        place.git(&["rev-parse", "HEAD"])
-    };
-    // The clone's first commit is of now, so the branch begins anew.
-    place.git(&["checkout", "--quiet", "--orphan", "nights"]);
-    commit(&place, "5 days");
-    let night_before = commit(&place, "2 days");
-    place.set("GITHUB_EVENT_NAME", "schedule");
-    place.set("BEFORE", "");
-    place.set("DEFAULT_BRANCH", "main");
-    let ended = place.run("measure_base.sh");
-    assert_eq!(ended.output, "not_compared=nothing was committed since the night before\n");
-    commit(&place, "3 hours");
-    commit(&place, "1 hour");
-    let ended = place.run("measure_base.sh");
-    let short = &night_before[..8];
-    let expected = format!("not_compared=the base, {short}, has no `cargo xtask kernels`\n");
-    assert_eq!(ended.output, expected);
-}
-
 /// A hook of the repository on the server.
 fn when_pushed_to(place: &Place, script: &str) {
     place.write_script("origin.git/hooks/pre-receive", &format!("#!/bin/sh\n{script}"));
@@ -478,6 +353,7 @@ fn a_base_that_cannot_be_measured_is_said() {
     place.set("DEFAULT_BRANCH", "main");
     // The files and output of the step if no base can be measured: there is no Rust in here.
     let measure_base = |place: &mut Place, event: &str, before: &str| {
+        place.set("NIGHTLY", "false");
         place.set("GITHUB_EVENT_NAME", event);
         place.set("BEFORE", before);
         let ended = place.run("measure_base.sh");

@@ -109,7 +109,7 @@ fn has_kernels(package: Package<'_>) -> bool {
         || libraries.any(|it| it.brings == Brings::Kernels)
 }
 
-/// Whether another of the usual folders has a kernel. They may hold other code, so that the folder alone says
+/// Whether another of the usual folders has a kernel. Such a folder may hold other code, so its existence alone proves
 /// nothing.
 fn has_kernels_elsewhere(package: &Path) -> bool {
     let others = plan::usual_kernel_roots().filter(|root| *root != KERNELS);
@@ -119,7 +119,7 @@ fn has_kernels_elsewhere(package: &Path) -> bool {
     }
     let text = format!("benchmark_mode: {Kernels}\n");
     let config = Config::parse(&package.join(CONFIGS).join("default.yml"), &text);
-    // What is wrong with one is said when the suite is read.
+    // Errors in a config are reported when the suite is read.
     config.map_or(true, |config| match config.suite {
         Suite::Kernels(suite) => !suite.is_empty(),
         _ => false,
@@ -262,7 +262,7 @@ fn write(
     Ok(())
 }
 
-/// Has cargo look at the folders of kernels, also for one that is added. The usual ones need not exist; the
+/// Tells cargo to watch the folders of kernels, including ones that are added later. The usual ones need not exist; the
 /// parent of the first shows when it does. The others' parents may be the package's own folder.
 fn watch_kernels(suite: &KernelSuite) {
     for root in &suite.roots {
@@ -274,7 +274,7 @@ fn watch_kernels(suite: &KernelSuite) {
 
 /// Says that a search found nothing. It is no error, as a package may have no kernels yet.
 fn no_kernel(suite: &KernelSuite) -> Option<String> {
-    // Of the usual folders only those that exist are named, besides the first.
+    // Apart from the first, only usual folders that exist are named.
     let named = suite.roots.iter().filter(|root| root.exists() || root.ends_with(KERNELS));
     let roots: Vec<_> = named.map(|root| root.display().to_string()).collect();
     suite.is_empty().then(|| {

@@ -24,14 +24,15 @@ const BENCHES_AND_REPORT: [&str; 5] = ["--profile", "bench", "--benches", "--bin
 /// Names configs to the build scripts, instead of those of the default suite.
 const CONFIGS: &str = "BENCH_CONFIG";
 
-/// How much is measured, and what is made of it.
+/// How much is measured, and what is written from the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
     /// The default suites, not the tour.
     pub full: bool,
     /// Criterion's words, too.
     pub verbose: bool,
-    /// Folders as torchao's runner leaves them: those of the configs, or this one.
+    /// Whether to write folders in the layout of torchao's runner: `Some(None)` uses those of the configs,
+    /// `Some(Some(folder))` this one.
     pub torchao_output: Option<Option<PathBuf>>,
 }
 
@@ -54,7 +55,7 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
     setup::before(workspace)?;
     let (root, results) = (workspace.root(), cargo::results(workspace)?);
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
-    // A budget says how long the tour may take, and is no choice of something else.
+    // A budget only limits the time of the tour; it does not select anything else.
     let is_tour = arguments.is_empty() || end == 0 && is_budget_alone(arguments);
     let configs = if extent.full || !is_tour { None } else { tour(root)? };
     let cargo = |command: &str, words: &[OsString]| {
@@ -115,7 +116,7 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
         println!("report    {}; {all}", short(&page, root).display());
     }
     let folders = match &extent.torchao_output {
-        Some(folder) => Some(report(&torchao_output(folder.as_deref(), of_cargo)?)?),
+        Some(folder) => Some(report(&torchao_output(folder.as_deref(), arguments)?)?),
         None => None,
     };
     let all = [status, reported, drawn].into_iter().chain(folders);
@@ -125,8 +126,8 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
 
 const TORCHAO_OUTPUT: &str = "--torchao-output";
 
-/// The arguments of the report that writes torchao's folders, of no other bench targets than those that ran.
-fn torchao_output(folder: Option<&Path>, of_cargo: &[OsString]) -> Result<Vec<OsString>> {
+/// The arguments of the report that writes torchao's folders, limited to the bench targets that ran.
+pub fn torchao_output(folder: Option<&Path>, arguments: &[OsString]) -> Result<Vec<OsString>> {
     let option = match folder {
         None => OsString::from(TORCHAO_OUTPUT),
         Some(folder) => {
@@ -136,6 +137,7 @@ fn torchao_output(folder: Option<&Path>, of_cargo: &[OsString]) -> Result<Vec<Os
         }
     };
     let mut words: Vec<OsString> = vec!["csv".into(), "--latest".into(), option];
+    let of_cargo = arguments.split(|word| word == "--").next().unwrap_or_default();
     let modes = targets(of_cargo).into_iter().filter(|name| TORCHAOS_MODES.contains(&&**name));
     let modes: Vec<String> = modes.collect();
     if !modes.is_empty() {
@@ -144,7 +146,7 @@ fn torchao_output(folder: Option<&Path>, of_cargo: &[OsString]) -> Result<Vec<Os
     Ok(words)
 }
 
-/// The bench targets that have a mode of torchao's each, under its name.
+/// The bench targets that measure a mode of torchao; each is named like its mode.
 const TORCHAOS_MODES: [&str; 2] = ["inference", "training"];
 
 /// The bench targets that cargo's arguments name.
@@ -159,7 +161,7 @@ fn targets(of_cargo: &[OsString]) -> Vec<String> {
     targets
 }
 
-/// The arguments with a budget among criterion's.
+/// Adds a budget to criterion's arguments.
 pub fn with_budget(arguments: &[OsString], budget: Option<&str>) -> Result<Vec<OsString>> {
     let Some(budget) = budget else { return Ok(arguments.to_vec()) };
     let wrong = |why| Error::usage(format!("--budget {budget}: {why}"));
@@ -173,7 +175,7 @@ pub fn with_budget(arguments: &[OsString], budget: Option<&str>) -> Result<Vec<O
     Ok([of_cargo, &own, of_criterion.get(1..).unwrap_or_default()].concat())
 }
 
-/// Whether `-- --budget TIME` is all that is given.
+/// Whether `-- --budget TIME` is the only argument.
 fn is_budget_alone(arguments: &[OsString]) -> bool {
     let words = if has_budget(arguments) { arguments.len() } else { 0 };
     words == 2 || words == 3 && arguments[1] == "--budget"

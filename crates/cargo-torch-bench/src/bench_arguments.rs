@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 
 use crate::error::{Error, Result};
-use plan::flag::{Flag, Results};
+use plan::flag::{self, Flag, Results};
 
 /// The arguments that are the same in every run.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -140,11 +140,27 @@ fn text(word: &OsStr) -> Result<String> {
     })
 }
 
-/// Whether a total budget is given, which the bench targets share.
+/// Whether a total budget is given; the bench targets share it.
 pub fn has_budget(of_criterion: &[OsString]) -> bool {
-    let words = of_criterion.iter().map(|word| word.to_string_lossy());
-    words.skip(1).any(|word| Flag::of(&word).is_some_and(|(flag, _)| flag.name == "budget"))
+    of_criterion.iter().skip(1).any(|word| is_budget(&word.to_string_lossy()))
 }
+
+fn is_budget(word: &str) -> bool {
+    Flag::of(word).is_some_and(|(flag, _)| flag.name == BUDGET)
+}
+
+/// The seconds of a total budget among the words behind `--`, which comes first.
+pub fn budget_s(of_criterion: &[OsString]) -> Result<Option<f64>> {
+    let mut words = of_criterion.iter().skip(1).map(|word| word.to_string_lossy());
+    let Some(word) = words.find(|word| is_budget(word)) else { return Ok(None) };
+    let joined = Flag::of(&word).and_then(|(_, value)| value).map(str::to_owned);
+    let value = joined.or_else(|| words.next().map(|it| it.into_owned())).unwrap_or_default();
+    let seconds = flag::duration(&value)
+        .map_err(|why| Error::usage(format!("--{BUDGET} {value}: it is no time")).remedy(why))?;
+    Ok(Some(seconds))
+}
+
+const BUDGET: &str = "budget";
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::bench_arguments::runs;
 use crate::name;
@@ -80,8 +81,8 @@ pub enum Command {
         repeat: Option<u64>,
         /// Measure for this long in all, e.g. 90s, 10min, 2h; before `--`
         ///
-        /// Every case gets its least, and what is left goes to speed-ups that are undecided. Each bench
-        /// target has its share by the number of its cases. With --repeat it is the time of one run.
+        /// Every case gets its minimum, and the rest goes to undecided speed-ups. Each bench target gets
+        /// a share by its number of cases. With --repeat it is the time of one run.
         #[arg(long, value_name = "TIME")]
         budget: Option<String>,
         /// Run all default suites, not the tour
@@ -393,7 +394,12 @@ Read more: docs/book/src/extending/gpu-kernels.md";
 impl Cli {
     /// Reads words, the program's name first.
     pub fn parsed(words: Vec<OsString>) -> Result<Self, clap::Error> {
-        Self::try_parse_from(ours_first(words))
+        let parsed = Self::try_parse_from(ours_first(words))?;
+        if let Command::Calibrate(options) = &parsed.command {
+            let refused = |what| Self::command().error(ErrorKind::ArgumentConflict, what);
+            options.check().map_err(refused)?;
+        }
+        Ok(parsed)
     }
 
     /// The command line of this process. Help and mistakes end it.
@@ -410,13 +416,13 @@ impl Cli {
     }
 }
 
-/// How a value stands behind an option.
+/// How the value of an option is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Value {
     None,
-    /// Behind `=` alone, or left out.
+    /// Only after `=`; it may be left out.
     Joined,
-    /// Behind `=` or as the next word.
+    /// After `=` or as the next argument.
     Apart,
 }
 

@@ -119,6 +119,24 @@ pub fn configs(words: Vec<OsString>) -> Result<Vec<(&'static str, String)>, clap
     Ok(configs.into_iter().map(|it| (it.mode, it.text)).collect())
 }
 
+/// The command lines of `criterion-report` that follow what a command line measures: all of them for `calibrate` and
+/// `operators`, that of torchao's folders for `bench`.
+///
+/// # Errors
+/// Help, and mistakes.
+#[doc(hidden)]
+pub fn reports(words: Vec<OsString>) -> Result<Vec<Vec<OsString>>, clap::Error> {
+    let reports = match Cli::parsed(words)?.command {
+        Command::Calibrate(options) => options.reports(),
+        Command::Operators(options) => options.reports(),
+        Command::Bench { torchao_output: Some(folder), arguments, .. } => {
+            bench::torchao_output(folder.as_deref(), &arguments).map(|words| vec![words])
+        }
+        _ => Ok(Vec::new()),
+    };
+    reports.map_err(|error| clap::Error::raw(clap::error::ErrorKind::Io, error))
+}
+
 fn run() -> Result<ExitCode, Error> {
     let workspace = Workspace::of_current_dir;
     match Cli::read().command {

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use crate::bench_arguments::has_budget;
+use plan::budget::{SHARED, Shared};
+
+use crate::bench_arguments::budget_s;
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
@@ -19,11 +21,8 @@ const LAST: usize = 20;
 /// Columns of a terminal that does not say how many it has.
 const COLUMNS: usize = 80;
 
-/// Tells each bench target the number of cases that share a total budget.
-pub const BUDGET_CASES: &str = "CRITERION_TORCH_BUDGET_CASES";
-
-/// Runs `cargo bench` with these arguments: over the cases that it lists, with what it prints in `log`, or without one
-/// with all of it on the terminal.
+/// Runs `cargo bench` with these arguments. With a `log`, its output goes there and a progress line over the listed
+/// cases is shown; without one, all output goes to the terminal.
 pub fn measure(
     bench: impl Fn(&[OsString]) -> Command,
     arguments: &[OsString],
@@ -32,16 +31,38 @@ pub fn measure(
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let (of_cargo, of_criterion) = arguments.split_at(end);
     let mut cargo = bench(arguments);
-    if log.is_none() && !has_budget(of_criterion) {
+    let total_s = budget_s(of_criterion)?;
+    if log.is_none() && total_s.is_none() {
         return cargo::status(cargo);
     }
     let listing = ["--".into(), "--list".into()];
     let listing = [of_cargo, &listing, of_criterion.get(1..).unwrap_or_default()].concat();
-    let cases = cargo::listed_cases(&mut bench(&listing))?;
-    cargo.env(BUDGET_CASES, cases.to_string());
+    let mut listing = bench(&listing);
+    // Lives until everything is measured.
+    let shared = total_s.map(|_| shared_file()).transpose()?;
+    if let Some(shared) = &shared {
+        listing.env(SHARED, shared.path());
+        cargo.env(SHARED, shared.path());
+    }
+    let cases = cargo::listed_cases(&mut listing)?;
+    if let (Some(total_s), Some(shared)) = (total_s, &shared) {
+        check(shared.path(), total_s)?;
+    }
     let Some(log) = log else { return cargo::status(cargo) };
     log.parent().map_or(Ok(()), files::make_folder)?;
     run(cargo, cases, log)
+}
+
+/// The file by which the bench targets share a budget.
+pub fn shared_file() -> Result<tempfile::NamedTempFile> {
+    let made = tempfile::NamedTempFile::with_prefix("torch-bench-budget-");
+    made.map_err(|error| Error::io("make a file in", &std::env::temp_dir(), &error))
+}
+
+/// Refuses a total budget that is not enough for all bench targets, which have listed their cases.
+pub fn check(shared: &Path, total_s: f64) -> Result<()> {
+    let needs = Shared::read(shared).map_err(|error| Error::io("read", shared, &error))?;
+    needs.check(total_s).map_err(Error::usage)
 }
 
 /// Runs `cargo bench` over so many cases. Progress goes to stderr, if that is a terminal; of a run that did not
@@ -149,6 +170,39 @@ mod tests {
         ] {
             assert_eq!(case(other), None, "{other}");
         }
+    }
+
+    /// Two targets that need 40 s and 60 s when they list their cases; measuring leaves a file.
+    fn benchmarks(ran: &Path) -> impl Fn(&[OsString]) -> Command {
+        let ran = ran.to_owned();
+        move |arguments| {
+            let listed = r#"for need in a:40.0 b:60.0; do
+                echo "$need: benchmark"
+                echo "{\"need\":{\"target\":\"${need%:*}\",\"cases\":1,\"least_s\":${need#*:}}}" >>"$1"
+            done"#;
+            let script = if arguments.iter().any(|it| it == "--list") {
+                format!("set -- \"${SHARED}\"; {listed}")
+            } else {
+                format!("test -s \"${SHARED}\" && touch '{}'", ran.display())
+            };
+            let mut command = Command::new("sh");
+            command.args(["-c", &script]);
+            command
+        }
+    }
+
+    #[test]
+    fn a_budget_is_held_against_what_all_targets_need_before_any_is_measured() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ran = folder.path().join("ran");
+        let measured = |budget: &str| {
+            let arguments = ["--", "--budget", budget].map(OsString::from);
+            measure(benchmarks(&ran), &arguments, None)
+        };
+        let refused = measured("99s").expect_err("it is too small").to_string();
+        assert!(refused.contains("sample 2 cases once takes about 100s at least"), "{refused}");
+        assert!(!ran.exists());
+        assert!(measured("100s").expect("it is enough").success() && ran.exists());
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 #[path = "common/mirror.rs"]
 mod mirror;
+#[path = "common/patches.rs"]
+mod patches;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,10 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mirror::{files, follow};
+use patches::{PAGES, patches, repository};
 use serde_json::Value;
-
-/// The folder of the pages and their patches.
-const PAGES: &str = "docs/book/src/extending";
 
 /// The cases that are measured: the new words beside known ones.
 const CONFIGS: [(&str, &str); 4] = [
@@ -66,18 +66,6 @@ const VERSIONS: [[&str; 2]; 2] = [
     ["\nversion = \"0.1.0\"", "\nversion = \"0.1.0-additions\""],
     ["version = \"=0.1.0\"", "version = \"=0.1.0-additions\""],
 ];
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it is there")
-}
-
-/// Every patch by its name, in their order.
-fn patches() -> BTreeMap<String, PathBuf> {
-    let folder = repository().join(PAGES).join("patches");
-    let entries = fs::read_dir(folder).expect("readable").map(|entry| entry.expect("readable"));
-    let named = entries.map(|it| (it.file_name().into_string().expect("UTF-8"), it.path()));
-    named.collect()
-}
 
 fn succeeded(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));

@@ -1,4 +1,4 @@
-// Devices other than CUDA's, as libtorch's own hooks tell of them.
+// Accelerators other than CUDA (Metal and Intel's XPU), as libtorch's hooks report them.
 #include "border.h"
 
 #include <ATen/Context.h>
@@ -9,7 +9,7 @@ extern "C" {
 struct Accelerator {
   // Whether libtorch was built for it.
   bool built;
-  // Those that can be used.
+  // How many devices can be used.
   int32_t devices;
 };
 }
@@ -32,13 +32,13 @@ extern "C" Status ctn_accelerator_mps(Accelerator* out) noexcept {
 extern "C" Status ctn_accelerator_xpu(Accelerator* out) noexcept {
   return border::guard([&] {
     const auto& hooks = at::detail::getXPUHooks();
-    // `hasXPU` says that it was built in, whatever the machine has.
+    // `hasXPU` only says that libtorch was built with XPU, even on a machine without such a device.
     const bool built = at::globalContext().hasXPU();
     *out = {built || hooks.isBuilt(), built ? static_cast<int32_t>(hooks.getNumGPUs()) : 0};
   });
 }
 
-// Commits what is queued and waits for it.
+// Commits the queued work and waits until it has ended.
 extern "C" Status ctn_accelerator_mps_synchronize() noexcept {
   return border::guard([&] { accelerator::mps().deviceSynchronize(); });
 }

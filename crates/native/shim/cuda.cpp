@@ -59,37 +59,6 @@ c10::Device device(int32_t index) {
 
 namespace {
 
-// The driver's own library, which libtorch_cuda has loaded. libtorch's generic interface tells neither a device's name
-// nor its attributes, and the signatures below have not changed since CUDA 4.
-class Driver {
- public:
-  Driver() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
-    TORCH_CHECK(library_ != nullptr, "cannot load the CUDA driver: ", dlerror());
-    call<unsigned>("cuInit", 0U);
-  }
-  Driver(const Driver&) = delete;
-  Driver& operator=(const Driver&) = delete;
-  // The library is never unloaded: libtorch_cuda goes on using it.
-
-  template <typename... Arguments>
-  void call(const char* name, Arguments... arguments) const {
-    auto* function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
-    TORCH_CHECK(function != nullptr, "the CUDA driver has no ", name);
-    const int code = function(arguments...);
-    TORCH_CHECK(code == 0, name, " of the CUDA driver failed with code ", code);
-  }
-
-  // The driver's own handle of a device.
-  int device(int32_t index) const {
-    int handle = 0;
-    call("cuDeviceGet", &handle, static_cast<int>(index));
-    return handle;
-  }
-
- private:
-  void* library_;
-};
-
 // The text that a function of the driver's writes for a device.
 std::string text(const char* function, int32_t index) {
   cuda::device(index);

@@ -2,6 +2,11 @@
 #pragma once
 
 #include <c10/core/Device.h>
+#include <c10/util/Exception.h>
+
+#include <dlfcn.h>
+
+#include <cstdint>
 
 namespace cuda {
 
@@ -10,5 +15,42 @@ void require_linked();
 
 // The device, ready for use. Throws a c10::Error that says what is missing.
 c10::Device device(int32_t index);
+
+// The driver's own library, which libtorch_cuda has loaded. libtorch's generic interface tells neither a device's name
+// nor its attributes, and the signatures of the functions that are called have not changed since CUDA 10.
+class Driver {
+ public:
+  Driver() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
+    TORCH_CHECK(library_ != nullptr, "cannot load the CUDA driver: ", dlerror());
+    call<unsigned>("cuInit", 0U);
+  }
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+  // The library is never unloaded: libtorch_cuda goes on using it.
+
+  // What the function returns: 0, or the code of an error.
+  template <typename... Arguments>
+  int result(const char* name, Arguments... arguments) const {
+    auto* function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
+    TORCH_CHECK(function != nullptr, "the CUDA driver has no ", name);
+    return function(arguments...);
+  }
+
+  template <typename... Arguments>
+  void call(const char* name, Arguments... arguments) const {
+    const int code = result(name, arguments...);
+    TORCH_CHECK(code == 0, name, " of the CUDA driver failed with code ", code);
+  }
+
+  // The driver's own handle of a device.
+  int device(int32_t index) const {
+    int handle = 0;
+    call("cuDeviceGet", &handle, static_cast<int>(index));
+    return handle;
+  }
+
+ private:
+  void* library_;
+};
 
 } // namespace cuda

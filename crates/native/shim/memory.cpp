@@ -256,7 +256,7 @@ struct MemoryScope {
   c10::DebugInfoGuard guard;
 };
 
-// A scope that tallies; `over_time` it keeps every event, too.
+// Begins a scope that counts allocations; with `over_time` it also keeps every event.
 extern "C" Status ctn_memory_begin(bool over_time, Handle* out) noexcept {
   return border::guard([&] { *out = border::handle(std::make_unique<MemoryScope>(over_time)); });
 }

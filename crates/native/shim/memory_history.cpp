@@ -1,4 +1,4 @@
-// What CUDA's caching allocator does during a step, as torch's own snapshot of it.
+// Records what CUDA's caching allocator does during a step, as torch's own memory snapshot.
 #include "border.h"
 #include "cuda.h"
 
@@ -22,7 +22,7 @@ struct DevicePeaks {
 
 namespace memory_history {
 
-// `torch::cuda::_record_memory_history` and `_memory_snapshot_pickled`, of torch/csrc/cuda/memory_snapshot.h. They live
+// `torch::cuda::_record_memory_history` and `_memory_snapshot_pickled` of torch/csrc/cuda/memory_snapshot.h. They live
 // in libtorch_cuda, which the shim must not name to the linker (see cuda.cpp).
 using Record = void (*)(
     std::optional<std::string> enabled,
@@ -40,7 +40,7 @@ constexpr const char* kRecord =
     "mbbbRKSt6vectorIS7_SaIS7_EE";
 constexpr const char* kSnapshot = "_ZN5torch4cuda24_memory_snapshot_pickledB5cxx11Ev";
 
-// As many as torchao's own benchmarks keep.
+// torchao's benchmarks keep the same number of entries.
 constexpr size_t kMaxEntries = 100000;
 
 template <typename Function>
@@ -59,7 +59,7 @@ c10::DeviceAllocator& allocator() {
 struct MemoryHistory {
   explicit MemoryHistory(int32_t index) {
     cuda::require_linked();
-    // Looked up before the device, so that a machine without one finds out too.
+    // Looked up before the device, so that a missing function is noticed on machines without a device, too.
     record = memory_history::find<memory_history::Record>(memory_history::kRecord);
     snapshot = memory_history::find<memory_history::Snapshot>(memory_history::kSnapshot);
     device = cuda::device(index).index();
@@ -71,7 +71,7 @@ struct MemoryHistory {
     try {
       record(std::nullopt, std::nullopt, "all", 1, true, false, false, {});
     } catch (...) {
-      // A destructor has nobody to tell; the allocator only goes on recording.
+      // A destructor cannot report the error. It is harmless: the allocator merely goes on recording.
     }
   }
   MemoryHistory(const MemoryHistory&) = delete;
@@ -99,7 +99,7 @@ extern "C" Status ctn_memory_history_read(
   return border::guard([&] {
     history->wait();
     const auto stats = memory_history::allocator().getDeviceStats(history->device);
-    // The first of the statistics of a kind is that of all pools together.
+    // The first entry of each array is the statistic over all pools.
     const auto peak = [](const c10::CachingAllocator::StatArray& array) {
       return static_cast<uint64_t>(array[0].peak);
     };

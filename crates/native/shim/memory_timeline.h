@@ -1,4 +1,4 @@
-// What happens to the memory of a scope over time, each change with the operations that made it.
+// The changes of a scope's memory over time, each with the operations that made it.
 #pragma once
 
 #include "border.h"
@@ -16,18 +16,19 @@ struct MemoryEvent {
   uint64_t address;
   // Negative for a release.
   int64_t bytes;
-  // Since the scope began.
+  // Time since the scope began.
   uint64_t time_ns;
   // The CUDA device; negative for the host.
   int32_t device_index;
-  // What `operations::stack` said; lives during the call that shows it.
+  // The result of `operations::stack`; valid only during the callback.
   Text operations;
 };
 }
 
 namespace memory {
 
-// What a report means to the blocks of a scope. Both happen when an address is handed out again whose free went unseen.
+// The bytes that one report of the allocator released and allocated. Both are non-zero when an address is handed out
+// again whose release was not seen.
 struct Change {
   int64_t released;
   int64_t allocated;
@@ -43,7 +44,7 @@ class Timeline {
         -change.released,
         static_cast<uint64_t>(std::chrono::nanoseconds(since).count()),
         device.is_cuda() ? device.index() : -1,
-        // Texts of a set stay where they are.
+        // Pointers to elements of an unordered_set stay valid when it grows.
         &*texts_.insert(operations::stack()).first};
     if (change.released > 0) {
       entries_.push_back(entry);

@@ -17,7 +17,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
 }
 
 void end(const at::RecordFunction&, at::ObserverContext*) {
-  // Empty where `begin` ran out of memory: libtorch only logs that, and calls `end` all the same.
+  // The stack can be empty: when `begin` runs out of memory, libtorch only logs that and still calls `end`.
   if (!names().empty()) {
     names().pop_back();
   }

@@ -1,4 +1,4 @@
-// The names of the operations that a thread is in, for those who ask while somebody listens.
+// Keeps the names of the operations that a thread is in, while a `Listener` is alive.
 #pragma once
 
 #include <ATen/record_function.h>
@@ -7,8 +7,8 @@
 
 namespace operations {
 
-// While it lives, names are kept on this thread and on those that inherit its state. Operations that have begun before
-// have none.
+// While it lives, names are kept on this thread and on threads that inherit its state. Operations that began before are
+// not in the list.
 class Listener {
  public:
   Listener();
@@ -20,7 +20,7 @@ class Listener {
   at::CallbackHandle handle_;
 };
 
-// The operations that the calling thread is in, the outermost first, a line for each; empty outside of every one.
+// The operations that the calling thread is in, the outermost first, one per line; empty outside of operations.
 std::string stack();
 
 } // namespace operations

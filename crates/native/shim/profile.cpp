@@ -14,7 +14,7 @@
 
 extern "C" {
 struct ProfileEvent {
-  // Lives during the call that shows it, as all that follows.
+  // All pointers of this struct are valid only during the callback.
   Text name;
   // A `profile::Activity`.
   int32_t activity;
@@ -23,15 +23,16 @@ struct ProfileEvent {
   uint64_t start_ns;
   uint64_t duration_ns;
   uint64_t thread;
-  // An operator's own; 0 without one.
+  // The operator's own number; 0 if it has none.
   uint64_t correlation;
-  // That of the operator which launched it; 0 without one.
+  // The number of the operator that launched this work; 0 if there is none.
   uint64_t launched_by;
-  // By torch's formulas; 0 where it has none.
+  // Floating-point operations by torch's formulas; 0 where torch has no formula.
   uint64_t flops;
-  // Of an allocation; negative of a release.
+  // Bytes of an allocation; negative for a release.
   int64_t bytes;
-  // Of each argument, all sizes one after the other, how many of them belong to it, and its dtype as C++ names it.
+  // The arguments: the sizes of all of them one after the other, then for each argument its number of sizes and its
+  // dtype as C++ names it.
   const int64_t* sizes;
   const size_t* dimensions;
   const Text* dtypes;
@@ -75,7 +76,7 @@ static Activity activity(const profiler::KinetoEvent& event) {
     case ActivityType::USER_ANNOTATION:
       return Activity::Range;
     case ActivityType::CPU_INSTANT_EVENT:
-      // Failed allocations are instants, too.
+      // Failed allocations are instant events, too; only "[memory]" is an allocation or a release.
       return event.name() == "[memory]" ? Activity::Memory : Activity::Other;
     default:
       return Activity::Other;
@@ -153,7 +154,7 @@ static std::vector<const profiler::KinetoEvent*> in_order(
   return sorted;
 }
 
-// Flat, as C hands it over; lives during the call that shows it.
+// The arguments of an event as flat arrays for C; valid only during the callback.
 struct Arguments {
   explicit Arguments(const profiler::KinetoEvent& event) {
     if (!event.hasShapes() || !event.hasTypes()) {
@@ -204,8 +205,8 @@ static void show(
 
 // Calls `step` once within a session, then `show` with each of its events. Both take `context` and must not throw.
 // `device_index` is that of a CUDA device, negative for the host alone. With `details` events have arguments, flops and
-// stacks, and allocations are among them. The trace goes to the file `trace`, unless that is empty; that it was written
-// is for the caller to see, because Kineto only logs what goes wrong.
+// stacks, and allocations are among them. The trace goes to the file `trace`, unless that is empty; the caller has to
+// check that it was written, because Kineto only logs its errors.
 extern "C" Status ctn_profile_record(
     int32_t device_index,
     bool details,
@@ -234,7 +235,7 @@ extern "C" Status ctn_profile_record(
   });
 }
 
-// A range of the user's that lasts until it is freed, on this thread. Nothing without a session.
+// Opens a user range on this thread, which lasts until it is freed. Does nothing without a profiling session.
 extern "C" Status ctn_profile_range(Text name, Handle* out) noexcept {
   return border::guard([&] {
     auto range = std::make_unique<at::RecordFunction>(at::RecordScope::USER_SCOPE);

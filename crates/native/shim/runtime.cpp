@@ -16,7 +16,7 @@ extern "C" Status ctn_runtime_version(char** out) noexcept {
   return border::guard([&] { *out = border::copy(loaded_version()); });
 }
 
-// A libtorch for ROCm shows itself as one with CUDA, whose hooks tell the two apart.
+// A libtorch built for ROCm reports that it has CUDA, so the two are told apart here.
 extern "C" Status ctn_runtime_has_hip(bool* out) noexcept {
   return border::guard([&] { *out = at::Context::hasROCM() || at::hasHIP(); });
 }

@@ -1,6 +1,7 @@
-//! Devices other than CUDA's: Metal's (`mps`) and Intel's (`xpu`), as libtorch tells of them.
+//! Devices other than CUDA's: Metal's (`mps`) and Intel's (`xpu`), as libtorch reports them.
 //!
-//! Works in a program that has neither: there is nothing built, no device, and everything else is an error of libtorch.
+//! Works in a program without them: then `built` is false, `devices` is 0, and the other functions return libtorch's
+//! error.
 
 use super::border::{self, Status, check};
 use super::error::Error;
@@ -20,7 +21,7 @@ struct RawAccelerator {
     devices: i32,
 }
 
-/// What libtorch says of a kind of device.
+/// Whether libtorch supports a kind of device, and how many there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accelerator {
     /// Whether libtorch was built for it.
@@ -41,7 +42,7 @@ pub fn xpu() -> Result<Accelerator, Error> {
     border::value(|out| unsafe { ctn_accelerator_xpu(out) }).map(Accelerator::from)
 }
 
-/// Waits until Apple's GPU has nothing left to do.
+/// Waits until all work on Apple's GPU has ended.
 ///
 /// # Errors
 /// Where there is none.
@@ -49,7 +50,7 @@ pub fn synchronize_mps() -> Result<(), Error> {
     check(ctn_accelerator_mps_synchronize())
 }
 
-/// Gives memory of Apple's GPU that libtorch caches back to the system.
+/// Returns the memory of Apple's GPU that libtorch caches to the system.
 ///
 /// # Errors
 /// Where there is none.

@@ -138,7 +138,7 @@ impl Drop for Handle {
     }
 }
 
-/// A text that goes in, as long as what it was made from; or that a call shows.
+/// A text that is passed to C++, valid as long as the `str` it was made from; or a text that C++ passes to a callback.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Text {
@@ -147,10 +147,10 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// The bytes of a text that comes out.
+    /// The bytes of a text that C++ passed.
     ///
     /// # Safety
-    /// The text lives as long as they do.
+    /// The text must outlive the returned slice.
     pub(crate) unsafe fn as_bytes<'t>(self) -> &'t [u8] {
         if self.length == 0 {
             return &[];

@@ -23,7 +23,8 @@ unsafe extern "C" {
 /// Returns false when the step failed, and must not unwind.
 type Callback = unsafe extern "C" fn(context: *mut c_void) -> bool;
 
-/// A captured step. Its inputs are those that the step read, where they lay; its outputs are always the same tensors.
+/// A captured step. A replay reads its inputs at the addresses they had during the capture, and always writes the same
+/// output tensors.
 #[derive(Debug)]
 pub struct Graph {
     handle: Handle,
@@ -32,16 +33,17 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Runs `step` so many times on a side stream, so that libraries load their kernels and take their workspaces, and
-    /// once more into a graph, whose memory is a pool of its own. What the step reads must stay where it is as long as
-    /// the graph is replayed.
+    /// Runs `step` `warm_up` times on a side stream, so that libraries load their kernels and allocate their
+    /// workspaces, then captures it once into a graph with its own memory pool. The tensors that the step reads must
+    /// keep their addresses as long as the graph is replayed.
     ///
     /// # Errors
-    /// What the step says; and what libtorch says, where there is no CUDA device or where the step does what no graph
-    /// can hold, such as waiting for the device.
+    /// The step's own error. libtorch's error when there is no CUDA device, or when the step does something that cannot
+    /// be captured, such as waiting for the device. Nothing is being captured any more then: neither by the stream, nor
+    /// by libtorch's allocators and its random generator.
     ///
     /// # Panics
-    /// When the step does: with its panic. Nothing is being captured any more then.
+    /// When the step panics: the panic is resumed after the capture has ended.
     pub fn capture<E: From<Error>>(
         index: usize,
         warm_up: u64,
@@ -63,11 +65,11 @@ impl Graph {
         Ok(Self { handle, outputs, pool_bytes })
     }
 
-    /// Queues the captured work on the device's current stream. It computes on what the inputs hold by then and writes
-    /// over [`Self::outputs`].
+    /// Queues the captured work on the device's current stream. It reads the current values of the inputs and
+    /// overwrites [`Self::outputs`].
     ///
     /// # Errors
-    /// When CUDA reports an error, of work queued earlier, too.
+    /// When CUDA reports an error, which may come from work queued earlier.
     pub fn replay(&self) -> Result<(), Error> {
         // SAFETY: the graph lives, and is bound to this thread.
         check(unsafe { ctn_cuda_graph_replay(self.handle.as_ptr()) })
@@ -78,13 +80,13 @@ impl Graph {
         &self.outputs
     }
 
-    /// Bytes of the device that its pool took while it was captured.
+    /// Bytes of device memory that the graph's pool took during the capture.
     pub fn pool_bytes(&self) -> u64 {
         self.pool_bytes
     }
 }
 
-/// Has the shim call `step` once; its outputs.
+/// Lets the shim call `step` once and returns its outputs.
 fn run<F, E>(step: &F, call: impl FnOnce(Callback, *mut c_void) -> Status) -> Result<Vec<Tensor>, E>
 where
     F: Fn() -> Result<Vec<Tensor>, E>,

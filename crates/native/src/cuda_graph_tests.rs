@@ -57,4 +57,11 @@ fn what_waits_for_the_device_cannot_be_captured_and_harms_no_later_work() {
     let error = capture(waits).expect_err("a copy to the host waits");
     assert!(error.to_string().contains("captur"), "{error}");
     assert_eq!((&x + 1).double_value(&[0]), 2.0);
+    // The generator refuses to work outside of a capture that has not ended for it.
+    let random = Tensor::rand([8], (Kind::Float, Device::Cuda(0)));
+    assert!(random.max().double_value(&[]) < 1.0);
+    let graph = capture(|| Ok(vec![&x + &random])).expect("captured");
+    graph.replay().expect("replayed");
+    let difference = (&graph.outputs()[0] - &random - 1).abs().max().double_value(&[]);
+    assert!(difference < 1e-6, "{difference}");
 }

@@ -74,16 +74,16 @@ pub struct MemoryReport {
 /// An allocation or a release of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryEvent {
-    /// Where the block is.
+    /// The block's address.
     pub address: u64,
-    /// Its size, negative where it is released.
+    /// Its size; negative for a release.
     pub bytes: i64,
-    /// When, since the work began; on a device when the host asked for it.
+    /// Time since the work began. For device memory it is the time of the host's call.
     pub time_ns: u64,
-    /// Whose memory it is.
+    /// The device whose memory it is.
     pub device: Device,
-    /// The operations that the thread was in, such as `aten::linear` and `aten::empty`, the outermost first. Empty where
-    /// it was in none, as when a tensor is dropped.
+    /// The operations that the thread was in, such as `aten::linear` and `aten::empty`, the outermost first. Empty
+    /// outside of operations, for example when a tensor is dropped.
     pub operations: Vec<String>,
 }
 
@@ -101,17 +101,17 @@ pub fn track<T>(f: impl FnOnce() -> T) -> Result<(T, MemoryReport), Error> {
     Ok((value, report(&scope)?))
 }
 
-/// [`track`], and every change of the memory that it counts, in order. A block that was freed unseen is released in front
-/// of the allocation that gets its address.
+/// As [`track`], and also returns every allocation and release in order. When the release of a block was not seen, it
+/// is listed just before the allocation that reuses its address.
 ///
 /// # Errors
-/// Those of [`track`]; when memory is being recorded over time on this thread already.
+/// Those of [`track`]; also when this thread is already recording a timeline.
 pub fn timeline<T>(f: impl FnOnce() -> T) -> Result<(T, MemoryReport, Vec<MemoryEvent>), Error> {
     let (value, scope) = in_scope(true, f)?;
     let report = report(&scope)?;
     let mut events: Vec<MemoryEvent> = vec![];
     let context = (&raw mut events).cast::<c_void>();
-    // SAFETY: the scope lives; `show` is made for a context of this type, which is nobody else's during the call.
+    // SAFETY: the scope lives; `show` takes a context of this type, and nobody else uses it during the call.
     check(unsafe { ctn_memory_events(scope.as_ptr(), show, context) })?;
     Ok((value, report, events))
 }

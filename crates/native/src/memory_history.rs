@@ -1,4 +1,4 @@
-//! What CUDA's caching allocator does during a step: torch's own snapshot of it.
+//! Records what CUDA's caching allocator does during a step, as torch's own memory snapshot.
 
 use std::ffi::c_void;
 
@@ -17,7 +17,7 @@ unsafe extern "C" {
     ) -> Status;
 }
 
-/// The most bytes at once, of all that the device's allocator holds, whoever asked for it.
+/// Peak bytes over everything that the device's allocator holds, including tensors that the step did not allocate.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DevicePeaks {
@@ -32,16 +32,16 @@ pub struct DevicePeaks {
 /// A step's memory on a CUDA device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryHistory {
-    /// What `torch.cuda.memory._dump_snapshot` writes into a file: torch's visualizer reads it.
+    /// The content of a file as `torch.cuda.memory._dump_snapshot` writes it; torch's visualizer reads it.
     pub pickle: Vec<u8>,
-    /// The most bytes at once.
+    /// Peak bytes of the device during the step.
     pub peaks: DevicePeaks,
 }
 
-/// Runs `f` while the device's allocator writes down what it does, with the C++ stack of each call. The device is waited
-/// for before and after. What was allocated before is in the snapshot without a stack.
+/// Runs `f` while the device's allocator records its calls, each with its C++ stack. Waits for the device before and
+/// after. Blocks allocated before are in the snapshot without a stack.
 ///
-/// Only the last 100 000 calls are kept, as in torchao's benchmarks. This is slow: never time what is recorded.
+/// Only the last 100 000 calls are kept, as in torchao's benchmarks. Recording is slow: never time a recorded step.
 ///
 /// # Errors
 /// When CUDA is not linked, when there is no such device, or when it fails.

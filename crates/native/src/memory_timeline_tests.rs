@@ -6,7 +6,7 @@ use super::*;
 
 const FLOATS: (Kind, Device) = (Kind::Float, Device::Cpu);
 
-/// The peak that the events come to.
+/// The peak of the running sum of the events.
 fn peak(events: &[MemoryEvent]) -> i64 {
     let sums = events.iter().scan(0, |live, event| {
         *live += event.bytes;
@@ -55,7 +55,7 @@ fn the_events_come_to_the_tally_of_the_same_work() {
     assert_eq!(report.cpu, tallied.cpu);
     assert_eq!(peak(&events) as u64, tallied.cpu.peak_bytes);
     assert_eq!(events.iter().map(|event| event.bytes).sum::<i64>(), tallied.cpu.live_bytes);
-    // The backward pass runs on a thread of autograd's or on this one; either way its operations are known.
+    // The backward pass runs on autograd's thread or on this one; in both cases its operations are recorded.
     let backward = |event: &MemoryEvent| event.operations.iter().any(|it| it.contains("Backward"));
     assert!(events.iter().any(backward), "{events:?}");
 }

@@ -1,15 +1,15 @@
 //! Ranges for NVIDIA's profilers: Nsight Systems and others that read NVTX.
 //!
-//! A profiler that wants such ranges names its library in a variable of the environment. NVTX, which is a header and no
-//! library, loads that and offers it a table of functions; the profiler puts its own into the places that it wants to
-//! be called at. This module does the same, once, when the first range is asked for. Without the variable nothing is
-//! loaded, and a range costs one read of memory.
+//! A profiler that reads ranges names its library in an environment variable. NVTX is only a header: it loads that
+//! library and offers it a table of function pointers, and the profiler replaces those it wants to receive. This module
+//! does the same, once, when the first range is opened. Without the variable nothing is loaded, and a range costs one
+//! memory read.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The variable of a profiler on 64 bits, as NVTX defines it.
+/// The environment variable that names a profiler's library to 64-bit programs, as NVTX defines it.
 pub const INJECTION: &str = "NVTX_INJECTION64_PATH";
 
 /// A range on the calling thread, from now until it is dropped.
@@ -17,13 +17,12 @@ pub const INJECTION: &str = "NVTX_INJECTION64_PATH";
 #[must_use = "the range ends when it is dropped"]
 pub struct Range {
     pop: Option<Pop>,
-    /// Ranges of a thread are a stack: this one stays on its thread.
+    /// Ranges of a thread form a stack, so a range must not move to another thread.
     _thread: std::marker::PhantomData<*const ()>,
 }
 
 impl Range {
-    /// Opens a range. Nothing happens, and no name is made, where no profiler asks for ranges. The name ends at its
-    /// first NUL.
+    /// Opens a range. Without a profiler it does nothing and does not call `name`. A name is cut at its first NUL.
     pub fn open(name: impl FnOnce() -> String) -> Self {
         let pop = profiler().and_then(|profiler| profiler.push(&name()));
         Self { pop, _thread: std::marker::PhantomData }
@@ -39,10 +38,10 @@ impl Drop for Range {
     }
 }
 
-/// Whether a profiler reads ranges; the reason why one that was named does not.
+/// Whether a profiler reads ranges. The error is the reason why a named profiler does not.
 ///
 /// # Errors
-/// When the library cannot be loaded, is none of a profiler, or refuses.
+/// When the library cannot be loaded, is not a profiler's, or refuses to attach.
 pub fn listens() -> Result<bool, &'static str> {
     state().as_ref().map(Option::is_some).map_err(String::as_str)
 }
@@ -50,7 +49,7 @@ pub fn listens() -> Result<bool, &'static str> {
 type Push = unsafe extern "C" fn(*const c_char) -> c_int;
 type Pop = unsafe extern "C" fn() -> c_int;
 
-/// The functions of a profiler. It may leave out either.
+/// The functions of a profiler that reads ranges.
 struct Profiler {
     push: Push,
     pop: Pop,
@@ -100,11 +99,15 @@ fn attach(path: &std::ffi::OsStr) -> Result<Option<Profiler>, String> {
     let push = unsafe { std::mem::transmute::<*const c_void, Option<Push>>(SLOTS.get(PUSH)) };
     // SAFETY: as above.
     let pop = unsafe { std::mem::transmute::<*const c_void, Option<Pop>>(SLOTS.get(POP)) };
-    Ok(push.zip(pop).map(|(push, pop)| Profiler { push, pop }))
+    match (push, pop) {
+        (Some(push), Some(pop)) => Ok(Some(Profiler { push, pop })),
+        (None, None) => Ok(None),
+        _ => Err("the profiler can only open ranges or only close them".to_owned()),
+    }
 }
 
 fn load_error() -> String {
-    // SAFETY: always to be called.
+    // SAFETY: `dlerror` has no preconditions.
     let message = unsafe { libc::dlerror() };
     if message.is_null() {
         return "it cannot be loaded".to_owned();
@@ -113,7 +116,7 @@ fn load_error() -> String {
     unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned()
 }
 
-// What follows is NVTX 3's interface between a program and a profiler, of nvtxDetail/nvtxTypes.h.
+// The rest of this file is NVTX 3's interface between a program and a profiler (nvtxDetail/nvtxTypes.h).
 
 type GetExportTable = unsafe extern "C" fn(id: u32) -> *const c_void;
 type Initialize = unsafe extern "C" fn(GetExportTable) -> c_int;
@@ -122,11 +125,11 @@ const CALLBACKS: u32 = 1;
 const VERSION_INFO: u32 = 3;
 const NVTX_VERSION: u32 = 3;
 
-/// The functions of a module, by their numbers; the first module has those of ranges.
+/// The number of the module whose functions open and close ranges.
 const CORE: c_uint = 1;
 const PUSH: usize = 9;
 const POP: usize = 11;
-/// How many places the modules 1 to 6 have, the unused one at 0 among them.
+/// The number of function slots in modules 1 to 6, including the unused slot 0.
 const SIZES: [c_uint; 6] = [16, 9, 15, 7, 16, 7];
 const MOST: usize = 16;
 
@@ -153,7 +156,7 @@ static VERSION_TABLE: VersionInfo = VersionInfo {
     set: profilers_version,
 };
 
-/// Places for a profiler's functions: those of ranges, and one that nobody calls for everything else.
+/// Slots for a profiler's functions: those of ranges, and one slot that nobody calls for all other functions.
 struct Slots([UnsafeCell<*const c_void>; MOST], UnsafeCell<*const c_void>);
 
 // SAFETY: written by the profiler while it attaches, which happens once, and read after that.
@@ -169,10 +172,10 @@ impl Slots {
     }
 }
 
-/// Pointers to the places of a module.
+/// Pointers to the slots of a module.
 struct Pointers([*mut c_void; MOST]);
 
-// SAFETY: they are never changed, and point to something that lives for ever.
+// SAFETY: the pointers are never changed, and point to statics.
 unsafe impl Sync for Pointers {}
 
 static CORE_TABLE: Pointers = {
@@ -214,5 +217,5 @@ unsafe extern "C" fn module_table(
     1
 }
 
-/// NVTX has no use for it either.
+/// NVTX ignores the profiler's version as well.
 unsafe extern "C" fn profilers_version(_version: u32) {}

@@ -33,7 +33,7 @@ unsafe extern "C" {
 /// `ProfileEvent` of `shim/profile.cpp`.
 #[repr(C)]
 struct RawEvent {
-    /// Lives during the call that shows it, as all that follows.
+    /// All pointers of this struct are valid only during the callback.
     name: Text,
     /// A `profile::Activity`.
     activity: i32,
@@ -48,7 +48,7 @@ struct RawEvent {
     bytes: i64,
     /// The sizes of all arguments, one after the other.
     sizes: *const i64,
-    /// How many of them belong to an argument.
+    /// The number of sizes of each argument.
     dimensions: *const usize,
     dtypes: *const Text,
     arguments: usize,
@@ -78,9 +78,10 @@ pub enum ActivityType {
 /// An argument of an operator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Argument {
-    /// Its sizes; none of what is no tensor, and of a number.
+    /// Its sizes; empty for a scalar and for an argument that is not a tensor.
     pub shape: Vec<i64>,
-    /// Its dtype as C++ names it, such as `float` or `c10::BFloat16`; another word or none where it is no tensor.
+    /// Its dtype as C++ names it, such as `float` or `c10::BFloat16`; for other arguments another word or an empty
+    /// text.
     pub dtype: String,
 }
 
@@ -97,15 +98,15 @@ pub struct KinetoEvent {
     pub start_ns: u64,
     /// How long it took, in nanoseconds.
     pub duration_ns: u64,
-    /// The thread of the host that it began on.
+    /// The host thread that it began on.
     pub thread: u64,
     /// An operator's own number; 0 without one.
     pub correlation: u64,
-    /// Of work on a device: the number of the operator that launched it; 0 where that is not known.
+    /// For work on a device, the number of the operator that launched it; 0 where that is not known.
     pub launched_by: u64,
     /// Floating-point operations, where torch has a formula for them; else 0.
     pub flops: u64,
-    /// Of memory: bytes that were allocated, negative where they were released; else 0.
+    /// For memory events, the allocated bytes, negative for a release; 0 for other events.
     pub bytes: i64,
     /// The arguments of an operator.
     pub arguments: Vec<Argument>,
@@ -133,8 +134,8 @@ pub fn profile<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
     run_once(device, false, None, step)
 }
 
-/// As [`profile`], with all that libtorch can tell: arguments, flops, and every allocation and release. The same goes
-/// into a Chrome trace, with stacks where there are any, if there is a file for it.
+/// As [`profile`], but with all details that libtorch records: arguments, flops, and every allocation and release. If a
+/// trace file is given, the events are also written there as a Chrome trace, with stacks where there are any.
 ///
 /// # Errors
 /// As [`profile`]; also when the trace cannot be written.
@@ -148,14 +149,15 @@ pub fn record<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
 ) -> Result<Vec<KinetoEvent>, E> {
     let Some(path) = trace else { return run_once(device, true, None, step) };
     let failed = |why: String| Error::Torch(format!("the trace {}: {why}", path.display()));
-    // Kineto only logs that it cannot write; this also makes sure that no older file is taken for the new one.
+    // Kineto only logs that it cannot write, so this checks the path first. It also empties an older file, which could
+    // be taken for the new one.
     fs::write(path, "").map_err(|error| failed(error.to_string()))?;
     let events = run_once(device, true, Some(path), step)?;
-    let written = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-    if written == 0 {
-        return Err(
-            failed("Kineto wrote nothing; its reason is on standard error".to_owned()).into()
-        );
+    let written = fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+    if !written.is_file() || written.len() == 0 {
+        let why = "Kineto wrote nothing: check the free space and the permissions of its folder; with \
+                   KINETO_LOG_LEVEL=4 in the environment Kineto says why on standard error";
+        return Err(failed(why.to_owned()).into());
     }
     Ok(events)
 }
@@ -183,13 +185,13 @@ fn run_once<T, E: From<Error>, F: FnOnce() -> Result<T, E>>(
     Ok(call.events)
 }
 
-/// A range among the events of a session, until it is dropped.
+/// A range in the events of a profiling session; it ends when it is dropped.
 #[derive(Debug)]
 pub struct Range {
     _function: Handle,
 }
 
-/// Begins a range on this thread, which has to end on it, too. It costs next to nothing where nothing is profiled.
+/// Begins a range on this thread, which has to end on it, too. It costs next to nothing without a profiling session.
 ///
 /// # Errors
 /// When libtorch cannot begin one.
@@ -260,14 +262,14 @@ unsafe fn arguments(event: &RawEvent) -> Vec<Argument> {
     if event.arguments == 0 {
         return vec![];
     }
-    // SAFETY: there are so many.
+    // SAFETY: `arguments` is the length of both arrays.
     let dimensions = unsafe { slice::from_raw_parts(event.dimensions, event.arguments) };
     // SAFETY: the same.
     let dtypes = unsafe { slice::from_raw_parts(event.dtypes, event.arguments) };
     let mut sizes = &[][..];
     let count = dimensions.iter().sum();
     if count > 0 {
-        // SAFETY: together the arguments have so many; it is null only without any.
+        // SAFETY: the sum of `dimensions` is the length of `sizes`, which is null only when that is 0.
         sizes = unsafe { slice::from_raw_parts(event.sizes, count) };
     }
     let argument = |(dimensions, dtype): (&usize, &Text)| {
@@ -414,6 +416,42 @@ mod tests {
         assert_eq!(names(&events), ["aten::exp", "aten::tanh"]);
         let kind = |name: &str| events.iter().find(|it| it.name == name).map(|it| it.activity);
         assert_eq!(kind("both"), Some(ActivityType::Other), "{events:?}");
+    }
+
+    #[test]
+    fn operators_of_a_script_have_their_stack_in_the_trace() {
+        let _turn = turn();
+        let source = "def both(x):\n    return torch.tanh(torch.exp(x))";
+        let both = Script::compile(source).and_then(|it| it.function("both")).expect("compiled");
+        let x = float(&[4, 8]);
+        let run = || Ok::<_, TchError>(both.run(&[&x])?);
+        drop(run().expect("warmed up"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("trace.json");
+        record(Device::Cpu, Some(&path), run).expect("recorded");
+        let text = fs::read_to_string(&path).expect("written");
+        let trace: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let events = trace["traceEvents"].as_array().expect("events");
+        let exp = events.iter().find(|event| event["name"] == "aten::exp").expect("the operator");
+        let stack = exp["args"]["Call stack"].as_str().unwrap_or_default();
+        assert!(!stack.is_empty(), "no stack: {exp}");
+    }
+
+    #[test]
+    fn a_trace_that_kineto_cannot_write_has_a_remedy() {
+        let _turn = turn();
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("trace.json");
+        let x = float(&[4, 8]);
+        // Kineto writes the file when the step has ended. It can replace an empty folder, but not one that holds something.
+        let step = || {
+            fs::remove_file(&path).expect("it was there before the step");
+            fs::create_dir(&path).expect("created");
+            fs::write(path.join("other"), "").expect("written");
+            x.f_exp()
+        };
+        let error = record(Device::Cpu, Some(&path), step).expect_err("a folder").to_string();
+        assert!(error.contains("trace.json") && error.contains("KINETO_LOG_LEVEL=4"), "{error}");
     }
 
     #[test]

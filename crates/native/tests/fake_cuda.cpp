@@ -1,15 +1,22 @@
-// A libtorch_cuda of a test's own: a device that does nothing, and an at::cuda::CUDAGraph that writes down what is
-// asked of it.
+// A fake libtorch_cuda and a fake CUDA driver for tests: a device that does nothing, and an at::cuda::CUDAGraph that logs
+// its calls.
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <string>
+#include <utility>
 
 namespace {
 
 std::string noted;
-std::string failure;
+// What breaks the next capture of at::cuda::CUDAGraph, which is found out at its end.
+std::string broken;
+// What fails once the capture has ended.
+std::string uninstantiable;
+// What the driver answers when a capture is begun.
+int driver_code = 0;
+enum class Capture { None, Fine, Broken } capture = Capture::None;
 c10::StreamId current = 0;
 int64_t reserved = 4096;
 
@@ -48,6 +55,9 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   }
   c10::Stream getStreamFromGlobalPool(c10::Device device, bool) const override {
     return c10::Stream(c10::Stream::UNSAFE, device, 7);
+  }
+  void* getStreamNativeHandle(const c10::Stream stream) const override {
+    return reinterpret_cast<void*>(stream.id());
   }
   c10::Stream exchangeStream(c10::Stream stream) const override {
     const auto before = current;
@@ -90,7 +100,7 @@ const bool registered = [] {
 C10_REGISTER_GUARD_IMPL(CUDA, Guard);
 
 namespace at {
-// libtorch asks for them by this name.
+// libtorch looks the hooks up by this name.
 using CUDAHooks = Hooks;
 REGISTER_CUDA_HOOKS(CUDAHooks);
 } // namespace at
@@ -99,33 +109,51 @@ enum cudaStreamCaptureMode : unsigned { Global, ThreadLocal, Relaxed };
 
 namespace at::cuda {
 
-// Its members have the signatures of libtorch's own.
+// Its members have the signatures of libtorch's own, and do what concerns a stream, pools of memory and the random
+// generator in the order of libtorch 2.11.
 struct CUDAGraph {
   __attribute__((used)) CUDAGraph(bool keep_graph);
   __attribute__((used)) ~CUDAGraph();
   void capture_begin(c10::MempoolId_t pool, cudaStreamCaptureMode mode);
   void capture_end();
+  c10::MempoolId_t pool();
   void replay();
   int64_t known;
+  bool ended;
 };
 
-CUDAGraph::CUDAGraph(bool keep_graph) : known(42) {
+CUDAGraph::CUDAGraph(bool keep_graph) : known(42), ended(false) {
   note(keep_graph ? "new that keeps" : "new");
 }
 
 CUDAGraph::~CUDAGraph() {
   note(known == 42 ? "free" : "free of what was never made");
+  if (ended) {
+    note("pools free");
+  }
 }
 
 void CUDAGraph::capture_begin(c10::MempoolId_t pool, cudaStreamCaptureMode mode) {
   TORCH_CHECK(pool.first == 0 && pool.second == 0, "not a pool of its own");
+  note("generator begins");
+  note("pools begin");
   note("begin in mode " + std::to_string(mode) + " on " + std::to_string(current));
+  capture = broken.empty() ? Capture::Fine : Capture::Broken;
   reserved += 2048;
 }
 
 void CUDAGraph::capture_end() {
   note("end on " + std::to_string(current));
-  TORCH_CHECK(failure.empty(), failure);
+  TORCH_CHECK(std::exchange(capture, Capture::None) == Capture::Fine, broken);
+  note("pools end");
+  note("generator ends");
+  ended = true;
+  TORCH_CHECK(uninstantiable.empty(), uninstantiable);
+}
+
+c10::MempoolId_t CUDAGraph::pool() {
+  TORCH_CHECK(ended, "Called CUDAGraph::pool() without a preceding successful capture.");
+  return {1, 0};
 }
 
 void CUDAGraph::replay() {
@@ -133,6 +161,32 @@ void CUDAGraph::replay() {
 }
 
 } // namespace at::cuda
+
+extern "C" int cuInit(unsigned) {
+  return 0;
+}
+
+extern "C" int cuStreamBeginCapture_v2(void* stream, unsigned mode) {
+  const auto id = reinterpret_cast<c10::StreamId>(stream);
+  note("driver begins in mode " + std::to_string(mode) + " on " + std::to_string(id));
+  if (driver_code == 0) {
+    capture = Capture::Fine;
+  }
+  return driver_code;
+}
+
+// CUDA gives no graph of a broken capture.
+extern "C" int cuStreamEndCapture(void* stream, void** graph) {
+  note("driver ends on " + std::to_string(reinterpret_cast<c10::StreamId>(stream)));
+  const bool is_fine = std::exchange(capture, Capture::None) == Capture::Fine;
+  *graph = is_fine ? &capture : nullptr;
+  return is_fine ? 0 : 901;
+}
+
+extern "C" int cuGraphDestroy(void* graph) {
+  note(graph == &capture ? "driver destroys" : "driver destroys what was never made");
+  return 0;
+}
 
 extern "C" void fake_note(const char* what) {
   note(what);
@@ -146,7 +200,17 @@ extern "C" const char* fake_log() {
   return taken.c_str();
 }
 
-// What the end of a capture says from now on; nothing where it is empty.
-extern "C" void fake_failure(const char* text) {
-  failure = text;
+// What breaks captures from now on; nothing where it is empty.
+extern "C" void fake_broken(const char* text) {
+  broken = text;
+}
+
+// What fails behind captures from now on; nothing where it is empty.
+extern "C" void fake_uninstantiable(const char* text) {
+  uninstantiable = text;
+}
+
+// What the driver answers from now on when a capture is begun.
+extern "C" void fake_driver_code(int code) {
+  driver_code = code;
 }

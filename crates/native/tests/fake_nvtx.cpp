@@ -1,5 +1,5 @@
-// A profiler of a test's own: it attaches to NVTX 3 as Nsight Systems does, and writes every range down in the file
-// that FAKE_NVTX_LOG names, a line for each end of it.
+// A fake profiler for tests: it attaches to NVTX 3 as Nsight Systems does and logs the begin and the end of every
+// range, one per line, to the file that FAKE_NVTX_LOG names.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

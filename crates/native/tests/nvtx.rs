@@ -1,5 +1,5 @@
-//! NVTX's ranges against a profiler of the test's own, and against NVIDIA's: each in a process of its own, as a
-//! profiler attaches once.
+//! Tests NVTX ranges with a fake profiler and with NVIDIA's. Each test runs in its own process, because a profiler
+//! attaches once.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ mod skip;
 
 const CHILD: &str = "NVTX_TEST_CHILD";
 
-/// Runs [`ranges`] in a child under a profiler; what it says.
+/// Runs [`ranges`] in a child under a profiler and returns its output.
 fn child(profiler: Option<&Path>, log: &Path) -> String {
     let mut command = Command::new(env::current_exe().expect("this program"));
     command.args(["--exact", "ranges", "--nocapture"]).env(CHILD, "1").env("FAKE_NVTX_LOG", log);

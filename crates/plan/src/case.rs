@@ -114,6 +114,12 @@ impl Group {
     pub fn baseline(&self) -> &Case {
         self.cases.first().expect("the expansion puts a baseline into every group")
     }
+
+    /// What the ids of its cases have in common: all but the variant.
+    pub fn id(&self) -> String {
+        let CaseId { group, parameter, .. } = &self.baseline().id;
+        format!("{group}/{parameter}")
+    }
 }
 
 /// The most cases of one plan. At a second each they would take more than eleven days.

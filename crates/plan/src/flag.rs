@@ -44,6 +44,8 @@ pub enum Value {
     Word(&'static [&'static str]),
     /// A regular expression on ids, which may be left out: it stands in the same word, behind `=`.
     Pattern,
+    /// A part of the plan: [`crate::AskedShard`].
+    Shard,
 }
 
 impl Value {
@@ -137,7 +139,7 @@ pub const FLAGS: &[Flag] = &[
         ..with(
             "budget",
             Value::Duration,
-            "Measure for this long in all, e.g. 90s, 10min, 2h: what is undecided gets the time",
+            "Measure for this long in all, e.g. 90s, 10min, 2h: undecided speed-ups get the rest",
         )
     },
     Flag {
@@ -156,6 +158,23 @@ pub const FLAGS: &[Flag] = &[
     Flag {
         common: true,
         ..switch("wait", "Wait while another run measures in this target folder")
+    },
+    Flag {
+        common: true,
+        ..with(
+            "shard",
+            Value::Shard,
+            "Run part I of N, e.g. 3/16; `auto` or `auto/16`: the one that a scheduler's variables say",
+        )
+    },
+    with(
+        "partition",
+        Value::Word(&["balanced", "hash"]),
+        "How --shard chooses: equally long parts, or by a hash of the id [default: balanced]",
+    ),
+    Flag {
+        common: true,
+        ..switch("resume", "Keep what is measured under this name, and measure the rest")
     },
     Flag {
         common: true,
@@ -302,6 +321,14 @@ mod tests {
     }
 
     #[test]
+    fn partitions_are_those_of_plans() {
+        let (flag, _) = Flag::of("--partition").expect("an option");
+        let words = crate::shard::Partition::ALL.iter().map(|it| it.as_str());
+        assert_eq!(flag.value, Some(Value::Word(&["balanced", "hash"])));
+        assert!(words.eq(["balanced", "hash"]));
+    }
+
+    #[test]
     fn a_filter_is_what_belongs_to_no_option() {
         for (line, expected) in [
             ("--bench", None),
@@ -311,6 +338,8 @@ mod tests {
             ("sort --bench", Some(("sort", false))),
             ("--bench --sample-size 10 -V sort", Some(("sort", false))),
             ("--bench --profile sort", Some(("sort", false))),
+            ("--shard 3/16 --resume sort --bench", Some(("sort", false))),
+            ("--shard=auto --partition hash --bench", None),
             ("--profile=gelu --bench", None),
             ("--exact sort --color never", Some(("sort", true))),
             ("--bench -- --list", Some(("--list", false))),

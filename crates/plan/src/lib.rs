@@ -4,6 +4,9 @@
     allow(dead_code, reason = "some facts of a word are asked only by configs")
 )]
 
+#[cfg(feature = "estimate")]
+mod assignment;
+pub mod budget;
 mod case;
 mod catalogue;
 #[cfg(feature = "configs")]
@@ -13,6 +16,7 @@ pub mod cost;
 mod diagnostic;
 #[cfg(feature = "estimate")]
 pub mod estimate;
+pub mod exit;
 #[cfg(feature = "configs")]
 mod expand;
 mod expression;
@@ -27,12 +31,15 @@ mod linears;
 mod record;
 mod settings;
 mod shape;
+mod shard;
 #[cfg(feature = "configs")]
 mod user;
 mod variant;
 mod words;
 mod work;
 
+#[cfg(feature = "estimate")]
+pub use assignment::shards;
 pub use case::{Case, CaseId, Group, Plan, Role, mode_of};
 pub use catalogue::fusion::{
     FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern, PatternFamily,
@@ -68,6 +75,7 @@ pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,
 };
 pub use shape::Shape;
+pub use shard::{AskedShard, FoundShard, Partition, RunShard, Shard};
 #[cfg(feature = "configs")]
 pub use user::UserFiles;
 pub use variant::Variant;

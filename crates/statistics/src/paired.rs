@@ -58,9 +58,9 @@ impl Ratio {
         (self.high - self.low) / (2.0 * self.ratio)
     }
 
-    /// Whether the side of 1 on which it lies is beyond doubt: 1 is three half-widths away on a log scale. Looks may
-    /// end there; where they end as soon as 1 is one half-width away, a pair without a difference is called
-    /// different twice as often.
+    /// Whether it is beyond doubt that the ratio is above 1, or that it is below 1: 1 is at least three half-widths
+    /// away on a log scale. Looks may end then. If they ended as soon as 1 is one half-width away, a pair without a
+    /// difference would be called different twice as often.
     pub fn is_clear_of_one(&self) -> bool {
         const CLEAR: f64 = 3.0;
         self.ratio.ln().abs() > CLEAR * (self.high / self.low).ln() / 2.0

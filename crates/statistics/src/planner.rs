@@ -81,8 +81,8 @@ pub fn plan(pilot: Pilot, limits: Limits) -> SamplePlan {
     }
 }
 
-/// [`plan`], but for samples of one step where two fit: half as many samples of twice the length, which say as much.
-/// With one iteration per sample criterion always warns that the time does not suffice.
+/// As [`plan`], but where samples of one step would result, it takes half as many samples of two steps, which are as
+/// precise. With one iteration per sample criterion always warns that the time does not suffice.
 pub fn plan_in_twos(pilot: Pilot, limits: Limits) -> SamplePlan {
     let plan = plan(pilot, limits);
     let sample_ns = 2.0 * pilot.step_ns;
@@ -99,14 +99,14 @@ pub fn plan_in_twos(pilot: Pilot, limits: Limits) -> SamplePlan {
     SamplePlan { samples: wanted.min(affordable), iters: 2, limited_by }
 }
 
-/// Single calls of a step that takes so many seconds: `fewest`, or else as many as fit a short time, and where they
-/// are cheap as many as a percentile needs: the 90th up to 6 ms, the 99th up to 0.6 ms.
+/// The number of single calls of a step that takes `step_s` seconds: `fewest`, or else as many as fit into a short
+/// time. Cheap steps get as many calls as a percentile needs: the 90th up to 6 ms, the 99th up to 0.6 ms.
 pub fn single_calls(step_s: f64, fewest: Option<u64>) -> u64 {
-    /// Seconds that they may take, and fewest and most of them then.
+    /// Seconds that the calls may take, and their fewest and most number.
     const CALLS_S: f64 = 0.05;
     const CALLS: (f64, f64) = (5.0, 1000.0);
-    /// Seconds that they may take for the sake of a percentile: a fifth more than 5 ms for the 90th and 0.5 ms for
-    /// the 99th take, because a pilot's step and the median of a case differ.
+    /// Seconds that the calls may take to reach a percentile: a fifth more than 5 ms for the 90th and 0.5 ms for the
+    /// 99th take, because a pilot's step and the median of a case differ.
     const PERCENTILES_S: f64 = 0.3;
     let calls = fewest.unwrap_or((CALLS_S / step_s).clamp(CALLS.0, CALLS.1) as u64);
     let is_cheap = |needed: &u64| *needed as f64 * step_s <= PERCENTILES_S;
@@ -169,8 +169,8 @@ mod tests {
         assert_eq!(single_calls(1e-6, Some(5000)), 5000);
     }
 
-    /// Below so many calls the largest of them is under the quantile too often for a 95 % interval, so that none by
-    /// order statistics exists.
+    /// With fewer calls, the largest of them lies below the quantile too often for a 95 % interval from order
+    /// statistics.
     #[test]
     fn with_the_required_calls_an_interval_of_the_percentile_exists() {
         for q in [0.9_f64, 0.99] {

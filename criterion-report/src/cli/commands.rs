@@ -16,25 +16,19 @@ use crate::model::compare::{FILE, Profile as NoiseProfile, Side, Thresholds, aa}
 use crate::model::database::Severity;
 use crate::write::{self, csv};
 use crate::{
-    calibration, compare, kernels, output, planned, torchao_output, units, validate, visible,
+    calibration, compare, kernels, merge, output, planned, torchao_output, units, validate, visible,
 };
 
 impl Source {
-    /// The plan of configs, or one that was built from them.
-    pub(super) fn plan(
-        &self,
-        configs: &[PathBuf],
-        built: &[PathBuf],
-        format: planned::Format,
-    ) -> Result<ExitCode> {
+    pub(super) fn plan(&self, options: &planned::Options) -> Result<ExitCode> {
         if self.strict {
             bail!("`plan` reads no results: omit --strict");
         }
         if self.latest {
             bail!("`plan` reads no results: omit --latest");
         }
-        let plan = match built {
-            [] => expanded(configs),
+        let plan = match &options.built[..] {
+            [] => expanded(&options.configs),
             built => Ok(read(built)?),
         };
         let plan = match plan {
@@ -45,21 +39,19 @@ impl Source {
             }
         };
         let filter = self.filter.as_ref();
-        let passes = |case: &&plan::Case| filter.is_none_or(|f| f.is_match(&case.full_id()));
-        let cases: Vec<&plan::Case> = plan.cases().filter(passes).collect();
+        let mut cases = options.cases(&plan)?;
+        let count = cases.len();
+        cases.retain(|it| filter.is_none_or(|f| f.is_match(&it.case.full_id())));
         if let (Some(filter), true) = (filter, cases.is_empty()) {
-            bail!(
-                "--filter {filter} matches none of {}",
-                units::count(plan.cases().count(), "planned case")
-            );
+            bail!("--filter {filter} matches none of {}", units::count(count, "planned case"));
         }
         let colour = self.output.is_none() && output::colour_terminal();
-        let text = planned::write(&cases, &self.estimator()?, format, colour);
+        let text = planned::write(&cases, &self.estimator()?, options.format, colour);
         output::put(&text, self.output.as_deref())?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What earlier runs let one expect of the time that cases take; nothing where there are none.
+    /// The estimator of case times from the records of earlier runs; without records it uses defaults.
     fn estimator(&self) -> Result<Estimator> {
         let (estimator, unread) = Estimator::of_folder(&self.location()?.records)?;
         for it in unread {
@@ -168,6 +160,28 @@ impl Source {
         Ok(gated(remarks.unreadable.is_empty(), &failed).unwrap_or(ExitCode::SUCCESS))
     }
 
+    pub(super) fn merge(&self, options: &merge::Options) -> Result<ExitCode> {
+        let asked = [
+            ("--strict", self.strict),
+            ("--latest", self.latest),
+            ("--criterion-dir", self.criterion_dir.is_some()),
+            ("--from", self.from.is_some()),
+        ];
+        let asked: Vec<&str> = asked.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+        if !asked.is_empty() {
+            bail!("`merge` reads the folders that it is given: omit {}", asked.join(", "));
+        }
+        let Some(output) = &self.output else {
+            bail!("`merge` writes a folder: name it with --output DIR");
+        };
+        let merged = options.run(&self.baseline, self.filter.as_ref(), output)?;
+        say(&merged.unreadable, &merged.warnings);
+        output::put(&merged.text, None)?;
+        let missing: Vec<String> =
+            merged.missing.iter().map(|text| text.trim_end().to_owned()).collect();
+        Ok(gated(merged.unreadable.is_empty(), &missing).unwrap_or(ExitCode::SUCCESS))
+    }
+
     pub(super) fn aa(&self, options: &compare::AaOptions) -> Result<ExitCode> {
         if self.strict {
             bail!("--strict does not apply to `aa`, which compares runs with each other: omit it");
@@ -224,14 +238,14 @@ fn read(built: &[PathBuf]) -> Result<plan::Plan> {
     Ok(plan::Plan { groups })
 }
 
-/// Says which words of a selection no kernel lists, and which files were found and are no kernels.
+/// Prints notes: which selected words no kernel lists, and which found files are not kernels.
 fn notes(config: &plan::Config) {
     let plan::Suite::Kernels(suite) = &config.suite else { return };
     for text in suite.unlisted() {
-        output::tell_line("warning", &format!("no kernel is measured so: {text}"));
+        output::tell_line("warning", &format!("no kernel matches a selection: {text}"));
     }
     for file in &suite.passed_over {
-        let text = format!("{} is no kernel: it names no `ProblemSize`", file.display());
+        let text = format!("{} is not a kernel: it does not name `ProblemSize`", file.display());
         output::tell_line("note", &text);
     }
 }

@@ -4,7 +4,6 @@ mod commands;
 mod source;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -13,7 +12,7 @@ use clap::{Parser, Subcommand};
 use crate::schema::Schema;
 use crate::words::more;
 use crate::write::Writer;
-use crate::{calibration, compare, kernels, output, planned, validate};
+use crate::{calibration, compare, kernels, merge, output, planned, validate};
 use source::Source;
 
 /// Turn what `cargo bench` left into tables and files
@@ -47,17 +46,7 @@ enum Command {
         "criterion-report plan configs/inference/default.yml",
         "configs/README.md"
     ))]
-    Plan {
-        /// Config files
-        #[arg(required_unless_present = "built", value_name = "CONFIG")]
-        configs: Vec<PathBuf>,
-        /// The plan that a bench target has in it, as its build script wrote it; `cargo torch-bench bundle` names it
-        #[arg(long, value_name = "FILE", conflicts_with = "configs", hide = true)]
-        built: Vec<PathBuf>,
-        /// A table for people, or a JSON array with one object per case
-        #[arg(long, value_enum, default_value = "table")]
-        format: planned::Format,
-    },
+    Plan(planned::Options),
     /// Print the profile of a machine: peaks, bandwidths, roofline, and what fusing gains
     ///
     /// Reads what `cargo bench --bench calibration` and `--bench fusion` recorded, prints a
@@ -99,6 +88,20 @@ enum Command {
     /// to `noise.json` beside the records, or to --output.
     #[command(after_long_help = more!("criterion-report aa main", "comparing.md"))]
     Aa(compare::AaOptions),
+    /// Merge results of several machines into one folder, and prove that a plan is complete
+    ///
+    /// Every planned case is merged exactly once. Shards and cases without a record are named, as are
+    /// records of cases that are not planned. Of several records of a case, a measured one counts before
+    /// all others, then the latest; the dropped ones are named. Each row keeps its machine, and each machine
+    /// its calibration. Of the common options, only --baseline, --filter and --output apply.
+    ///
+    /// Exit codes: 0 the plan is complete; 1 planned cases are missing; 2 wrong usage, or unreadable
+    /// input: the rest is merged all the same. Where 1 and 2 both apply it is 2.
+    #[command(after_long_help = more!(
+        "criterion-report merge shards/1 shards/2 --plan plan.json --output merged",
+        "scale/merge.md"
+    ))]
+    Merge(merge::Options),
     /// Check files for the PyTorch OSS benchmark database before they are uploaded
     ///
     /// The uploader, the database and the dashboards lose or change some records in silence. Each
@@ -156,11 +159,12 @@ impl Cli {
         // This thread works, too, and does not only wait for others.
         rayon::ThreadPoolBuilder::new().use_current_thread().build_global()?;
         match self.command {
-            Command::Plan { configs, built, format } => self.source.plan(&configs, &built, format),
+            Command::Plan(options) => self.source.plan(&options),
             Command::Calibration(options) => self.source.calibration(&options),
             Command::Kernels(options) => self.source.kernels(&options),
             Command::Compare(options) => self.source.compare(&options),
             Command::Aa(options) => self.source.aa(&options),
+            Command::Merge(options) => self.source.merge(&options),
             Command::Validate(options) => self.source.validate(&options),
             Command::Schema { name } => {
                 self.source.nothing_of_results("`schema` prints a schema", false)?;

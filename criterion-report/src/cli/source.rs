@@ -53,7 +53,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// The same with the filter of a command that takes one before its options.
+    /// Adds the filter that some commands take as their first argument.
     pub(super) fn narrowed(self, filter: Option<&Regex>) -> Result<Self> {
         match (filter, &self.filter) {
             (None, _) => Ok(self),
@@ -144,10 +144,7 @@ impl Source {
         }
         let Written { notes, refused } = match written {
             Ok(written) => written.unwrap_or_default(),
-            Err(error) => {
-                let AllRefused(refused) = error.downcast()?;
-                Written { refused, ..Written::default() }
-            }
+            Err(error) => error.downcast::<AllRefused>()?.0,
         };
         if writer.says_warnings() && !report.unreadable.is_empty() {
             let inputs = units::count(report.unreadable.len(), "input");

@@ -119,16 +119,17 @@ impl Options {
         };
         tree::put(&self.output_dir, &write::tree(&document)?)?;
         output::put(&visible::lines(&self.written(&results)), None)?;
-        if let Some(source) = changes.as_ref().and_then(|changes| changes.source.as_ref()) {
-            output::put(&visible::lines(&format!("compared with {source}\n")), None)?;
+        if let Some(changes) = &changes {
+            let used = used(changes, location)?;
+            output::put(&visible::lines(&format!("compared with {used}\n")), None)?;
         }
         let gates = self.fail_on.iter();
         let failed = gates.filter_map(|gate| gate.failed(changes.as_ref(), &results)).collect();
         Ok((failed, remarks))
     }
 
-    /// What the results are compared with: saved results, or else the history that a branch of that name
-    /// has in git, with the words for where this was found.
+    /// The side to compare with: saved results, or else the history of a git branch of that name; and a text that says
+    /// where it was found.
     fn side(
         &self,
         name: &str,
@@ -170,8 +171,23 @@ impl Options {
             ..Limits::default()
         };
         let latest = report.runs.latest(Mode::Kernels.as_str());
-        compare(before, now.to_vec(), latest, limits)
+        compare(before, now.to_vec(), latest.as_ref(), limits)
     }
+}
+
+/// What was compared with, for people. A branch and a saved baseline may have the same name.
+fn used(changes: &Changes, location: &Location) -> Result<String> {
+    if let Some(source) = &changes.source {
+        return Ok(source.clone());
+    }
+    let name = &changes.baseline;
+    let place = if Side::is_baseline(name, location)? {
+        format!("the saved baseline {name} in {}", location.records.display())
+    } else {
+        name.clone()
+    };
+    let revisions = changes.revisions.join(", ");
+    Ok(if revisions.is_empty() { place } else { format!("{place}, measured at {revisions}") })
 }
 
 /// The trends, and the files that are no summaries.

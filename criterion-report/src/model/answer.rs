@@ -61,7 +61,7 @@ pub struct Answer {
     pub share_of_limit: Option<f64>,
     /// The share that ATen reaches.
     pub aten_share_of_limit: Option<f64>,
-    /// What explains it best; null where nothing does.
+    /// The statement that explains it best; null if none does.
     pub why: Option<Reason>,
 }
 

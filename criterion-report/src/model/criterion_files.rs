@@ -9,6 +9,7 @@
 //! Criterion calls these files private; the layout read here is that of 0.8.2. Folder names are
 //! sanitised and cut, so a result is known by the `full_id` in `benchmark.json`, never by its path.
 
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::fs;
 use std::io;
@@ -71,6 +72,22 @@ impl ResultFolders {
         let mut foreign: Vec<String> = ids.filter(|id| !cases.contains_key(*id)).cloned().collect();
         foreign.sort_unstable();
         foreign
+    }
+
+    /// The folders of each id, from `root`, and the files and folders that cannot be used.
+    pub fn by_id(self, root: &Path) -> (HashMap<String, Vec<PathBuf>>, Vec<String>) {
+        let (mut by_id, mut unusable) = (HashMap::new(), Vec::new());
+        for found in self.0 {
+            match found {
+                Ok(result) => {
+                    let (folder, Benchmark { full_id, .. }) = *result;
+                    let inside = folder.strip_prefix(root).unwrap_or(&folder).to_owned();
+                    by_id.entry(full_id).or_insert_with(Vec::new).push(inside);
+                }
+                Err(why) => unusable.push(why),
+            }
+        }
+        (by_id, unusable)
     }
 
     /// Reads the numbers of `cases`; returns the files and folders that cannot be used, each with its

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 use indexmap::IndexMap;
-use plan::Record;
+use plan::{Mode, Record};
 use rayon::prelude::*;
 
 use super::criterion_files::ResultFolders;
@@ -51,6 +51,8 @@ pub struct Inputs {
     pub recorded: HashSet<String>,
     /// All runs, whatever they saved under, the oldest first.
     pub runs: Vec<Run>,
+    /// What the machines of merged results left of their calibrations, which have the same ids on all of them.
+    pub calibrations: Vec<CaseFiles>,
     /// The cases that the filter of an exported file left out, which are not to be shown.
     pub left_out: HashSet<String>,
     /// Ids in criterion's folder that no record has: other benchmarks of the same package.
@@ -112,7 +114,29 @@ impl Inputs {
         inputs.foreign = found.foreign(&inputs.cases);
         inputs.retain(selection);
         inputs.unreadable.extend(found.read(&mut inputs.cases));
+        if selection.reads(Mode::Calibration) {
+            inputs.read_calibrations(location, baseline)?;
+        }
         Ok(inputs)
+    }
+
+    /// Reads the calibration of each machine that `merge` has put beside the records.
+    fn read_calibrations(&mut self, location: &Location, baseline: &str) -> Result<()> {
+        let selection = Selection { modes: Some(&[Mode::Calibration]), ..Selection::default() };
+        let read = |machine: Location| Self::read_run(&machine, baseline, &selection);
+        let machines = location.machines(baseline)?;
+        let read: Vec<Result<Self>> = machines.into_par_iter().map(read).collect();
+        for machine in read {
+            match machine {
+                Ok(mut machine) => {
+                    self.calibrations.extend(machine.cases.into_values());
+                    self.warnings.append(&mut machine.warnings);
+                    self.unreadable.append(&mut machine.unreadable);
+                }
+                Err(why) => self.unreadable.push(why.to_string()),
+            }
+        }
+        Ok(())
     }
 
     /// Leaves out the cases of modes that are not asked for, as [`Self::read`] does.

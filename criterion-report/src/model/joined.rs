@@ -16,6 +16,8 @@ pub struct Joined {
     pub runs: Runs,
     /// Cases without a record.
     pub missing: Vec<Missing>,
+    /// The calibrations of the machines of merged results.
+    pub calibrations: Vec<Row>,
 }
 
 impl Joined {
@@ -33,7 +35,9 @@ impl Joined {
     }
 
     fn of_run(inputs: &mut Inputs, baseline: &str) -> Self {
-        let Inputs { cases, older, cut_off, recorded, runs, .. } = inputs;
+        let Inputs { cases, calibrations, older, cut_off, recorded, runs, .. } = inputs;
+        let calibrations = std::mem::take(calibrations).into_par_iter().map(Row::join);
+        let mut calibrations: Vec<Row> = calibrations.collect();
         let cases: Vec<CaseFiles> = std::mem::take(cases).into_values().collect();
         let mut rows: Vec<Row> = cases.into_par_iter().map(Row::join).collect();
         let written = rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str()));
@@ -41,15 +45,18 @@ impl Joined {
         let written = written.chain(lost).collect();
         let runs = Runs::of(std::mem::take(runs), baseline, recorded, &written);
         place(&mut rows, &runs);
+        place(&mut calibrations, &runs);
         let missing = runs.unreached(&mut rows, older, cut_off);
-        Self { rows, runs, missing }
+        Self { rows, runs, missing, calibrations }
     }
 
     /// One row per case, of all runs that selected it.
     fn of_runs(each: Vec<(String, Self)>) -> Self {
         let mut cases: IndexMap<String, Vec<InRun>> = IndexMap::new();
         let mut all = Vec::new();
-        for (name, Self { rows, runs, missing }) in each {
+        let mut calibrations = Vec::new();
+        for (name, Self { rows, runs, missing, calibrations: of_run }) in each {
+            calibrations.extend(of_run);
             let rows = rows.into_iter().map(|row| (row.record.full_id.clone(), Ok(row)));
             let missing = missing.into_iter().map(|case| (case.full_id, Err(case.reason)));
             for (full_id, row) in rows.chain(missing) {
@@ -66,7 +73,8 @@ impl Joined {
             }
         }
         place(&mut rows, &runs);
-        Self { rows, runs, missing }
+        place(&mut calibrations, &runs);
+        Self { rows, runs, missing, calibrations }
     }
 }
 

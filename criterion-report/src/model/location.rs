@@ -3,6 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
+
+use super::file;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// Criterion's root, e.g. `target/criterion`.
@@ -14,12 +18,30 @@ pub struct Location {
 impl Location {
     /// Name of the folder of records, beside criterion's root.
     pub const RECORDS: &str = "criterion-torch";
+    /// Name of the folder of calibrations in that of a baseline's records.
+    const MACHINES: &str = "machines";
 
     pub fn at(criterion: PathBuf) -> Self {
         // `.` and `..` have no file name to replace; the real path has.
         let real = criterion.canonicalize().unwrap_or_else(|_| criterion.clone());
         let beside = if criterion.file_name().is_some() { &criterion } else { &real };
         Self { records: beside.with_file_name(Self::RECORDS), criterion }
+    }
+
+    /// The folder of each machine's calibration, which `merge` puts beside the records of `baseline`.
+    pub(crate) fn machine(&self, baseline: &str, machine: &str) -> Self {
+        Self::at(self.records.join(baseline).join(Self::MACHINES).join(machine).join("criterion"))
+    }
+
+    /// All of them; none where results are of one machine.
+    pub(crate) fn machines(&self, baseline: &str) -> Result<Vec<Self>> {
+        let folder = self.records.join(baseline).join(Self::MACHINES);
+        let failed = |why| file::unusable(&folder, why);
+        let entries = file::entries(&folder).map_err(failed)?.into_iter();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort_unstable();
+        Ok(names.into_iter().map(|name| self.machine(baseline, &name)).collect())
     }
 
     /// Finds criterion's root as the benchmarks do: `CRITERION_HOME`, else `CARGO_TARGET_DIR`,

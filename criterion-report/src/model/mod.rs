@@ -21,11 +21,13 @@ mod heatmap;
 mod inputs;
 mod joined;
 pub mod kernels;
-mod line;
+pub(crate) mod line;
 mod location;
+mod machines;
 mod operators;
 mod place;
 mod possible;
+pub(crate) mod profile_files;
 mod reason;
 mod records;
 mod repeated;
@@ -44,6 +46,7 @@ pub use answer::{Answer, Answers, Level, Limits, OtherProduct, Question, Speedup
 pub use caution::Caution;
 pub use circumstances::Circumstances;
 pub use comparison::{Comparison, Entry};
+pub(crate) use criterion_files::ResultFolders;
 pub use criterion_result::{
     Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples,
 };
@@ -59,6 +62,7 @@ pub use gain::{Gain, GainSource};
 pub use heatmap::{Heatmap, HeatmapKind};
 pub use inputs::{CaseFiles, Inputs};
 pub use location::Location;
+pub use machines::{Machine, Machines};
 pub use operators::{
     Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorResult,
     Standing, Summary, upstreams_estimate,
@@ -66,10 +70,12 @@ pub use operators::{
 pub use place::{Place, fingerprint, machine};
 pub(crate) use possible::LAST_MOMENT;
 pub use reason::Reason;
+pub(crate) use records::files;
 pub use records::{read_runs, record_of_line};
 pub use repeated::Without;
 pub use report::Report;
 pub use row::{InRun, NoTime, Row};
+pub(crate) use runs::OLDER;
 pub use runs::{Missing, Run, Runs};
 pub use selection::Selection;
 pub use speedup::{Levels, NoSpeedup, RunsOf, Speedup};

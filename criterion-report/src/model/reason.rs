@@ -1,4 +1,4 @@
-//! Why an answer is what it is: the statement about one of the cases behind it.
+//! Explains an answer by the statement about one of its cases.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use super::report::Report;
 /// What explains an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Reason {
-    /// The case that it is about: of several the one that takes the longest.
+    /// The case that it is about; if there are several, the one that takes the longest.
     pub full_id: String,
     /// What is stated about it.
     pub statement: Statement,
@@ -24,24 +24,26 @@ impl<'a> Reasons<'a> {
         Self(Explainer::of(report))
     }
 
-    /// The reason of an answer that is of these cases. That nothing explains them is no reason.
+    /// The reason for an answer from these cases. An `unexplained` statement is not a reason.
     pub fn among(&self, cases: impl Iterator<Item = Entry<'a>>) -> Option<Reason> {
         let time = |entry: &Entry<'_>| entry.row.time.as_ref().map_or(0.0, |time| time.median_ns);
         let longest = cases.max_by(|a, b| time(a).total_cmp(&time(b)))?;
         let explanation = self.0.explain(&longest)?;
         let profiled = explanation.profile.is_some();
-        let says = |it: &&Statement| says_something(it, profiled);
+        let baseline = longest.baseline.map(|row| row.full_id());
+        let says = |it: &&Statement| says_something(it, profiled, baseline);
         let comparing = explanation.statements.iter().find(|it| it.is_comparison() && says(it));
         let statement = comparing.or_else(|| explanation.statements.iter().find(says))?.clone();
         Some(Reason { full_id: longest.row.full_id().to_owned(), statement })
     }
 }
 
-/// Without a profile another operation for the product says no more than the speed-up does, unless it comes from
-/// another library.
-fn says_something(of: &Statement, profiled: bool) -> bool {
+/// Without a profile, a different operation for the product adds nothing to the speed-up, unless it comes from another
+/// library. An answer compares with the baseline, so a sibling's implementation of attention is no reason for it.
+fn says_something(of: &Statement, profiled: bool, baseline: Option<&str>) -> bool {
     match of {
         Statement::Unexplained { .. } => false,
+        Statement::OtherDispatch { other, .. } => baseline == Some(other),
         Statement::OtherLibrary { library, instead_of_library, .. } => {
             profiled || library != instead_of_library
         }

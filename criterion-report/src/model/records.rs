@@ -40,7 +40,7 @@ impl Inputs {
     /// Reads the records in `<root>/<baseline>/*.jsonl`.
     pub(super) fn of_records(root: &Path, baseline: &str) -> Result<Self> {
         let folder = root.join(baseline);
-        let files = list(&folder, "jsonl")?;
+        let files = files(&folder, "jsonl")?;
         if files.is_empty() {
             bail!(
                 "no records: looked for {}/*.jsonl\n  measure first with `cargo bench`, or say where \
@@ -125,7 +125,7 @@ fn older_file(path: &Path, older: &[Stamp]) -> Option<String> {
 pub fn read_runs(root: &Path) -> (Vec<Run>, Vec<String>) {
     let mut runs = Vec::new();
     let mut unreadable = Vec::new();
-    let paths = list(&root.join("runs"), "json").unwrap_or_else(|error| {
+    let paths = files(&root.join("runs"), "json").unwrap_or_else(|error| {
         unreadable.push(error.to_string());
         Vec::new()
     });
@@ -209,7 +209,7 @@ fn read_running(manifest: &Path) -> io::Result<Option<String>> {
 }
 
 /// Files of `folder` with an extension, sorted; none when there is no such folder.
-fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+pub(crate) fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let failed = |why| file::unusable(folder, why);
     let paths = file::entries(folder).map_err(failed)?.into_iter().map(|entry| entry.path());
     let mut files: Vec<PathBuf> =
@@ -222,7 +222,7 @@ fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
 fn baselines(root: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for name in saved::folders(root)? {
-        if !list(&root.join(&name), "jsonl")?.is_empty() {
+        if !files(&root.join(&name), "jsonl")?.is_empty() {
             names.push(name);
         }
     }

@@ -9,6 +9,7 @@ use plan::Outcome;
 use statistics::{CONFIDENCE_LEVEL, Floor, Ratio, RunMedian, between_variance, mean, sides_ratio};
 
 use super::criterion_result::{ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples};
+use super::place::fingerprint;
 use super::row::{InRun, Row};
 use super::time::Time;
 
@@ -42,7 +43,10 @@ impl Row {
             return Err(reason.expect("a run has a row or a reason"));
         };
         let mut row = last.clone();
+        // Times of two machines have no mean.
+        let machine = fingerprint(&row.record);
         let known = runs.iter().filter_map(|run| run.row.as_ref().ok());
+        let known = known.filter(|row| fingerprint(&row.record) == machine);
         let results: Vec<&CriterionResult> =
             known.filter_map(|row| row.criterion.as_deref()).collect();
         if results.len() > 1 {
@@ -57,13 +61,15 @@ impl Row {
         Ok(row)
     }
 
-    /// The runs that did not measure the case, or have no time of it, each way once; of a row that is
-    /// not measured nothing.
+    /// The runs that did not measure the case, or have no time of it that counts, each way once; of a row that
+    /// is not measured nothing.
     pub fn failures_in_runs(&self) -> impl Iterator<Item = Without> {
         let mut ways: BTreeMap<String, (usize, Option<String>)> = BTreeMap::new();
         if self.record.outcome == Outcome::Measured {
+            let machine = fingerprint(&self.record);
             for run in &self.runs {
-                let Some((what, reason)) = failure(run) else { continue };
+                let failed = failure(run).or_else(|| elsewhere(run, &machine));
+                let Some((what, reason)) = failed else { continue };
                 ways.entry(what).or_insert((0, reason)).0 += 1;
             }
         }
@@ -90,6 +96,12 @@ fn failure(run: &InRun) -> Option<(String, Option<String>)> {
             Some((what.to_owned(), row.reason()))
         }
     }
+}
+
+/// A case that a run measured on another machine than that of the row: its time is not among the others.
+fn elsewhere(run: &InRun, machine: &str) -> Option<(String, Option<String>)> {
+    let of_run = fingerprint(&run.row.as_ref().ok()?.record);
+    (of_run != machine).then(|| ("on another machine".to_owned(), Some(of_run)))
 }
 
 impl CriterionResult {

@@ -14,6 +14,8 @@ use super::comparison::Entry;
 use super::inputs::Inputs;
 use super::joined::Joined;
 use super::location::Location;
+use super::machines::Machines;
+use super::profile_files;
 use super::row::Row;
 use super::runs::{Missing, Runs};
 use super::selection::Selection;
@@ -58,6 +60,10 @@ pub struct Report {
     /// The checks of the machine before these runs, each once.
     pub checks: Vec<Check>,
     pub circumstances: Vec<Circumstances>,
+    /// The machines of the shown rows.
+    pub machines: Machines,
+    /// The calibrations of the machines of merged results, besides those among the rows.
+    calibrations: Vec<Row>,
     /// The runs that saved under this baseline and selected a case at all.
     pub runs: Runs,
 }
@@ -66,20 +72,23 @@ impl Report {
     /// Reads and joins everything that runs left at `location` under `baseline`.
     pub fn read(location: &Location, baseline: &str, selection: Selection<'_>) -> Result<Self> {
         let inputs = Inputs::read(location, baseline, &selection)?;
-        let report = Self::of(inputs, baseline, selection);
+        let mut report = Self::of(inputs, baseline, selection);
+        let profiles = report.shown_mut().filter_map(|row| row.record.profile.as_mut());
+        profiles.par_bridge().for_each(|it| profile_files::check(&location.records, it));
         Ok(Self { records: Some(location.records.clone()), ..report })
     }
 
     pub fn of(mut inputs: Inputs, baseline: &str, selection: Selection<'_>) -> Self {
         let run_names = inputs.of_runs.iter().map(|(name, _)| name.clone()).collect();
-        let Joined { rows, runs, mut missing } = Joined::of(&mut inputs, baseline);
-        let rows = arranged(rows);
+        let Joined { rows, runs, mut missing, calibrations } = Joined::of(&mut inputs, baseline);
+        let mut rows = arranged(rows);
         let Inputs { older, cut_off, mut left_out, foreign, warnings, unreadable, .. } = inputs;
         let earlier = |id: &str| runs.is_earlier(id);
         let passes = |id: &str| {
             selection.names(id) && !left_out.contains(id) && !(selection.latest && earlier(id))
         };
         let shown: Vec<usize> = (0..rows.len()).filter(|&i| passes(rows[i].full_id())).collect();
+        let machines = Machines::number(&mut chosen(&mut rows, &shown));
         let ids = rows.iter().map(Row::full_id).chain(missing.iter().map(|case| &*case.full_id));
         let failing: Vec<String> = ids.filter(|id| !passes(id)).map(str::to_owned).collect();
         missing.retain(|case| passes(&case.full_id));
@@ -95,6 +104,8 @@ impl Report {
             run_warnings: runs.warnings(&measured),
             checks: runs.checks(&measured),
             circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i])),
+            machines,
+            calibrations,
             rows_read: rows
                 .iter()
                 .filter(|row| selection.has_mode(row.record.case.mode.as_str()))
@@ -116,7 +127,7 @@ impl Report {
         self.shown.iter().map(|&place| self.entry(place))
     }
 
-    /// Calls `use_it` with a report that shows only those of its cases that `keep` accepts, and nothing of missing ones.
+    /// Calls `use_it` with a report that shows only the cases that `keep` accepts, and no missing cases.
     pub(crate) fn showing<T>(
         &mut self,
         keep: impl Fn(&Row) -> bool,
@@ -131,11 +142,9 @@ impl Report {
         result
     }
 
-    /// The shown rows, to be changed.
+    /// The shown rows, mutable.
     pub(crate) fn shown_mut(&mut self) -> impl Iterator<Item = &mut Row> {
-        let shown: HashSet<usize> = self.shown.iter().copied().collect();
-        let rows = self.rows.iter_mut().enumerate();
-        rows.filter(move |(place, _)| shown.contains(place)).map(|(_, row)| row)
+        chosen(&mut self.rows, &self.shown).into_iter()
     }
 
     /// The row at a place, which may be one that is not shown.
@@ -164,6 +173,11 @@ impl Report {
         &self.rows
     }
 
+    /// The rows that calibrations are among, those of every machine: limits follow from them.
+    pub fn with_calibrations(&self) -> impl Iterator<Item = &Row> {
+        self.calibrations.iter().chain(&self.rows)
+    }
+
     /// Shown cases by status, in the order of the statuses' names.
     pub fn outcomes(&self) -> Vec<(&'static str, usize)> {
         let mut outcomes = BTreeMap::new();
@@ -190,6 +204,13 @@ impl Report {
         let missing = self.missing.iter().map(|case| (case.full_id.clone(), case.reason.clone()));
         rows.chain(missing).collect()
     }
+}
+
+/// The rows at these places, in the rows' order, to be changed.
+fn chosen<'r>(rows: &'r mut [Row], places: &[usize]) -> Vec<&'r mut Row> {
+    let places: HashSet<usize> = places.iter().copied().collect();
+    let rows = rows.iter_mut().enumerate();
+    rows.filter(|(place, _)| places.contains(place)).map(|(_, row)| row).collect()
 }
 
 /// Puts rows of one group, and in it those of one parameter, together where the first of them

@@ -30,6 +30,8 @@ pub struct Row {
     /// The place of the record's run among those of the baseline, in the order in which they ran,
     /// from 1; 0 if there is no such run.
     pub run_place: usize,
+    /// The number of its machine in the report, from 1; none where all rows are of one.
+    pub machine: Option<usize>,
 }
 
 /// A case in one of several runs under one name.
@@ -110,7 +112,8 @@ impl Row {
             Ok(result) => (Ok(result.time()), Some(result)),
             Err(found) => (Err(no_time.unwrap_or(found)), None),
         };
-        Self { record, time, criterion, runs: Vec::new(), outdated: None, run_place: 0 }
+        let runs = Vec::new();
+        Self { record, time, criterion, runs, outdated: None, run_place: 0, machine: None }
     }
 
     /// The rows of the runs that it is of, which is itself where there is one run.

@@ -1,8 +1,8 @@
 //! The requests of runs: which case belongs to the latest run, and which one a run did not reach.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use plan::{Check, CheckStatus, RunManifest};
+use plan::{Check, CheckStatus, RunManifest, RunShard};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,21 +21,29 @@ pub struct Run {
 }
 
 impl Run {
-    /// The cases that it left records of: all, or those before the one that it ended in.
-    fn recorded(&self) -> &[String] {
-        let selected = &self.manifest.selected;
-        if self.manifest.finished.is_some() {
-            return selected;
+    /// The cases that it left records of: none if it only merged runs, else all that it had to measure, or those before
+    /// the one that it ended in.
+    fn recorded(&self) -> Vec<&String> {
+        if self.manifest.merged {
+            return Vec::new();
         }
-        let reached = self.running.as_ref().and_then(|it| selected.iter().position(|id| id == it));
-        &selected[..reached.unwrap_or(0)]
+        let mut owed: Vec<&String> = self.manifest.owed().collect();
+        if self.manifest.finished.is_none() {
+            let running = self.running.as_ref();
+            owed.truncate(owed.iter().position(|id| Some(*id) == running).unwrap_or(0));
+        }
+        owed
     }
 
     /// Why a case that it selected has no record of it; none where nothing is wrong with that: its own
     /// record was replaced.
-    fn without(&self, id: &str, cut_off: bool, other_record: bool) -> Option<String> {
+    pub(crate) fn without(&self, id: &str, cut_off: bool, other_record: bool) -> Option<String> {
         let RunManifest { run_id, finished, .. } = &self.manifest;
         let is_running = self.running.as_deref() == Some(id);
+        if self.manifest.merged {
+            // `merge` has chosen among the runs' records.
+            return (!other_record).then(|| NOT_MERGED.to_owned());
+        }
         Some(if cut_off {
             format!("the record that run {run_id} left of this case is cut off or invalid")
         } else if self.in_progress && is_running {
@@ -63,8 +71,11 @@ pub struct Missing {
     pub reason: String,
 }
 
+/// Why a planned case of merged results is missing.
+const NOT_MERGED: &str = "planned, and no merged folder had a record of it; merge.txt says why";
+
 /// Why a case with a record of an older version is missing.
-const OLDER: &str =
+pub(crate) const OLDER: &str =
     "its record is of an earlier version of criterion-torch; measure it again with `cargo bench`";
 
 /// The runs that saved under one baseline and selected a case at all, the oldest first.
@@ -111,7 +122,7 @@ impl Runs {
         // The map keeps the last of equal keys.
         let latest: HashMap<&String, &RunManifest> =
             runs.iter().map(|run| (&run.manifest.target, &run.manifest)).collect();
-        let selected = latest.values().flat_map(|manifest| &manifest.selected).cloned().collect();
+        let selected = latest.values().flat_map(|last| selected_with(&runs, last)).collect();
         let ids = runs.iter().flat_map(|run| &run.manifest.selected);
         let modes = ids.map(|id| plan::mode_of(id).to_owned()).collect();
         Self { runs, modes, selected }
@@ -123,12 +134,14 @@ impl Runs {
     }
 
     /// The latest run of the bench target that last measured a mode, whatever that run selected; of records
-    /// without a run manifest none is known.
-    pub fn latest(&self, mode: &str) -> Option<&RunManifest> {
+    /// without a run manifest none is known. A run that took a part of the plan has selected what the runs
+    /// of the other parts did, too.
+    pub fn latest(&self, mode: &str) -> Option<RunManifest> {
         let runs = || self.runs.iter().map(|run| &run.manifest);
         let is_of_mode = |id: &String| plan::mode_of(id) == mode;
         let last = runs().rfind(|manifest| manifest.selected.iter().any(is_of_mode))?;
-        runs().rfind(|manifest| manifest.target == last.target)
+        let last = runs().rfind(|manifest| manifest.target == last.target)?;
+        Some(RunManifest { selected: selected_with(&self.runs, last), ..last.clone() })
     }
 
     /// Whether the latest run of its bench target did not select this case. No case of a mode without a
@@ -176,7 +189,7 @@ impl Runs {
         findings
     }
 
-    /// Finds what runs left without a record of their own. The last run that selected a case
+    /// Finds what runs left without a record of their own. The last run that had to measure a case
     /// decides: cases without any record are returned, rows of an earlier run are marked as
     /// outdated. `older` are cases whose record is of an older version, `cut_off` the runs whose
     /// record of a case cannot be used.
@@ -190,9 +203,7 @@ impl Runs {
             .runs
             .iter()
             .map(|run| &run.manifest)
-            .flat_map(|manifest| {
-                manifest.selected.iter().map(|id| (id.as_str(), manifest.run_id.as_str()))
-            })
+            .flat_map(|manifest| manifest.owed().map(|id| (id.as_str(), manifest.run_id.as_str())))
             .collect();
         let places: HashMap<String, usize> = rows
             .iter()
@@ -202,7 +213,7 @@ impl Runs {
         let mut missing = Vec::new();
         for run in &self.runs {
             let run_id = &run.manifest.run_id;
-            for id in run.manifest.selected.iter().filter(|id| last[id.as_str()] == run_id) {
+            for id in run.manifest.owed().filter(|id| last[id.as_str()] == run_id) {
                 let row = places.get(id).map(|&place| &mut rows[place]);
                 if row.as_ref().is_some_and(|row| row.record.run_id == *run_id) {
                     continue;
@@ -239,7 +250,8 @@ fn in_order(runs: Vec<Run>, written: &HashMap<&str, &str>) -> Vec<Run> {
             if run.manifest.finished.is_some() != is_ended {
                 continue;
             }
-            let replaced = run.recorded().iter().filter_map(|id| written.get(id.as_str()));
+            let recorded = run.recorded().into_iter();
+            let replaced = recorded.filter_map(|id| written.get(id.as_str()));
             for &later in replaced.filter_map(|run_id| places.get(run_id)) {
                 if later != place && !before[place].contains(&later) {
                     before[later].insert(place);
@@ -264,6 +276,25 @@ fn in_order(runs: Vec<Run>, written: &HashMap<&str, &str>) -> Vec<Run> {
     order.sort_by_key(|&place| runs[place].in_progress);
     let mut runs: Vec<Option<Run>> = runs.into_iter().map(Some).collect();
     order.into_iter().filter_map(|place| runs[place].take()).collect()
+}
+
+/// The cases that a run selected. Where it took one part of the plan, the last run of each other part of the
+/// same division belongs to it: together they are one run of the whole plan.
+fn selected_with(runs: &[Run], last: &RunManifest) -> Vec<String> {
+    let Some(shard) = &last.shard else { return last.selected.clone() };
+    let is_beside = |it: &&RunManifest| {
+        let same =
+            |other: &RunShard| (other.count, &other.partition) == (shard.count, &shard.partition);
+        it.target == last.target && it.shard.as_ref().is_some_and(same)
+    };
+    // The map keeps the last of equal keys.
+    let parts: BTreeMap<Option<u32>, &RunManifest> = runs
+        .iter()
+        .map(|run| &run.manifest)
+        .filter(is_beside)
+        .map(|manifest| (manifest.shard.as_ref().map(|shard| shard.index), manifest))
+        .collect();
+    parts.into_values().flat_map(|manifest| &manifest.selected).cloned().collect()
 }
 
 /// How much a finding takes from the numbers; one that could not be made takes less than a warning.

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use super::*;
 
 fn run(run_id: &str, warnings: &[&str]) -> Run {
@@ -13,9 +11,12 @@ fn run(run_id: &str, warnings: &[&str]) -> Run {
         args: Vec::new(),
         filter: None,
         exact: false,
+        shard: None,
+        merged: false,
         checks: Vec::new(),
         warnings: warnings.iter().map(|&text| text.to_owned()).collect(),
         selected: Vec::new(),
+        resumed: Vec::new(),
         outcomes: BTreeMap::new(),
     };
     Run { manifest, running: None, in_progress: false }
@@ -60,6 +61,28 @@ fn a_crashed_run_has_left_records_of_the_cases_before_its_last() {
 }
 
 #[test]
+fn a_resumed_case_was_measured_before() {
+    let mut runs = [run_of("1", &["a", "b"], Some("b")), run_of("2", &["a", "b"], None)];
+    runs[1].manifest.resumed = vec!["a".to_owned()];
+    assert_eq!(order(&runs, &[("a", "1"), ("b", "2")]), ["1", "2"]);
+    // It ended in `b`: nothing is wrong with `a`.
+    (runs[1].manifest.finished, runs[1].running) = (None, Some("b".to_owned()));
+    assert!(runs[1].recorded().is_empty());
+    let runs = Runs::from(runs.to_vec());
+    let missing = runs.unreached(&mut [], &HashSet::new(), &HashMap::new());
+    let missing: Vec<(&str, &str)> =
+        missing.iter().map(|it| (it.full_id.as_str(), it.reason.as_str())).collect();
+    assert_eq!(
+        missing,
+        [
+            ("a", "run 1 ended before it reached this case"),
+            ("b", "run 2 ended while this case was running")
+        ]
+    );
+    assert!(!runs.is_earlier("a"));
+}
+
+#[test]
 fn the_run_in_progress_is_the_last() {
     let mut runs = [run_of("1", &["a"], Some("a")), run_of("2", &["a"], None)];
     assert_eq!(order(&runs, &[("a", "2")]), ["1", "2"]);
@@ -87,10 +110,12 @@ fn a_bench_target_of_several_modes_has_one_latest_run() {
         of("2", "fusion", &["fusion/a/x"]),
         of("3", "torch", &[gemv]),
     ]);
-    let latest = |mode: &str| runs.latest(mode).map(|run| run.run_id.as_str());
-    assert_eq!(latest("inference"), Some("3"), "it did not select what is of this mode");
+    let latest = |mode: &str| runs.latest(mode).map(|run| run.run_id);
+    assert_eq!(latest("inference").as_deref(), Some("3"), "it did not select what is of this mode");
     assert_eq!(
-        [latest("kernels"), latest("fusion"), latest("operators")],
+        [latest("kernels"), latest("fusion"), latest("operators")]
+            .each_ref()
+            .map(|it| it.as_deref()),
         [Some("3"), Some("2"), None]
     );
     assert!(runs.is_earlier(linear) && !runs.is_earlier(gemv));
@@ -129,4 +154,49 @@ fn of_each_check_the_worst_answer_is_kept() {
         [Check::passed("turbo", "still off"), load(CheckStatus::Failed)]
     );
     assert_eq!(runs.checks(&HashSet::from(["3"]))[0].value, "on");
+}
+
+#[test]
+fn the_parts_of_a_plan_are_one_run_of_it() {
+    let of = |run_id: &str, index: u32, count: u32, selected: &[&str]| {
+        let mut run = run_of(run_id, selected, None);
+        let (partition, from) = ("balanced", "flag");
+        let shard = serde_json::json!({
+            "index": index, "count": count, "partition": partition, "from": from
+        });
+        run.manifest.shard = Some(serde_json::from_value(shard).expect("a shard"));
+        run
+    };
+    let runs = Runs::from(vec![
+        of("1", 1, 3, &["inference/of three parts"]),
+        of("2", 1, 2, &["inference/a", "inference/gone"]),
+        of("3", 2, 2, &["inference/b"]),
+        of("4", 1, 2, &["inference/a"]),
+    ]);
+    assert!(!runs.is_earlier("inference/a") && !runs.is_earlier("inference/b"));
+    assert!(runs.is_earlier("inference/gone"), "the same part was run again without it");
+    assert!(runs.is_earlier("inference/of three parts"), "another division is another run");
+    let latest = runs.latest("inference").expect("a run");
+    assert_eq!(latest.run_id, "4");
+    assert_eq!(latest.selected, ["inference/a", "inference/b"]);
+}
+
+#[test]
+fn merged_results_are_those_of_the_whole_plan() {
+    let mut merged =
+        run_of("merged-inference", &["inference/a", "inference/b", "inference/c"], None);
+    merged.manifest.merged = true;
+    let ended_early = run_of("2", &["inference/a"], Some("inference/a"));
+    let runs = vec![run_of("1", &["inference/a"], None), ended_early, merged];
+    let written = HashMap::from([("inference/a", "1"), ("inference/b", "3")]);
+    let runs = Runs::from(in_order(runs, &written));
+    assert_eq!(runs.all().last().map(|run| &*run.manifest.run_id), Some("merged-inference"));
+    assert!(["inference/a", "inference/b"].iter().all(|id| !runs.is_earlier(id)));
+    let none = (HashSet::new(), HashMap::new());
+    let missing = runs.unreached(&mut [], &none.0, &none.1);
+    let ids: Vec<&str> = missing.iter().map(|it| &*it.full_id).collect();
+    assert_eq!(ids, ["inference/a", "inference/b", "inference/c"], "no row is given here");
+    assert!(missing.iter().all(|it| it.reason == NOT_MERGED));
+    let last = &runs.all()[2];
+    assert_eq!(last.without("inference/a", false, true), None, "the merged record counts");
 }

@@ -28,7 +28,7 @@ pub struct Written {
     pub notes: Notes,
 }
 
-/// Writes the folders of a report's cases, of which those in `folder` instead of the configs' own if there is one.
+/// Writes the folders for a report's cases: into `folder` if it is given, else into the `output_dir` of each config.
 /// `now` is in seconds since the Unix epoch.
 pub fn write(
     report: &mut Report,
@@ -86,7 +86,8 @@ impl Folder {
     }
 }
 
-/// Copies the profiles of the shown cases, whose records then name the copies; says how many there are of each kind.
+/// Copies the profiles of the shown cases and makes their records name the copies. Returns a text with the number of
+/// files of each kind.
 fn copy(report: &mut Report, folder: &Folder, records: &Path, notes: &mut Notes) -> Result<String> {
     let places = Places::of(report.entries().map(|entry| entry.row));
     let mut copied: BTreeMap<Kind, usize> = BTreeMap::new();
@@ -107,6 +108,7 @@ fn copy(report: &mut Report, folder: &Folder, records: &Path, notes: &mut Notes)
             files.push(ProfileFile { path: target.to_string_lossy().into_owned(), ..file });
         }
         profile.files = files;
+        notes.extend(profile.absent.get("files").map(|why| format!("{id}: files {why}")));
     }
     notes.extend(places.shared().map(|name| {
         format!(
@@ -137,7 +139,7 @@ fn make_folder(of: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
-/// Writes the CSV of the shown cases, under a name that no file has yet.
+/// Writes the CSV of the shown cases under an unused file name.
 fn results(
     report: &Report,
     folder: &Path,

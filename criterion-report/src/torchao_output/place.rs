@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// The end of its name, behind the stem.
+    /// The end of its name, after the stem.
     const fn ending(self) -> &'static str {
         match self {
             Self::Trace => "_profile.json",
@@ -68,7 +68,7 @@ pub struct Places {
 
 /// The place of a case.
 pub struct Place {
-    /// What upstream's names do not say of the case.
+    /// The properties of the case that upstream's names lack.
     suffix: String,
     /// The folder of its id, where other cases have its name.
     folder: Option<PathBuf>,
@@ -106,7 +106,7 @@ impl Place {
     }
 }
 
-/// The name of a recorded file without its kind: upstream's, which the profiler has given it.
+/// The name of a recorded file without the ending of its kind; it is upstream's name.
 fn stem(path: &str, kind: Kind) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.strip_suffix(kind.recorded()).unwrap_or(name).to_owned()
@@ -118,7 +118,7 @@ fn name(row: &Row) -> Option<String> {
     Some(format!("{}{}", stem(&file.path, Kind::of(file.kind)), suffix(row)))
 }
 
-/// The part of a name that upstream has not: `_int8wo+packed` where the recipe does not say how it is run,
+/// The part of a name that upstream's names lack: `_int8wo+packed` if the recipe does not determine how it is run,
 /// `_backward` for a part of a training step.
 fn suffix(row: &Row) -> String {
     let mut suffix = String::new();

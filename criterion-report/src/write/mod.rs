@@ -158,20 +158,20 @@ pub struct Target<'a> {
 /// Remarks on the output that are not part of it.
 pub type Notes = Vec<String>;
 
-/// What there is to say about an output that was written.
+/// Messages about an output that was written.
 #[derive(Debug, Clone, Default)]
 pub struct Written {
     pub notes: Notes,
-    /// What the format could not take: the rest is written, and the exit code is 1.
+    /// What the format cannot represent: the rest is written, and the exit code is 1.
     pub refused: Vec<String>,
 }
 
-/// The format could take nothing, for these reasons: nothing is written.
+/// The format can represent nothing of the report, for these reasons; nothing is written.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", .0.join("\n"))]
-pub struct AllRefused(pub Vec<String>);
+#[error("{}", .0.refused.join("\n"))]
+pub struct AllRefused(pub Written);
 
-/// A calibration measures the limits by which the others are explained.
+/// The modes that are explained. Calibration is not among them: it measures the limits.
 const EXPLAINED: &[Mode] =
     &[Mode::Inference, Mode::Training, Mode::Fusion, Mode::Operators, Mode::Kernels];
 

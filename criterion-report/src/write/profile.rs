@@ -1,20 +1,20 @@
-//! A profile in words, for the screen and the page.
+//! A profile as text, for the terminal and the HTML page.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use plan::{GpuCounters, MemoryProfile, OperationProfile, Profile, ProfileFile, ProfileFileKind};
 
+use crate::model::profile_files::is_inside;
 use crate::model::{Entry, Field};
 use crate::units;
 use crate::write::explain::words::of_shapes;
 
-/// A file of a profile, which lies in the folder of the records; none if it is not there.
+/// A profile file in the folder of the records; `None` if it does not exist there.
 pub fn file(records: &Path, path: &str) -> Option<PathBuf> {
-    let inside = Path::new(path).components().all(|it| matches!(it, Component::Normal(_)));
-    Some(records.join(path)).filter(|file| inside && file.is_file())
+    Some(records.join(path)).filter(|file| is_inside(path) && file.is_file())
 }
 
-/// An SVG as an address that holds it. As a picture it runs no script.
+/// An SVG as a data URL. As an image it cannot run scripts.
 pub fn picture(svg: &str) -> String {
     format!("data:image/svg+xml,{}", encoded(svg))
 }
@@ -29,7 +29,7 @@ pub fn page(svg: &str, file: &Path) -> String {
     )
 }
 
-/// A text in which nothing ends the path of an address.
+/// Percent-encodes characters that would end the path of a URL.
 pub fn encoded(path: &str) -> String {
     let mut out = String::new();
     for byte in path.bytes() {
@@ -43,7 +43,7 @@ pub fn encoded(path: &str) -> String {
     out
 }
 
-/// A line of the table of a profiled step: an operation, several others, or what is outside of all.
+/// A line in the table of a profiled step: an operation, the sum of several, or the time outside of all operations.
 pub struct Line {
     pub name: String,
     /// Shapes of the tensors, `64x1024, 1024x1024`.
@@ -52,13 +52,14 @@ pub struct Line {
     pub self_time: String,
     pub total_time: String,
     pub device_time: String,
-    /// Its own part of the step, from 0 to 1.
-    pub share: f64,
+    /// Its own part of the step, from 0 to 1: of its kernels where a GPU's were recorded, else on the host. None of the
+    /// host's time beside kernels.
+    pub share: Option<f64>,
     pub mflop: String,
     pub bytes: String,
 }
 
-/// The steps that a profile is of, and the time that the profiler adds to them.
+/// The number of profiled steps, and how much slower they are than the measured time.
 pub fn head(profile: &Profile, entry: &Entry<'_>) -> String {
     if !has_operations(profile) {
         let why = profile.absent.get("operations").map_or("not asked for", String::as_str);
@@ -75,7 +76,7 @@ pub fn head(profile: &Profile, entry: &Entry<'_>) -> String {
     }
 }
 
-/// Whether its steps were recorded; a profile may be of memory and counters alone.
+/// Whether operations were recorded; a profile may have only memory and counters.
 fn has_operations(profile: &Profile) -> bool {
     profile.step_ns > 0.0
 }
@@ -83,7 +84,7 @@ fn has_operations(profile: &Profile) -> bool {
 /// Operations with a smaller share of a step have no line of their own.
 const SMALLEST_SHARE: f64 = 0.005;
 
-/// The first operations of a profile, at most so many, the others as one, and the rest of the step.
+/// At most `most` operations of a profile, the sum of the others, and the time outside of operations.
 pub fn lines(profile: &Profile, most: usize) -> Vec<Line> {
     if !has_operations(profile) {
         return Vec::new();
@@ -92,28 +93,47 @@ pub fn lines(profile: &Profile, most: usize) -> Vec<Line> {
     let is_small = |it: &OperationProfile| {
         it.device_ns.is_none_or(|ns| ns == 0.0) && share(it.self_ns, profile) < SMALLEST_SHARE
     };
+    let device_ns: Option<f64> = all.iter().map(|it| it.device_ns).sum();
+    let device_ns = device_ns.filter(|_| !all.is_empty());
     let notable = all.iter().position(is_small).unwrap_or(all.len()).min(most);
-    // One other alone takes no more room than its sum.
+    // A single remaining operation takes no more room than a sum line, so it is shown.
     let shown = if all.len() == notable + 1 { all.len() } else { notable };
     let (first, others) = all.split_at(shown);
     let mut lines: Vec<Line> = first.iter().map(|it| operation(it, profile)).collect();
     lines.extend((!others.is_empty()).then(|| sum(others, profile)));
     lines.push(Line {
         self_time: units::time(profile.outside_ns),
-        share: share(profile.outside_ns, profile),
+        share: device_ns.is_none().then(|| share(profile.outside_ns, profile)),
         ..named("outside operations".to_owned())
     });
+    lines.extend(device_ns.map(|ns| idle(ns, profile)));
     lines
+}
+
+/// The time in which no kernel of the step ran. Kernels of several streams may run at once, so there may be none of it
+/// although the device was idle.
+fn idle(device_ns: f64, profile: &Profile) -> Line {
+    let ns = (profile.step_ns - device_ns).max(0.0);
+    Line {
+        device_time: units::time(ns),
+        share: Some(share(ns, profile)),
+        ..named("GPU without kernels".to_owned())
+    }
 }
 
 fn named(name: String) -> Line {
     let [shapes, calls, self_time, total_time, device_time, mflop, bytes] =
         [const { String::new() }; 7];
-    Line { name, shapes, calls, self_time, total_time, device_time, share: 0.0, mflop, bytes }
+    Line { name, shapes, calls, self_time, total_time, device_time, share: None, mflop, bytes }
 }
 
 fn share(ns: f64, profile: &Profile) -> f64 {
     ns / profile.step_ns
+}
+
+/// The time by which an operation has its share.
+fn own_ns(of: &OperationProfile) -> f64 {
+    of.device_ns.unwrap_or(of.self_ns)
 }
 
 fn operation(of: &OperationProfile, profile: &Profile) -> Line {
@@ -123,14 +143,14 @@ fn operation(of: &OperationProfile, profile: &Profile) -> Line {
         self_time: units::time(of.self_ns),
         total_time: units::time(of.total_ns),
         device_time: of.device_ns.map(units::time).unwrap_or_default(),
-        share: share(of.self_ns, profile),
+        share: Some(share(own_ns(of), profile)),
         mflop: of.flops.map(mflop).unwrap_or_default(),
         bytes: of.input_bytes.map(units::bytes).unwrap_or_default(),
         ..named(of.name.clone())
     }
 }
 
-/// Several operations; their total times contain each other, so that there is no sum of these.
+/// The sum of several operations. Their total times include each other, so total times are not summed.
 fn sum(of: &[OperationProfile], profile: &Profile) -> Line {
     let self_ns = of.iter().map(|it| it.self_ns).sum();
     let device_ns: Option<f64> = of.iter().map(|it| it.device_ns).sum();
@@ -138,14 +158,18 @@ fn sum(of: &[OperationProfile], profile: &Profile) -> Line {
         calls: calls(of.iter().map(|it| it.calls).sum()),
         self_time: units::time(self_ns),
         device_time: device_ns.map(units::time).unwrap_or_default(),
-        share: share(self_ns, profile),
+        share: Some(share(of.iter().map(own_ns).sum(), profile)),
         ..named(format!("{} others", of.len()))
     }
 }
 
-/// A mean per step, whole where it is.
-fn calls(of: f64) -> String {
-    if of.fract() == 0.0 { format!("{of:.0}") } else { format!("{of:.1}") }
+/// A mean number of calls per step, without decimals if it is whole.
+pub fn calls(of: f64) -> String {
+    match of {
+        whole if whole.fract() == 0.0 => format!("{whole:.0}"),
+        part if part < 1.0 => units::significant(part, 2),
+        mean => format!("{mean:.1}"),
+    }
 }
 
 fn mflop(of: u64) -> String {
@@ -188,7 +212,7 @@ const GPU_COUNTERS: [&Field; 7] = [
     Field::known("l2-hit-rate"),
 ];
 
-/// The own counters of the processor or GPU.
+/// The hardware counters of the processor or GPU.
 pub fn counters(profile: &Profile, entry: &Entry<'_>) -> Option<String> {
     profile.gpu.as_ref().map(gpu_counters).or_else(|| processor_counters(profile, entry))
 }
@@ -232,8 +256,8 @@ pub const fn noun(of: &ProfileFile) -> &'static str {
     }
 }
 
-/// What the files' paths begin with, and the rest of each with its size: `profiles/…/linear_64_*: profile.json (31 KiB)`.
-/// None without files.
+/// The files: their common path prefix, then the rest of each with its size, such as `profiles/…/linear_64_*:
+/// profile.json (31 KiB)`. `None` without files.
 pub fn files(profile: &Profile) -> Option<String> {
     let paths: Vec<&str> = profile.files.iter().map(|it| &*it.path).collect();
     let [first, others @ ..] = &paths[..] else { return None };
@@ -241,7 +265,7 @@ pub fn files(profile: &Profile) -> Option<String> {
         let same = shared.chars().zip(path.chars()).take_while(|(a, b)| a == b);
         &shared[..same.map(|(letter, _)| letter.len_utf8()).sum()]
     });
-    // Up to a whole word of a file's name; of one file alone, its folder.
+    // The prefix ends after a whole word of the file name; for a single file it is the folder.
     let end = |sign: char| shared.rfind(sign);
     let folder = end('/').map_or(0, |place| place + 1);
     let word = end('_').map_or(0, |place| place + 1);
@@ -262,6 +286,7 @@ mod tests {
                 kind: ProfileFileKind::Trace,
                 path: (*path).to_owned(),
                 bytes: 2048,
+                checksum: None,
             };
             let written = paths.iter().map(file).collect();
             files(&Profile { files: written, ..Profile::default() })

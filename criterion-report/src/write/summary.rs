@@ -11,7 +11,7 @@ use super::table::{
 };
 use super::view::Room;
 use super::{Target, markdown, screen};
-use crate::model::explain::{Library, Statement};
+use crate::model::explain::{Library, Statement, variant};
 use crate::model::{Answer, Answers, Circumstances, Interval, Level, Question, Report, Speedups};
 use crate::units;
 
@@ -107,7 +107,7 @@ fn cells(of: &Answer) -> [String; 4] {
     [of.subject.clone(), of.answer.clone(), speedup, details(of).join("; ")]
 }
 
-/// The same where the reason stands behind the details.
+/// The same, with the reason after the details.
 pub fn cells_with_reason(of: &Answer) -> [String; 4] {
     let mut cells = cells(of);
     let texts = [std::mem::take(&mut cells[3]), why(of).unwrap_or_default()];
@@ -249,8 +249,8 @@ fn details(of: &Answer) -> Vec<String> {
     details
 }
 
-/// The statement that explains an answer, in few words: operations have long names. The share of the limit may stand
-/// there already.
+/// A short form of the statement that explains an answer, because operations have long names. `None` if the answer
+/// already shows the share of the limit.
 fn why(of: &Answer) -> Option<String> {
     let says_limit = of.share_of_limit.is_some();
     let gain = |share: f64, ratio: f64| {
@@ -265,9 +265,9 @@ fn why(of: &Answer) -> Option<String> {
         Statement::OtherLibrary { operation, share, ratio, .. } => {
             Some(format!("its product ({operation}) {}", gain(*share, *ratio)))
         }
-        Statement::OtherDispatch { share, ratio, .. } => {
-            let gain = gain(*share, *ratio);
-            Some(format!("another implementation of attention {gain}"))
+        Statement::OtherDispatch { share, ratio, other, .. } => {
+            let (gain, other) = (gain(*share, *ratio), variant(other));
+            Some(format!("another implementation of attention than in `{other}` {gain}"))
         }
         other => Some(other.to_string()),
     }

@@ -10,7 +10,7 @@ use super::show::footnotes::{Footnotes, Note};
 use super::show::group::level;
 use super::show::{NARROWEST, WIDTH, footer, header};
 use super::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render, table_width, wrap};
-use crate::model::Report;
+use crate::model::{Report, Row};
 use crate::units;
 
 /// How a view is written.
@@ -117,7 +117,7 @@ impl<T> Layout<T> {
         Self(columns.into())
     }
 
-    /// With further columns, the first of them at a place.
+    /// Inserts further columns at `place`.
     pub fn with<const N: usize>(mut self, place: usize, columns: [Column<T>; N]) -> Self {
         self.0.splice(place..place, columns);
         self
@@ -165,6 +165,12 @@ impl<T> Layout<T> {
             left_out: named.map(|((_, name), _)| name).collect(),
         }
     }
+}
+
+/// The number of the machine that measured a row; nothing where all rows are of one machine. The header says
+/// which machine it is.
+pub(super) fn machine(row: &Row) -> Cell {
+    row.machine.map(|number| number.to_string()).unwrap_or_default().into()
 }
 
 /// A number with so many significant digits; nothing where there is none.

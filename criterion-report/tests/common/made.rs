@@ -50,14 +50,14 @@ pub fn template() -> Record {
     serde_json::from_str(lines.lines().next().expect("a line")).expect("a record")
 }
 
-/// A profile of a linear layer whose weight is converted at every step, of `ns` per step: conversion,
-/// product and nine views, and a twentieth outside of all.
+/// A profile of a linear layer that converts its weight in every step of `ns`: the conversion, the product, nine views,
+/// and a twentieth outside of all operations.
 pub fn profile(ns: f64, files: &str) -> Profile {
     let weight = vec![1024, 1024];
     let operation = |name: &str, shapes: &[&Vec<i64>], share: f64| OperationProfile {
         name: name.to_owned(),
         shapes: shapes.iter().map(|&shape| shape.clone()).collect(),
-        dtypes: vec!["c10::BFloat16".to_owned(); shapes.len()],
+        dtypes: vec!["bfloat16".to_owned(); shapes.len()],
         calls: 1.0,
         self_ns: share * ns,
         total_ns: share * ns,
@@ -67,6 +67,7 @@ pub fn profile(ns: f64, files: &str) -> Profile {
     let conversion = OperationProfile {
         input_bytes: Some(1 << 20),
         allocated_bytes: 2 << 20,
+        dtypes: ["bfloat16", "int8", ""].map(str::to_owned).to_vec(),
         ..operation("aten::copy_", &[&weight, &weight, &vec![]], 0.5)
     };
     let product = OperationProfile {
@@ -76,10 +77,10 @@ pub fn profile(ns: f64, files: &str) -> Profile {
         ..operation("aten::mm", &[&weight, &weight], 0.36)
     };
     let views = (0..9).map(|place| operation("aten::view", &[&vec![1024, place + 1]], 0.01));
-    let file = |kind, name: &str, bytes| ProfileFile {
-        kind,
-        path: format!("profiles/{files}/custom_1024_1024_1024_{name}"),
-        bytes,
+    let file = |kind| {
+        let (name, content) = profile_file(kind, files);
+        let path = format!("profiles/{files}/custom_1024_1024_1024_{name}");
+        ProfileFile::of(kind, path, content.as_bytes())
     };
     Profile {
         steps: 10,
@@ -95,12 +96,27 @@ pub fn profile(ns: f64, files: &str) -> Profile {
         hardware: None,
         gpu: None,
         files: vec![
-            file(ProfileFileKind::Trace, "profile.json", 31_000),
-            file(ProfileFileKind::MemorySnapshot, "memory_profile.pickle", 4_100),
-            file(ProfileFileKind::MemoryTimeline, "memory_profile.svg", 9_000),
+            file(ProfileFileKind::Trace),
+            file(ProfileFileKind::MemorySnapshot),
+            file(ProfileFileKind::MemoryTimeline),
         ],
         absent: BTreeMap::from([("hardware".to_owned(), "the machine has no PMU".to_owned())]),
     }
+}
+
+/// The end of the name and the content of a file of [`profile`], which says whose it is.
+pub fn profile_file(kind: ProfileFileKind, of: &str) -> (&'static str, String) {
+    let (name, text, bytes) = match kind {
+        ProfileFileKind::Trace => {
+            ("profile.json", format!("{{\"traceEvents\": [], \"traceName\": \"{of}\"}}"), 31_000)
+        }
+        ProfileFileKind::MemorySnapshot => ("memory_profile.pickle", format!("V{of}\n."), 4_100),
+        ProfileFileKind::MemoryTimeline => {
+            let size = "xmlns='http://www.w3.org/2000/svg' width='40' height='20'";
+            ("memory_profile.svg", format!("<svg {size}><title>{of}</title></svg>"), 9_000)
+        }
+    };
+    (name, format!("{text:<bytes$}"))
 }
 
 /// Counters of a step of a million cycles.
@@ -123,7 +139,7 @@ pub const GPU_COUNTERS: GpuCounters = GpuCounters {
     l2_hit_rate: 0.5,
 };
 
-/// The fixture `two-siblings` with a profile of each case; the candidate's has counters.
+/// The fixture `two-siblings` with a profile of each case and its files; the candidate's has counters.
 pub fn profiled_siblings() -> TempDir {
     let folder = copied("two-siblings");
     let path = folder.path().join("criterion-torch/new/inference.jsonl");
@@ -132,7 +148,13 @@ pub fn profiled_siblings() -> TempDir {
         let mut record: Record = serde_json::from_str(line).expect("a record");
         let sample = record.last_sample.expect("measured");
         let ns = 1.1 * sample.ns as f64 / sample.iters as f64;
-        let mut profile = profile(ns, &record.case.id.directory().display().to_string());
+        let id = record.case.id.directory().display().to_string();
+        let mut profile = profile(ns, &id);
+        for file in &profile.files {
+            let path = folder.path().join("criterion-torch").join(&file.path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("created");
+            fs::write(path, profile_file(file.kind, &id).1).expect("written");
+        }
         if record.case.role == Role::Candidate {
             profile.hardware = Some(COUNTERS);
             profile.absent.clear();

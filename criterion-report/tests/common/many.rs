@@ -338,9 +338,12 @@ fn write_records(root: &Path, mode: Mode, baseline: &str, records: &[Record]) {
         args: vec!["--bench".to_owned()],
         filter: None,
         exact: false,
+        shard: None,
+        merged: false,
         checks: Vec::new(),
         warnings: Vec::new(),
         selected: records.iter().map(|record| record.full_id.clone()).collect(),
+        resumed: Vec::new(),
         outcomes,
     };
     let runs = root.join("runs");

@@ -244,9 +244,12 @@ fn asked(mut side: Side, args: &[&str], selected: &[&str]) -> Side {
         args: args.iter().map(|&arg| arg.to_owned()).collect(),
         filter: None,
         exact: false,
+        shard: None,
+        merged: false,
         checks: Vec::new(),
         warnings: Vec::new(),
         selected: selected.iter().map(|&id| id.to_owned()).collect(),
+        resumed: Vec::new(),
         outcomes: std::collections::BTreeMap::new(),
     };
     for of_side in &mut side.runs {

@@ -1,7 +1,13 @@
-//! Statements about what a case does otherwise than another one.
+//! Statements that compare a case with another one.
 
-use criterion_report::model::explain::{Library, PartKind, Rule, Statement};
+use clap::ColorChoice;
+use criterion_report::model::Answers;
+use criterion_report::model::explain::{Explanation, Library, PartKind, Rule, Statement};
+use criterion_report::write::Writer;
+use criterion_report::write::summary::{Format, Options};
+use plan::OperationProfile;
 
+use super::common::{pair_of, write};
 use super::fixture::{Fixture, operation, profile};
 use super::one;
 use super::statements::{GELU, begins_at_its_threshold, named, near, reads_as};
@@ -45,20 +51,19 @@ fn the_product_of_another_library_is_named_with_its_gain() {
     assert_eq!((&**operation, *library), ("mkldnn::_linear_pointwise", Library::Onednn));
     assert_eq!((&**instead_of, *instead_of_library), ("aten::mm", Library::Aten));
     assert!(other.contains("/unfused/"));
-    assert_eq!(found.why(), Some(statement));
     reads_as(&found, Rule::OTHER_LIBRARY);
-    // Another library is worth a word even where both are equally fast; another operation of ATen is not.
+    // A different library is reported even if both are equally fast; a different ATen operation is not.
     assert!(named(&of("mkldnn::_linear_pointwise", 1_099.0), Rule::OTHER_LIBRARY).is_some());
     assert_eq!(named(&of("aten::_weight_int8pack_mm", 981.0), Rule::OTHER_LIBRARY), None);
     assert!(named(&of("aten::_weight_int8pack_mm", 979.0), Rule::OTHER_LIBRARY).is_some());
-    // Without profiles the kernels of the records tell, and the two times.
+    // Without profiles, the statement uses the kernels in the records and the two times.
     let fixture = Fixture::of(PATTERNS)
         .edit("/unfused/", |it| it.record.kernels = vec!["aten::mm".into(), "aten::add".into()])
         .edit("/mkldnn/", |it| it.record.kernels = vec!["mkldnn::_linear_pointwise".into()])
         .takes("linear_bias.*/unfused/", 1_500_000);
     let found = one(&fixture.explained(), "/mkldnn/");
     near(named(&found, Rule::OTHER_LIBRARY).expect("another library").share(), 1.0 / 3.0);
-    // A bias makes no other operation.
+    // A bias does not make it a different operation.
     let fixture = fixture.edit("/mkldnn/", |it| it.record.kernels = vec!["aten::addmm".into()]);
     assert_eq!(named(&one(&fixture.explained(), "/mkldnn/"), Rule::OTHER_LIBRARY), None);
 }
@@ -112,7 +117,6 @@ fn a_planted_copy_is_an_added_operation() {
     near(*share, 0.46);
     assert_eq!((&**name, *calls), ("aten::copy_", 1.0));
     reads_as(&found, Rule::ADDED_OPERATION);
-    assert_eq!(found.why(), Some(statement));
     begins_at_its_threshold(Rule::ADDED_OPERATION, of);
     // A second call of what the baseline calls once.
     let mut twice = operation("aten::mul", 1_000.0);
@@ -126,10 +130,88 @@ fn a_planted_copy_is_an_added_operation() {
             .share(),
         0.5,
     );
-    // What takes the place of something as long is not beyond the baseline.
+    // An operation that replaces one of the same duration is not an additional one.
     let other = profile(vec![operation("aten::exp", 900.0)], 100.0);
     let fixture = fixture.profiled("/aten-composed/", &other);
     assert_eq!(named(&one(&fixture.explained(), "/aten-composed/"), Rule::ADDED_OPERATION), None);
+}
+
+#[test]
+fn a_second_product_is_an_added_operation_and_another_one_in_its_place_is_not() {
+    let product = |name: &str, ns: f64, calls: f64| {
+        let mut it = operation(name, ns);
+        it.calls = calls;
+        it
+    };
+    let of = |operations: Vec<OperationProfile>| {
+        let sum: f64 = operations.iter().map(|it| it.self_ns).sum();
+        let own = profile(vec![operation("aten::mm", 1_000.0)], 0.0);
+        let fixture = Fixture::of(PATTERNS)
+            .profiled("linear_bias.*/unfused/", &own)
+            .profiled("linear_bias.*/mkldnn/", &profile(operations, 0.0))
+            .takes("linear_bias.*/unfused/", 1_000_000)
+            .takes("linear_bias.*/mkldnn/", (1e3 * sum) as u64);
+        one(&fixture.explained(), "/mkldnn/")
+    };
+    let added = |found: &Explanation| match named(found, Rule::ADDED_OPERATION) {
+        Some(Statement::AddedOperation { share, operation, calls }) => {
+            Some((operation.clone(), *calls, (100.0 * share).round()))
+        }
+        _ => None,
+    };
+    let mm = |calls, share| Some(("aten::mm".to_owned(), calls, share));
+    assert_eq!(added(&of(vec![product("aten::mm", 2_000.0, 2.0)])), mm(1.0, 50.0));
+    // Of three calls of oneDNN's product one takes the place of the baseline's.
+    let onednn = "mkldnn::_linear_pointwise";
+    let expected = Some((onednn.to_owned(), 2.0, 67.0));
+    assert_eq!(added(&of(vec![product(onednn, 3_000.0, 3.0)])), expected);
+    // The two calls take no longer than the one of the baseline.
+    assert_eq!(added(&of(vec![product("aten::mm", 1_000.0, 2.0)])), None);
+    // Neither another product in its place nor one that only calls it is a second one.
+    assert_eq!(added(&of(vec![product(onednn, 3_000.0, 1.0)])), None);
+    let mut outer = product("aten::linear", 900.0, 1.0);
+    (outer.total_ns, outer.is_leaf) = (1_900.0, false);
+    assert_eq!(added(&of(vec![outer, product("aten::mm", 1_000.0, 1.0)])), None);
+}
+
+#[test]
+fn an_answer_is_explained_against_its_baseline() {
+    let flash = "aten::_scaled_dot_product_flash_attention_for_cpu";
+    let math = "aten::_scaled_dot_product_attention_math";
+    let kernel = |fixture: Fixture, variant: &str, name: &str| {
+        let filter = format!("attention.*/{variant}/");
+        fixture.edit(&filter, |it| it.record.kernels = vec![name.to_owned()])
+    };
+    let fixture = Fixture::of(PATTERNS).edit("attention.*/fused/", |it| {
+        let against = it.record.pairs[0].against.clone();
+        it.record.pairs = vec![pair_of(against, 2.0)];
+    });
+    let fixture = kernel(fixture, "fused", flash)
+        .takes("attention.*/unfused/", 2_000_000)
+        .takes("attention.*/sdpa-3d/", 9_000_000);
+    let fixture = kernel(kernel(fixture, "sdpa-3d", math), "unfused", "aten::bmm");
+    let dispatch = |fixture: &Fixture| {
+        let report = fixture.explained();
+        let found = one(&report, "attention/cpu/fused/");
+        assert!(named(&found, Rule::OTHER_DISPATCH).is_some(), "{found:#?}");
+        let answers = Answers::of(&report).answers;
+        let attention = answers.iter().find(|it| it.subject == "full_attention");
+        let attention = attention.expect("an answer");
+        assert_eq!(attention.variant, "fused");
+        attention.why.as_ref().map(|it| it.statement.clone())
+    };
+    // The baseline runs no operation of attention: the other variant's is no reason of the speed-up.
+    assert_eq!(dispatch(&fixture), None);
+    let fixture = kernel(fixture, "unfused", math).takes("attention.*/sdpa-3d/", 1_500_000);
+    let Some(Statement::OtherDispatch { share, other, .. }) = dispatch(&fixture) else {
+        panic!("the baseline's implementation")
+    };
+    near(share, 0.5);
+    assert!(other.contains("/unfused/"), "{other}");
+    let summary = Writer::Summary(Options { format: Format::Text, color: ColorChoice::Auto });
+    let text = write(&summary, &fixture.explained());
+    let why = "another implementation of attention than in `unfused` saves 50 % of the time";
+    assert!(text.contains(why), "{text}");
 }
 
 #[test]

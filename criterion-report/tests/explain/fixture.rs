@@ -35,7 +35,7 @@ calibration_params:
 ";
 
 impl Fixture {
-    /// Every case of a config, each of which takes a millisecond. Candidates have a pair that says nothing.
+    /// Every case of a config takes a millisecond. The pairs of candidates show no difference.
     pub fn of(config: &str) -> Self {
         let plan = planned(config);
         Self::of_cases(plan.iter().map(|case| measured(case, 1_000_000)).collect())
@@ -51,8 +51,8 @@ impl Fixture {
         self.edit(filter, |it| it.record.profile = Some(profile.clone()))
     }
 
-    /// Counts in the cases whose id matches: page faults with their share of the CPU time, and how many threads
-    /// are busy on average.
+    /// Sets counters in the cases whose id matches: page faults with their share of the CPU time, and the average
+    /// number of busy threads.
     pub fn counted(self, filter: &str, faults: f64, share: f64, busy: f64) -> Self {
         self.edit(filter, |it| {
             let wall_ns = it.ns.expect("a time") as f64;
@@ -87,7 +87,7 @@ impl Fixture {
     }
 }
 
-/// What `explain` reads under a name.
+/// The report that `explain` reads under a name.
 pub fn read(criterion: &Path, baseline: &str, filter: &str) -> Report {
     let filter = Regex::new(filter).expect("a valid pattern");
     let writer: &Writer = &crate::texts::TEXT;

@@ -12,7 +12,7 @@ fn the_bandwidth_is_that_of_the_level_of_the_working_set() {
         (512 << 10, "L2", true, L2),
         (4 << 20, "L3", true, L3),
         (256 << 20, "memory", true, MEMORY),
-        // The first cache was not measured, and nobody knows where 64 MiB lie.
+        // The first cache was not measured, and it is unknown where 64 MiB lie.
         (8 << 10, "memory", false, MEMORY),
         (64 << 20, "memory", false, MEMORY),
     ] {
@@ -42,7 +42,7 @@ fn without_a_calibration_there_is_no_limit_and_the_command_that_gives_one() {
         "no calibration is recorded: measure its limits with `cargo bench --bench calibration`";
     assert_eq!(of.no_limit.as_deref(), Some(why));
     assert_eq!(of.statements, [Statement::Unexplained { share: 1.0, outside_share: 0.0 }]);
-    // One of another machine is none.
+    // A calibration of another machine does not count.
     let elsewhere = Fixture::calibrated(LINEAR).edit("^calibration/", |it| {
         it.record.environment_mut().host.cpu_model = "another".to_owned();
     });

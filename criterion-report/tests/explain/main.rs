@@ -13,7 +13,7 @@ mod texts;
 use criterion_report::model::Report;
 use criterion_report::model::explain::{Explainer, Explanation};
 
-/// Sums of parts may differ by so much of the whole.
+/// The sum of the parts may differ from the whole by this share.
 const ROUNDING: f64 = 1e-9;
 
 fn explained(report: &Report) -> Vec<Explanation> {
@@ -34,7 +34,7 @@ fn one(report: &Report, id: &str) -> Explanation {
     found.into_iter().next().expect("one")
 }
 
-/// Whatever a case is made of, its parts are its time, so are its operations, and a difference is all there is.
+/// Checks that the parts add up to the time, that the operations do, and that the entries of a difference add up to it.
 fn adds_up(it: &Explanation) {
     let near = |sum: f64, whole: f64, scale: f64| {
         assert!((sum - whole).abs() <= ROUNDING * scale, "{sum} is not {whole}: {it:#?}");

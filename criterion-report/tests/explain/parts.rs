@@ -51,7 +51,7 @@ fn the_profile_is_scaled_to_the_time_and_split() {
     near(ns(&of, PartKind::MemoryLimit, Some("aten::linear")), 0.0);
     near(ns(&of, PartKind::Unexplained, Some("aten::add")), 600_000.0 - 60_000.0 - CALL - bytes_ns);
     near(ns(&of, PartKind::Unexplained, Some("aten::linear")), 200_000.0 - CALL);
-    // What the step has to do is less than what its operations do.
+    // The step's own limit is smaller than the sum of its operations' limits.
     near(ns(&of, PartKind::OutsideOperations, None), 200_000.0);
 
     let add =
@@ -103,19 +103,19 @@ fn operations_are_matched_by_name_and_by_shapes_where_there_are_several() {
     let (small, large): (&[i64], &[i64]) = (&[16, 512], &[16, 1024]);
     let before = profile(
         vec![
-            on("aten::mm", 600_000.0, &[(large, "float")]),
-            on("aten::add", 100_000.0, &[(small, "float")]),
-            on("aten::add", 200_000.0, &[(large, "float")]),
-            on("aten::exp", 50_000.0, &[(large, "float")]),
+            on("aten::mm", 600_000.0, &[(large, "float32")]),
+            on("aten::add", 100_000.0, &[(small, "float32")]),
+            on("aten::add", 200_000.0, &[(large, "float32")]),
+            on("aten::exp", 50_000.0, &[(large, "float32")]),
         ],
         50_000.0,
     );
     let after = profile(
         vec![
             // It runs with other shapes on each side, and with one on either.
-            on("aten::mm", 300_000.0, &[(small, "float")]),
-            on("aten::add", 100_000.0, &[(large, "float")]),
-            on("aten::copy_", 80_000.0, &[(large, "float")]),
+            on("aten::mm", 300_000.0, &[(small, "float32")]),
+            on("aten::add", 100_000.0, &[(large, "float32")]),
+            on("aten::copy_", 80_000.0, &[(large, "float32")]),
         ],
         20_000.0,
     );
@@ -161,4 +161,86 @@ fn operations_are_matched_by_name_and_by_shapes_where_there_are_several() {
     }
     assert_eq!(found.last().map(|it| it.0), Some(Change::Outside));
     near(difference.operations.iter().filter_map(|it| it.share).sum(), 1.0);
+}
+
+#[test]
+fn an_operation_in_the_place_of_another_one_is_one_change() {
+    let onednn = "mkldnn::_linear_pointwise";
+    let flash = "aten::_scaled_dot_product_flash_attention_for_cpu";
+    let math = "aten::_scaled_dot_product_attention_math";
+    let mut outer = operation("aten::linear", 10_000.0);
+    (outer.total_ns, outer.is_leaf) = (310_000.0, false);
+    let before = [
+        operation("aten::mm", 600_000.0),
+        operation("aten::bmm", 100_000.0),
+        operation("aten::add", 80_000.0),
+        operation(math, 20_000.0),
+    ];
+    let after = [operation(onednn, 300_000.0), operation(flash, 90_000.0), outer];
+    let fixture = Fixture::of(LINEAR)
+        .profiled("/baseline/", &profile(before.to_vec(), 200_000.0))
+        .profiled("/int8wo/", &profile(after.to_vec(), 100_000.0))
+        .takes("/int8wo/", 500_000);
+    let of = one(&fixture.explained(), "/int8wo/");
+    let difference = of.difference.as_ref().expect("both have a profile");
+    type Line<'l> = (Change, Option<&'l str>, Option<&'l str>, f64);
+    let found: Vec<Line<'_>> = difference
+        .operations
+        .iter()
+        .map(|it| {
+            let names = (it.operation.as_deref(), it.instead_of.as_deref());
+            (it.change, names.0, names.1, it.difference_ns.round())
+        })
+        .collect();
+    let expected: [Line<'_>; 6] = [
+        // The longest products of both sides belong together, and so do the two of attention.
+        (Change::Replaced, Some(onednn), Some("aten::mm"), -300_000.0),
+        (Change::Removed, Some("aten::bmm"), None, -100_000.0),
+        (Change::Removed, Some("aten::add"), None, -80_000.0),
+        (Change::Replaced, Some(flash), Some(math), 70_000.0),
+        // It calls oneDNN's product and computes none.
+        (Change::Added, Some("aten::linear"), None, 10_000.0),
+        (Change::Outside, None, None, -100_000.0),
+    ];
+    assert_eq!(found, expected);
+    let replaced = &difference.operations[0];
+    assert_eq!((replaced.baseline_calls, replaced.calls), (1.0, 1.0));
+    near(replaced.baseline_ns, 600_000.0);
+    near(replaced.ns, 300_000.0);
+    near(replaced.share.expect("of it"), 0.6);
+}
+
+#[test]
+fn a_product_with_other_shapes_is_not_in_its_own_place() {
+    let (small, large): (&[i64], &[i64]) = (&[16, 512], &[16, 1024]);
+    let mm = |shapes: &[&[i64]]| {
+        let all = shapes.iter().map(|shape| on("aten::mm", 100_000.0, &[(shape, "float32")]));
+        profile(all.collect(), 0.0)
+    };
+    let fixture = Fixture::of(LINEAR)
+        .profiled("/baseline/", &mm(&[small, small]))
+        .profiled("/int8wo/", &mm(&[large]));
+    let of = one(&fixture.explained(), "/int8wo/");
+    let difference = of.difference.as_ref().expect("both have a profile");
+    let changes: Vec<Change> = difference.operations.iter().map(|it| it.change).collect();
+    assert!(!changes.contains(&Change::Replaced), "{difference:#?}");
+}
+
+#[test]
+fn a_stretched_profile_of_either_side_is_pointed_out() {
+    let mm = |ns| profile(vec![operation("aten::mm", ns)], 0.0);
+    let cautions = |own: f64, baseline: f64| {
+        let fixture = Fixture::of(LINEAR)
+            .profiled("/int8wo/", &mm(1e6 * own))
+            .profiled("/baseline/", &mm(1e6 * baseline));
+        let of = one(&fixture.explained(), "/int8wo/");
+        near(of.profile.expect("a profile").stretch, own);
+        near(of.difference.expect("both have a profile").baseline_stretch, baseline);
+        let stretched = of.cautions.iter().filter(|it| it.starts_with("a profiled step takes "));
+        stretched.map(|it| it.split(':').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(cautions(1.4, 0.8), [] as [&str; 0]);
+    let baseline = "a profiled step takes 1.60× the baseline's time";
+    assert_eq!(cautions(1.4, 1.6), [baseline]);
+    assert_eq!(cautions(0.5, 1.6), ["a profiled step takes 0.50× the case's time", baseline]);
 }

@@ -1,6 +1,7 @@
 //! A case for each statement, the figures of the statement, and both sides of its threshold.
 
 use criterion_report::model::explain::{Bound, Explanation, PartKind, Rule, Statement};
+use plan::OperationProfile;
 
 use super::fixture::{CALL, Fixture, L2, MEMORY, PEAK, on, operation, profile};
 use super::one;
@@ -31,7 +32,7 @@ pub fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
 }
 
-/// That the book's example reads as the statement does.
+/// Checks that the statement reads like the book's example.
 pub fn reads_as(of: &Explanation, rule: Rule) {
     assert_eq!(named(of, rule).map(ToString::to_string).as_deref(), Some(rule.example));
 }
@@ -40,7 +41,7 @@ pub fn named(of: &Explanation, rule: Rule) -> Option<&Statement> {
     of.statements.iter().find(|it| it.rule() == rule)
 }
 
-/// That a statement is made exactly from its threshold on, by cases whose share can be chosen.
+/// Checks that a statement is made exactly from its threshold on, with cases whose share can be chosen.
 pub fn begins_at_its_threshold(rule: Rule, of: impl Fn(f64) -> Explanation) {
     for (share, is_there) in
         [(rule.threshold - 1e-5, false), (rule.threshold + 1e-5, true), (0.97, true)]
@@ -54,7 +55,7 @@ pub fn begins_at_its_threshold(rule: Rule, of: impl Fn(f64) -> Explanation) {
     }
 }
 
-/// A decode whose time is so many times its limit, without a profile.
+/// A decode step without a profile, whose limit is this share of its time.
 fn decode(share: f64) -> Explanation {
     let bytes = 1e9 * share;
     let fixture = Fixture::calibrated(LINEAR).takes("/baseline/", 100_000_000);
@@ -76,6 +77,33 @@ fn a_case_is_memory_bound_at_a_share_of_its_limit() {
     assert_eq!(level, "memory");
     reads_as(&of, Rule::MEMORY_BOUND);
     begins_at_its_threshold(Rule::MEMORY_BOUND, decode);
+}
+
+#[test]
+fn a_chain_at_its_bandwidth_may_be_far_from_the_limit_of_its_step() {
+    // Five operations that each read and write what the step has to read and write once.
+    let bytes: u64 = 100_000_000;
+    let ns = bytes as f64 / MEMORY;
+    let pass = |name: &str| {
+        let mut it = operation(name, ns);
+        it.input_bytes = Some(bytes);
+        it
+    };
+    let names = ["aten::mul", "aten::exp", "aten::neg", "aten::abs", "aten::add"];
+    let chain = profile(names.map(pass).to_vec(), 0.5 * ns);
+    let fixture = Fixture::calibrated(LINEAR)
+        .weighing("/baseline/", bytes - 16 * 512 * 4)
+        .takes("/baseline/", (5.5 * ns) as u64)
+        .profiled("/baseline/", &chain);
+    let of = one(&fixture.explained(), "/baseline/");
+    near(of.limit.as_ref().expect("a limit").share, 1.0 / 5.5);
+    let Some(statement @ Statement::MemoryBound { share, .. }) = of.primary() else {
+        panic!("{of:#?}")
+    };
+    // A call of each operation is not at the bandwidth.
+    near(*share, (5.0 * (ns - CALL)) / (5.5 * ns));
+    let text = "memory-bound: 91 % of the time at the bandwidth of memory";
+    assert_eq!(statement.to_string(), text);
 }
 
 #[test]
@@ -106,12 +134,13 @@ fn operations_on_the_weight_convert_it() {
     let of = |share: f64| {
         let profile = profile(
             vec![
-                on("aten::copy_", 3.0 * share / 4.0, &[(weight, "float"), (weight, "signed char")]),
-                on("aten::mul", share / 4.0, &[(weight, "float"), (&[512, 1], "float")]),
-                // A view reads nothing, the product is none, and neither is what works on activations.
-                on("aten::t", 0.01, &[(weight, "float")]),
-                on("aten::mm", 0.02, &[(&[16, 1024], "float"), (&[1024, 512], "float")]),
-                on("aten::add", 0.97 - share, &[(&[16, 512], "float")]),
+                on("aten::copy_", 3.0 * share / 4.0, &[(weight, "float32"), (weight, "int8")]),
+                on("aten::mul", share / 4.0, &[(weight, "float32"), (&[512, 1], "float32")]),
+                // None of these is a conversion: a view reads nothing, a product is not one, and neither are operations
+                // on activations.
+                on("aten::t", 0.01, &[(weight, "float32")]),
+                on("aten::mm", 0.02, &[(&[16, 1024], "float32"), (&[1024, 512], "float32")]),
+                on("aten::add", 0.97 - share, &[(&[16, 512], "float32")]),
             ],
             0.0,
         );
@@ -133,24 +162,76 @@ fn operations_on_the_weight_convert_it() {
     reads_as(&found, Rule::CONVERTS_WEIGHT);
     begins_at_its_threshold(Rule::CONVERTS_WEIGHT, of);
     // The model before quantization has nothing to convert.
-    let weight = on("aten::copy_", 1.0, &[(weight, "float")]);
+    let weight = on("aten::copy_", 1.0, &[(weight, "float32")]);
     let fixture = Fixture::of(LINEAR).profiled("/baseline/", &profile(vec![weight], 0.0));
     assert_eq!(named(&one(&fixture.explained(), "/baseline/"), Rule::CONVERTS_WEIGHT), None);
 }
 
+/// The operations that convert a weight of 512x1024, by a recipe at a number of rows.
+fn converting(recipe: &str, rows: u32, operations: &[OperationProfile]) -> Vec<String> {
+    converting_on("cpu", recipe, rows, operations)
+}
+
+fn converting_on(
+    device: &str,
+    recipe: &str,
+    rows: u32,
+    operations: &[OperationProfile],
+) -> Vec<String> {
+    let shape = format!("[{rows}, 1024, 512]");
+    let config = LINEAR.replace("[16, 1024, 512]", &shape).replace("int8wo", recipe);
+    let config = config.replace("device: cpu", &format!("device: {device}"));
+    let mut profile = profile(operations.to_vec(), 0.0);
+    profile.operations.iter_mut().for_each(|it| it.device_ns = Some(it.self_ns));
+    let of = one(&Fixture::of(&config).profiled(recipe, &profile).explained(), recipe);
+    let parts = of.parts.iter().filter(|it| it.kind == PartKind::WeightConversion);
+    let mut found: Vec<String> =
+        parts.map(|it| it.operation.clone().expect("an operation")).collect();
+    found.sort_unstable();
+    found
+}
+
 #[test]
 fn activations_as_large_as_the_weight_are_told_apart_by_their_dtypes() {
-    let config = LINEAR.replace("[16, 1024, 512]", "[512, 1024, 512]").replace("int8wo", "int8dq");
-    let square: &[i64] = &[512, 1024];
-    let profile = profile(
-        vec![
-            on("aten::round", 600.0, &[(square, "float")]),
-            on("aten::copy_", 400.0, &[(square, "float"), (square, "signed char")]),
-        ],
-        0.0,
-    );
-    let found = one(&Fixture::of(&config).profiled("/int8dq/", &profile).explained(), "/int8dq/");
-    near(named(&found, Rule::CONVERTS_WEIGHT).expect("it converts").share(), 0.4);
+    let large: &[i64] = &[512, 1024];
+    let (float, int8) = ((large, "float32"), (large, "int8"));
+    // int8wo multiplies its output, which is as large as the weight at 1024 rows, by the scale.
+    let output = on("aten::mul", 1.0, &[(&[1024, 512], "float32"), (&[512], "float32")]);
+    let operations = [output, on("aten::copy_", 1.0, &[float, int8])];
+    assert_eq!(converting("int8wo", 1024, &operations), ["aten::copy_"]);
+    // Elsewhere the size alone says what is multiplied.
+    let dequantized = on("aten::mul", 1.0, &[float, (&[512, 1], "float32")]);
+    assert_eq!(converting("int8wo", 16, std::slice::from_ref(&dequantized)), ["aten::mul"]);
+    assert_eq!(converting("int8wo", 512, &[dequantized]), [] as [&str; 0]);
+    // int8dq rounds its activations to int8, and reads them in its product alone.
+    let operations = [
+        on("aten::round", 1.0, &[float]),
+        on("aten::copy_", 1.0, &[int8, float]),
+        on("aten::_int_mm", 1.0, &[int8, (&[1024, 512], "int8")]),
+        on("aten::clone", 1.0, &[int8]),
+    ];
+    assert_eq!(converting("int8dq", 512, &operations), ["aten::clone"]);
+    // This one dequantizes both, which look the same.
+    let recipe = "int8_dynamic_activation_intx_weight-4-32-false";
+    let both = on("aten::copy_", 1.0, &[float, int8]);
+    assert_eq!(converting(recipe, 512, std::slice::from_ref(&both)), [] as [&str; 0]);
+    assert_eq!(converting(recipe, 16, &[both]), ["aten::copy_"]);
+}
+
+#[test]
+fn two_weights_to_a_byte_are_a_weight() {
+    let halves: &[i64] = &[512, 512];
+    let operations = [
+        on("aten::bitwise_and", 1.0, &[(halves, "uint8"), (&[], "")]),
+        on("aten::add", 1.0, &[(halves, "float32")]),
+        on("aten::sub", 1.0, &[(halves, "int8")]),
+    ];
+    assert_eq!(converting("uintx-4-64", 16, &operations), ["aten::bitwise_and"]);
+    // An activation of 512 rows has as many elements as the weight has bytes, and stays in floats.
+    assert_eq!(converting("uintx-4-64", 512, &operations), ["aten::bitwise_and"]);
+    // Activations of this recipe are such bytes, too, before they are packed two to a byte.
+    let codes = on("aten::bitwise_or", 1.0, &[(&[256, 1024], "uint8"), (&[256, 1024], "uint8")]);
+    assert_eq!(converting_on("cuda", "mxfp4", 256, &[codes]), [] as [&str; 0]);
 }
 
 #[test]
@@ -169,9 +250,26 @@ fn page_faults_have_their_number_and_their_share() {
     assert_eq!(*faults, 12_289.0);
     reads_as(&found, Rule::PAGE_FAULTS);
     begins_at_its_threshold(Rule::PAGE_FAULTS, of);
-    // One thread of two faults: it is half of the CPU time that can be had, and all of the wall time.
+    // One of two threads handles page faults all the time: half of the available CPU time, but all of the wall time.
     let half = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, 1.0);
     near(named(&one(&half.explained(), "/aten/"), Rule::PAGE_FAULTS).expect("faults").share(), 0.4);
+    // The thread works for half of the wall time, and both threads for all of it.
+    for (busy, share) in [(0.5, 0.2), (2.0, 0.4)] {
+        let fixture = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, busy);
+        let of = one(&fixture.explained(), "/aten/");
+        near(named(&of, Rule::PAGE_FAULTS).expect("faults").share(), share);
+    }
+}
+
+#[test]
+fn counters_over_no_time_have_no_share() {
+    let fixture = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, 1.0).edit("/aten/", |it| {
+        let counters = it.record.measures.counters.as_mut().expect("counted");
+        (counters.user_ns, counters.system_ns, counters.wall_ns) = (0.0, 0.0, 0.0);
+    });
+    let of = one(&fixture.explained(), "/aten/");
+    assert_eq!((of.page_faults, of.utilization), (Some(100.0), None));
+    assert_eq!(of.statements, [Statement::Unexplained { share: 1.0, outside_share: 0.0 }]);
 }
 
 #[test]
@@ -222,7 +320,7 @@ fn a_device_that_waits_for_the_host_is_launch_bound() {
     assert_eq!((found.utilization, found.page_faults), (None, None));
     assert!(named(&of(0.751, None), Rule::LAUNCH_BOUND).is_none());
     assert!(named(&of(0.749, None), Rule::LAUNCH_BOUND).is_some());
-    // A device that did not wait worked on something that no operation recorded.
+    // A device that did not wait was busy with work that no operation recorded.
     let Some(Statement::Unexplained { share, outside_share }) =
         of(0.3, Some(false)).primary().cloned()
     else {
@@ -247,10 +345,10 @@ fn idle_threads_are_counted() {
     near(*share, 0.48);
     assert_eq!((*idle, *threads), (1, 2));
     reads_as(&found, Rule::IDLE_THREADS);
-    // Half a thread is the least.
+    // Half a thread is the minimum.
     assert!(named(&of(1.49), Rule::IDLE_THREADS).is_some());
     assert_eq!(named(&of(1.51), Rule::IDLE_THREADS), None);
-    // What is explained otherwise is no thread's fault.
+    // Time that other parts explain is not attributed to idle threads.
     let fixture = Fixture::of(GELU).counted("/aten/", 9.0, 0.95, 1.0);
     assert_eq!(named(&one(&fixture.explained(), "/aten/"), Rule::IDLE_THREADS), None);
 }
@@ -267,7 +365,7 @@ fn what_remains_is_unexplained_and_has_its_size() {
     near(named(&found, Rule::UNEXPLAINED).expect("a rest").share(), 0.34);
     reads_as(&found, Rule::UNEXPLAINED);
     begins_at_its_threshold(Rule::UNEXPLAINED, of);
-    // Where nothing else is notable it is said, however small it is.
+    // If nothing else is notable, this statement is made, however small its share.
     let limited = |bytes, flops, ns| {
         let mut it = operation(&format!("aten::of_{ns}"), ns);
         (it.input_bytes, it.flops) = (bytes, flops);
@@ -284,7 +382,7 @@ fn what_remains_is_unexplained_and_has_its_size() {
     let [Statement::Unexplained { share, outside_share }] = found.statements[..] else {
         panic!("{found:#?}")
     };
-    // The last operation's call is explained.
+    // The cost of the last operation's call is explained.
     near(share, 0.08 - CALL / 1e6);
     near(outside_share, 0.0);
 }

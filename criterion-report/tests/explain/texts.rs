@@ -20,14 +20,14 @@ const JSON: Writer = Writer::Explain(Options { format: Format::Json, ..OPTIONS }
 fn converting() -> Fixture {
     let weight: &[i64] = &[512, 1024];
     let product = |ns: f64| {
-        let mut it = on("aten::mm", ns, &[(&[16, 1024], "float"), (&[1024, 512], "float")]);
+        let mut it = on("aten::mm", ns, &[(&[16, 1024], "float32"), (&[1024, 512], "float32")]);
         (it.input_bytes, it.flops, it.allocated_bytes) =
             (Some(2_162_688), Some(16_777_216), 32_768);
         it
     };
     let after = vec![
-        on("aten::copy_", 1_400_000.0, &[(weight, "float"), (weight, "signed char")]),
-        on("aten::mul", 300_000.0, &[(weight, "float"), (&[512, 1], "float")]),
+        on("aten::copy_", 1_400_000.0, &[(weight, "float32"), (weight, "int8")]),
+        on("aten::mul", 300_000.0, &[(weight, "float32"), (&[512, 1], "float32")]),
         product(220_000.0),
         operation("aten::t", 1_000.0),
     ];
@@ -48,7 +48,7 @@ fn converting() -> Fixture {
         })
 }
 
-/// Six cases without a profile among which one has one.
+/// Six cases, of which only one has a profile.
 fn many() -> Fixture {
     let shapes = "[16, 1024, 512], [32, 1024, 512], [64, 1024, 512]";
     let fixture = Fixture::calibrated(&LINEAR.replace("[16, 1024, 512]", shapes));
@@ -76,13 +76,46 @@ fn a_pull_request_has_lists_and_tables() {
     assert_snapshot!("markdown", write(&MARKDOWN, &converting().explained()));
 }
 
+/// A product that another one takes the place of, and an operation that is called in every third step.
+fn replacing() -> Fixture {
+    let empty = |calls: f64, ns: f64| {
+        let mut it = operation("aten::empty", ns);
+        it.calls = calls;
+        it
+    };
+    let before = vec![operation("aten::mm", 800_000.0), empty(1.0 / 3.0, 30_000.0)];
+    let after = vec![operation("mkldnn::_linear_pointwise", 500_000.0), empty(12.5, 20_000.0)];
+    Fixture::of(LINEAR)
+        .profiled("/baseline/", &profile(before, 170_000.0))
+        .profiled("/int8wo/", &profile(after, 110_000.0))
+        .takes("/int8wo/", 630_000)
+}
+
+#[test]
+fn a_replaced_operation_has_both_names_and_calls_have_few_digits() {
+    /// The lines below the heading of the difference, whatever their layout.
+    fn changes(text: &str) -> Vec<String> {
+        let below = text.lines().skip_while(|line| !line.contains("difference")).skip(1);
+        let words = below.map(|line| line.split(['|', '`', ' ']).filter(|it| !it.is_empty()));
+        words.map(|words| words.collect::<Vec<_>>().join(" ")).collect()
+    }
+    let report = replacing().explained();
+    let expected = [
+        "−300.0 µs 81.1 % replaced 1 → 1 aten::mm → mkldnn::_linear_pointwise",
+        "−10.00 µs 2.7 % changed 0.33 → 12.5 aten::empty",
+        "−60.00 µs 16.2 % outside operations",
+    ];
+    assert_eq!(changes(&write(&TEXT, &report)), expected);
+    assert_eq!(changes(&write(&MARKDOWN, &report))[1..], expected);
+}
+
 #[test]
 fn the_document_is_as_its_schema_says() {
     let schema =
         std::fs::read_to_string("../docs/schema/explain-v1.schema.json").expect("published");
     let schema: Value = serde_json::from_str(&schema).expect("JSON");
     let schema = jsonschema::validator_for(&schema).expect("a schema");
-    for fixture in [converting(), many(), Fixture::of(LINEAR)] {
+    for fixture in [converting(), replacing(), many(), Fixture::of(LINEAR)] {
         let text = write(&JSON, &fixture.explained());
         let document: Value = serde_json::from_str(&text).expect("JSON");
         let errors: Vec<String> = schema.iter_errors(&document).map(|it| it.to_string()).collect();

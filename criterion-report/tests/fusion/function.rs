@@ -9,7 +9,7 @@ fn found(families: &[Family]) -> Vec<PatternResult> {
     pattern_results(&criterion, families).expect("a readable fixture").results
 }
 
-/// The names have one home, so that a value under a name of either is the same.
+/// The names are defined once, so the value under a name is the same in the function and in the document.
 #[test]
 fn the_function_returns_what_the_document_has() {
     let all = found(Family::ALL);

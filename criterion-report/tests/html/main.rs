@@ -5,6 +5,7 @@ mod browser;
 mod common;
 mod keyboard;
 mod page;
+mod placed;
 mod placing;
 mod profile;
 mod screens;

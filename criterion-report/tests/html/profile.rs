@@ -9,15 +9,12 @@ use crate::browser::Browser;
 use crate::common::made::profiled_siblings;
 use crate::common::text_and_notes;
 
-/// The page of the profiled siblings beside their records, with a trace of the candidate.
+/// The page of the profiled siblings beside their records; the candidate's snapshot is gone.
 fn written() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = profiled_siblings();
     let own = "criterion-torch/profiles/inference_quick_linear_cpu/int8wo/bf16-1024x1024x1024";
-    let own = folder.path().join(own);
-    std::fs::create_dir_all(&own).expect("created");
-    std::fs::write(own.join("custom_1024_1024_1024_profile.json"), "{}").expect("written");
-    let svg = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='20'/>";
-    std::fs::write(own.join("custom_1024_1024_1024_memory_profile.svg"), svg).expect("written");
+    let snapshot = folder.path().join(own).join("custom_1024_1024_1024_memory_profile.pickle");
+    std::fs::remove_file(snapshot).expect("it was there");
     let location = Location::at(folder.path().join("criterion"));
     let report = Report::read(&location, "new", Selection::default()).expect("readable");
     let path = folder.path().join("report.html");
@@ -102,7 +99,9 @@ fn files_that_are_there_are_links(browser: &Browser) {
     let picture = "const it = document.querySelector('.profile img'); \
                    return [it.complete, it.naturalWidth, it.naturalHeight]";
     assert_eq!(browser.get(picture), json!([true, 40, 20]));
-    assert!(browser.text(".profile dl").contains("memory_profile.pickle"));
+    let facts = browser.text(".profile dl");
+    let gone = "no longer there: custom_1024_1024_1024_memory_profile.pickle; measure";
+    assert!(facts.contains("missing files") && facts.contains(gone), "{facts}");
     let dialogs = "return document.querySelectorAll('.profile').length";
     assert_eq!(browser.get(dialogs), Value::from(1));
 }

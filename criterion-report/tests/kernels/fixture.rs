@@ -34,9 +34,12 @@ impl Fixture {
             args: vec!["--bench".to_owned()],
             filter: None,
             exact: false,
+            shard: None,
+            merged: false,
             checks: Vec::new(),
             warnings: vec!["the load of the machine is 1.9: stop what else runs".to_owned()],
             selected: Vec::new(),
+            resumed: Vec::new(),
             outcomes: BTreeMap::new(),
         };
         Self { run: Some(run), ..Self::of_cases(cases.iter().map(measured).collect()) }

@@ -119,7 +119,7 @@ fn repository(folder: &Path) -> String {
     git(folder, &["rev-parse", "HEAD"])
 }
 
-/// The results of now, on the first machine.
+/// The current results, on the first machine.
 fn now() -> Folder {
     Folder::of(&run(400, 2_000_000).edit("", |it| it.record.environment_mut().host.cpus = 8))
 }
@@ -149,8 +149,19 @@ fn a_branch_is_compared_with_by_the_history_that_it_holds() {
     let saved = run(100, 2_000_000).edit("", |it| it.record.environment_mut().host.cpus = 8);
     saved.write_in(&folder.path(""), "main");
     let output = folder.run(&["--compare-to", "main"]);
-    assert!(!out(&output).contains("compared with"), "{}", out(&output));
+    let revisions = &folder.json("reports/regressions.json")["baseline_revisions"];
+    let revision = revisions[0].as_str().expect("the fixture's revision");
+    let used = format!(
+        "\ncompared with the saved baseline main in criterion-torch, measured at {revision}\n"
+    );
+    assert!(out(&output).contains(&used), "{}", out(&output));
     assert_eq!(folder.json("reports/regressions.json")["baseline_source"], Value::Null);
+    // A path is no name.
+    fs::create_dir(folder.path("earlier")).expect("created");
+    saved.write_in(&folder.path("earlier"), "new");
+    let output = folder.run(&["--compare-to", "earlier"]);
+    let used = format!("\ncompared with earlier, measured at {revision}\n");
+    assert!(out(&output).contains(&used), "{}{}", out(&output), err(&output));
 }
 
 #[test]
@@ -200,4 +211,20 @@ fn a_shallow_clone_of_another_branch_fetches_what_it_lacks() {
     assert!(err(&output).contains("without a folder benchmarks/history"), "{}", err(&output));
     let output = run(&["--compare-to", "nowhere"]);
     assert!(err(&output).contains("`nowhere` cannot be compared"), "{}", err(&output));
+
+    // Silence of origin is no answer.
+    let gone = ["remote", "set-url", "origin", "/gone/away"];
+    git(&folder.path("clone"), &gone);
+    let output = run(&["--compare-to", "main"]);
+    assert_eq!(output.status.code(), Some(2));
+    for part in [
+        "`main` is no saved baseline, and whether origin has a branch of that name is unknown",
+        "git fetch origin main:refs/remotes/origin/main",
+        "'/gone/away' does not appear to be a git repository",
+    ] {
+        assert!(err(&output).contains(part), "{part}: {}", err(&output));
+    }
+    git(&folder.path("clone"), &["remote", "remove", "origin"]);
+    let output = run(&["--compare-to", "main"]);
+    assert!(err(&output).contains("`main` cannot be compared"), "{}", err(&output));
 }

@@ -7,7 +7,7 @@ use plan::{CacheMode, Case, Device, GpuCounters, Profile};
 use tch::Tensor;
 
 use super::place;
-use super::{HARDWARE, MEMORY, OPERATIONS, Wanted};
+use super::{DEVICE, HARDWARE, MEMORY, OPERATIONS, Wanted};
 use crate::device;
 use crate::harness::case_run::settle_allocator;
 use crate::harness::flush::Flush;
@@ -20,7 +20,7 @@ use crate::native::{constants, cuda};
 use crate::threads;
 use crate::workload::{Prepare, Refusal, Workload};
 
-/// Prepares the case and profiles it; a part that fails leaves its reason, and the other parts alone.
+/// Prepares the case and profiles it. A part that fails is recorded with its reason; the other parts are still taken.
 pub fn profile(case: &Case, wanted: Wanted, root: &Path, prepare: Prepare) -> Profile {
     let mut profile = Profile::default();
     let running = running::begin(case.settings.case_timeout_s, None);
@@ -42,6 +42,11 @@ fn parts(
     prepare: Prepare,
     profile: &mut Profile,
 ) -> Result<(), Refusal> {
+    let folder = root.join(place::folder(case));
+    if wanted.writes() {
+        // The record will name only the files of this profile.
+        place::clear(&folder).map_err(|error| Refusal::Failed(error.to_string()))?;
+    }
     settle_allocator(case.settings.allocator);
     threads::settle(case.settings.threads);
     constants::map();
@@ -52,12 +57,17 @@ fn parts(
         CacheMode::Cold => Some(Flush::new(place)?),
     };
     let is_cold = flush.is_some();
-    // The output of a cold step is dropped outside of its time, as where it is timed.
+    // The output of a cold step is dropped outside of the profiled time, as in the timed samples.
     let output: RefCell<Option<Tensor>> = RefCell::default();
     let mut before = || {
         running::check()?;
         drop(output.take());
-        flush.as_mut().map_or(Ok(()), Flush::run)
+        if let Some(flush) = &mut flush {
+            flush.run()?;
+            // On a GPU the flush is only queued; it must have ended before the step begins.
+            device::synchronize(case.device)?;
+        }
+        Ok(())
     };
     let _range = ranges::of(case, "profile");
     let mut step = || {
@@ -70,9 +80,8 @@ fn parts(
     };
     let mut subject = Subject { before: &mut before, step: &mut step };
     let steps = subject.warm_up()?;
-    let folder = place::folder(root, case);
     let stem = place::stem(case);
-    // The profiler comes last: what it leaves behind is in nobody's way.
+    // The profiler comes last, because it stays attached and would disturb the other parts.
     if wanted.hardware {
         match case.device {
             Device::Cuda => profile.gpu = or_absent(profile, HARDWARE, on_gpu(&mut subject)),
@@ -114,6 +123,9 @@ fn parts(
             (profile.step_ns, profile.outside_ns) = (steps.step_ns, steps.outside_ns);
             profile.operations = steps.operations;
             profile.files.push(trace);
+            if let Some(reason) = without_device(case.device, steps.has_device) {
+                profile.absent.insert(DEVICE.to_owned(), reason.to_owned());
+            }
         }
     }
     Ok(())
@@ -124,7 +136,27 @@ const NOT_NVIDIA: &str = "hardware counters: only those of NVIDIA's GPUs are rea
                           rocprof-compute, Instruments or unitrace in front of the benchmark's command, with a \
                           filter for one case";
 
-/// What the GPU counts in one step. A cold step's flush has ended before.
+/// Why the operations of a step have no time of their device; none where they have it, and on a CPU.
+const fn without_device(device: Device, is_recorded: bool) -> Option<&'static str> {
+    if is_recorded {
+        return None;
+    }
+    match device {
+        Device::Cpu => None,
+        Device::Cuda => Some(
+            "the profiler recorded no kernel, copy or fill of the GPU: libcupti.so is not found or not permitted to \
+             trace; add the folder of libtorch's own to LD_LIBRARY_PATH, run as root or with the capability \
+             CAP_SYS_ADMIN, or load the kernel's module nvidia with NVreg_RestrictProfilingToAdminUsers=0; with \
+             KINETO_LOG_LEVEL=4 in the environment Kineto says which on standard error",
+        ),
+        Device::Rocm | Device::Mps | Device::Xpu => Some(
+            "the profiler records the host's part alone on this GPU; the vendor's profiler has the kernels: rocprofv3, \
+             Instruments or unitrace in front of the benchmark's command, with a filter for one case",
+        ),
+    }
+}
+
+/// The GPU's counters over one step. The cache flush of a cold step has ended before.
 fn on_gpu(subject: &mut Subject<'_>) -> Result<GpuCounters, String> {
     let mut before = || {
         (subject.before)()?;
@@ -133,7 +165,7 @@ fn on_gpu(subject: &mut Subject<'_>) -> Result<GpuCounters, String> {
     cupti::count(&mut Subject { before: &mut before, step: &mut *subject.step })
 }
 
-/// Memory that is there before the step.
+/// Memory that is allocated before the step.
 fn constant(workload: &dyn Workload) -> [(&'static str, u64); 3] {
     [
         ("weights", workload.weights_bytes()),
@@ -142,7 +174,7 @@ fn constant(workload: &dyn Workload) -> [(&'static str, u64); 3] {
     ]
 }
 
-/// The part, or its reason among those that are absent.
+/// The part; on an error, `None`, with the reason added to `absent`.
 fn or_absent<T>(profile: &mut Profile, name: &str, part: Result<T, String>) -> Option<T> {
     let reason = match part {
         Ok(part) => return Some(part),
@@ -150,4 +182,24 @@ fn or_absent<T>(profile: &mut Profile, name: &str, part: Result<T, String>) -> O
     };
     profile.absent.insert(name.to_owned(), reason);
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_without_activity_of_its_gpu_says_why_and_what_to_do() {
+        for device in [Device::Cuda, Device::Rocm, Device::Mps, Device::Xpu] {
+            assert_eq!(without_device(device, true), None, "{device:?}");
+            let reason = without_device(device, false).expect("a reason");
+            let remedies = if device == Device::Cuda {
+                ["LD_LIBRARY_PATH", "NVreg_RestrictProfilingToAdminUsers=0"]
+            } else {
+                ["rocprofv3", "unitrace"]
+            };
+            assert!(remedies.iter().all(|it| reason.contains(it)), "{device:?}: {reason}");
+        }
+        assert_eq!(without_device(Device::Cpu, false), None);
+    }
 }

@@ -23,9 +23,9 @@ pub fn is_child() -> bool {
 /// Profiles the cases that the standard input asks for.
 ///
 /// # Errors
-/// When it cannot do any work, or nobody reads what it finds.
+/// When the request cannot be read, or when the results cannot be written.
 pub fn run(plan: &Plan, prepare: Prepare) -> Result<ExitCode, String> {
-    // What a case prints is no message.
+    // Standard output carries the messages to the parent, so output of a case must not go there.
     let mut out = streams::take_stdout().map_err(|error| format!("standard output: {error}"))?;
     let request: Request = serde_json::from_reader(io::stdin())
         .map_err(|error| format!("{CHILD} is set, but standard input holds no request: {error}"))?;

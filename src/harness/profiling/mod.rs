@@ -1,12 +1,12 @@
 //! The profiling pass: after a run, measured cases are run once more under libtorch's profiler.
 //!
-//! In processes of their own that time nothing, because a profiler may stay attached and slow down what comes after it,
-//! and because a process that retains freed memory cannot go back to the system's allocator. The run starts itself anew
-//! as a child, once per allocator; a variable tells the child what it is. The request goes to its standard input. On its
-//! standard output it tells, line by line, which case it starts and what it found, so that a child that dies costs one
-//! case: the next child goes on with the next one.
+//! It runs in separate processes that time nothing, because a profiler may stay attached and slow down later work, and
+//! because a process that retains freed memory cannot go back to the system's allocator. The run starts its own
+//! executable as a child, once per allocator; an environment variable tells the child its role. The request goes to the
+//! child's standard input. On its standard output the child reports, line by line, which case it starts and what it
+//! found, so that a crash loses only one case: the next child goes on with the next one.
 //!
-//! A GPU's counters are read in children of their own, which come first: libtorch's profiler stays attached to CUPTI.
+//! A GPU's counters are read first, in separate children: libtorch's profiler stays attached to CUPTI.
 
 mod case_profile;
 mod child;
@@ -26,7 +26,7 @@ use place::FOLDER;
 /// The parts of a profile that are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
-    /// The operations with a trace of them.
+    /// Operations and a trace.
     pub operations: bool,
     pub memory: bool,
     pub hardware: bool,
@@ -36,9 +36,11 @@ pub struct Wanted {
 const OPERATIONS: &str = "operations";
 const MEMORY: &str = "memory";
 const HARDWARE: &str = "hardware";
+/// The activity of a GPU, which a profile may lack although it has the host's operations.
+const DEVICE: &str = "device";
 
 impl Wanted {
-    /// The parts that `--profile` or the case's config asks for; none where neither does.
+    /// The parts that `--profile` or the case's config asks for; empty if neither asks for any.
     pub fn of(case: &Case, pattern: Option<&Regex>) -> Option<Self> {
         let by_flag = pattern.is_some_and(|pattern| pattern.is_match(&case.full_id()));
         let Profiling { profiler, memory } = case.profiling;
@@ -50,15 +52,20 @@ impl Wanted {
         (wanted.operations || wanted.memory).then_some(wanted)
     }
 
-    /// The counters alone, if they are wanted, and the other parts.
+    /// Splits into the counters, if they are wanted, and the other parts.
     fn counters_first(self) -> (Option<Self>, Self) {
         let counters = Self { operations: false, memory: false, hardware: true };
         (self.hardware.then_some(counters), Self { hardware: false, ..self })
     }
 
-    /// Whether this is the first part of a profile, which has another one.
+    /// Whether only counters are asked for, because another child takes the other parts.
     fn is_counters_alone(self) -> bool {
         self.hardware && !self.operations && !self.memory
+    }
+
+    /// Whether it has a part with files.
+    const fn writes(self) -> bool {
+        self.operations || self.memory
     }
 
     /// Each part with its name.
@@ -66,7 +73,7 @@ impl Wanted {
         [(OPERATIONS, self.operations), (MEMORY, self.memory), (HARDWARE, self.hardware)]
     }
 
-    /// Gives each part that is not there its reason: `failed`, if it is wanted.
+    /// Records a reason for each absent part: `failed` for those that were asked for.
     fn explain(self, profile: &mut Profile, failed: &str) {
         let counted = profile.hardware.is_some() || profile.gpu.is_some();
         let is_there = [profile.steps > 0, profile.memory.is_some(), counted];
@@ -89,7 +96,7 @@ struct Request {
     cases: Vec<(String, Wanted)>,
 }
 
-/// A line of a child.
+/// A message from the child, one per line.
 #[derive(Debug, Serialize, Deserialize)]
 enum Message {
     Starts(String),

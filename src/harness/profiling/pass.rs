@@ -1,4 +1,4 @@
-//! The pass as the run sees it: children, their progress, and what they found.
+//! The parent's side of the profiling pass: starts children, shows progress, and collects results.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -8,11 +8,12 @@ use std::process::{Child, Command, Stdio};
 use plan::{Allocator, Case, Device, Profile};
 
 use super::child::CHILD;
-use super::{FOLDER, HARDWARE, Message, Request, Wanted};
+use super::{DEVICE, FOLDER, HARDWARE, Message, Request, Wanted, place};
 use crate::harness::clock::Stopwatch;
+use crate::harness::failure::Failure;
 use crate::harness::progress::Progress;
 
-/// Until it is known better, in seconds.
+/// Expected seconds per case until the first case has ended.
 const TYPICAL_CASE_S: f64 = 0.5;
 
 /// The pass over some cases.
@@ -20,9 +21,9 @@ pub struct Pass<'a> {
     /// The folder of the records.
     pub root: PathBuf,
     /// Keeps the profile of the case with an id.
-    pub keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), String>,
+    pub keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), Failure>,
     progress: Progress,
-    /// What children of their own have counted, by id.
+    /// GPU counters from the children that only count, by id.
     counted: HashMap<String, Profile>,
     cases: usize,
     /// Cases without the operations or the memory that were asked for.
@@ -34,22 +35,36 @@ pub struct Pass<'a> {
 struct Asked {
     id: String,
     wanted: Wanted,
+    /// The folder of its files, in the folder of the records.
+    folder: PathBuf,
 }
 
 impl Asked {
-    /// What is asked of a case, in the order of the children that do it.
+    /// The parts asked for, in the order of the children that take them.
     fn of((case, wanted): &(&Case, Wanted)) -> [Option<Self>; 2] {
         let (first, then) = match case.device {
             Device::Cuda => wanted.counters_first(),
             _ => (None, *wanted),
         };
-        [first, Some(then)].map(|wanted| Some(Self { id: case.full_id(), wanted: wanted? }))
+        let asked = |wanted| Self { id: case.full_id(), wanted, folder: place::folder(case) };
+        [first, Some(then)].map(|wanted| wanted.map(asked))
     }
 
-    /// How progress names it.
+    /// Its name in the progress line.
     fn name(&self) -> String {
         let part = if self.wanted.is_counters_alone() { ", counters" } else { "" };
         format!("{}{part}", self.id)
+    }
+}
+
+/// A child that does not outlive this: whatever ends the pass, no process goes on profiling for nobody.
+struct Attended(Child);
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        // Neither does anything to a child that was waited for, and there is nobody to tell of a failure.
+        drop(self.0.kill());
+        drop(self.0.wait());
     }
 }
 
@@ -64,12 +79,12 @@ impl<'a> Pass<'a> {
     /// Profiles the cases, those first that want the system's allocator.
     ///
     /// # Errors
-    /// Those of `keep`: nothing more is profiled then. A case that cannot be profiled is none.
+    /// Those of `keep`, which end the pass. A case that cannot be profiled is not an error.
     pub fn run(
         root: PathBuf,
         cases: &[(&Case, Wanted)],
-        keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), String>,
-    ) -> Result<(), String> {
+        keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let watch = Stopwatch::start();
         let asked = cases.iter().flat_map(Asked::of).flatten();
         let progress = Progress::of("profiling ", asked.map(|it| (it.name(), TYPICAL_CASE_S)));
@@ -87,13 +102,14 @@ impl<'a> Pass<'a> {
     }
 
     /// Profiles the cases in as many children as it takes.
-    fn children(&mut self, mut left: VecDeque<Asked>) -> Result<(), String> {
+    fn children(&mut self, mut left: VecDeque<Asked>) -> Result<(), Failure> {
         while !left.is_empty() {
             let Some(Death { reason, at_case }) = self.child(&mut left)? else { continue };
-            // A child that does not come as far as a case would not do so again.
+            // A child that died before its first case would die again, so all remaining cases are lost.
             let lost = if at_case { 1 } else { left.len() };
             for asked in left.drain(..lost).collect::<Vec<_>>() {
                 let mut profile = Profile::default();
+                let reason = if at_case { self.cleared(&asked, &reason) } else { reason.clone() };
                 asked.wanted.explain(&mut profile, &reason);
                 self.ends(&asked, profile)?;
             }
@@ -101,16 +117,46 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
+    /// Removes what a child that died at a case has written for it, which no record names: the reason of its death, and
+    /// that of what could not be removed.
+    fn cleared(&self, asked: &Asked, reason: &str) -> String {
+        if asked.wanted.is_counters_alone() {
+            return reason.to_owned();
+        }
+        match place::clear(&self.root.join(&asked.folder)) {
+            Ok(()) => reason.to_owned(),
+            Err(error) => format!("{reason}; its unfinished files are still there: {error}"),
+        }
+    }
+
     /// One child; the cases that it has profiled are no longer `left`.
-    fn child(&mut self, left: &mut VecDeque<Asked>) -> Result<Option<Death>, String> {
-        let died = |reason: String| Ok(Some(Death { reason, at_case: false }));
-        let mut child = match self.spawn(left) {
-            Ok(child) => child,
-            Err(error) => return died(format!("its process cannot be started: {error}")),
-        };
+    fn child(&mut self, left: &mut VecDeque<Asked>) -> Result<Option<Death>, Failure> {
+        match self.spawn(left) {
+            Ok(child) => self.follow(Attended(child), left),
+            Err(error) => {
+                let reason = format!("its process cannot be started: {error}");
+                Ok(Some(Death { reason, at_case: false }))
+            }
+        }
+    }
+
+    /// Keeps what a child says, until it ends or cannot be understood any more.
+    fn follow(
+        &mut self,
+        mut child: Attended,
+        left: &mut VecDeque<Asked>,
+    ) -> Result<Option<Death>, Failure> {
         let mut at_case = false;
-        let out = child.stdout.take().expect("it is piped");
-        for line in BufReader::new(out).lines().map_while(Result::ok) {
+        let out = child.0.stdout.take().expect("it is piped");
+        for line in BufReader::new(out).lines() {
+            let line = match line {
+                Ok(line) => line,
+                Err(error) => {
+                    let reason =
+                        format!("its messages cannot be read, so its process was ended: {error}");
+                    return Ok((!left.is_empty()).then_some(Death { reason, at_case }));
+                }
+            };
             match serde_json::from_str(&line) {
                 Ok(Message::Starts(id)) => {
                     at_case = true;
@@ -128,7 +174,7 @@ impl<'a> Pass<'a> {
                 Err(error) => eprintln!("note: a profiling process said `{line}`: {error}"),
             }
         }
-        let status = match child.wait() {
+        let status = match child.0.wait() {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
         };
@@ -142,20 +188,20 @@ impl<'a> Pass<'a> {
         command.args(std::env::args_os().skip(1)).env(CHILD, std::process::id().to_string());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         if !tch::Cuda::is_available() && std::env::var_os(LOG_LEVEL).is_none() {
-            // It would call the missing driver an error.
+            // Kineto would log a missing driver as an error.
             command.env(LOG_LEVEL, NOTHING);
         }
         let cases = left.iter().map(|asked| (asked.id.clone(), asked.wanted)).collect();
         let request = serde_json::to_vec(&Request { root: self.root.clone(), cases })?;
         let mut child = command.spawn()?;
-        // A child that is gone by now says so by its status.
+        // If the child has already died, its exit status reports that.
         drop(child.stdin.take().expect("it is piped").write_all(&request));
         Ok(child)
     }
 
-    fn ends(&mut self, asked: &Asked, mut profile: Profile) -> Result<(), String> {
+    fn ends(&mut self, asked: &Asked, mut profile: Profile) -> Result<(), Failure> {
         self.progress.done(&asked.name(), 0.0);
-        let Asked { id, wanted } = asked;
+        let Asked { id, wanted, .. } = asked;
         if wanted.is_counters_alone() {
             self.counted.insert(id.clone(), profile);
             return Ok(());
@@ -166,7 +212,8 @@ impl<'a> Pass<'a> {
         let missed: Vec<(&str, &String)> = wanted
             .parts()
             .into_iter()
-            // Many machines have no counters, which the record says.
+            .chain([(DEVICE, wanted.operations)])
+            // Missing counters are no failure: many machines have none, and the record gives the reason.
             .filter(|(name, wanted)| *wanted && *name != HARDWARE)
             .filter_map(|(name, _)| Some((name, profile.absent.get(name)?)))
             .collect();
@@ -191,14 +238,14 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// The profile with the counters of another one of its case, or with the reason why there are none.
+/// Adds the counters of the counting child to the profile, or the reason why there are none.
 fn with_counters(profile: &mut Profile, mut counted: Profile) {
     (profile.hardware, profile.gpu) = (counted.hardware, counted.gpu);
     profile.absent.remove(HARDWARE);
     profile.absent.extend(counted.absent.remove_entry(HARDWARE));
 }
 
-/// Kineto's variable for what it logs, and the level at which it is silent.
+/// Kineto's environment variable for its log level, and the level at which it logs nothing.
 const LOG_LEVEL: &str = "KINETO_LOG_LEVEL";
 const NOTHING: &str = "5";
 

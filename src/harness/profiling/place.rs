@@ -1,17 +1,46 @@
 //! The names of a profile's files.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
+use ::libtorch::partial;
 use plan::{Case, Work};
 
-/// In the folder of the records.
+/// The folder of all profiles, in the folder of the records.
 pub const FOLDER: &str = "profiles";
+/// Ends of the names of the files that a profile writes.
+const ENDINGS: [&str; 3] = ["_profile.json", "_memory_profile.pickle", "_memory_profile.svg"];
 /// Longest stem, in bytes: a file system takes 255, and endings follow.
 const LONGEST_STEM: usize = 160;
 
-/// The folder of a case's files.
-pub fn folder(root: &Path, case: &Case) -> PathBuf {
-    root.join(FOLDER).join(case.id.directory())
+/// The folder of a case's files, in the folder of the records.
+pub fn folder(case: &Case) -> PathBuf {
+    Path::new(FOLDER).join(case.id.directory())
+}
+
+/// Removes the files of earlier profiles from the folder of a case, also those that were not finished. Other files stay.
+///
+/// # Errors
+/// When one cannot be removed; the error names it.
+pub fn clear(folder: &Path) -> io::Result<()> {
+    let named = |path: &Path, error: io::Error| {
+        io::Error::new(error.kind(), format!("cannot remove {}: {error}", path.display()))
+    };
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(|error| named(folder, error))?,
+    };
+    for entry in entries {
+        let path = entry.map_err(|error| named(folder, error))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = partial::place_of(&name).unwrap_or(&name);
+        if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            let removed =
+                if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(|error| named(&path, error))?;
+        }
+    }
+    Ok(())
 }
 
 /// The beginning of their names: upstream's, for a model; else the workload, variant and parameter of the id.
@@ -58,16 +87,41 @@ mod tests {
              \x20   matrix_shapes: [{ name: custom, shapes: [[1, 2, 3]] }]\n",
         );
         let stems: Vec<String> = cases.iter().map(stem).collect();
-        // The packed form of a recipe has the same, in a folder of its own.
+        // The packed form of a recipe has the same file names, in another folder.
         let expected = ["baseline", "int8wo", "int8wo"]
             .map(|recipe| format!("small_linear_1_2_3_quant_{recipe}_sparsity_None"));
         assert_eq!(stems, expected);
-        let folder = folder(Path::new("root"), &cases[1]);
         assert_eq!(
-            folder,
-            Path::new("root/profiles/inference_a_linear_cpu/int8wo/bf16-1x2x3"),
+            folder(&cases[1]),
+            Path::new("profiles/inference_a_linear_cpu/int8wo/bf16-1x2x3"),
             "criterion's folder of the case"
         );
+    }
+
+    #[test]
+    fn a_folder_is_cleared_of_what_profiles_leave_and_of_nothing_else() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().join("profiles/x");
+        clear(&folder).expect("there is none");
+        fs::create_dir_all(&folder).expect("created");
+        let unfinished = partial::beside(&folder.join("a_profile.json")).expect("a folder").keep();
+        fs::write(unfinished.join("trace.json"), "{").expect("written");
+        let mark = partial::MARK;
+        for name in [
+            "a_profile.json",
+            "other_memory_profile.pickle",
+            "a_memory_profile.svg",
+            &format!("a_memory_profile.pickle{mark}x"),
+            "notes.txt",
+            "profile.json.gz",
+        ] {
+            fs::write(folder.join(name), "x").expect("written");
+        }
+        clear(&folder).expect("removed");
+        let left = fs::read_dir(&folder).expect("a folder").map(|it| it.expect("an entry"));
+        let mut left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["notes.txt", "profile.json.gz"]);
     }
 
     #[test]

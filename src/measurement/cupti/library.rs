@@ -1,14 +1,14 @@
-//! CUPTI as a library: whether it is there, whether it is known, and what its refusals mean.
+//! Loads CUPTI, checks its version, and explains its error codes.
 
 use std::ffi::c_void;
 
 use cudarc::cupti::sys::{self, CUptiResult};
 
-/// CUPTI's numbers for CUDA 12.6, the first with these functions, and for the newest that cudarc knows: a later one could
-/// return codes that its enumeration lacks.
+/// CUPTI's version numbers for CUDA 12.6, the first with these functions, and for the newest that cudarc supports. A
+/// later CUPTI could return codes that cudarc's enumeration lacks.
 const VERSIONS: (u32, u32) = (24, sys::CUPTI_API_VERSION);
 
-/// Loads CUPTI, if it is one whose structures are known. cudarc panics where there is none, so everything begins here.
+/// Loads CUPTI and checks that its version is supported. Call this first: cudarc panics if the library is missing.
 pub fn load() -> Result<(), String> {
     // SAFETY: CUPTI runs nothing when it is loaded.
     if !unsafe { sys::is_culib_present() } {
@@ -40,11 +40,11 @@ pub fn is_known(version: u32) -> Result<(), String> {
     }
 }
 
-/// Whether CUPTI has the function: cudarc panics where it does not. Call only once it is present.
+/// Checks that CUPTI has the function, because cudarc panics otherwise. The library must be loaded.
 pub fn has(function: &str) -> Result<(), String> {
-    // SAFETY: it is present.
+    // SAFETY: the library is loaded.
     let library = unsafe { sys::culib() };
-    // SAFETY: only whether it is there is asked.
+    // SAFETY: the symbol is not used; only its presence is checked.
     let symbol = unsafe { library.get::<*const c_void>(function.as_bytes()) };
     let missing = |error| format!("hardware counters: libcupti.so has no {function}: {error}");
     symbol.map(drop).map_err(missing)
@@ -59,7 +59,7 @@ pub fn refused(function: &str, code: CUptiResult) -> String {
     use CUptiResult::*;
     let meaning = match code {
         CUPTI_ERROR_INSUFFICIENT_PRIVILEGES => {
-            "the driver lets administrators alone read a GPU's counters: run as root or with the \
+            "the driver lets only administrators read a GPU's counters: run as root or with the \
              capability CAP_SYS_ADMIN (`docker run --cap-add SYS_ADMIN`), or load the kernel's module \
              nvidia with NVreg_RestrictProfilingToAdminUsers=0"
         }
@@ -106,8 +106,9 @@ pub fn refused(function: &str, code: CUptiResult) -> String {
     format!("hardware counters: {function}: {meaning} ({code:?})")
 }
 
-/// Calls a function of CUPTI with its structure, which is zero but for the fields that are named, and returns the structure.
-/// `$last` is the last field that CUDA 12.6 has. Later versions append some; they take the smaller structure and its meaning.
+/// Calls a function of CUPTI with its structure, in which all fields but the named ones are zero, and returns the
+/// structure. `$last` is the last field in CUDA 12.6. Later versions append fields but still accept the smaller
+/// structure.
 macro_rules! call {
     ($function:ident, $type:ident .. $last:ident $(, $field:ident: $value:expr)* $(,)?) => {{
         // SAFETY: its fields are numbers, pointers and enumerations, all of which have a zero.

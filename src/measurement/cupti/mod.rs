@@ -1,7 +1,7 @@
 //! A GPU's own counters over one step, by CUPTI's range profiler.
 //!
 //! CUPTI comes with libtorch's CUDA and is loaded when it is first asked for. A GPU counts only a few of the metrics at
-//! once, so the step runs again for each pass ("user replay"): nothing that it does is saved and restored.
+//! once, so the step runs again for each pass ("user replay"). Its memory is not saved and restored between passes.
 //!
 //! Kineto stays subscribed to CUPTI once it has traced. Count in a process that has not run it.
 
@@ -16,7 +16,7 @@ use plan::GpuCounters;
 use super::profiler::Subject;
 use session::{Host, Profiler, Range};
 
-/// What is counted, in the order of [`counters`]. All of them belong to a context, none to the whole device.
+/// The metrics, in the order of [`counters`]. All of them are counted per context, none for the whole device.
 const METRICS: [&CStr; 7] = [
     c"sm__cycles_elapsed.max",
     c"sm__throughput.avg.pct_of_peak_sustained_elapsed",
@@ -29,10 +29,11 @@ const METRICS: [&CStr; 7] = [
 
 type Values = [f64; METRICS.len()];
 
-/// Runs the step once per pass and returns what CUDA device 0 counted in one step. All is counted, or it is an error.
+/// Runs the step once per pass and returns what CUDA device 0 counted in one step. If any metric cannot be counted, it
+/// returns an error.
 ///
 /// # Errors
-/// Those of a step; where CUPTI is missing or does not count: why, and what to do about it.
+/// Those of a step. When CUPTI is missing or refuses to count, the error says why and what to do.
 pub fn count(subject: &mut Subject<'_>) -> Result<GpuCounters, String> {
     library::load()?;
     let context = kernels::cuda::primary_context("hardware counters", 0)
@@ -51,14 +52,14 @@ fn count_in(
     let range = Range::enable(context, &config)?;
     range.run(subject)?;
     let values = host.evaluate(&range.image);
-    // In this order: a range ends before what it counts for.
+    // The order matters: a range must end before the profiler does.
     drop(range);
     drop(host);
     drop(profiler);
     counters(values?)
 }
 
-/// Per step, since a range is one; percentages become shares.
+/// Converts the values of one range, which is one step; percentages become shares.
 fn counters(values: Values) -> Result<GpuCounters, String> {
     for (metric, value) in METRICS.iter().zip(values) {
         if !value.is_finite() {

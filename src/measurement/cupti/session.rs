@@ -1,4 +1,4 @@
-//! One counting: the profiler, its half that knows metrics, and its half that counts.
+//! One counting session: the profiler, its host API (metrics) and its range API (counting).
 
 use std::ffi::CStr;
 use std::mem;
@@ -10,10 +10,10 @@ use super::library::{accepted, call, has};
 use super::{METRICS, Values};
 use crate::measurement::profiler::Subject;
 
-/// A GPU that asks for more passes has lost some; these metrics take about five.
+/// More passes than this mean that CUPTI lost some: these metrics take about five.
 const MOST_PASSES: usize = 64;
 
-/// CUPTI's profiler, which is on until it is dropped.
+/// CUPTI's profiler, which is initialized until this is dropped.
 pub struct Profiler;
 
 impl Profiler {
@@ -24,15 +24,16 @@ impl Profiler {
 
 impl Drop for Profiler {
     fn drop(&mut self) {
-        // Nobody waits for it; what it leaves on is refused, with a reason, when the next case counts. So below.
+        // `drop` cannot report an error. If the profiler stays on, the next session is refused with a reason. The same
+        // holds for the other `drop`s below.
         drop(call!(cuptiProfilerDeInitialize, CUpti_Profiler_DeInitialize_Params..pPriv));
     }
 }
 
-/// The half of CUPTI that knows metrics, for one kind of GPU.
+/// CUPTI's profiler host API, which translates metrics for one kind of GPU.
 pub struct Host {
     object: *mut sys::CUpti_Profiler_Host_Object,
-    /// Which counters the GPU has free. It is kept as long as what was made of it.
+    /// The counter availability image. The host object refers to it, so it must live as long.
     _available: Vec<u8>,
 }
 
@@ -66,7 +67,7 @@ impl Host {
         Ok(Self { object: host.pHostObject, _available: available })
     }
 
-    /// The image that tells a GPU to count the metrics.
+    /// The configuration image that tells a GPU to count the metrics.
     pub fn config(&self) -> Result<Vec<u8>, String> {
         let mut names = METRICS.map(CStr::as_ptr);
         call!(
@@ -92,7 +93,7 @@ impl Host {
         Ok(image)
     }
 
-    /// The metrics of the one range in the image.
+    /// Evaluates the metrics of the only range in the image.
     pub fn evaluate(&self, image: &[u8]) -> Result<Values, String> {
         let mut names = METRICS.map(CStr::as_ptr);
         let mut values = Values::default();
@@ -121,12 +122,12 @@ impl Drop for Host {
     }
 }
 
-/// The half of CUPTI that counts, in one context.
+/// CUPTI's range profiler, which counts in one context.
 pub struct Range<'a> {
     object: *mut sys::CUpti_RangeProfiler_Object,
-    /// CUPTI reads it until the range ends.
+    /// The configuration image; CUPTI reads it until the range ends.
     _config: &'a [u8],
-    /// CUPTI writes there what was counted.
+    /// The counter data image, to which CUPTI writes.
     pub image: Vec<u8>,
 }
 
@@ -175,7 +176,7 @@ impl<'a> Range<'a> {
         Ok(range)
     }
 
-    /// Counts in as many passes as it takes; afterwards the image holds one range, the step.
+    /// Counts in as many passes as necessary; afterwards the image holds one range, the step.
     pub fn run(&self, subject: &mut Subject<'_>) -> Result<(), String> {
         let mut passes = 0;
         while !self.pass(subject)? {
@@ -203,7 +204,7 @@ impl<'a> Range<'a> {
         }
     }
 
-    /// One pass over the step; whether it was the last.
+    /// Counts one pass over the step; returns whether it was the last.
     fn pass(&self, subject: &mut Subject<'_>) -> Result<bool, String> {
         (subject.before)().map_err(|refusal| refusal.to_string())?;
         call!(

@@ -167,7 +167,7 @@ fn fake(folder: &Path, arguments: &[&str]) {
     assert!(command.status().expect("the shim needs a compiler too").success());
 }
 
-/// What a process says in which the fake of this folder is CUPTI.
+/// The output of a child process that loads the fake CUPTI of this folder.
 fn said(folder: &Path, variables: &[(&str, &str)]) -> String {
     let before = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
     let test = "measurement::cupti::tests::a_step_is_counted_in_as_many_passes_as_cupti_asks_for";

@@ -11,17 +11,17 @@ const WIDTH: f64 = 960.0;
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 80.0;
-/// Of the step's blocks and of what is below them together.
+/// Height of the step's blocks and of the bands below them together.
 const HEIGHT: f64 = 320.0;
-/// What is below is drawn to scale where it takes no more than this share of the height.
+/// The memory from before the step is drawn to scale if it takes at most this share of the height.
 const LOW: f64 = 0.5;
 /// The height of a band that is not drawn to scale.
 const BAND: f64 = 22.0;
-/// Longer names are cut; the whole one is shown where the pointer rests.
+/// Longer names are cut; the tooltip has the whole name.
 const LONGEST_NAME: usize = 48;
 const LONGEST_TITLE: usize = 100;
 
-/// Colours that are told apart on a light and on a dark ground, also by most colour-blind readers.
+/// Colours that are distinct on light and dark backgrounds, and for most colour-blind readers.
 const STYLE: &str = "\
 :root{color-scheme:light dark;--ground:#fff;--ink:#1b1f24;--faint:#57606a;--line:#d0d7de}\n\
 @media(prefers-color-scheme:dark){:root{--ground:#0d1117;--ink:#e6edf3;--faint:#9198a1;--line:#30363d}}\n\
@@ -34,7 +34,7 @@ stroke:var(--ground);stroke-width:4px;stroke-linejoin:round}\n\
 .s6{fill:#edc948}.s7{fill:#9c755f}.other{fill:#8c959f}\n\
 .before{fill:#afb8c1;fill-opacity:.55;stroke:var(--ground)}";
 
-/// The picture. `constant` is what was allocated before the step, the lowest first.
+/// Draws the picture. `constant` is the memory allocated before the step, the lowest band first.
 pub fn draw(title: &str, constant: &[(&str, u64)], events: &[MemoryEvent]) -> String {
     let replay = Replay::of(events);
     let constant: Vec<_> = constant.iter().copied().filter(|(_, bytes)| *bytes > 0).collect();
@@ -66,13 +66,13 @@ pub fn draw(title: &str, constant: &[(&str, u64)], events: &[MemoryEvent]) -> St
     text + &body + "</svg>\n"
 }
 
-/// Where what is on the picture.
+/// Converts bytes and times to positions in the picture.
 struct Frame {
-    /// The y of no bytes: below it is what was allocated before.
+    /// The y of zero bytes; the memory from before the step lies below it.
     zero: f64,
     /// The height of a byte.
     per_byte: f64,
-    /// Whether the bands below have the height of their bytes.
+    /// Whether the bands below are drawn to scale.
     to_scale: bool,
     /// The width of a nanosecond.
     per_ns: f64,
@@ -87,7 +87,7 @@ impl Frame {
         let share = below as f64 / (below + most) as f64;
         let to_scale = share <= LOW;
         let depth = if to_scale { share * HEIGHT } else { BAND * constant.len() as f64 };
-        // The last event ends the picture; a lone one at its begin still needs a width.
+        // The last event ends the picture; a single event at the beginning still needs a width.
         let end_ns = replay.moments.last().map_or(1, |moment| moment.ns).max(1);
         Self {
             zero: TOP + HEIGHT - depth,
@@ -148,7 +148,7 @@ impl Frame {
         );
     }
 
-    /// From its upper edge to the ground: the areas below it are drawn over it.
+    /// Fills from the upper edge down to zero; the areas below are drawn over it afterwards.
     fn write_area(&self, body: &mut String, series: &Series, class: &str) {
         let Some((begin, _)) = series.edge.first() else { return };
         let mut path = format!("M{:.1},{:.1}", self.x(*begin), self.zero);
@@ -221,7 +221,7 @@ impl Frame {
         } else {
             format!(", {} with {}", bytes(replay.peak_bytes + below), names.join(" and "))
         };
-        // Towards the side with more room.
+        // The label goes to the side with more room.
         let (anchor, at) = if x > WIDTH / 2.0 { (" end", x - 8.0) } else { ("", x + 8.0) };
         put(
             body,
@@ -237,7 +237,7 @@ impl Frame {
         );
     }
 
-    /// Two columns; returns where it ends.
+    /// Writes a legend in two columns; returns the y at which it ends.
     fn write_legend(&self, body: &mut String, series: &[Series]) -> f64 {
         let mut y = TOP + HEIGHT + 62.0;
         let column = self.width() / 2.0;
@@ -273,7 +273,7 @@ fn put(text: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("a text takes what is written");
 }
 
-/// The beginning and the end of a text that is too long.
+/// Cuts a text that is too long in the middle.
 fn cut(text: &str, longest: usize) -> String {
     let characters: Vec<char> = text.chars().collect();
     if characters.len() <= longest {

@@ -22,10 +22,10 @@ use crate::refusal::Refusal;
 /// `<stem>_memory_profile.pickle` and `<stem>_memory_profile.svg` into the folder, and reports both, with paths relative
 /// to `root`. Warm the step up first. Memory of Rust's own allocator is not in it.
 ///
-/// `constant` is what was allocated before, such as the weights and the inputs, by name.
+/// `constant` is the memory allocated before the step, by name, such as the weights and the inputs.
 ///
-/// On a CUDA device the step runs twice: the snapshot is torch's own, with C++ stacks, whose recording would stretch the
-/// times of the picture.
+/// On a CUDA device the step runs twice: the snapshot is torch's own, with C++ stacks, and recording those would
+/// stretch the times in the picture.
 ///
 /// # Errors
 /// Those of the step; when libtorch's profiler is running; when a file cannot be written.
@@ -68,7 +68,7 @@ pub fn record(
     Ok((profile, files))
 }
 
-/// torch's own snapshot of a step on the first CUDA device, and the statistics that upstream reports with it.
+/// Takes torch's own snapshot of a step on the first CUDA device, with the statistics that upstream reports.
 fn history(
     step: &mut dyn FnMut() -> Result<(), Refusal>,
 ) -> Result<(Vec<u8>, BTreeMap<String, u64>), Refusal> {

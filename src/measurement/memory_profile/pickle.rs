@@ -1,9 +1,9 @@
-//! A value as a pickle of Python's, protocol 2: the opcodes that torch's own snapshots use, which the page of its
-//! visualizer reads.
+//! Writes a value as a Python pickle, protocol 2, with the opcodes that torch's own snapshots use, because torch's
+//! visualizer reads no others.
 
 use serde_json::{Number, Value};
 
-/// As Python writes it. The page of the visualizer appends a whole batch as arguments of one call.
+/// Python's batch size. The visualizer appends a whole batch as arguments of one call, so a larger one could fail.
 const BATCH: usize = 1000;
 
 /// The pickle of a value.
@@ -47,7 +47,7 @@ fn put_number(bytes: &mut Vec<u8>, number: &Number) {
             bytes.extend((short as u16).to_le_bytes());
         }
         Some(long) => {
-            // The highest bit is the sign. The page takes eight bytes for a number, and more for a BigInt.
+            // The highest bit is the sign. The visualizer reads eight bytes as a number and more as a BigInt.
             let length = if i64::try_from(long).is_ok() { 8 } else { 9 };
             bytes.extend([0x8a, length]);
             bytes.extend(&u128::from(long).to_le_bytes()[..length as usize]);

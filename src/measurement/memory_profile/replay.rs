@@ -1,10 +1,10 @@
-//! What is live at which moment of a step, and which operation allocated it.
+//! Which bytes are live at each moment of a step, and which operation allocated them.
 
 use std::collections::HashMap;
 
 use crate::native::memory::MemoryEvent;
 
-/// Operations that only allocate, for another one in most cases.
+/// Operations that only allocate, usually on behalf of another operation.
 const ALLOCATE: &[&str] = &[
     "aten::empty",
     "aten::empty_like",
@@ -17,34 +17,34 @@ const ALLOCATE: &[&str] = &[
 /// The name for blocks that no operation allocated.
 const NO_OPERATION: &str = "outside of operations";
 
-/// The operation that a block counts for: the innermost one that does more than allocate.
+/// The operation to which a block is attributed: the innermost one that does more than allocate.
 pub fn operation(event: &MemoryEvent) -> &str {
     let does_more = |name: &&String| !ALLOCATE.contains(&name.as_str());
     let named = event.operations.iter().rev().find(does_more).or(event.operations.first());
     named.map_or(NO_OPERATION, String::as_str)
 }
 
-/// A moment after an event.
+/// The state after an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
-    /// Since the step began.
+    /// Nanoseconds since the step began.
     pub ns: u64,
     /// Live bytes of all blocks of the step.
     pub total: u64,
-    /// The operation that the changed block counts for, as a place in [`Replay::operations`].
+    /// The operation to which the changed block is attributed, as an index into [`Replay::operations`].
     pub operation: usize,
-    /// Live bytes of its blocks.
+    /// Live bytes of that operation's blocks.
     pub of_operation: u64,
 }
 
-/// A step's events one after the other.
+/// A step's events replayed in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Replay {
     pub moments: Vec<Moment>,
     /// Operations in the order of their first allocations, each with the most bytes that its blocks had at once.
     pub operations: Vec<(String, u64)>,
     pub peak_bytes: u64,
-    /// The first moment at which they were live.
+    /// The time of the first moment with the peak.
     pub peak_ns: u64,
     /// The operations whose blocks were live at the peak, the most bytes first.
     pub at_peak: Vec<(String, u64)>,
@@ -54,7 +54,7 @@ impl Replay {
     pub fn of(events: &[MemoryEvent]) -> Self {
         let mut replay = Self::default();
         let mut places = HashMap::new();
-        // By operation, and by address which operation its block counts for.
+        // Live bytes by operation, and the operation of each live block by its address.
         let (mut live, mut owners) = (vec![], HashMap::new());
         let mut total = 0;
         for event in events {
@@ -74,7 +74,7 @@ impl Replay {
                 live[place] -= bytes;
                 place
             } else {
-                // The scope reports releases of its own blocks alone.
+                // Not a block of this step.
                 continue;
             };
             let of_operation = live[operation];

@@ -1,25 +1,25 @@
-//! The areas of the picture: who holds which bytes when, one upon the other.
+//! The areas of the picture: the bytes of each operation over time, stacked.
 
 use super::replay::Replay;
 
-/// As many operations have an area of their own.
+/// Number of operations that have their own area.
 const MOST: usize = 8;
 
 /// The name of the area of all other operations.
 pub const OTHER: &str = "other operations";
 
-/// An area.
+/// The area of one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Series {
     pub name: String,
-    /// The most bytes that it has at once.
+    /// Its peak bytes.
     pub most: u64,
-    /// The bytes up to its upper edge, with all areas below it, from moments on.
+    /// Its upper edge as pairs of time and bytes, including all areas below it; each value holds until the next.
     pub edge: Vec<(u64, u64)>,
 }
 
-/// The operations that have the most bytes at once, the most first and lowest, and all others as one. Of the moments
-/// in a column of the picture the one with the most bytes is kept, and the last.
+/// The operations with the highest peaks, the highest first and lowest in the picture, and all others together. In each
+/// column of the picture only the moment with the most bytes and the last one are kept.
 pub fn of(replay: &Replay, columns: usize) -> Vec<Series> {
     let mut order: Vec<usize> = (0..replay.operations.len()).collect();
     order.sort_by_key(|place| std::cmp::Reverse(replay.operations[*place].1));
@@ -56,7 +56,7 @@ pub fn of(replay: &Replay, columns: usize) -> Vec<Series> {
     series
 }
 
-/// Which of the moments are drawn.
+/// Whether each moment is drawn.
 fn kept(replay: &Replay, columns: usize) -> Vec<bool> {
     let moments = &replay.moments;
     let end = moments.last().map_or(1, |moment| moment.ns).max(1);

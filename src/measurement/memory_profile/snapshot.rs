@@ -1,4 +1,4 @@
-//! A step's memory as torch's own visualizer reads it: the form of `torch.cuda.memory._snapshot()`.
+//! A step's memory in the format of `torch.cuda.memory._snapshot()`, which torch's visualizer reads.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use crate::native::memory::MemoryEvent;
 
-/// Where the blocks begin that were allocated before, whose addresses are not known. Allocators of programs at random
-/// addresses give out far higher ones.
+/// The first made-up address for blocks allocated before the step, whose addresses are not known. Real addresses are
+/// far higher.
 const FIRST_ADDRESS: u64 = 4096;
 
-/// The dictionary. A CPU's allocator has no segments that it divides, so each block is a segment of its own, allocated
-/// with it and released with it.
+/// The snapshot dictionary. A CPU's allocator does not divide segments, so each block is its own segment, allocated and
+/// released with the block.
 pub fn snapshot(constant: &[(&str, u64)], events: &[MemoryEvent], began: Duration) -> Value {
     let trace: Vec<Value> = events.iter().flat_map(|event| entries(event, began)).collect();
     let mut address = FIRST_ADDRESS;
@@ -83,7 +83,7 @@ fn entries(event: &MemoryEvent, began: Duration) -> Vec<Value> {
     actions.iter().map(entry).collect()
 }
 
-/// The innermost first, as in torch's own. An operation has no place in a file.
+/// The innermost frame first, as in torch's snapshots. Operations have no file and line.
 fn frames(operations: &[impl AsRef<str>]) -> Value {
     let frame = |name: &str| json!({ "name": name, "filename": "operation", "line": 0 });
     operations.iter().rev().map(|name| frame(name.as_ref())).collect()

@@ -18,7 +18,7 @@ fn event(address: u64, bytes: i64, time_ns: u64, operations: &[&str]) -> MemoryE
     MemoryEvent { address, bytes, time_ns, device: tch::Device::Cpu, operations }
 }
 
-/// A linear layer, an activation, and what is left.
+/// A linear layer and an activation, with one block that stays live.
 fn layer() -> Vec<MemoryEvent> {
     vec![
         event(0x7000, 6 << 20, 10_000, &["aten::linear", "aten::addmm"]),
@@ -67,8 +67,8 @@ fn a_snapshot_holds_what_lives_at_the_end_and_every_event() {
     assert_eq!(trace[3]["frames"][0]["name"], "aten::empty", "the innermost first");
 }
 
-/// How it looks is seen in a browser: with the variable, the pictures of these tests are written into its folder, and
-/// this one also into its place.
+/// The look has to be judged in a browser: if the variable is set, these tests write their pictures into its folder,
+/// and this test also updates its checked-in picture.
 #[test]
 fn a_picture_is_as_it_was() {
     let constant = [("weights", 4 << 20), ("input", 1 << 20)];
@@ -189,9 +189,9 @@ fn a_step_that_fails_leaves_no_file() {
     assert_eq!(fs::read_dir(root.path()).expect("a folder").count(), 0);
 }
 
-/// What torch's own module makes of a snapshot, as figures.
+/// A Python script that lets torch's own module read a snapshot and prints figures.
 const VISUALIZER: &str = r#"
-import json, pickle, sys
+import json, pickle, sys, torch
 from torch.cuda import _memory_viz as viz
 snapshot = pickle.load(open(sys.argv[1], 'rb'))
 lines = lambda text: [int(line.rsplit(' ', 1)[1]) for line in text.splitlines()]
@@ -200,6 +200,7 @@ for event in snapshot['device_traces'][0]:
     live += {'alloc': 1, 'free_completed': -1}.get(event['action'], 0) * event['size']
     peak = max(peak, live)
 print(json.dumps({
+    'torch': torch.__version__,
     'peak': peak,
     'entries': len(snapshot['device_traces'][0]),
     'traced': int(viz.trace(snapshot).split('\n')[1].split()[0]),
@@ -232,6 +233,8 @@ fn torchs_own_visualizer_reads_a_snapshot() {
         }
     };
     let read: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    let version = read["torch"].as_str().expect("a version");
+    assert!(version.starts_with("2.11."), "{}: torch {version}, not 2.11", program.display());
     assert_eq!(read["peak"], tracked);
     // Two entries for an allocation and three for a release, in pairs.
     assert_eq!(read["entries"], step.profile.events / 2 * 5);

@@ -29,7 +29,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
         );
     }
     cargo::require_report(root)?;
-    options.look(&here, &results.records)?;
+    options.look(&here, root, &results.records)?;
     let configs = configs::of(root, &options.overrides)?;
     setup::before(workspace)?;
 

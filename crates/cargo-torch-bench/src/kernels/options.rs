@@ -77,12 +77,12 @@ impl Options {
     }
 
     /// Checks that the results to compare with are there, as the report comes when everything is
-    /// measured.
-    pub fn look(&self, here: &Path, records: &Path) -> Result<()> {
+    /// measured. The report runs in the root, and asks git there.
+    pub fn look(&self, here: &Path, root: &Path, records: &Path) -> Result<()> {
         if let Some(with) = &self.compare_to {
             let path = here.join(with);
             let is_there = || path.exists() || (!is_path(with) && is_recorded(with, records));
-            if !is_there() && (is_path(with) || !is_branch(with, here)?) {
+            if !is_there() && (is_path(with) || !is_branch(with, root)?) {
                 let with = with.display();
                 return Err(usage(&format!(
                     "--compare-to {with}: there is neither a file or folder {} nor a baseline of \
@@ -126,7 +126,7 @@ impl Options {
     }
 }
 
-/// A time that bench targets take, as it was written.
+/// Checks a time as the bench targets do, and passes it on as it was written.
 fn budget(text: &str) -> std::result::Result<String, String> {
     plan::flag::duration(text).map(|_| text.to_owned())
 }
@@ -137,21 +137,37 @@ fn is_recorded(name: &OsStr, records: &Path) -> bool {
     [name, &first].iter().any(|name| records.join(name).is_dir())
 }
 
-/// Whether the report will find a history of this branch: in git, or at `origin`, from which it is fetched
-/// where a clone has one branch alone.
-fn is_branch(name: &OsStr, here: &Path) -> Result<bool> {
+/// Whether the report will find a history of this branch: in the local git repository, or at `origin`, from which a
+/// single-branch clone fetches it.
+fn is_branch(name: &OsStr, root: &Path) -> Result<bool> {
     let Some(name) = name.to_str() else { return Ok(false) };
+    let head = format!("refs/heads/{name}");
+    if !git::is_repository(root)?
+        || git::ask_strictly(root, &["check-ref-format", &head], 1)?.is_none()
+    {
+        return Ok(false);
+    }
     for reference in plan::branch_references(name) {
         let commit = format!("{reference}^{{commit}}");
-        if git::ask(here, &["rev-parse", "--quiet", "--verify", &commit])?.is_none() {
-            continue;
-        }
-        let history = format!("{reference}:./{}", plan::HISTORY);
+        let parse = ["rev-parse", "--quiet", "--verify", &commit];
+        let Some(commit) = git::ask_strictly(root, &parse, 1)? else { continue };
         // The report takes the first of them that is there.
-        return Ok(git::ask(here, &["cat-file", "-e", &history])?.is_some());
+        let history = format!("{}/", plan::HISTORY);
+        let files = git::git(root, &["ls-tree", "--name-only", &commit, "--", &history])?;
+        return Ok(!files.is_empty());
     }
-    let head = format!("refs/heads/{name}");
-    Ok(git::ask(here, &["ls-remote", "--exit-code", "origin", &head])?.is_some())
+    if git::ask_strictly(root, &["config", "--get", "remote.origin.url"], 1)?.is_none() {
+        return Ok(false);
+    }
+    let found = git::ask_strictly(root, &["ls-remote", "--exit-code", "origin", &head], 2);
+    let found = found.map_err(|error| {
+        let what = format!("--compare-to {name}: whether origin has that branch is unknown");
+        error
+            .during(&what)
+            .remedy(format!("measure it first, with --save-baseline {name}"))
+            .remedy(format!("git fetch origin {name}:refs/remotes/origin/{name}"))
+    })?;
+    Ok(found.is_some())
 }
 
 /// Whether a word is a path, not a mere name.

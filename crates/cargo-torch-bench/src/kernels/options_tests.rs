@@ -127,7 +127,7 @@ fn what_is_compared_with_is_looked_for_before_anything_is_measured() {
         ("absent", false),
     ] {
         let options = parsed(&format!("--compare-to {with}")).expect("fine");
-        assert_eq!(options.look(&here, &records).is_ok(), found, "{with}");
+        assert_eq!(options.look(&here, &here, &records).is_ok(), found, "{with}");
     }
     std::fs::remove_dir_all(here).expect("removed");
 }
@@ -148,14 +148,35 @@ fn a_branch_with_a_history_needs_no_saved_baseline() {
     std::fs::write(history.join("benchmark-1.json"), "{}").expect("written");
     git(&["add", "--all"]);
     git(&["commit", "--quiet", "--message", "history"]);
-    let found = |with: &str| {
+    let look = |with: &str| {
         let options = parsed(&format!("--compare-to {with}")).expect("fine");
-        options.look(folder.path(), &folder.path().join("criterion-torch")).is_ok()
+        // From a folder inside, in which nothing lies.
+        let here = folder.path().join("src/deeper");
+        options.look(&here, folder.path(), &folder.path().join("criterion-torch"))
     };
+    let found = |with: &str| look(with).is_ok();
     assert!(found("main"));
     assert!(!found("bare"), "its commit has no history");
     assert!(!found("nowhere"));
-    // What others push is looked at before what is here.
+    // The remote branch is preferred over the local one.
     git(&["update-ref", "refs/remotes/origin/bare", "main"]);
     assert!(found("bare"));
+
+    // A branch of origin is fetched by the report. That origin does not answer is no "no".
+    git(&["remote", "add", "origin", "."]);
+    git(&["update-ref", "-d", "refs/remotes/origin/bare"]);
+    assert!(found("main") && !found("nowhere") && !found("no..name"));
+    git(&["remote", "set-url", "origin", "/gone/away"]);
+    let error = look("elsewhere").expect_err("it is unknown");
+    let what = "--compare-to elsewhere: whether origin has that branch is unknown: git ls-remote";
+    assert!(error.what().starts_with(what), "{error}");
+    assert!(
+        error.what().contains("'/gone/away' does not appear to be a git repository"),
+        "{error}"
+    );
+    let remedies = [
+        "measure it first, with --save-baseline elsewhere",
+        "git fetch origin elsewhere:refs/remotes/origin/elsewhere",
+    ];
+    assert_eq!(error.remedies(), remedies);
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{ArgAction, Args, ValueEnum};
 use plan::Device;
 
-use super::{Config, Suite, list, output};
+use super::{Config, Suite, device, each_once, list, output};
 use crate::error::Result;
 use crate::workspace::Workspace;
 
@@ -20,12 +20,12 @@ pub struct Options {
     hardware: String,
     /// File of the profile
     #[arg(long, short, value_name = "FILE", default_value = "calibration.json")]
-    output: PathBuf,
+    pub output: PathBuf,
     /// Fewer sizes, and less time for each
     #[arg(long)]
     quick: bool,
     /// Device to calibrate: cpu, cuda, xpu, mps
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
     device: Device,
     /// Families of fusion patterns
     #[arg(
@@ -63,17 +63,17 @@ enum Family {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Operation {
-    /// Products of matrices.
+    /// Matrix products.
     Matmul,
     /// STREAM's operations.
     Memory,
-    /// What starting a kernel costs; not on the CPU.
+    /// The cost of launching a kernel; not on the CPU.
     Launch,
-    /// What calling an operation costs.
+    /// The cost of calling an operation.
     Call,
 }
 
-/// The report checks both again, but after everything is measured.
+/// Checked here already, because the report would refuse it only after everything is measured.
 fn hardware(text: &str) -> std::result::Result<String, &'static str> {
     if text.trim().is_empty() { Err("the name is empty") } else { Ok(text.to_owned()) }
 }
@@ -85,34 +85,15 @@ fn peak(text: &str) -> std::result::Result<String, &'static str> {
     }
 }
 
-/// A word as the command line has it.
+/// A value as it is written on the command line.
 fn word<T: ValueEnum>(value: T) -> String {
     value.to_possible_value().expect("none is skipped").get_name().to_owned()
 }
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
-    let output = output(&options.output)?;
-    let suite = Suite {
-        command: "calibrate",
-        stem: STEM,
-        configs: options.configs(),
-        verbose: options.verbose,
-    };
-    let measured = suite.measure(workspace)?;
-    let mut words: Vec<OsString> = Vec::new();
-    let mut put = |name: &str, value: OsString| words.extend([name.into(), value]);
-    put("--hardware", options.hardware.clone().into());
-    put("--device", options.device.to_string().into());
-    put("--fusion-patterns", words_of(&options.only).join(",").into());
-    put("--operations", words_of(&options.operations()).join(",").into());
-    let peaks =
-        [("--peak-gflops", &options.peak_gflops), ("--peak-bandwidth", &options.peak_bandwidth)];
-    for (name, peak) in peaks {
-        peak.iter().for_each(|peak| put(name, peak.into()));
-    }
-    put("--output", output);
-    let reported = measured.report("calibration", &words)?;
-    Ok(measured.end(&[reported]))
+    let words = options.reports()?;
+    let measured = options.suite().measure(workspace)?;
+    Ok(measured.end(&measured.reported(&words)?))
 }
 
 fn words_of<T: ValueEnum>(values: &[T]) -> Vec<String> {
@@ -120,15 +101,50 @@ fn words_of<T: ValueEnum>(values: &[T]) -> Vec<String> {
 }
 
 impl Options {
+    /// What the command line asks for and nothing can measure or report.
+    pub fn check(&self) -> std::result::Result<(), &'static str> {
+        if self.only.len() > 1 && self.only.contains(&Family::All) {
+            return Err("--only: `all` is every family, so it stands alone");
+        }
+        if self.device == Device::Cpu && self.operations.contains(&Operation::Launch) {
+            return Err(
+                "--operations: the CPU starts no kernels, so it has no `launch`; leave it \
+                        out, or name another device with --device",
+            );
+        }
+        Ok(())
+    }
+
+    fn suite(&self) -> Suite {
+        Suite { command: "calibrate", stem: STEM, configs: self.configs(), verbose: self.verbose }
+    }
+
+    /// What the report is asked for afterwards.
+    pub fn reports(&self) -> Result<Vec<Vec<OsString>>> {
+        let mut words: Vec<OsString> = Vec::new();
+        let mut put = |name: &str, value: OsString| words.extend([name.into(), value]);
+        put("--hardware", self.hardware.clone().into());
+        put("--device", self.device.to_string().into());
+        put("--fusion-patterns", words_of(&each_once(&self.only)).join(",").into());
+        put("--operations", words_of(&self.operations()).join(",").into());
+        let peaks =
+            [("--peak-gflops", &self.peak_gflops), ("--peak-bandwidth", &self.peak_bandwidth)];
+        for (name, peak) in peaks {
+            peak.iter().for_each(|peak| put(name, peak.into()));
+        }
+        put("--output", output(&self.output)?);
+        Ok(vec![self.suite().report("calibration", words)])
+    }
+
     fn operations(&self) -> Vec<Operation> {
         let is_there = |it: &Operation| *it != Operation::Launch || self.device != Device::Cpu;
         match self.operations.is_empty() {
             true => Operation::value_variants().iter().copied().filter(is_there).collect(),
-            false => self.operations.clone(),
+            false => each_once(&self.operations),
         }
     }
 
-    /// What is measured, as configs.
+    /// The configs of what is measured.
     pub fn configs(&self) -> Vec<Config> {
         let (fusion, calibration) = (self.fusion(), self.calibration());
         vec![
@@ -142,7 +158,7 @@ impl Options {
     }
 
     fn head(&self, mode: &str, threads: &str) -> String {
-        // Elsewhere the host's threads only start the work.
+        // On other devices the host's threads only launch the work.
         let threads = if self.device == Device::Cpu { threads } else { "1" };
         let sampling = if self.quick { "target: 0.02, warm_up_s: 0.1" } else { "target: 0.02" };
         format!(
@@ -170,7 +186,7 @@ impl Options {
 
     fn fusion(&self) -> String {
         let sampling = if self.quick { ", sampling: { measurement_s: 0.25 }" } else { "" };
-        let patterns = list(&words_of(&self.only));
+        let patterns = list(&words_of(&each_once(&self.only)));
         let (sizes, device) = (self.sizes(), self.device);
         let head = self.head("fusion", "all");
         format!(

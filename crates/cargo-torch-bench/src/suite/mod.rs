@@ -1,4 +1,4 @@
-//! `calibrate` and `operators`: they write configs, measure them, and report.
+//! The commands `calibrate` and `operators`: both write configs, measure them, and report.
 
 pub mod calibrate;
 pub mod operators;
@@ -8,6 +8,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
+use plan::{Device, UnknownWord};
+
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
@@ -16,17 +18,18 @@ use crate::results::Results;
 use crate::setup;
 use crate::workspace::{self, Workspace};
 
-/// Names configs to the build scripts.
+/// The environment variable that tells the build scripts which configs to use.
 const BENCH_CONFIG: &str = "BENCH_CONFIG";
 /// The bench target of packages that measure everything in one, as `new` adds it.
 const ONE_TARGET: &str = "torch";
-/// The folder of the configs. Not in CARGO_TARGET_DIR: a relative path of theirs begins at the nearest Cargo.toml above.
+/// The folder of the configs. Not in CARGO_TARGET_DIR, because relative paths in a config start at the nearest
+/// Cargo.toml above it.
 const FOLDER: &str = "target/torch-bench";
 
 /// A config that a command writes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Config {
-    /// What it measures, and the bench target of that alone.
+    /// The mode that it measures, which is also the name of that mode's bench target.
     pub mode: &'static str,
     pub text: String,
 }
@@ -34,23 +37,21 @@ pub struct Config {
 /// The configs of one command line.
 struct Suite {
     command: &'static str,
-    /// The stem of all configs, which is in the ids of their cases.
+    /// File stem of the configs; it is part of the ids of their cases.
     stem: &'static str,
     configs: Vec<Config>,
     verbose: bool,
 }
 
-/// A suite that came to its end, with or without failed cases.
+/// A suite that was measured to the end, with or without failed cases.
 struct Measured<'w> {
     root: &'w Path,
     results: Results,
     status: ExitStatus,
-    /// `--filter` of its cases.
-    filter: String,
 }
 
 impl Suite {
-    /// Provisions, writes the configs, builds and measures.
+    /// Runs setup, writes the configs, builds and measures.
     fn measure<'w>(&self, workspace: &'w Workspace) -> Result<Measured<'w>> {
         let root = workspace.root();
         self.require_no_others()?;
@@ -79,9 +80,16 @@ impl Suite {
             return Err(Error::failed(what, cargo::code(status))
                 .remedy("the results until then: cargo criterion-report show"));
         }
+        Ok(Measured { root, results, status })
+    }
+
+    /// The words of `criterion-report` for a command about the cases of this run.
+    fn report(&self, command: &str, words: Vec<OsString>) -> Vec<OsString> {
         let modes: Vec<&str> = self.configs.iter().map(|it| it.mode).collect();
         let filter = format!("^({})/{}/", modes.join("|"), self.stem);
-        Ok(Measured { root, results, status, filter })
+        let mut all = [command, "--latest", "--filter", &filter].map(OsString::from).to_vec();
+        all.extend(words);
+        all
     }
 
     fn require_no_others(&self) -> Result<()> {
@@ -98,7 +106,7 @@ impl Suite {
             .remedy("or measure your configs with `cargo xtask bench`"))
     }
 
-    /// The bench targets that measure the configs: one per mode, else the one of all modes.
+    /// The bench targets that measure the configs: one per mode, or else the one for all modes.
     fn targets(&self, root: &Path) -> Result<Vec<&'static str>> {
         let mut own = Vec::new();
         for config in &self.configs {
@@ -135,14 +143,17 @@ impl Suite {
 }
 
 impl Measured<'_> {
-    /// A command of `criterion-report` about the cases of this run.
-    fn report(&self, command: &str, words: &[OsString]) -> Result<ExitStatus> {
-        let mut report = cargo::at_home(cargo::report(self.root), &self.results.criterion);
-        report.args([command, "--latest", "--filter", &self.filter]).args(words);
-        cargo::status(report)
+    /// Runs commands of `criterion-report`.
+    fn reported(&self, commands: &[Vec<OsString>]) -> Result<Vec<ExitStatus>> {
+        let run = |words: &Vec<OsString>| {
+            let mut report = cargo::at_home(cargo::report(self.root), &self.results.criterion);
+            report.args(words);
+            cargo::status(report)
+        };
+        commands.iter().map(run).collect()
     }
 
-    /// The code of the first that failed: the cases, or what reported them.
+    /// The exit code of the first failure: of the cases, or of a report.
     fn end(&self, reported: &[ExitStatus]) -> ExitCode {
         let all = std::iter::once(&self.status).chain(reported);
         let failed = all.into_iter().find(|status| !status.success());
@@ -150,11 +161,39 @@ impl Measured<'_> {
     }
 }
 
-/// The whole path of a file that is written at the end. Its folder is made now, not after everything is measured.
+/// The absolute path of an output file. Its folder is created now, so that an error comes before everything is
+/// measured.
 fn output(file: &Path) -> Result<OsString> {
     let path = workspace::current_folder()?.join(file);
+    if path.is_dir() {
+        return Err(Error::usage(format!("--output {}: it is a folder", file.display()))
+            .remedy("name a file"));
+    }
     path.parent().map_or(Ok(()), files::make_folder)?;
     Ok(path.into_os_string())
+}
+
+/// A device that a config of these modes takes.
+fn device(text: &str) -> std::result::Result<Device, String> {
+    if text == Device::Rocm.as_str() {
+        return Err("only kernels run on rocm; use cpu or cuda".to_owned());
+    }
+    let devices = Device::ALL.iter().copied().filter(|device| *device != Device::Rocm);
+    devices.clone().find(|device| device.as_str() == text).ok_or_else(|| {
+        let unknown = UnknownWord::new("device", text, devices.map(Device::as_str));
+        format!("{unknown}: {}", unknown.remedy)
+    })
+}
+
+/// The values without repetitions, which a config refuses.
+fn each_once<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
+    let mut once: Vec<T> = Vec::new();
+    for value in values {
+        if !once.contains(value) {
+            once.push(value.clone());
+        }
+    }
+    once
 }
 
 /// `[a, b]` in YAML.

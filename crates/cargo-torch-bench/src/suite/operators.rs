@@ -8,13 +8,13 @@ use clap::builder::RangedU64ValueParser;
 use clap::{ArgAction, Args};
 use plan::{Device, Operator};
 
-use super::{Config, Suite, list, output};
+use super::{Config, Suite, device, each_once, list, output};
 use crate::error::Result;
 use crate::workspace::Workspace;
 
 const STEM: &str = "comprehensive";
 
-/// As configs allow them.
+/// The range of sizes that configs allow.
 fn sizes() -> RangedU64ValueParser {
     RangedU64ValueParser::new().range(1..=1 << 24)
 }
@@ -49,24 +49,24 @@ pub struct Options {
     )]
     operations: Vec<Operators>,
     /// Device: cpu, cuda, xpu, mps
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
     device: Device,
     /// Take the mean of N single calls after 10 more, 10 or more, and print it beside the median
     #[arg(long, value_name = "N", value_parser = runs())]
     runs: Option<u64>,
     /// File of the results
     #[arg(long, short, value_name = "FILE", default_value = "benchmark_results.json")]
-    output: PathBuf,
+    pub output: PathBuf,
     /// Print criterion's output, which otherwise goes to bench.log
     #[arg(long)]
     verbose: bool,
 }
 
-/// The operators of one word.
+/// The operators that one word on the command line stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Operators(Vec<Operator>);
 
-/// Upstream's word of both losses.
+/// Upstream's word for both losses.
 const LOSS: &str = "Loss";
 
 fn operators(text: &str) -> std::result::Result<Operators, String> {
@@ -82,32 +82,30 @@ fn operators(text: &str) -> std::result::Result<Operators, String> {
 }
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
-    let output = output(&options.output)?;
-    let suite = Suite {
-        command: "operators",
-        stem: STEM,
-        configs: options.configs(),
-        verbose: options.verbose,
-    };
-    let measured = suite.measure(workspace)?;
-    let mut words =
-        ["--format", "json", "--upstream-compat", "--output"].map(OsString::from).to_vec();
-    words.push(output);
-    let written = measured.report("operators", &words)?;
-    let mean: Vec<OsString> = options.runs.iter().map(|_| "--mean".into()).collect();
-    let printed = measured.report("operators", &mean)?;
-    Ok(measured.end(&[written, printed]))
+    let words = options.reports()?;
+    let measured = options.suite().measure(workspace)?;
+    Ok(measured.end(&measured.reported(&words)?))
 }
 
 impl Options {
+    fn suite(&self) -> Suite {
+        Suite { command: "operators", stem: STEM, configs: self.configs(), verbose: self.verbose }
+    }
+
+    /// What the report is asked for afterwards: the file, and the tables.
+    pub fn reports(&self) -> Result<Vec<Vec<OsString>>> {
+        let mut written =
+            ["--format", "json", "--upstream-compat", "--output"].map(OsString::from).to_vec();
+        written.push(output(&self.output)?);
+        let printed = self.runs.iter().map(|_| "--mean".into()).collect();
+        let suite = self.suite();
+        Ok(vec![suite.report("operators", written), suite.report("operators", printed)])
+    }
+
     /// What is measured, as a config.
     pub fn configs(&self) -> Vec<Config> {
-        let mut operators: Vec<&str> = Vec::new();
-        for operator in self.operations.iter().flat_map(|it| &it.0) {
-            if !operators.contains(&operator.as_str()) {
-                operators.push(operator.as_str());
-            }
-        }
+        let operators: Vec<&str> =
+            self.operations.iter().flat_map(|it| &it.0).map(|it| it.as_str()).collect();
         let latency = self
             .runs
             .map(|calls| format!("latency: {{ calls: {calls}, warm_up: 10 }}\n"))
@@ -117,10 +115,10 @@ impl Options {
              sampling: {{ target: 0.02, warm_up_s: 0.1, measurement_s: 0.25 }}\nenergy: false\n\
              {latency}operator_params:\n  - operators: {}\n    batch_sizes: {}\n    \
              sequence_lengths: {}\n    tensor_dimensions: {}\n    devices: [{}]\n",
-            list(&operators),
-            list(&self.batch_sizes),
-            list(&self.sequence_lengths),
-            list(&self.tensor_dimensions),
+            list(&each_once(&operators)),
+            list(&each_once(&self.batch_sizes)),
+            list(&each_once(&self.sequence_lengths)),
+            list(&each_once(&self.tensor_dimensions)),
             self.device,
         );
         vec![Config { mode: "operators", text }]

@@ -86,7 +86,7 @@ fn a_run_that_dies_is_reported_and_says_so() {
 #[test]
 fn what_to_compare_with_is_looked_for_before_anything_is_measured() {
     let scratch = with_kernels();
-    scratch.program("git", r#"exec git "$@""#);
+    scratch.program("git", r#"echo "$PWD $GIT_TERMINAL_PROMPT" >>"$FAKE/git"; exec git "$@""#);
     for (line, word) in [
         ("--compare-to main", "nor a baseline of that name"),
         ("--compare-to ./earlier", "nor a baseline of that name"),
@@ -95,6 +95,13 @@ fn what_to_compare_with_is_looked_for_before_anything_is_measured() {
         let words: Vec<&str> = std::iter::once("kernels").chain(line.split(' ')).collect();
         scratch.run(&words).assert_refused(2, &[word]);
     }
+    // The report will ask git in the root, so that is where it is asked before.
+    let mut inside = scratch.xtask(&["kernels", "--compare-to", "main"]);
+    inside.current_dir(scratch.clone_dir().join("crates/inner"));
+    Outcome::of(inside).assert_refused(2, &["nor a branch whose commit has a folder"]);
+    let asked = scratch.log("git");
+    let in_root = format!("{} 0", scratch.clone_dir().display());
+    assert!(!asked.is_empty() && asked.iter().all(|it| *it == in_root), "{asked:?}");
     assert!(calls(&scratch).is_empty());
     for folder in ["target/criterion-torch/main", "earlier", "old"] {
         fs::create_dir_all(scratch.clone_dir().join(folder)).expect("make a folder");

@@ -75,10 +75,11 @@ fn options_of_calibrate_go_where_they_belong() {
         "{calibration}"
     );
     assert!(scratch.clone_dir().join("new/out.json").exists(), "in a folder that was not there");
-    // Upstream's name of the same option.
-    let words: Vec<&str> = CALIBRATE.into_iter().chain(["--fusion-patterns", "conv"]).collect();
+    // Upstream's name of the same option, and a word that is there twice.
+    let words: Vec<&str> =
+        CALIBRATE.into_iter().chain(["--fusion-patterns", "conv,linear,conv"]).collect();
     scratch.run(&words).assert_fine();
-    assert!(config(&scratch, "fusion/calibrate.yml").contains("patterns: [conv]"));
+    assert!(config(&scratch, "fusion/calibrate.yml").contains("patterns: [conv, linear]"));
 }
 
 #[test]
@@ -111,8 +112,9 @@ fn one_command_measures_and_writes_benchmark_results() {
         assert!(text.contains(line), "{line}: {text}");
     }
     assert!(!text.contains("latency"), "{text}");
-    let line = "operators --operations GELU,softmax --batch-sizes 8 --device cuda --runs 100";
-    scratch.run(&line.split(' ').collect::<Vec<_>>()).assert_fine();
+    let line = "operators --operations GELU,softmax --batch-sizes 8 --device cuda --runs 100 \
+                --output my_results.json";
+    scratch.run(&line.split_whitespace().collect::<Vec<_>>()).assert_fine();
     let text = config(&scratch, "operators/comprehensive.yml");
     for line in [
         "operators: [gelu, softmax]",
@@ -122,7 +124,9 @@ fn one_command_measures_and_writes_benchmark_results() {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    assert!(calls(&scratch)[9].ends_with(" --mean"), "{:?}", calls(&scratch));
+    let calls = calls(&scratch);
+    assert!(calls[8].ends_with(&format!(" --output {clone}/my_results.json")), "{calls:?}");
+    assert!(calls[9].ends_with(" --mean"), "{calls:?}");
 }
 
 #[test]
@@ -147,11 +151,16 @@ fn mistakes_are_found_before_anything_is_measured() {
         ("calibrate", "--hardware <NAME>"),
         ("calibrate --hardware x --only mlp", "[possible values: linear, conv, attention, all]"),
         ("calibrate --hardware x --operations relu", "[possible values: matmul, memory"),
-        ("calibrate --hardware x --device gpu", "unknown device `gpu`"),
+        ("calibrate --hardware x --device gpu", "unknown device `gpu`: use one of: cpu, cuda, xpu"),
+        ("calibrate --hardware x --device rocm", "only kernels run on rocm; use cpu or cuda"),
+        ("calibrate --hardware x --only linear,all", "`all` is every family, so it stands alone"),
+        ("calibrate --hardware x --operations call,launch", "the CPU starts no kernels"),
+        ("calibrate --hardware x --output crates", "--output crates: it is a folder"),
         ("calibrate --hardware x --peak-gflops -1", "a peak is a number above 0"),
         ("operators --operations LayerNorn", "use LayerNorm, GELU, Swish, Loss"),
         ("operators --batch-sizes 0", "0 is not in 1"),
         ("operators --runs 3", "3 is not in 10"),
+        ("operators --device rocm", "only kernels run on rocm; use cpu or cuda"),
     ] {
         scratch.run(&line.split(' ').collect::<Vec<_>>()).assert_refused(2, &[word]);
     }

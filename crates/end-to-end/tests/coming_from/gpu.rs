@@ -1,4 +1,5 @@
-//! What rows on GPUs prove, on this machine as far as it goes: without a GPU, that libtorch was asked and what it said.
+//! Proofs of rows about GPUs. On a machine without a GPU they check only that libtorch was asked, and the reason that
+//! it gave.
 
 use std::path::Path;
 use std::process::Command;
@@ -35,7 +36,27 @@ fn skipped<'r>(record: &'r Value, device: &str) -> &'r str {
     reason
 }
 
-#[test]
+/// The records of `configs/fusion/gpu.yml` that were measured: all of them, or none with libtorch's reason.
+pub fn measured_patterns() -> Vec<&'static Value> {
+    static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
+    let records = RECORDS.get_or_init(|| {
+        let lab = Lab::new();
+        drop(lab.bench("fusion", &["^fusion/gpu/"]));
+        lab.records("new", "fusion")
+    });
+    // A pattern of each family, unfused and fused.
+    assert_eq!(records.len(), 3 * 2, "{records:?}");
+    let is_measured = |record: &&Value| record["outcome"]["status"] == "measured";
+    let (measured, others): (Vec<_>, Vec<_>) = records.iter().partition(is_measured);
+    for record in &others {
+        let reason = skipped(record, "cuda");
+        assert!(reason.contains("libtorch"), "{reason}");
+    }
+    assert!(measured.is_empty() || others.is_empty(), "{others:?}");
+    measured
+}
+
+/// For the row of `max-autotune` on CUDA.
 pub fn modes_with_cuda_graphs_are_measured_where_there_is_a_gpu() {
     let found = of_device("cuda");
     let variants: Vec<&str> = found.iter().map(|(variant, _)| *variant).collect();
@@ -69,7 +90,7 @@ pub fn mps_and_xpu_are_asked_of_libtorch() {
     }
 }
 
-/// A library that attaches as Nsight Systems' own does.
+/// A fake profiler library that attaches like Nsight Systems' own.
 fn profiler(folder: &Path) -> std::path::PathBuf {
     let library = folder.join("libfake_nvtx.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../native/tests/fake_nvtx.cpp");
@@ -80,7 +101,7 @@ fn profiler(folder: &Path) -> std::path::PathBuf {
     library
 }
 
-#[test]
+/// Run by the row about Nsight.
 pub fn nsight_is_told_of_every_part_and_of_nothing_inside_a_timed_sample() {
     let folder = tempfile::tempdir().expect("a folder");
     let lab = Lab::new()

@@ -1,16 +1,21 @@
 //! Rows of `coming-from/graphs.md`.
 
+#[path = "../common/patches.rs"]
+mod patches;
+mod run;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use criterion_report::fusion::{Family, PatternResults, pattern_results};
-use plan::{Case, Outcome, Record};
+use plan::{Case, Outcome};
 use serde_json::Value;
 
+use crate::gpu;
 use crate::lab::{Lab, near};
 use crate::page::{Row, rows};
 use crate::suites::{cases, python, understood, words, works};
+use run::{HERE, calibrated, json, profiled, read, run};
 
 rows! { "graphs";
     "`matmul_bench.py`" => matrix_products,
@@ -62,46 +67,12 @@ rows! { "graphs";
     "fusion strategy: fuse, conditionally fuse, avoid" => strategy,
     "expected GPU speedup 2-5×" => expected,
     "for GPU (future): fuse everything" => gpu,
+    "test calibrator integration: `--hardware TestCPU`, all patterns, `--quick`" => integration,
     "adding a fusion pattern" => new_pattern,
     "add it to `calibrate_*_fusion_patterns()`" => families,
     "adding GPU support: cuDNN, cuBLAS" => gpu_support,
     "test on both CPU and GPU" => both_devices,
     "design documents" => design,
-}
-
-/// What all rows look at: matrix products, every pattern, and the profile that is made of them.
-struct Run {
-    lab: Lab,
-    file: PathBuf,
-    summary: String,
-    profile: Value,
-    /// `criterion-report fusion --format json`.
-    results: Vec<Value>,
-    records: Vec<Record>,
-}
-
-const ARGUMENTS: [&str; 5] = ["calibration", "--latest", "--hardware", "i7-12700K", "--output"];
-
-fn run() -> &'static Run {
-    static RUN: OnceLock<Run> = OnceLock::new();
-    RUN.get_or_init(|| {
-        let lab = Lab::new();
-        lab.bench("calibration", &["^calibration/machine/matmul/"]);
-        lab.bench("fusion", &["^fusion/graphs/"]);
-        let file = lab.path("profiles/i7_12700k_fusion.json");
-        std::fs::create_dir_all(lab.path("profiles")).expect("as the command makes it");
-        let path = file.to_str().expect("UTF-8");
-        let summary = lab.report(&[&ARGUMENTS[..], &[path]].concat());
-        let profile = json(&std::fs::read_to_string(&file).expect("written"));
-        let document = json(&lab.report(&["fusion", "--format", "json"]));
-        let results = document["results"].as_array().expect("a list").clone();
-        let records = lab.records("new", "fusion");
-        Run { lab, file, summary, profile, results, records }
-    })
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
 }
 
 /// The measured result of a variant of a pattern by upstream's name.
@@ -141,7 +112,17 @@ fn matrix_products(row: &Row) {
 /// `end_to_end::calibration` measures them: a step goes over half a gigabyte.
 fn memory_bandwidth(row: &Row) {
     let cases = cases(row);
-    assert_eq!(works(&cases, "calibration"), BTreeSet::from(["copy", "scale", "add", "triad"]));
+    let streams = BTreeSet::from(["copy", "scale", "add", "triad"]);
+    assert_eq!(works(&cases, "calibration"), streams);
+    for stream in streams {
+        let own = cases.iter().filter_map(|case| case.work.probe());
+        let sizes = own.filter(|work| work.probe.as_str() == stream).map(|work| work.size);
+        let sizes: BTreeSet<u64> = sizes.collect();
+        // Three arrays fit into a first cache of 32 KiB; a gigabyte is beyond all caches.
+        assert!(sizes.first() <= Some(&(10 << 10)), "{stream}: {sizes:?}");
+        assert!(sizes.last() >= Some(&(1 << 30)), "{stream}: {sizes:?}");
+        assert!(sizes.len() >= 8, "{stream}: {sizes:?}");
+    }
 }
 
 fn linear_alone(row: &Row) {
@@ -153,8 +134,19 @@ fn conv_alone(row: &Row) {
     patterns(row, &[CONV]);
 }
 
+/// The command itself, at its quick sizes: the configs that it writes are measured and reported as it does.
 fn attention_alone(row: &Row) {
     patterns(row, &[ATTENTION]);
+    let profile = calibrated();
+    assert_eq!(profile["metadata"]["hardware_name"], "tiny");
+    let fusions = profile["fusion_profiles"].as_object().expect("an object");
+    for pattern in ["QK_AttentionScores", "QK_Softmax", "FullAttention_SDPA"] {
+        let of_pattern = fusions.iter().filter(|(_, it)| it["fusion_pattern"] == pattern);
+        assert_eq!(of_pattern.count(), 2 + 1, "two sizes, and the largest by its name: {pattern}");
+        assert!(number(&fusions[pattern], "speedup_factor") > 0.0);
+    }
+    assert_eq!(fusions.len(), 3 * 3);
+    assert_eq!(profile["call_overheads"].as_array().expect("a list").len(), 1);
 }
 
 fn quick(row: &Row) {
@@ -180,13 +172,15 @@ fn given_peaks(row: &Row) {
     assert!(!cases(row).is_empty());
     let run = run();
     assert_eq!(run.profile["peak_source"]["gflops"], "measured");
-    let file = run.lab.path("given.json");
-    let path = file.to_str().expect("UTF-8");
-    let peaks = ["--peak-gflops", "0.000001", "--peak-bandwidth", "50"];
-    run.lab.report(&[&ARGUMENTS[..], &[path], &peaks].concat());
-    let given = json(&std::fs::read_to_string(&file).expect("written"));
+    let mut line = words(row, "cargo torch-bench");
+    line.extend(["--output", "given.json"].map(str::to_owned));
+    let given = read(&profiled(&run.lab, &line, HERE).0);
     assert_eq!(given["peak_source"], json(r#"{"gflops": "given", "bandwidth": "given"}"#));
+    near(&given["theoretical_peak_gflops"], 1000.0);
     near(&given["theoretical_bandwidth_gbps"], 50.0);
+    let peak = line.iter_mut().find(|word| *word == "1000").expect("it is given");
+    "0.000001".clone_into(peak);
+    let given = read(&profiled(&run.lab, &line, HERE).0);
     let notes = given["notes"].as_array().expect("a list").iter();
     let told = notes.filter_map(Value::as_str).any(|note| note.contains("below what was measured"));
     assert!(told, "{}", given["notes"]);
@@ -246,7 +240,7 @@ fn function(row: &Row, word: &str, family: Family) -> PatternResults {
 
 fn linear_function(row: &Row) {
     let found = function(row, "Family::Linear", Family::Linear);
-    // The three in two sizes, and `addmm` of two.
+    // Three patterns in two sizes each, and the `addmm` variant of two of the patterns.
     assert_eq!(found.results.len(), 10);
     let refused: Vec<_> = found.unmeasured.iter().map(|it| it.full_id.as_str()).collect();
     let variants = ["/torchscript/", "/linear_bias/cpu/addmm/"];
@@ -273,7 +267,7 @@ fn dictionaries(row: &Row) {
     }
 }
 
-/// Upstream's method takes what lies under the name, else its default of 1.
+/// Upstream's method returns the entry under the name, or its default of 1.
 fn lookup(row: &Row) {
     const SCRIPT: &str = "
 import json, sys
@@ -348,7 +342,7 @@ fn attention(row: &Row) {
     pattern(row, "FullAttention_SDPA", "fused");
 }
 
-/// With a mean of 0 and a variance of 1 a fold that does nothing would pass.
+/// The mean and variance must differ from 0 and 1; otherwise a fold that does nothing would pass.
 fn folding(row: &Row) {
     let folded = pattern(row, "Conv2d_BN", "fused");
     let checked = &folded["fused_accuracy"];
@@ -488,7 +482,7 @@ fn dictionary(row: &Row) {
     assert_eq!(fused["kernel_size"], 3);
 }
 
-/// The cases on CUDA of a config that says no more about it than the row.
+/// The CUDA cases of a config that contains only what the row says.
 fn on_cuda(row: &Row) -> Vec<Case> {
     let config =
         format!("benchmark_mode: fusion\nfusion_params: {{ patterns: [all], {} }}", row.code()[0]);
@@ -499,6 +493,12 @@ fn on_cuda(row: &Row) -> Vec<Case> {
 fn synchronized(row: &Row) {
     let cases = on_cuda(row);
     assert!(!cases.is_empty() && cases.iter().all(|case| case.device.as_str() == "cuda"));
+    // Two events on the stream, and the host's clock until the device was done.
+    for record in gpu::measured_patterns() {
+        let clocks = &record["measures"]["clocks"];
+        assert!(number(clocks, "device_ns") > 0.0, "{record}");
+        assert!(number(clocks, "host_ns") >= number(clocks, "queue_ns"), "{record}");
+    }
 }
 
 fn baseline(row: &Row) {
@@ -549,14 +549,36 @@ fn linked(row: &Row) -> PathBuf {
     here.join(link)
 }
 
-/// `tests/additions.rs` makes this addition.
+fn integration(row: &Row) {
+    let cases = patterns(row, &[LINEAR, CONV, ATTENTION]);
+    assert!(cases.iter().all(|case| !case.id.parameter.contains("1024x2048x2048")), "quick sizes");
+    let (file, summary) = profiled(&run().lab, &words(row, "cargo torch-bench"), HERE);
+    assert!(file.ends_with("profiles/test.json"), "{file:?}");
+    let profile = read(&file);
+    assert_eq!(profile["metadata"]["hardware_name"], "TestCPU");
+    near(&profile["theoretical_peak_gflops"], 1000.0);
+    near(&profile["theoretical_bandwidth_gbps"], 50.0);
+    // Efficiencies are of the peak that was given, and all else is the same.
+    let fusions = |profile: &Value| -> Vec<String> {
+        profile["fusion_profiles"].as_object().expect("an object").keys().cloned().collect()
+    };
+    assert_eq!(fusions(&profile), fusions(&run().profile));
+    assert!(summary.contains("TestCPU") && summary.contains("Fusion Strategy:"), "{summary}");
+}
+
+/// `tests/additions.rs` makes this addition, and measures the new pattern.
 fn new_pattern(row: &Row) {
-    let page = linked(row);
-    let patch = page.with_file_name("patches/pattern.patch");
-    assert!(page.is_file() && patch.is_file(), "{page:?}");
-    let additions = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/additions.rs");
-    let additions = std::fs::read_to_string(additions).expect("readable");
-    assert!(additions.contains("pattern"), "the addition has its test");
+    let page = std::fs::read_to_string(linked(row)).expect("readable");
+    let applied = patches::patches();
+    let shown = ["pattern-word.patch", "pattern.patch"];
+    for patch in shown {
+        assert!(page.contains(&format!("{{{{#include patches/{patch}}}}}")), "{patch}");
+        assert!(applied.contains_key(patch), "{patch} is not applied: {applied:?}");
+    }
+    let added = shown.map(|patch| std::fs::read_to_string(&applied[patch]).expect("readable"));
+    let measured = "linear_bias_silu";
+    assert!(added.concat().contains(measured), "{added:?}");
+    assert!(include_str!("../additions.rs").contains(&format!("patterns: [{measured}]")));
 }
 
 fn families(row: &Row) {
@@ -573,10 +595,28 @@ fn gpu_support(row: &Row) {
     let operations =
         work.operations(plan::Dtype::Float32, plan::Device::Cuda).expect("it runs some");
     assert!(operations.iter().any(|it| it.name.contains("cudnn_convolution_relu")));
+    for record in gpu::measured_patterns() {
+        let is_conv =
+            record["full_id"].as_str().expect("an id").contains("/conv2d_relu/cuda/fused/");
+        let kernels = record["kernels"].to_string();
+        assert!(!is_conv || kernels.contains("cudnn_convolution_relu"), "{record}");
+    }
 }
 
+/// Its config has every pattern on CUDA; all other rows measure them on the CPU.
 fn both_devices(row: &Row) {
     understood(row, "cargo xtask");
+    let file = patches::repository().join("configs/suites/gpu-check/fusion.yml");
+    let text = std::fs::read_to_string(&file).expect("readable");
+    let config = plan::Config::parse(&file, &text).expect("a config");
+    let plan = plan::expand(&[config]).expect("it expands");
+    let cases: Vec<Case> = plan.cases().cloned().collect();
+    let all: BTreeSet<&str> = [LINEAR, CONV, ATTENTION].concat().into_iter().collect();
+    assert_eq!(works(&cases, "fusion"), all);
+    assert!(cases.iter().all(|case| case.device.as_str() == "cuda"));
+    for record in gpu::measured_patterns() {
+        assert!(record["accuracy"]["sqnr_db"].as_f64() > Some(30.0), "{record}");
+    }
 }
 
 fn design(row: &Row) {

@@ -3,6 +3,8 @@
 //! A module per page declares its rows with [`rows!`]: the words of a row's first cell, and a function
 //! that proves the row. Rows that share a measurement run it once, in a `OnceLock`.
 
+#[path = "../common/document.rs"]
+mod document;
 #[path = "../end_to_end/lab.rs"]
 #[allow(dead_code, reason = "its other functions are used by the other test")]
 mod lab;

@@ -59,6 +59,7 @@ rows! { "quasim";
     "`compute_accuracy()`: errors against a reference" => accuracy_measured,
     "`get_system_info()`" => system_info,
     "`save_json()`, `load_json()`, `generate_markdown_table()`" => functions_of_python,
+    "Multiple output formats: JSON (machine-readable) and Markdown (human-readable)" => formats,
     "Classes `MetricsCollector`, `KernelDiscovery`, `BenchmarkRunner`, `ReportGenerator`" => classes,
     "Energy measurement unavailable: install nvidia-smi or rocm-smi" => no_energy,
     "`env.json`" => env_json,
@@ -100,8 +101,9 @@ rows! { "quasim";
     "Verify kernel has a callable benchmark function" => callable,
     "Python 3.8+ and numpy" => no_python,
     "Optional: PyYAML, PyTorch" => optional_dependencies,
+    "PyTorch for CUDA/ROCm memory and energy metrics" => rocm,
     "Optional: JAX" => no_jax,
-    "Add new backend support in `_infer_backend()`" => new_backend,
+    "Add new backend support in `_infer_backend()` and `_resolve_backend()`" => new_backend,
 }
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -130,7 +132,7 @@ fn command(row: &Row) -> Vec<String> {
     words
 }
 
-/// The same of a row that promises options, which ours takes as they are.
+/// The same for a row that promises options, which our command takes unchanged.
 fn options(row: &Row) -> Vec<String> {
     let promised = row.promise.trim_matches('`');
     assert!(row.code()[0].ends_with(promised), "{}", row.code()[0]);
@@ -145,7 +147,7 @@ fn planned(json: &Value) -> Vec<Value> {
     serde_json::from_str(&text).expect("a list")
 }
 
-/// Why the cases are not measured whose ids hold a text; empty ones are.
+/// The reasons why cases whose ids contain a text are not measured; an empty reason means measured.
 fn reasons(cases: &[Value], part: &str) -> Vec<String> {
     let of = |case: &&Value| case["full_id"].as_str().expect("an id").contains(part);
     let reason = |case: &Value| case["skip_conditions"][0]["reason"].as_str().map(str::to_owned);
@@ -162,7 +164,7 @@ fn make_bench_quick(row: &Row) {
 
 fn iters(row: &Row) {
     options(row);
-    // 30 and 10 are taken, and 9 are said to be too few.
+    // 30 and 10 are accepted; 9 is refused as too few.
     for timed in [30, 10] {
         assert!(!planned(&json!({ "iterations": { "timed": timed } })).is_empty());
     }
@@ -170,6 +172,11 @@ fn iters(row: &Row) {
     let error = package.config("override: { iterations: { timed: 9 } }").expect_err("too few");
     assert!(error.to_string().contains("10"), "{error}");
     assert!(row.differs.starts_with("10 at least"));
+    // They are the fewest: where a call is cheap, more are taken, as the row says. `saxpy` asks for 20.
+    let kernel = measured().kernel();
+    let (asked, taken) = (&kernel["metadata"]["iterations"], &kernel["timing"]["iterations"]);
+    assert_eq!((asked, taken), (&json!(20), &json!(500)));
+    assert!(row.differs.contains("`timing.iterations`") && row.differs.contains("the fewest"));
 }
 
 fn warmup(row: &Row) {
@@ -205,16 +212,22 @@ fn output_dir(row: &Row) {
 
 fn seed(row: &Row) {
     options(row);
-    assert_eq!(measured().kernel()["metadata"]["seed"], 1337);
+    // Whatever the kernel's own file says.
+    let cases = Package::new("seed: 1337\n").cases_with("override: { seed: 7 }");
+    assert_eq!(cases[0].settings.seed, 7);
+    assert_eq!(measured().kernel()["metadata"]["seed"], 1337, "the one that was used is reported");
 }
 
 fn verbose(row: &Row) {
     options(row);
+    discovery_is_logged();
 }
 
 fn compare_to(row: &Row) {
     options(row);
     assert_eq!(measured().json("regressions.json")["baseline"], "main");
+    let said = &measured().said;
+    assert!(said.contains("\ncompared with the saved baseline main in "), "{said}");
 }
 
 fn several_precisions(row: &Row) {
@@ -224,6 +237,18 @@ fn several_precisions(row: &Row) {
     let [fp16, fp32] = ["/f16-1000", "/f32-1000"].map(|part| reasons(&cases, part));
     assert_eq!(fp16, [lacking; 2]);
     assert_eq!(fp32, [""; 2]);
+    // The document's kernel lists no fp8, and the case is there all the same.
+    let package = Package::new("precisions: [fp32, fp16]\n");
+    let cases = package.cases_with("override: { precisions: [fp32, fp16, fp8] }");
+    let skips = |case: &plan::Case| {
+        let skips = &case.work.kernel().expect("a kernel").skip_conditions;
+        skips.iter().map(|skip| skip.reason.clone()).collect::<Vec<_>>()
+    };
+    let found: Vec<_> = cases.iter().map(|case| (case.dtype, skips(case))).collect();
+    let lacking = "`fp8` is not among the precisions listed: fp32, fp16".to_owned();
+    let expected =
+        [(Dtype::Float32, vec![]), (Dtype::Float16, vec![]), (Dtype::Float8E4M3Fn, vec![lacking])];
+    assert_eq!(found, expected);
 }
 
 fn one_backend(row: &Row) {
@@ -246,7 +271,7 @@ fn discovery(row: &Row) {
     assert_eq!(plan::usual_kernel_roots().count(), 1 + 5);
 }
 
-/// A kernel is found in the folder, and other Rust code there is passed over.
+/// A kernel is found in the folder, and other Rust code there is skipped.
 fn is_searched(row: &Row) {
     let folder = row.code()[0];
     assert_eq!(row.promise.trim_matches(['`', '/']), folder);
@@ -321,7 +346,7 @@ fn dependencies(row: &Row) {
 
 fn configuration(row: &Row) {
     assert_eq!(row.code(), ["bench.yaml"]);
-    // That of `saxpy` has an author.
+    // The metadata of `saxpy` has an author.
     assert_eq!(measured().json("kernel_manifest.json")[0]["metadata"]["author"], "nobody");
 }
 
@@ -359,6 +384,13 @@ fn function_name(row: &Row) {
     assert_eq!(package.cases_with("").len(), 1);
     package.write("benches/kernels/mine/bench.yaml", "seed: 1\n");
     assert!(package.config("").is_err(), "nothing names `solve`");
+    // Compiled and measured.
+    assert!(
+        text_of("crates/end-to-end/kernels/solved/bench.yaml").contains("function_name: solve")
+    );
+    let solved = measured().solved("cpu");
+    assert_eq!(solved["success"], true, "{solved}");
+    assert!(solved["timing"]["latency_ms_p50"].as_f64().is_some_and(|ms| ms > 0.0), "{solved}");
 }
 
 fn problem_size(row: &Row) {
@@ -366,6 +398,19 @@ fn problem_size(row: &Row) {
     let cases = Package::new("problem_size: { size: [8, 16] }\n").cases_with("");
     let sizes = cases.iter().map(|case| case.id.parameter.clone()).collect::<Vec<_>>();
     assert_eq!(sizes, ["f32-8", "f32-16"]);
+    // The document's example: a list for an array is one value.
+    let package = Package::new(
+        "problem_size:\n  grid_size: [64, 64, 64]\n  max_iterations: 50\n  tolerance: 1.0e-5\n",
+    );
+    let fields = "pub grid_size: [usize; 3], pub max_iterations: u32, pub tolerance: f64";
+    let kernel = made::KERNEL
+        .replace("pub size: usize", fields)
+        .replace("size: 1024", "grid_size: [8; 3], max_iterations: 1, tolerance: 1.0")
+        .replace("size.size as f32", "size.tolerance as f32");
+    package.write("benches/kernels/mine/kernel.rs", &kernel);
+    let cases = package.cases_with("");
+    let sizes: Vec<&str> = cases.iter().map(|case| case.id.parameter.as_str()).collect();
+    assert_eq!(sizes, ["f32-64x64x64-50-1e-5"]);
 }
 
 fn precisions(row: &Row) {
@@ -415,14 +460,14 @@ fn protocol(row: &Row) {
     assert_eq!((&metadata["warmup"], &metadata["iterations"]), (&json!(3), &json!(20)));
 }
 
+/// A call takes microseconds, so that enough of them are taken for all three.
 fn percentiles(row: &Row) {
-    let led = &measured().kernel()["cases"][0];
-    let timing = &led[row.code()[0]];
-    assert!(timing["latency_ms_p50"].as_f64().is_some_and(|ms| ms > 0.0), "{timing}");
-    for name in ["latency_ms_p90", "latency_ms_p99"] {
-        let reason = &led["absent"][format!("timing.{name}")];
-        assert_ne!(timing[name].is_number(), reason.is_string(), "{name}: {led}");
-    }
+    let timing = &measured().kernel()[row.code()[0]];
+    let percentiles = ["p50", "p90", "p99"].map(|it| {
+        let ms = timing[format!("latency_ms_{it}")].as_f64();
+        ms.unwrap_or_else(|| panic!("no {it}: {timing}"))
+    });
+    assert!(percentiles[0] > 0.0 && percentiles.is_sorted(), "{timing}");
 }
 
 fn throughput(row: &Row) {
@@ -439,7 +484,7 @@ fn memory_measured(row: &Row) {
 }
 
 fn energy_measured(row: &Row) {
-    // The method of a record stands beside its figures; this one is made.
+    // The measuring method is reported with the figures; this one is made up.
     let energy = &measured().kernel()[row.code()[0]];
     assert_eq!(energy["method"], made::METHOD);
     assert_eq!((&energy["energy_j"], &energy["power_w"]), (&json!(0.25), &json!(50.0)));
@@ -461,16 +506,31 @@ fn functions_of_python(row: &Row) {
     assert!(measured().path("summary.json").is_file());
 }
 
+fn formats(row: &Row) {
+    let [json, markdown] = row.code()[..] else { panic!("{}", row.ours) };
+    assert!(measured().json(json)["results"].is_array());
+    assert!(measured().text(markdown).contains("| --- |"));
+}
+
 fn classes(row: &Row) {
     assert!(row.refusal().contains("trait `Kernel`"));
     assert!(text_of("src/kernel/mod.rs").contains("pub trait Kernel"));
 }
 
+/// Energy was asked for: it is there, or the reason why this machine has none.
 fn no_energy(row: &Row) {
+    let solved = measured().solved("cpu");
+    let reason = &solved[row.code()[0]]["energy"];
+    if solved["energy"].is_null() {
+        let reason = reason.as_str().unwrap_or_else(|| panic!("no reason: {solved}"));
+        assert!(reason.contains("/sys/class/powercap"), "{reason}");
+    } else {
+        assert!(reason.is_null(), "{solved}");
+        assert!(solved["energy"]["energy_j"].as_f64().is_some_and(|it| it > 0.0), "{solved}");
+    }
     let kernel = measured().kernel();
     let cases = kernel["cases"].as_array().expect("a list");
     let torch = cases.iter().find(|case| case["implementation"] == "torch").expect("measured");
-    assert_eq!(torch["energy"], Value::Null);
     assert_eq!(torch[row.code()[0]]["energy"], "the config has `energy: false`");
 }
 
@@ -484,7 +544,7 @@ fn manifest(row: &Row) {
     let manifest = measured().json(row.code()[0]);
     assert_eq!(
         (manifest.as_array().map(Vec::len), &manifest[0]["name"]),
-        (Some(1), &json!("saxpy"))
+        (Some(2), &json!("saxpy"))
     );
 }
 
@@ -496,7 +556,8 @@ fn kernel_file(row: &Row) {
 
 fn summary_json(row: &Row) {
     let summary = measured().json(row.code()[0]);
-    assert_eq!((&summary["total_kernels"], &summary["successful"]), (&json!(1), &json!(2)));
+    assert_eq!(summary["total_kernels"], 2);
+    assert_eq!(summary["successful"], measured().successful());
     assert!(summary["timestamp"].as_str().is_some_and(|it| it.contains('T')), "{summary}");
 }
 
@@ -515,8 +576,7 @@ fn has_keys(row: &Row, part: Option<&str>) {
     let object = part.map_or(&kernel, |part| &kernel[part]);
     for key in row.code() {
         let value = object.get(key).unwrap_or_else(|| panic!("{key}: {object}"));
-        let may_lack = ["latency_ms_p90", "latency_ms_p99"].contains(&key);
-        assert!(may_lack || !value.is_null(), "{key}: {object}");
+        assert!(!value.is_null(), "{key}: {object}");
     }
 }
 
@@ -526,6 +586,8 @@ fn keys_of_a_kernel(row: &Row) {
 
 fn keys_of_timing(row: &Row) {
     has_keys(row, Some("timing"));
+    let timing = &measured().kernel()["timing"];
+    assert!(row.code().iter().all(|key| timing[key].is_number()), "{timing}");
 }
 
 fn keys_of_memory(row: &Row) {
@@ -544,33 +606,46 @@ fn success(row: &Row) {
     has_keys(row, None);
 }
 
-fn has_section(row: &Row) {
-    let summary = measured().text("summary.md");
-    assert!(summary.contains(&format!("\n{}\n", row.code()[0])), "{summary}");
+/// The row's section of `summary.md` has these words in one of its lines.
+fn has_line(row: &Row, words: &[&str]) {
+    let section = measured().section(row.code()[0]);
+    let has_all = |line: &str| words.iter().all(|word| line.contains(word));
+    assert!(section.lines().any(has_all), "{words:?}: {section}");
 }
 
 fn section_environment(row: &Row) {
-    has_section(row);
+    has_line(row, &["| Machine | ", " CPUs, "]);
+    has_line(row, &["| libtorch | 2.11"]);
+    has_line(row, &["| Rust | 1."]);
 }
 
+/// Both implementations at the size, the faster one first.
 fn section_leaderboard(row: &Row) {
-    has_section(row);
+    has_line(row, &["**saxpy**, ", "elements 1000"]);
+    has_line(row, &["| p50 (ms) | p90 (ms) | p99 (ms) |"]);
+    has_line(row, &["| 1 | ", "| cpu | fp32 | "]);
+    has_line(row, &["| 2 | ", "| cpu | fp32 | "]);
 }
 
 fn section_resources(row: &Row) {
-    has_section(row);
+    has_line(row, &["| Peak (MiB) |", "| Energy (J) | Power (W) |"]);
+    has_line(row, &["`saxpy/kernel/f32-1000-2.5`", "| 0.250 | 50.0 |"]);
 }
 
 fn section_findings(row: &Row) {
-    has_section(row);
+    has_line(row, &["- **Fastest:**"]);
+    // The fastest, or that two are too close to tell.
+    has_line(row, &["  - ", "saxpy ("]);
 }
 
+/// What `solved` lacks is plain whatever the machine does.
 fn section_recommendations(row: &Row) {
-    has_section(row);
+    has_line(row, &["- **Proof:**", "`reference`"]);
+    has_line(row, &["  - `solved`"]);
 }
 
 fn section_regressions(row: &Row) {
-    has_section(row);
+    has_line(row, &["Compared with `main`", "0 worse"]);
 }
 
 fn new_sections(row: &Row) {
@@ -596,7 +671,7 @@ fn history_of_a_branch(row: &Row) {
     assert!(said.contains(&used), "{said}{}", String::from_utf8_lossy(&output.stderr));
     let changes = fs::read_to_string(repository.path().join("reports/regressions.json"));
     let changes: Value = serde_json::from_str(&changes.expect("written")).expect("JSON");
-    assert_eq!(changes["unchanged"], 2, "{changes}");
+    assert_eq!(changes["unchanged"], measured().successful(), "{changes}");
 }
 
 fn latency_threshold(row: &Row) {
@@ -636,6 +711,9 @@ fn on_pull_request(row: &Row) {
 fn on_dispatch(row: &Row) {
     assert!(workflow().contains(&format!("\n  {}:\n    inputs:", row.code()[0])));
     assert!(workflow().contains("\n  schedule:\n"));
+    // GitHub starts schedules of the default branch alone.
+    assert!(workflow().contains("run: .github/scripts/nightly.sh\n"));
+    assert!(text_of(".github/scripts/nightly.sh").contains("for branch in main develop;"));
 }
 
 /// A step of the workflow runs the script.
@@ -688,6 +766,11 @@ fn prefixes(row: &Row) {
 
 fn discovery_logs(row: &Row) {
     command(row);
+    discovery_is_logged();
+}
+
+/// What was found is printed, and what was passed over is told.
+fn discovery_is_logged() {
     let package = Package::new("");
     package.write("src/kernels/helper.rs", "pub fn helper() {}\n");
     package.write("src/lib.rs", "");
@@ -704,7 +787,7 @@ fn discovery_logs(row: &Row) {
     let [found, noted] =
         [output.stdout, output.stderr].map(|it| String::from_utf8(it).expect("UTF-8"));
     assert!(found.contains("kernels/mine/cpu"), "{found}{noted}");
-    assert!(noted.contains("helper.rs is no kernel: it names no `ProblemSize`"), "{noted}");
+    assert!(noted.contains("helper.rs is not a kernel: it does not name `ProblemSize`"), "{noted}");
 }
 
 fn doctor(row: &Row) {
@@ -728,11 +811,29 @@ fn optional_dependencies(row: &Row) {
     assert_eq!(command(row), ["setup"]);
 }
 
+/// The same keys as on a CPU, or the reason why the case has none of them.
+fn rocm(row: &Row) {
+    assert_eq!(row.code(), ["memory", "energy"]);
+    let [cpu, rocm] = ["cpu", "rocm"].map(|backend| measured().solved(backend));
+    assert!(cpu["memory"]["peak_mb"].is_number(), "{cpu}");
+    if rocm["outcome"] == "skipped" {
+        let reason = rocm["error_message"].as_str().expect("a reason");
+        assert!(reason.contains("HIP"), "{reason}");
+        assert!(row.code().iter().all(|key| rocm[key].is_null()), "{rocm}");
+        return;
+    }
+    assert!(rocm["memory"]["peak_mb"].is_number(), "{rocm}");
+    assert!(rocm["energy"].is_object() != rocm["absent"]["energy"].is_string(), "{rocm}");
+}
+
 fn no_jax(row: &Row) {
     assert!(row.refusal().contains("JAX runs in Python"));
     assert!(Package::new("backends: [jax]\n").config("").is_err());
 }
 
 fn new_backend(row: &Row) {
-    assert!(text_of(row.code()[0]).contains("const DEVICES"));
+    // Which words there are, and which device of libtorch each of them means.
+    let [words, devices] = row.code()[..] else { panic!("{}", row.ours) };
+    assert!(text_of(words).contains("const DEVICES"));
+    assert!(text_of(devices).contains("pub fn resolve(device: plan::Device)"));
 }

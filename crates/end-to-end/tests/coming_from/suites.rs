@@ -6,10 +6,8 @@ use std::process::Command;
 
 use plan::Case;
 
+use crate::document::skip;
 use crate::page::Row;
-
-#[path = "../../../../tests/common/skip.rs"]
-mod skip;
 
 /// The cases that the row's `cargo torch-bench …` measures. The command line has to be understood.
 pub fn cases(row: &Row) -> Vec<Case> {
@@ -26,7 +24,7 @@ pub fn cases(row: &Row) -> Vec<Case> {
     plan.cases().cloned().collect()
 }
 
-/// The words of the row's command behind the program's, which stands for itself.
+/// The words of the row's command after the program's name.
 pub fn words(row: &Row, program: &str) -> Vec<String> {
     let codes = row.code();
     let command = codes.iter().find_map(|code| code.strip_prefix(program));

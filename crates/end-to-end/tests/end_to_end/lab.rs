@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use plan::Case;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// This package, in which benchmarks run as `cargo bench` runs them.
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
@@ -14,12 +15,13 @@ const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 pub struct Lab {
     folder: tempfile::TempDir,
     variables: Vec<(&'static str, OsString)>,
+    on_small_pages: bool,
 }
 
 impl Lab {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        Self { folder, variables: Vec::new() }
+        Self { folder, variables: Vec::new(), on_small_pages: false }
     }
 
     /// From now on with a variable that names a path in its folder.
@@ -34,18 +36,27 @@ impl Lab {
         self
     }
 
+    /// From now on without huge pages for programs that do not ask for them, whatever the machine's setting.
+    pub fn on_small_pages(mut self) -> Self {
+        self.on_small_pages = true;
+        self
+    }
+
     pub fn path(&self, inside: &str) -> PathBuf {
         self.folder.path().join(inside)
     }
 
     fn run(&self, program: &Path, arguments: &[&str]) -> Output {
-        Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(arguments)
             .current_dir(PACKAGE)
             .env("CRITERION_HOME", self.path("criterion"))
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .output()
-            .unwrap_or_else(|error| panic!("{}: {error}", program.display()))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        if self.on_small_pages {
+            without_huge_pages(&mut command);
+        }
+        command.output().unwrap_or_else(|error| panic!("{}: {error}", program.display()))
     }
 
     /// The benchmark, with the arguments that `cargo bench` gives it.
@@ -78,7 +89,26 @@ impl Lab {
         succeeded(&self.benchmark(target, arguments))
     }
 
-    /// The same where cases fail, so that it does; what it complained about.
+    /// Runs the benchmark until no pair was disturbed; what it printed and recorded. On a busy machine a pair may rightly
+    /// be refused: a side was slower beside the other than alone.
+    pub fn quiet_bench(
+        &self,
+        target: &str,
+        baseline: &str,
+        arguments: &[&str],
+    ) -> (String, Vec<Value>) {
+        let run = |_| {
+            let printed = self.bench(target, arguments);
+            (printed, self.records::<Value>(baseline, target))
+        };
+        let is_undisturbed = |(_, records): &(String, Vec<Value>)| {
+            let mut refused = records.iter().filter_map(|record| record["no_pair"].as_str());
+            !refused.any(|why| why.contains("does not get back to its own pace"))
+        };
+        (0..5).map(run).find(is_undisturbed).expect("a quiet second")
+    }
+
+    /// Runs the benchmark where cases fail, so that it does; what it complained about.
     pub fn failing_bench(&self, target: &str, arguments: &[&str]) -> String {
         let output = self.benchmark(target, arguments);
         let said = String::from_utf8(output.stderr).expect("UTF-8");
@@ -101,7 +131,7 @@ impl Lab {
     /// The ids that `criterion-report plan` expands `configs/<config>` to.
     pub fn planned(&self, config: &str) -> Vec<String> {
         let planned = self.report(&["plan", "--format", "json", &format!("configs/{config}")]);
-        let planned: Vec<serde_json::Value> = serde_json::from_str(&planned).expect("a JSON list");
+        let planned: Vec<Value> = serde_json::from_str(&planned).expect("a JSON list");
         planned.iter().map(|case| case["full_id"].as_str().expect("an id").to_owned()).collect()
     }
 
@@ -116,7 +146,7 @@ impl Lab {
     /// Criterion's median time of a step, in nanoseconds; none of a case that it has not measured.
     pub fn median_ns(&self, case: &Case, baseline: &str) -> Option<f64> {
         let folder = self.path("criterion").join(case.id.directory()).join(baseline);
-        let read = |name: &str| -> serde_json::Value {
+        let read = |name: &str| -> Value {
             let text = std::fs::read_to_string(folder.join(name)).expect("readable");
             serde_json::from_str(&text).expect("JSON")
         };
@@ -126,6 +156,35 @@ impl Lab {
         assert_eq!(read("benchmark.json")["full_id"], case.full_id(), "criterion's own id");
         Some(read("estimates.json")["median"]["point_estimate"].as_f64().expect("a time"))
     }
+}
+
+/// Has a program begin without huge pages: the setting outlasts the start of another program. A benchmark allows them
+/// again for cases whose memory is retained.
+#[cfg(target_os = "linux")]
+fn without_huge_pages(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+
+    let disable = || {
+        // SAFETY: changes nothing but the kernel's choice of page size for this process.
+        match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: between fork and exec it makes a system call, and reads its error.
+    unsafe { command.pre_exec(disable) };
+}
+
+/// Elsewhere no program has huge pages without asking.
+#[cfg(not(target_os = "linux"))]
+fn without_huge_pages(_: &mut Command) {}
+
+/// Bytes of a page of memory.
+pub fn page_bytes() -> f64 {
+    // SAFETY: asks for the page size.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    assert!(bytes > 0, "{}", std::io::Error::last_os_error());
+    bytes as f64
 }
 
 /// With these a benchmark lists its cases.
@@ -145,7 +204,7 @@ fn succeeded(output: &Output) -> String {
 
 /// A number that went through JSON, and what it has to be.
 #[track_caller]
-pub fn near(found: &serde_json::Value, expected: f64) {
+pub fn near(found: &Value, expected: f64) {
     let number = found.as_f64().unwrap_or_else(|| panic!("{found} instead of {expected}"));
     assert!((number - expected).abs() <= 1e-12 * expected.abs(), "{number} instead of {expected}");
 }

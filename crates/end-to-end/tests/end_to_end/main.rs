@@ -11,5 +11,6 @@ mod kernels;
 mod lab;
 mod operators;
 mod own;
+mod profile;
 #[path = "../../../../tests/common/skip.rs"]
 mod skip;

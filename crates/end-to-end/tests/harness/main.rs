@@ -9,6 +9,7 @@ mod outcomes;
 mod pairs;
 mod profiles;
 mod program;
+mod shards;
 mod threads;
 
 use std::process::ExitCode;
@@ -16,7 +17,8 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Trial};
 use program::Suite;
 
-const SUITES: [&Suite; 4] = [&outcomes::SUITE, &pairs::SUITE, &profiles::SUITE, &threads::SUITE];
+const SUITES: [&Suite; 5] =
+    [&outcomes::SUITE, &pairs::SUITE, &profiles::SUITE, &shards::SUITE, &threads::SUITE];
 
 /// The functions, each under its path.
 macro_rules! tests {
@@ -46,7 +48,14 @@ const TESTS: &[(&str, fn())] = tests! {
         a_test_pairs_nothing;
     profiles: a_profile_is_in_the_record_and_what_dies_takes_nothing_with_it,
         nothing_is_profiled_unless_asked_for,
+        a_later_profile_replaces_all_files_of_an_earlier_one,
         results_that_are_not_kept_are_not_profiled;
+    shards: three_parts_are_the_whole,
+        a_part_is_recorded_with_its_origin,
+        a_wrong_part_runs_nothing,
+        a_part_that_was_cut_off_is_continued,
+        what_was_measured_otherwise_is_measured_again,
+        a_part_that_the_machine_failed_is_worth_another_try;
     threads: each_sibling_runs_on_its_own_threads_and_its_record_says_so,
         a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads,
         threads_are_the_candidates_where_its_baseline_fails_beside_it;

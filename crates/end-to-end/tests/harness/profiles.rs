@@ -1,8 +1,8 @@
-//! Cases are profiled after the run, in processes of their own, where one that dies costs nothing but itself.
+//! Cases are profiled after the run, in separate processes; a case that kills its process loses only its own profile.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::Workload;
@@ -18,11 +18,12 @@ pub const SUITE: Suite = Suite {
     prepare,
 };
 
-/// The number of its rows says what a case does in the process that profiles it.
+/// The number of a case's rows determines what it does in the profiling process.
 const FINE: u64 = 4;
 const ABORTS: u64 = 5;
 const PANICS: u64 = 6;
 const ASKS: u64 = 7;
+const ABORTS_IN_A_STEP: u64 = 8;
 const K: i64 = 8;
 const N: i64 = 6;
 
@@ -33,7 +34,7 @@ model_params:
   name: layer
   matrix_shapes:
     - name: custom
-      shapes: [[4, 8, 6], [5, 8, 6], [6, 8, 6]]
+      shapes: [[4, 8, 6], [5, 8, 6], [6, 8, 6], [8, 8, 6]]
 ";
 
 const BY_CONFIG: &str = "
@@ -52,6 +53,8 @@ model_params:
 struct Layer {
     x: Tensor,
     weight: Tensor,
+    /// The process ends in the first step that begins while something in this folder is not finished.
+    aborts_in: Option<PathBuf>,
 }
 
 fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
@@ -63,16 +66,38 @@ fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
         PANICS if is_profiled => panic!("badly prepared for its profile"),
         _ => {}
     }
-    // Output of a case is no message of its process.
+    // Output of a case must not be taken for a message of its process.
     println!("prepared");
     let floats = (Kind::Float, Device::Cpu);
+    let aborts_in = (is_profiled && rows == ABORTS_IN_A_STEP).then(|| {
+        let criterion =
+            PathBuf::from(std::env::var_os("CRITERION_HOME").expect("the parent sets it"));
+        criterion.with_file_name("criterion-torch").join(folder_of(rows))
+    });
     let rows = i64::try_from(rows).expect("few");
     let (x, weight) = (Tensor::ones([rows, K], floats), Tensor::ones([N, K], floats));
-    Ok(Box::new(Layer { x, weight }))
+    Ok(Box::new(Layer { x, weight, aborts_in }))
+}
+
+/// The folder of a case's files, in that of the records.
+fn folder_of(rows: u64) -> String {
+    format!("profiles/inference_flag_linear_cpu/baseline/bf16-{rows}x{K}x{N}")
+}
+
+/// What is in a folder; nothing if there is none.
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return vec![] };
+    let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("UTF-8");
+    entries.map(|entry| name(entry.expect("readable"))).collect()
 }
 
 impl Workload for Layer {
     fn step(&self) -> Result<Tensor, Refusal> {
+        if let Some(folder) = &self.aborts_in
+            && names(folder).iter().any(|name| name.contains(".partial-"))
+        {
+            std::process::abort();
+        }
         Ok(self.x.f_linear(&self.weight, None::<Tensor>)?.f_gelu("none")?)
     }
 
@@ -94,35 +119,41 @@ impl Workload for Layer {
 }
 
 pub fn a_profile_is_in_the_record_and_what_dies_takes_nothing_with_it() {
-    let run = SUITE.run(&["--profile=/bf16-[456]x"]);
+    let run = SUITE.run(&["--profile=/bf16-[4568]x"]);
     let Run { home, status, said } = &run;
     assert_eq!(*status, Some(0), "a case that was measured is no failure: {said}");
     let records = SUITE.records(home.path(), "base", said);
     assert_eq!(records, run.records(&SUITE), "{said}");
     assert!(records.iter().all(|record| record.outcome.status() == "measured"), "{said}");
-    // Nothing is retained yet where the first one is profiled; the dead one is not tried again.
+    // No memory is retained yet when the first case is profiled. The case that died is not tried again.
     let rows: Vec<String> = run.prepared().iter().map(|id| rows_in(id).to_string()).collect();
-    assert_eq!(rows.join(" "), "7 4 5 6 7 4 5 6", "{said}");
+    assert_eq!(rows.join(" "), "7 4 5 6 8 7 4 5 6 8", "{said}");
     fine(home.path(), profile(&records, FINE));
-    for (rows, why) in [(ABORTS, "signal: 6"), (PANICS, "badly prepared for its profile")] {
+    for (rows, why) in [
+        (ABORTS, "signal: 6"),
+        (PANICS, "badly prepared for its profile"),
+        (ABORTS_IN_A_STEP, "signal: 6"),
+    ] {
         let lost = profile(&records, rows);
         assert!(lost.files.is_empty() && lost.operations.is_empty() && lost.steps == 0);
-        let names: Vec<&str> = lost.absent.keys().map(String::as_str).collect();
-        assert_eq!(names, ["hardware", "memory", "operations"]);
+        let absent: Vec<&str> = lost.absent.keys().map(String::as_str).collect();
+        assert_eq!(absent, ["hardware", "memory", "operations"]);
         assert!(lost.absent.values().all(|reason| reason.contains(why)), "{:?}", lost.absent);
         let id = id(rows);
         assert!(said.contains(&format!("{id}: its profile has no operations: ")), "{said}");
+        let left = names(&home.path().join("criterion-torch").join(folder_of(rows)));
+        assert!(left.is_empty(), "no record names {left:?}");
     }
     let asks = profile(&records, ASKS);
     assert!(asks.steps >= 3 && asks.memory.is_none());
     assert!(asks.absent["memory"].contains("not asked for"), "{:?}", asks.absent);
     let written: BTreeSet<_> = asks.files.iter().map(|file| file.kind).collect();
     assert_eq!(written, BTreeSet::from([ProfileFileKind::Trace]));
-    assert!(said.contains("profiling [1/4, "), "{said}");
-    assert!(said.contains("profiles: 4 cases (2 with parts missing), "), "{said}");
+    assert!(said.contains("profiling [1/5, "), "{said}");
+    assert!(said.contains("profiles: 5 cases (3 with parts missing), "), "{said}");
 }
 
-/// A case whose profile is whole, but for what the machine does not count.
+/// A case with a complete profile, except for counters that the machine lacks.
 fn fine(home: &Path, profile: &Profile) {
     let sum: f64 = profile.operations.iter().map(|it| it.self_ns).sum();
     assert!((sum + profile.outside_ns - profile.step_ns).abs() < 1e-3, "{profile:?}");
@@ -139,7 +170,7 @@ fn fine(home: &Path, profile: &Profile) {
     let memory = profile.memory.as_ref().expect("memory");
     assert_eq!(memory.peak_bytes, 2 * output, "{memory:?}");
     assert_eq!(profile.hardware.is_some(), !profile.absent.contains_key("hardware"));
-    let folder = "profiles/inference_flag_linear_cpu/baseline/bf16-4x8x6";
+    let folder = folder_of(FINE);
     let stem = "layer_4_8_6_quant_baseline_sparsity_None";
     for (kind, ending) in [
         (ProfileFileKind::Trace, "profile.json"),
@@ -151,12 +182,12 @@ fn fine(home: &Path, profile: &Profile) {
         let path = home.join("criterion-torch").join(&file.path);
         assert_eq!(fs::metadata(&path).expect("written").len(), file.bytes);
     }
-    let files = fs::read_dir(home.join("criterion-torch").join(folder)).expect("a folder");
-    assert_eq!(files.count(), 3, "nothing is left beside them");
+    let files = names(&home.join("criterion-torch").join(&folder));
+    assert_eq!(files.len(), 3, "nothing is left beside them: {files:?}");
     trace(&home.join(format!("criterion-torch/{folder}/{stem}_profile.json")), profile.steps);
 }
 
-/// A Chrome trace, as upstream's tests have it.
+/// Checks a Chrome trace like upstream's tests do.
 fn trace(path: &Path, steps: u64) {
     let text = fs::read_to_string(path).expect("readable");
     let trace: Value = serde_json::from_str(&text).expect("JSON");
@@ -187,6 +218,34 @@ pub fn nothing_is_profiled_unless_asked_for() {
         assert!(run.records(&SUITE).iter().all(|record| record.profile.is_none()));
         assert!(!said.contains("profiling") && !said.contains(" MB"), "{arguments:?}: {said}");
     }
+}
+
+/// The files of a case lie in one place, whatever its results are saved as: the record of the earlier profile no longer
+/// matches them.
+pub fn a_later_profile_replaces_all_files_of_an_earlier_one() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let run = |arguments: &[&str]| {
+        let arguments = [arguments, &["/asks/"]].concat();
+        let output = SUITE.command(home.path(), &arguments).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let said = run(&["--save-baseline", "whole", "--profile"]);
+    let whole = SUITE.records(home.path(), "whole", &said);
+    let said = run(&["--save-baseline", "part"]);
+    let part = SUITE.records(home.path(), "part", &said);
+    let files = |records: &[Record]| profile(records, ASKS).files.clone();
+    let (whole, part) = (files(&whole), files(&part));
+    let [trace] = &part[..] else { panic!("the config asks for operations alone: {part:?}") };
+    let path = home.path().join("criterion-torch").join(&trace.path);
+    let content = fs::read(&path).expect("written");
+    assert!(trace.has(&content));
+    let older = whole.iter().find(|file| file.kind == ProfileFileKind::Trace).expect("a trace");
+    assert!(older.path == trace.path && !older.has(&content), "{older:?}");
+    assert_eq!(whole.len(), 3, "{whole:?}");
+    let left = names(path.parent().expect("a folder"));
+    assert_eq!(left.len(), 1, "the snapshot and the picture are gone: {left:?}");
 }
 
 pub fn results_that_are_not_kept_are_not_profiled() {

@@ -60,8 +60,13 @@ impl Suite {
     /// A run of it into a folder of its own.
     pub fn run(&self, arguments: &[&str]) -> Run {
         let home = tempfile::tempdir().expect("a temporary folder");
-        let output = self.command(home.path(), arguments).output();
-        let output = output.expect("this program can be started");
+        let command = self.command(home.path(), arguments);
+        self.run_in(home, command)
+    }
+
+    /// A run of a command into its folder.
+    pub fn run_in(&self, home: TempDir, mut command: Command) -> Run {
+        let output = command.output().expect("this program can be started");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         Run { home, status: output.status.code(), said }
     }

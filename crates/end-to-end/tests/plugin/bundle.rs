@@ -126,7 +126,7 @@ model_params:
     let archive = made.path().join("sweep.tar.zst");
     let words = ["bundle", "--profile", "dev", "--output", archive.to_str().expect("UTF-8")];
     let mut bundle = outside.tool("to bundle", &words);
-    outside.builds(&mut bundle, "to bundle");
+    outside.equip(&mut bundle, "to bundle");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = [programs].into_iter().chain(std::env::split_paths(&path));
     bundle.env("PATH", std::env::join_paths(path).expect("paths"));

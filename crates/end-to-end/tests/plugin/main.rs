@@ -1,9 +1,19 @@
 //! Packages of users, built from the packaged crates: what they measure, and what is refused.
 
 mod bundle;
+#[path = "../common/document.rs"]
+mod document;
 #[path = "../common/mirror.rs"]
 mod mirror;
 mod outside;
+#[path = "../coming_from/page.rs"]
+#[allow(
+    dead_code,
+    unused_imports,
+    unused_macros,
+    reason = "its other parts are used by the other test"
+)]
+mod page;
 #[path = "../../../../tests/common/skip.rs"]
 mod skip;
 
@@ -153,6 +163,45 @@ fn a_package_that_new_has_made() {
     let layers = pairs(&recipes, [1, 64]).into_iter().map(layer);
     let kernels = pairs(&["kernel", "torch"], [65536, 1_048_576]).into_iter().map(kernel);
     assert_measured(&cases, &layers.chain(kernels).collect());
+}
+
+/// The command of the book's page about the comprehensive operator benchmark, at small sizes; then the document's own
+/// workflow and script on the file that it leaves.
+#[test]
+#[ignore = "long: builds the library from its packaged crates, a minute"]
+fn one_command_measures_operators_and_the_documents_scripts_read_its_file() {
+    let outside = outside();
+    outside.put("operators alone", package("operators-alone", ""));
+    let row = page::Row::of("operators", "save results to `benchmark_results.json`");
+    let mut words = row.code()[0].split(' ');
+    assert_eq!((words.next(), words.next()), (Some("cargo"), Some("torch-bench")));
+    let sizes =
+        "--operations LayerNorm --batch-sizes 16,32,64 --sequence-lengths 4 --tensor-dimensions 8";
+    let words: Vec<&str> = words.chain(sizes.split(' ')).collect();
+    let mut tool = outside.measuring_tool("operators alone", &words);
+    let printed = succeeded(&tool.output().expect("it can be started"));
+    assert!(printed.contains("operators/comprehensive/layer_norm/cpu"), "{printed}");
+
+    let folder = outside.path("operators alone");
+    let text = std::fs::read_to_string(folder.join(document::RESULTS)).expect("it is written");
+    let results: Vec<serde_json::Value> = serde_json::from_str(&text).expect("a JSON array");
+    for implementation in ["PyTorch", "Rust"] {
+        let of = results.iter().filter(|it| it["implementation"] == implementation);
+        assert!(of.clone().count() >= 3, "{text}");
+        assert!(of.clone().all(|it| it["time_ms"].as_f64().is_some_and(|ms| ms > 0.0)), "{text}");
+    }
+    let Some(fastest) = document::workflow(&folder) else { return };
+    assert!(fastest.starts_with("Fastest LayerNorm: ") && fastest.ends_with(" ms)\n"), "{fastest}");
+    // The document's first script names implementations that a CPU lacks: only what loads the file is taken of it.
+    let loading = document::block("### Using Python");
+    let loading = loading.split("# Compare implementations").next().expect("its first part");
+    let script = loading.to_owned() + &document::block("### By Batch Size");
+    let batches = document::python(&script, &folder).expect("python3 ran before");
+    let lines: Vec<&str> = batches.lines().collect();
+    assert_eq!(lines.len(), 3, "{batches}");
+    for (line, size) in lines.iter().zip([16, 32, 64]) {
+        assert!(line.starts_with(&format!("Batch {size}: ")) && line.ends_with(" ms"), "{line}");
+    }
 }
 
 const TERNARY: &str = "crates/end-to-end/benches/recipes/ternary.rs";

@@ -157,12 +157,12 @@ impl Outside {
     pub fn cargo(&self, folder: &str, arguments: &[&str]) -> Command {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(arguments).current_dir(self.home.join(folder));
-        self.builds(&mut cargo, folder);
+        self.equip(&mut cargo, folder);
         cargo
     }
 
-    /// Lets a command that runs cargo find what the repository has built already.
-    pub fn builds(&self, command: &mut Command, folder: &str) {
+    /// Tells a command where everything is, also what the repository has built already.
+    pub fn equip(&self, command: &mut Command, folder: &str) {
         let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("target/tmp");
         command.env("CARGO_NET_OFFLINE", "true").env("CARGO_BUILD_BUILD_DIR", shared);
         command.env("CARGO_TARGET_DIR", self.home.join("target"));
@@ -184,6 +184,33 @@ impl Outside {
         let mut tool = Command::new(target.join("debug/cargo-torch-bench"));
         tool.arg("torch-bench").args(arguments).current_dir(self.home.join(folder));
         tool.env("CARGO", env!("CARGO")).env("CARGO_NET_OFFLINE", "true");
+        tool
+    }
+
+    /// `cargo torch-bench` in a package where it measures: with `criterion-report` on the PATH, as when it is installed,
+    /// and with a cargo that does not optimize benchmarks, as everything here.
+    pub fn measuring_tool(&self, folder: &str, arguments: &[&str]) -> Command {
+        self.remove(&format!("results/{folder}"));
+        self.remove("programs");
+        let programs = self.home.join("programs");
+        fs::create_dir_all(&programs).expect("writable");
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_report"), programs.join("criterion-report"))
+            .expect("writable");
+        let cargo = programs.join("cargo");
+        let real = env!("CARGO");
+        let script = format!(
+            "#!/bin/sh\nif [ \"$1\" = bench ]; then\n    shift\n    \
+             exec \"{real}\" bench --profile dev \"$@\"\nfi\nexec \"{real}\" \"$@\"\n"
+        );
+        fs::write(&cargo, script).expect("writable");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&cargo, executable).expect("writable");
+        let mut tool = self.tool(folder, arguments);
+        self.equip(&mut tool, folder);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(programs).chain(std::env::split_paths(&path));
+        tool.env("PATH", std::env::join_paths(folders).expect("no colon in a folder"));
+        tool.env("CARGO", cargo);
         tool
     }
 

@@ -87,10 +87,11 @@ impl Module {
     }
 }
 
-/// The context that libtorch works in. It is never released: modules live in it. Errors name what it is `for_what`.
+/// The primary context, in which libtorch works. It is never released, because modules live in it. Errors start with
+/// `for_what`.
 ///
 /// # Errors
-/// Skipped where the driver is missing, else what it says.
+/// Skipped when the driver is missing; otherwise the driver's error.
 pub fn primary_context(for_what: &str, device: usize) -> Result<sys::CUcontext, Refusal> {
     libraries::driver()?;
     let failed = |call: &str, error: DriverError| {

@@ -4,13 +4,13 @@ use super::node::Fields;
 use crate::kernel::KernelFile;
 use crate::words::{Device, UnknownWord};
 
-/// Devices on which a kernel can run.
+/// The devices on which a kernel can run.
 const DEVICES: &[Device] = &[Device::Cpu, Device::Cuda, Device::Rocm];
 
-/// The word that stands for implementations with tch, on whichever device.
+/// The word for implementations with tch, on any device.
 const TORCH: &str = "pytorch";
 
-/// A word that QuASIM has, and that is refused here.
+/// A word of QuASIM that is refused here.
 const JAX: &str = "jax";
 
 /// The words of a list, in its order.
@@ -20,19 +20,19 @@ pub(super) struct Words {
     torch: bool,
 }
 
-/// Where a kernel has cases.
+/// The devices on which a kernel has cases.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Backends {
     /// The devices on which it can run.
     pub(super) listed: Vec<Device>,
-    /// The devices that have cases. What is not listed is skipped.
+    /// The devices that have cases; cases on devices that are not listed are skipped.
     pub(super) devices: Vec<Device>,
     /// The devices among them where only implementations with tch are asked for.
     torch_only: Vec<Device>,
 }
 
 impl Backends {
-    /// If the `bench.yaml` lists none, those of `over` are listed, or else the CPU.
+    /// If the `bench.yaml` lists no devices, those of `over` count as listed, or else the CPU.
     pub(super) fn new(said: Option<Words>, over: Option<&Words>) -> Self {
         let words = said.or(over.cloned()).unwrap_or_default();
         let is_torchs = words.torch && words.devices.is_empty();
@@ -41,7 +41,7 @@ impl Backends {
             let torch_only = if is_torchs { listed.clone() } else { Vec::new() };
             return Self { devices: listed.clone(), listed, torch_only };
         };
-        // `pytorch` alone names every device that the kernel lists.
+        // `pytorch` without a device means every device that the kernel lists.
         let named = |device: &Device| over.devices.contains(device);
         let mut all = over.devices.clone();
         if over.torch {
@@ -52,7 +52,7 @@ impl Backends {
         Self { torch_only: torch_only.collect(), devices, listed }
     }
 
-    /// Why `file` is not measured on the device, if that is so.
+    /// Why `file` is not measured on the device; `None` if it is.
     pub(super) fn refusal(&self, device: Device, file: &KernelFile) -> Option<String> {
         if !self.listed.contains(&device) {
             let words = self.listed.iter().map(|it| it.as_str());
@@ -68,15 +68,15 @@ impl Backends {
     }
 }
 
-/// The listed values that `over` names, and behind them those that it names and that are not listed; all
-/// listed ones where there is no `over`.
+/// The listed values that `over` names, followed by those that it names without being listed; without `over`, all
+/// listed values.
 pub(super) fn selected<T: Copy + PartialEq>(listed: &[T], over: Option<&[T]>) -> Vec<T> {
     let Some(over) = over else { return listed.to_vec() };
     let named = listed.iter().filter(|it| over.contains(it));
     named.chain(over.iter().filter(|it| !listed.contains(it))).copied().collect()
 }
 
-/// Says that a list lacks a word.
+/// The reason that a list does not contain a word.
 pub(super) fn unlisted<'w>(key: &str, word: &str, listed: impl Iterator<Item = &'w str>) -> String {
     let listed: Vec<&str> = listed.collect();
     format!("`{word}` is not among the {key} listed: {}", listed.join(", "))
@@ -99,7 +99,7 @@ pub(super) fn device(text: &str) -> Result<Device, UnknownWord> {
     word(text, &[])
 }
 
-/// A device of a mode other than kernels.
+/// Reads a device of a mode other than kernels.
 pub(super) fn other_modes_device(text: &str) -> Result<Device, UnknownWord> {
     let devices = Device::ALL.iter().copied().filter(|device| *device != Device::Rocm);
     let named = devices.clone().find(|device| device.as_str() == text);
@@ -111,7 +111,7 @@ pub(super) fn other_modes_device(text: &str) -> Result<Device, UnknownWord> {
     })
 }
 
-/// A device by its word; `others` are the words that stand beside those of devices.
+/// Reads a device; `others` are further words that an error suggests beside the devices.
 fn word(text: &str, others: &[&str]) -> Result<Device, UnknownWord> {
     let named = DEVICES.iter().copied().find(|device| device.as_str() == text);
     let words = DEVICES.iter().map(|it| it.as_str()).chain(others.iter().copied());

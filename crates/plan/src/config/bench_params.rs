@@ -39,19 +39,19 @@ pub(crate) struct KernelParams {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Precisions {
     pub(super) listed: Vec<Dtype>,
-    /// Those of a config's selection, or else all that are listed. What is not listed is skipped.
+    /// The precisions that the config selects, or else all listed ones; those that are not listed are skipped.
     selected: Vec<Dtype>,
 }
 
 impl Precisions {
-    /// If the `bench.yaml` lists none, those of `over` are listed, or else float32.
+    /// If the `bench.yaml` lists no precisions, those of `over` count as listed, or else float32.
     fn new(said: Option<Vec<Dtype>>, over: Option<&[Dtype]>) -> Self {
         let listed = said.or(over.map(<[_]>::to_vec)).unwrap_or_else(|| vec![Dtype::Float32]);
         let selected = backends::selected(&listed, over);
         Self { listed, selected }
     }
 
-    /// Why nothing is measured in the precision, if that is so.
+    /// Why nothing is measured in the precision; `None` if something is.
     fn refusal(&self, dtype: Dtype) -> Option<String> {
         let words = || self.listed.iter().map(|it| it.precision());
         (!self.listed.contains(&dtype))
@@ -59,7 +59,7 @@ impl Precisions {
     }
 }
 
-/// The words of a selection that none of the kernels lists, and what these list.
+/// The selected words that no kernel lists, each with the words that the kernels list.
 pub(super) fn unlisted(kernels: &[KernelParams]) -> Vec<String> {
     let mut found = Vec::new();
     let mut all = |key, selected: Vec<&'static str>, listed: Vec<&'static str>| {
@@ -88,8 +88,8 @@ pub(super) fn unlisted(kernels: &[KernelParams]) -> Vec<String> {
     found
 }
 
-/// The function that a `bench.yaml` names, by which its files are read; a mistake in it is told when the
-/// whole file is read.
+/// The function that a `bench.yaml` names; it decides how the kernel's files are read. Mistakes in it are reported
+/// later, when the whole file is read.
 pub(super) fn function_name(bench: Option<&Path>) -> Option<String> {
     let text = yaml::text(bench?).ok()?;
     let document: serde_yaml::Value = serde_yaml::from_str(&text).ok()?;
@@ -113,7 +113,7 @@ impl KernelParams {
         }
     }
 
-    /// Why a case is not measured though a selection names it, if that is so.
+    /// Why a selected case is not measured; `None` if it is.
     fn unselected(
         &self,
         file: &KernelFile,
@@ -210,7 +210,7 @@ const KEYS: &[&str] = &[
 /// The one of our own keys that does nothing for a kernel.
 const COMPILES: &str = "compile_timeout_s";
 
-/// Names the function that is timed.
+/// The key that names the timed function.
 const FUNCTION: &str = "function_name";
 
 /// Reads what `bench` says of the kernel, on top of what the config says for all.
@@ -336,11 +336,11 @@ impl Iterations {
         })
     }
 
-    /// So many samples, at least so many single calls, and so many calls before them.
+    /// Sets the number of samples, the fewest single calls, and the calls before them.
     fn apply(self, settings: &mut Settings) {
         settings.latency.warm_up = self.warmup.or(settings.latency.warm_up);
         if self.timed.is_some() {
-            // It wins over the config's number of calls.
+            // This wins over the config's number of calls.
             (settings.latency.calls, settings.latency.fewest) = (None, self.timed);
         }
         settings.sampling.samples = self.timed.or(settings.sampling.samples);
@@ -369,7 +369,7 @@ fn read_precisions(fields: &Fields<'_>) -> Option<Option<Vec<Dtype>>> {
     fields.words_by("precisions", Dtype::precision_named)
 }
 
-/// The name of a function that a file of the folder has, and that is timed.
+/// Reads the name of the timed function, and checks that a file of the folder has it.
 fn check_function(node: &Node<'_>, kernel: &Kernel) -> Option<()> {
     let name = node.string()?;
     let is_timed = |file: &KernelFile| file.form.timed_function() == Some(&name);

@@ -20,7 +20,7 @@ pub struct KernelSuite {
     pub(crate) kernels: Vec<KernelParams>,
     /// The files that describe them, and their `bench.yaml`s.
     pub files: Vec<PathBuf>,
-    /// Files of Rust under the usual folders that are not kernels, as they name no `ProblemSize`.
+    /// Rust files under the usual folders that are not kernels, because they do not name `ProblemSize`.
     pub passed_over: Vec<PathBuf>,
 }
 
@@ -30,8 +30,7 @@ impl KernelSuite {
         self.kernels.is_empty()
     }
 
-    /// The words of the config's selection that no kernel lists, each with what the kernels list: their
-    /// cases are skipped.
+    /// The selected words that no kernel lists, each with the words that the kernels list. Their cases are skipped.
     pub fn unlisted(&self) -> Vec<String> {
         bench_params::unlisted(&self.kernels)
     }
@@ -49,10 +48,10 @@ pub(super) const KEY: &str = "kernel_paths";
 
 const OVERRIDE: &str = "override";
 
-/// The folder of kernels alone that is searched where none is named.
+/// The folder that is searched when a config names none; it holds kernels only.
 const ROOT: &str = "benches/kernels";
 
-/// The folders that QuASIM's tools search. They are searched, too, where none is named.
+/// The folders that QuASIM's tools search; they are also searched when a config names none.
 const ROOTS_OF_QUASIM: &[&str] = &[
     "kernels",
     "src/kernels",
@@ -61,8 +60,8 @@ const ROOTS_OF_QUASIM: &[&str] = &[
     "autonomous_systems_platform/services/backend/quasim/kernels",
 ];
 
-/// The folders, relative to the package, that are searched for kernels where a config names none, as far as
-/// they exist.
+/// The folders, relative to the package, that are searched for kernels when a config names none. Those that do not
+/// exist are ignored.
 pub fn usual_kernel_roots() -> impl Iterator<Item = &'static str> {
     std::iter::once(ROOT).chain(ROOTS_OF_QUASIM.iter().copied())
 }

@@ -40,14 +40,14 @@ impl Skip {
 
 /// The fields that a condition can ask for.
 pub struct Facts {
-    /// Fields of the struct that are no lists.
+    /// Fields of the struct that are not lists.
     declared: Vec<(String, Kind)>,
-    /// The declared fields that every problem size gives.
+    /// The declared fields that every problem size sets.
     given: Vec<(String, Kind)>,
 }
 
 impl Facts {
-    /// If the problem sizes are wrong, all fields count as given.
+    /// If the problem sizes are invalid, all fields count as set, so that only their own error is reported.
     pub fn new(kernel: &Kernel, sizes: Option<&[ProblemSize]>) -> Self {
         let scalar = |field: &Field| match field.kind {
             FieldType::Scalar(of) => Some((field.name.clone(), of.kind())),
@@ -60,8 +60,8 @@ impl Facts {
     }
 }
 
-/// An expression that is evaluated when the case runs, before its kernel is built: defaults are not
-/// known by then.
+/// An expression that is evaluated before the kernel is built, when the defaults of fields are not
+/// known yet.
 fn read_check(node: &Node<'_>, facts: &Facts) -> Option<String> {
     let text = node.string()?;
     let wrong =

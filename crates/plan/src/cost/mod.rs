@@ -115,8 +115,8 @@ fn sizes(case: &Case) -> Option<ModelSizes> {
     case.work.model()?.sizes()
 }
 
-/// Bytes that a step of a model or a pattern moves, about: what it stores and reads, its temporaries and its
-/// activations. Reports have no such value; estimates of time do.
+/// Approximate bytes that a step of a model or a pattern moves: weights, inputs, temporaries and activations. Only
+/// estimates of time use it; reports do not show it.
 #[cfg(feature = "estimate")]
 pub(crate) fn step_bytes(case: &Case) -> u64 {
     match &case.work {
@@ -128,8 +128,8 @@ pub(crate) fn step_bytes(case: &Case) -> u64 {
     }
 }
 
-/// Operations of the reference that an output is compared with, about: of a few rows, but in training of all,
-/// because a weight's gradient sums over them.
+/// Approximate operations of the reference that the output is compared with. The reference computes a few rows, but in
+/// training all of them, because a weight's gradient sums over them.
 #[cfg(feature = "estimate")]
 pub(crate) fn reference_flops(case: &Case) -> u64 {
     let all = flops(case).unwrap_or(0);

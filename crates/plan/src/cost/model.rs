@@ -88,8 +88,8 @@ pub(super) fn memory_bytes(
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
-/// Bytes that a step moves: weights as they are stored, and what is made of them and of activations on the way, which
-/// is written and read.
+/// Bytes that a step moves: the stored weights, and the temporaries made of weights and activations, which are written
+/// and read.
 #[cfg(feature = "estimate")]
 pub(super) fn step_bytes(work: &ModelWork, sizes: &ModelSizes, dtype: Dtype) -> u64 {
     let temporaries = temporaries(work, dtype);

@@ -1,4 +1,4 @@
-//! The records that earlier runs have left.
+//! Reads the records of earlier runs.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
@@ -19,11 +19,11 @@ pub struct Unread {
 }
 
 impl Estimator {
-    /// The folder of each case's latest record, beside those of named baselines.
+    /// The name of the folder with each case's latest record, next to those of named baselines.
     const LATEST: &str = "new";
 
-    /// Learns from the latest records in a folder of records (`target/criterion-torch`), and says which lines it
-    /// could not read. Records of other machines than the one that measured last count for nothing.
+    /// Learns from the latest records in a folder of records (`target/criterion-torch`), and says which lines it could
+    /// not read. Records of machines other than the one that measured last are ignored.
     ///
     /// # Errors
     /// When a file that is there cannot be opened or read.
@@ -51,7 +51,7 @@ fn machine(host: &HostFacts) -> (&str, u32) {
     (&host.cpu_model, host.cpus)
 }
 
-/// The files of records; none where nothing was measured yet.
+/// The files of records; empty if nothing was measured yet.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

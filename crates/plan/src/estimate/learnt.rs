@@ -1,4 +1,4 @@
-//! What cases that were run say of those that are like them.
+//! Corrections to the formula, learnt from earlier cases and applied to similar ones.
 
 use super::stages::Step;
 use crate::record::Wall;
@@ -9,20 +9,20 @@ pub struct Learnt {
     /// ln of measured over expected time of a step.
     steps: Vec<f64>,
     noises: Vec<f64>,
-    /// Measured, and by the formula with the measured step; of all cases together, so that long cases, which make up
-    /// a suite's time, weigh more.
+    /// Sums over all cases: the measured time, and the formula's time with the measured step. Sums give long cases,
+    /// which dominate a suite's time, more weight.
     measured: Wall,
     by_formula: Wall,
 }
 
 impl Learnt {
-    /// The step of a case, and the one that was expected.
+    /// Adds a case's measured step and its expected step.
     pub fn step(&mut self, measured: Step, expected: Step) {
         self.steps.push((measured.seconds / expected.seconds).ln());
         self.noises.extend(measured.noise);
     }
 
-    /// What a case took, and what the formula says.
+    /// Adds a case's measured time and the formula's time.
     pub fn wall(&mut self, measured: Wall, by_formula: Wall) {
         self.measured = by_stage(self.measured, measured, |a, b| a + b);
         self.by_formula = by_stage(self.by_formula, by_formula, |a, b| a + b);
@@ -36,14 +36,14 @@ impl Learnt {
         self.measured.seconds() > 0.0
     }
 
-    /// The step of a like case.
+    /// Corrects the expected step of a similar case.
     pub fn expected_step(&self, expected: Step) -> Step {
         let factor = statistics::median(&self.steps).exp();
         let noise = (!self.noises.is_empty()).then(|| statistics::median(&self.noises));
         Step { seconds: factor * expected.seconds, noise: noise.or(expected.noise) }
     }
 
-    /// The time of a like case.
+    /// Corrects the expected time of a similar case.
     pub fn expected_wall(&self, by_formula: Wall) -> Wall {
         let factor = |measured: f64, formula: f64| {
             if formula > 0.0 { measured / formula } else { 1.0 }

@@ -10,12 +10,12 @@ use crate::catalogue::probe::ProbeKind;
 use crate::words::{Device, Dtype};
 use crate::work::Work;
 
-/// Noise of a step by default.
+/// Default noise of a step.
 const NOISE: f64 = 0.02;
-/// Bytes of an array that no cache holds.
+/// An array of this many bytes fits in no cache.
 const BEYOND_CACHES: u64 = 128 << 20;
 
-/// How fast it is.
+/// The speed of a machine.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
     /// Floating-point operations per second of one thread, by device and dtype.
@@ -27,7 +27,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Learns from a case if it is a probe.
+    /// Learns from a case if it is a calibration probe.
     pub fn learn(&mut self, case: &Case, step: Step) {
         let Work::Probe(work) = &case.work else { return };
         let most = |kept: &mut f64, rate: f64| *kept = kept.max(rate);
@@ -48,7 +48,7 @@ impl Machine {
         }
     }
 
-    /// What is known of it for this case.
+    /// The basis of an estimate for this case: calibration or defaults.
     pub fn basis(&self, case: &Case) -> Basis {
         let known = self.products.contains_key(&(case.device, case.dtype))
             || self.bandwidth.contains_key(&case.device);

@@ -1,11 +1,11 @@
-//! How long measuring a case will take: the one estimate that `plan` prints, that a run's progress is
-//! told by, and that a total budget is checked against.
+//! Estimates how long measuring a case will take. `plan` prints the estimate, a run's progress line uses it, and a
+//! total budget is checked against it.
 //!
-//! Most of a case's time is decided by the harness, not by the machine: a sample lasts 2 ms, sampling and
-//! pairs end at the latest after so many seconds. [`stages`] says how, from the time of a step and its noise.
-//! Both, and how far the formula is off, are taken from the best that is known ([`Basis`]):
+//! Most of a case's time is decided by the harness, not by the machine: a sample lasts 2 ms, sampling and pairs have a
+//! maximum duration. [`stages`] computes it from the time of a step and its noise. Both values, and a correction of the
+//! formula, come from the best available source ([`Basis`]):
 //!
-//! 1. an earlier run of the same case, with the same settings: what it took then;
+//! 1. an earlier run of the same case with the same settings: its measured duration;
 //! 2. earlier runs of similar cases ([`similar`]): how far the formula was off there;
 //! 3. probes that `cargo bench --bench calibration` has measured on this machine;
 //! 4. defaults, which were measured on two cores of an AMD EPYC (Zen 4).
@@ -46,7 +46,7 @@ impl Basis {
     pub const ALL: [Self; 4] =
         [Self::SameCase, Self::SimilarCases, Self::Calibration, Self::Defaults];
 
-    /// As files have it.
+    /// The name in files.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SameCase => "same_case",
@@ -62,7 +62,7 @@ impl Basis {
 pub struct Estimate {
     /// Wall seconds by stage.
     pub wall: Wall,
-    /// The least that it takes: its check, the fewest samples, the passes, the fewest blocks of its pair.
+    /// The minimum: its check, the fewest samples, the passes, the fewest blocks of its pair.
     pub least_s: f64,
     /// Where it comes from.
     pub basis: Basis,
@@ -74,7 +74,7 @@ impl Estimate {
         self.wall.seconds()
     }
 
-    /// That of a case that is known not to run on this machine.
+    /// The estimate of a case that is known not to run on this machine.
     pub const NOTHING: Self = Self {
         wall: Wall {
             prepare_s: 0.0,
@@ -96,12 +96,12 @@ pub struct Estimator {
     similar: HashMap<Likeness, Learnt>,
 }
 
-/// What an earlier run says of the same case.
+/// The result of an earlier run of the same case.
 #[derive(Debug, Clone)]
 enum Same {
-    /// It did not run, and will not.
-    Refused,
-    /// Its step, and if the config alone decided how long, what it took.
+    /// It did not run, and will not run on this machine while its config is the same.
+    Refused { config_hash: String },
+    /// Its step; and its duration, if no option changed how long it was measured.
     Ran { case: Box<Case>, step: Step, wall: Option<Wall> },
 }
 
@@ -112,10 +112,11 @@ impl Estimator {
         match &record.outcome {
             Outcome::Measured => {}
             Outcome::Skipped { .. } | Outcome::Unsupported { .. } => {
-                self.same.insert(record.full_id.clone(), Same::Refused);
+                let config_hash = case.config_hash.clone();
+                self.same.insert(record.full_id.clone(), Same::Refused { config_hash });
                 return;
             }
-            // It took some time, which its record does not tell.
+            // It failed after some time, but its record does not say how much.
             _ => return,
         }
         let Some(step) = Step::of(record) else { return };
@@ -125,8 +126,8 @@ impl Estimator {
         self.same.insert(record.full_id.clone(), ran);
     }
 
-    /// Compares what was learnt with the formula. Called once, when everything is learnt: probes of the
-    /// machine change the formula.
+    /// Learns the corrections by comparing the records with the formula. Called once, when everything is learnt: probes
+    /// of the machine change the formula.
     fn compare(&mut self) {
         self.similar.clear();
         for same in self.same.values() {
@@ -147,7 +148,9 @@ impl Estimator {
     pub fn estimate(&self, case: &Case) -> Estimate {
         let same = self.same.get(&case.full_id());
         match same {
-            Some(Same::Refused) => return Estimate::NOTHING,
+            Some(Same::Refused { config_hash }) if *config_hash == case.config_hash => {
+                return Estimate::NOTHING;
+            }
             Some(Same::Ran { case: ran, step, wall: Some(wall) })
                 if ran.settings == case.settings =>
             {

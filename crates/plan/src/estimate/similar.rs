@@ -1,15 +1,15 @@
-//! Which cases are alike.
+//! Which cases are similar.
 
 use crate::case::{Case, Role};
 use crate::settings::Threads;
 use crate::words::{Allocator, CacheMode, Device, Dtype, Mode};
 
-/// What cases have in common, the most alike first: the step of one says something of the other's.
+/// A key that similar cases share. The error of the formula for one predicts the error for the other.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Likeness {
     device: Device,
     mode: Option<Mode>,
-    /// What is run, whatever its size: the group's id without its config.
+    /// The workload without its size: the group's id without its config.
     workload: Option<String>,
     variant: Option<String>,
     role: Option<Role>,

@@ -17,31 +17,31 @@ use crate::record::{Record, Wall};
 
 /// Seconds of building and checking the smallest case.
 const PREPARE_S: f64 = 0.02;
-/// Bytes of a case's memory that are drawn, converted, quantized and compared per second.
+/// Bytes of a case's memory that are generated, converted, quantized and compared per second.
 const PREPARED: f64 = 1.8e9;
-/// Seconds of building and checking a kernel or model of yours, of which nothing is known.
+/// Seconds of building and checking a user kernel or user model, whose cost is unknown.
 const UNKNOWN_PREPARE_S: f64 = 0.5;
 /// Operations per second of a reference in float64.
 const REFERENCE: f64 = 15e9;
 /// Steps that a case runs until it is sampled.
 const PREPARED_STEPS: f64 = 4.0;
-/// Batches of a pilot; a noisy machine takes more.
+/// Batches of a pilot; a noisy machine needs more.
 const PILOT_BATCHES: f64 = 20.0;
 /// Seconds of criterion's analysis.
 const ANALYSIS_S: f64 = 0.1;
 /// Seconds of criterion's warm-up.
 const WARM_UP_S: f64 = 0.005;
-/// Seconds of the passes beside what depends on the step.
+/// Seconds of the passes that do not depend on the step.
 const PASSES_S: f64 = 0.05;
 /// Seconds of the system's counters, and their fewest steps.
 const COUNTERS_S: f64 = 0.02;
 const COUNTED: f64 = 3.0;
-/// Time of a pair over that of its case alone, at most, and the seconds that it has in any case.
+/// The most time of a pair relative to that of its case, and the seconds that it always gets.
 const PAIRS_SHARE: f64 = 0.8;
 const GRANTED_S: f64 = 2.0;
-/// The share of that which pairs take in the mean: some are narrow enough before.
+/// The share of that time which pairs take on average: some intervals are narrow enough earlier.
 const PAIRS_TAKEN: f64 = 0.8;
-/// Batches of the fewest blocks, each with as many steps that do not count.
+/// Batches of the fewest blocks, including an equal number of warm-up steps that do not count.
 const FEWEST_PAIRED: f64 = 32.0;
 
 /// The time of a step, and its noise if it is known.
@@ -49,12 +49,12 @@ const FEWEST_PAIRED: f64 = 32.0;
 pub struct Step {
     /// Wall seconds.
     pub seconds: f64,
-    /// Relative standard deviation of batches of it.
+    /// Relative standard deviation between batches.
     pub noise: Option<f64>,
 }
 
 impl Step {
-    /// The one that a record's pilot found; none of a run without a pilot.
+    /// The step that a record's pilot measured; `None` without a pilot.
     pub fn of(record: &Record) -> Option<Self> {
         let planned = record.planned?;
         let seconds = planned.step_ns / 1e9;
@@ -75,7 +75,7 @@ pub fn wall(case: &Case, step: Step) -> Wall {
     let own_s = prepare_s + sampling_s + passes_s;
     let pairs_s = match case.role {
         Role::Baseline => 0.0,
-        // The harness takes no pairs of these.
+        // The harness takes no pairs for these cases.
         Role::Candidate if is_emulated(case) => 0.0,
         Role::Candidate => {
             let asked_s = case.settings.sampling.measurement_s.unwrap_or_default();
@@ -88,7 +88,7 @@ pub fn wall(case: &Case, step: Step) -> Wall {
     Wall { prepare_s, sampling_s, passes_s, pairs_s, as_configured: true }
 }
 
-/// The least that it takes: the fewest samples, and the fewest blocks of its pair.
+/// The minimum time: the fewest samples, and the fewest blocks of its pair.
 pub fn least(case: &Case, step: Step, prepare_s: f64) -> f64 {
     let own_s = prepare_s + sampling_s(case, step, 0.0) + passes_s(case, step);
     let fewest_s = fewest_pairs_s(step);

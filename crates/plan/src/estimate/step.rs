@@ -1,11 +1,11 @@
-//! What a step does, as far as its plan tells.
+//! The work of a step, as far as its plan determines it.
 
 use crate::case::Case;
 use crate::cost;
 use crate::words::{Dtype, Recipe};
 use crate::work::Work;
 
-/// Seconds of a step of which nothing is known: of your kernels and models before their first run.
+/// Seconds of a step whose work is unknown: user kernels and user models before their first run.
 pub const UNKNOWN_S: f64 = 4e-3;
 
 /// Operations, bytes and calls of a step.
@@ -15,21 +15,21 @@ pub struct Cost {
     pub calls: f64,
 }
 
-/// Those of a case; `None` of your kernels and models.
+/// The cost of a case; `None` for user kernels and user models.
 pub fn cost(case: &Case) -> Option<Cost> {
-    /// Operations of torch in a step of a model and of a pattern, about.
+    /// Approximate number of torch operations in a step of a model or a pattern.
     const CALLS: f64 = 10.0;
     let flops = cost::flops(case)?;
     let calls = match case.work {
         Work::Operator(_) | Work::Probe(_) => 1.0,
         Work::Model(_) | Work::Fusion(_) | Work::Kernel(_) => CALLS,
     };
-    // The bytes of models and patterns are not counted for reports; what they hold at once is near enough.
+    // Bytes moved by some steps are not computed; the memory that they hold at once is a good approximation.
     let bytes = cost::moved_bytes(case).unwrap_or_else(|| cost::step_bytes(case));
     Some(Cost { flops, bytes, calls })
 }
 
-/// How much slower than the machine's products a step's are.
+/// How much slower a step's products are than the products that calibration measures.
 pub fn slowness(case: &Case) -> f64 {
     /// Emulated products cast their operands and multiply in float32.
     const EMULATED: f64 = 3.0;

@@ -38,7 +38,7 @@ const MARK: &str = "ProblemSize";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) folder: PathBuf,
-    /// Whether it may hold other Rust code, which is passed over: nobody named the folder.
+    /// Whether it may hold other Rust code, which is ignored. This is so for the usual folders, which no config named.
     pub(crate) holds_others: bool,
 }
 
@@ -69,7 +69,7 @@ struct Searcher<'l> {
     /// Folders that have been read, without symbolic links: one that leads back to a folder above it
     /// would go on for ever, and one root may lie in another.
     seen: BTreeSet<PathBuf>,
-    /// That of the root that is searched.
+    /// `holds_others` of the searched root.
     holds_others: bool,
     result: Search,
 }
@@ -140,14 +140,14 @@ impl Searcher<'_> {
         }
     }
 
-    /// The files without the Rust code that is no kernel, where such may lie there.
+    /// Removes Rust files that are not kernels, if the folder may hold other code.
     fn without_others(&mut self, files: Vec<PathBuf>) -> Vec<PathBuf> {
         if !self.holds_others {
             return files;
         }
         let is_other = |file: &PathBuf| {
             let is_rust = file.extension().is_some_and(|it| it == "rs") && !is_helper(file);
-            // A file that cannot be read is told where it is read as a kernel.
+            // A file that cannot be read stays in the list; the error is reported when it is read as a kernel.
             is_rust && std::fs::read_to_string(file).is_ok_and(|text| !text.contains(MARK))
         };
         let (others, files): (Vec<_>, Vec<_>) = files.into_iter().partition(is_other);

@@ -37,7 +37,7 @@ pub(crate) struct KernelFile {
 
 impl Kernel {
     /// Reads the files that were `found`; they belong to one of `libraries`, or else to `package`.
-    /// `function` is the one that their `bench.yaml` names.
+    /// `function` is the name that the `bench.yaml` gives.
     pub(crate) fn read(
         found: &Found,
         function: Option<&str>,

@@ -12,10 +12,10 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 /// The struct whose fields are the keys of a `bench.yaml`'s `problem_size`.
 const PROBLEM_SIZE: &str = "ProblemSize";
 
-/// The function of a file without a type, where the `bench.yaml` names no other.
+/// The timed function of a file without a type, unless the `bench.yaml` names another.
 const RUN: &str = "run_benchmark";
 
-/// The function of a type that is timed.
+/// The timed function of a type.
 const STEP: &str = "run";
 
 /// Longest array that serde reads.
@@ -55,7 +55,7 @@ impl Form {
         }
     }
 
-    /// The function that is timed; `None` of a type, which has `run`.
+    /// The function that is timed; `None` for a type, whose `run` is timed.
     pub(crate) fn timed_function(&self) -> Option<&str> {
         match self {
             Self::Implementation { .. } => None,
@@ -99,8 +99,8 @@ impl Source {
         Ok(Self { path: path.to_owned(), syntax })
     }
 
-    /// `named` is the function that the `bench.yaml` names; a file without it is read as if nothing
-    /// were named.
+    /// `named` is the function that the `bench.yaml` names. A file without that function is read as
+    /// if none were named.
     pub(crate) fn form(&self, named: Option<&str>) -> Result<Form, Diagnostic> {
         let implementations: Vec<_> = self.implementations().collect();
         let run = self.timed_function(named);

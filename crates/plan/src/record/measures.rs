@@ -144,7 +144,7 @@ pub struct Conditions {
     /// Why the processor slowed itself down meanwhile, in the driver's words; empty when it did not, or
     /// when nothing tells.
     pub throttle_reasons: Vec<String>,
-    /// What tells that the processor slows itself down, or `none: ` and why nothing does.
+    /// How throttling of the processor is detected, or `none: ` and why it cannot be.
     #[serde(default)]
     pub throttle_method: Option<String>,
     /// Samples that were thrown away and taken again because the processor was throttled.

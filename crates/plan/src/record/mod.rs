@@ -11,7 +11,7 @@ mod pair;
 mod profile;
 mod wall;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,7 @@ pub use wall::Wall;
 
 use crate::case::Case;
 use crate::flag;
+use crate::shard::RunShard;
 
 /// The last sample that criterion took of a case. It equals the last pair of `sample.json`
 /// exactly when the estimates on disk come from this run.
@@ -169,14 +170,23 @@ pub struct RunManifest {
     /// Whether the filter is a whole id.
     #[serde(default)]
     pub exact: bool,
+    /// Whether it is of no run: `merge` wrote it of a plan whose cases other runs measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
     /// The checks of the machine before the run; empty unless the run measures.
     #[serde(default)]
     pub checks: Vec<Check>,
     /// A line for each check that did not pass.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// `full_id`s that the filter selected.
+    /// The part of the bench target's plan that the run had; absent where it had the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<RunShard>,
+    /// `full_id`s that the filter selected, of the shard if there is one.
     pub selected: Vec<String>,
+    /// Selected ids that an earlier run had measured and that were kept (`--resume`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<String>,
     /// Cases by status.
     pub outcomes: BTreeMap<String, u64>,
 }
@@ -191,6 +201,12 @@ impl RunManifest {
             Some(filter) => Some((filter, self.exact)),
             None => flag::filter(&self.args),
         }
+    }
+
+    /// The selected ids that the run had to measure itself, in their order.
+    pub fn owed(&self) -> impl Iterator<Item = &String> {
+        let resumed: HashSet<&String> = self.resumed.iter().collect();
+        self.selected.iter().filter(move |id| !resumed.contains(id))
     }
 }
 
@@ -208,6 +224,16 @@ mod tests {
     fn a_manifest_without_checks_is_read() {
         let manifest: RunManifest = serde_json::from_str(OLD).unwrap();
         assert_eq!((manifest.checks.len(), manifest.warnings.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_run_owes_what_it_did_not_resume() {
+        let whole: RunManifest = serde_json::from_str(OLD).unwrap();
+        assert!(whole.shard.is_none() && whole.resumed.is_empty(), "older manifests have none");
+        assert!(!serde_json::to_string(&whole).unwrap().contains("resumed"));
+        let ids = |ids: &[&str]| ids.iter().map(|&id| id.to_owned()).collect::<Vec<_>>();
+        let run = RunManifest { selected: ids(&["c", "a", "b"]), resumed: ids(&["a"]), ..whole };
+        assert_eq!(run.owed().collect::<Vec<_>>(), ["c", "b"]);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hash::hex;
+
 /// Steps of a case run once more under libtorch's profiler, in a process that times nothing.
 ///
 /// Times are per step and contain what the profiler costs: compare `step_ns` with the case's own time. A part that is
@@ -11,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Profile {
-    /// Steps that the figures are means of.
+    /// Number of steps whose means the figures are.
     pub steps: u64,
     /// Wall time of a profiled step, in nanoseconds.
     pub step_ns: f64,
@@ -30,7 +32,8 @@ pub struct Profile {
     /// Files that were written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ProfileFile>,
-    /// Name of a null part to why it is null.
+    /// The reason for each null part, by the part's name.
+    /// `device` says why no operation of a step on a GPU has `device_ns`.
     #[serde(default)]
     pub absent: BTreeMap<String, String>,
 }
@@ -39,7 +42,8 @@ pub struct Profile {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperationProfile {
-    /// Its name in torch's profiler.
+    /// Its name in torch's profiler. A kernel that no recorded operation launched has an entry of its own, under the
+    /// kernel's name and without times on the host.
     pub name: String,
     /// Shapes of its tensor arguments, an empty list for an argument that is no tensor.
     pub shapes: Vec<Vec<i64>>,
@@ -49,12 +53,12 @@ pub struct OperationProfile {
     pub calls: f64,
     /// Nanoseconds on the host without the operations that it calls.
     pub self_ns: f64,
-    /// Nanoseconds on the host with them.
+    /// Nanoseconds on the host, including the operations that it calls.
     pub total_ns: f64,
     /// Nanoseconds of the kernels that it launched itself; absent on a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_ns: Option<f64>,
-    /// Floating-point operations of all calls, where torch's formula knows them.
+    /// Floating-point operations of all calls, if torch has a formula for them.
     pub flops: Option<u64>,
     /// Bytes of the tensor arguments of all calls, by shape and dtype; absent where a dtype is not known.
     pub input_bytes: Option<u64>,
@@ -72,7 +76,7 @@ pub struct MemoryProfile {
     pub peak_bytes: u64,
     /// The operations whose blocks were live at that moment, with their bytes, the most first.
     pub at_peak: Vec<(String, u64)>,
-    /// Allocations and releases that were seen.
+    /// Number of recorded allocations and releases.
     pub events: u64,
     /// torch's `allocated_bytes.all.peak`, `active_bytes.all.peak` and `reserved_bytes.all.peak`, in bytes; on a CPU
     /// the first alone.
@@ -107,13 +111,13 @@ pub struct GpuCounters {
     pub sm_throughput: f64,
     /// Cycles in which the tensor cores were active: `sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed`.
     pub tensor_active: f64,
-    /// Occupancy that was reached, warps over the most that fit: `sm__warps_active.avg.pct_of_peak_sustained_active`.
+    /// Achieved occupancy, active warps over the most that fit: `sm__warps_active.avg.pct_of_peak_sustained_active`.
     pub occupancy: f64,
     /// Bytes read from the device's memory and written to it: `dram__bytes.sum`.
     pub dram_bytes: f64,
     /// Throughput of the device's memory over its peak: `dram__throughput.avg.pct_of_peak_sustained_elapsed`.
     pub dram_throughput: f64,
-    /// Sectors that the L2 cache had, of those that it was asked for: `lts__t_sector_hit_rate.pct`.
+    /// Share of requested sectors that the L2 cache had: `lts__t_sector_hit_rate.pct`.
     pub l2_hit_rate: f64,
 }
 
@@ -127,9 +131,13 @@ pub struct ProfileFile {
     pub path: String,
     /// Its size in bytes.
     pub bytes: u64,
+    /// FNV-1a of its content, 64 bits in hexadecimal. A later profile of the case writes to the same path, so this tells
+    /// whether the file there still belongs to the record. Absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
 }
 
-/// The kind of a profile's file.
+/// The kind of a profile file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -142,9 +150,37 @@ pub enum ProfileFileKind {
     MemoryTimeline,
 }
 
+impl ProfileFile {
+    /// The entry of a file with this content.
+    pub fn of(kind: ProfileFileKind, path: String, content: &[u8]) -> Self {
+        Self { kind, path, bytes: content.len() as u64, checksum: Some(hex(content)) }
+    }
+
+    /// Whether a file with this content is the one that was recorded. Older records only know its size.
+    pub fn has(&self, content: &[u8]) -> bool {
+        self.bytes == content.len() as u64
+            && self.checksum.as_ref().is_none_or(|checksum| *checksum == hex(content))
+    }
+}
+
 impl Profile {
-    /// The file of a kind, if it was written.
+    /// The file of this kind, if it was written.
     pub fn file(&self, kind: ProfileFileKind) -> Option<&ProfileFile> {
         self.files.iter().find(|file| file.kind == kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_size_and_its_content() {
+        let file = ProfileFile::of(ProfileFileKind::Trace, "profiles/x.json".to_owned(), b"{1}");
+        assert_eq!((file.bytes, file.checksum.as_ref().map(String::len)), (3, Some(16)));
+        assert!(file.has(b"{1}"));
+        assert!(!file.has(b"{2}"), "of the same size");
+        let older = ProfileFile { checksum: None, ..file };
+        assert!(older.has(b"{2}") && !older.has(b"{12}"), "the size is all that is known");
     }
 }

@@ -19,7 +19,7 @@ pub struct Wall {
 }
 
 impl Wall {
-    /// All of it.
+    /// The sum of all stages.
     pub fn seconds(&self) -> f64 {
         self.prepare_s + self.sampling_s + self.passes_s + self.pairs_s
     }

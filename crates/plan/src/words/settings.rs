@@ -155,7 +155,7 @@ impl CompileMode {
         }
     }
 
-    /// The mode that is the same but for its CUDA graph; none where it asks for none.
+    /// The same mode without its CUDA graph; `None` if the mode has none.
     pub const fn without_cuda_graph(self) -> Option<Self> {
         match self {
             Self::ReduceOverhead => Some(Self::Default),

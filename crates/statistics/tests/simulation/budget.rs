@@ -1,6 +1,6 @@
-//! A total budget gives looks to the pairs whose side of 1 is in doubt. Whether a pair without a difference is
-//! then called faster or slower more often than with as many looks for all: a pair that leaves as soon as its
-//! interval excludes 1 is chosen for its luck.
+//! A total budget gives looks to the pairs whose side of 1 is in doubt. This checks that pairs without a difference are
+//! not called faster or slower more often because of that: stopping as soon as an interval excludes 1 would select
+//! lucky pairs.
 
 use fastrand::Rng;
 use statistics::{Ratio, builds_ratio};

@@ -41,7 +41,8 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
     let mut fusion_profiles = fusion::profiles(&results, &roofs);
     notes.extend(fusion::overshoots(&roofs, &operations, &results));
     notes.extend(without_speedup(results.len() - fusion_profiles.len()));
-    fusion_profiles.extend(fusion::by_pattern(&results, &fusion_profiles));
+    let by_pattern = fusion::by_pattern(&results, &fusion_profiles, &mut notes);
+    fusion_profiles.extend(by_pattern);
     notes.extend(dispatch(&results));
     notes.extend(
         request.preset.and_then(|preset| preset.mismatch(&newest(&operations)?.row.record)),

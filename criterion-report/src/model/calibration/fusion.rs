@@ -54,23 +54,33 @@ pub fn profiles(
     results.iter().filter_map(profile).collect()
 }
 
-/// The same by the names of their patterns alone, as upstream's `get_fusion_speedup` looks them up. Of the cases that
-/// upstream measures, too, each pattern has that on the most threads and of the most operations: in upstream's files the
-/// largest size is the last and replaces the others.
+/// The same keyed by pattern name only, as upstream's `get_fusion_speedup` looks them up. Each pattern keeps one of the
+/// cases that upstream measures: the one on the most threads, and among those the one with the most operations. In
+/// upstream's files the largest size comes last and replaces the others. If that case has no speed-up, the pattern is
+/// left out.
 pub fn by_pattern(
     results: &[FusionResult<'_>],
     profiles: &BTreeMap<String, FusionCalibration>,
+    notes: &mut Vec<String>,
 ) -> BTreeMap<String, FusionCalibration> {
     let mut own: Vec<&FusionResult<'_>> = results.iter().filter(|it| is_upstreams(it)).collect();
     own.sort_by_key(|it| (it.entry.row.record.environment.torch.threads, it.key.work.flops()));
-    let named = own.into_iter().filter_map(|it| {
-        let name = it.key.work.pattern.upstream().to_owned();
-        Some((name, profiles.get(&key(it))?.clone()))
-    });
-    named.collect()
+    let largest: BTreeMap<&str, &FusionResult<'_>> =
+        own.into_iter().map(|it| (it.key.work.pattern.upstream(), it)).collect();
+    let mut named = BTreeMap::new();
+    for (name, result) in largest {
+        match profiles.get(&key(result)) {
+            Some(profile) => drop(named.insert(name.to_owned(), profile.clone())),
+            None => notes.push(format!(
+                "`fusion_profiles` has no `{name}` alone: its largest case, {}, has no speed-up",
+                result.entry.row.full_id()
+            )),
+        }
+    }
+    named
 }
 
-/// Whether upstream measures the case: what it calls fused, in float32, with what it knows no other word for.
+/// Whether upstream measures such a case: the fused variant in float32, with upstream's fixed settings.
 fn is_upstreams(result: &FusionResult<'_>) -> bool {
     let key = &result.key;
     let plain = match key.work.size {

@@ -80,10 +80,10 @@ impl<'a> Operation<'a> {
     /// The operations among rows by machine; of several measurements of the same thing the latest
     /// counts.
     pub fn by_machine<M: Ord>(
-        rows: &'a [Row],
+        rows: impl IntoIterator<Item = &'a Row>,
         machine: impl Fn(&Row) -> M,
     ) -> impl Iterator<Item = (M, Vec<Self>)> {
-        let mut operations: Vec<Self> = rows.iter().filter_map(Self::of).collect();
+        let mut operations: Vec<Self> = rows.into_iter().filter_map(Self::of).collect();
         operations.sort_by_key(|operation| operation.row.recency());
         let mut machines: BTreeMap<M, BTreeMap<OperationKey, Self>> = BTreeMap::new();
         for operation in operations {

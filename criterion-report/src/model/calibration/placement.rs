@@ -113,7 +113,7 @@ fn step_bytes(work: &ModelWork, memory: Memory, output: u64) -> u64 {
 impl Skyline {
     /// The skylines of every machine and device that the rows have calibrations of. The latest of
     /// several measurements of one thing counts.
-    pub fn all(rows: &[Row]) -> Vec<Self> {
+    pub fn all<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
         let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
         let skyline = |((machine, _), operations): ((String, &str), Vec<Operation<'_>>)| {
             let device = operations.first()?.key.device;

@@ -153,7 +153,7 @@ impl Profile {
         overshoots
     }
 
-    /// The fusions, each once. In our files an entry under the name of its pattern alone is a copy.
+    /// The fusions, each once. In our files an entry keyed by pattern name only is a copy and is skipped.
     pub fn fusions(&self) -> impl Iterator<Item = &FusionCalibration> {
         let ours = self.schema.is_some();
         let all = self.fusion_profiles.iter();

@@ -55,7 +55,7 @@ pub struct Profile {
     /// `Linear_Bias_device=cpu_dtype=float32_shape=512x1024x1024_threads=2_variant=fused`, with `allocator=`
     /// and `cache=` before `device` if they are not the usual ones. Older files have none. Besides, by the
     /// name of a pattern alone, as upstream looks it up: a copy of its largest `fused` in float32 on the most
-    /// threads, contiguous, with one head and no mask.
+    /// threads, contiguous, with one head and no mask; none where that one has no speed-up.
     #[serde(default)]
     pub fusion_profiles: BTreeMap<String, FusionCalibration>,
 

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use plan::RunManifest;
+use plan::{RunManifest, RunShard};
 use regex::Regex;
 
 use super::finding::{Finding, Measure, Verdict};
@@ -167,6 +167,7 @@ struct Asked<'a> {
     selected: HashSet<&'a str>,
     configs: HashSet<&'a str>,
     filter: Option<Filter<'a>>,
+    shard: Option<&'a RunShard>,
 }
 
 struct Filter<'a> {
@@ -181,11 +182,12 @@ impl<'a> Asked<'a> {
             selected: run.selected.iter().map(String::as_str).collect(),
             configs: run.selected.iter().filter_map(|id| config(id)).collect(),
             filter: run.selection().and_then(Filter::of),
+            shard: run.shard.as_ref(),
         }
     }
 
     /// Why the run did not select a case that may well be there: its filter, or that it was of other
-    /// configs. None where the run selected the case, or would have if there were one.
+    /// configs or of another part. None where the run selected the case, or would have if there were one.
     fn passed_over(&self, id: &str) -> Option<String> {
         const NOT_SELECTED: &str = "the latest run did not select it";
         if self.selected.is_empty() || self.selected.contains(id) {
@@ -195,7 +197,13 @@ impl<'a> Asked<'a> {
             return Some(format!("{NOT_SELECTED}: its filter was `{}`", filter.text));
         }
         let other = config(id).filter(|config| !self.configs.contains(config));
-        other.map(|config| format!("{NOT_SELECTED}: it ran without the config `{config}`"))
+        let shard = || {
+            let RunShard { index, count, .. } = self.shard?;
+            Some(format!("{NOT_SELECTED}: it ran shard {index}/{count}"))
+        };
+        other
+            .map(|config| format!("{NOT_SELECTED}: it ran without the config `{config}`"))
+            .or_else(shard)
     }
 }
 
@@ -234,9 +242,12 @@ mod tests {
             args: owned(args),
             filter: None,
             exact: false,
+            shard: None,
+            merged: false,
             checks: Vec::new(),
             warnings: Vec::new(),
             selected: owned(selected),
+            resumed: Vec::new(),
             outcomes: BTreeMap::new(),
         }
     }
@@ -266,6 +277,22 @@ mod tests {
             assert_eq!(Asked::of(&run).passed_over(gone), expected, "{args:?}");
             assert_eq!(Asked::of(&run).passed_over(other), None, "{args:?}");
         }
+    }
+
+    #[test]
+    fn a_run_of_one_part_says_nothing_of_the_others() {
+        let [here, there] =
+            ["sort", "gemv"].map(|kernel| format!("kernels/default/{kernel}/cpu/kernel/f32-4096"));
+        let shard = RunShard {
+            index: 3,
+            count: 16,
+            partition: plan::Partition::Balanced,
+            from: "flag".to_owned(),
+        };
+        let run = RunManifest { shard: Some(shard), ..run(&["--bench"], &[&here]) };
+        let why = "the latest run did not select it: it ran shard 3/16".to_owned();
+        assert_eq!(Asked::of(&run).passed_over(&there), Some(why));
+        assert_eq!(Asked::of(&run).passed_over(&here), None);
     }
 
     #[test]

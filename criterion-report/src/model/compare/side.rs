@@ -33,14 +33,17 @@ impl Side {
         self.runs.iter().filter_map(move |run| run.get(full_id))
     }
 
-    /// Whether there is anything that [`read`](Self::read) would look at: a baseline of that name, a file or a
-    /// folder.
+    /// Whether [`read`](Self::read) would find something: a baseline of that name, a file or a folder.
     pub fn is_saved(name: &str, location: &Location) -> Result<bool> {
-        let is_baseline = is_name(name) && !Saved::under(&location.records, name)?.names.is_empty();
-        Ok(is_baseline || Path::new(name).exists())
+        Ok(Self::is_baseline(name, location)? || Path::new(name).exists())
     }
 
-    /// A side of one run, which has these cases.
+    /// Whether there is a baseline of that name, or runs of one.
+    pub fn is_baseline(name: &str, location: &Location) -> Result<bool> {
+        Ok(is_name(name) && !Saved::under(&location.records, name)?.names.is_empty())
+    }
+
+    /// A side that consists of one run with these cases.
     pub fn of_points(name: &str, run: &str, points: Vec<Point>) -> Self {
         Self { name: name.to_owned(), runs: vec![SideRun::new(run, points)] }
     }
@@ -59,7 +62,7 @@ impl Side {
             let inputs = Inputs::read(location, baseline, &selection)?;
             Ok(Self::of_inputs(name, inputs, baseline, selection))
         };
-        if is_name(name) && !Saved::under(&location.records, name)?.names.is_empty() {
+        if Self::is_baseline(name, location)? {
             return read(location, name);
         }
         if folder.is_file() {
@@ -160,7 +163,7 @@ impl Side {
     }
 }
 
-/// Whether it can be the name of a baseline.
+/// Whether the text can be the name of a baseline.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(['/', '\\']) && ![".", ".."].contains(&name)
 }
@@ -207,7 +210,7 @@ impl SideRun {
             points.iter().map(|point| plan::mode_of(&point.full_id)).collect();
         let manifests = modes
             .into_iter()
-            .filter_map(|mode| Some((mode.to_owned(), report.runs.latest(mode)?.clone())))
+            .filter_map(|mode| Some((mode.to_owned(), report.runs.latest(mode)?)))
             .collect();
         Self { manifests, ..Self::new(name, points) }
     }

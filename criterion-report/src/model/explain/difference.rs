@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::operation::{is_attention, is_product};
 use super::split::Split;
 
 /// What happened to an operation.
@@ -17,10 +18,10 @@ pub enum Change {
     Removed,
     /// Both run it.
     Changed,
-    /// The time outside every recorded operation.
+    /// Both compute a product, or attention, each by another operation.
+    Replaced,
+    /// The time outside every recorded operation: what remains when all operations are subtracted.
     Outside,
-    /// What remains between the sum of all others and the difference of the two times.
-    Remainder,
 }
 
 /// An operation on both sides.
@@ -28,9 +29,11 @@ pub enum Change {
 pub struct Changed {
     /// What happened to it.
     pub change: Change,
-    /// Its name; null for `outside` and `remainder`.
+    /// Its name; null for `outside`.
     pub operation: Option<String>,
-    /// The shapes of its arguments, where the operation runs with several.
+    /// The baseline's operation in its place; null unless it is `replaced`.
+    pub instead_of: Option<String>,
+    /// The shapes of its arguments, if it runs with several lists of shapes; else null.
     pub shapes: Option<Vec<Vec<i64>>>,
     /// Calls in a step of the baseline.
     pub baseline_calls: f64,
@@ -53,11 +56,13 @@ pub struct Difference {
     pub baseline: String,
     /// Its median time, in nanoseconds.
     pub baseline_ns: f64,
+    /// Its profiled step over that time, as `stretch` of the candidate's profile.
+    pub baseline_stretch: f64,
     /// The candidate's time less the baseline's.
     pub difference_ns: f64,
     /// The speed-up from pairs; null without one.
     pub speedup_factor: Option<f64>,
-    /// The largest difference first; `outside` and `remainder` last.
+    /// The largest difference first; `outside` last.
     pub operations: Vec<Changed>,
 }
 
@@ -71,28 +76,26 @@ struct Side {
 type Key<'s> = (Option<&'s str>, Option<&'s [Vec<i64>]>);
 
 impl Difference {
-    /// Of two cases that both have a profile.
+    /// Compares two cases that both have a profile.
     pub(super) fn of(
         baseline: &str,
         other: &Split,
         own: &Split,
+        baseline_stretch: f64,
         speedup_factor: Option<f64>,
     ) -> Self {
         let difference_ns = own.time_ns - other.time_ns;
         let several = several_shapes([other, own]);
         let [before, after] = [other, own].map(|split| sides(split, &several));
         let keys: BTreeSet<&Key<'_>> = before.keys().chain(after.keys()).collect();
-        let mut operations: Vec<Changed> = keys
+        let operations: Vec<Changed> = keys
             .into_iter()
             .map(|key| changed(key, before.get(key).copied(), after.get(key).copied()))
             .collect();
-        let sum: f64 = operations.iter().map(|it| it.difference_ns).sum();
-        let remainder = difference_ns - sum;
-        if remainder.abs() > ROUNDING * own.time_ns.max(other.time_ns) {
-            let side = |ns| Some(Side { calls: 0.0, ns });
-            let whole = changed(&(None, None), side(0.0), side(remainder));
-            operations.push(Changed { change: Change::Remainder, ..whole });
-        }
+        // One that only calls another product is not the one that computes it.
+        let works = |name: &str| [other, own].iter().any(|split| split.works(name));
+        let operations = replaced(operations, |name| is_product(name) && works(name));
+        let mut operations = replaced(operations, is_attention);
         for it in &mut operations {
             it.share = (difference_ns != 0.0).then(|| it.difference_ns / difference_ns);
         }
@@ -101,15 +104,45 @@ impl Difference {
             let size = b.difference_ns.abs().total_cmp(&a.difference_ns.abs());
             is_last(a).cmp(&is_last(b)).then(size)
         });
-        let (baseline, baseline_ns) = (baseline.to_owned(), other.time_ns);
-        Self { baseline, baseline_ns, difference_ns, speedup_factor, operations }
+        Self {
+            baseline: baseline.to_owned(),
+            baseline_ns: other.time_ns,
+            baseline_stretch,
+            difference_ns,
+            speedup_factor,
+            operations,
+        }
     }
 }
 
-/// A difference of sums that is due to their rounding, relative to the time.
-const ROUNDING: f64 = 1e-9;
+/// Makes one of an operation that only the baseline runs and of another one that only the candidate runs, among the
+/// operations that are meant: the longest of each side first, until a side has no more.
+fn replaced(operations: Vec<Changed>, is_meant: impl Fn(&str) -> bool) -> Vec<Changed> {
+    let is = |it: &Changed, change| {
+        it.change == change && it.operation.as_deref().is_some_and(&is_meant)
+    };
+    let (mut removed, mut rest): (Vec<Changed>, Vec<Changed>) =
+        operations.into_iter().partition(|it| is(it, Change::Removed));
+    removed.sort_by(|a, b| b.baseline_ns.total_cmp(&a.baseline_ns));
+    for old in removed {
+        let others = rest.iter_mut().filter(|it| is(it, Change::Added));
+        let others = others.filter(|it| it.operation != old.operation);
+        match others.max_by(|a, b| a.ns.total_cmp(&b.ns)) {
+            Some(new) => {
+                new.change = Change::Replaced;
+                new.instead_of = old.operation;
+                new.baseline_calls = old.baseline_calls;
+                new.baseline_ns = old.baseline_ns;
+                new.difference_ns = new.ns - old.baseline_ns;
+            }
+            None => rest.push(old),
+        }
+    }
+    rest
+}
 
-/// The operations that run with several lists of shapes on a side: these are matched by their shapes, too.
+/// The operations that run with several lists of shapes on one side. They are matched by name and shapes; all others by
+/// name.
 fn several_shapes(splits: [&Split; 2]) -> BTreeSet<&str> {
     let mut several = BTreeSet::new();
     for split in splits {
@@ -143,6 +176,7 @@ fn changed((name, shapes): &Key<'_>, before: Option<Side>, after: Option<Side>) 
     Changed {
         change,
         operation: name.map(str::to_owned),
+        instead_of: None,
         shapes: shapes.map(<[_]>::to_vec),
         baseline_calls: before.calls,
         calls: after.calls,

@@ -1,4 +1,4 @@
-//! Explains cases, with the calibrations and the siblings that a report has of them.
+//! Explains cases with the calibrations and siblings that a report has.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::machine::{Ceiling, Machines};
 use super::split::{Measured, Split};
 use super::stated::{Case, Facts, statements};
 use crate::model::calibration::compulsory_bytes;
-use crate::model::{Entry, Report, Row};
+use crate::model::{Entry, Report, Row, fingerprint};
 use crate::units;
 
 /// Explains the cases of a report.
@@ -23,7 +23,7 @@ pub struct Explainer<'a> {
     targets: HashMap<&'a str, &'a str>,
 }
 
-/// What is known of a case before it is compared with others.
+/// The facts about a case before it is compared with others.
 struct Own {
     working_set: Option<u64>,
     bytes: Option<u64>,
@@ -34,7 +34,7 @@ struct Own {
 }
 
 impl<'a> Explainer<'a> {
-    /// Reads the calibrations of the report, those of cases that are not shown too.
+    /// Reads the calibrations of the report, including cases that are not shown.
     pub fn of(report: &'a Report) -> Self {
         let mut siblings: HashMap<(&str, &str), Vec<&Row>> = HashMap::new();
         for row in report.rows() {
@@ -42,23 +42,24 @@ impl<'a> Explainer<'a> {
         }
         let runs = report.runs.all().iter().map(|run| &run.manifest);
         let targets = runs.map(|run| (&*run.run_id, &*run.target)).collect();
-        Self { machines: Machines::of(report.rows()), siblings, targets }
+        Self { machines: Machines::of(report.with_calibrations()), siblings, targets }
     }
 
-    /// Why a case takes its time; `None` of one without a time.
+    /// Explains a case; `None` if it has no time.
     pub fn explain(&self, entry: &Entry<'a>) -> Option<Explanation> {
         let row = entry.row;
         let time = row.time.as_ref().ok()?;
         let (case, own) = self.case(row)?;
         let baseline = entry.baseline.filter(|_| entry.comparison.is_some());
-        let other = baseline.and_then(|row| self.case(row)).map(|(case, _)| case);
+        let baseline = baseline.ok_or_else(|| NO_TIME.to_owned()).and_then(|it| beside(it, row));
+        let other = baseline.and_then(|it| Ok(self.case(it).ok_or(NO_TIME)?.0));
         let emulated = row.is_emulated();
         let speedup = entry.speedup().map(|it| it.ratio);
         let difference = match (&other, entry.comparison) {
             _ if emulated => Err(None),
             (_, None) => Err(None),
-            (Some(other), _) => self.difference(&case, other, speedup).map_err(Some),
-            (None, _) => Err(Some("the baseline has no time".to_owned())),
+            (Ok(other), _) => self.difference(&case, other, speedup).map_err(Some),
+            (Err(why), _) => Err(Some(why.clone())),
         };
         let ceiling = own.ceiling.as_ref().ok();
         let threads = row.record.environment.torch.threads;
@@ -70,16 +71,14 @@ impl<'a> Explainer<'a> {
         };
         let statements = match emulated {
             true => Vec::new(),
-            false => statements(&case, other.as_ref(), &self.siblings(&case), &facts),
+            false => statements(&case, other.as_ref().ok(), &self.siblings(&case), &facts),
         };
         let limit = ceiling.and_then(|it| it.of_step(own.bytes, own.flops, time.median_ns));
         let limit = limit.filter(|_| !emulated);
         let used = profile(row).filter(|_| case.split.has_profile);
-        let used = used.map(|it| ProfileUsed {
-            steps: it.steps,
-            step_ns: it.step_ns,
-            stretch: it.step_ns / time.median_ns,
-        });
+        let used = used.zip(case.split.stretch);
+        let used =
+            used.map(|(it, stretch)| ProfileUsed { steps: it.steps, step_ns: it.step_ns, stretch });
         Some(Explanation {
             full_id: row.full_id().to_owned(),
             time_ns: time.median_ns,
@@ -100,14 +99,14 @@ impl<'a> Explainer<'a> {
             utilization: own.utilization,
             gpu: profile(row).and_then(|it| it.gpu),
             profile_command: used.is_none().then(|| self.profile_command(row)),
-            cautions: cautions(row, used.as_ref(), ceiling),
+            cautions: cautions(row, used.as_ref(), difference.as_ref().ok(), ceiling),
             profile: used,
             no_difference: difference.as_ref().err().cloned().flatten(),
             difference: difference.ok(),
         })
     }
 
-    /// The split of a case's time; `None` of one without a time.
+    /// Splits a case's time; `None` if it has no time.
     fn case(&self, row: &'a Row) -> Option<(Case<'a>, Own)> {
         let time_ns = row.time.as_ref().ok()?.median_ns;
         let own = Own::of(row, &self.machines);
@@ -121,14 +120,14 @@ impl<'a> Explainer<'a> {
                 .and_then(|it| it.limit(own.bytes, own.flops))
                 .filter(|_| !row.is_emulated()),
             page_fault_share: own.page_fault_share(),
-            // A single thread that waits is not idle beside another one.
+            // Idle threads exist only beside a working one: a single thread just waits.
             utilization: own.utilization.filter(|_| row.record.environment.torch.threads > 1),
         });
         Some((Case { row, split }, own))
     }
 
-    /// The other cases of its group and parameter, emulated ones aside; only a case with attention is compared
-    /// with them.
+    /// The other cases of its group and parameter without emulated ones. Empty unless the case has attention, because
+    /// only such cases are compared with siblings.
     fn siblings(&self, case: &Case<'_>) -> Vec<Case<'a>> {
         if case.attention().is_none() {
             return Vec::new();
@@ -136,6 +135,7 @@ impl<'a> Explainer<'a> {
         let row = case.row;
         let siblings = self.siblings.get(&key(row)).into_iter().flatten();
         let others = siblings.filter(|it| it.full_id() != row.full_id() && !it.is_emulated());
+        let others = others.filter(|it| beside(it, row).is_ok());
         others.filter_map(|row| Some(self.case(row)?.0)).collect()
     }
 
@@ -145,15 +145,16 @@ impl<'a> Explainer<'a> {
         other: &Case<'_>,
         speedup: Option<f64>,
     ) -> Result<Difference, String> {
-        for (side, name) in [(case, "it"), (other, "its baseline")] {
-            if !side.split.has_profile {
-                return Err(format!("{name} has no profile: {}", self.profile_command(side.row)));
-            }
-        }
-        Ok(Difference::of(other.row.full_id(), &other.split, &case.split, speedup))
+        let stretch = |side: &Case<'_>, name: &str| {
+            let why = || format!("{name} has no profile: {}", self.profile_command(side.row));
+            side.split.stretch.ok_or_else(why)
+        };
+        stretch(case, "it")?;
+        let stretch = stretch(other, "its baseline")?;
+        Ok(Difference::of(other.row.full_id(), &other.split, &case.split, stretch, speedup))
     }
 
-    /// The command that profiles a case: its bench target is that of its run, else named like its mode.
+    /// The command that profiles a case: the bench target is that of its run, or else has the name of its mode.
     fn profile_command(&self, row: &Row) -> String {
         let record = &row.record;
         let target = self.targets.get(&*record.run_id).copied();
@@ -167,6 +168,17 @@ fn profile(row: &Row) -> Option<&Profile> {
     row.in_runs().filter_map(|run| run.record.profile.as_ref()).last()
 }
 
+const NO_TIME: &str = "the baseline has no time";
+
+/// The other case where it ran on the machine of `row`: times of two machines do not compare.
+fn beside<'r>(other: &'r Row, row: &Row) -> Result<&'r Row, String> {
+    let [others, own] = [other, row].map(|it| fingerprint(&it.record));
+    if own == others {
+        return Ok(other);
+    }
+    Err(format!("the baseline ran on another machine: {others}, and this case on {own}"))
+}
+
 fn key(row: &Row) -> (&str, &str) {
     let id = &row.record.case.id;
     (&id.group, &id.parameter)
@@ -178,7 +190,7 @@ impl Own {
         let bytes = compulsory_bytes(row).filter(|&bytes| bytes > 0);
         let live = record.measures.memory.map(|it| it.peak_bytes()).filter(|&bytes| bytes > 0);
         let working_set = live.or(bytes);
-        // Nothing of another device depends on the host's threads and pages.
+        // The host's threads and page faults do not matter for the time of another device.
         let counters = record.measures.counters.filter(|_| record.case.device == Device::Cpu);
         let threads = f64::from(record.environment.torch.threads.max(1));
         let utilization = counters
@@ -195,9 +207,9 @@ impl Own {
         }
     }
 
-    /// Share of the wall time: threads that fault side by side work side by side, too.
+    /// As a share of the wall time, because threads handle their page faults in parallel.
     fn page_fault_share(&self) -> Option<f64> {
-        let counters = self.counters?;
+        let counters = self.counters.filter(|it| it.wall_ns > 0.0)?;
         let busy = (counters.user_ns + counters.system_ns) / counters.wall_ns;
         counters.fault_share.map(|share| share * busy.clamp(0.0, 1.0))
     }
@@ -211,17 +223,24 @@ impl Own {
     }
 }
 
-/// A profiled step that takes so many times as long as the case, or as much less, is pointed out.
+/// A caution is added if the profiled step is slower or faster than the case by more than this factor.
 const STRETCHED: f64 = 1.5;
 
-fn cautions(row: &Row, used: Option<&ProfileUsed>, ceiling: Option<&Ceiling>) -> Vec<String> {
-    let stretch =
-        used.map(|it| it.stretch).filter(|it| !(1.0 / STRETCHED..=STRETCHED).contains(it));
-    let stretch = stretch.map(|it| {
+fn cautions(
+    row: &Row,
+    used: Option<&ProfileUsed>,
+    difference: Option<&Difference>,
+    ceiling: Option<&Ceiling>,
+) -> Vec<String> {
+    let own = used.map(|it| ("the case's", it.stretch));
+    let baseline = difference.map(|it| ("the baseline's", it.baseline_stretch));
+    let stretches = own.into_iter().chain(baseline);
+    let stretch = stretches.filter(|(_, it)| !(1.0 / STRETCHED..=STRETCHED).contains(it));
+    let stretch = stretch.map(|(whose, stretch)| {
         format!(
-            "a profiled step takes {} the case's time: the profiler's own cost is spread over all \
+            "a profiled step takes {} {whose} time: the profiler's own cost is spread over all \
              operations, of which the short ones look longer than they are",
-            units::ratio(it, None)
+            units::ratio(stretch, None)
         )
     });
     let runs = row.runs.len();
@@ -230,5 +249,5 @@ fn cautions(row: &Row, used: Option<&ProfileUsed>, ceiling: Option<&Ceiling>) ->
     let absent = profile(row).into_iter().filter_map(|it| it.absent.get("operations"));
     let absent = absent.map(|why| format!("its profile has no operations: {why}"));
     let limits = ceiling.map(|it| it.cautions.clone()).unwrap_or_default();
-    stretch.into_iter().chain(several).chain(absent).chain(limits).collect()
+    stretch.chain(several).chain(absent).chain(limits).collect()
 }

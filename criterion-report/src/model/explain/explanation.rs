@@ -24,7 +24,7 @@ pub struct Explanation {
     pub time_high_ns: Option<f64>,
     /// The most important statement first, then those that are notable. Empty exactly for an emulated case.
     pub statements: Vec<Statement>,
-    /// Whether its products run dequantized on this device, so that its time says nothing of the recipe's speed.
+    /// Whether its products run dequantized on this device: then its time does not show the recipe's speed.
     pub emulated: bool,
     /// Intra-op threads.
     pub threads: u32,
@@ -36,7 +36,7 @@ pub struct Explanation {
     pub flops: Option<u64>,
     /// The least time that these take on this machine.
     pub limit: Option<StepLimit>,
-    /// Why `limit` is null, and what would give one.
+    /// Why `limit` is null, and how to get one.
     pub no_limit: Option<String>,
     /// The calibration behind the limits.
     pub calibration: Option<CalibrationUsed>,
@@ -46,26 +46,26 @@ pub struct Explanation {
     pub operations: Vec<OperationTime>,
     /// Page faults of a step; null where they were not counted.
     pub page_faults: Option<f64>,
-    /// CPU time over wall time and threads: 1 where all threads work all the time. Null on another device.
+    /// CPU time over wall time and threads: 1 if all threads work all the time. Null on other devices.
     pub utilization: Option<f64>,
-    /// What the GPU counted in a step of the profile; null on a CPU, and where it did not count.
+    /// The GPU's counters over a step of the profile; null on a CPU, and if nothing was counted.
     pub gpu: Option<GpuCounters>,
     /// The profile behind `operations`.
     pub profile: Option<ProfileUsed>,
-    /// The command that would profile the case, where it has no profile.
+    /// The command that profiles the case, if it has no profile.
     pub profile_command: Option<String>,
-    /// Against the baseline of its group; null for that baseline.
+    /// The difference from the baseline of its group; null for that baseline.
     pub difference: Option<Difference>,
     /// Why a candidate has no difference.
     pub no_difference: Option<String>,
-    /// What to bear in mind.
+    /// Cautions for reading the figures.
     pub cautions: Vec<String>,
 }
 
 /// The profile that the operations come from.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ProfileUsed {
-    /// Steps that it is the mean of.
+    /// Number of steps whose mean it is.
     pub steps: u64,
     /// Nanoseconds of a profiled step.
     pub step_ns: f64,
@@ -77,10 +77,5 @@ impl Explanation {
     /// The statement that explains the most.
     pub fn primary(&self) -> Option<&Statement> {
         self.statements.first()
-    }
-
-    /// Why a candidate differs from its baseline, where a statement says that; else the first one.
-    pub fn why(&self) -> Option<&Statement> {
-        self.statements.iter().find(|it| it.is_comparison()).or_else(|| self.primary())
     }
 }

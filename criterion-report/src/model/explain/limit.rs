@@ -1,11 +1,11 @@
-//! The least time that a step can take on this machine, by what was measured of it.
+//! The least time that a step can take on this machine, from the calibration.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::machine::Ceiling;
 
-/// What a limit is of.
+/// The resource that a limit belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
@@ -20,9 +20,9 @@ pub enum Bound {
 pub struct StepLimit {
     /// The larger of both times, in nanoseconds.
     pub ns: f64,
-    /// Which one it is.
+    /// Which of the two it is.
     pub bound: Bound,
-    /// The limit over the case's time: 1 at the limit. Nothing is cut off at 1.
+    /// The limit over the case's time: 1 at the limit. It can exceed 1.
     pub share: f64,
     /// The time of its bytes; null without a bandwidth.
     pub bytes_ns: Option<f64>,
@@ -30,7 +30,7 @@ pub struct StepLimit {
     pub flops_ns: Option<f64>,
     /// The level whose bandwidth it is: `L2`, `memory`.
     pub level: Option<String>,
-    /// Whether the working set surely lies there.
+    /// Whether it is certain that the working set lies there.
     pub level_is_certain: bool,
     /// GB/s of that level.
     pub bandwidth_gbps: Option<f64>,
@@ -47,7 +47,7 @@ impl Ceiling {
         Some(flops? as f64 / self.peak_gflops?)
     }
 
-    /// The larger of both times; none where neither is known, or nothing is to be done.
+    /// The larger of both times; `None` if neither is known, or if there is no work.
     pub fn limit(&self, bytes: Option<u64>, flops: Option<u64>) -> Option<(Bound, f64)> {
         let memory = self.bytes_ns(bytes).map(|ns| (Bound::Memory, ns));
         let compute = self.flops_ns(flops).map(|ns| (Bound::Compute, ns));

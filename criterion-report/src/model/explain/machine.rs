@@ -31,13 +31,13 @@ struct Machine {
 /// The calibration that limits come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CalibrationUsed {
-    /// Processor, CPUs and memory; of a GPU its name, too.
+    /// Processor, CPUs and memory; for a GPU also its name.
     pub machine: String,
     /// Intra-op threads that it ran on.
     pub threads: u32,
 }
 
-/// What the machine can do for one case.
+/// The limits of the machine that apply to one case.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ceiling {
     pub used: CalibrationUsed,
@@ -56,7 +56,7 @@ const REMEDY: &str = "measure its limits with `cargo bench --bench calibration`"
 
 impl Machines {
     /// The calibrations among the rows; the latest of several measurements of one thing counts.
-    pub fn of(rows: &[Row]) -> Self {
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
         let machine = |((name, _), operations): ((String, &str), Vec<Operation<'_>>)| {
             Some(Machine::of(name, operations.first()?.key.device, &operations))
@@ -64,7 +64,7 @@ impl Machines {
         Self(Operation::by_machine(rows, name).filter_map(machine).collect())
     }
 
-    /// What bounds a case with such a working set, or why that is not known.
+    /// The limits that apply to a case with this working set, or why they are not known.
     pub(super) fn over(&self, row: &Row, working_set: Option<u64>) -> Result<Ceiling, String> {
         let (name, device) = (fingerprint(&row.record), row.record.case.device);
         let machine = self.0.iter().find(|it| it.name == name && it.device == device);
@@ -103,8 +103,8 @@ impl Machine {
         Self { name, device, memory, roofs, calls, threads }
     }
 
-    /// On the case's threads, else on the most that were calibrated; none without a product and without a
-    /// bandwidth.
+    /// The limits on the case's threads, or else on the most threads that were calibrated; `None` if neither a product
+    /// nor a bandwidth was measured.
     fn over(&self, row: &Row, working_set: Option<u64>) -> Option<Ceiling> {
         let own = row.record.environment.torch.threads;
         let threads = *self.threads.get(&own).or_else(|| self.threads.last())?;
@@ -131,8 +131,8 @@ impl Machine {
         })
     }
 
-    /// The level in which a working set lies. A cold case has nothing in a cache, and the caches of other
-    /// devices are not recorded.
+    /// The level in which a working set lies. The working set of a cold case lies in memory. On devices other than the
+    /// CPU the level is unclear, because their caches are not recorded.
     fn level(&self, row: &Row, working_set: Option<u64>, threads: u32) -> Level {
         let host = &row.record.environment.host;
         match (self.device, row.record.case.settings.cache, working_set) {

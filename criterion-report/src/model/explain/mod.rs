@@ -1,6 +1,7 @@
 //! Why a case takes its time: its limit on this machine, the parts of its time, and statements of a closed set.
 //!
-//! A part that nothing explains is called so, with its size. `docs/book/src/method/explanation.md` has the rules.
+//! A part without an explanation is reported as unexplained, with its size. `docs/book/src/method/explanation.md` has
+//! the rules.
 
 mod difference;
 mod explainer;
@@ -24,3 +25,4 @@ pub use operation::{Library, OperationTime};
 pub use part::{Part, PartKind};
 pub use rule::Rule;
 pub use statement::Statement;
+pub(crate) use statement::variant;

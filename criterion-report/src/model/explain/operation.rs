@@ -1,4 +1,4 @@
-//! The operations of a profile, by name: which are products, which convert a weight, which move nothing.
+//! Classifies the operations of a profile by name: products, conversions of weights, operations that move no data.
 
 use plan::{ModelWork, OperationProfile, Recipe};
 use schemars::JsonSchema;
@@ -16,20 +16,20 @@ pub enum Library {
     Onednn,
 }
 
-/// The time that an operation takes in a step, all its shapes together.
+/// The time that an operation takes in a step, over all its shapes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OperationTime {
     /// Its name in torch's profiler; null for the time outside every recorded operation.
     pub name: Option<String>,
     /// Calls in a step.
     pub calls: f64,
-    /// Nanoseconds of it alone, scaled to the case's time.
+    /// Nanoseconds of it without its callees, scaled to the case's time.
     pub ns: f64,
     /// Share of the case's time.
     pub share: f64,
-    /// Bytes of its arguments and of what it allocates; null where they are not known, or where nothing moves.
+    /// Bytes of its arguments and allocations; null if they are not known, or if it moves none.
     pub bytes: Option<u64>,
-    /// Its floating-point operations, where torch's formula knows them.
+    /// Its floating-point operations, if torch has a formula for them.
     pub flops: Option<u64>,
     /// The least time that these take on this machine, in nanoseconds.
     pub limit_ns: Option<f64>,
@@ -48,7 +48,7 @@ impl OperationTime {
     }
 }
 
-/// Words of the names of matrix products and convolutions.
+/// Words in the names of matrix products and convolutions.
 const PRODUCTS: [&str; 13] = [
     "mm",
     "addmm",
@@ -65,7 +65,7 @@ const PRODUCTS: [&str; 13] = [
     "dot",
 ];
 
-/// Products of ATen that are one and the same but for a bias or a batch.
+/// ATen products that differ only in a bias or a batch dimension.
 const PLAIN_PRODUCTS: [&str; 10] = [
     "aten::mm",
     "aten::addmm",
@@ -113,7 +113,7 @@ const MOVING_NOTHING: [&str; 30] = [
     "view",
 ];
 
-/// Words of operations that a model runs on its activations.
+/// Words in the names of operations on activations.
 const OF_ACTIVATIONS: [&str; 8] =
     ["relu", "gelu", "silu", "sigmoid", "tanh", "softmax", "dropout", "norm"];
 
@@ -142,7 +142,7 @@ pub(super) fn moves_nothing(name: &str) -> bool {
     MOVING_NOTHING.contains(&base(name))
 }
 
-/// Whether two products are by one operation, whatever bias or batch they have.
+/// Whether two products are the same operation apart from a bias or a batch dimension.
 pub(super) fn is_same_product(a: &str, b: &str) -> bool {
     a == b || [a, b].iter().all(|name| PLAIN_PRODUCTS.contains(name))
 }
@@ -159,17 +159,18 @@ pub(super) fn library(name: &str) -> Library {
 pub(super) struct Weights {
     /// Elements of each.
     elements: Vec<u64>,
-    /// Elements of activations that are as large as a weight.
-    ambiguous: Vec<u64>,
-    quantizes_activations: bool,
+    /// Elements of the activations that go into a layer or come out of it.
+    activations: Vec<u64>,
+    /// Whether a quantized tensor that is read outside of products is a weight, whatever its size.
+    dtype_tells: bool,
     is_training: bool,
 }
 
-/// Dtypes that only a stored or a quantized tensor has, as torch names them.
-const QUANTIZED_DTYPES: [&str; 3] = ["signed char", "unsigned char", "c10::Float8"];
+/// The dtypes of stored and of quantized tensors, as torch names them; a float8 has a suffix.
+const QUANTIZED_DTYPES: [&str; 3] = ["int8", "uint8", "float8_"];
 
 impl Weights {
-    /// Those of a quantized model; none are known of others.
+    /// The weights of a quantized model; `None` for other cases.
     pub fn of(row: &Row) -> Option<Self> {
         let work: &ModelWork = row.record.case.work.model()?;
         let recipe = work.variant.recipe;
@@ -177,17 +178,22 @@ impl Weights {
             return None;
         }
         let linears = work.sizes()?.linears;
-        let elements: Vec<u64> = linears.iter().map(|it| it.k.saturating_mul(it.n)).collect();
-        let activations =
-            linears.iter().flat_map(|it| [it.k, it.n].map(|n| it.rows.saturating_mul(n)));
-        let ambiguous = activations.filter(|size| elements.contains(size)).collect();
-        let quantizes_activations = recipe.quantizes_activations();
-        Some(Self { elements, ambiguous, quantizes_activations, is_training: work.pass.is_some() })
+        let is_training = work.pass.is_some();
+        Some(Self {
+            elements: linears.iter().map(|it| it.k.saturating_mul(it.n)).collect(),
+            activations: linears
+                .iter()
+                .flat_map(|it| [it.k, it.n].map(|n| it.rows.saturating_mul(n)))
+                .collect(),
+            dtype_tells: !recipe.quantizes_activations()
+                || !is_training && multiplies_quantized(recipe),
+            is_training,
+        })
     }
 
-    /// Whether an operation converts, copies or dequantizes one: an argument has its elements, or half as many
-    /// bytes that hold two each. Where activations are as large and quantized, too, only an argument in a
-    /// quantized dtype tells.
+    /// Whether an operation converts, copies or dequantizes a weight: an argument has as many elements, or half as many
+    /// bytes with two elements each. If an activation is as large, the argument must be one that the operation reads in
+    /// a quantized dtype.
     pub fn are_converted_by(&self, operation: &OperationProfile) -> bool {
         let name = &operation.name;
         let updates = self.is_training && name.ends_with('_') && base(name) != "copy_";
@@ -197,23 +203,36 @@ impl Weights {
             || updates
             || name.contains("backward")
             || words(name).any(|word| OF_ACTIVATIONS.contains(&word));
+        // The first argument of a copy is written: an activation that is quantized is such a copy, too.
+        let is_read = |place: usize| place > 0 || base(name) != "copy_";
         !other
             && operation
                 .shapes
                 .iter()
                 .zip(dtypes(operation))
-                .any(|(shape, dtype)| self.has(shape, dtype, operation))
+                .enumerate()
+                .any(|(place, (shape, dtype))| self.has(shape, dtype, is_read(place)))
     }
 
-    fn has(&self, shape: &[i64], dtype: &str, operation: &OperationProfile) -> bool {
+    fn has(&self, shape: &[i64], dtype: &str, is_read: bool) -> bool {
         let Some(elements) = elements(shape) else { return false };
-        let halves = dtype == "unsigned char" && self.elements.contains(&(elements * 2));
-        if halves {
-            return true;
-        }
-        let is_unclear = self.quantizes_activations && self.ambiguous.contains(&elements);
-        self.elements.contains(&elements) && (!is_unclear || dtypes(operation).any(is_quantized))
+        let sizes = [Some(elements), elements.checked_mul(2).filter(|_| dtype == "uint8")];
+        let is = |all: &[u64]| sizes.iter().flatten().any(|size| all.contains(size));
+        let is_clear = !is(&self.activations) || self.dtype_tells && is_read && is_quantized(dtype);
+        is(&self.elements) && is_clear
     }
+}
+
+/// Whether its activations, once quantized, are read by products alone. Others are dequantized before the product,
+/// and of a package's recipe nothing is known.
+const fn multiplies_quantized(recipe: Recipe) -> bool {
+    matches!(
+        recipe,
+        Recipe::Int8dq { .. }
+            | Recipe::Int8dqPrefillWoDecode
+            | Recipe::Float8dqTensor
+            | Recipe::Float8dqRow
+    )
 }
 
 fn dtypes(operation: &OperationProfile) -> impl Iterator<Item = &str> {
@@ -229,7 +248,7 @@ fn is_quantized(dtype: &str) -> bool {
     QUANTIZED_DTYPES.iter().any(|name| dtype.starts_with(name))
 }
 
-/// Elements of a tensor of two dimensions or more; a scalar and a list have none.
+/// Number of elements of a tensor with two dimensions or more; `None` otherwise.
 fn elements(shape: &[i64]) -> Option<u64> {
     let sizes = shape.iter().map(|&size| u64::try_from(size).ok());
     (shape.len() > 1).then(|| sizes.product::<Option<u64>>())?

@@ -17,13 +17,13 @@ pub enum PartKind {
     MemoryLimit,
     /// Arithmetic at the measured peak.
     ComputeLimit,
-    /// Operations are called; on a device, it waits for the host.
+    /// Operations are called; on a device, this is the time in which it waits for the host.
     CallOverhead,
-    /// Threads that take no part.
+    /// Threads are idle.
     IdleThreads,
     /// Work outside every recorded operation, beyond its limit: a kernel's own code, compiled code.
     OutsideOperations,
-    /// What nothing of the above explains.
+    /// The rest, which none of the other kinds explains.
     Unexplained,
 }
 
@@ -32,7 +32,7 @@ pub enum PartKind {
 pub struct Part {
     /// What it goes to.
     pub kind: PartKind,
-    /// The operation in which it is spent; null where it is of no single one.
+    /// The operation in which it is spent; null if it belongs to no single one.
     pub operation: Option<String>,
     /// Nanoseconds of a step.
     pub ns: f64,

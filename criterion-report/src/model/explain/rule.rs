@@ -5,19 +5,19 @@
 pub struct Rule {
     /// The statement's name in JSON.
     pub name: &'static str,
-    /// The figure that is compared with the threshold, and what it is made of.
+    /// The figure that is compared with the threshold, and how it is computed.
     pub rule: &'static str,
-    /// The least share.
+    /// The least share for which the statement is made.
     pub threshold: f64,
-    /// How it reads.
+    /// An example of the sentence.
     pub example: &'static str,
 }
 
-/// From this share on a part of the time is worth a statement.
+/// The least share of the time that is worth a statement.
 const NOTABLE: f64 = 0.1;
-/// A limit bounds a case that spends half of its time at it.
+/// A case is bound by a limit if the limit is at least half of its time.
 const AT_LIMIT: f64 = 0.5;
-/// Calls bound a case that spends a quarter of its time on them.
+/// A case is launch-bound if calls take at least a quarter of its time.
 const BY_CALLS: f64 = 0.25;
 
 impl Rule {
@@ -25,13 +25,13 @@ impl Rule {
         name: "memory_bound",
         rule: "time at the measured bandwidth of the level in which the working set lies, without that of added operations",
         threshold: AT_LIMIT,
-        example: "memory-bound at 93 % of the limit of memory",
+        example: "memory-bound: 93 % of the time at the bandwidth of memory",
     };
     pub const COMPUTE_BOUND: Self = Self {
         name: "compute_bound",
         rule: "time at the measured peak in the case's dtype, without that of added operations",
         threshold: AT_LIMIT,
-        example: "compute-bound at 87 % of the limit",
+        example: "compute-bound: 87 % of the time at the measured peak",
     };
     pub const CONVERTS_WEIGHT: Self = Self {
         name: "converts_weight",
@@ -41,19 +41,19 @@ impl Rule {
     };
     pub const PAGE_FAULTS: Self = Self {
         name: "page_faults",
-        rule: "page faults × the measured cost of one, as a share of the CPU time",
+        rule: "page faults × the measured cost of one, at most the time in the kernel, over the wall time, or over the CPU time where that is longer",
         threshold: NOTABLE,
         example: "12\u{202f}289 page faults per step, 71 % of the time",
     };
     pub const OTHER_LIBRARY: Self = Self {
         name: "other_library",
-        rule: "difference of the products' times over the longer of both cases' times, where another operation computes the product than in the baseline; without two profiles the difference of both cases' times; made from any share where the libraries differ",
+        rule: "difference of the products' times over the longer of both cases' times, where another operation computes the product than in the baseline; without two profiles the difference of both cases' times; made for any share if the libraries differ",
         threshold: NOTABLE,
         example: "the matrix product comes from oneDNN (mkldnn::_linear_pointwise instead of aten::mm): 1.50× the baseline's speed",
     };
     pub const OTHER_DISPATCH: Self = Self {
         name: "other_dispatch",
-        rule: "the same of implementations of attention, where a sibling of the same parameter is dispatched to another one",
+        rule: "the same for implementations of attention, if a sibling of the same parameter is dispatched to another one",
         threshold: NOTABLE,
         example: "dispatched to aten::_scaled_dot_product_attention_math instead of aten::_scaled_dot_product_flash_attention_for_cpu: 0.25× the speed of `fused`",
     };
@@ -71,13 +71,13 @@ impl Rule {
     };
     pub const ADDED_OPERATION: Self = Self {
         name: "added_operation",
-        rule: "time of calls that the baseline does not make, less that of calls that only the baseline makes, without products, conversions and page faults",
+        rule: "time of calls that the baseline does not make, less that of calls that only the baseline makes, without attention, conversions and page faults; of products, where they are more than in the baseline, at most what all of them take longer",
         threshold: NOTABLE,
         example: "aten::copy_ runs once more than in the baseline: 46 % of the time",
     };
     pub const UNEXPLAINED: Self = Self {
         name: "unexplained",
-        rule: "what remains, in operations and outside of them; made from any share where no other statement is",
+        rule: "the rest, in operations and outside of them; made for any share if there is no other statement",
         threshold: NOTABLE,
         example: "unexplained: 34 %",
     };

@@ -1,4 +1,4 @@
-//! The time of one operation, and what it goes to.
+//! The time of one operation, split by cause.
 
 use plan::OperationProfile;
 
@@ -7,10 +7,10 @@ use super::machine::Ceiling;
 use super::operation::{is_attention, is_product, moves_nothing};
 use super::part::PartKind;
 
-/// An operation with one list of shapes, or the time outside of all of them, and what its time goes to.
+/// An operation with one list of shapes, or the time outside of all operations, split by cause.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slice {
-    /// None outside of recorded operations, and where there is no profile.
+    /// `None` outside of recorded operations, and without a profile.
     pub name: Option<String>,
     pub shapes: Vec<Vec<i64>>,
     pub calls: f64,
@@ -22,7 +22,7 @@ pub(super) struct Slice {
     pub memory_ns: f64,
     pub compute_ns: f64,
     pub idle_ns: f64,
-    /// What remains.
+    /// The time that is not explained yet.
     pub rest_ns: f64,
     pub allocated: f64,
     pub bytes: Option<u64>,
@@ -31,7 +31,10 @@ pub(super) struct Slice {
     pub limit: Option<(Bound, f64)>,
     /// Its own time together with that of its callees.
     pub total_ns: f64,
-    /// Whether it can take what its step's limit has left over: nothing says what it has to do itself.
+    /// Whether it does the work itself; otherwise its callees do, which have their limits.
+    pub works: bool,
+    /// Whether the operation's own work is unknown. Such slices share what remains of the step's limit after all known
+    /// limits.
     pub is_open: bool,
 }
 
@@ -50,7 +53,6 @@ impl Slice {
             operation;
         let ns = own_ns(operation, is_host) * scale;
         let total = if is_host { operation.total_ns } else { own_ns(operation, false) };
-        // Otherwise its callees do the work, which has their limits.
         let works = !moves_nothing(name)
             && (operation.is_leaf || 2.0 * operation.self_ns >= operation.total_ns);
         let bytes = input_bytes.map(|it| it.saturating_add(*allocated_bytes)).filter(|_| works);
@@ -66,6 +68,7 @@ impl Slice {
             flops,
             limit: ceiling.and_then(|it| it.limit(bytes, flops)),
             total_ns: total * scale,
+            works,
             is_open: works
                 && flops.is_none()
                 && (bytes.is_none() || is_product(name) || is_attention(name)),
@@ -73,7 +76,7 @@ impl Slice {
         }
     }
 
-    /// Takes so much of what remains, as far as it goes.
+    /// Takes up to `ns` of the remaining time; returns how much it took.
     pub fn take(&mut self, ns: f64) -> f64 {
         let taken = ns.clamp(0.0, self.rest_ns.max(0.0));
         self.rest_ns -= taken;

@@ -17,11 +17,13 @@ pub(super) struct Split {
     pub time_ns: f64,
     pub slices: Vec<Slice>,
     pub has_profile: bool,
+    /// A profiled step over the time; absent without a profile.
+    pub stretch: Option<f64>,
     /// Share of the time in which the device is busy; absent on a CPU, and without a profile.
     pub device_busy: Option<f64>,
 }
 
-/// What splits the time of a case.
+/// The measurements that split the time of a case.
 pub(super) struct Measured<'a> {
     pub row: &'a Row,
     pub time_ns: f64,
@@ -44,17 +46,19 @@ impl Split {
         split
     }
 
-    /// The time in slices that are not split yet.
+    /// Makes the slices; nothing is attributed to causes yet.
     fn sliced(measured: &Measured<'_>) -> Self {
         let time_ns = measured.time_ns;
         let is_host = measured.row.record.case.device == Device::Cpu;
         let profile = measured.profile.filter(|it| duration(it, is_host) > 0.0);
         let Some(profile) = profile else {
             let whole = Slice { ns: time_ns, rest_ns: time_ns, is_open: true, ..Slice::default() };
-            return Self { time_ns, slices: vec![whole], has_profile: false, device_busy: None };
+            let slices = vec![whole];
+            return Self { time_ns, slices, has_profile: false, stretch: None, device_busy: None };
         };
         let duration = duration(profile, is_host);
-        // Kernels of a device take as long under the profiler; the host's work takes longer.
+        // The profiler slows the host's work down, so that is scaled to the case's time; kernels on a device keep their
+        // times.
         let scale = if is_host { time_ns / duration } else { (time_ns / duration).min(1.0) };
         let slice = |it: &OperationProfile| Slice::of(it, is_host, scale, measured.ceiling);
         let mut slices: Vec<Slice> = profile.operations.iter().map(slice).collect();
@@ -69,11 +73,12 @@ impl Split {
             ..Slice::default()
         });
         let device_busy = (!is_host).then_some(duration * scale / time_ns);
-        Self { time_ns, slices, has_profile: true, device_busy }
+        let stretch = Some(profile.step_ns / time_ns);
+        Self { time_ns, slices, has_profile: true, stretch, device_busy }
     }
 
-    /// Page faults are spread by the bytes that operations allocate, none more than its time; what that leaves
-    /// over is spread by the time.
+    /// Distributes page faults in proportion to the bytes that operations allocate, but to none more than its time. The
+    /// rest is distributed in proportion to time.
     fn faults(&mut self, share: f64) {
         let total = self.time_ns * share;
         let allocated: f64 = self.slices.iter().map(|it| it.allocated).sum();
@@ -99,7 +104,7 @@ impl Split {
         }
     }
 
-    /// A recorded call costs what the calibrated one does, at most what it takes.
+    /// Attributes to each recorded call the calibrated cost of a call, but at most its own time.
     fn overhead(&mut self, call_ns: Option<f64>) {
         if self.device_busy.is_some() {
             return;
@@ -109,8 +114,8 @@ impl Split {
         }
     }
 
-    /// Each operation takes its own limit; what these leave of the step's goes to those of which nothing says
-    /// what they have to do.
+    /// Attributes to each operation its own limit. The rest of the step's limit goes to the operations whose work is
+    /// unknown.
     fn limits(&mut self, step: Option<(Bound, f64)>) {
         for slice in &mut self.slices {
             if let Some((bound, ns)) = slice.limit {
@@ -125,7 +130,7 @@ impl Split {
         }
     }
 
-    /// Idle threads explain at most what is not explained yet.
+    /// Attributes time to idle threads, at most what is not explained yet.
     fn idle(&mut self, utilization: Option<f64>) {
         let idle = self.time_ns * (1.0 - utilization.unwrap_or(1.0)).max(0.0);
         for (slice, share) in self.by_room(|_| true) {
@@ -133,7 +138,7 @@ impl Split {
         }
     }
 
-    /// Some of the slices with their shares of what remains in all of these.
+    /// The selected slices, each with its share of their remaining time.
     fn by_room(
         &mut self,
         is_meant: impl Fn(&Slice) -> bool,
@@ -146,12 +151,12 @@ impl Split {
         })
     }
 
-    /// The parts of the time, the longest first; each kind once for each operation.
+    /// The parts of the time, the longest first; one part per kind and operation.
     pub fn parts(&self) -> Vec<Part> {
         let mut parts: HashMap<(PartKind, Option<&str>), f64> = HashMap::new();
         for slice in &self.slices {
             for (kind, ns) in slice.parts(self.has_profile) {
-                // Threads are idle while the whole step runs.
+                // Idle threads belong to the whole step, not to an operation.
                 let name = slice.name.as_deref().filter(|_| kind != PartKind::IdleThreads);
                 *parts.entry((kind, name)).or_default() += ns;
             }
@@ -170,7 +175,7 @@ impl Split {
         parts
     }
 
-    /// The operations with all their shapes together, the longest first; none without a profile.
+    /// The operations, all shapes of each together, the longest first; empty without a profile.
     pub fn operations(&self) -> Vec<OperationTime> {
         let mut operations: Vec<OperationTime> = Vec::new();
         for slice in
@@ -200,25 +205,30 @@ impl Split {
         products.max_by(|a, b| a.ns.total_cmp(&b.ns))?.name.as_deref()
     }
 
-    /// The time of all operations that are meant, their own.
+    /// The own time of all operations for which `is_meant` holds.
     pub fn own_ns(&self, is_meant: impl Fn(&str) -> bool) -> f64 {
         let meant = self.slices.iter().filter(|it| it.name.as_deref().is_some_and(&is_meant));
         meant.map(|it| it.ns).sum()
     }
 
-    /// The longest of the operations that are meant, with its callees.
+    /// Whether an operation of that name does work itself, instead of leaving it to its callees.
+    pub fn works(&self, name: &str) -> bool {
+        self.slices.iter().any(|it| it.works && it.name.as_deref() == Some(name))
+    }
+
+    /// The longest operation, including its callees, for which `is_meant` holds.
     pub fn total(&self, is_meant: impl Fn(&str) -> bool) -> Option<(&str, f64)> {
         let named = self.slices.iter().filter_map(|it| Some((it.name.as_deref()?, it.total_ns)));
         named.filter(|(name, _)| is_meant(name)).max_by(|(_, a), (_, b)| a.total_cmp(b))
     }
 }
 
-/// The host is the bottleneck where the two clocks say so, or where they were not read.
+/// Whether the device waits for the host: by the two clocks, and assumed if they were not read.
 fn waits_for_host(row: &Row) -> bool {
     row.record.measures.clocks.is_none_or(|clocks| clocks.host_bound)
 }
 
-/// A profiled step on the host, or that of its kernels on another device.
+/// The duration of a profiled step on the host, or of its kernels on another device.
 fn duration(profile: &Profile, is_host: bool) -> f64 {
     let own = profile.operations.iter().map(|it| own_ns(it, is_host)).sum::<f64>();
     if is_host { own + profile.outside_ns.max(0.0) } else { own }

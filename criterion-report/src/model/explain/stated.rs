@@ -1,4 +1,4 @@
-//! The statements that a case's split and its comparisons allow.
+//! Makes the statements from a case's split and its comparisons.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(super) struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// The operation that computes its product: by its profile, else by its record.
+    /// The operation that computes its product, from its profile or else from its record.
     fn product(&self) -> Option<&str> {
         self.split.product().or_else(|| self.kernels().find(|name| is_product(name)))
     }
@@ -40,7 +40,7 @@ pub(super) struct Facts {
     pub level: Option<String>,
 }
 
-/// The notable statements, the largest share first; never none.
+/// The notable statements, the largest share first; never empty.
 pub(super) fn statements(
     case: &Case<'_>,
     baseline: Option<&Case<'_>>,
@@ -67,7 +67,7 @@ pub(super) fn statements(
 struct Added {
     /// The share of an operation's time that is added, with the calls.
     operations: HashMap<String, (f64, f64)>,
-    /// Nanoseconds of each that are claimed.
+    /// Nanoseconds of each that the statement about added operations accounts for.
     ns: HashMap<String, f64>,
 }
 
@@ -76,7 +76,8 @@ impl Added {
         if !before.has_profile || !after.has_profile {
             return Self::default();
         }
-        let (added, removed) = (surplus(after, before), surplus(before, after));
+        let (mut added, removed) = (surplus(after, before), surplus(before, after));
+        added.extend(further_products(after, before));
         let claimable = |slice: &Slice| slice.ns - slice.faults_ns - slice.conversion_ns;
         let time = |split: &Split, surplus: &HashMap<&str, (f64, f64)>| -> HashMap<String, f64> {
             let mut ns = HashMap::new();
@@ -97,7 +98,7 @@ impl Added {
         Self { operations: operations.collect(), ns }
     }
 
-    /// The share of a slice that is added, of what is neither a page fault nor a conversion.
+    /// The share of a slice that is due to added calls, apart from page faults and conversions.
     fn share(&self, slice: &Slice) -> f64 {
         let own = slice.name.as_deref().and_then(|name| self.operations.get(name));
         own.map_or(0.0, |(share, _)| *share)
@@ -115,8 +116,8 @@ impl Added {
     }
 }
 
-/// The operations that `own` calls more often than `other`, products and attention aside: the share of their
-/// calls, and the number.
+/// The operations that `own` calls more often than `other`, without products and attention: the additional calls as a
+/// share of its calls, and their number.
 fn surplus<'s>(own: &'s Split, other: &'s Split) -> HashMap<&'s str, (f64, f64)> {
     let [mine, theirs] = [own, other].map(calls);
     let more = mine.into_iter().filter_map(|(name, calls)| {
@@ -125,6 +126,45 @@ fn surplus<'s>(own: &'s Split, other: &'s Split) -> HashMap<&'s str, (f64, f64)>
         (other && more > 0.0).then_some((name, (more / calls, more)))
     });
     more.collect()
+}
+
+/// The products that `own` runs beyond those of `other`: the share of their time that all products take longer, at
+/// most that of the calls, and the calls. A product in the place of another one is not added, and one inside of another
+/// implementation of attention is a part of that.
+fn further_products<'s>(own: &'s Split, other: &'s Split) -> HashMap<&'s str, (f64, f64)> {
+    let attention = |split: &'s Split| split.total(is_attention).map(|(name, _)| name);
+    let [mine, theirs] = [own, other].map(products);
+    let [calls, other_calls] = [&mine, &theirs].map(|it| it.values().map(|it| it.0).sum::<f64>());
+    let [ns, other_ns] = [&mine, &theirs].map(|it| it.values().map(|it| it.1).sum::<f64>());
+    if attention(own) != attention(other) || calls <= other_calls || ns <= other_ns {
+        return HashMap::new();
+    }
+    let more = mine.iter().filter_map(|(&name, &(calls, ns))| {
+        let more = calls - theirs.get(name).map_or(0.0, |it| it.0);
+        (more > 0.0).then_some((name, more, ns / calls))
+    });
+    let more: Vec<(&str, f64, f64)> = more.collect();
+    // So much of it has no counterpart among the other side's products.
+    let added = (calls - other_calls) / more.iter().map(|(_, more, _)| more).sum::<f64>();
+    let added_ns = added * more.iter().map(|(_, more, each_ns)| more * each_ns).sum::<f64>();
+    let claimed = ((ns - other_ns) / added_ns).min(1.0);
+    let further = more.into_iter().map(|(name, more, _)| {
+        let more = added * more;
+        (name, (claimed * more / mine[name].0, more))
+    });
+    further.collect()
+}
+
+/// The calls and the time of each product that does the work itself.
+fn products(split: &Split) -> HashMap<&str, (f64, f64)> {
+    let mut products: HashMap<&str, (f64, f64)> = HashMap::new();
+    for slice in split.slices.iter().filter(|it| it.works) {
+        let Some(name) = slice.name.as_deref().filter(|name| is_product(name)) else { continue };
+        let (calls, ns) = products.entry(name).or_default();
+        *calls += slice.calls;
+        *ns += slice.ns;
+    }
+    products
 }
 
 fn calls(split: &Split) -> HashMap<&str, f64> {
@@ -136,7 +176,7 @@ fn calls(split: &Split) -> HashMap<&str, f64> {
     calls
 }
 
-/// The share of the time that goes to a kind, without what is claimed by added operations.
+/// The share of the time that a kind takes, without the time accounted for by added operations.
 fn share(split: &Split, added: &Added, kind: PartKind) -> f64 {
     let ns = split.slices.iter().map(|slice| {
         let is_claimable = !matches!(kind, PartKind::PageFaults | PartKind::WeightConversion);
@@ -175,7 +215,7 @@ fn of_parts(case: &Case<'_>, added: &Added, facts: &Facts) -> Vec<Statement> {
     all
 }
 
-/// Less than half a thread is none that is idle.
+/// Less than half an idle thread is not reported.
 const FEWEST_IDLE: f64 = 0.5;
 
 fn unexplained(case: &Case<'_>, added: &Added) -> Statement {
@@ -202,7 +242,7 @@ fn other_library(case: &Case<'_>, baseline: &Case<'_>) -> Option<Statement> {
     })
 }
 
-/// Against the sibling whose time differs most.
+/// Compares with the sibling whose time differs most.
 fn other_dispatch(case: &Case<'_>, siblings: &[Case<'_>]) -> Option<Statement> {
     let own = case.attention()?;
     let ns = |it: &Case<'_>| it.split.total(is_attention).map_or(0.0, |(_, ns)| ns);
@@ -220,8 +260,8 @@ fn other_dispatch(case: &Case<'_>, siblings: &[Case<'_>]) -> Option<Statement> {
     against.max_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
-/// How far two cases are apart: the difference of what they do differently, or of their times if one has no
-/// profile, over the longer time; and the other time over the case's.
+/// Compares two cases. Returns the difference of the operations in question (of the whole times if one case has no
+/// profile) as a share of the longer time, and the ratio of the other case's time to this one's.
 fn apart(case: &Case<'_>, other: &Case<'_>, ns: impl Fn(&Case<'_>) -> f64) -> (f64, f64) {
     let [own, others] = [case, other].map(|it| it.split.time_ns);
     let profiled = case.split.has_profile && other.split.has_profile;

@@ -76,7 +76,7 @@ pub enum Statement {
         /// Share of the time in which the device is busy; null on a CPU.
         device_busy: Option<f64>,
     },
-    /// Some of the threads take no part.
+    /// Some of the threads are idle.
     IdleThreads {
         /// Share of the case's time.
         share: f64,
@@ -91,10 +91,10 @@ pub enum Statement {
         share: f64,
         /// Its name.
         operation: String,
-        /// Calls more than in the baseline.
+        /// The number of additional calls.
         calls: f64,
     },
-    /// Nothing of the above explains this share.
+    /// None of the other statements explains this share.
     Unexplained {
         /// Share of the case's time.
         share: f64,
@@ -120,7 +120,7 @@ impl Statement {
         }
     }
 
-    /// Whether it says what differs from another case.
+    /// Whether it compares the case with another one.
     pub const fn is_comparison(&self) -> bool {
         matches!(
             self,
@@ -144,7 +144,7 @@ impl Statement {
         }
     }
 
-    /// Whether its share reaches the threshold of its rule. Another library is notable whatever its share.
+    /// Whether its share reaches the threshold of its rule. A different library is always notable.
     pub fn is_notable(&self) -> bool {
         let is_of_another_library = matches!(
             self,
@@ -160,9 +160,11 @@ impl fmt::Display for Statement {
         let share = format!("{:.0} %", 100.0 * self.share());
         match self {
             Self::MemoryBound { level, .. } => {
-                write!(f, "memory-bound at {share} of the limit of {level}")
+                write!(f, "memory-bound: {share} of the time at the bandwidth of {level}")
             }
-            Self::ComputeBound { .. } => write!(f, "compute-bound at {share} of the limit"),
+            Self::ComputeBound { .. } => {
+                write!(f, "compute-bound: {share} of the time at the measured peak")
+            }
             Self::ConvertsWeight { .. } => {
                 write!(f, "{share} of the time converts the weight on every call")
             }
@@ -223,6 +225,6 @@ impl fmt::Display for Statement {
 }
 
 /// The variant in an id of criterion: `<group>/<variant>/<parameter>`.
-fn variant(id: &str) -> &str {
+pub(crate) fn variant(id: &str) -> &str {
     id.rsplit('/').nth(1).unwrap_or(id)
 }

@@ -3,6 +3,7 @@
 use plan::Weights;
 
 use super::*;
+use crate::model::place::fingerprint;
 
 fields! {
     /// In any order.
@@ -26,7 +27,7 @@ fields! {
             is_known.then_some(Value::Flag(!reasons.is_empty()))
         })
         why (throttling_unknown);
-    "throttle-method", NONE, "what tells that the processor slows itself down",
+    "throttle-method", NONE, "how throttling of the processor is detected",
         (measures.conditions?.throttle_method.as_ref()?);
     "stored-share", SHARE, "stored bytes over dense ones",
         (|e| {
@@ -60,6 +61,8 @@ fields! {
     "cuda-graph-pool", BYTES, "memory of the CUDA graph that we captured around the package",
         (compilation?.cuda_graph?.pool_bytes);
     "host-memory", BYTES, "physical memory", (environment.host.memory_bytes);
+    "machine", NONE, "machine that measured it: processor, CPUs, memory and GPU",
+        (|e| Value::word(fingerprint(&e.row.record)));
 }
 
 fn throttling_unknown(entry: &Entry<'_>) -> Option<String> {

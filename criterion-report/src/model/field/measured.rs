@@ -164,7 +164,7 @@ fields! {
         (profile?.hardware?.cycles) why (no_counters);
     smaller "instructions", counted("instructions"), "instructions of a step, likewise",
         (profile?.hardware?.instructions) why (no_counters);
-    // A thread that waits in a loop raises it, so that no direction is better.
+    // A thread that waits in a loop raises it, so neither direction is better.
     "instructions-per-cycle", PER_CYCLE, "instructions over cycles",
         (|e| {
             let counters = profile(e)?.hardware?;
@@ -180,7 +180,7 @@ fields! {
         (profile?.hardware?.tlb_misses) why (no_counters);
     smaller "gpu-cycles", counted("cycles"), "clock cycles of the GPU's multiprocessors (SMs) in a step",
         (profile?.gpu?.cycles) why (no_gpu_counters);
-    // A share of a peak says what a step waits for; one that does needless work has a high one, too.
+    // A high share of a peak is not better by itself: a step that does needless work has one, too.
     "sm-throughput", SHARE, "throughput of the SMs' busiest unit in a step, over its peak",
         (profile?.gpu?.sm_throughput) why (no_gpu_counters);
     "tensor-active", SHARE, "cycles of a step in which the tensor cores were active",

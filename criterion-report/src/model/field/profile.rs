@@ -1,4 +1,4 @@
-//! The fields of a profile that are torchao's columns, and what all fields of a profile share.
+//! The fields of a profile for torchao's columns, and helpers for all fields of a profile.
 
 use plan::{Profile, ProfileFileKind};
 
@@ -9,13 +9,13 @@ fields! {
     FILES:
     "trace", NONE, "path of the Chrome trace, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::Trace))
-        why (|e| absent(e, "operations"));
+        why (|e| no_file(e, "operations"));
     "memory-snapshot", NONE, "path of the memory snapshot, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::MemorySnapshot))
-        why (|e| absent(e, "memory"));
+        why (|e| no_file(e, "memory"));
     "memory-timeline", NONE, "path of the drawn memory timeline, from `target/criterion-torch`",
         (|e| file(e, ProfileFileKind::MemoryTimeline))
-        why (|e| absent(e, "memory"));
+        why (|e| no_file(e, "memory"));
     "memory-stats", BYTES, "torch's peaks of memory in a step, by their names; in CSV bytes / 10⁶",
         (|e| Value::named(&profile(e)?.memory.as_ref()?.stats))
         why (|e| absent(e, "memory"));
@@ -25,13 +25,18 @@ pub(super) fn profile<'a>(entry: &Entry<'a>) -> Option<&'a Profile> {
     entry.row.record.profile.as_ref()
 }
 
-/// The time of a profiled step; none of a profile without operations.
+/// The time of a profiled step; `None` for a profile without operations.
 pub(super) fn step_ns(entry: &Entry<'_>) -> Option<f64> {
     Some(profile(entry)?.step_ns).filter(|ns| *ns > 0.0)
 }
 
 fn file<'a>(entry: &Entry<'a>, kind: ProfileFileKind) -> Option<Value<'a>> {
     Some((&profile(entry)?.file(kind)?.path).into())
+}
+
+/// Why a file is absent: its part of the profile is, or it was replaced since.
+fn no_file(entry: &Entry<'_>, part: &str) -> Option<String> {
+    absent(entry, part).or_else(|| absent(entry, "files"))
 }
 
 pub(super) fn no_counters(entry: &Entry<'_>) -> Option<String> {

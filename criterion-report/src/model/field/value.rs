@@ -27,7 +27,7 @@ pub enum Value<'a> {
     Text(Cow<'a, str>),
     /// Several, never none.
     List(Vec<String>),
-    /// Numbers of one unit by name, never none.
+    /// Numbers of one unit by name; never empty.
     Named(&'a BTreeMap<String, u64>),
 }
 

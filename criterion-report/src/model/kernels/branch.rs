@@ -1,6 +1,7 @@
-//! The history that a branch of the repository holds: summaries of earlier runs, which CI commits.
+//! Reads the history in a branch of the repository: summaries of earlier runs, which CI commits.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -17,41 +18,40 @@ const MOST_FILES: usize = 256;
 #[derive(Debug)]
 pub struct BranchHistory {
     pub points: Vec<Point>,
-    /// Which files of which commit these are, for people.
+    /// The files and the commit of the results, as a text for people.
     pub source: String,
     /// Why some files are left out.
     pub unusable: Vec<anyhow::Error>,
 }
 
 impl BranchHistory {
-    /// That of `branch` in the repository of `folder`; `None` if there is no repository, or no such branch.
+    /// Reads the history of `branch` in the repository of `folder`; `None` if there is no repository, or no such
+    /// branch.
     ///
-    /// A clone of one branch, as most shallow clones are, does not have the others: then the branch is
-    /// fetched, into `FETCH_HEAD` alone. Of each case of `now` the latest result on the same machine is
-    /// taken, or else the latest.
+    /// A clone of one branch, as most shallow clones are, does not have the others: then the branch is fetched into
+    /// `FETCH_HEAD` only. For each case of `now`, the latest result on the same machine is taken, or else the latest on
+    /// any.
     pub fn read(folder: &Path, branch: &str, now: &[Point]) -> Result<Option<Self>> {
         let Some((reference, commit)) = resolve(folder, branch)? else { return Ok(None) };
-        let tree = format!("{commit}:./{}", plan::HISTORY);
-        let Some(names) = ask(folder, &["ls-tree", "--name-only", &tree])? else {
-            let (short, history) = (&commit[..commit.len().min(12)], plan::HISTORY);
+        let history = format!("{}/", plan::HISTORY);
+        let paths = git(folder, &["ls-tree", "--name-only", &commit, "--", &history])?;
+        if paths.is_empty() {
+            let short = &commit[..commit.len().min(12)];
             bail!(
-                "`{branch}` is a branch, {reference} at {short}, without a folder {history}: let CI commit \
-                 results there, or measure it and save a baseline of that name"
+                "`{branch}` is a branch, {reference} at {short}, without a folder {}: let CI commit results \
+                 there, or measure it and save a baseline of that name",
+                plan::HISTORY
             );
-        };
-        let mut files: Vec<&str> = names.lines().filter(|name| name.ends_with(".json")).collect();
-        // Their names begin with the moment.
+        }
+        let mut files: Vec<&str> = paths.lines().filter(|path| path.ends_with(".json")).collect();
+        // The names begin with a timestamp, so this sorts by time.
         files.sort_unstable();
         let mut found = Found::new(now);
         let mut unusable = Vec::new();
-        for name in files.iter().rev().take(MOST_FILES) {
-            let path = format!("{}/{name}", plan::HISTORY);
-            let text = git(folder, &["cat-file", "blob", &format!("{tree}/{name}")])?;
-            if !text.status.success() {
-                bail!("git cannot read {tree}/{name}: {}", String::from_utf8_lossy(&text.stderr));
-            }
-            match Past::of_text(text.stdout.as_slice(), Path::new(&path)) {
-                Ok(past) => found.add(path, past),
+        for &path in files.iter().rev().take(MOST_FILES) {
+            let text = git(folder, &["cat-file", "blob", &format!("{commit}:./{path}")])?;
+            match Past::of_text(text.as_bytes(), Path::new(path)) {
+                Ok(past) => found.add(path.to_owned(), past),
                 Err(error) => unusable.push(error.context(format!("{reference} at {commit}"))),
             }
             if found.is_complete() {
@@ -71,7 +71,7 @@ impl BranchHistory {
 struct Found<'n> {
     now: &'n [Point],
     runs: Vec<(String, Past)>,
-    /// Cases of now whose result on the same machine is still looked for.
+    /// Current cases for which no result on the same machine was found yet.
     sought: BTreeSet<&'n str>,
 }
 
@@ -93,14 +93,13 @@ impl<'n> Found<'n> {
         self.now.iter().any(|it| it.full_id == point.full_id && it.host == point.host)
     }
 
-    /// Whether older files could add anything. The files of the latest commit are read whole.
+    /// Whether older files can add nothing. All files of the latest commit are read.
     fn is_complete(&self) -> bool {
         let commits: BTreeSet<_> = self.runs.iter().map(|(_, past)| &past.commit).collect();
         self.sought.is_empty() && commits.len() > 1
     }
 
-    /// The result of each case of now, and of the latest commit's other cases, with the files that they
-    /// are from.
+    /// The results of the current cases and of the other cases of the latest commit, with the names of their files.
     fn chosen(mut self) -> (Vec<Point>, Vec<String>) {
         self.runs.sort_by(|(_, a), (_, b)| b.timestamp.cmp(&a.timestamp));
         let latest = self.runs[0].1.commit.clone();
@@ -127,36 +126,42 @@ impl<'n> Found<'n> {
 
 /// The reference and the commit of a branch.
 fn resolve(folder: &Path, branch: &str) -> Result<Option<(String, String)>> {
+    if !is_repository(folder)? {
+        return Ok(None);
+    }
+    let head = format!("refs/heads/{branch}");
+    if ask(folder, &["check-ref-format", &head], 1)?.is_none() {
+        return Ok(None);
+    }
     let commit = |name: &str| {
         let commit = format!("{name}^{{commit}}");
-        ask(folder, &["rev-parse", "--quiet", "--verify", "--end-of-options", &commit])
+        ask(folder, &["rev-parse", "--quiet", "--verify", "--end-of-options", &commit], 1)
     };
     for reference in plan::branch_references(branch) {
         if let Some(commit) = commit(&reference)? {
             return Ok(Some((shortened(&reference).to_owned(), commit)));
         }
     }
-    if ask(folder, &["remote", "get-url", "origin"])?.is_none() {
+    if ask(folder, &["config", "--get", "remote.origin.url"], 1)?.is_none() {
         return Ok(None);
     }
-    let head = format!("refs/heads/{branch}");
-    if ask(folder, &["check-ref-format", &head])?.is_none()
-        || ask(folder, &["ls-remote", "--exit-code", "origin", &head])?.is_none()
-    {
+    let found = ask(folder, &["ls-remote", "--exit-code", "origin", &head], 2).with_context(|| {
+        format!(
+            "`{branch}` is no saved baseline, and whether origin has a branch of that name is unknown: \
+             measure it and save a baseline, or run `git fetch origin {branch}:refs/remotes/origin/{branch}`"
+        )
+    })?;
+    if found.is_none() {
         return Ok(None);
     }
-    let is_shallow = ask(folder, &["rev-parse", "--is-shallow-repository"])?;
+    let is_shallow = git(folder, &["rev-parse", "--is-shallow-repository"])? == "true";
     let mut fetch = vec!["fetch", "--quiet", "--no-tags"];
-    if is_shallow.as_deref() == Some("true") {
-        // It would make a whole clone shallow.
+    if is_shallow {
+        // In a full clone, `--depth` would make it shallow.
         fetch.push("--depth=1");
     }
     fetch.extend(["origin", &head]);
-    let fetched = git(folder, &fetch)?;
-    if !fetched.status.success() {
-        let why = String::from_utf8_lossy(&fetched.stderr);
-        bail!("the branch `{branch}` cannot be fetched: {}", why.trim());
-    }
+    git(folder, &fetch).with_context(|| format!("the branch `{branch}` cannot be fetched"))?;
     let commit = commit("FETCH_HEAD")?.context("git fetched nothing")?;
     Ok(Some((format!("{branch}, just fetched from origin,"), commit)))
 }
@@ -175,20 +180,48 @@ fn said(reference: &str, commit: &str, files: &[String]) -> String {
     format!("{first}{more} of {reference} at {commit}")
 }
 
-/// The output of git; `None` where it says no, or there is no git.
-fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
-    let Ok(output) = git(folder, arguments) else { return Ok(None) };
-    if !output.status.success() {
-        return Ok(None);
+/// Whether the folder is in a repository. Without git there is none that could be asked.
+fn is_repository(folder: &Path) -> Result<bool> {
+    let arguments = ["rev-parse", "--git-dir"];
+    let output = match command(folder, &arguments).output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        output => output.context("cannot run git")?,
+    };
+    if String::from_utf8_lossy(&output.stderr).contains("not a git repository") {
+        return Ok(false);
     }
-    let text = String::from_utf8(output.stdout).context("git printed no UTF-8")?;
-    Ok(Some(text.trim_end().to_owned()))
+    printed(&arguments, &output)?;
+    Ok(true)
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> Result<Output> {
+/// The output of git; `None` where it ends with the exit code that means no.
+fn ask(folder: &Path, arguments: &[&str], no: i32) -> Result<Option<String>> {
+    let output = command(folder, arguments).output().context("cannot run git")?;
+    if output.status.code() == Some(no) {
+        return Ok(None);
+    }
+    printed(arguments, &output).map(Some)
+}
+
+/// The output of git, which has to succeed.
+fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
+    let output = command(folder, arguments).output().context("cannot run git")?;
+    printed(arguments, &output)
+}
+
+fn printed(arguments: &[&str], output: &Output) -> Result<String> {
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        bail!("git {} failed ({}): {}", arguments.join(" "), output.status, why.trim());
+    }
+    let text = String::from_utf8(output.stdout.clone()).context("git printed no UTF-8")?;
+    Ok(text.trim_end().to_owned())
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut git = Command::new("git");
     git.arg("-C").arg(folder).args(arguments);
-    // Nobody may be there to type a password.
-    git.env("GIT_TERMINAL_PROMPT", "0");
-    git.output().context("cannot run git")
+    // Git must not wait for a password that nobody types. `is_repository` looks for an English sentence.
+    git.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+    git
 }

@@ -21,7 +21,7 @@ pub const VERSION: u32 = 1;
 pub struct Past {
     /// When it was, RFC 3339 in UTC.
     pub timestamp: String,
-    /// The commit that was measured, if the file says.
+    /// The measured commit, if the file has it.
     pub commit: Option<String>,
     pub points: Vec<Point>,
 }
@@ -32,7 +32,7 @@ impl Past {
         Self::of_text(&text, path)
     }
 
-    /// The same of a file whose text is known; messages name its path.
+    /// Reads a file from its text; messages name `path`.
     pub fn of_text(text: &[u8], path: &Path) -> Result<Self> {
         let foreign = |cause| {
             let why = format!("not a summary.json of `criterion-report kernels`: {cause}");
@@ -57,7 +57,7 @@ impl Past {
         }
         let mut points: Vec<Point> = results.into_iter().map(Point::from).collect();
         for point in &mut points {
-            // A history keeps it once for all.
+            // A history file stores the revision once for all points.
             point.revision = point.revision.take().or_else(|| commit.clone());
         }
         Ok(Self { timestamp, commit, points })

@@ -44,7 +44,7 @@ pub struct Ceiling {
 
 impl Bandwidths {
     /// The bandwidths that the rows show. The latest of several measurements of one thing counts.
-    pub fn of(rows: &[Row]) -> Self {
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let machine = |(name, mut operations): (Name, Vec<Operation<'_>>)| {
             operations.retain(|operation| operation.key.probe.is_stream());
             let threads = operations.iter().map(|operation| operation.key.threads).collect();

@@ -69,7 +69,7 @@ impl EfficiencySource {
 }
 
 /// Upstream's `gpu_efficiency` in percent, which its own comment calls a placeholder: 100 below a millisecond, else 100
-/// over the milliseconds. No device, size or limit is in it, so that it says nothing of how well any of them is used.
+/// over the milliseconds. It depends on no device, size or limit, so it does not measure efficiency.
 pub fn upstreams_estimate(time_ms: f64) -> f64 {
     (100.0 / time_ms).min(100.0)
 }

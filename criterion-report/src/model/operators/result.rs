@@ -26,7 +26,7 @@ impl<'a> OperatorResult<'a> {
     /// The results among a report's entries, in their order, measured or not.
     pub fn all(report: &'a Report) -> Vec<Self> {
         let siblings = Siblings::of(report);
-        let bandwidths = Bandwidths::of(report.rows());
+        let bandwidths = Bandwidths::of(report.with_calibrations());
         report.entries().filter_map(|entry| Self::of(entry, &siblings, &bandwidths)).collect()
     }
 

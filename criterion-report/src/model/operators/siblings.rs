@@ -7,6 +7,7 @@ use plan::{Implementation, Mode, Outcome};
 use statistics::Ratio;
 
 use crate::model::comparison::Entry;
+use crate::model::place::fingerprint;
 use crate::model::report::Report;
 use crate::model::row::Row;
 use crate::model::time::Interval;
@@ -46,7 +47,7 @@ impl<'a> Siblings<'a> {
             it.row.record.outcome == Outcome::Measured && !is(it, Implementation::Stream)
         });
         let measured: Vec<Entry<'_>> = measured.collect();
-        let speeds = by_pairs(&measured).or_else(|| speeds(&measured, by_time))?;
+        let speeds = by_pairs(&measured).or_else(|| by_times(&measured))?;
         let best =
             speeds.iter().map(|(_, speed)| speed).max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
         let meeting = || speeds.iter().filter(|(_, speed)| speed.high >= best.low);
@@ -113,6 +114,16 @@ fn speeds<'a>(
     speed: fn(&Entry<'_>) -> Option<Ratio>,
 ) -> Option<Vec<(&'a str, Ratio)>> {
     entries.iter().map(|entry| Some((entry.row.full_id(), speed(entry)?))).collect()
+}
+
+/// The speeds of all by their times, or none: times of two machines do not compare.
+fn by_times<'a>(entries: &[Entry<'a>]) -> Option<Vec<(&'a str, Ratio)>> {
+    let mut machines = entries.iter().map(|entry| fingerprint(&entry.row.record));
+    let first = machines.next()?;
+    if machines.any(|machine| machine != first) {
+        return None;
+    }
+    speeds(entries, by_time)
 }
 
 /// Steps per time, the more the faster.

@@ -6,6 +6,7 @@ use super::cost::{Cost, Load, ModelError, Sample, Terms, without};
 use super::crossover::NoCrossover;
 use super::result::TrainingResult;
 use crate::model::gain::Gain;
+use crate::model::place::fingerprint;
 
 /// What predicts the speed-up of a recipe.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,6 +61,10 @@ impl Prediction {
             let ns = |pass: Pass| it.time(pass).map(|time| time.median_ns);
             let load = load(model, dtype, it.key.work.shape).ok_or(NoCrossover::NoSizes);
             let baseline = it.part(Pass::ForwardBackward)?.unquantized?;
+            // The costs of both sides are those of one machine.
+            if fingerprint(&baseline.record) != it.machine() {
+                return None;
+            }
             let baseline_ns = baseline.time.as_ref().ok()?.median_ns;
             let whole_ns = ns(Pass::ForwardBackward)?;
             let speedup = gain(it).map(|it| it.ratio);

@@ -5,6 +5,7 @@ use plan::{Mode, ModelWork, Pass, Recipe};
 use super::additivity::Additivity;
 use crate::model::comparison::Entry;
 use crate::model::field::Figure;
+use crate::model::place::fingerprint;
 use crate::model::report::Report;
 use crate::model::row::Row;
 use crate::model::speedup::Speedup;
@@ -22,7 +23,7 @@ pub struct TrainingResult<'a> {
 
 impl<'a> TrainingResult<'a> {
     /// The parts of all training cases that are shown, in the order in which their recipes and shapes first
-    /// appear.
+    /// appear. The parts of a result are of one machine: their times are added and compared.
     pub fn all(report: &'a Report) -> Vec<Self> {
         let entries = report.entries().enumerate();
         let training = entries.filter(|(_, entry)| entry.row.record.case.mode == Mode::Training);
@@ -35,7 +36,8 @@ impl<'a> TrainingResult<'a> {
             let Key { work, dtype, place } = key;
             let (variant, model) = (work.variant.to_string(), work.model.to_string());
             let config = entry.row.record.case.config.clone();
-            (config, model, work.shape.to_string(), variant, *dtype, place.to_string())
+            let at = (place.to_string(), fingerprint(&entry.row.record));
+            (config, model, work.shape.to_string(), variant, *dtype, at)
         });
         let of = |block: Vec<(Key<ModelWork>, (usize, Entry<'a>))>| {
             let (key, (_, entry)) = block.first()?;
@@ -45,12 +47,17 @@ impl<'a> TrainingResult<'a> {
         blocks.into_iter().filter_map(of).collect()
     }
 
-    /// Results of one model of one config, in one dtype at one place.
+    /// Results of one model of one config, in one dtype at one place on one machine.
     pub fn blocks(results: &[Self]) -> Vec<Vec<&Self>> {
         gather(results, |it| {
             let Key { work, dtype, place } = &it.key;
-            (it.config, work.model.to_string(), *dtype, place.to_string())
+            (it.config, work.model.to_string(), *dtype, place.to_string(), it.machine())
         })
+    }
+
+    /// The machine of its parts.
+    pub fn machine(&self) -> String {
+        fingerprint(&self.parts[0].1.row.record)
     }
 
     /// The parts that were selected, measured or not.

@@ -20,7 +20,10 @@ pub fn write(
     chosen: &[&'static Field],
     out: &mut dyn Write,
 ) -> Result<Notes> {
-    let columns = if chosen.is_empty() { columns() } else { of_fields(chosen) };
+    let mut columns = if chosen.is_empty() { columns() } else { of_fields(chosen) };
+    if chosen.is_empty() && report.machines.several().next().is_some() {
+        columns.extend(of_fields(&[Field::known("machine")]));
+    }
     let heading = columns.iter().map(|(name, ..)| &**name).collect();
     let cases = report.entries().map(Ok).chain(report.missing.iter().map(Err));
     table(out, raw, heading, &cases.collect::<Vec<_>>(), |case| match case {

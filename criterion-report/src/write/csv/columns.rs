@@ -137,7 +137,8 @@ fn text(value: Value<'_>) -> String {
     }
 }
 
-/// A dictionary as Python prints it, in decimal megabytes as upstream has them, whatever the names say.
+/// A dictionary as Python prints it. The values are decimal megabytes, as upstream writes them although the names say
+/// bytes.
 fn peaks(bytes: &BTreeMap<String, u64>) -> String {
     let known = PEAKS.iter().filter_map(|name| Some((name, *bytes.get(*name)?)));
     let items = known.map(|(name, bytes)| {

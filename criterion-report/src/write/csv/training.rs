@@ -103,8 +103,8 @@ fn cells(of: &TrainingResult<'_>) -> Vec<String> {
     own.chain(keys).chain(profile).chain(times).chain([absent.join(";")]).collect()
 }
 
-/// A value of the whole step's profile, which torchao takes; where that part was not profiled, of the
-/// first one that was.
+/// A value of the profile of the whole step, as torchao takes it; if the whole step was not profiled, of the first part
+/// that was.
 fn profiled(of: &TrainingResult<'_>, column: &Column) -> Value {
     let whole_first = || of.part(Pass::ForwardBackward).into_iter().chain(of.parts());
     let profiled = whole_first().find(|entry| entry.row.record.profile.is_some());

@@ -36,11 +36,11 @@ pub fn series(case: &DbCase<'_>) -> Series<'static> {
     series.into_owned()
 }
 
-/// The cases of each series but for the metric, in the order of the report.
+/// The cases of each series (without its metric), in the order of the report.
 #[derive(Default)]
 pub struct Check<'a>(IndexMap<Series<'static>, Vec<Entry<'a>>>);
 
-/// Metrics that dashboards would draw as one line although they are of several cases.
+/// Metrics that a dashboard would draw as one line although they belong to several cases.
 pub struct Shared<'a> {
     model: String,
     metrics: Vec<String>,
@@ -53,9 +53,9 @@ impl<'a> Check<'a> {
         self.0.entry(series).or_default().push(case);
     }
 
-    /// The metrics that several cases of a series have.
+    /// The metrics that occur in several cases of a series.
     pub fn shared(&self, metrics: impl Fn(&Entry<'a>) -> Vec<String>) -> Vec<Shared<'a>> {
-        // Hardly any series is that of two cases, so metrics are named for these alone.
+        // Series rarely have several cases, so metrics are collected only for those.
         let several = self.0.iter().filter(|(_, cases)| cases.len() > 1);
         several.filter_map(|(series, cases)| Shared::of(series, cases, &metrics)).collect()
     }
@@ -81,12 +81,12 @@ impl<'a> Shared<'a> {
         (!cases.is_empty()).then(|| Self { model: series.model().to_owned(), metrics, cases })
     }
 
-    /// Each case with the metrics that it must not be written with.
+    /// Each case with the metrics that must not be written for it.
     pub fn refused(&self) -> impl Iterator<Item = (&'a str, &[String])> {
         self.cases.iter().map(|case| (case.row.full_id(), &*self.metrics))
     }
 
-    /// What is shared by which cases of which configs, and what to do.
+    /// The message: which cases of which configs share a series, and what to do.
     pub fn text(&self) -> String {
         let others = match self.metrics.len() - 1 {
             0 => String::new(),

@@ -61,10 +61,10 @@ pub fn write(
     Ok(Written { notes, refused: refused.texts })
 }
 
-/// The metrics that cannot be written, as several cases would be one series.
+/// The metrics that cannot be written, because several cases would become one series.
 #[derive(Default)]
 struct Refused<'a> {
-    /// By id of the case.
+    /// The metrics by the case's id.
     metrics: HashMap<&'a str, HashSet<String>>,
     texts: Vec<String>,
 }
@@ -109,7 +109,8 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<(Notes, Refused<
         metrics.map(|metric| metric.name.to_string()).collect()
     });
     if options.is_upstreams() {
-        // Upstream's names do not tell models, dtypes and compilation apart; that is their form.
+        // Upstream's names do not distinguish models, dtypes and compilation. Its format requires those names, so this
+        // is only a note.
         let first = shared.first();
         notes.extend(first.map(|it| format!("not for uploading as it is: {}", it.text())));
         return Ok((notes, Refused::default()));
@@ -126,7 +127,7 @@ fn checked<'a>(report: &'a Report, options: &Options) -> Result<(Notes, Refused<
         convert(entry, options).is_ok_and(|case| case.metrics.iter().any(left))
     };
     if !shared.is_empty() && !entries.iter().any(is_left) {
-        return Err(AllRefused(refused.texts).into());
+        return Err(AllRefused(Written { notes, refused: refused.texts }).into());
     }
     Ok((notes, refused))
 }

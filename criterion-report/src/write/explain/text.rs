@@ -6,9 +6,9 @@ use crate::units;
 use crate::write::table::{Align, Cell, Line, Paint, fit, labelled, render};
 use crate::write::view::{Room, paragraph};
 
-/// Columns of the bar of a whole.
+/// Width in columns of a bar of 100 %.
 const BAR: f64 = 12.0;
-/// Columns in front of what labels stand before.
+/// Width in columns of the labels.
 const INDENT: usize = 10;
 
 pub fn page(all: &[Explanation], untimed: usize, room: Room) -> String {
@@ -71,7 +71,7 @@ fn changes(of: Vec<[String; 5]>, room: Room) -> String {
     render(&columns, &lines, INDENT, room.width, room.colour)
 }
 
-/// A line for each of the cases without a profile, and what would profile them.
+/// One line per case without a profile, and the commands that profile them.
 fn lines(of: &[&Explanation], room: Room) -> String {
     let columns =
         [("time", Align::Right), ("without a profile", Align::Left), ("case", Align::Left)];

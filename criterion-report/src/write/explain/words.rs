@@ -10,7 +10,7 @@ const SMALL: f64 = 0.01;
 /// Lines of a table.
 const LINES: usize = 8;
 
-/// What the case says first.
+/// The first line of a case.
 pub fn headline(of: &Explanation) -> String {
     match of.primary() {
         Some(statement) => statement.to_string(),
@@ -34,11 +34,11 @@ pub fn facts(of: &Explanation) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What to bear in mind, and what would say more.
+/// Cautions, and commands that would show more.
 pub fn notes(of: &Explanation) -> Vec<(&'static str, String)> {
     let command = of.profile_command.as_ref();
     let command = command.map(|it| ("profile", format!("none; `{it}` takes one")));
-    // Without an own profile that is said already.
+    // If the case itself has no profile, that is already said.
     let compared = of.no_difference.iter().filter(|_| of.profile.is_some());
     let compared = compared.map(|why| ("against", why.clone()));
     let cautions = of.cautions.iter().map(|it| ("note", it.clone()));
@@ -94,7 +94,7 @@ pub fn calibrations(all: &[Explanation]) -> Vec<String> {
     }))
 }
 
-/// The lines of the parts: share, time, kind and operation. Small ones are one line.
+/// The lines of the parts: share, time, kind and operation. Small parts are combined into one line.
 pub fn parts(of: &Explanation) -> Vec<(f64, [String; 4])> {
     let shown = of.parts.iter().take_while(|it| it.share >= SMALL).take(LINES).count();
     let (shown, others) = of.parts.split_at(shown);
@@ -124,7 +124,7 @@ pub fn versus(of: &Difference) -> String {
     format!("{baseline}, {}: {apart} {word}{speedup}", units::time(*baseline_ns))
 }
 
-/// The lines of a difference: time, share of the whole, what happened, calls, operation. Small ones are one
+/// The lines of a difference: time, share of the whole, change, calls, operation. Small ones are combined into one
 /// line.
 pub fn changes(of: &Difference) -> Vec<[String; 5]> {
     let is_large = |it: &&Changed| {
@@ -149,15 +149,19 @@ fn changed(of: &Changed) -> [String; 5] {
         Change::Added => "added",
         Change::Removed => "removed",
         Change::Changed => "changed",
+        Change::Replaced => "replaced",
         Change::Outside => "outside operations",
-        Change::Remainder => "remainder",
     };
     let calls = match of.operation {
-        Some(_) => format!("{} → {}", of.baseline_calls, of.calls),
+        Some(_) => {
+            format!("{} → {}", profile::calls(of.baseline_calls), profile::calls(of.calls))
+        }
         None => String::new(),
     };
+    let before = of.instead_of.as_ref().map(|name| format!("{name} → ")).unwrap_or_default();
     let shapes = of.shapes.as_ref().map(|shapes| format!(" ({})", of_shapes(shapes)));
     let name = of.operation.clone().unwrap_or_default() + &shapes.unwrap_or_default();
+    let name = before + &name;
     [signed(of.difference_ns), percent(of.share), word.to_owned(), calls, name]
 }
 
@@ -177,9 +181,10 @@ fn percent(share: Option<f64>) -> String {
     share.map(|it| format!("{:.1} %", 100.0 * it).replace('-', "−")).unwrap_or_default()
 }
 
-/// The cases with tables, and those that take a line: without a profile where there are many.
+/// Splits the cases into those shown with tables and those shown on one line. With many cases, those without a profile
+/// get one line.
 pub fn apart(all: &[Explanation]) -> (Vec<&Explanation>, Vec<&Explanation>) {
-    /// So many cases have room for all their facts.
+    /// Up to this many cases are all shown with tables.
     const FEW: usize = 3;
     all.iter().partition(|it| all.len() <= FEW || it.profile.is_some())
 }

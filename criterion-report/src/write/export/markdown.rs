@@ -4,7 +4,9 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::model::{Circumstances, Entry, Field, Figure, Interval, NoTime, Report, Row, gather};
+use crate::model::{
+    Circumstances, Entry, Field, Figure, Interval, NoTime, Report, Row, fingerprint, gather,
+};
 use crate::units;
 use crate::write::markdown::{code, or_absent, plain, reason, revision, table};
 use crate::write::show::footnotes::{Footnotes, Note};
@@ -120,7 +122,7 @@ fn add_group(comment: &mut Comment, group: &[Entry<'_>]) -> usize {
 }
 
 fn group_text(group: &[Entry<'_>]) -> String {
-    let columns = [
+    let mut columns = vec![
         ("case", Align::Left),
         ("time", Align::Right),
         ("speed-up", Align::Right),
@@ -129,7 +131,14 @@ fn group_text(group: &[Entry<'_>]) -> String {
         ("", Align::Left),
     ];
     let mut footnotes = Footnotes::default();
-    let rows: Vec<Vec<String>> = group.iter().map(|entry| row(entry, &mut footnotes)).collect();
+    let mut rows: Vec<Vec<String>> = group.iter().map(|entry| row(entry, &mut footnotes)).collect();
+    // Rows have numbers where a report has several machines.
+    if group.iter().any(|entry| entry.row.machine.is_some()) {
+        columns.insert(MACHINE, ("machine", Align::Left));
+        for (cells, entry) in rows.iter_mut().zip(group) {
+            cells.insert(MACHINE, plain(&fingerprint(&entry.row.record)));
+        }
+    }
     let mut out = format!("\n#### {}\n\n", code(&group[0].row.record.case.id.group));
     out.push_str(&table(&columns, &rows));
     for (index, text) in footnotes.texts().enumerate() {
@@ -140,6 +149,9 @@ fn group_text(group: &[Entry<'_>]) -> String {
     }
     out
 }
+
+/// The place of the machine's column, before the marks of the notes.
+const MACHINE: usize = 5;
 
 fn row(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Vec<String> {
     let id = &entry.row.record.case.id;

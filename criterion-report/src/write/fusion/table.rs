@@ -9,7 +9,7 @@ use crate::units;
 use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::table::{ABSENT, Cell, Line, Paint};
 use crate::write::view::{Layout, Room, Table, left, paragraph, right, significant};
-use crate::write::{failures, verdict};
+use crate::write::{failures, verdict, view};
 
 /// Where columns have a second line, the first says how its numbers came about.
 fn layout<'a>() -> Layout<FusionResult<'a>> {
@@ -35,6 +35,7 @@ fn layout<'a>() -> Layout<FusionResult<'a>> {
         right("measured", |it: &FusionResult<'_>| bytes(it, Accounting::Total))
             .below("total")
             .gives_way(1, "measured total"),
+        right("machine", |it: &FusionResult<'_>| view::machine(it.entry.row)),
     ])
 }
 

@@ -58,7 +58,7 @@ pub struct Cases {
     columns: BTreeMap<&'static str, Vec<Value>>,
 }
 
-/// What all cases are seen in.
+/// What all cases of the page share.
 pub struct Context<'a> {
     report: &'a Report,
     trade_offs: HashMap<&'a str, TradeOff>,
@@ -237,10 +237,13 @@ impl<'a> Context<'a> {
         let earlier = self.report.runs.is_earlier(entry.row.full_id());
         let circumstances =
             self.report.circumstances.iter().position(|it| it.hold_of(&entry.row.record));
+        let machine = entry.row.machine.and_then(|number| self.report.machines.get(number));
+        let machine = machine.map(|machine| strings.text(&machine.name));
         vec![
             ("cautions", json!((!cautions.is_empty()).then_some(cautions))),
             ("earlier", json!(earlier.then_some(1))),
             ("circumstances", json!(circumstances)),
+            ("machine", json!(machine)),
         ]
     }
 

@@ -28,7 +28,7 @@ pub struct Data {
 impl Data {
     pub fn of(report: &Report, entries: &[Entry<'_>], links: &Links) -> Self {
         let mut strings = Strings::default();
-        let skylines = Skyline::all(report.rows());
+        let skylines = Skyline::all(report.with_calibrations());
         let mut places: Vec<Place> = Vec::new();
         let context = Context::of(report, &skylines, links);
         let cases = Cases::of(&context, entries, &mut places, &mut strings);

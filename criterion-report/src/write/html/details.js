@@ -28,6 +28,7 @@ function openDetails(at) {
     ["kernels", text("kernels", at)],
     ["ended", text("ended", at)],
     ["run", text("run", at)],
+    ["machine", text("machine", at)],
     [
       "circumstances",
       number === null || document.querySelectorAll(".circumstances").length < 2

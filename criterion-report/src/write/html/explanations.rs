@@ -1,4 +1,4 @@
-//! Explanations as the page's script reads them.
+//! Explanations in the form that the page's script reads.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::model::gather;
 use crate::write::explain::words;
 use crate::{units, visible};
 
-/// Operations that are named beside a kind of parts.
+/// Number of operations that are named with a kind of parts.
 const NAMED: usize = 3;
 
 /// Why a case takes its time, in words.
@@ -23,7 +23,7 @@ pub struct Panel {
     difference: Option<Versus>,
 }
 
-/// What differs from the baseline.
+/// The difference from the baseline.
 #[derive(Debug, Serialize)]
 struct Versus {
     head: String,
@@ -32,14 +32,15 @@ struct Versus {
 }
 
 impl Panel {
-    /// None of a case whose time nothing is known about.
+    /// `None` if nothing is known about the case's time.
     pub fn of(of: &Explanation) -> Option<Self> {
         let is_known = |it: &Statement| !matches!(it, Statement::Unexplained { .. });
         let profiled = of.profile.is_some();
         if !profiled && !of.primary().is_some_and(is_known) {
             return None;
         }
-        // The statements stand above; without a profile the command that takes one would be said of every case.
+        // The statements are shown above. The command that takes a profile would be repeated for every case without
+        // one.
         let notes = words::notes(of).into_iter().filter(|_| profiled);
         let facts = words::facts(of).into_iter().filter(|(label, _)| *label != "also").chain(notes);
         Some(Self {

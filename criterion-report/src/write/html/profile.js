@@ -51,7 +51,7 @@ function operationTable(lines) {
             "tr",
             {},
             element("th", { scope: "row" }, texts[0], " ", element("small", {}, texts[1])),
-            element("td", { class: "part" }, shareBar(share)),
+            element("td", { class: "part" }, share === null ? null : shareBar(share)),
             numbers.map((at) => element("td", { class: "number" }, texts[at])),
           ),
         ),

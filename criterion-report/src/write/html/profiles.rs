@@ -1,4 +1,4 @@
-//! Profiles as the page's script reads them, with links to their files.
+//! Profiles in the form that the page's script reads, with links to their files.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::{units, visible};
 
 /// Operations of a step that have a line of their own.
 const SHOWN: usize = 12;
-/// Bytes of a picture that the page holds.
+/// Largest picture in bytes that is embedded in the page.
 const LARGEST_PICTURE: u64 = 256 << 10;
 
 /// A case's profile in words.
@@ -20,11 +20,11 @@ const LARGEST_PICTURE: u64 = 256 << 10;
 pub struct Panel {
     head: String,
     /// Share of the step, then texts: name, shapes, calls, time of its own, total, device, MFLOP, inputs.
-    lines: Vec<(Figure, [String; 8])>,
-    /// What else is known, and its name.
+    lines: Vec<(Option<Figure>, [String; 8])>,
+    /// Further facts, each with its label.
     facts: Vec<(&'static str, String)>,
     files: Vec<File>,
-    /// The picture of the memory timeline, as the page holds it.
+    /// The picture of the memory timeline as a data URL.
     timeline: Option<String>,
 }
 
@@ -33,7 +33,7 @@ struct File {
     name: &'static str,
     path: String,
     size: String,
-    /// From the page to the file; none where it is not there.
+    /// The link from the page to the file; `None` if the file does not exist.
     link: Option<String>,
 }
 
@@ -52,11 +52,13 @@ impl Panel {
                 it.mflop,
                 it.bytes,
             ];
-            (Figure(it.share), texts.map(|text| visible::line(&text).into_owned()))
+            (it.share.map(Figure), texts.map(|text| visible::line(&text).into_owned()))
         };
         let facts = [
+            ("device", "device", None),
             ("memory", "memory", profile::memory(of)),
             ("counters", "hardware", profile::counters(of, entry)),
+            ("missing files", "files", None),
         ];
         let said = |(name, part, text): (_, &str, Option<String>)| {
             let text = text.or_else(|| of.absent.get(part).cloned())?;
@@ -84,13 +86,13 @@ fn files(of: &Profile, links: &Links) -> Vec<File> {
     of.files.iter().map(file).collect()
 }
 
-/// The way from the page to the records' folder, from which files are named.
+/// The relative path from the page to the records' folder, to which file names are relative.
 #[derive(Debug, Default)]
 pub struct Links(Option<(PathBuf, String)>);
 
 impl Links {
-    /// From a page, which lies in this folder if it is no file, to the records. No links where there are no records
-    /// on this disk.
+    /// Links from a page to the records; without a page file, from the current folder. There are no links if the
+    /// records are not on this disk.
     pub fn new(page: Option<&Path>, records: Option<&Path>) -> Self {
         let folder = page.and_then(Path::parent).filter(|it| !it.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new(".")).canonicalize();
@@ -113,8 +115,7 @@ impl Links {
         profile::file(records, path)
     }
 
-    /// An SVG as an address that holds it; none of one that is too large, which its link shows. As a picture it
-    /// runs no script.
+    /// An SVG as a data URL; `None` if it is too large, then only its link is shown. As an image it cannot run scripts.
     fn picture(&self, path: &str) -> Option<String> {
         let file = self.file(path)?;
         let bytes = std::fs::metadata(&file).ok()?.len();
@@ -123,8 +124,7 @@ impl Links {
     }
 }
 
-/// The relative path from one folder to another, as an address has it: it begins with `.`, so that no part of it can
-/// be a scheme.
+/// The relative URL from one folder to another. It begins with `.`, so that no part of it can be taken for a scheme.
 fn way(from: &Path, to: &Path) -> String {
     let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(common).map(|_| "..".to_owned());

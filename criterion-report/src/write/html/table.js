@@ -15,6 +15,7 @@ const COLUMNS = [
   ["Speed-up", "number", (at) => figure("speedup", at), speedupCell],
   ["Peak memory", "number", (at) => figure("peak", at), memoryCell],
   ["SQNR, dB", "number", (at) => figure("sqnr", at), (at) => [text("sqnr_text", at) ?? ""]],
+  ...(columns.machine === undefined ? [] : [["Machine", "id", machineOf, machineCell]]),
   ["Notes", "notes", (at) => noteOf(at), notesCell],
 ];
 
@@ -87,6 +88,16 @@ function noteOf(at) {
 function notesCell(at) {
   const said = noteOf(at);
   return said === null ? [""] : [element("span", { class: "note", title: said }, cautionSign(at), said)];
+}
+
+/** The machine that measured a case; only the cases of several machines name theirs. */
+function machineOf(at) {
+  return text("machine", at);
+}
+
+function machineCell(at) {
+  const name = machineOf(at);
+  return name === null ? [""] : [element("span", { class: "note", title: name }, name)];
 }
 
 function buildTable() {

@@ -11,7 +11,7 @@ use crate::object::{column, object};
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// The file of a kernel: upstream's object, of the case that leads it, and in it every case.
+/// The file of a kernel: upstream's object for the leading case, and in it every case.
 pub struct KernelFile<'r, 'a>(pub Vec<&'r KernelResult<'a>>);
 
 /// A case; with `raw` it has every single call. Upstream's names come first, in its order. Numbers
@@ -22,7 +22,7 @@ pub struct Entry<'r, 'a> {
     pub raw: bool,
 }
 
-/// The part of a case that has upstream's names.
+/// The fields of a case under upstream's names.
 struct Upstream<'r, 'a>(Entry<'r, 'a>);
 /// Single calls, each timed by itself, in ms.
 struct Timing<'r, 'a>(&'r Entry<'r, 'a>, plan::Latency);
@@ -178,14 +178,14 @@ object! {
 }
 
 impl<'r, 'a> KernelFile<'r, 'a> {
-    /// The case that upstream's names are of: the first that was measured, of the baseline if it has one,
-    /// else the first.
+    /// The case to which upstream's names refer: the first measured case, of the baseline if there is one; without
+    /// measured cases, the first.
     fn leading(&self) -> Option<&'r KernelResult<'a>> {
         let rank = |result: &&&'r KernelResult<'a>| {
             let is_baseline = result.implementation == KernelWork::BASELINE;
             (result.measured().is_none(), !is_baseline)
         };
-        // The first of equal ones.
+        // `min_by_key` returns the first of equal elements.
         self.0.iter().min_by_key(rank).copied()
     }
 }

@@ -13,7 +13,7 @@ use crate::object::object;
 /// A kernel, by all its cases.
 pub struct Kernel<'r, 'a>(pub &'r [&'r KernelResult<'a>]);
 
-/// Its name, and what it runs where that is known.
+/// Its name, and the code that it runs, if known.
 struct Implementation<'a>(&'a str, Option<&'a KernelWork>);
 
 object! {
@@ -50,7 +50,7 @@ object! {
     }
 }
 
-/// What they run, by their names.
+/// The implementations of the cases by name, with the code that they run.
 fn implementations<'a>(cases: &[&KernelResult<'a>]) -> BTreeMap<&'a str, Option<&'a KernelWork>> {
     let mut all = BTreeMap::new();
     for case in cases {

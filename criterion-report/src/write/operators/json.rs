@@ -50,7 +50,7 @@ pub fn array(
 
 /// One implementation at one size; of a case without a record nothing is known but its id.
 enum Item<'a> {
-    /// With whether its `gpu_efficiency` is by upstream's formula.
+    /// A result, and whether its `gpu_efficiency` uses upstream's formula.
     Recorded(&'a OperatorResult<'a>, bool),
     Missing(&'a Missing),
 }
@@ -63,7 +63,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Upstream's `gpu_efficiency`, if that is what was asked for.
+    /// Upstream's `gpu_efficiency`, if it was asked for.
     fn estimate(&self) -> Option<f64> {
         let Self::Recorded(result, true) = self else { return None };
         let time = result.entry.row.time.as_ref().ok()?;

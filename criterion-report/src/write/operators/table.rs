@@ -10,7 +10,7 @@ use crate::units;
 use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::table::{ABSENT, Cell, Line, Paint};
 use crate::write::view::{Column, Layout, Room, Table, left, right, significant};
-use crate::write::{failures, verdict};
+use crate::write::{failures, verdict, view};
 
 fn layout<'a>() -> Layout<OperatorResult<'a>> {
     Layout::of([
@@ -40,10 +40,11 @@ fn layout<'a>() -> Layout<OperatorResult<'a>> {
         })
         .gives_way(1, "gate"),
         left("", standing),
+        right("machine", |it| view::machine(it.entry.row)),
     ])
 }
 
-/// The mean of single calls and their number, as upstream's time is that of 100.
+/// The mean of single calls and their number; upstream's time is the mean of 100 calls.
 fn means<'a>() -> [Column<OperatorResult<'a>>; 2] {
     fn latency(it: &OperatorResult<'_>) -> Option<Latency> {
         it.entry.row.record.measures.latency
@@ -58,7 +59,7 @@ fn means<'a>() -> [Column<OperatorResult<'a>>; 2] {
 
 /// One line per size and implementation, and footnotes.
 pub fn table(block: &Block<'_, '_>, mean: bool, room: Room) -> Table {
-    // Behind the median and its interval.
+    // The columns come after the median and its interval.
     let layout = if mean { layout().with(3, means()) } else { layout() };
     layout.table(block, |footnotes| lines(&layout, block, footnotes), room)
 }

@@ -9,7 +9,7 @@ use super::{compiled, details, parameters};
 use crate::model::{Entry, Row};
 use crate::units::{self, ByteUnit};
 use crate::write::table::{Align, Cell, Line, Paint, clear, render, table_width, wrap};
-use crate::write::{failures, verdict};
+use crate::write::{failures, verdict, view};
 
 /// Columns that `--details` repeats, which give way, in this order, where the table is too wide.
 const GIVE_WAY: [usize; 2] = [6, 5];
@@ -42,6 +42,7 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
         ("bits", Align::Right),
         (step.as_str(), Align::Right),
         ("SQNR", Align::Right),
+        ("machine", Align::Right),
         ("", Align::Left),
     ];
     let weights_width = entries.iter().map(|entry| weights(entry, unit).len()).max().unwrap_or(0);
@@ -222,6 +223,7 @@ fn line(
         bits.unwrap_or_default().into(),
         step.unwrap_or_default().into(),
         sqnr.unwrap_or_default().into(),
+        view::machine(entry.row),
         Cell::new(marks, Paint::Warn),
     ])
 }

@@ -21,7 +21,8 @@ pub fn header(report: &Report, width: usize, colour: bool) -> String {
         said = facts;
         said.retain(|(label, _)| ["machine", "libtorch"].contains(label));
     }
-    for (label, text) in runs(report).into_iter().chain(intervals(report)) {
+    let beside = machines(report).into_iter().chain(runs(report)).chain(intervals(report));
+    for (label, text) in beside {
         out.push_str(&labelled(label, &text, width, colour));
     }
     for line in report.run_warnings.iter().flat_map(|it| hanging("warning   ", it, width)) {
@@ -48,6 +49,18 @@ fn intervals(report: &Report) -> Option<(&'static str, String)> {
         (_, older) => format!("{covered}; of {older}, {outside}"),
     };
     Some(("intervals", text))
+}
+
+/// The machines by the numbers that stand beside the cases, where there are several.
+fn machines(report: &Report) -> Option<(&'static str, String)> {
+    let machines = report.machines.several().map(|(number, machine)| {
+        format!("{number}: {} ({})", machine.name, units::count(machine.rows, "case"))
+    });
+    let machines: Vec<String> = machines.collect();
+    (!machines.is_empty()).then(|| {
+        let text = format!("{}; times of two machines do not compare", machines.join("; "));
+        ("machines", text)
+    })
 }
 
 /// The runs, where several are shown as one.

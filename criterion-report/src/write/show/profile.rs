@@ -1,4 +1,4 @@
-//! The operations of the profiled steps of a group, and what else their profiles have.
+//! The operations of a group's profiled steps, with memory, counters and files.
 
 use plan::Profile;
 
@@ -13,7 +13,7 @@ use crate::write::table::{Align, Cell, Line, Paint, render, table_width};
 /// Operations of a step that have a line of their own.
 const SHOWN: usize = 6;
 const INDENT: usize = 4;
-/// The column of the operations' shapes, which give way.
+/// The column of shapes, which is shortened if the table is too wide.
 const SHAPES: usize = 1;
 const COLUMNS: [(&str, Align); 9] = [
     ("profile", Align::Left),
@@ -52,7 +52,7 @@ fn case(entry: &Entry<'_>, footnotes: &mut Footnotes) -> Vec<Line> {
     let Some(of) = &entry.row.record.profile else { return Vec::new() };
     let head = format!("    {}: {}", entry.row.record.case.variant(), profile::head(of, entry));
     let operations = profile::lines(of, SHOWN).into_iter().map(|it| {
-        let percent = units::percent(it.share);
+        let percent = it.share.map(units::percent).unwrap_or_default();
         let figures =
             [it.calls, it.self_time, it.total_time, it.device_time, percent, it.mflop, it.bytes];
         let texts = [format!("  {}", it.name), it.shapes].into_iter().chain(figures);
@@ -86,17 +86,22 @@ fn shorten(lines: &mut [Line], width: usize) {
     }
 }
 
-/// Memory, counters and files; a mark for the reason where a part is absent.
+/// Memory, counters and files; an absent part has a footnote with the reason.
 fn facts(of: &Profile, entry: &Entry<'_>, footnotes: &mut Footnotes) -> Vec<Line> {
     let facts = [
+        ("device", "device", None),
         ("memory", "memory", profile::memory(of)),
         ("counters", "hardware", profile::counters(of, entry)),
         ("files", "files", profile::files(of)),
     ];
     let line = |(label, part, text): (&str, &str, Option<String>)| {
-        let absent =
-            || Some(format!("{ABSENT} {}", footnotes.mark(of.absent.get(part)?.to_owned())));
-        let text = text.or_else(absent)?;
+        let mark = of.absent.get(part).map(|reason| footnotes.mark(reason.to_owned()));
+        let text = match (text, mark) {
+            (Some(text), None) => text,
+            // Some of the files are there.
+            (Some(text), Some(mark)) => format!("{text} {mark}"),
+            (None, mark) => format!("{ABSENT} {}", mark?),
+        };
         Some(Line::Spanning(Cell::new(format!("  {label}"), Paint::Dim), text.into()))
     };
     facts.into_iter().filter_map(line).collect()

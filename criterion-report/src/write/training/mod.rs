@@ -40,7 +40,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
             report.baseline
         );
     }
-    let skylines = Skyline::all(report.rows());
+    let skylines = Skyline::all(report.with_calibrations());
     if options.format == Format::Json {
         if options.crossover {
             bail!(

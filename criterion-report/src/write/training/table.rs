@@ -7,11 +7,11 @@ use crate::model::calibration::Skyline;
 use crate::model::training::{Rate, TrainingResult};
 use crate::model::{NoSpeedup, Row};
 use crate::units;
-use crate::write::failures;
 use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::table::{ABSENT, Cell, Line, Paint};
 use crate::write::verdict::{of_verdict, sign};
 use crate::write::view::{Layout, Room, Table, left, right, significant};
+use crate::write::{failures, view};
 
 /// A result with its rate.
 struct Timed<'r, 'a> {
@@ -41,6 +41,7 @@ fn times_layout<'r, 'a: 'r>() -> Layout<Timed<'r, 'a>> {
             it.result.saved_bytes().map(units::bytes).unwrap_or_default().into()
         })
         .gives_way(3, "kept for backward"),
+        right("machine", |it: &Timed<'_, '_>| machine(it.result)),
     ])
 }
 
@@ -64,7 +65,13 @@ fn speedups_layout<'a>() -> Layout<TrainingResult<'a>> {
         right("SQNR", |it: &TrainingResult<'_>| sqnr(it, Row::output_sqnr_db)).below("output"),
         right("∂input", |it: &TrainingResult<'_>| sqnr(it, Row::grad_input_sqnr_db)),
         right("∂weight", |it: &TrainingResult<'_>| sqnr(it, Row::grad_weight_sqnr_db)),
+        right("machine", |it: &TrainingResult<'_>| machine(it)),
     ])
+}
+
+/// The parts of a result are of one machine.
+fn machine(result: &TrainingResult<'_>) -> Cell {
+    result.rows().next().map(view::machine).unwrap_or_default()
 }
 
 /// What the parts of a step take, at each shape.

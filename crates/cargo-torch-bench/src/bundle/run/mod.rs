@@ -17,14 +17,15 @@ use serde::Deserialize;
 
 use super::loader::LIBRARY_PATH;
 use super::manifest::{self, CACHE, COMPILER, LAUNCHER, Manifest, PLAN};
-use crate::bench_arguments::{has_budget, leaves_results};
+use crate::bench_arguments::{budget_s, leaves_results};
 use crate::cargo;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::progress_line::BUDGET_CASES;
+use crate::progress_line::{self, shared_file};
 use crate::results::HOME;
 use ::libtorch::command;
+use plan::budget;
 use words::REFUSED;
 
 /// Run the benchmarks of this bundle
@@ -131,11 +132,16 @@ fn run(options: &Options) -> std::result::Result<u8, Vec<Error>> {
     let torch = torch::choose(root, &manifest.torch, options.libtorch.as_deref());
     let by = torch.as_ref().map(|torch| torch.by.clone()).unwrap_or_default();
     let library_path = fit::library_path(root, manifest, torch)?;
-    let host = Host { bundle: &bundle, options, library_path };
+    let mut host = Host { bundle: &bundle, options, library_path, shared: None };
+    let total_s = budget_s(&[vec!["--".into()], host.words()].concat()).map_err(one)?;
+    host.shared = total_s.map(|_| shared_file()).transpose().map_err(one)?;
     let jobs = match host.jobs().map_err(one)? {
         Ok(jobs) => jobs,
         Err(code) => return Ok(code),
     };
+    if let (Some(total_s), Some(shared)) = (total_s, &host.shared) {
+        progress_line::check(shared.path(), total_s).map_err(one)?;
+    }
     let cuda = host.of_a_gpu(&jobs).map_err(one)?;
     let driver = Driver::find();
     refuse(
@@ -185,6 +191,8 @@ struct Host<'b> {
     bundle: &'b Bundle,
     options: &'b Options,
     library_path: OsString,
+    /// By which the bench targets share a total budget, if there is one.
+    shared: Option<tempfile::NamedTempFile>,
 }
 
 impl Host<'_> {
@@ -259,7 +267,6 @@ impl Host<'_> {
                 calibrated != Some(job.bench.name.as_str()) || job.bench.modes != [CALIBRATION]
             })
             .collect();
-        let cases: usize = jobs.iter().map(|job| job.ids.len()).sum();
         for (index, job) in jobs.iter().enumerate() {
             if measures {
                 let place = format!("[{}/{}]", index + 1, jobs.len());
@@ -267,9 +274,6 @@ impl Host<'_> {
             }
             let mut command = self.command(job.bench);
             command.args(self.flags()).args(&words);
-            if has_budget(&[vec!["--".into()], words.clone()].concat()) {
-                command.env(BUDGET_CASES, cases.to_string());
-            }
             codes.push(self.ended(job.bench, command)?);
         }
         if measures {
@@ -323,6 +327,7 @@ impl Host<'_> {
         // Nothing is asked: a scheduler has no terminal.
         command.arg("--bench").stdin(Stdio::null());
         command.env(LIBRARY_PATH, &self.library_path);
+        command.envs(self.shared.iter().map(|shared| (budget::SHARED, shared.path())));
         let output = std::path::absolute(&self.options.output);
         let output = output.unwrap_or_else(|_| self.options.output.clone());
         command.env(HOME, output.join("criterion"));
@@ -378,7 +383,8 @@ mod tests {
                 .into_iter()
                 .chain(line.split_whitespace());
             let options = Options::try_parse_from(line).expect("it is fine");
-            let host = Host { bundle: &bundle, options: &options, library_path: OsString::new() };
+            let library_path = OsString::new();
+            let host = Host { bundle: &bundle, options: &options, library_path, shared: None };
             assert_eq!(host.flags(), ["--shard", "3/16", "--resume"]);
             host.words().join(OsStr::new(" ")).into_string().expect("text")
         };

@@ -1,4 +1,4 @@
-//! What the rows look at: one measured kernel with its reports, packages of kernels, and a repository.
+//! What the rows check: one measured kernel with its reports, packages of kernels, and a repository.
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,14 +27,14 @@ pub fn reference(size: &ProblemSize) -> Result<Tensor, Refusal> { todo!() }
 pub struct Package(tempfile::TempDir);
 
 impl Package {
-    /// One without kernels.
+    /// A package without kernels.
     pub fn empty() -> Self {
         let package = Self(tempfile::tempdir().expect("a temporary folder"));
         package.write("Cargo.toml", "");
         package
     }
 
-    /// One whose kernel `mine` has this `bench.yaml`, if it says anything.
+    /// A package whose kernel `mine` has this `bench.yaml`, if it is not empty.
     pub fn new(bench: &str) -> Self {
         let package = Self::empty();
         package.write("benches/kernels/mine/kernel.rs", KERNEL);
@@ -73,8 +73,13 @@ impl Package {
     }
 }
 
-/// The kernel `saxpy`, measured in float32 and refused in fp8, under the name `main`, with its reports.
-pub struct Measured(Lab);
+/// The kernel `saxpy`, measured in float32 and refused in fp8, and the function `solved`, under the name `main`, with their
+/// reports.
+pub struct Measured {
+    lab: Lab,
+    /// What the command printed.
+    pub said: String,
+}
 
 /// How the energy of the leading case was measured: it is written into its record, as few machines that run
 /// tests have a counter.
@@ -84,11 +89,11 @@ pub fn measured() -> &'static Measured {
     static MEASURED: OnceLock<Measured> = OnceLock::new();
     MEASURED.get_or_init(|| {
         let lab = Lab::new();
-        let filter = "^kernels/drop_in/saxpy/cpu/((kernel|torch)/f32|kernel/f8)-1000-";
+        let filter = "^kernels/drop_in/(solved/|saxpy/cpu/((kernel|torch)/f32|kernel/f8)-1000-)";
         lab.bench("kernels", &["--save-baseline", "main", filter]);
         with_energy(&lab);
         let reports = lab.path("reports").display().to_string();
-        lab.report(&[
+        let said = lab.report(&[
             "kernels",
             "--baseline",
             "main",
@@ -97,7 +102,7 @@ pub fn measured() -> &'static Measured {
             "--output-dir",
             &reports,
         ]);
-        Measured(lab)
+        Measured { lab, said }
     })
 }
 
@@ -106,7 +111,7 @@ fn with_energy(lab: &Lab) {
     let text = fs::read_to_string(&file).expect("records");
     let lines = text.lines().map(|line| {
         let mut record: Value = serde_json::from_str(line).expect("a record");
-        if record["full_id"].as_str().is_some_and(|id| id.contains("/kernel/f32-")) {
+        if record["full_id"].as_str().is_some_and(|id| id.contains("saxpy/cpu/kernel/f32-")) {
             record["measures"]["energy"] = json!({
                 "joules": 0.25, "watts": 50.0, "idle_watts": null, "idle_subtracted": false,
                 "window_s": 1.0, "iters": 200, "method": METHOD
@@ -121,7 +126,7 @@ fn with_energy(lab: &Lab) {
 impl Measured {
     /// A file of the reports.
     pub fn path(&self, file: &str) -> PathBuf {
-        self.0.path("reports").join(file)
+        self.lab.path("reports").join(file)
     }
 
     pub fn text(&self, file: &str) -> String {
@@ -138,12 +143,32 @@ impl Measured {
         self.json("kernels/saxpy.json")
     }
 
+    /// The case of `solved` on a device.
+    pub fn solved(&self, backend: &str) -> Value {
+        let kernel = self.json("kernels/solved.json");
+        let mut cases = kernel["cases"].as_array().expect("a list").iter();
+        cases.find(|it| it["backend"] == backend).expect("it has a record").clone()
+    }
+
+    /// How many cases were measured: two of `saxpy`, and `solved` where the machine has its devices.
+    pub fn successful(&self) -> usize {
+        2 + ["cpu", "rocm"].iter().filter(|it| self.solved(it)["success"] == true).count()
+    }
+
+    /// What stands in `summary.md` below a heading, up to the next of its level.
+    pub fn section(&self, heading: &str) -> String {
+        let summary = self.text("summary.md");
+        let below = summary.split_once(&format!("\n{heading}\n"));
+        let (_, below) = below.unwrap_or_else(|| panic!("{heading}: {summary}"));
+        below.split("\n## ").next().expect("some text").to_owned()
+    }
+
     pub fn criterion(&self) -> PathBuf {
-        self.0.path("criterion")
+        self.lab.path("criterion")
     }
 
     pub fn kernels_help(&self) -> String {
-        self.0.report(&["kernels", "--help"])
+        self.lab.report(&["kernels", "--help"])
     }
 }
 

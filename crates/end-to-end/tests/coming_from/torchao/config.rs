@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::run::{block, help, inference, planned, refused, shapes, values};
+use super::run::{block, help, inference, measured, planned, refused, shapes, values};
+use crate::gpu;
 use crate::page::Row;
 
 pub fn runner(row: &Row) {
@@ -98,7 +99,7 @@ pub fn compile_mode(row: &Row) {
     assert_eq!(with("torch_compile_mode: \"default\"").len(), 2);
 }
 
-/// How a case ended that this machine may lack the device for.
+/// The outcome of a case whose device this machine may lack.
 fn ended(id: &str) -> (String, String) {
     let outcome = &inference().record("inference", id)["outcome"];
     let text = |key: &str| outcome[key].as_str().unwrap_or_default().to_owned();
@@ -119,14 +120,19 @@ pub fn max_autotune_on_cuda(row: &Row) {
     let cases = planned(&format!("use_torch_compile: true\n{mode}\n{device}"));
     assert_eq!(values(&cases, "variant"), ["baseline", "baseline+max-autotune"]);
     is_asked_of_libtorch("linear/cuda/int8wo+max-autotune/bf16-16x64x32");
+    // Where there is a GPU, the record says that we captured the graph.
+    gpu::modes_with_cuda_graphs_are_measured_where_there_is_a_gpu();
 }
 
-/// The words of our cell are recipes by their very spelling.
+/// The words of our cell are recipes exactly as they are spelled, and are measured.
 fn are_recipes(row: &Row) {
     for word in row.code() {
         let config =
             format!("quantization_config_recipe_names: [{word}]\nmodel_params: {{ device: cpu }}");
         assert!(values(&planned(&config), "recipe").contains(&word.to_owned()), "{word}");
+        let record =
+            measured(&format!("inference/torchao_recipes/linear/cpu/{word}/bf16-16x64x32"));
+        assert_eq!(record["case"]["recipe"], word);
     }
 }
 
@@ -140,19 +146,31 @@ macro_rules! recipes {
 
 recipes! { baseline int8wo int8dq int4wo int4wo_hqq float8wo float8dq_tensor float8dq_row gemlitewo }
 
+/// The baseline and int8wo of a model, measured in inference.
+fn is_measured_model(model: &str, shape: &str) {
+    for recipe in ["baseline", "int8wo"] {
+        let id = format!("inference/torchao_models/{model}/cpu/{recipe}/bf16-{shape}");
+        assert_eq!(measured(&id)["case"]["model"], model);
+    }
+}
+
 pub fn linear(row: &Row) {
     assert_eq!(values(&in_model(row), "model"), ["linear"]);
+    is_measured_model("linear", "16x64x32");
 }
 
 pub fn ln_linear(row: &Row) {
     assert_eq!(row.code().len(), 7);
     for word in row.code() {
         assert_eq!(values(&planned(&format!("model_type: {word}")), "model"), [word]);
+        is_measured_model(word, "16x64x32");
     }
 }
 
 pub fn transformer_block(row: &Row) {
     assert_eq!(values(&in_model(row), "model"), ["transformer_block"]);
+    // It goes from k features to k.
+    is_measured_model("transformer_block", "16x64x64");
 }
 
 pub fn dimensions(row: &Row) {
@@ -206,6 +224,10 @@ pub fn llama(row: &Row) {
 
 pub fn pow2(row: &Row) {
     assert_eq!(shapes(&in_model(row)), [10, 11, 12, 13, 14].map(|power| [1 << power; 3]));
+}
+
+pub fn powers(row: &Row) {
+    assert_eq!(shapes(&in_model(row)), [10, 11, 12].map(|power| [1 << power; 3]));
 }
 
 pub fn pow2_extended(row: &Row) {

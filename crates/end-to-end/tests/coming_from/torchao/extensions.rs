@@ -1,11 +1,11 @@
-//! The rows of recipes and models of one's own.
+//! The rows about user recipes and user models.
 
 use std::path::Path;
 
 use super::run::{block, inference, planned, values};
 use crate::page::Row;
 
-/// The file of our cell, and the cases that it gave.
+/// The file of our cell, and the cases that it produced.
 fn is_measured(row: &Row, group: &str, variant: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(row.code()[0]);
     assert!(file.is_file(), "{file:?}");

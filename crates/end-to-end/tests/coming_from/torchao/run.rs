@@ -1,5 +1,7 @@
 //! The measured runs that rows share, and plans of configs.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -8,6 +10,8 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::lab::Lab;
+use crate::page::Row;
+use crate::suites;
 
 /// A run of `configs/<mode>/torchao.yml`, and the folders of `--torchao-output`.
 pub struct Run {
@@ -26,6 +30,26 @@ pub fn inference() -> &'static Run {
     RUN.get_or_init(|| Run::of("inference"))
 }
 
+/// The records of every recipe and every model that the page names, by id.
+pub fn words() -> &'static BTreeMap<String, Value> {
+    static WORDS: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
+    WORDS.get_or_init(|| {
+        let lab = Lab::new();
+        lab.bench("inference", &["--quick", "^inference/torchao_(recipes|models)/"]);
+        lab.bench("training", &["--quick", "^training/torchao_models/"]);
+        let records = ["inference", "training"].map(|mode| lab.records::<Value>("new", mode));
+        let id = |record: &Value| record["full_id"].as_str().expect("an id").to_owned();
+        records.concat().into_iter().map(|record| (id(&record), record)).collect()
+    })
+}
+
+/// Checks that a case of [`words`] was measured; its record.
+pub fn measured(id: &str) -> &'static Value {
+    let record = words().get(id).unwrap_or_else(|| panic!("no record {id}"));
+    assert_eq!(record["outcome"]["status"], "measured", "{id}: {record}");
+    record
+}
+
 /// The run of training.
 pub fn training() -> &'static Run {
     static RUN: OnceLock<Run> = OnceLock::new();
@@ -35,11 +59,16 @@ pub fn training() -> &'static Run {
 impl Run {
     fn of(mode: &str) -> Self {
         let lab = Lab::new();
-        lab.bench(mode, &["--quick", &format!("^{mode}/torchao/")]);
+        lab.quiet_bench(mode, "new", &["--quick", &format!("^{mode}/torchao/")]);
         // The config's own `output_dir`, which begins at the current folder.
         let here = lab.path("here");
         fs::create_dir(&here).expect("writable");
-        let output = report_in(&here, &lab, &["csv", "--torchao-output"]);
+        // What `bench` asks the report for, when its command line is that of the page.
+        let line = ["torch-bench", "bench", "--bench", mode, "--torchao-output"];
+        let reports = cargo_torch_bench::reports(line.map(OsString::from).to_vec())
+            .expect("it is understood");
+        let [words] = &reports[..] else { panic!("one report: {reports:?}") };
+        let output = report_in(&here, &lab, words);
         let printed = String::from_utf8(output.stdout).expect("UTF-8");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let mut files = files(&here);
@@ -83,7 +112,7 @@ impl Run {
 }
 
 /// `criterion-report` on the results of a lab, in another folder.
-fn report_in(folder: &Path, lab: &Lab, arguments: &[&str]) -> Output {
+fn report_in(folder: &Path, lab: &Lab, arguments: &[OsString]) -> Output {
     let mut report = Command::new(env!("CARGO_BIN_EXE_report"));
     report.args(arguments).current_dir(folder).env("CRITERION_HOME", lab.path("criterion"));
     report.output().expect("it starts")
@@ -129,14 +158,29 @@ pub fn block(stem: &str) -> String {
 
 /// `criterion-report plan` of a config, run in this package; keys without a model belong to one.
 fn plan(config: &str) -> Output {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("config.yml");
     let indented: String = config.lines().map(|line| format!("  {line}\n")).collect();
     let is_whole = config.contains("model_params:");
     let text = if is_whole { config.to_owned() } else { format!("model_params:\n{indented}") };
-    fs::write(&file, text).expect("writable");
+    report_on(&["plan", "--format", "json"], &text)
+}
+
+/// The row's `cargo criterion-report … CONFIG`, with this config.
+pub fn run_on(row: &Row, config: &str) -> Output {
+    let words = suites::words(row, "cargo criterion-report");
+    let Some((last, before)) = words[1..].split_last() else { panic!("no command: {}", row.ours) };
+    assert_eq!(last, "CONFIG");
+    let output = report_on(&before.iter().map(String::as_str).collect::<Vec<_>>(), config);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// A command of `criterion-report` on a config, in this package.
+fn report_on(arguments: &[&str], config: &str) -> Output {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("config.yml");
+    fs::write(&file, config).expect("writable");
     let mut report = Command::new(env!("CARGO_BIN_EXE_report"));
-    report.args(["plan", "--format", "json"]).arg(file).current_dir(env!("CARGO_MANIFEST_DIR"));
+    report.args(arguments).arg(file).current_dir(env!("CARGO_MANIFEST_DIR"));
     report.output().expect("it starts")
 }
 

@@ -1,6 +1,6 @@
 //! The rows of training.
 
-use super::run::{block, help, planned, refused, shapes, training, values};
+use super::run::{block, help, measured, planned, refused, shapes, training, values, words};
 use crate::page::Row;
 
 pub fn training_runner(row: &Row) {
@@ -65,6 +65,52 @@ pub fn fast_accum(row: &Row) {
     assert_eq!(record["case"]["settings"]["training"]["use_fast_accum"], true);
 }
 
+/// A config of training with a model's keys.
+fn with_model(keys: &str) -> String {
+    format!("benchmark_mode: training\npasses: [forward]\nmodel_params: {{ {keys} }}")
+}
+
+pub fn training_shapes(row: &Row) {
+    let found = shapes(&planned(&with_model(row.code()[0])));
+    let m: i64 = 4 * 4096;
+    let llama = [[m, 8192, 1280], [m, 1024, 8192], [m, 8192, 7168], [m, 3584, 8192]];
+    let pow2: [[i64; 3]; 5] = [10, 11, 12, 13, 14].map(|power| [1 << power; 3]);
+    assert_eq!(found, [&[[16, 64, 32]][..], &llama, &pow2].concat());
+}
+
+pub fn training_models(row: &Row) {
+    for (model, shape) in
+        [("linear", "16x64x32"), ("ln_linear_relu", "16x64x32"), ("transformer_block", "16x64x64")]
+    {
+        assert!(row.code().contains(&model), "{}", row.ours);
+        let cases = planned(&with_model(&format!("model_type: {model}")));
+        assert_eq!(values(&cases, "model"), [model]);
+        if model != "linear" {
+            for recipe in ["baseline", "float8dq-tensor"] {
+                measured(&format!(
+                    "training/torchao_models/{model}-forward_backward/cpu/{recipe}/bf16-{shape}"
+                ));
+            }
+        }
+    }
+    // It is what all other rows measure.
+    let record = training().record("training", "linear-forward/cpu/baseline/bf16-16x64x32");
+    assert_eq!(record["outcome"]["status"], "measured", "{record}");
+}
+
+pub fn training_devices(row: &Row) {
+    for key in row.code() {
+        let device = key.trim_start_matches("device: ").trim_matches('"');
+        assert_eq!(values(&planned(&with_model(key)), "device"), [device]);
+    }
+    let id = "training/torchao_models/linear-forward_backward/cuda/float8dq-tensor/bf16-16x64x32";
+    let outcome = &words()[id]["outcome"];
+    if outcome["status"] != "measured" {
+        assert_eq!(outcome["status"], "skipped", "{outcome}");
+        assert!(outcome["reason"].as_str().expect("a reason").contains("libtorch"), "{outcome}");
+    }
+}
+
 pub fn repeat_n(row: &Row) {
     planned(&with(row.code()[0]));
     assert_eq!(cell("repeat_n"), "100");
@@ -96,9 +142,12 @@ pub fn training_speedup(row: &Row) {
     assert!(row.code()[0].ends_with("csv --layout training"));
     let text = training().lab.report(&["csv", "--layout", "training"]);
     assert!(text.lines().next().expect("a heading").contains(",speedup,"), "{text}");
-    let found = cell("speedup");
-    // A pair that a busy machine disturbed is refused, with its reason.
-    assert!(!found.is_empty() || cell("absent").contains("speedup: "), "{}", cell("absent"));
+    let found: f64 = cell("speedup").parse().unwrap_or_else(|_| panic!("{}", cell("absent")));
+    // That of the whole step, from interleaved pairs.
+    let whole = "linear-forward_backward/cpu/float8dq-tensor/bf16-16x64x32";
+    let pair = &training().record("training", whole)["pairs"][0];
+    let speedup = pair["speedup"].as_f64().expect("it has a pair");
+    assert!((found / speedup - 1.0).abs() < 1e-3, "{found} instead of {speedup}");
 }
 
 pub fn scaling_details(row: &Row) {
@@ -124,6 +173,21 @@ pub fn training_profile(row: &Row) {
     let whole = format!("torchao_results/training/profiler/{name}_profile.json");
     assert_eq!(cell("profiler_json_path"), whole);
     assert!(own.iter().any(|it| ***it == whole), "{own:?}");
+}
+
+pub fn training_memory_profile(row: &Row) {
+    let name = "float8_linear_training_16_64_32_quant_float8dq-tensor_sparsity_None";
+    planned(&with_model(row.code()[0]));
+    for part in ["forward", "backward", "forward_backward"] {
+        let id = format!("linear-{part}/cpu/float8dq-tensor/bf16-16x64x32");
+        let record = training().record("training", &id);
+        assert!(record["profile"]["memory"]["peak_bytes"].as_u64() > Some(0), "{record}");
+    }
+    let files = training().inside("training/memory_profiler");
+    for end in [".pickle", ".html"] {
+        let own = files.iter().filter(|it| it.contains(name) && it.ends_with(end)).count();
+        assert_eq!(own, 3, "forward, backward and both: {files:?}");
+    }
 }
 
 pub fn training_datatype(row: &Row) {

@@ -1,0 +1,94 @@
+//! Files that are carried over from one folder to another.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+
+/// A path for a file of this content; none where it is there already. Runs of two machines may have one name: in
+/// containers that start together even the number of the process is the same.
+pub fn unlike(folder: &Path, name: &str, ending: &str, content: &[u8]) -> Result<Option<PathBuf>> {
+    let numbered = (2_u32..).map(|number| format!("{name}~{number}.{ending}"));
+    for name in std::iter::once(format!("{name}.{ending}")).chain(numbered) {
+        let path = folder.join(name);
+        match fs::read(&path) {
+            Ok(known) if known == content => return Ok(None),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(path)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    bail!("{}: no name is free for another {name}.{ending}", folder.display())
+}
+
+/// Carries the files of a result over. Two ids may have one folder, whose name is sanitised: the second takes
+/// another, since a result is known by the id in `benchmark.json`.
+pub fn carry_folder(from: &Path, to: PathBuf) -> Result<()> {
+    let to = free(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            carry_file(&entry.path(), &to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the folder of a result, `…/<parameter>/<baseline>`; with a number behind the parameter where there is one.
+fn free(folder: PathBuf) -> Result<PathBuf> {
+    let (Some(parameter), Some(baseline)) = (folder.parent(), folder.file_name()) else {
+        bail!("{}: not the folder of a result", folder.display())
+    };
+    for number in 1_u32.. {
+        let parameter = match number {
+            1 => parameter.to_owned(),
+            _ => {
+                let name = parameter.file_name().unwrap_or_default().to_string_lossy();
+                parameter.with_file_name(format!("{name}~{number}"))
+            }
+        };
+        fs::create_dir_all(&parameter)?;
+        let folder = parameter.join(baseline);
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    bail!("{}: no name is free for another result", folder.display())
+}
+
+/// Links a file, or copies it where the file system does not link: to another disk, or at all.
+pub fn carry_file(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) => fs::copy(from, to).map(|_| ()),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Writes a new file, which is on disk then.
+pub fn put(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_never_laid_over_a_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let [from, to] = ["from", "to"].map(|name| folder.path().join(name));
+        fs::write(&from, "1").expect("written");
+        carry_file(&from, &to).expect("carried over");
+        assert_eq!(fs::read_to_string(&to).expect("readable"), "1");
+        assert_eq!(
+            carry_file(&from, &to).expect_err("it is there").kind(),
+            io::ErrorKind::AlreadyExists
+        );
+    }
+}

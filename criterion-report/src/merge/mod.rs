@@ -1,0 +1,72 @@
+//! `merge`: the results of several machines as those of one run, and whether they are complete.
+//!
+//! Records are copied as they stand, byte by byte. Nothing is computed from two machines' times.
+
+mod carry;
+mod chosen;
+mod folder;
+mod manifests;
+mod part;
+mod planned;
+mod results;
+mod said;
+mod shards;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use regex::Regex;
+
+use chosen::Chosen;
+use folder::Folder;
+use planned::Plan;
+use results::Results;
+use said::Said;
+use shards::Shards;
+
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Folders of results, each with `criterion` and `criterion-torch` in it, such as `target`
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// The plan that has to be complete: what `plan --format json` printed
+    #[arg(long, value_name = "FILE")]
+    plan: PathBuf,
+}
+
+/// What merging came to.
+#[derive(Debug)]
+pub struct Merged {
+    /// What was merged, and what was not.
+    pub text: String,
+    /// The planned cases without a record, with the reasons; none where the plan is complete.
+    pub missing: Option<String>,
+    /// Files and lines that should be results and cannot be used.
+    pub unreadable: Vec<String>,
+    /// Remarks that are not defects.
+    pub warnings: Vec<String>,
+}
+
+impl Options {
+    /// Merges what was saved under `baseline` into the folder `output`. Only planned cases that match the
+    /// filter are merged.
+    pub fn run(&self, baseline: &str, filter: Option<&Regex>, output: &Path) -> Result<Merged> {
+        let plan = Plan::read(&self.plan, filter)?;
+        let folder = Folder::new(output, &self.folders)?;
+        let (results, mut warnings) = Results::read_all(&self.folders, baseline)?;
+        let shards = Shards::of(&results);
+        let chosen = Chosen::of(&plan, &results, &shards);
+        let said =
+            Said { plan: &plan, results: &results, shards: &shards, chosen: &chosen, output };
+        let (text, missing) = (said.summary(), said.missing());
+        let whole = format!("{text}{}", missing.as_deref().unwrap_or_default());
+        let remarks = folder.write(baseline, &results, &chosen, &whole)?;
+        let mut unreadable = remarks.unreadable;
+        warnings.extend(remarks.warnings);
+        for of_folder in results {
+            unreadable.extend(of_folder.unreadable);
+            warnings.extend(of_folder.warnings);
+        }
+        Ok(Merged { text, missing, unreadable, warnings })
+    }
+}

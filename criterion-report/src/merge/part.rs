@@ -1,0 +1,114 @@
+//! One folder of results as it is written: that of all rows, or that of a machine's calibration.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use rayon::prelude::*;
+
+use super::carry::{carry_file, carry_folder};
+use super::chosen::Source;
+use super::manifests;
+use super::results::Results;
+use crate::model::Location;
+
+/// A folder of results that is being written.
+pub struct Part<'r> {
+    pub location: Location,
+    pub baseline: &'r str,
+    pub results: &'r [Results],
+    pub remarks: Remarks,
+}
+
+/// What is missing of what was merged.
+#[derive(Debug, Default)]
+pub struct Remarks {
+    /// Files that cannot be used.
+    pub unreadable: Vec<String>,
+    /// Measured cases without an estimate.
+    pub warnings: Vec<String>,
+}
+
+impl Remarks {
+    /// Adds other ones, each line once: a planned calibration lies in two folders.
+    pub fn extend(&mut self, other: Self) {
+        for (all, new) in
+            [(&mut self.unreadable, other.unreadable), (&mut self.warnings, other.warnings)]
+        {
+            let new: Vec<String> = new.into_iter().filter(|line| !all.contains(line)).collect();
+            all.extend(new);
+        }
+    }
+}
+
+impl Part<'_> {
+    /// Writes records, estimates and profiles of the sources, and the manifests of the runs that selected `ids`.
+    pub fn write(&mut self, sources: &[Source<'_>], ids: &HashSet<&str>) -> Result<()> {
+        self.records(sources)?;
+        manifests::carry(self, sources, ids)?;
+        self.estimates(sources)?;
+        self.profiles(sources)
+    }
+
+    /// The records as they stand, by bench target.
+    fn records(&self, sources: &[Source<'_>]) -> Result<()> {
+        let folder = self.location.records.join(self.baseline);
+        fs::create_dir_all(&folder)?;
+        let mut targets: BTreeMap<&str, Vec<&[u8]>> = BTreeMap::new();
+        for (_, found) in sources {
+            targets.entry(&found.target).or_default().push(&found.line);
+        }
+        for (target, lines) in targets {
+            let mut file =
+                io::BufWriter::new(File::create_new(folder.join(format!("{target}.jsonl")))?);
+            for line in lines {
+                file.write_all(line)?;
+                file.write_all(b"\n")?;
+            }
+            file.into_inner()?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Criterion's files of the measured cases.
+    fn estimates(&mut self, sources: &[Source<'_>]) -> Result<()> {
+        let measured = sources.iter().copied().filter(|(_, found)| found.is_measured);
+        let (with, without): (Vec<Source<'_>>, Vec<Source<'_>>) =
+            measured.partition(|(place, found)| self.results[*place].has_estimate(&found.full_id));
+        self.remarks.warnings.extend(without.into_iter().map(|(place, found)| {
+            let folder = self.results[place].folder.display();
+            format!("{folder}: {}: measured, and criterion left no estimate of it", found.full_id)
+        }));
+        let carry = |(place, found): &Source<'_>| -> Result<()> {
+            let results = &self.results[*place];
+            for folder in &results.criterion[&found.full_id] {
+                let (from, to) =
+                    (results.location.criterion.join(folder), self.location.criterion.join(folder));
+                carry_folder(&from, to).with_context(|| from.display().to_string())?;
+            }
+            Ok(())
+        };
+        with.par_iter().try_for_each(carry)
+    }
+
+    /// The files of profiled cases.
+    fn profiles(&mut self, sources: &[Source<'_>]) -> Result<()> {
+        for (place, found) in sources {
+            for path in &found.profile {
+                let Some(from) = self.results[*place].profile_file(path) else {
+                    let folder = self.results[*place].folder.display();
+                    self.remarks.unreadable.push(format!(
+                        "{folder}: {}: no file `{path}` of its profile; profile it again",
+                        found.full_id
+                    ));
+                    continue;
+                };
+                let to = self.location.records.join(path);
+                fs::create_dir_all(to.parent().unwrap_or(&self.location.records))?;
+                carry_file(&from, &to).with_context(|| from.display().to_string())?;
+            }
+        }
+        Ok(())
+    }
+}
