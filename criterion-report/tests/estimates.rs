@@ -1,8 +1,8 @@
 //! Compares estimates of time with the measured times of the suites in `configs` on two cores.
 //!
-//! `fixtures/estimates` has, for each case that was run, its step and the seconds of its stages. Suites
-//! of more than some minutes are there with a sample of their cases: `docs/book/src/method/estimates.txt`
-//! says which.
+//! `fixtures/estimates` has two runs of the same cases, one after the other: for each case its step and the seconds of its
+//! stages. Of a suite that takes more than half a minute, the cases are a random sample of its groups:
+//! `docs/book/src/method/estimates.txt` says how many.
 
 mod common;
 
@@ -25,11 +25,12 @@ struct Taken {
     wall: Wall,
 }
 
-/// The records of a run, by their cases as `configs` plan them now.
+/// The records of the first run.
 fn records() -> Vec<Record> {
-    records_of("records")
+    records_of("first")
 }
 
+/// The records of a run, with their cases as `configs` plan them now.
 fn records_of(run: &str) -> Vec<Record> {
     let file = format!("tests/fixtures/estimates/{run}.jsonl");
     let text = fs::read_to_string(file).expect("readable");
@@ -123,20 +124,17 @@ fn of_unknown_cases(records: &[Record]) -> Suites {
     all
 }
 
-/// Suites of `configs` on a CPU of which no run is in the fixture.
-const NOT_RUN: [&str; 2] = ["calibration/calibration-cpu", "inference/compile-cpu"];
-
 #[test]
-fn the_fixture_has_a_run_of_every_suite() {
-    let run: BTreeSet<String> = records().iter().map(|it| suite(&it.full_id)).collect();
+fn the_fixture_has_both_runs_of_every_suite() {
     let cases = planned();
     let on_cpu = cases.iter().filter(|(_, case)| case.device == Device::Cpu);
     let all: BTreeSet<String> = on_cpu.map(|(id, _)| suite(id)).collect();
-    let lacking: Vec<&String> = all.difference(&run).collect();
-    assert_eq!(lacking, NOT_RUN);
+    for run in ["first", "second"] {
+        let run: BTreeSet<String> = records_of(run).iter().map(|it| suite(&it.full_id)).collect();
+        assert_eq!(run, all);
+    }
 }
 
-/// Whether the estimate of a second run holds is tested below, with two runs.
 #[test]
 fn a_case_that_was_run_is_estimated_by_its_own_record() {
     let records = records();
@@ -148,14 +146,10 @@ fn a_case_that_was_run_is_estimated_by_its_own_record() {
     }
 }
 
-/// Two consecutive runs, on an equally busy machine.
 #[test]
-fn a_second_run_takes_what_the_first_lets_one_expect() {
-    let learnt: Estimator = records_of("busy-1").iter().collect();
-    let second = records_of("busy-2");
-    let suites = suites(&learnt, &second);
-    assert!(suites.len() >= 5, "{suites:?}");
-    assert_eq!(off(&suites, FACTOR), Vec::<String>::new());
+fn a_second_run_of_every_suite_takes_what_the_first_lets_one_expect() {
+    let learnt: Estimator = records().iter().collect();
+    assert_eq!(off(&suites(&learnt, &records_of("second")), FACTOR), Vec::<String>::new());
 }
 
 /// The tests above can fail: a wrong estimate is found.
@@ -209,29 +203,30 @@ fn options_and_refusals_are_learnt_as_what_they_are() {
 /// `ESTIMATES=1 cargo test --test estimates -- --nocapture table` prints `docs/book/src/method/estimates.txt`.
 #[test]
 fn table() {
-    let records = records();
-    let ignorant = suites(&Estimator::default(), &records);
-    let alike = of_unknown_cases(&records);
+    let (records, second) = (records(), records_of("second"));
     let learnt: Estimator = records.iter().collect();
-    assert!(ignorant.keys().eq(alike.keys()));
+    let ignorant = suites(&Estimator::default(), &records);
+    let (alike, again) = (of_unknown_cases(&records), suites(&learnt, &second));
+    assert!(ignorant.keys().eq(alike.keys()) && ignorant.keys().eq(again.keys()));
     if std::env::var_os("ESTIMATES").is_none() {
         return;
     }
     let cases = planned();
     println!(
-        "suite                            cases   run      took  defaults  similar  whole suite"
+        "suite                            cases   run      took  defaults  similar  second  whole suite"
     );
     for (suite, (estimated, taken)) in &ignorant {
         let of_suite = |id: &str| self::suite(id) == *suite;
         let all = cases.iter().filter(|(id, _)| of_suite(id));
         let whole: f64 = all.clone().map(|(_, case)| learnt.estimate(case).seconds()).sum();
         let run = records.iter().filter(|it| of_suite(&it.full_id)).count();
-        let (like, took) = alike[suite];
+        let ((like, took), (expected, second)) = (alike[suite], again[suite]);
         println!(
-            "{suite:31}  {:5} {run:5}  {taken:6.0} s  {:8.2}  {:7.2}  {whole:9.0} s",
+            "{suite:31}  {:5} {run:5}  {taken:6.0} s  {:8.2}  {:7.2}  {:6.2}  {whole:9.0} s",
             all.count(),
             estimated / taken,
             like / took,
+            expected / second,
         );
     }
 }

@@ -1,11 +1,12 @@
 //! Where scripts run: a clone, the repository that it was cloned from, and what GitHub gives a step.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+
+use crate::program::program;
 
 /// Removed when dropped.
 pub struct Place {
@@ -37,7 +38,8 @@ impl Place {
         for script in fs::read_dir(here.join(".github/scripts")).expect("scripts") {
             let script = script.expect("readable").path();
             // With its permissions: it can be run.
-            fs::copy(&script, scripts.join(script.file_name().expect("a name"))).expect("copy");
+            let text = fs::read_to_string(&script).expect("a script");
+            program(scripts.join(script.file_name().expect("a name")), &text);
         }
         place.git(&["init", "--quiet", "--initial-branch=main"]);
         place.commit("first");
@@ -59,9 +61,9 @@ impl Place {
 
     /// The same of a script.
     pub fn write_script(&self, inside: &str, text: &str) {
-        self.write(inside, text);
-        let executable = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(self.path(inside), executable).expect("make it executable");
+        let path = self.path(inside);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
+        program(path, text);
     }
 
     /// A variable of every script.

@@ -13,6 +13,8 @@ mod outside;
     reason = "its other parts are used by the other test"
 )]
 mod page;
+#[path = "../../../../tests/common/program.rs"]
+mod program;
 
 use std::collections::BTreeSet;
 use std::process::Command;
