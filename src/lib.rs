@@ -40,8 +40,8 @@ pub mod harness;
 mod skip;
 
 #[cfg(test)]
-#[path = "../tests/common/fake_python.rs"]
-mod fake_python;
+#[path = "../tests/common/program.rs"]
+mod program;
 
 /// The `main` of a bench target: runs what the build script generated. `main!()` measures everything that the package
 /// has, `main!("inference")` one mode.

@@ -10,8 +10,8 @@ use super::inductor::{self, Answer, Request};
 use super::input::Input;
 use super::real_tests::{ONE, is_there};
 use super::toolchain::Compiler;
-use crate::fake_python::fake;
 use crate::native::trace;
+use crate::program::program;
 use crate::refusal::Refusal;
 use ::libtorch::Interpreter;
 
@@ -24,8 +24,9 @@ fn by(folder: &Path, probes: &Path, script: &str) -> Result<Answer, Refusal> {
     trace::trace(&[&x], || x.f_add(&x)).unwrap().save(&graph).unwrap();
     let asked = r#"case "$*" in *--version*|-v) exec g++ "$@";; esac"#;
     let own = folder.display();
-    let script = fake(folder, &format!("OWN={own}\n{asked}\n{script}\nexec g++ \"$@\""));
-    let compiler = Compiler { program: script.display().to_string(), version: "fake".to_owned() };
+    let text = format!("#!/bin/sh\nOWN={own}\n{asked}\n{script}\nexec g++ \"$@\"\n");
+    let compiler = program(folder.join("g++"), &text);
+    let compiler = Compiler { program: compiler.display().to_string(), version: "fake".to_owned() };
     let inputs = [Input {
         sizes: x.size(),
         strides: x.stride(),

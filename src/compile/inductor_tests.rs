@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::*;
-use crate::fake_python::fake;
+use crate::program::program;
 
 const ANSWER: &str = r#"{"torch": "2.11.0+cpu", "options": {"cpp.threads": 2},
     "target": "AVX2", "kernels": ["aten::mm"], "seconds": 1.5}"#;
@@ -18,7 +18,8 @@ fn by(script: &str, limit: Duration) -> Result<Answer, Refusal> {
 /// The same, by a script that reads its request.
 fn by_reader(script: &str, limit: Duration) -> Result<Answer, Refusal> {
     let folder = tempfile::tempdir().unwrap();
-    let python = Interpreter::named(fake(folder.path(), script));
+    let python =
+        Interpreter::named(program(folder.path().join("python"), &format!("#!/bin/sh\n{script}")));
     let compiler = Compiler { program: "my-g++".to_owned(), version: "g++ 12".to_owned() };
     let place: PathBuf = "/place".into();
     let inputs =

@@ -8,7 +8,7 @@ use plan::{CompileMode, Device};
 use tch::{Kind, TchError};
 
 use super::*;
-use crate::fake_python::fake;
+use crate::program::program;
 
 /// Writes a line for each run, a package, and an answer. `LAG` is what it does before.
 const COMPILES: &str = r#"
@@ -37,8 +37,9 @@ impl Place {
 
     fn at(folder: &Path, script: &str) -> (Store, Interpreter) {
         let store = Store::new(folder.join("compiled"), u64::MAX);
-        let script = script.replace("RUNS", &folder.join("runs").display().to_string());
-        (store, Interpreter::named(fake(folder, &script)))
+        let text = format!("#!/bin/sh\n{script}\n");
+        let text = text.replace("RUNS", &folder.join("runs").display().to_string());
+        (store, Interpreter::named(program(folder.join("python"), &text)))
     }
 
     fn compile(&self, job: &Job) -> Result<Compiled, Refusal> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fake_python::fake;
+use crate::program::program;
 
 fn skipped(variable: &str) -> String {
     match find(Some(variable.to_owned())) {
@@ -11,7 +11,7 @@ fn skipped(variable: &str) -> String {
 #[test]
 fn without_a_compiler_it_is_skipped_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
-    let mute = fake(folder.path(), "exit 3").display().to_string();
+    let mute = program(folder.path().join("mute"), "#!/bin/sh\nexit 3\n").display().to_string();
     for (program, why) in [("/nowhere/c++", "No such file"), (mute.as_str(), "exit status: 3")] {
         let text = skipped(program);
         let start = format!("the C++ compiler {program} does not run: {why}");
@@ -25,7 +25,8 @@ fn without_a_compiler_it_is_skipped_with_the_remedy() {
 #[test]
 fn the_first_line_is_the_version_and_without_a_variable_it_is_the_systems() {
     let folder = tempfile::tempdir().unwrap();
-    let program = fake(folder.path(), "[ $1 = --version ] && echo one 1.0 && echo two");
+    let text = "#!/bin/sh\n[ $1 = --version ] && echo one 1.0 && echo two\n";
+    let program = program(folder.path().join("c++"), text);
     let program = program.display().to_string();
     let version = "one 1.0".to_owned();
     assert_eq!(find(Some(program.clone())), Ok(Compiler { program, version }));

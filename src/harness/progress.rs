@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::budget::Budget;
+use super::streams;
 
 /// For as many seconds the estimate is taken to be right.
 const DAMPING_S: f64 = 10.0;
@@ -46,7 +47,7 @@ impl Progress {
         let left = rough(self.left(elapsed, later_s));
         let number = self.total - self.left_s.len() + 1;
         let case = format!("{number}/{}", self.total);
-        eprintln!("{}[{case}, {left} left] {full_id}", self.doing);
+        streams::say(&format!("{}[{case}, {left} left] {full_id}", self.doing));
         self.overrun(&case, full_id, elapsed.as_secs_f64())
     }
 

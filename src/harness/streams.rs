@@ -82,9 +82,9 @@ pub fn take_stdout() -> io::Result<File> {
     Ok(out)
 }
 
-/// Says it on stderr, if that takes it.
+/// Says it on stderr, if that takes it: in one write, as another process may write there meanwhile.
 pub fn say(text: &str) {
-    drop(writeln!(io::stderr(), "{text}"));
+    drop(io::stderr().write_all(format!("{text}\n").as_bytes()));
 }
 
 /// From now on `stream` leads where `target` does.

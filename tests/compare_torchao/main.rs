@@ -10,6 +10,8 @@ mod torchao {
 
 mod cases;
 mod peer;
+#[path = "../common/program.rs"]
+mod program;
 mod real;
 mod rounds;
 #[path = "../common/skip.rs"]

@@ -1,12 +1,12 @@
 //! Requests to the Python process, its answers, and the end of one that does not answer.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use criterion_torch::compile::SETTINGS;
 use serde_json::json;
 
 use crate::cases::with_compiled;
+use crate::program::program;
 use crate::torchao::peer::{
     Answer, Built, CAPABILITY, Facts, Patience, Peer, build_request, parse,
 };
@@ -52,21 +52,12 @@ fn a_process_that_ends_is_an_error() {
     assert!(error.starts_with("cannot run /nowhere/python"), "{error}");
 }
 
-/// A program in the place of Python.
-fn program(folder: &Path, script: &str) -> PathBuf {
-    let program = folder.join("program");
-    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("write it");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&program, mode).expect("make it a program");
-    program
-}
-
 #[test]
 fn a_process_that_hangs_is_an_error() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let program = program(folder.path(), "exec sleep 1000");
+    let python = program(folder.path().join("python"), "#!/bin/sh\nexec sleep 1000\n");
     let patience = Patience { build: Duration::from_millis(50), ..Patience::default() };
-    let error = Peer::start(program.as_ref(), &[], patience).err().expect("it never answers");
+    let error = Peer::start(python.as_ref(), &[], patience).err().expect("it never answers");
     assert_eq!(error, "the Python process hangs: no answer within 0.05 s");
 }
 
@@ -82,13 +73,14 @@ fn it_hears_no_settings_but_the_instruction_set() {
     unsafe { std::env::set_var(CAPABILITY, &ours) };
     let folder = tempfile::tempdir().expect("a scratch folder");
     let script = format!(
-        r#"read request
+        r#"#!/bin/sh
+        read request
         settings=$(env | grep -c _OF_THIS_TEST)
         echo "{{\"torch\": \"$settings\", \"torchao\": \"\", \"python\": \"\", \"configuration\": \"\",
             \"capability\": \"${CAPABILITY}\", \"constants\": 0}}" | tr -d '\n'
         echo; read request"#
     );
-    let program = program(folder.path(), &script);
-    let peer = Peer::start(program.as_ref(), &[], Patience::default()).expect("it answers");
+    let python = program(folder.path().join("python"), &script);
+    let peer = Peer::start(python.as_ref(), &[], Patience::default()).expect("it answers");
     assert_eq!((&*peer.facts.torch, &peer.facts.capability), ("0", &ours));
 }

@@ -6,6 +6,8 @@ mod github;
 mod issue;
 mod nightly;
 mod place;
+#[path = "../common/program.rs"]
+mod program;
 mod promises;
 mod rows;
 mod scripts;

@@ -1,11 +1,12 @@
 //! Where scripts run: a clone, the repository that it was cloned from, and what GitHub gives a step.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+
+use crate::program::program;
 
 /// Removed when dropped.
 pub struct Place {
@@ -34,11 +35,13 @@ impl Place {
         for folder in [&scripts, &place.path("bin"), &place.path("temp")] {
             fs::create_dir_all(folder).expect("make a folder");
         }
-        for script in fs::read_dir(here.join(".github/scripts")).expect("scripts") {
-            let script = script.expect("readable").path();
-            // With its permissions: it can be run.
-            fs::copy(&script, scripts.join(script.file_name().expect("a name"))).expect("copy");
-        }
+        // With their permissions: they can be run. By another process, so that none is busy then.
+        let copied = Command::new("cp")
+            .arg("-pr")
+            .arg(here.join(".github/scripts/."))
+            .arg(&scripts)
+            .status();
+        assert!(copied.expect("cp can be run").success());
         place.git(&["init", "--quiet", "--initial-branch=main"]);
         place.commit("first");
         place.git(&["clone", "--quiet", "--bare", ".", "../origin.git"]);
@@ -59,9 +62,9 @@ impl Place {
 
     /// The same of a script.
     pub fn write_script(&self, inside: &str, text: &str) {
-        self.write(inside, text);
-        let executable = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(self.path(inside), executable).expect("make it executable");
+        let path = self.path(inside);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
+        program(path, text);
     }
 
     /// A variable of every script.

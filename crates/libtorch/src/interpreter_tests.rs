@@ -1,9 +1,9 @@
 use super::*;
 
-#[path = "../../../tests/common/fake_python.rs"]
-mod fake_python;
+#[path = "../../../tests/common/program.rs"]
+mod program;
 
-use fake_python::fake;
+use program::program;
 
 const REMEDY: &str = "install it";
 
@@ -34,7 +34,8 @@ fn builds_of_a_release_may_differ_and_releases_may_not() {
     {
         let folder = tempfile::tempdir().unwrap();
         let asks = "case \"$2\" in *\"version('triton')\"*) ;; *) exit 1;; esac";
-        let python = fake(folder.path(), &format!("{asks}; echo {version}"));
+        let text = format!("#!/bin/sh\n{asks}; echo {version}\n");
+        let python = program(folder.path().join("python"), &text);
         assert_eq!(demand(python.to_str().unwrap()).is_ok(), fits, "{version}");
     }
 }

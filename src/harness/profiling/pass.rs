@@ -12,6 +12,7 @@ use super::{DEVICE, FOLDER, HARDWARE, Message, Request, Wanted, place};
 use crate::harness::clock::Stopwatch;
 use crate::harness::failure::Failure;
 use crate::harness::progress::Progress;
+use crate::harness::streams;
 
 /// Expected seconds per case until the first case has ended.
 const TYPICAL_CASE_S: f64 = 0.5;
@@ -171,7 +172,9 @@ impl<'a> Pass<'a> {
                         self.ends(&asked, *profile)?;
                     }
                 }
-                Err(error) => eprintln!("note: a profiling process said `{line}`: {error}"),
+                Err(error) => {
+                    streams::say(&format!("note: a profiling process said `{line}`: {error}"));
+                }
             }
         }
         let status = match child.0.wait() {
@@ -218,7 +221,7 @@ impl<'a> Pass<'a> {
             .filter_map(|(name, _)| Some((name, profile.absent.get(name)?)))
             .collect();
         for (name, reason) in &missed {
-            eprintln!("{id}: its profile has no {name}: {reason}");
+            streams::say(&format!("{id}: its profile has no {name}: {reason}"));
         }
         self.failed += usize::from(!missed.is_empty());
         self.bytes += profile.files.iter().map(|file| file.bytes).sum::<u64>();

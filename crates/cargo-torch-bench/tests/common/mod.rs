@@ -1,5 +1,7 @@
 //! A clone, a cache and a python3 of the test's own.
 
+#[path = "../../../../tests/common/program.rs"]
+mod program;
 #[allow(dead_code, reason = "each test program uses its own part")]
 pub mod repository;
 
@@ -69,13 +71,8 @@ impl Scratch {
 
     /// A shell script on the PATH.
     pub fn program(&self, name: &str, body: &str) {
-        let path = self.root.join("bin").join(name);
-        let script = format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{body}\n");
-        // Written by another process: a file that a child of another test's thread has open for
-        // writing cannot be executed.
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "printf %s \"$1\" >\"$0\" && chmod +x \"$0\""]).arg(path).arg(script);
-        assert!(shell.status().expect("run sh").success());
+        let text = format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{body}\n");
+        program::program(self.root.join("bin").join(name), &text);
     }
 
     pub fn fake(&self, file: &str) -> PathBuf {

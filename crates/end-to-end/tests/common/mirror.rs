@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Takes over what differs in the files of these names, and removes all other files.
+/// Takes over what differs in the files of these names, and removes all other files, with the folders that had nothing else.
 pub fn follow(from: &Path, to: &Path, names: &BTreeSet<PathBuf>) {
     for gone in files(to).difference(names) {
         fs::remove_file(to.join(gone)).expect("writable");
     }
+    remove_empty_folders(to);
     for name in names {
         let (from, to) = (from.join(name), to.join(name));
         let text = fs::read(&from).expect("readable");
@@ -16,6 +17,17 @@ pub fn follow(from: &Path, to: &Path, names: &BTreeSet<PathBuf>) {
             fs::create_dir_all(to.parent().expect("it is in the folder")).expect("writable");
             // Not a copy, which could keep the time as well.
             fs::write(to, text).expect("writable");
+        }
+    }
+}
+
+fn remove_empty_folders(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            remove_empty_folders(&path);
+            // It fails where something is left in the folder.
+            let _ = fs::remove_dir(&path);
         }
     }
 }

@@ -14,6 +14,8 @@ mod outside;
     reason = "its other parts are used by the other test"
 )]
 mod page;
+#[path = "../../../../tests/common/program.rs"]
+mod program;
 #[path = "../../../../tests/common/skip.rs"]
 mod skip;
 

@@ -9,6 +9,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 use serde_json::Value;
 
 use crate::mirror::{files, follow};
+use crate::program::program;
 
 /// One for all tests, which take turns: they build in one folder, and measure.
 pub fn outside() -> MutexGuard<'static, Outside> {
@@ -202,9 +203,7 @@ impl Outside {
             "#!/bin/sh\nif [ \"$1\" = bench ]; then\n    shift\n    \
              exec \"{real}\" bench --profile dev \"$@\"\nfi\nexec \"{real}\" \"$@\"\n"
         );
-        fs::write(&cargo, script).expect("writable");
-        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(&cargo, executable).expect("writable");
+        let cargo = program(cargo, &script);
         let mut tool = self.tool(folder, arguments);
         self.equip(&mut tool, folder);
         let path = std::env::var_os("PATH").unwrap_or_default();
