@@ -26,8 +26,10 @@ fn remove_empty_folders(folder: &Path) {
         let path = entry.expect("readable").path();
         if path.is_dir() {
             remove_empty_folders(&path);
-            // It fails where something is left in the folder.
-            let _ = fs::remove_dir(&path);
+            let is_empty = fs::read_dir(&path).expect("readable").next().is_none();
+            if is_empty {
+                fs::remove_dir(&path).expect("writable");
+            }
         }
     }
 }
