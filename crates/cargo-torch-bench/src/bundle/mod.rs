@@ -65,7 +65,7 @@ pub struct Options {
     compiled: bool,
     /// The cases to plan for, a regular expression on ids; all are built
     #[arg(last = true, value_name = "FILTER")]
-    filter: Option<String>,
+    filters: Vec<String>,
 }
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
@@ -75,6 +75,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let (folder, form) = form(&options.output)?;
     let flags = options.flags(workspace)?;
     let configs = options.bench_config()?;
+    let filter = options.filter()?;
     let libtorch = setup::before(workspace)?;
     let root = workspace.root();
     let wish = Wish {
@@ -90,7 +91,6 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let report = built::report(root)?;
     let started = Instant::now();
     let criterion = cargo::results(workspace)?.criterion;
-    let filter = options.filter.as_deref();
     let plan = built::plan(&report, &built.benches, filter, &criterion)?;
     let (manifest, entries) = contents(root, options, &libtorch, built, report, plan)?;
     let bytes = pack::write(&options.output, &folder, &entries, form)?;
@@ -138,6 +138,16 @@ impl Options {
         let whole = whole.collect::<Result<Vec<_>>>()?;
         let joined = env::join_paths(whole);
         joined.map(Some).map_err(|error| Error::usage(format!("--config: {error}")))
+    }
+
+    /// The one filter: clap, whose options override each other here, would take the last of many.
+    fn filter(&self) -> Result<Option<&str>> {
+        match self.filters.as_slice() {
+            [] => Ok(None),
+            [filter] => Ok(Some(filter)),
+            [_, second, ..] => Err(Error::usage(format!("unexpected argument '{second}'"))
+                .remedy("give one regular expression: -- 'first|second'")),
+        }
     }
 
     /// Refuses a build that has nothing to run, and notes what is left out.
@@ -229,7 +239,7 @@ fn contents(
         cpu: manifest::Cpu { target_cpu: options.target_cpu.clone(), features: built.features },
         torch,
         compiled,
-        filter: options.filter.clone(),
+        filter: options.filter()?.map(str::to_owned),
         benches: built.benches.iter().map(listed).collect(),
         host_libraries: whole.host.into_iter().collect(),
         parts: parts(&entries)?,
@@ -344,6 +354,14 @@ fn tell(options: &Options, folder: &str, manifest: &Manifest, bytes: u64, starte
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    #[command(args_override_self = true)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
 
     #[test]
     fn a_bundles_name_says_its_form_and_folder() {
@@ -358,6 +376,20 @@ mod tests {
             let expected = expected.map(|(folder, form)| (folder.to_owned(), form)).ok_or(2);
             assert_eq!(found, expected, "{name}");
         }
+    }
+
+    #[test]
+    fn there_is_one_filter() {
+        let filter = |words: &[&str]| {
+            let line =
+                ["bundle", "--output", "a.tar", "--"].into_iter().chain(words.iter().copied());
+            let options = Parser::try_parse_from(line).map(|Line { options }| options);
+            let options = options.expect("options of bundle");
+            options.filter().map(|filter| filter.map(str::to_owned)).map_err(|it| it.exit_code())
+        };
+        assert_eq!(filter(&[]), Ok(None));
+        assert_eq!(filter(&["int8wo"]), Ok(Some("int8wo".to_owned())));
+        assert_eq!(filter(&["int8wo", "-x"]), Err(2));
     }
 
     #[test]
