@@ -169,7 +169,8 @@ mod tests {
         let search = format!("-L{}", lib.display());
         let program = library(&folder, "program", &[&search, "-ltorch", &rpath]);
         // The linker writes the name of the library that the link leads to only if that has a soname.
-        let needs = Needs::of(&[program.clone()], Some(&libtorch)).expect("all is there");
+        let needs =
+            Needs::of(std::slice::from_ref(&program), Some(&libtorch)).expect("all is there");
         let places: Vec<&str> = needs.libtorch.keys().map(String::as_str).collect();
         let expected = [
             "lib/nvidia/cu13/lib/libcudart.so.13",
@@ -185,7 +186,7 @@ mod tests {
         assert!(needs.glibc().is_some(), "{needs:?}");
         assert_eq!(root(&libtorch), Ok("lib/torch".to_owned()));
 
-        let alone = Needs::of(&[program.clone()], None).expect("it is there");
+        let alone = Needs::of(std::slice::from_ref(&program), None).expect("it is there");
         assert!(alone.libtorch.is_empty() && alone.host.contains("libtorch.so"), "{alone:?}");
 
         libtorch.has_cuda = true;
