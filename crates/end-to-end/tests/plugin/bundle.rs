@@ -9,8 +9,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::document::skip;
 use crate::outside::{outside, succeeded};
-use crate::skip;
 use crate::{QUICK, package, saxpy};
 
 /// Where the bundle lies on the host.

@@ -16,8 +16,6 @@ mod outside;
 mod page;
 #[path = "../../../../tests/common/program.rs"]
 mod program;
-#[path = "../../../../tests/common/skip.rs"]
-mod skip;
 
 use std::collections::BTreeSet;
 use std::process::Command;
