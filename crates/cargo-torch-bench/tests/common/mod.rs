@@ -9,7 +9,6 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -20,9 +19,9 @@ pub struct Scratch {
 
 impl Scratch {
     pub fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let root = std::env::temp_dir().join(format!("xtask-test-{}-{count}", std::process::id()));
+        // Its name is new, also where a test that was killed left its own.
+        let folder = tempfile::Builder::new().prefix("xtask-test-").tempdir();
+        let root = folder.expect("make a scratch folder").keep();
         for folder in ["clone/crates/inner", "clone/criterion-report", "bin", "empty", "fake"] {
             fs::create_dir_all(root.join(folder)).expect("make a scratch folder");
         }
