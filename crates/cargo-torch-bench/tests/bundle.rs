@@ -285,6 +285,12 @@ fn a_host_that_does_not_fit_is_told_all_of_it_and_nothing_runs() {
     let what =
         format!("{} cases are of a GPU, and the bundle's libtorch is without CUDA", lab.ids.len());
     bundle.run(&[]).assert_refused(2, &[&what, "-- FILTER"]);
+    // Of a few it is not worth refusing the others.
+    let of_one = plan.replacen("\"cpu\"", "\"cuda\"", 1);
+    fs::write(bundle.root.join("plan.json"), of_one).expect("written");
+    let checked = bundle.run(&["--check"]);
+    checked.assert_fine();
+    assert!(checked.stderr.contains("without CUDA: 1 of "), "{}", checked.stderr);
     fs::write(bundle.root.join("plan.json"), plan).expect("written");
 
     fs::remove_file(bundle.root.join("lib/torch/lib/libc10.so")).expect("it was there");

@@ -142,11 +142,7 @@ fn run(options: &Options) -> std::result::Result<u8, Vec<Error>> {
     if let (Some(total_s), Some(shared)) = (total_s, &host.shared) {
         progress_line::check(shared.path(), total_s).map_err(one)?;
     }
-    let cuda = host.of_a_gpu(&jobs).map_err(one)?;
-    let driver = Driver::find();
-    refuse(
-        fit::driver(manifest.torch.cuda.as_deref(), cuda, driver.as_ref()).into_iter().collect(),
-    )?;
+    host.check_gpu(&jobs)?;
     if options.check {
         let cases: usize = jobs.iter().map(|job| job.ids.len()).sum();
         println!("this host fits: {cases} cases in {} bench targets, libtorch of {by}", jobs.len());
@@ -248,6 +244,22 @@ impl Host<'_> {
         Ok(ids
             .filter(|id| devices.get(id.as_str()).is_some_and(|it| it.starts_with("cuda")))
             .count())
+    }
+
+    /// Refuses a host without the driver. A bundle without CUDA skips its cases of a GPU, as `cargo bench` does, unless
+    /// nothing else was asked for.
+    fn check_gpu(&self, jobs: &[Job<'_>]) -> std::result::Result<(), Vec<Error>> {
+        let of_a_gpu = self.of_a_gpu(jobs).map_err(|error| vec![error])?;
+        let all: usize = jobs.iter().map(|job| job.ids.len()).sum();
+        let cuda = self.bundle.manifest.torch.cuda.as_deref();
+        let has_others = of_a_gpu < all || self.options.shard.is_some();
+        if cuda.is_none() && of_a_gpu > 0 && has_others {
+            eprintln!(
+                "note: cases on a GPU are skipped, as the bundle's libtorch is without CUDA: {of_a_gpu} of {all}"
+            );
+            return Ok(());
+        }
+        refuse(fit::driver(cuda, of_a_gpu, Driver::find().as_ref()).into_iter().collect())
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<u8> {
