@@ -126,7 +126,7 @@ fn from_yaml_to_speedups() {
     fused_alone(&lab);
 
     // Everything, saved as a baseline: what is refused is written down, with its reason.
-    lab.bench("fusion", &["--save-baseline", "before", "^fusion/patterns/"]);
+    lab.quiet_bench("fusion", "before", &["--save-baseline", "before", "^fusion/patterns/"]);
     let records = by_id(lab.records("before", "fusion"));
     assert!(records.keys().eq(listed.iter().collect::<BTreeSet<_>>()));
     let text = lab.report(&["fusion", "--format", "json", "--baseline", "before"]);
@@ -155,7 +155,7 @@ fn from_yaml_to_speedups() {
 
 /// Without the unfused operations among what is selected, they run for the pairs alone.
 fn fused_alone(lab: &Lab) {
-    lab.bench("fusion", &["^fusion/patterns/.*/fused/"]);
+    lab.quiet_bench("fusion", "new", &["^fusion/patterns/.*/fused/"]);
     let fused: Vec<Record> = lab.records("new", "fusion");
     let ids: Vec<&str> = fused.iter().map(|record| record.full_id.as_str()).collect();
     let expected: Vec<&Candidate> =
