@@ -10,7 +10,9 @@ use crate::bench_arguments::runs;
 use crate::name;
 use crate::suite::{calibrate, operators};
 use crate::torchao::Comparison;
-use crate::{bundle, cache_report, compare_branches, gpu_check, kernels, new, published, setup};
+use crate::{
+    bundle, cache_report, compare_branches, gpu_check, kernels, new, published, setup, submit,
+};
 
 /// Columns of the help: room for the installed tool's name, which is longer than the alias.
 const COLUMNS: usize = 94;
@@ -112,6 +114,17 @@ pub enum Command {
     /// code is this one's.
     #[command(after_long_help = BUNDLE)]
     Bundle(bundle::Options),
+    /// Write the files by which a scheduler runs the shards of a bundle
+    ///
+    /// Reads the plan of an unpacked bundle, divides it into shards of about five minutes, and writes
+    /// what SLURM, Kubernetes, GitHub or SkyPilot needs to run them and to merge their results; then
+    /// says how to use it. The scheduler repeats a shard that was killed or lost its host, and no shard
+    /// of which a case failed.
+    ///
+    /// Exit codes: 0 fine; 1 something is missing; 2 a wrong command line. With --run, the code of the
+    /// scheduler's program if that fails.
+    #[command(after_long_help = SUBMIT)]
+    Submit(submit::Options),
     /// Build and measure two revisions in turn, then compare them
     ///
     /// Both are built, then measured in turn, A B B A and so on, in runs of their own, then
@@ -277,6 +290,15 @@ Examples:
 
 On a host: tar -xf sweep.tar.zst && sweep/torch-bench-run --shard 3/16
 Read more: docs/book/src/scale/bundle.md";
+
+const SUBMIT: &str = "\
+Examples:
+  cargo xtask submit --to slurm --bundle sweep --at-once 8 --run
+  cargo xtask submit --to kubernetes --bundle sweep --claim shared
+  cargo xtask submit --to github --bundle sweep --shards 16 -- int8wo
+  cargo xtask submit --to skypilot --bundle sweep --bucket s3://my-bucket --cpus 16
+
+Read more: docs/book/src/scale/slurm.md, kubernetes.md, github.md and skypilot.md beside it";
 
 const COMPARE_BRANCHES_USAGE: &str = "\
 cargo xtask compare-branches [OPTIONS] <A> <B> [-- FILTER and criterion's options]

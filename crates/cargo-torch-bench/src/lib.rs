@@ -49,9 +49,12 @@ mod runs;
 
 mod progress_line;
 
+mod template;
+
 mod bench;
 mod bundle;
 mod compare_branches;
+mod submit;
 mod suite;
 
 mod gpu_check;
@@ -150,6 +153,7 @@ fn run() -> Result<ExitCode, Error> {
             bench::command(&workspace()?, repeat, &extent, &arguments)
         }
         Command::Bundle(options) => bundle::command(&workspace()?, &options),
+        Command::Submit(options) => submit::command(&options),
         Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
         Command::Calibrate(options) => suite::calibrate::command(&workspace()?, &options),
         Command::Operators(options) => suite::operators::command(&workspace()?, &options),

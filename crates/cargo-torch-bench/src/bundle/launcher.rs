@@ -1,12 +1,12 @@
 //! The shell scripts of a bundle: its launcher, and a stand-in for the compiler.
 
 use super::version::Version;
+use crate::template::filled;
 
 /// `machine` is the host's kind as `uname -m` prints it.
 pub fn launcher(machine: &str, glibc: Option<&Version>) -> String {
     let glibc = glibc.map_or_else(|| "of any version".to_owned(), Version::to_string);
-    let text = include_str!("torch-bench-run.sh");
-    text.replace("@MACHINE@", machine).replace("@GLIBC@", &glibc)
+    filled(include_str!("torch-bench-run.sh"), &[("MACHINE", machine), ("GLIBC", &glibc)])
 }
 
 /// Compiled packages are found by the version of the compiler that made them, which a host without a compiler cannot

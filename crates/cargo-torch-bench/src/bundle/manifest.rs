@@ -43,6 +43,8 @@ pub struct Manifest {
     pub cpu: Cpu,
     pub torch: Torch,
     pub compiled: Option<Compiled>,
+    /// The words of `bundle` by which it was made, but for the output's name.
+    pub made_by: Vec<String>,
     /// The cases that were asked for when it was made: a regular expression.
     pub filter: Option<String>,
     pub benches: Vec<Bench>,
@@ -170,6 +172,7 @@ pub mod tests {
                 folder: Some("lib/torch".to_owned()),
             },
             compiled: None,
+            made_by: Vec::new(),
             filter: None,
             benches: Vec::new(),
             host_libraries: vec!["libc.so.6".to_owned()],

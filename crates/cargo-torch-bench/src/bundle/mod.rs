@@ -6,7 +6,7 @@ mod elf;
 mod launcher;
 mod libraries;
 mod loader;
-mod manifest;
+pub mod manifest;
 mod pack;
 pub mod run;
 mod target_cpu;
@@ -48,7 +48,7 @@ pub struct Options {
     #[arg(long = "package", short, value_name = "NAME")]
     packages: Vec<String>,
     /// Build with this profile of cargo's
-    #[arg(long, value_name = "NAME", default_value = "bench")]
+    #[arg(long, value_name = "NAME", default_value = PROFILE)]
     profile: String,
     /// Build for this processor, as `rustc --print target-cpus` names it
     ///
@@ -67,6 +67,9 @@ pub struct Options {
     #[arg(last = true, value_name = "FILTER")]
     filters: Vec<String>,
 }
+
+/// Cargo's profile of benchmarks.
+const PROFILE: &str = "bench";
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     if !cfg!(target_os = "linux") {
@@ -138,6 +141,30 @@ impl Options {
         let whole = whole.collect::<Result<Vec<_>>>()?;
         let joined = env::join_paths(whole);
         joined.map(Some).map_err(|error| Error::usage(format!("--config: {error}")))
+    }
+
+    /// The words of this command line but the output's name, for a copy of the workspace.
+    fn words(&self, root: &Path) -> Result<Vec<String>> {
+        let mut words = Vec::new();
+        let mut add = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);
+        self.benches.iter().for_each(|bench| add("--bench", bench));
+        self.packages.iter().for_each(|package| add("--package", package));
+        for config in &self.configs {
+            let whole = config.canonicalize().map_err(|error| Error::io("read", config, &error))?;
+            let inside = whole.strip_prefix(root).unwrap_or(&whole);
+            add("--config", &inside.to_string_lossy());
+        }
+        if self.profile != PROFILE {
+            add("--profile", &self.profile);
+        }
+        self.target_cpu.iter().for_each(|cpu| add("--target-cpu", cpu));
+        let flags =
+            [("--without-libtorch", self.without_libtorch), ("--compiled", self.compiled)];
+        words.extend(flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()));
+        if let Some(filter) = self.filter()? {
+            words.extend(["--".to_owned(), filter.to_owned()]);
+        }
+        Ok(words)
     }
 
     /// The one filter: clap, whose options override each other here, would take the last of many.
@@ -239,6 +266,7 @@ fn contents(
         cpu: manifest::Cpu { target_cpu: options.target_cpu.clone(), features: built.features },
         torch,
         compiled,
+        made_by: options.words(root)?,
         filter: options.filter()?.map(str::to_owned),
         benches: built.benches.iter().map(listed).collect(),
         host_libraries: whole.host.into_iter().collect(),

@@ -26,7 +26,7 @@ use crate::progress_line::{self, shared_file};
 use crate::results::HOME;
 use ::libtorch::command;
 use plan::budget;
-use words::REFUSED;
+pub use words::{CASE_FAILED, REFUSED, RETRY};
 
 /// Run the benchmarks of this bundle
 ///

@@ -8,6 +8,8 @@ use plan::flag::{Flag, Value};
 /// The code of a run that may succeed if it is tried again: the host ran out of memory, a device was lost, the process
 /// was killed. It is EX_TEMPFAIL of sysexits.h.
 pub const RETRY: u8 = 75;
+/// The code of a run in which a case failed.
+pub const CASE_FAILED: u8 = 1;
 /// The code of a run that will not succeed: its command line or the host is wrong.
 pub const REFUSED: u8 = 2;
 
@@ -36,7 +38,7 @@ pub fn options(words: &[OsString]) -> Vec<OsString> {
 pub fn code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return if is_fault(signal) { 1 } else { RETRY };
+        return if is_fault(signal) { CASE_FAILED } else { RETRY };
     }
     crate::cargo::code(status)
 }

@@ -1,0 +1,72 @@
+//! SLURM: an array of shards, and a job that merges them when all have ended.
+
+use std::path::Path;
+
+use super::sweep::Sweep;
+use crate::template::{filled, quoted};
+use super::{Options, Submission};
+use crate::bundle::run::RETRY;
+use crate::error::{Error, Result};
+use crate::files;
+
+/// The shards' results, in the folder of the scripts.
+pub const RESULTS: &str = "results";
+const LOGS: &str = "logs";
+
+pub fn submission(sweep: &Sweep, options: &Options, output: &Path) -> Result<Submission> {
+    files::make_folder(&output.join(LOGS))?;
+    let text = |path: &Path| path.to_str().map(str::to_owned);
+    let (Some(folder), Some(bundle)) = (text(output), text(&sweep.bundle)) else {
+        return Err(Error::usage("a script cannot name a folder that is not UTF-8"));
+    };
+    // sbatch reads what stands between quotes, and knows no other escape there.
+    if let Some(path) = [&folder, &bundle].into_iter().find(|path| path.contains(['"', '\n'])) {
+        return Err(Error::usage(format!("sbatch cannot read the folder {path}"))
+            .remedy("use a path without quotation marks and line breaks"));
+    }
+    let at_once = options.at_once.map(|most| format!("%{most}")).unwrap_or_default();
+    let mut resources =
+        options.cpus.map_or("--exclusive".to_owned(), |cpus| format!("--cpus-per-task={cpus}"));
+    if sweep.has_gpu {
+        resources.push_str("\n#SBATCH --gres=gpu:1");
+    }
+    let (bundle, retry, shards) = (quoted(&bundle), RETRY.to_string(), sweep.shards.to_string());
+    let name = sweep.name();
+    let shard = sweep.shard(&bundle, &format!("\"$shard/{shards}\""), "\"results/$shard\"");
+    let limit = sweep.limit_minutes();
+    let script = filled(
+        include_str!("slurm-shards.sh"),
+        &[
+            ("NAME", &name),
+            ("FOLDER", &folder),
+            ("ARRAY", &format!("1-{shards}{at_once}")),
+            ("RESOURCES", &resources),
+            ("LIMIT", &limit),
+            ("RUN", &shard),
+            ("RETRY", &retry),
+        ],
+    );
+    let merge = filled(
+        include_str!("slurm-merge.sh"),
+        &[
+            ("NAME", &name),
+            ("FOLDER", &folder),
+            ("MERGE", &sweep.merge(&bundle, "results/*/", "merged")),
+        ],
+    );
+    Ok(Submission {
+        files: vec![
+            ("shards.sbatch", "an array of shards", script),
+            ("merge.sbatch", "puts results/ together into merged/", merge),
+        ],
+        submit: vec![
+            "shards=$(sbatch --parsable shards.sbatch)".to_owned(),
+            "sbatch --dependency=\"afterany:$shards\" merge.sbatch".to_owned(),
+        ],
+        then: vec![
+            "squeue --me".to_owned(),
+            format!("cat {}", quoted(&format!("{folder}/logs/merge.log"))),
+            sweep.summary(&bundle, &quoted(&format!("{folder}/merged"))),
+        ],
+    })
+}

@@ -1,0 +1,238 @@
+//! What is to be run: the cases of a bundle, divided so that a shard takes minutes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plan::flag::{self, Flag};
+use serde::Deserialize;
+
+use super::{Options, Scheduler};
+use crate::bench_arguments::leaves_results;
+use crate::bundle::manifest::{LAUNCHER, Manifest, PLAN};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::template;
+
+/// How long a shard is meant to measure. Sites ask for few and not too short jobs, and a lost shard costs what it took.
+const SHARD_S: f64 = 300.0;
+/// Start and calibration of a shard.
+const SETUP_S: f64 = 60.0;
+/// A shard is ended when it takes this many times as long as expected: estimates are of another machine.
+const PATIENCE: f64 = 3.0;
+/// No shard's limit is shorter: a slow file system reads half a gigabyte first.
+const LEAST_LIMIT_S: f64 = 600.0;
+
+/// A bundle and its division.
+#[derive(Debug)]
+pub struct Sweep {
+    pub bundle: PathBuf,
+    pub manifest: Manifest,
+    pub cases: usize,
+    pub shards: u32,
+    pub has_gpu: bool,
+    /// The user's words.
+    pub words: Vec<String>,
+    /// Seconds of the longest shard, as expected.
+    seconds: f64,
+}
+
+/// A case of the plan.
+#[derive(Debug, Deserialize)]
+struct Planned {
+    full_id: String,
+    target: String,
+    device: String,
+    seconds: f64,
+}
+
+impl Planned {
+    /// Its group at its shape, which is never divided: the id without the variant.
+    fn unit(&self) -> (&str, &str) {
+        let mut parts = self.full_id.rsplitn(3, '/');
+        let parameter = parts.next().unwrap_or_default();
+        let _variant = parts.next();
+        (parts.next().unwrap_or_default(), parameter)
+    }
+}
+
+impl Sweep {
+    pub fn of(options: &Options) -> Result<Self> {
+        let bundle = options.bundle.canonicalize().map_err(|error| {
+            Error::io("read", &options.bundle, &error).remedy("unpack the bundle first: tar -xf BUNDLE.tar.zst")
+        })?;
+        let manifest = Manifest::read(&bundle)?;
+        let words = words(options)?;
+        let planned = planned(&bundle)?;
+        if planned.is_empty() {
+            return Err(Error::usage(format!("{} plans no case", bundle.display()))
+                .remedy("make the bundle with another config or filter"));
+        }
+        let cuda = manifest.torch.cuda.is_some();
+        let modes = modes(&planned);
+        let units = modes.values().map(BTreeMap::len).max().unwrap_or(1);
+        let shards = options.shards(&modes, units)?;
+        Ok(Self {
+            has_gpu: cuda && planned.iter().any(|it| it.device.starts_with("cuda")),
+            seconds: longest(&modes, shards),
+            cases: planned.len(),
+            bundle,
+            manifest,
+            shards,
+            words,
+        })
+    }
+
+    /// How long the longest shard should take.
+    pub fn expected(&self) -> Duration {
+        Duration::from_secs_f64(self.seconds)
+    }
+
+    /// When a shard is ended, in whole minutes.
+    pub fn limit(&self) -> Duration {
+        let seconds = (PATIENCE * self.seconds).max(LEAST_LIMIT_S);
+        Duration::from_secs((seconds / 60.0).ceil() as u64 * 60)
+    }
+
+    pub fn limit_minutes(&self) -> String {
+        (self.limit().as_secs() / 60).to_string()
+    }
+
+    /// A name for jobs: that of the bundle's folder, of the characters that every scheduler takes.
+    pub fn name(&self) -> String {
+        let name = files::name(&self.bundle).to_lowercase();
+        let name = name.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
+        let name = name.trim_matches('-');
+        format!("torch-bench-{}", &name[..name.len().min(40)]).trim_end_matches('-').to_owned()
+    }
+
+    /// The command that runs a shard; `bundle`, `shard` and `results` are words of a shell.
+    pub fn shard(&self, bundle: &str, shard: &str, results: &str) -> String {
+        let words = if self.words.is_empty() {
+            String::new()
+        } else {
+            format!(" --{}", template::appended(&self.words))
+        };
+        format!("{bundle}/{LAUNCHER} --shard {shard} --resume --output {results}{words}")
+    }
+
+    /// The command that puts the folders of all shards together.
+    pub fn merge(&self, bundle: &str, folders: &str, merged: &str) -> String {
+        let mut options = Vec::new();
+        if let Some((filter, _)) = flag::filter(&self.words) {
+            options.extend(["--filter".to_owned(), filter.to_owned()]);
+        }
+        options.extend(self.saved_as());
+        let options = template::appended(&options);
+        format!(
+            "{bundle}/bin/criterion-report merge {folders} --plan {bundle}/{PLAN} --output {merged}{options}"
+        )
+    }
+
+    /// The options by which a report finds what a shard has saved.
+    fn saved_as(&self) -> Vec<String> {
+        let name = baseline(&self.words);
+        name.map(|name| vec!["--baseline".to_owned(), name]).unwrap_or_default()
+    }
+
+    /// The command that shows what was merged.
+    pub fn summary(&self, bundle: &str, merged: &str) -> String {
+        let options = template::appended(&self.saved_as());
+        format!(
+            "{bundle}/bin/criterion-report summary --criterion-dir {merged}/criterion{options}"
+        )
+    }
+}
+
+impl Options {
+    fn shards(&self, modes: &Modes<'_>, units: usize) -> Result<u32> {
+        let most = self.to.most();
+        let units = u32::try_from(units).unwrap_or(u32::MAX);
+        if let Some(shards) = self.shards {
+            return if shards <= most {
+                Ok(shards)
+            } else {
+                Err(Error::usage(format!("--shards {shards}: at most {most} are possible there")))
+            };
+        }
+        let total: f64 = modes.values().flat_map(BTreeMap::values).sum();
+        let wanted = (total / SHARD_S).ceil().clamp(1.0, f64::from(most));
+        // A float of a small whole number.
+        Ok((wanted as u32).min(units))
+    }
+}
+
+impl Scheduler {
+    /// The most shards: the jobs of a matrix of GitHub's; elements of an array, by SLURM's default `MaxArraySize`; else
+    /// a bound against slips.
+    const fn most(self) -> u32 {
+        match self {
+            Self::Github => 256,
+            Self::Slurm => 1000,
+            Self::Kubernetes | Self::Skypilot => 10_000,
+        }
+    }
+}
+
+/// Seconds of every unit, by mode: each mode is divided by itself.
+type Modes<'p> = BTreeMap<&'p str, BTreeMap<(&'p str, &'p str), f64>>;
+
+fn modes(planned: &[Planned]) -> Modes<'_> {
+    let mut modes = Modes::new();
+    for it in planned {
+        *modes.entry(&it.target).or_default().entry(it.unit()).or_default() += it.seconds;
+    }
+    modes
+}
+
+/// A bound of the longest shard: the longest unit goes where there is least, so that no shard exceeds the mean by more
+/// than one of them.
+fn longest(modes: &Modes<'_>, shards: u32) -> f64 {
+    let of_mode = |units: &BTreeMap<_, f64>| {
+        let total: f64 = units.values().sum();
+        total / f64::from(shards) + units.values().copied().fold(0.0, f64::max)
+    };
+    SETUP_S + modes.values().map(of_mode).sum::<f64>()
+}
+
+fn planned(bundle: &std::path::Path) -> Result<Vec<Planned>> {
+    let path = bundle.join(PLAN);
+    serde_json::from_str(&files::read(&path)?).map_err(|error| {
+        Error::new(format!("{}: {error}", path.display())).remedy("unpack the bundle again")
+    })
+}
+
+/// The words, which have to leave results that a merge can select.
+fn words(options: &Options) -> Result<Vec<String>> {
+    let refused = |what: &str, remedy: &str| Err(Error::usage(what).remedy(remedy));
+    if !leaves_results(&[vec!["--".into()], options.arguments.clone()].concat()) {
+        return refused("these options leave no results to merge", "leave out --list, --test and the like");
+    }
+    let words: Vec<String> = options
+        .arguments
+        .iter()
+        .map(|word| {
+            let text = word.to_str().filter(|text| !text.contains(['\n', '\r']));
+            text.map(str::to_owned).ok_or_else(|| {
+                Error::usage(format!("{} cannot stand in a script", word.display()))
+                    .remedy("it has to be one line of UTF-8")
+            })
+        })
+        .collect::<Result<_>>()?;
+    if flag::filter(&words).is_some_and(|(_, exact)| exact) {
+        return refused("--exact is about one case", "give a regular expression: -- '^ID$'");
+    }
+    Ok(words)
+}
+
+/// The value of `--save-baseline`.
+fn baseline(words: &[String]) -> Option<String> {
+    let mut words = words.iter().take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
+        if let Some((flag, value)) = Flag::of(word).filter(|(flag, _)| flag.name == "save-baseline") {
+            debug_assert!(flag.value.is_some());
+            return value.map(str::to_owned).or_else(|| words.next().cloned());
+        }
+    }
+    None
+}

@@ -1,0 +1,245 @@
+//! `submit` with a bundle of scripts: what the schedulers' files say, whether they are what the schedulers take, and what
+//! `--run` starts. Real schedulers and a real bundle are in the tests of the plug-in.
+
+#[allow(dead_code, reason = "each test program uses its own part")]
+mod common;
+#[path = "../../../tests/common/skip.rs"]
+mod skip;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::Command;
+
+use common::{Outcome, Scratch};
+use serde_json::json;
+
+/// Names a Python that has the packages check-jsonschema and kubernetes-validate, with the schemas that GitHub's workflows
+/// and Kubernetes have published.
+const SCHEMAS: &str = "CRITERION_TORCH_SCHEMAS";
+
+/// 20 groups of two cases, 200 s each.
+fn plan(device: &str) -> String {
+    let variants = |group| ["aten", "rust"].map(|variant| (group, variant));
+    let cases: Vec<_> = (0..20)
+        .flat_map(variants)
+        .map(|(group, variant)| {
+            json!({ "full_id": format!("operators/all/g{group}/{variant}/f32-1"), "target": "operators",
+                    "device": device, "seconds": 100.0 })
+        })
+        .collect();
+    json!(cases).to_string()
+}
+
+struct Lab {
+    scratch: Scratch,
+}
+
+impl Lab {
+    fn new() -> Self {
+        let lab = Self { scratch: Scratch::new() };
+        lab.bundle("cpu", None);
+        lab
+    }
+
+    /// Makes the bundle, in a folder with spaces.
+    fn bundle(&self, device: &str, cuda: Option<&str>) {
+        let folder = self.folder().join("My Sweep_1");
+        fs::create_dir_all(&folder).expect("writable");
+        let manifest = json!({
+            "format": 1, "version": "0.1.0", "revision": null, "target": "x86_64-unknown-linux-gnu",
+            "glibc": "2.34", "cpu": { "target_cpu": null, "features": null },
+            "torch": { "version": "2.11.0", "release": "2.11.0", "cuda": cuda, "folder": null },
+            "compiled": null, "filter": null, "benches": [], "host_libraries": [], "parts": [], "files": [],
+            "made_by": ["--config", "my sweep.yml", "--without-libtorch", "--", "^operators/"],
+        });
+        fs::write(folder.join("manifest.json"), manifest.to_string()).expect("writable");
+        fs::write(folder.join("plan.json"), plan(device)).expect("writable");
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.scratch.clone_dir()
+    }
+
+    /// With these options, split at spaces, and then these words.
+    fn submit(&self, options: &str, words: &[&str]) -> Outcome {
+        let mut tool = self.scratch.xtask(&["torch-bench", "submit", "--bundle", "My Sweep_1"]);
+        tool.args(options.split_whitespace()).args(words);
+        Outcome::of(tool)
+    }
+
+    fn read(&self, file: &str) -> String {
+        let path = self.folder().join("torch-bench-sweep").join(file);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+}
+
+#[track_caller]
+fn assert_has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in\n{text}");
+    }
+}
+
+#[test]
+fn an_array_for_slurm_and_a_job_that_merges_it() {
+    let lab = Lab::new();
+    let told = lab.submit("--to slurm --at-once 4", &["--", "--save-baseline", "main", "a|b c"]);
+    // 4000 s in shards of 300 s, and no shard is longer than the mean and the longest group.
+    assert_has(
+        &told.assert_fine().stdout,
+        &[
+            "40 cases in 14 shards, 4 at a time: about 9 min",
+            "28 min at most",
+            "torch-bench-sweep/shards.sbatch",
+            "          sbatch --dependency=\"afterany:$shards\" merge.sbatch",
+        ],
+    );
+    let shards = lab.read("shards.sbatch");
+    let folder = lab.folder();
+    let folder = folder.display();
+    assert_has(
+        &shards,
+        &[
+            &format!("#SBATCH --chdir=\"{folder}/torch-bench-sweep\"\n"),
+            "#SBATCH --array=1-14%4\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n#SBATCH --exclusive\n",
+            "#SBATCH --time=28\n",
+            &format!(
+                "'{folder}/My Sweep_1'/torch-bench-run --shard \"$shard/14\" --resume --output \"results/$shard\" \
+                 -- --save-baseline main 'a|b c'\n"
+            ),
+        ],
+    );
+    assert!(!shards.contains("gres"), "{shards}");
+    let merge = lab.read("merge.sbatch");
+    let end = "plan.json --output merged --filter 'a|b c' --baseline main\n";
+    assert_has(&merge, &["criterion-report merge results/*/ --plan '", end]);
+    for file in ["shards.sbatch", "merge.sbatch"] {
+        let file = lab.folder().join("torch-bench-sweep").join(file);
+        let status = Command::new("bash").arg("-n").arg(file).status();
+        assert!(status.expect("bash runs").success());
+    }
+}
+
+#[test]
+fn cpus_are_shared_and_gpus_asked_for_where_cases_need_them() {
+    let lab = Lab::new();
+    lab.bundle("cuda", Some("13.0"));
+    lab.submit("--to slurm --shards 3 --cpus 2", &[]).assert_fine();
+    let line = "#SBATCH --cpus-per-task=2\n#SBATCH --gres=gpu:1\n";
+    assert_has(&lab.read("shards.sbatch"), &[line, "--array=1-3\n"]);
+    lab.submit("--to kubernetes --claim c --cpus 2", &[]).assert_fine();
+    let line = "{ requests: { cpu: 2, nvidia.com/gpu: 1 }, limits: { cpu: 2, nvidia.com/gpu: 1 } }";
+    let shards = lab.read("shards.yaml");
+    assert_has(&shards, &[line]);
+    assert!(!shards.contains("affinity"), "{shards}");
+    lab.submit("--to skypilot --bucket s3://b --gpu A100", &[]).assert_fine();
+    assert_has(&lab.read("shards.yaml"), &["  accelerators: \"A100:1\"\n"]);
+    // Its cases of a GPU are skipped on any host.
+    lab.bundle("cuda", None);
+    lab.submit("--to slurm", &[]).assert_fine();
+    assert!(!lab.read("shards.sbatch").contains("gres"));
+}
+
+#[test]
+fn run_starts_what_is_printed() {
+    let lab = Lab::new();
+    lab.scratch.program("sbatch", "echo \"sbatch $*\" >>\"$FAKE/calls\"; echo 42");
+    symlink("/bin/sh", lab.scratch.fake("../bin/sh")).expect("linked");
+    lab.submit("--to slurm --run", &[]).assert_fine();
+    let calls = ["sbatch --parsable shards.sbatch", "sbatch --dependency=afterany:42 merge.sbatch"];
+    assert_eq!(lab.scratch.log("calls"), calls);
+
+    lab.scratch.program("sbatch", "echo 'error: no partition' >&2; exit 3");
+    let failed = lab.submit("--to slurm --run", &[]);
+    failed.assert_refused(3, &["no partition", "it was not submitted (exit status: 3)", "leave out --run"]);
+    let without = lab.submit("--to kubernetes --claim c --run", &[]);
+    without.assert_refused(127, &["kubectl", "has to be on the PATH"]);
+}
+
+#[test]
+fn what_no_scheduler_could_run_is_refused() {
+    let lab = Lab::new();
+    for (options, words, said) in [
+        ("--to github --cpus 2", &[][..], "--to github has no --cpus"),
+        ("--to slurm --claim c", &[], "leave it out; it is for kubernetes"),
+        ("--to kubernetes", &[], "--claim"),
+        ("--to skypilot --bucket b", &[], "--bucket s3://my-bucket"),
+        ("--to kubernetes --claim a}", &[], "no name that Kubernetes takes"),
+        ("--to github --shards 257", &[], "at most 256"),
+        ("--to slurm", &["--", "--list"], "leave out --list"),
+        ("--to slurm", &["--", "--exact", "a"], "'^ID$'"),
+        ("--to slurm", &["--", "a\nb"], "one line of UTF-8"),
+        ("--to github", &["--", "${{ secrets }}"], "GitHub would replace"),
+    ] {
+        lab.submit(options, words).assert_refused(2, &[said]);
+    }
+    let other = lab.submit("--to slurm --bundle elsewhere", &[]);
+    other.assert_refused(1, &["elsewhere", "tar -xf BUNDLE.tar.zst"]);
+    fs::create_dir_all(lab.folder().join("torch-bench-sweep/results")).expect("writable");
+    lab.submit("--to slurm", &[]).assert_refused(2, &["has results already", "--output DIR"]);
+    fs::write(lab.folder().join("My Sweep_1/plan.json"), "[]").expect("writable");
+    lab.submit("--to slurm --output new", &[]).assert_refused(2, &["plans no case"]);
+}
+
+/// Its module, run by the Python with the schemas; skipped without one.
+fn validator(module: &str) -> Option<Command> {
+    let Some(python) = std::env::var_os(SCHEMAS) else {
+        skip::tool(format!(
+            "{SCHEMAS} names no Python with check-jsonschema and kubernetes-validate"
+        ));
+        return None;
+    };
+    let mut command = Command::new(python);
+    command.args(["-m", module]);
+    Some(command)
+}
+
+#[track_caller]
+fn ends(mut validator: Command, well: bool) {
+    let output = validator.output().expect("it can be started");
+    let said = [output.stdout, output.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+    assert_eq!(output.status.success(), well, "{}", said.concat());
+}
+
+#[test]
+fn the_workflow_is_what_github_takes() {
+    let Some(mut check) = validator("check_jsonschema") else { return };
+    let lab = Lab::new();
+    lab.submit("--to github --at-once 4 --runner big", &["--", "it's"]).assert_fine();
+    let workflow = lab.read("sweep.yml");
+    assert_has(
+        &workflow,
+        &[
+            "bundle --output 'My Sweep_1'.tar.zst --config 'my sweep.yml' -- '^operators/'\n",
+            "matrix:\n        shard: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]\n",
+        ],
+    );
+    let file = lab.folder().join("torch-bench-sweep/sweep.yml");
+    check.args(["--builtin-schema", "vendor.github-workflows"]).arg(&file);
+    ends(check, true);
+    fs::write(&file, workflow.replace("fail-fast", "fail-slow")).expect("writable");
+    let mut check = validator("check_jsonschema").expect("as before");
+    check.args(["--builtin-schema", "vendor.github-workflows"]).arg(&file);
+    ends(check, false);
+}
+
+#[test]
+fn the_job_is_what_kubernetes_takes() {
+    let Some(mut check) = validator("kubernetes_validate") else { return };
+    let lab = Lab::new();
+    for options in ["", "--cpus 2 --at-once 3 --image ghcr.io/me/base:1"] {
+        let options = format!("--to kubernetes --claim shared {options}");
+        lab.submit(&options, &["--", "it's"]).assert_fine();
+        check.arg("--strict");
+        for file in ["files.yaml", "shards.yaml"] {
+            check.arg(lab.folder().join("torch-bench-sweep").join(file));
+        }
+        ends(check, true);
+        check = validator("kubernetes_validate").expect("as before");
+    }
+    let file = lab.folder().join("torch-bench-sweep/shards.yaml");
+    fs::write(&file, lab.read("shards.yaml").replace("PerIndex:", "PerShard:")).expect("writable");
+    check.arg("--strict").arg(&file);
+    ends(check, false);
+}
