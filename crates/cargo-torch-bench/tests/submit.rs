@@ -152,7 +152,10 @@ fn run_starts_what_is_printed() {
 
     lab.scratch.program("sbatch", "echo 'error: no partition' >&2; exit 3");
     let failed = lab.submit("--to slurm --run", &[]);
-    failed.assert_refused(3, &["no partition", "it was not submitted (exit status: 3)", "leave out --run"]);
+    failed.assert_refused(
+        3,
+        &["no partition", "it was not submitted (exit status: 3)", "leave out --run"],
+    );
     let without = lab.submit("--to kubernetes --claim c --run", &[]);
     without.assert_refused(127, &["kubectl", "has to be on the PATH"]);
 }

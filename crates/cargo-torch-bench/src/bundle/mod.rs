@@ -158,9 +158,9 @@ impl Options {
             add("--profile", &self.profile);
         }
         self.target_cpu.iter().for_each(|cpu| add("--target-cpu", cpu));
-        let flags =
-            [("--without-libtorch", self.without_libtorch), ("--compiled", self.compiled)];
-        words.extend(flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()));
+        let flags = [("--without-libtorch", self.without_libtorch), ("--compiled", self.compiled)];
+        words
+            .extend(flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()));
         if let Some(filter) = self.filter()? {
             words.extend(["--".to_owned(), filter.to_owned()]);
         }

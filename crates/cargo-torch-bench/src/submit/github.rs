@@ -1,11 +1,11 @@
 //! GitHub: a workflow that makes the bundle, runs its shards as a matrix, and merges them.
 
 use super::sweep::Sweep;
-use crate::template::{appended, filled, quoted};
 use super::{Options, Submission};
 use crate::bundle::run::RETRY;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::template::{appended, filled, quoted};
 
 /// Needs of this machine, which a runner lacks.
 const OF_THIS_MACHINE: [&str; 2] = ["--without-libtorch", "--compiled"];
@@ -22,8 +22,7 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
     let (name, retry) = (sweep.name(), RETRY.to_string());
     let list: Vec<String> = (1..=sweep.shards).map(|shard| shard.to_string()).collect();
     let at_once = options.at_once.map(|most| format!("      max-parallel: {most}\n"));
-    let shard =
-        sweep.shard(&bundle, &format!("\"$SHARD/{}\"", sweep.shards), "results");
+    let shard = sweep.shard(&bundle, &format!("\"$SHARD/{}\"", sweep.shards), "results");
     let workflow = filled(
         include_str!("github.yml"),
         &[
@@ -45,7 +44,9 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
         files: vec![("sweep.yml", "a workflow: bundle, a matrix of shards, merge", workflow)],
         submit: vec![
             "root=$(git rev-parse --show-toplevel)".to_owned(),
-            format!("mkdir -p \"$root/.github/workflows\" && cp sweep.yml \"$root/.github/workflows/{name}.yml\""),
+            format!(
+                "mkdir -p \"$root/.github/workflows\" && cp sweep.yml \"$root/.github/workflows/{name}.yml\""
+            ),
             format!("git -C \"$root\" add .github/workflows/{name}.yml"),
         ],
         then: vec![

@@ -1,10 +1,10 @@
 //! Kubernetes: an Indexed Job of shards, and a pod by which the bundle gets into the volume and the results out of it.
 
 use super::sweep::Sweep;
-use crate::template::{filled, quoted};
 use super::{Options, Submission};
 use crate::bundle::run::{CASE_FAILED, REFUSED};
 use crate::error::{Error, Result};
+use crate::template::{filled, quoted};
 
 /// Where pods have the volume.
 const VOLUME: &str = "/sweep";
@@ -15,7 +15,9 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
     for (option, value) in [("--claim", claim), ("--image", image)] {
         let is_plain = |it: char| it.is_ascii_alphanumeric() || "-._/:@".contains(it);
         if value.is_empty() || !value.chars().all(is_plain) {
-            return Err(Error::usage(format!("{option} '{value}' is no name that Kubernetes takes")));
+            return Err(Error::usage(format!(
+                "{option} '{value}' is no name that Kubernetes takes"
+            )));
         }
     }
     let (name, shards) = (sweep.name(), sweep.shards.to_string());
@@ -46,8 +48,7 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
     let local = sweep.bundle.to_str().ok_or_else(|| {
         Error::usage("a script cannot name a folder that is not UTF-8").remedy("move the bundle")
     })?;
-    let merge =
-        sweep.merge(&bundle, &format!("{results}/[0-9]*/"), &format!("{results}/merged"));
+    let merge = sweep.merge(&bundle, &format!("{results}/[0-9]*/"), &format!("{results}/merged"));
     Ok(Submission {
         files: vec![
             ("files.yaml", "a pod that moves files into the volume and out of it", files_file),

@@ -1,10 +1,10 @@
 //! SkyPilot: managed jobs, one for each shard, and one that merges what they have put into a bucket.
 
 use super::sweep::Sweep;
-use crate::template::{filled, quoted};
 use super::{Options, Submission};
 use crate::bundle::run::RETRY;
 use crate::error::{Error, Result};
+use crate::template::{filled, quoted};
 
 /// Where a job has the bundle and the bucket.
 const BUNDLE: &str = "/bundle";

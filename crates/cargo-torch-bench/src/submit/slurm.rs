@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::sweep::Sweep;
-use crate::template::{filled, quoted};
 use super::{Options, Submission};
 use crate::bundle::run::RETRY;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::template::{filled, quoted};
 
 /// The shards' results, in the folder of the scripts.
 pub const RESULTS: &str = "results";

@@ -59,7 +59,8 @@ impl Planned {
 impl Sweep {
     pub fn of(options: &Options) -> Result<Self> {
         let bundle = options.bundle.canonicalize().map_err(|error| {
-            Error::io("read", &options.bundle, &error).remedy("unpack the bundle first: tar -xf BUNDLE.tar.zst")
+            Error::io("read", &options.bundle, &error)
+                .remedy("unpack the bundle first: tar -xf BUNDLE.tar.zst")
         })?;
         let manifest = Manifest::read(&bundle)?;
         let words = words(options)?;
@@ -138,9 +139,7 @@ impl Sweep {
     /// The command that shows what was merged.
     pub fn summary(&self, bundle: &str, merged: &str) -> String {
         let options = template::appended(&self.saved_as());
-        format!(
-            "{bundle}/bin/criterion-report summary --criterion-dir {merged}/criterion{options}"
-        )
+        format!("{bundle}/bin/criterion-report summary --criterion-dir {merged}/criterion{options}")
     }
 }
 
@@ -206,7 +205,10 @@ fn planned(bundle: &std::path::Path) -> Result<Vec<Planned>> {
 fn words(options: &Options) -> Result<Vec<String>> {
     let refused = |what: &str, remedy: &str| Err(Error::usage(what).remedy(remedy));
     if !leaves_results(&[vec!["--".into()], options.arguments.clone()].concat()) {
-        return refused("these options leave no results to merge", "leave out --list, --test and the like");
+        return refused(
+            "these options leave no results to merge",
+            "leave out --list, --test and the like",
+        );
     }
     let words: Vec<String> = options
         .arguments
@@ -229,7 +231,8 @@ fn words(options: &Options) -> Result<Vec<String>> {
 fn baseline(words: &[String]) -> Option<String> {
     let mut words = words.iter().take_while(|word| *word != "--");
     while let Some(word) = words.next() {
-        if let Some((flag, value)) = Flag::of(word).filter(|(flag, _)| flag.name == "save-baseline") {
+        if let Some((flag, value)) = Flag::of(word).filter(|(flag, _)| flag.name == "save-baseline")
+        {
             debug_assert!(flag.value.is_some());
             return value.map(str::to_owned).or_else(|| words.next().cloned());
         }

@@ -16,6 +16,8 @@ mod outside;
 mod page;
 #[path = "../../../../tests/common/program.rs"]
 mod program;
+mod schedulers;
+mod sweep;
 
 use std::collections::BTreeSet;
 use std::process::Command;
