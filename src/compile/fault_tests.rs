@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::inductor::{self, Answer, Request};
 use super::input::Input;
-use super::real_tests::{ONE, is_there};
+use super::real_tests::is_there;
 use super::toolchain::Compiler;
 use crate::native::trace;
 use crate::program::program;
@@ -18,7 +18,6 @@ use ::libtorch::Interpreter;
 /// Has x + x compiled by g++, but where a shell script, which finds its arguments in `$*` and a
 /// folder of its own in `$OWN`, ends before. `probes` keeps which vector instructions work.
 fn by(folder: &Path, probes: &Path, script: &str) -> Result<Answer, Refusal> {
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let x = Tensor::ones([2, 3], (Kind::Float, tch::Device::Cpu));
     let graph = folder.join("graph.pt");
     trace::trace(&[&x], || x.f_add(&x)).unwrap().save(&graph).unwrap();

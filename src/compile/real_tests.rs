@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use plan::{CompileMode, Device};
@@ -26,16 +25,12 @@ pub(super) fn is_there() -> bool {
     }
 }
 
-/// One at a time: a compilation takes a gigabyte.
-pub(super) static ONE: Mutex<()> = Mutex::new(());
-
 fn compile(
     cache: &Path,
     threads: u64,
     inputs: &[&Tensor],
     step: impl FnOnce() -> Result<Tensor, TchError>,
 ) -> Result<Compiled, Refusal> {
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let options = Options {
         mode: CompileMode::Default,
         threads,

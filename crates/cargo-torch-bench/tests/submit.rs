@@ -14,8 +14,8 @@ use std::process::Command;
 use common::{Outcome, Scratch};
 use serde_json::json;
 
-/// Names a Python that has the packages check-jsonschema and kubernetes-validate, with the schemas that GitHub's workflows
-/// and Kubernetes have published.
+/// Names a folder with the Python packages check-jsonschema and kubernetes-validate, which have the schemas that GitHub's
+/// workflows and Kubernetes have published.
 const SCHEMAS: &str = "CRITERION_TORCH_SCHEMAS";
 
 /// 20 groups of two cases, 200 s each.
@@ -185,16 +185,16 @@ fn what_no_scheduler_could_run_is_refused() {
     lab.submit("--to slurm --output new", &[]).assert_refused(2, &["plans no case"]);
 }
 
-/// Its module, run by the Python with the schemas; skipped without one.
+/// A module of these packages; skipped without them.
 fn validator(module: &str) -> Option<Command> {
-    let Some(python) = std::env::var_os(SCHEMAS) else {
+    let Some(packages) = std::env::var_os(SCHEMAS) else {
         skip::tool(format!(
-            "{SCHEMAS} names no Python with check-jsonschema and kubernetes-validate"
+            "{SCHEMAS} names no folder of check-jsonschema and kubernetes-validate, which pip install --target makes"
         ));
         return None;
     };
-    let mut command = Command::new(python);
-    command.args(["-m", module]);
+    let mut command = Command::new("python3");
+    command.args(["-m", module]).env("PYTHONPATH", packages);
     Some(command)
 }
 
