@@ -140,18 +140,23 @@ fn every_recipe_agrees_with_eager_or_is_refused_as_written() {
 
 #[test]
 #[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
-fn every_model_agrees_with_eager_in_every_dtype() {
+fn every_model_and_dtype_agree_with_eager() {
     if !can_compile() {
         return;
     }
-    let recipes = [Recipe::Baseline, Recipe::INT8WO, Recipe::INT8DQ];
-    let models = [ModelKind::LnLinear(Activation::Gelu), ModelKind::TransformerBlock];
-    let mut cases = Vec::new();
-    for recipe in recipes.map(Variant::eager) {
-        cases.extend(models.map(|model| compiled_model(model, recipe, Dtype::BFloat16)));
-        cases.push(compiled_model(ModelKind::Linear, recipe, Dtype::Float32));
-        cases.push(compiled_model(ModelKind::Linear, recipe, Dtype::Float16));
-    }
+    // Each pair of a model, recipe and dtype occurs in the exhaustive test alone.
+    let norm = ModelKind::LnLinear(Activation::Gelu);
+    let cases = [
+        (norm, Recipe::INT8DQ, Dtype::BFloat16),
+        (norm, Recipe::INT8WO, Dtype::Float32),
+        (ModelKind::TransformerBlock, Recipe::Baseline, Dtype::BFloat16),
+        (ModelKind::TransformerBlock, Recipe::INT8WO, Dtype::BFloat16),
+        (ModelKind::Linear, Recipe::Baseline, Dtype::Float16),
+        (ModelKind::Linear, Recipe::INT8DQ, Dtype::Float32),
+        (ModelKind::Linear, Recipe::INT8WO, Dtype::Float16),
+    ];
+    let cases = cases
+        .map(|(model, recipe, dtype)| compiled_model(model, Variant::eager(recipe), dtype));
     agree_or_are_refused(&cases, constraint);
 }
 
@@ -171,7 +176,7 @@ fn quantized_activations_agree_whatever_the_seed() {
         case.settings.seed = seed;
         case
     };
-    agree_or_are_refused(&(1..=6).map(of).collect::<Vec<_>>(), |_| None);
+    agree_or_are_refused(&(1..=3).map(of).collect::<Vec<_>>(), |_| None);
 }
 
 #[test]
