@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mirror::{files, follow};
+use mirror::{AT_ONCE, KERNELS, files, follow};
 use patches::{PAGES, patches, repository};
 use serde_json::Value;
 
@@ -135,7 +135,8 @@ impl Copy {
     fn cargo(&self, arguments: &[&str]) -> Command {
         let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("target/tmp");
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(arguments).current_dir(&self.folder);
+        let settings = AT_ONCE.iter().flat_map(|it| ["--config".into(), format!("{KERNELS}.{it}")]);
+        cargo.args(settings).args(arguments).current_dir(&self.folder);
         cargo.env("CARGO_BUILD_BUILD_DIR", shared);
         cargo.env("CARGO_TARGET_DIR", self.folder.with_file_name("target"));
         if std::env::var_os("LIBTORCH").is_none() {

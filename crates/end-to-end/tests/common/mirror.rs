@@ -4,6 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The profile of the kernels, whose code takes minutes to compile as the repository's own tests need it.
+pub const KERNELS: &str = "profile.dev.package.criterion-torch-kernels";
+/// With these it takes seconds: a copy of them is there to be built and called.
+pub const AT_ONCE: [&str; 3] = ["opt-level=0", "overflow-checks=false", "debug-assertions=false"];
+
 /// Takes over what differs in the files of these names, and removes all other files, with the folders that had nothing else.
 pub fn follow(from: &Path, to: &Path, names: &BTreeSet<PathBuf>) {
     for gone in files(to).difference(names) {

@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 
 use serde_json::Value;
 
-use crate::mirror::{files, follow};
+use crate::mirror::{AT_ONCE, KERNELS, files, follow};
 use crate::program::program;
 
 /// One for all tests, which take turns: they build in one folder, and measure.
@@ -47,7 +47,7 @@ impl Outside {
     }
 
     /// The crates in the place of the registry's; a registry that has them, for `cargo add`; and the profile of this
-    /// repository, with which their dependencies are built already.
+    /// repository, with which their dependencies are built already, but for the kernels.
     fn configuration(&self, crates: &BTreeMap<String, PathBuf>) -> String {
         let patches: String = crates
             .iter()
@@ -59,14 +59,19 @@ impl Outside {
         assert!(registry.is_dir(), "cargo package leaves no registry of what it has packaged");
         let manifest = read("Cargo.toml");
         let tables = manifest.split("\n[").filter(|table| table.starts_with("profile.dev"));
+        let tables = tables.filter(|table| !table.starts_with(KERNELS));
         let profile: String = tables.map(|table| format!("[{table}\n")).collect();
+        let kernels = AT_ONCE.join("\n");
         format!(
             "[registries.{REGISTRY}]\nindex = \"{INDEX}\"\n
 [source.{REGISTRY}]\nregistry = \"{INDEX}\"\nreplace-with = \"folder\"\n
 [source.folder]\nlocal-registry = {registry:?}\n
 [patch.crates-io]\n{patches}
 [patch.{REGISTRY}]\n{patches}
-{profile}"
+{profile}
+[{KERNELS}]
+{kernels}
+"
         )
     }
 
