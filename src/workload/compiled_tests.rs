@@ -155,8 +155,8 @@ fn every_model_and_dtype_agree_with_eager() {
         (ModelKind::Linear, Recipe::INT8DQ, Dtype::Float32),
         (ModelKind::Linear, Recipe::INT8WO, Dtype::Float16),
     ];
-    let cases = cases
-        .map(|(model, recipe, dtype)| compiled_model(model, Variant::eager(recipe), dtype));
+    let cases =
+        cases.map(|(model, recipe, dtype)| compiled_model(model, Variant::eager(recipe), dtype));
     agree_or_are_refused(&cases, constraint);
 }
 

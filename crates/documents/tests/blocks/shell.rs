@@ -15,7 +15,7 @@ use crate::common::root;
 
 /// Programs that are not ours, and cargo's own commands.
 const PROGRAMS: &str = "apt-get cat cd chromium cp critcmp curl echo export git jq mdbook mkdir nsys pip python3 \
-                        rm sha256sum sudo tar uv";
+                        rm sbatch sha256sum sudo tar uv";
 const CARGOS: &str = "add build check clippy doc fmt fuzz insta install new package run test";
 const TARGETS: [&str; 5] = ["inference", "fusion", "operators", "calibration", "kernels"];
 
