@@ -298,7 +298,7 @@ Examples:
   cargo xtask submit --to github --bundle sweep --shards 16 -- int8wo
   cargo xtask submit --to skypilot --bundle sweep --bucket s3://my-bucket --cpus 16
 
-Read more: docs/book/src/scale/slurm.md, kubernetes.md, github.md and skypilot.md beside it";
+Read more: docs/book/src/scale/submit.md";
 
 const COMPARE_BRANCHES_USAGE: &str = "\
 cargo xtask compare-branches [OPTIONS] <A> <B> [-- FILTER and criterion's options]

@@ -137,6 +137,13 @@ pub const ENTRIES: &[Entry] = &[
         files: &[File { name: "repeat.txt", command: "cargo bench --bench self_test -- repeat" }],
     },
     Entry {
+        name: "slurm",
+        minutes: 3,
+        only_by_name: true,
+        runs: &[MACHINE],
+        files: &[File { name: "slurm.txt", command: "docs/results/slurm/measure" }],
+    },
+    Entry {
         name: "compare-planted",
         minutes: 20,
         only_by_name: true,
