@@ -1,6 +1,7 @@
 //! Running a plan under criterion: the only place that names criterion, and the only timing loop.
 
 mod args;
+mod argv;
 mod budget;
 mod case_run;
 pub mod clock;

@@ -1,4 +1,5 @@
-//! Flags of ours, which criterion would refuse: once criterion reads the arguments, a variable with its value stands for
+//! Flags of ours, which criterion would refuse: they are gone from the process's arguments when criterion reads these.
+//! Where the arguments cannot be changed, the process starts anew without them, and a variable with its value stands for
 //! each.
 
 use std::ffi::OsString;
@@ -8,6 +9,7 @@ use std::process::Command;
 use clap::ArgMatches;
 use plan::flag::{self, Flag, Value};
 
+use super::argv;
 use super::flags::EVERY;
 
 /// One of them.
@@ -63,12 +65,17 @@ impl OwnFlag {
     }
 }
 
-/// Starts this process anew without the flags that criterion does not know: it reads the process's arguments itself and
-/// would refuse them.
+/// Takes the flags that criterion does not know out of the process's arguments, which it reads itself.
 pub fn hide() -> Result<(), String> {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let (kept, hidden) = split(&arguments);
     let Some((first, _)) = hidden.first() else { return Ok(()) };
+    argv::keep(&kept);
+    let kept: Vec<OsString> = kept.iter().map(|place| arguments[*place].clone()).collect();
+    if std::env::args_os().skip(1).eq(kept.iter().cloned()) {
+        return Ok(());
+    }
+    // It loads libtorch a second time.
     let program = std::env::current_exe()
         .map_err(|error| format!("--{}: this executable has no path: {error}", first.name))?;
     let variables = hidden.iter().map(|(flag, value)| (flag.variable, value));
@@ -76,22 +83,23 @@ pub fn hide() -> Result<(), String> {
     Err(format!("--{}: {}: {error}", first.name, program.display()))
 }
 
-/// The arguments without our flags, and those flags with their values. Behind `--` there are none.
-fn split(arguments: &[OsString]) -> (Vec<&OsString>, Vec<(&'static OwnFlag, &str)>) {
+/// The places of the arguments without our flags, and those flags with their values. Behind `--` there are none.
+fn split(arguments: &[OsString]) -> (Vec<usize>, Vec<(&'static OwnFlag, &str)>) {
     let (mut kept, mut own) = (vec![], vec![]);
     let end = arguments.iter().position(|it| it == "--").unwrap_or(arguments.len());
-    let mut words = arguments[..end].iter();
-    while let Some(argument) = words.next() {
+    let mut words = arguments[..end].iter().enumerate();
+    while let Some((place, argument)) = words.next() {
         match argument.to_str().and_then(OwnFlag::of) {
             // What is no UTF-8 was refused when the arguments were read.
             Some((flag, None)) if flag.has_value_apart() => {
-                own.push((flag, words.next().and_then(|it| it.to_str()).unwrap_or_default()));
+                let value = words.next().and_then(|(_, it)| it.to_str());
+                own.push((flag, value.unwrap_or_default()));
             }
             Some((flag, value)) => own.push((flag, value.unwrap_or(EVERY))),
-            None => kept.push(argument),
+            None => kept.push(place),
         }
     }
-    kept.extend(&arguments[end..]);
+    kept.extend(end..arguments.len());
     (kept, own)
 }
 
@@ -104,7 +112,8 @@ mod tests {
         let split = |line: &str| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let (kept, own) = split(&words);
-            let kept: Vec<&str> = kept.iter().map(|it| it.to_str().expect("UTF-8")).collect();
+            let kept: Vec<&str> =
+                kept.iter().map(|place| words[*place].to_str().expect("UTF-8")).collect();
             let own = own.iter().map(|(flag, value)| format!("{} {value}", flag.variable));
             (kept.join(" "), own.collect::<Vec<_>>().join(", "))
         };
