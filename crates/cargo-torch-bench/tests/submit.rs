@@ -141,6 +141,48 @@ fn cpus_are_shared_and_gpus_asked_for_where_cases_need_them() {
     assert!(!lab.read("shards.sbatch").contains("gres"));
 }
 
+/// Runs the last block of a file of SkyPilot's, with the host's folders in the place of `/bundle` and `/bucket`.
+fn skypilots(lab: &Lab, file: &str) -> Option<i32> {
+    let text = lab.read(file);
+    let (_, script) = text.split_once("\nrun: |\n").expect("it runs something");
+    let host = lab.scratch.fake("host");
+    fs::create_dir_all(host.join("work")).expect("writable");
+    let script = ["/bundle", "/bucket"]
+        .iter()
+        .fold(script.to_owned(), |text, it| text.replace(it, &format!("{}{it}", host.display())));
+    let mut shell = Command::new("bash");
+    shell.arg("-c").arg(&script).env("SKYPILOT_JOB_RANK", "2").current_dir(host.join("work"));
+    shell.status().expect("bash runs").code()
+}
+
+#[test]
+fn a_job_of_skypilots_recovers_twice_and_goes_on_with_what_it_had() {
+    let lab = Lab::new();
+    lab.submit("--to skypilot --bucket s3://b --shards 4", &[]).assert_fine();
+    assert_has(&lab.read("shards.yaml"), &["recover_on_exit_codes: [75]"]);
+    let program = |name: &str, body: &str| {
+        let path = lab.scratch.fake("host/bundle").join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+        common::script(&path, body);
+    };
+    // A run that has found what earlier ones left says how many there were.
+    program("torch-bench-run", "echo \"$*\" >>results/calls; exit 75");
+    let lost = || {
+        let code = skypilots(&lab, "shards.yaml");
+        fs::remove_dir_all(lab.scratch.fake("host/work")).expect("the host is gone");
+        code
+    };
+    assert_eq!([lost(), lost(), lost()], [Some(75), Some(75), Some(1)]);
+    let kept = lab.scratch.fake("host/bucket/torch-bench-my-sweep-1");
+    let calls = fs::read_to_string(kept.join("3/calls")).expect("it was kept");
+    assert_eq!(calls, "--shard 3/4 --resume --output results\n".repeat(3));
+
+    program("bin/criterion-report", "mkdir merged; echo \"$*\" >merged/merge.txt; exit 1");
+    assert_eq!(skypilots(&lab, "merge.yaml"), Some(1));
+    let merged = fs::read_to_string(kept.join("merged/merge.txt")).expect("it was copied");
+    assert_has(&merged, &["merge ", "/torch-bench-my-sweep-1/3/ --plan "]);
+}
+
 #[test]
 fn run_starts_what_is_printed() {
     let lab = Lab::new();

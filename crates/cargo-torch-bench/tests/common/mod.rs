@@ -12,6 +12,12 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// A shell script at a path.
+#[allow(dead_code, reason = "each test program uses its own part")]
+pub fn script(path: &Path, body: &str) {
+    program::program(path.to_owned(), &format!("#!/bin/sh\n{body}\n"));
+}
+
 /// Removed when dropped.
 pub struct Scratch {
     root: PathBuf,
