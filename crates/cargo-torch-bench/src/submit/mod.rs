@@ -148,10 +148,11 @@ fn tell(options: &Options, sweep: &Sweep, submission: &Submission) {
     let output = options.output.display();
     let at_once = options.at_once.map(|it| format!(", {it} at a time")).unwrap_or_default();
     println!(
-        "{} cases in {} shards{at_once}: about {} each, {} at most",
+        "{} cases in {} shards{at_once}: about {} each, none over {}; ended after {}",
         sweep.cases,
         sweep.shards,
-        human::duration(sweep.expected()),
+        human::duration(sweep.mean()),
+        human::duration(sweep.longest()),
         human::duration(sweep.limit()),
     );
     for (name, what, _) in &submission.files {

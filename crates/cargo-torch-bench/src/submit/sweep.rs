@@ -33,8 +33,9 @@ pub struct Sweep {
     pub has_gpu: bool,
     /// The user's words.
     pub words: Vec<String>,
-    /// Seconds of the longest shard, as expected.
-    seconds: f64,
+    /// Seconds of a shard, as expected: on average, and at most.
+    mean_s: f64,
+    most_s: f64,
 }
 
 /// A case of the plan.
@@ -75,7 +76,8 @@ impl Sweep {
         let shards = options.shards(&modes, units)?;
         Ok(Self {
             has_gpu: cuda && planned.iter().any(|it| it.device.starts_with("cuda")),
-            seconds: longest(&modes, shards),
+            mean_s: SETUP_S + total(&modes) / f64::from(shards),
+            most_s: longest(&modes, shards),
             cases: planned.len(),
             bundle,
             manifest,
@@ -84,14 +86,19 @@ impl Sweep {
         })
     }
 
-    /// How long the longest shard should take.
-    pub fn expected(&self) -> Duration {
-        Duration::from_secs_f64(self.seconds)
+    /// How long a shard should take on average.
+    pub fn mean(&self) -> Duration {
+        Duration::from_secs_f64(self.mean_s)
+    }
+
+    /// How long no shard should take.
+    pub fn longest(&self) -> Duration {
+        Duration::from_secs_f64(self.most_s)
     }
 
     /// When a shard is ended, in whole minutes.
     pub fn limit(&self) -> Duration {
-        let seconds = (PATIENCE * self.seconds).max(LEAST_LIMIT_S);
+        let seconds = (PATIENCE * self.most_s).max(LEAST_LIMIT_S);
         Duration::from_secs((seconds / 60.0).ceil() as u64 * 60)
     }
 
@@ -154,8 +161,7 @@ impl Options {
                 Err(Error::usage(format!("--shards {shards}: at most {most} are possible there")))
             };
         }
-        let total: f64 = modes.values().flat_map(BTreeMap::values).sum();
-        let wanted = (total / SHARD_S).ceil().clamp(1.0, f64::from(most));
+        let wanted = (total(modes) / SHARD_S).ceil().clamp(1.0, f64::from(most));
         // A float of a small whole number.
         Ok((wanted as u32).min(units))
     }
@@ -182,6 +188,10 @@ fn modes(planned: &[Planned]) -> Modes<'_> {
         *modes.entry(&it.target).or_default().entry(it.unit()).or_default() += it.seconds;
     }
     modes
+}
+
+fn total(modes: &Modes<'_>) -> f64 {
+    modes.values().flat_map(BTreeMap::values).sum()
 }
 
 /// A bound of the longest shard: the longest unit goes where there is least, so that no shard exceeds the mean by more
