@@ -56,10 +56,13 @@ pub fn measured(
             |case: &&Case| machine(&earlier[&case.full_id()].environment) == machine(here);
         kept.extend(good.into_iter().filter(|case| is_whole || is_here(case)).map(Case::full_id));
     }
-    eprintln!(
-        "{target}: {} of {all} cases were measured as `{name}` and are kept (--resume)",
-        kept.len()
-    );
+    // A part of a plan may have no case of a bench target.
+    if all > 0 {
+        eprintln!(
+            "{target}: {} of {all} cases were measured as `{name}` and are kept (--resume)",
+            kept.len()
+        );
+    }
     Ok(kept)
 }
 
