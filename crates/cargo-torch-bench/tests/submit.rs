@@ -81,6 +81,27 @@ fn assert_has(text: &str, parts: &[&str]) {
     }
 }
 
+/// As the book shows it.
+const TOLD: &str = r#"40 cases in 14 shards, 8 at a time: about 5 min 46 s each, none over 9 min 6 s; ended after 28 min
+  torch-bench-sweep/shards.sbatch    an array of shards
+  torch-bench-sweep/merge.sbatch     puts results/ together into merged/
+submit    cd 'torch-bench-sweep'
+          shards=$(sbatch --parsable shards.sbatch)
+          sbatch --dependency="afterany:$shards" merge.sbatch
+then      squeue --me
+          cat /home/me/torch-bench-sweep/logs/merge.log
+          /home/me/sweep/bin/criterion-report summary --criterion-dir /home/me/torch-bench-sweep/merged/criterion
+"#;
+
+#[test]
+fn what_to_do_next_is_told() {
+    let lab = Lab::new();
+    fs::rename(lab.folder().join("My Sweep_1"), lab.folder().join("sweep")).expect("renamed");
+    let told = lab.submit("--to slurm --at-once 8 --bundle sweep", &[]);
+    let told = told.assert_fine().stdout.replace(&lab.folder().display().to_string(), "/home/me");
+    assert_eq!(told, TOLD);
+}
+
 #[test]
 fn an_array_for_slurm_and_a_job_that_merges_it() {
     let lab = Lab::new();
@@ -90,8 +111,6 @@ fn an_array_for_slurm_and_a_job_that_merges_it() {
         &told.assert_fine().stdout,
         &[
             "40 cases in 14 shards, 4 at a time: about 5 min 46 s each, none over 9 min 6 s; ended after 28 min\n",
-            "torch-bench-sweep/shards.sbatch",
-            "          sbatch --dependency=\"afterany:$shards\" merge.sbatch",
         ],
     );
     let shards = lab.read("shards.sbatch");
