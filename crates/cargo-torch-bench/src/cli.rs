@@ -7,6 +7,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::bench_arguments::runs;
+use crate::cli_examples;
 use crate::name;
 use crate::suite::{calibrate, operators};
 use crate::torchao::Comparison;
@@ -25,21 +26,13 @@ const COLUMNS: usize = 94;
 /// Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line. bench, kernels and
 /// test end with the code of the first command that failed.
 #[derive(Debug, PartialEq, Eq, Parser)]
-#[command(bin_name = name::ALIAS, max_term_width = COLUMNS, after_long_help = EXAMPLES)]
+#[command(bin_name = name::ALIAS, max_term_width = COLUMNS, after_long_help = cli_examples::EXAMPLES)]
 // An alias gives options, and the user may give them again.
 #[command(args_override_self = true)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  cargo xtask bench                              a tour, and what pays here
-  cargo xtask bench -- int8wo                    cases whose id contains int8wo
-  cargo xtask bench --bench inference -- --list  the ids of one target
-
-Read more: docs/book/src/start.md";
 
 #[derive(Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
@@ -52,7 +45,7 @@ pub enum Command {
     /// Everything is checked before anything is written.
     ///
     /// Exit codes: 0 fine; 1 something is left for you to add, or failed; 2 a wrong command line.
-    #[command(after_long_help = NEW)]
+    #[command(after_long_help = cli_examples::NEW)]
     New(new::Options),
     /// Provision libtorch 2.11.0 and link it as .libtorch
     ///
@@ -63,14 +56,14 @@ pub enum Command {
     ///
     /// Without --cpu and --cuda it keeps what .libtorch leads to, if that is a whole libtorch
     /// 2.11.0. Otherwise it takes cuda if an NVIDIA driver is found, and cpu if not.
-    #[command(after_long_help = SETUP)]
+    #[command(after_long_help = cli_examples::SETUP)]
     Setup(setup::Options),
     /// Run setup and a tour of the benchmarks, then say what pays on this machine
     ///
     /// Without arguments it is a tour of 90 seconds (configs/suites/tour). With arguments,
     /// BENCH_CONFIG or --full it is `cargo bench` with its default suites, about five minutes. Then
     /// one screen says what the results say, and report.html is written beside the records.
-    #[command(after_long_help = BENCH)]
+    #[command(after_long_help = cli_examples::BENCH)]
     Bench {
         /// Measure in N runs, each a process of its own; before `--`
         ///
@@ -112,7 +105,7 @@ pub enum Command {
     ///
     /// Exit codes: 0 fine; 1 something is missing; 2 a wrong command line. If the build fails, its exit
     /// code is this one's.
-    #[command(after_long_help = BUNDLE)]
+    #[command(after_long_help = cli_examples::BUNDLE)]
     Bundle(bundle::Options),
     /// Write the files by which a scheduler runs the shards of a bundle
     ///
@@ -123,7 +116,7 @@ pub enum Command {
     ///
     /// Exit codes: 0 fine; 1 something is missing; 2 a wrong command line. With --run, the code of the
     /// scheduler's program if that fails.
-    #[command(after_long_help = SUBMIT)]
+    #[command(after_long_help = cli_examples::SUBMIT)]
     Submit(submit::Options),
     /// Build and measure two revisions in turn, then compare them
     ///
@@ -138,7 +131,7 @@ pub enum Command {
     /// Exit codes are those of the comparison: 0 fine; 1 what --fail-on names was found; 2 a
     /// mistake, or another process measures here. If a cargo command failed, its exit code is this
     /// one's.
-    #[command(override_usage = COMPARE_BRANCHES_USAGE, after_long_help = COMPARE_BRANCHES)]
+    #[command(override_usage = cli_examples::COMPARE_BRANCHES_USAGE, after_long_help = cli_examples::COMPARE_BRANCHES)]
     CompareBranches(compare_branches::Options),
     /// Run setup, measure your kernels in benches/kernels, and write their report
     ///
@@ -152,7 +145,7 @@ pub enum Command {
     ///
     /// Exit codes: 0 fine; 1 a case failed or the run died (the report is written), or what
     /// --fail-on names was found; 2 a mistake, with its place: nothing was measured.
-    #[command(after_long_help = KERNELS)]
+    #[command(after_long_help = cli_examples::KERNELS)]
     Kernels(kernels::Options),
     /// Run setup, measure the machine's limits and what fusing gains, and write its profile
     ///
@@ -164,7 +157,7 @@ pub enum Command {
     /// adds. The configs are written to target/torch-bench.
     ///
     /// Exit codes: 0 fine; 1 a case failed (the profile is written); 2 a wrong command line.
-    #[command(after_long_help = CALIBRATE)]
+    #[command(after_long_help = cli_examples::CALIBRATE)]
     Calibrate(Box<calibrate::Options>),
     /// Run setup, measure operators in every implementation, and write benchmark_results.json
     ///
@@ -176,13 +169,13 @@ pub enum Command {
     /// It needs the bench target `operators`, or `torch`, which `cargo xtask new` adds.
     ///
     /// Exit codes: 0 fine; 1 a case failed (the file is written); 2 a wrong command line.
-    #[command(after_long_help = OPERATORS)]
+    #[command(after_long_help = cli_examples::OPERATORS)]
     Operators(Box<operators::Options>),
     /// Run setup, then cargo test --workspace
     ///
     /// Skips the tests that take long. Every test that did not run is listed at the end with the
     /// reason: it is long, or something is missing on this machine.
-    #[command(after_long_help = TEST)]
+    #[command(after_long_help = cli_examples::TEST)]
     Test {
         /// Run the long tests, too: minutes of compilations; before `--`
         #[arg(long, conflicts_with = "exhaustive")]
@@ -201,7 +194,7 @@ pub enum Command {
     /// Each result is written to docs/results/<machine> with its commands, machine, commit and
     /// date. Uncommitted changes are refused, apart from
     /// documents: a result names its commit. Run it on a quiet machine.
-    #[command(after_long_help = RESULTS)]
+    #[command(after_long_help = cli_examples::RESULTS)]
     Results(published::Options),
     /// Measure our times against torchao 0.17.0's own, in turn
     ///
@@ -209,29 +202,29 @@ pub enum Command {
     /// and our time over torchao's with its 95 % interval. Run it on a quiet machine.
     ///
     /// Exit codes: 0 fine; 1 a ratio is above 1.05, or a case failed.
-    #[command(after_long_help = COMPARE_TORCHAO)]
+    #[command(after_long_help = cli_examples::COMPARE_TORCHAO)]
     CompareTorchao(Comparison),
     /// Print the libtorch that setup chooses here: cpu or cuda
     ///
     /// It is that of LIBTORCH; else that of the libtorch that .libtorch leads to; else cuda if an
     /// NVIDIA driver is found, and cpu if not. Nothing is provisioned or linked.
-    #[command(after_long_help = FLAVOUR)]
+    #[command(after_long_help = cli_examples::FLAVOUR)]
     Flavour,
     /// Print the path of the Python that compiles
     ///
     /// It is the one that CRITERION_TORCH_PYTHON names; else the one of `cargo xtask setup
     /// --python`; else python3 of the PATH. `cargo xtask doctor` shows whether it has everything.
-    #[command(after_long_help = PYTHON)]
+    #[command(after_long_help = cli_examples::PYTHON)]
     Python,
     /// Show what is provisioned and compiled here, and remove what was compiled
     ///
     /// JSON has sizes in bytes on disk, and times in seconds since 1970.
-    #[command(after_long_help = CACHE)]
+    #[command(after_long_help = cli_examples::CACHE)]
     Cache(cache_report::Options),
     /// Show what this machine has, and what to do about each gap
     ///
     /// Changes nothing, and ends with 0 if everything that is needed is there, else with 1.
-    #[command(after_long_help = DOCTOR)]
+    #[command(after_long_help = cli_examples::DOCTOR)]
     Doctor,
     /// Prove everything about a GPU on this one, and write it into one page
     ///
@@ -245,173 +238,9 @@ pub enum Command {
     /// GPU meanwhile.
     ///
     /// Exit codes: 0 no step failed; 1 one did; 2 a wrong command line.
-    #[command(after_long_help = GPU_CHECK)]
+    #[command(after_long_help = cli_examples::GPU_CHECK)]
     GpuCheck(gpu_check::Request),
 }
-
-const NEW: &str = "\
-Examples:
-  cargo xtask new
-  cargo xtask new --path ../criterion-torch    a checkout of criterion-torch
-
-Read more: docs/book/src/plugin.md";
-
-const SETUP: &str = "\
-Example:
-  cargo xtask setup --python
-
-Variables:
-  LIBTORCH                a libtorch 2.11.0 of your own: none is provisioned
-  CRITERION_TORCH_CACHE   where it goes; else $XDG_CACHE_HOME/criterion-torch, else
-                          ~/.cache/criterion-torch
-  CRITERION_TORCH_PYTHON  a Python of your own that compiles: it has torch 2.11.0, and triton 3.6.0
-                          on Linux; --python is not needed then
-pip's configuration applies, such as PIP_INDEX_URL and PIP_PROXY.
-
-Read more: docs/book/src/start.md";
-
-const BENCH: &str = "\
-Examples:
-  cargo xtask bench                            a tour of 90 seconds
-  cargo xtask bench --full                     all default suites
-  cargo xtask bench -- int8wo                  cases whose id contains int8wo
-  cargo xtask bench -- --save-baseline main    keep the results under a name
-  BENCH_CONFIG=my.yml cargo xtask bench        other configs than configs/
-  cargo xtask bench --repeat 8 -- --save-baseline main int8wo
-
-See also: cargo bench --help; cargo bench --bench inference -- --help
-Read more: docs/book/src/start.md";
-
-const BUNDLE: &str = "\
-Examples:
-  cargo xtask bundle --output sweep.tar.zst
-  cargo xtask bundle --output sweep.tar.zst --config my.yml -- int8wo
-  cargo xtask bundle --output v4.tar.zst --bench inference --target-cpu x86-64-v4
-
-On a host: tar -xf sweep.tar.zst && sweep/torch-bench-run --shard 3/16
-Read more: docs/book/src/scale/bundle.md";
-
-const SUBMIT: &str = "\
-Examples:
-  cargo xtask submit --to slurm --bundle sweep --at-once 8 --run
-  cargo xtask submit --to kubernetes --bundle sweep --claim shared
-  cargo xtask submit --to github --bundle sweep --shards 16 -- int8wo
-  cargo xtask submit --to skypilot --bundle sweep --bucket s3://my-bucket --cpus 16
-
-Read more: docs/book/src/scale/submit.md";
-
-const COMPARE_BRANCHES_USAGE: &str = "\
-cargo xtask compare-branches [OPTIONS] <A> <B> [-- FILTER and criterion's options]
-       cargo xtask compare-branches --clean";
-
-const COMPARE_BRANCHES: &str = "\
-Examples:
-  cargo xtask compare-branches main . -- int8wo/bf16-1x4096
-  cargo xtask compare-branches v0.1 main --bench inference --fail-on regression
-  cargo xtask compare-branches main main --runs 10     A/A: how noisy is it here?
-  cargo xtask compare-branches --clean                 remove all worktrees
-
-Read more: docs/book/src/comparing.md";
-
-const KERNELS: &str = "\
-Examples:
-  cargo xtask kernels                                  all, with their own settings
-  cargo xtask kernels --iters 30 --precision fp32,fp16 poisson
-  cargo xtask kernels --save-baseline main             on main, and on a branch
-  cargo xtask kernels --compare-to main --fail-on regression
-  cargo bench-quick                                    10 iterations after 2
-  cargo bench-full                                     30 iterations after 3
-
-Read more: docs/book/src/kernels.md";
-
-const CALIBRATE: &str = "\
-Examples:
-  cargo xtask calibrate --hardware my-server --output my-server.json
-  cargo xtask calibrate --quick --only linear,conv --hardware my-server
-  cargo xtask calibrate --device cuda --hardware h100
-
-Read more: docs/book/src/reports/calibration.md";
-
-const OPERATORS: &str = "\
-Examples:
-  cargo xtask operators
-  cargo xtask operators --batch-sizes 32 --sequence-lengths 512 --tensor-dimensions 768
-  cargo xtask operators --operations LayerNorm,softmax --device cuda --output my.json
-  cargo xtask operators --runs 100
-
-Read more: docs/book/src/reports/operators.md";
-
-const TEST: &str = "\
-Examples:
-  cargo xtask test                             every test of the workspace that is not long
-  cargo xtask test --all                       the long ones, too
-  cargo xtask test expand -- --nocapture       tests whose name contains expand
-  cargo xtask test --exhaustive                every float32, every compiled variant
-  cargo xtask test --exhaustive exp_is         one of them
-
-See also: cargo test --help
-Read more: docs/book/src/extending/README.md";
-
-const COMPARE_TORCHAO: &str = "\
-Examples:
-  cargo xtask compare-torchao configs/suites/recipes-cpu.yml
-  cargo xtask compare-torchao configs/suites/recipes-cpu.yml --filter '/int8wo/.*-1x'
-  cargo xtask compare-torchao configs/suites/compile-cpu.yml --filter '\\+'
-
-Read more: docs/book/src/method/torchao.md";
-
-const CACHE: &str = "\
-Examples:
-  cargo xtask cache                            what there is, and how large
-  cargo xtask cache clear compiled --older-than 30
-
-Variables:
-  CRITERION_TORCH_CACHE        the folder; else $XDG_CACHE_HOME/criterion-torch, else
-                               ~/.cache/criterion-torch
-  CRITERION_TORCH_COMPILED_MB  the bound of all packages together, in MiB (4096): beyond it, the
-                               packages that were used longest ago are removed
-
-Read more: docs/book/src/configs/compiled.md";
-
-const DOCTOR: &str = "\
-Example:
-  cargo xtask doctor
-
-Each line is marked:
-  ok        there
-  warning   works without, though less well; the line below says what to do
-  missing   needed; the line below says what to do
-  skipped   not looked at, with the reason
-
-A program that is asked and does not answer within 20 s is killed, and the line says so;
-CRITERION_TORCH_ASK_S is another limit, in seconds.
-
-Read more: docs/book/src/start.md";
-
-const RESULTS: &str = "\
-Examples:
-  cargo xtask results --list                   names, how long each takes, and files
-  cargo xtask results repeat
-
-Read more: docs/book/src/results.md";
-
-const FLAVOUR: &str = "\
-Example:
-  cargo xtask flavour
-
-Read more: docs/book/src/start.md";
-
-const PYTHON: &str = "\
-Example:
-  cargo xtask python
-
-Read more: docs/book/src/configs/compiled.md";
-
-const GPU_CHECK: &str = "\
-Example:
-  cargo xtask gpu-check --quick
-
-Read more: docs/book/src/extending/gpu-kernels.md";
 
 impl Cli {
     /// Reads words, the program's name first.

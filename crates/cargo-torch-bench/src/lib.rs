@@ -60,6 +60,8 @@ mod suite;
 mod gpu_check;
 mod published;
 
+mod cli_examples;
+
 mod cli;
 
 #[cfg(test)]
