@@ -7,19 +7,18 @@ mod launcher;
 mod libraries;
 mod loader;
 pub mod manifest;
+mod options;
 mod pack;
 pub mod run;
 mod target_cpu;
 mod version;
 
 use std::env;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cargo;
-use crate::configuration;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git;
@@ -30,46 +29,8 @@ use ::libtorch::{Libtorch, VERSION};
 use built::{Built, Wish};
 use libraries::{Found, Needs};
 use manifest::{Manifest, Part};
+pub use options::Options;
 use pack::{Entry, Form, Source};
-
-/// The options of `bundle`.
-#[derive(Debug, PartialEq, Eq, clap::Args)]
-pub struct Options {
-    /// The bundle: NAME.tar.zst, or NAME.tar for hosts without zstd
-    #[arg(long, value_name = "FILE")]
-    output: PathBuf,
-    /// A bench target; may be given several times
-    #[arg(long = "bench", value_name = "NAME")]
-    benches: Vec<String>,
-    /// A config, in the place of the default suites; may be given several times
-    #[arg(long = "config", value_name = "FILE")]
-    configs: Vec<PathBuf>,
-    /// The package of the bench targets; may be given several times
-    #[arg(long = "package", short, value_name = "NAME")]
-    packages: Vec<String>,
-    /// Build with this profile of cargo's
-    #[arg(long, value_name = "NAME", default_value = PROFILE)]
-    profile: String,
-    /// Build for this processor, as `rustc --print target-cpus` names it
-    ///
-    /// x86-64-v3 has AVX2, x86-64-v4 has AVX-512. libtorch chooses its own instructions on the host.
-    #[arg(long, value_name = "CPU")]
-    target_cpu: Option<String>,
-    /// Leave libtorch out: each host has a torch 2.11.0 of its own
-    #[arg(long)]
-    without_libtorch: bool,
-    /// Add the compiled packages of this machine's cache
-    ///
-    /// A host finds them if its processor is the same.
-    #[arg(long)]
-    compiled: bool,
-    /// The cases to plan for, a regular expression on ids; all are built
-    #[arg(last = true, value_name = "FILTER")]
-    filters: Vec<String>,
-}
-
-/// Cargo's profile of benchmarks.
-const PROFILE: &str = "bench";
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     if !cfg!(target_os = "linux") {
@@ -116,87 +77,6 @@ fn form(output: &Path) -> Result<(String, Form)> {
             output.display()
         ))
         .remedy("--output sweep.tar.zst")),
-    }
-}
-
-impl Options {
-    fn flags(&self, workspace: &Workspace) -> Result<target_cpu::Flags> {
-        let Some(cpu) = &self.target_cpu else { return Ok(target_cpu::Flags::default()) };
-        target_cpu::check(cpu)?;
-        let configuration = configuration::documents(workspace.root())?;
-        target_cpu::Flags::of(cpu, &target_cpu::host()?, &configuration)
-    }
-
-    /// The value of BENCH_CONFIG. Build scripts run in folders of their own, so it has whole paths.
-    fn bench_config(&self) -> Result<Option<OsString>> {
-        if self.configs.is_empty() {
-            return Ok(None);
-        }
-        let whole = self.configs.iter().map(|config| {
-            let path = config.canonicalize();
-            path.map_err(|error| {
-                Error::io("read", config, &error).remedy("--config FILE is a config")
-            })
-        });
-        let whole = whole.collect::<Result<Vec<_>>>()?;
-        let joined = env::join_paths(whole);
-        joined.map(Some).map_err(|error| Error::usage(format!("--config: {error}")))
-    }
-
-    /// The words of this command line but the output's name, for a copy of the workspace.
-    fn words(&self, root: &Path) -> Result<Vec<String>> {
-        let mut words = Vec::new();
-        let mut add = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);
-        self.benches.iter().for_each(|bench| add("--bench", bench));
-        self.packages.iter().for_each(|package| add("--package", package));
-        for config in &self.configs {
-            let whole = config.canonicalize().map_err(|error| Error::io("read", config, &error))?;
-            let inside = whole.strip_prefix(root).unwrap_or(&whole);
-            add("--config", &inside.to_string_lossy());
-        }
-        if self.profile != PROFILE {
-            add("--profile", &self.profile);
-        }
-        self.target_cpu.iter().for_each(|cpu| add("--target-cpu", cpu));
-        let flags = [("--without-libtorch", self.without_libtorch), ("--compiled", self.compiled)];
-        words
-            .extend(flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()));
-        if let Some(filter) = self.filter()? {
-            words.extend(["--".to_owned(), filter.to_owned()]);
-        }
-        Ok(words)
-    }
-
-    /// The one filter: clap, whose options override each other here, would take the last of many.
-    fn filter(&self) -> Result<Option<&str>> {
-        match self.filters.as_slice() {
-            [] => Ok(None),
-            [filter] => Ok(Some(filter)),
-            [_, second, ..] => Err(Error::usage(format!("unexpected argument '{second}'"))
-                .remedy("give one regular expression: -- 'first|second'")),
-        }
-    }
-
-    /// Refuses a build that has nothing to run, and notes what is left out.
-    fn check(&self, built: &Built) -> Result<()> {
-        for other in &built.others {
-            eprintln!(
-                "note: the bench target {other} is left out: it has no plan of criterion-torch"
-            );
-        }
-        if built.features.is_none() {
-            eprintln!(
-                "note: no build script told the processor's features, so hosts are not checked for them; criterion-torch \
-                 {} and newer tell them",
-                env!("CARGO_PKG_VERSION")
-            );
-        }
-        if built.benches.is_empty() {
-            return Err(Error::new("no bench target of criterion-torch was built")
-                .remedy("add one to your package: cargo xtask new")
-                .remedy("name the package that has them: --package NAME"));
-        }
-        Ok(())
     }
 }
 
@@ -382,14 +262,6 @@ fn tell(options: &Options, folder: &str, manifest: &Manifest, bytes: u64, starte
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(clap::Parser)]
-    #[command(args_override_self = true)]
-    struct Line {
-        #[command(flatten)]
-        options: Options,
-    }
 
     #[test]
     fn a_bundles_name_says_its_form_and_folder() {
@@ -404,20 +276,6 @@ mod tests {
             let expected = expected.map(|(folder, form)| (folder.to_owned(), form)).ok_or(2);
             assert_eq!(found, expected, "{name}");
         }
-    }
-
-    #[test]
-    fn there_is_one_filter() {
-        let filter = |words: &[&str]| {
-            let line =
-                ["bundle", "--output", "a.tar", "--"].into_iter().chain(words.iter().copied());
-            let options = Parser::try_parse_from(line).map(|Line { options }| options);
-            let options = options.expect("options of bundle");
-            options.filter().map(|filter| filter.map(str::to_owned)).map_err(|it| it.exit_code())
-        };
-        assert_eq!(filter(&[]), Ok(None));
-        assert_eq!(filter(&["int8wo"]), Ok(Some("int8wo".to_owned())));
-        assert_eq!(filter(&["int8wo", "-x"]), Err(2));
     }
 
     #[test]
