@@ -28,7 +28,7 @@ mod list {
     use std::ptr;
     use std::sync::atomic::{AtomicPtr, Ordering};
 
-    /// Where the list is; null until it is known.
+    /// The address of the list; null until it is known.
     pub static FOUND: AtomicPtr<*mut c_char> = AtomicPtr::new(ptr::null_mut());
 
     /// glibc calls the functions of this section before `main`, with the arguments of `main`.

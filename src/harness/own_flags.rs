@@ -1,6 +1,5 @@
 //! Flags of ours, which criterion would refuse: they are gone from the process's arguments when criterion reads these.
-//! Where the arguments cannot be changed, the process starts anew without them, and a variable with its value stands for
-//! each.
+//! If the arguments cannot be changed, the process starts anew without them, and a variable with its value stands for each.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;

@@ -151,11 +151,10 @@ fn is_budget(word: &str) -> bool {
 
 /// The seconds of a total budget among the words behind `--`, which comes first.
 pub fn budget_s(of_criterion: &[OsString]) -> Result<Option<f64>> {
-    let mut words = of_criterion.iter().skip(1).map(|word| word.to_string_lossy());
-    let Some(word) = words.find(|word| is_budget(word)) else { return Ok(None) };
-    let joined = Flag::of(&word).and_then(|(_, value)| value).map(str::to_owned);
-    let value = joined.or_else(|| words.next().map(|it| it.into_owned())).unwrap_or_default();
-    let seconds = flag::duration(&value)
+    let words: Vec<_> = of_criterion.iter().skip(1).map(|word| word.to_string_lossy()).collect();
+    let value = flag::value(words.iter().map(AsRef::as_ref), BUDGET);
+    let Some(value) = value else { return Ok(None) };
+    let seconds = flag::duration(value)
         .map_err(|why| Error::usage(format!("--{BUDGET} {value}: it is no time")).remedy(why))?;
     Ok(Some(seconds))
 }

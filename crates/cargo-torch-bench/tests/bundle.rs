@@ -118,7 +118,11 @@ fn plans(package: &Path) -> Vec<String> {
     let all = plan::Plan { groups };
     let json = serde_json::to_string(&all).expect("it serialises");
     fs::write(folder.join("all.json"), json).expect("written");
-    let planned = |case: &plan::Case| serde_json::json!({ "full_id": case.full_id(), "device": case.device.to_string() });
+    let planned = |case: &plan::Case| {
+        let (id, device) = (case.full_id(), case.device.to_string());
+        let target = plan::mode_of(&case.id.group);
+        serde_json::json!({ "full_id": id, "target": target, "device": device, "seconds": 1.0 })
+    };
     let planned: Vec<Value> = all.cases().map(planned).collect();
     fs::write(folder.join("planned.json"), Value::from(planned).to_string()).expect("written");
     let mut ids: Vec<String> = fusion.cases().map(plan::Case::full_id).collect();

@@ -256,6 +256,15 @@ pub fn duration(text: &str) -> Result<f64, String> {
     })
 }
 
+/// The value of a flag among words: joined to it or the next word, empty where it has none.
+pub fn value<'w>(words: impl IntoIterator<Item = &'w str>, name: &str) -> Option<&'w str> {
+    let mut words = words.into_iter();
+    let joined = words.find_map(|word| {
+        Flag::of(word).filter(|(flag, _)| flag.name == name).map(|(_, value)| value)
+    })?;
+    Some(joined.or_else(|| words.next()).unwrap_or_default())
+}
+
 /// The filter among arguments, and whether it is a whole id.
 pub fn filter(arguments: &[String]) -> Option<(&str, bool)> {
     let mut words = arguments.iter().map(String::as_str);
@@ -277,6 +286,19 @@ pub fn filter(arguments: &[String]) -> Option<(&str, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_is_joined_or_apart() {
+        for (line, expected) in [
+            ("int8wo", None),
+            ("--quick -s main", Some("main")),
+            ("--save-baseline=main -s other", Some("main")),
+            ("-smain", Some("main")),
+            ("--save-baseline", Some("")),
+        ] {
+            assert_eq!(value(line.split(' '), "save-baseline"), expected, "{line}");
+        }
+    }
 
     #[test]
     fn a_word_is_an_option_with_or_without_its_value() {

@@ -1,7 +1,7 @@
 //! The shell scripts of a bundle: its launcher, and a stand-in for the compiler.
 
 use super::version::Version;
-use crate::template::filled;
+use crate::template::{filled, quoted};
 
 /// `machine` is the host's kind as `uname -m` prints it.
 pub fn launcher(machine: &str, glibc: Option<&Version>) -> String {
@@ -12,10 +12,10 @@ pub fn launcher(machine: &str, glibc: Option<&Version>) -> String {
 /// Compiled packages are found by the version of the compiler that made them, which a host without a compiler cannot
 /// tell. This script tells it, and compiles nothing.
 pub fn compiler(version: &str) -> String {
-    let quoted = version.replace('\'', r"'\''");
+    let version = quoted(version);
     format!(
         "#!/bin/sh\n# Names the compiler of the packages in this bundle, by which they are found.\n\
-         case $1 in\n--version) printf '%s\\n' '{quoted}' ;;\n*)\n    \
+         case $1 in\n--version) printf '%s\\n' {version} ;;\n*)\n    \
          echo 'this is not a compiler: the bundle has no package for this case on this processor' >&2\n    exit 1\n    ;;\nesac\n"
     )
 }

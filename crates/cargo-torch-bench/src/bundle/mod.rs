@@ -9,6 +9,7 @@ mod loader;
 pub mod manifest;
 mod options;
 mod pack;
+pub mod planned;
 pub mod run;
 mod target_cpu;
 mod version;

@@ -62,15 +62,18 @@ impl Options {
         if self.configs.is_empty() {
             return Ok(None);
         }
+        let joined = env::join_paths(self.whole_configs()?);
+        joined.map(Some).map_err(|error| Error::usage(format!("--config: {error}")))
+    }
+
+    fn whole_configs(&self) -> Result<Vec<PathBuf>> {
         let whole = self.configs.iter().map(|config| {
             let path = config.canonicalize();
             path.map_err(|error| {
                 Error::io("read", config, &error).remedy("--config FILE is a config")
             })
         });
-        let whole = whole.collect::<Result<Vec<_>>>()?;
-        let joined = env::join_paths(whole);
-        joined.map(Some).map_err(|error| Error::usage(format!("--config: {error}")))
+        whole.collect()
     }
 
     /// The words of this command line but the output's name, for a copy of the workspace.
@@ -79,9 +82,8 @@ impl Options {
         let mut add = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);
         self.benches.iter().for_each(|bench| add("--bench", bench));
         self.packages.iter().for_each(|package| add("--package", package));
-        for config in &self.configs {
-            let whole = config.canonicalize().map_err(|error| Error::io("read", config, &error))?;
-            let inside = whole.strip_prefix(root).unwrap_or(&whole);
+        for whole in &self.whole_configs()? {
+            let inside = whole.strip_prefix(root).unwrap_or(whole);
             add("--config", &inside.to_string_lossy());
         }
         if self.profile != PROFILE {

@@ -2,12 +2,11 @@
 
 use super::sweep::Sweep;
 use super::{Options, Submission};
-use crate::bundle::run::RETRY;
 use crate::error::{Error, Result};
-use crate::files;
 use crate::template::{appended, filled, quoted};
+use plan::exit::RETRY;
 
-/// Needs of this machine, which a runner lacks.
+/// Options about things of this machine that a runner lacks.
 const OF_THIS_MACHINE: [&str; 2] = ["--without-libtorch", "--compiled"];
 
 pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
@@ -18,11 +17,11 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
     }
     let mut made_by = sweep.manifest.made_by.clone();
     made_by.retain(|word| !OF_THIS_MACHINE.contains(&word.as_str()));
-    let bundle = quoted(&files::name(&sweep.bundle));
+    let bundle = quoted(&sweep.bundle_name());
     let (name, retry) = (sweep.name(), RETRY.to_string());
     let list: Vec<String> = (1..=sweep.shards).map(|shard| shard.to_string()).collect();
     let at_once = options.at_once.map(|most| format!("      max-parallel: {most}\n"));
-    let shard = sweep.shard(&bundle, &format!("\"$SHARD/{}\"", sweep.shards), "results");
+    let shard = sweep.shard(&bundle, "SHARD", "results");
     let workflow = filled(
         include_str!("github.yml"),
         &[

@@ -2,11 +2,11 @@
 
 use super::sweep::Sweep;
 use super::{Options, Submission};
-use crate::bundle::run::{CASE_FAILED, REFUSED};
 use crate::error::{Error, Result};
 use crate::template::{filled, quoted};
+use plan::exit::{CASES_FAILED, UNUSABLE};
 
-/// Where pods have the volume.
+/// The folder of the volume in a pod.
 const VOLUME: &str = "/sweep";
 
 pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
@@ -20,17 +20,16 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
             )));
         }
     }
-    let (name, shards) = (sweep.name(), sweep.shards.to_string());
+    let name = sweep.name();
     let (bundle, results) = (format!("{VOLUME}/{name}-bundle"), format!("{VOLUME}/{name}"));
-    let shard =
-        sweep.shard(&bundle, &format!("\"$shard/{shards}\""), &format!("\"{results}/$shard\""));
+    let shard = sweep.shard(&bundle, "shard", &format!("\"{results}/$shard\""));
     let shards_file = filled(
         include_str!("kubernetes-shards.yaml"),
         &[
             ("NAME", &name),
-            ("SHARDS", &shards),
+            ("SHARDS", &sweep.shards.to_string()),
             ("AT_ONCE", &options.at_once.unwrap_or(sweep.shards).min(sweep.shards).to_string()),
-            ("PERMANENT", &format!("{CASE_FAILED}, {REFUSED}")),
+            ("PERMANENT", &format!("{CASES_FAILED}, {UNUSABLE}")),
             ("LIMIT", &sweep.limit().as_secs().to_string()),
             ("ALONE", &alone(options, &name)),
             ("IMAGE", image),
@@ -45,9 +44,6 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
         &[("NAME", &name), ("IMAGE", image), ("VOLUME", VOLUME), ("CLAIM", claim)],
     );
     let pod = format!("{name}-files");
-    let local = sweep.bundle.to_str().ok_or_else(|| {
-        Error::usage("a script cannot name a folder that is not UTF-8").remedy("move the bundle")
-    })?;
     let merge = sweep.merge(&bundle, &format!("{results}/[0-9]*/"), &format!("{results}/merged"));
     Ok(Submission {
         files: vec![
@@ -57,7 +53,7 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
         submit: vec![
             "kubectl apply -f files.yaml".to_owned(),
             format!("kubectl wait --for=condition=Ready --timeout=5m pod/{pod}"),
-            format!("kubectl cp {} {pod}:{bundle}", quoted(local)),
+            format!("kubectl cp {} {pod}:{bundle}", quoted(&sweep.bundle)),
             "kubectl apply -f shards.yaml".to_owned(),
         ],
         then: vec![

@@ -10,6 +10,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use clap::ValueEnum as _;
+
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
@@ -19,7 +21,7 @@ use sweep::Sweep;
 /// The options of `submit`.
 #[derive(Debug, PartialEq, Eq, clap::Args)]
 pub struct Options {
-    /// Who runs the shards
+    /// The scheduler that runs the shards
     #[arg(long, value_name = "SCHEDULER", value_enum)]
     to: Scheduler,
     /// The bundle, unpacked
@@ -76,7 +78,7 @@ impl Options {
         match given.iter().find(|(_, is_given, of)| *is_given && !of.contains(&self.to)) {
             None => Ok(()),
             Some((option, _, of)) => {
-                let names: Vec<&str> = of.iter().map(|it| it.word()).collect();
+                let names: Vec<String> = of.iter().map(|it| it.word()).collect();
                 Err(Error::usage(format!("--to {} has no {option}", self.to.word()))
                     .remedy(format!("leave it out; it is for {}", names.join(" and "))))
             }
@@ -93,17 +95,13 @@ enum Scheduler {
 }
 
 impl Scheduler {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Slurm => "slurm",
-            Self::Kubernetes => "kubernetes",
-            Self::Github => "github",
-            Self::Skypilot => "skypilot",
-        }
+    /// Its word on the command line.
+    fn word(self) -> String {
+        self.to_possible_value().expect("none is hidden").get_name().to_owned()
     }
 }
 
-/// What a scheduler gets.
+/// The files for a scheduler, and how they are used.
 #[derive(Debug)]
 struct Submission {
     /// Names in the folder, what each is for, and their texts.
@@ -151,8 +149,8 @@ fn tell(options: &Options, sweep: &Sweep, submission: &Submission) {
         "{} cases in {} shards{at_once}: about {} each, none over {}; ended after {}",
         sweep.cases,
         sweep.shards,
-        human::duration(sweep.mean()),
-        human::duration(sweep.longest()),
+        human::duration(sweep.mean),
+        human::duration(sweep.longest),
         human::duration(sweep.limit()),
     );
     for (name, what, _) in &submission.files {

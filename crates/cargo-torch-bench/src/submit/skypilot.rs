@@ -2,11 +2,11 @@
 
 use super::sweep::Sweep;
 use super::{Options, Submission};
-use crate::bundle::run::RETRY;
 use crate::error::{Error, Result};
 use crate::template::{filled, quoted};
+use plan::exit::RETRY;
 
-/// Where a job has the bundle and the bucket.
+/// The folders of the bundle and of the bucket on the host of a job.
 const BUNDLE: &str = "/bundle";
 const BUCKET: &str = "/bucket";
 
@@ -17,14 +17,11 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
         return Err(Error::usage(format!("--bucket '{bucket}' is no URL of a bucket"))
             .remedy("--bucket s3://my-bucket"));
     }
-    let bundle = sweep.bundle.to_str().ok_or_else(|| {
-        Error::usage("YAML cannot name a folder that is not UTF-8").remedy("move the bundle")
-    })?;
     // In YAML a string of JSON is a string.
-    let source = serde_json::Value::from(bundle).to_string();
+    let source = serde_json::Value::from(&*sweep.bundle).to_string();
     let (name, shards) = (sweep.name(), sweep.shards);
     let limit = sweep.limit().as_secs().to_string();
-    let run = sweep.shard(BUNDLE, &format!("\"$shard/{shards}\""), "results");
+    let run = sweep.shard(BUNDLE, "shard", "results");
     let shards_file = filled(
         include_str!("skypilot-shards.yaml"),
         &[

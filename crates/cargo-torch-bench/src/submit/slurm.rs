@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::sweep::Sweep;
+use super::sweep::{Sweep, one_line};
 use super::{Options, Submission};
-use crate::bundle::run::RETRY;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::template::{filled, quoted};
+use plan::exit::RETRY;
 
 /// The shards' results, in the folder of the scripts.
 pub const RESULTS: &str = "results";
@@ -15,14 +15,11 @@ const LOGS: &str = "logs";
 
 pub fn submission(sweep: &Sweep, options: &Options, output: &Path) -> Result<Submission> {
     files::make_folder(&output.join(LOGS))?;
-    let text = |path: &Path| path.to_str().map(str::to_owned);
-    let (Some(folder), Some(bundle)) = (text(output), text(&sweep.bundle)) else {
-        return Err(Error::usage("a script cannot name a folder that is not UTF-8"));
-    };
+    let (folder, bundle) = (one_line(output.as_os_str())?, &sweep.bundle);
     // sbatch reads what stands between quotes, and knows no other escape there.
-    if let Some(path) = [&folder, &bundle].into_iter().find(|path| path.contains(['"', '\n'])) {
+    if let Some(path) = [&folder, bundle].into_iter().find(|path| path.contains('"')) {
         return Err(Error::usage(format!("sbatch cannot read the folder {path}"))
-            .remedy("use a path without quotation marks and line breaks"));
+            .remedy("use a path without quotation marks"));
     }
     let at_once = options.at_once.map(|most| format!("%{most}")).unwrap_or_default();
     let mut resources =
@@ -30,16 +27,16 @@ pub fn submission(sweep: &Sweep, options: &Options, output: &Path) -> Result<Sub
     if sweep.has_gpu {
         resources.push_str("\n#SBATCH --gres=gpu:1");
     }
-    let (bundle, retry, shards) = (quoted(&bundle), RETRY.to_string(), sweep.shards.to_string());
+    let (bundle, retry) = (quoted(bundle), RETRY.to_string());
     let name = sweep.name();
-    let shard = sweep.shard(&bundle, &format!("\"$shard/{shards}\""), "\"results/$shard\"");
+    let shard = sweep.shard(&bundle, "shard", "\"results/$shard\"");
     let limit = sweep.limit_minutes();
     let script = filled(
         include_str!("slurm-shards.sh"),
         &[
             ("NAME", &name),
             ("FOLDER", &folder),
-            ("ARRAY", &format!("1-{shards}{at_once}")),
+            ("ARRAY", &format!("1-{}{at_once}", sweep.shards)),
             ("RESOURCES", &resources),
             ("LIMIT", &limit),
             ("RUN", &shard),

@@ -1,15 +1,16 @@
-//! What is to be run: the cases of a bundle, divided so that a shard takes minutes.
+//! The cases of a bundle that a scheduler runs, divided so that a shard takes minutes.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::Path;
 use std::time::Duration;
 
-use plan::flag::{self, Flag};
-use serde::Deserialize;
+use plan::flag;
 
 use super::{Options, Scheduler};
 use crate::bench_arguments::leaves_results;
 use crate::bundle::manifest::{LAUNCHER, Manifest, PLAN};
+use crate::bundle::planned::{self, Planned};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::template;
@@ -26,35 +27,18 @@ const LEAST_LIMIT_S: f64 = 600.0;
 /// A bundle and its division.
 #[derive(Debug)]
 pub struct Sweep {
-    pub bundle: PathBuf,
+    /// A whole path.
+    pub bundle: String,
     pub manifest: Manifest,
     pub cases: usize,
     pub shards: u32,
     pub has_gpu: bool,
     /// The user's words.
     pub words: Vec<String>,
-    /// Seconds of a shard, as expected: on average, and at most.
-    mean_s: f64,
-    most_s: f64,
-}
-
-/// A case of the plan.
-#[derive(Debug, Deserialize)]
-struct Planned {
-    full_id: String,
-    target: String,
-    device: String,
-    seconds: f64,
-}
-
-impl Planned {
-    /// Its group at its shape, which is never divided: the id without the variant.
-    fn unit(&self) -> (&str, &str) {
-        let mut parts = self.full_id.rsplitn(3, '/');
-        let parameter = parts.next().unwrap_or_default();
-        let _variant = parts.next();
-        (parts.next().unwrap_or_default(), parameter)
-    }
+    /// How long a shard should take on average.
+    pub mean: Duration,
+    /// How long no shard should take.
+    pub longest: Duration,
 }
 
 impl Sweep {
@@ -65,7 +49,7 @@ impl Sweep {
         })?;
         let manifest = Manifest::read(&bundle)?;
         let words = words(options)?;
-        let planned = planned(&bundle)?;
+        let planned = planned::read(&bundle)?;
         if planned.is_empty() {
             return Err(Error::usage(format!("{} plans no case", bundle.display()))
                 .remedy("make the bundle with another config or filter"));
@@ -75,30 +59,20 @@ impl Sweep {
         let units = modes.values().map(BTreeMap::len).max().unwrap_or(1);
         let shards = options.shards(&modes, units)?;
         Ok(Self {
-            has_gpu: cuda && planned.iter().any(|it| it.device.starts_with("cuda")),
-            mean_s: SETUP_S + total(&modes) / f64::from(shards),
-            most_s: longest(&modes, shards),
+            has_gpu: cuda && planned.iter().any(Planned::is_on_gpu),
+            mean: Duration::from_secs_f64(SETUP_S + total(modes.values()) / f64::from(shards)),
+            longest: Duration::from_secs_f64(longest(&modes, shards)),
             cases: planned.len(),
-            bundle,
+            bundle: one_line(bundle.as_os_str())?,
             manifest,
             shards,
             words,
         })
     }
 
-    /// How long a shard should take on average.
-    pub fn mean(&self) -> Duration {
-        Duration::from_secs_f64(self.mean_s)
-    }
-
-    /// How long no shard should take.
-    pub fn longest(&self) -> Duration {
-        Duration::from_secs_f64(self.most_s)
-    }
-
     /// When a shard is ended, in whole minutes.
     pub fn limit(&self) -> Duration {
-        let seconds = (PATIENCE * self.most_s).max(LEAST_LIMIT_S);
+        let seconds = (PATIENCE * self.longest.as_secs_f64()).max(LEAST_LIMIT_S);
         Duration::from_secs((seconds / 60.0).ceil() as u64 * 60)
     }
 
@@ -106,21 +80,26 @@ impl Sweep {
         (self.limit().as_secs() / 60).to_string()
     }
 
+    /// The name of the bundle's folder.
+    pub fn bundle_name(&self) -> String {
+        files::name(Path::new(&self.bundle))
+    }
+
     /// A name for jobs: that of the bundle's folder, of the characters that every scheduler takes.
     pub fn name(&self) -> String {
-        let name = files::name(&self.bundle).to_lowercase();
+        let name = self.bundle_name().to_lowercase();
         let name = name.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
         let name = name.trim_matches('-');
         format!("torch-bench-{}", &name[..name.len().min(40)]).trim_end_matches('-').to_owned()
     }
 
-    /// The command that runs a shard; `bundle`, `shard` and `results` are words of a shell.
-    pub fn shard(&self, bundle: &str, shard: &str, results: &str) -> String {
-        let words = if self.words.is_empty() {
-            String::new()
-        } else {
-            format!(" --{}", template::appended(&self.words))
+    /// The command that runs a shard; `bundle` and `results` are words of a shell, `index` its variable with the shard.
+    pub fn shard(&self, bundle: &str, index: &str, results: &str) -> String {
+        let words = match &self.words[..] {
+            [] => String::new(),
+            words => format!(" --{}", template::appended(words)),
         };
+        let shard = format!("\"${index}/{}\"", self.shards);
         format!("{bundle}/{LAUNCHER} --shard {shard} --resume --output {results}{words}")
     }
 
@@ -139,8 +118,11 @@ impl Sweep {
 
     /// The options by which a report finds what a shard has saved.
     fn saved_as(&self) -> Vec<String> {
-        let name = baseline(&self.words);
-        name.map(|name| vec!["--baseline".to_owned(), name]).unwrap_or_default()
+        let words = self.words.iter().map(String::as_str).take_while(|word| *word != "--");
+        match flag::value(words, "save-baseline") {
+            None | Some("") => Vec::new(),
+            Some(name) => vec!["--baseline".to_owned(), name.to_owned()],
+        }
     }
 
     /// The command that shows what was merged.
@@ -161,7 +143,7 @@ impl Options {
                 Err(Error::usage(format!("--shards {shards}: at most {most} are possible there")))
             };
         }
-        let wanted = (total(modes) / SHARD_S).ceil().clamp(1.0, f64::from(most));
+        let wanted = (total(modes.values()) / SHARD_S).ceil().clamp(1.0, f64::from(most));
         // A float of a small whole number.
         Ok((wanted as u32).min(units))
     }
@@ -180,7 +162,8 @@ impl Scheduler {
 }
 
 /// Seconds of every unit, by mode: each mode is divided by itself.
-type Modes<'p> = BTreeMap<&'p str, BTreeMap<(&'p str, &'p str), f64>>;
+type Modes<'p> = BTreeMap<&'p str, Units<'p>>;
+type Units<'p> = BTreeMap<(&'p str, &'p str), f64>;
 
 fn modes(planned: &[Planned]) -> Modes<'_> {
     let mut modes = Modes::new();
@@ -190,25 +173,17 @@ fn modes(planned: &[Planned]) -> Modes<'_> {
     modes
 }
 
-fn total(modes: &Modes<'_>) -> f64 {
-    modes.values().flat_map(BTreeMap::values).sum()
+fn total<'u, 'p: 'u>(modes: impl IntoIterator<Item = &'u Units<'p>>) -> f64 {
+    modes.into_iter().flat_map(BTreeMap::values).sum()
 }
 
 /// A bound of the longest shard: the longest unit goes where there is least, so that no shard exceeds the mean by more
 /// than one of them.
 fn longest(modes: &Modes<'_>, shards: u32) -> f64 {
-    let of_mode = |units: &BTreeMap<_, f64>| {
-        let total: f64 = units.values().sum();
-        total / f64::from(shards) + units.values().copied().fold(0.0, f64::max)
+    let of_mode = |units: &Units<'_>| {
+        total([units]) / f64::from(shards) + units.values().copied().fold(0.0, f64::max)
     };
     SETUP_S + modes.values().map(of_mode).sum::<f64>()
-}
-
-fn planned(bundle: &std::path::Path) -> Result<Vec<Planned>> {
-    let path = bundle.join(PLAN);
-    serde_json::from_str(&files::read(&path)?).map_err(|error| {
-        Error::new(format!("{}: {error}", path.display())).remedy("unpack the bundle again")
-    })
 }
 
 /// The words, which have to leave results that a merge can select.
@@ -220,32 +195,18 @@ fn words(options: &Options) -> Result<Vec<String>> {
             "leave out --list, --test and the like",
         );
     }
-    let words: Vec<String> = options
-        .arguments
-        .iter()
-        .map(|word| {
-            let text = word.to_str().filter(|text| !text.contains(['\n', '\r']));
-            text.map(str::to_owned).ok_or_else(|| {
-                Error::usage(format!("{} cannot stand in a script", word.display()))
-                    .remedy("it has to be one line of UTF-8")
-            })
-        })
-        .collect::<Result<_>>()?;
+    let words = options.arguments.iter().map(|word| one_line(word)).collect::<Result<Vec<_>>>()?;
     if flag::filter(&words).is_some_and(|(_, exact)| exact) {
         return refused("--exact is about one case", "give a regular expression: -- '^ID$'");
     }
     Ok(words)
 }
 
-/// The value of `--save-baseline`.
-fn baseline(words: &[String]) -> Option<String> {
-    let mut words = words.iter().take_while(|word| *word != "--");
-    while let Some(word) = words.next() {
-        if let Some((flag, value)) = Flag::of(word).filter(|(flag, _)| flag.name == "save-baseline")
-        {
-            debug_assert!(flag.value.is_some());
-            return value.map(str::to_owned).or_else(|| words.next().cloned());
-        }
-    }
-    None
+/// A word or path as a script can have it.
+pub fn one_line(word: &OsStr) -> Result<String> {
+    let text = word.to_str().filter(|text| !text.contains(['\n', '\r']));
+    text.map(str::to_owned).ok_or_else(|| {
+        Error::usage(format!("{} cannot stand in a script", word.display()))
+            .remedy("it has to be one line of UTF-8")
+    })
 }

@@ -12,8 +12,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A shell script at a path.
-#[allow(dead_code, reason = "each test program uses its own part")]
+/// Writes a shell script that can be executed.
 pub fn script(path: &Path, body: &str) {
     program::program(path.to_owned(), &format!("#!/bin/sh\n{body}\n"));
 }
@@ -76,8 +75,7 @@ impl Scratch {
 
     /// A shell script on the PATH.
     pub fn program(&self, name: &str, body: &str) {
-        let text = format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{body}\n");
-        program::program(self.root.join("bin").join(name), &text);
+        script(&self.root.join("bin").join(name), &format!("PATH=/usr/bin:/bin\n{body}"));
     }
 
     pub fn fake(&self, file: &str) -> PathBuf {

@@ -75,6 +75,23 @@ fn saxpy() -> Files<'static> {
     ]
 }
 
+/// A config of a layer with a recipe.
+fn layers() -> String {
+    format!(
+        "{QUICK}quantization_config_recipe_names: [int8wo]
+model_params:
+  - {{ name: small, model_type: linear, matrix_shapes: [{{ name: custom, shapes: [[16, 64, 32]] }}], device: cpu }}
+"
+    )
+}
+
+/// A config of the machine's limits, of which it measures what a call costs.
+fn calls() -> String {
+    format!(
+        "{QUICK}benchmark_mode: calibration\ncalibration_params: [{{ name: calls, probes: [call] }}]\n"
+    )
+}
+
 /// Exactly these cases are there; all were measured, and each candidate has its speed-up or the reason why not.
 #[track_caller]
 fn assert_measured(cases: &Cases, expected: &BTreeSet<String>) {
@@ -107,19 +124,10 @@ fn kernels_alone_in_a_folder_with_spaces() {
 #[ignore = "long: builds the library from its packaged crates, a minute"]
 fn configs_alone_inside_a_workspace() {
     let outside = outside();
-    let inference = format!(
-        "{QUICK}quantization_config_recipe_names: [int8wo]
-model_params:
-  - {{ name: small, model_type: linear, matrix_shapes: [{{ name: custom, shapes: [[16, 64, 32]] }}], device: cpu }}
-"
-    );
-    let calibration = format!(
-        "{QUICK}benchmark_mode: calibration\ncalibration_params: [{{ name: calls, probes: [call] }}]\n"
-    );
     let mut files = vec![
         ("Cargo.toml", "[workspace]\nmembers = [\"benches-of-us\"]\nresolver = \"3\"\n".to_owned()),
-        ("benches-of-us/configs/inference/layers.yml", inference),
-        ("benches-of-us/configs/calibration/machine.yml", calibration),
+        ("benches-of-us/configs/inference/layers.yml", layers()),
+        ("benches-of-us/configs/calibration/machine.yml", calls()),
     ];
     let own = package("benches-of-us", "");
     let own: Vec<_> =

@@ -11,7 +11,7 @@ use serde_yaml::Value;
 
 use crate::document::skip;
 use crate::outside::{outside, repository, succeeded};
-use crate::sweep::{CASE_FAILED, FAULTY, Sweep};
+use crate::sweep::{FAULTY, Sweep};
 
 /// A SLURM with one node, which is stopped when dropped.
 struct Cluster {
@@ -19,8 +19,8 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Why there can be none here: programs, then rights.
-    fn obstacle() -> Option<String> {
+    /// Whether there can be one here. If not, the test says that it is skipped.
+    fn is_possible() -> bool {
         let has = |program: &&str| {
             let mut which = Command::new("sh");
             which.args(["-c", &format!("PATH=$PATH:/usr/sbin command -v {program}")]);
@@ -29,15 +29,14 @@ impl Cluster {
         let lacks = ["munged", "slurmctld", "slurmd", "sbatch"].into_iter().find(|it| !has(it));
         if let Some(program) = lacks {
             skip::tool(format!("{program} is missing; on Debian: apt-get install slurm-wlm munge"));
-            return Some(program.to_owned());
+            return false;
         }
         // SAFETY: it asks for a number.
         let is_root = unsafe { libc::geteuid() } == 0;
-        if is_root {
-            return None;
+        if !is_root {
+            skip::hardware("a SLURM is started by root");
         }
-        skip::hardware("a SLURM is started by root");
-        Some("root".to_owned())
+        is_root
     }
 
     fn start() -> Self {
@@ -53,16 +52,15 @@ impl Cluster {
         command
     }
 
-    fn client(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let mut client = Command::new(program);
-        client.env("SLURM_CONF", self.folder.path().join("slurm.conf"));
-        client
+    fn configuration(&self) -> PathBuf {
+        self.folder.path().join("slurm.conf")
     }
 
-    /// What a program of SLURM's prints.
+    /// Runs a program of SLURM's, and returns what it prints.
     fn ask(&self, line: &str) -> String {
         let mut words = line.split_whitespace();
-        let mut client = self.client(words.next().expect("a program"));
+        let mut client = Command::new(words.next().expect("a program"));
+        client.env("SLURM_CONF", self.configuration());
         succeeded(&client.args(words).output().expect("it can be started"))
     }
 
@@ -90,7 +88,7 @@ impl Drop for Cluster {
     }
 }
 
-/// What SLURM says of a job.
+/// The value of a field among those that SLURM prints of a job.
 fn field<'j>(job: &'j str, name: &str) -> &'j str {
     let value = job.split_whitespace().find_map(|it| it.strip_prefix(name)?.strip_prefix('='));
     value.unwrap_or_else(|| panic!("no {name} in {job}"))
@@ -99,7 +97,7 @@ fn field<'j>(job: &'j str, name: &str) -> &'j str {
 #[test]
 #[ignore = "long: a sweep in eight shards, and a second time as a whole"]
 fn slurm_runs_a_sweep_and_repeats_what_was_taken_away() {
-    if Cluster::obstacle().is_some() {
+    if !Cluster::is_possible() {
         return;
     }
     let outside = outside();
@@ -107,7 +105,7 @@ fn slurm_runs_a_sweep_and_repeats_what_was_taken_away() {
     let whole = sweep.run(&["--output", "whole", "--", "--quick"]);
     assert_eq!(
         whole.status.code(),
-        Some(CASE_FAILED),
+        Some(i32::from(plan::exit::CASES_FAILED)),
         "{}",
         String::from_utf8_lossy(&whole.stderr)
     );
@@ -117,7 +115,7 @@ fn slurm_runs_a_sweep_and_repeats_what_was_taken_away() {
     let options =
         ["submit", "--to", "slurm", "--shards", "8", "--at-once", "2", "--cpus", "1", "--run"];
     let mut submit = outside.tool("to bundle", &options);
-    submit.env("SLURM_CONF", cluster.folder.path().join("slurm.conf"));
+    submit.env("SLURM_CONF", cluster.configuration());
     submit.arg("--bundle").arg(&sweep.root).arg("--output").arg(&output).args(["--", "--quick"]);
     println!("{}", succeeded(&submit.output().expect("it can be started")));
 
@@ -155,7 +153,7 @@ fn slurm_runs_a_sweep_and_repeats_what_was_taken_away() {
     assert!(matches!(&failed[..], [id] if id.contains(FAULTY)), "{failed:?}");
 }
 
-/// A step of a job that has a command.
+/// The commands of a job's steps, each with its variables.
 fn commands(workflow: &Value, job: &str) -> Vec<(String, Vec<(String, String)>)> {
     let steps = workflow["jobs"][job]["steps"].as_sequence().expect("a list");
     let text = |value: &Value| value.as_str().expect("a text").to_owned();

@@ -9,16 +9,14 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::outside::{Outside, succeeded};
-use crate::{QUICK, SAXPY, package, saxpy, template};
+use crate::{QUICK, SAXPY, calls, layers, package, saxpy, template};
 
 /// The kernel whose result is wrong.
 pub const FAULTY: &str = "/off/";
-/// The code of a run in which a case failed.
-pub const CASE_FAILED: i32 = 1;
 
 pub struct Sweep {
     pub made: tempfile::TempDir,
-    /// Where it is unpacked.
+    /// The folder in which it is unpacked.
     pub root: PathBuf,
 }
 
@@ -36,23 +34,14 @@ operator_params:
 ",
         sizes.join(", ")
     );
-    let inference = format!(
-        "{QUICK}quantization_config_recipe_names: [int8wo]
-model_params:
-  - {{ name: small, model_type: linear, matrix_shapes: [{{ name: custom, shapes: [[16, 64, 32]] }}], device: cpu }}
-"
-    );
-    let calibration = format!(
-        "{QUICK}benchmark_mode: calibration\ncalibration_params: [{{ name: calls, probes: [call] }}]\n"
-    );
     let kernel = template(&format!("{SAXPY}/kernel.rs"));
     let wrong = kernel.replace("T::wide(*x) + T::wide(*y)", "T::wide(*x) - T::wide(*y)");
     assert_ne!(wrong, kernel);
     let mut files = [package("to-bundle", ""), saxpy()].concat();
     files.extend([
         ("configs/operators/all.yml", operators),
-        ("configs/inference/layers.yml", inference),
-        ("configs/calibration/machine.yml", calibration),
+        ("configs/inference/layers.yml", layers()),
+        ("configs/calibration/machine.yml", calls()),
         ("benches/kernels/off/kernel.rs", wrong),
         ("benches/kernels/off/bench.yaml", crate::SIZE.to_owned()),
     ]);

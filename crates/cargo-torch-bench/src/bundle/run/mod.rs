@@ -6,17 +6,17 @@ mod fit;
 mod torch;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
-use serde::Deserialize;
 
 use super::loader::LIBRARY_PATH;
-use super::manifest::{self, CACHE, COMPILER, LAUNCHER, Manifest, PLAN};
+use super::manifest::{self, CACHE, COMPILER, LAUNCHER, Manifest};
+use super::planned;
 use crate::bench_arguments::{budget_s, leaves_results};
 use crate::cargo;
 use crate::driver::Driver;
@@ -25,8 +25,7 @@ use crate::files;
 use crate::progress_line::{self, shared_file};
 use crate::results::HOME;
 use ::libtorch::command;
-use plan::budget;
-pub use words::{CASE_FAILED, REFUSED, RETRY};
+use plan::{budget, exit};
 
 /// Run the benchmarks of this bundle
 ///
@@ -105,7 +104,7 @@ pub fn main() -> ExitCode {
     command::called(command::INSTALLED);
     let code = run(&Options::parse()).unwrap_or_else(|errors| {
         errors.iter().for_each(|error| eprint!("{error}"));
-        REFUSED
+        exit::UNUSABLE
     });
     ExitCode::from(code)
 }
@@ -228,22 +227,11 @@ impl Host<'_> {
 
     /// How many of the ids are of a case on a GPU, by the plan.
     fn of_a_gpu(&self, jobs: &[Job<'_>]) -> Result<usize> {
-        #[derive(Deserialize)]
-        struct Planned {
-            full_id: String,
-            device: String,
-        }
-        let path = self.bundle.root.join(PLAN);
-        let planned: Vec<Planned> =
-            serde_json::from_str(&files::read(&path)?).map_err(|error| {
-                Error::new(format!("{}: {error}", path.display())).remedy("unpack the bundle again")
-            })?;
-        let devices: BTreeMap<&str, &str> =
-            planned.iter().map(|it| (it.full_id.as_str(), it.device.as_str())).collect();
+        let planned = planned::read(&self.bundle.root)?;
+        let on_gpu = planned.iter().filter(|it| it.is_on_gpu()).map(|it| it.full_id.as_str());
+        let on_gpu: BTreeSet<&str> = on_gpu.collect();
         let ids = jobs.iter().flat_map(|job| &job.ids);
-        Ok(ids
-            .filter(|id| devices.get(id.as_str()).is_some_and(|it| it.starts_with("cuda")))
-            .count())
+        Ok(ids.filter(|id| on_gpu.contains(id.as_str())).count())
     }
 
     /// Refuses a host without the driver. A bundle without CUDA skips its cases of a GPU, as `cargo bench` does, unless

@@ -3,15 +3,8 @@
 use std::ffi::OsString;
 use std::process::ExitStatus;
 
+use plan::exit::{CASES_FAILED, RETRY, UNUSABLE};
 use plan::flag::{Flag, Value};
-
-/// The code of a run that may succeed if it is tried again: the host ran out of memory, a device was lost, the process
-/// was killed. It is EX_TEMPFAIL of sysexits.h.
-pub const RETRY: u8 = 75;
-/// The code of a run in which a case failed.
-pub const CASE_FAILED: u8 = 1;
-/// The code of a run that will not succeed: its command line or the host is wrong.
-pub const REFUSED: u8 = 2;
 
 /// Options that are about the choice of cases or about all of a run.
 const OF_A_CHOICE: [&str; 3] = ["exact", "budget", "profile"];
@@ -38,7 +31,7 @@ pub fn options(words: &[OsString]) -> Vec<OsString> {
 pub fn code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return if is_fault(signal) { CASE_FAILED } else { RETRY };
+        return if is_fault(signal) { CASES_FAILED } else { RETRY };
     }
     crate::cargo::code(status)
 }
@@ -55,7 +48,7 @@ pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
     let rank = |code: &u8| match *code {
         0 => 0,
         RETRY => 2,
-        REFUSED => 3,
+        UNUSABLE => 3,
         _ => 1,
     };
     codes.into_iter().max_by_key(rank).unwrap_or(0)
@@ -104,7 +97,7 @@ mod tests {
             (&[0, 0], 0),
             (&[0, 1, 0], 1),
             (&[1, RETRY, 0], RETRY),
-            (&[RETRY, REFUSED, 1], REFUSED),
+            (&[RETRY, UNUSABLE, 1], UNUSABLE),
             (&[101, 0], 101),
         ] {
             assert_eq!(worst(codes.iter().copied()), expected, "{codes:?}");

@@ -1,0 +1,42 @@
+//! The plan of a bundle: what is read of the list that `criterion-report plan` has printed.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::manifest::PLAN;
+use crate::error::{Error, Result};
+use crate::files;
+
+/// A case.
+#[derive(Debug, Deserialize)]
+pub struct Planned {
+    pub full_id: String,
+    /// The first part of its id.
+    pub target: String,
+    pub device: String,
+    /// Its estimate.
+    pub seconds: f64,
+}
+
+impl Planned {
+    pub fn is_on_gpu(&self) -> bool {
+        self.device.starts_with("cuda")
+    }
+
+    /// Its group at its shape, which no shard divides: the id without the variant.
+    pub fn unit(&self) -> (&str, &str) {
+        let mut parts = self.full_id.rsplitn(3, '/');
+        let parameter = parts.next().unwrap_or_default();
+        let _variant = parts.next();
+        (parts.next().unwrap_or_default(), parameter)
+    }
+}
+
+/// The cases of an unpacked bundle.
+pub fn read(bundle: &Path) -> Result<Vec<Planned>> {
+    let path = bundle.join(PLAN);
+    serde_json::from_str(&files::read(&path)?).map_err(|error| {
+        Error::new(format!("{}: {error}", path.display())).remedy("unpack the bundle again")
+    })
+}
