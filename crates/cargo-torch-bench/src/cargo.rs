@@ -82,7 +82,8 @@ pub fn report(root: &Path) -> Command {
         return installed;
     }
     let mut cargo = in_folder(root);
-    cargo.args(["run", "--quiet", "--release", "--package", REPORT, "--"]);
+    // `--bin`, not `--package`: with the features that everything else here is built with.
+    cargo.args(["run", "--quiet", "--release", "--bin", REPORT, "--"]);
     cargo
 }
 

@@ -184,7 +184,7 @@ pub fn report(root: &Path) -> Result<PathBuf> {
         return on_path(cargo::REPORT);
     }
     let mut build = cargo::in_folder(root);
-    build.args(["build", "--release", "--package", cargo::REPORT, "--bin", cargo::REPORT]);
+    build.args(["build", "--release", "--bin", cargo::REPORT]);
     let built = cargo::announced(build)?;
     if !built.status.success() {
         let what = format!("{} cannot be built ({})", cargo::REPORT, built.status);

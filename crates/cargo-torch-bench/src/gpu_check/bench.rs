@@ -54,7 +54,7 @@ impl<'w> Bench<'w> {
         let configs = env::join_paths(CONFIGS)
             .map_err(|error| Error::new(format!("the configs cannot be listed: {error}")))?;
         let mut report = cargo::in_folder(root);
-        report.args(["build", "--quiet", "--release", "--package", "criterion-report"]);
+        report.args(["build", "--quiet", "--release", "--bin", cargo::REPORT]);
         let mut benches = cargo::in_folder(root);
         benches
             .args(["bench", "--no-run"])

@@ -159,6 +159,7 @@ struct Pass<const N: usize> {
 
 impl<const N: usize> Kernel for Pass<N> {
     type Output = u64;
+    const ROUNDS_TO_BF16: bool = false;
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> u64 {

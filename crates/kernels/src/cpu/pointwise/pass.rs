@@ -46,6 +46,7 @@ pub struct Pass<'a, F, E> {
 
 impl<F: Function, E: Element> Kernel for Pass<'_, F, E> {
     type Output = ();
+    const ROUNDS_TO_BF16: bool = E::IS_BF16;
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
@@ -150,7 +151,7 @@ impl<E: Element> Piece<E> {
     /// # Safety
     /// As for [`Pass`]; the elements are a block.
     #[inline(always)]
-    unsafe fn load<V: Vector, F: Function>(&self) -> Together<V, TOGETHER> {
+    unsafe fn load<V: Vector, F: Function>(&self) -> Together<V> {
         // SAFETY: the caller's promise.
         unsafe {
             let x = E::load_shuffled(self.x);
@@ -190,6 +191,7 @@ struct Everywhere<E, F> {
 
 impl<F: Function, E: Element> Kernel for Everywhere<E, F> {
     type Output = ();
+    const ROUNDS_TO_BF16: bool = E::IS_BF16;
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {

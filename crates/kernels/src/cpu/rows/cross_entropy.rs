@@ -76,13 +76,14 @@ struct CrossEntropy<'t, T> {
 
 impl<T: Element> Kernel for CrossEntropy<'_, T> {
     type Output = f64;
+    const ROUNDS_TO_BF16: bool = false;
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> f64 {
         // SAFETY: the caller's promise.
         unsafe {
             match in_step::<V>(self.logits.dim) {
-                true => self.all::<Together<V, CHAINS>, 1>(),
+                true => self.all::<Together<V>, 1>(),
                 false => self.all::<V, CHAINS>(),
             }
         }
@@ -118,7 +119,7 @@ impl<T: Element> CrossEntropy<'_, T> {
                 let terms =
                     Exponentials::<V, _, _, _, f32>::new(logits(row), greatest[0], &ahead, ());
                 let [sum] = sums::<V, 1, C, _>(terms, dim);
-                let [logit, ..] = logits(row).load::<[f32; 4]>(place);
+                let logit: f32 = logits(row).load(place);
                 total += f64::from(greatest[0]) - f64::from(logit);
                 product *= sum;
                 greatest = [greatest[1], ahead.found()];

@@ -58,6 +58,7 @@ struct Block<F> {
 
 impl<S: Source, F: Fn(usize) -> S> Kernel for Block<F> {
     type Output = f64;
+    const ROUNDS_TO_BF16: bool = false;
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) -> f64 {
@@ -85,7 +86,7 @@ impl<S: Source, F: Fn(usize) -> S> Kernel for Block<F> {
 unsafe fn squares_exactly(source: impl Source, elements: usize) -> f64 {
     let square = |at| {
         // SAFETY: the caller's elements, and portable instructions.
-        let [value, ..] = unsafe { source.load::<[f32; 4]>(Place { at, only: Some(1) }) };
+        let value: f32 = unsafe { source.load(Place { at, only: Some(1) }) };
         f64::from(value).powi(2)
     };
     (0..elements).map(square).sum()

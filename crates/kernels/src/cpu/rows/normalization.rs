@@ -137,12 +137,12 @@ unsafe fn normalize_exactly<T: Element, const N: usize, const CENTERED: bool>(
 ) {
     let place = |at: usize| Place { at, only: Some(1) };
     // SAFETY: the caller's elements, and portable instructions.
-    let value = |at: usize| f64::from(unsafe { source.load::<[f32; 4]>(place(at)) }[0]);
+    let value = |at: usize| f64::from(unsafe { source.load::<f32>(place(at)) });
     let Statistics { mean: (_, mean), variance } =
         moments::exact::<CENTERED>((0..elements).map(value));
     let deviation = (variance + EPSILON).sqrt();
     for at in 0..elements {
-        let normalized = [((value(at) - mean) / deviation) as f32; 4];
+        let normalized = ((value(at) - mean) / deviation) as f32;
         // SAFETY: as above.
         unsafe { place(at).store(affine.apply(normalized, place(at)), out) };
     }
@@ -264,6 +264,7 @@ where
     F: Fn(usize) -> S,
 {
     type Output = ();
+    const ROUNDS_TO_BF16: bool = T::IS_BF16;
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
@@ -272,7 +273,7 @@ where
         // SAFETY: the caller's promise.
         unsafe {
             match in_step {
-                true => self.all::<Together<V, CHAINS>, 1>(),
+                true => self.all::<Together<V>, 1>(),
                 false => self.all::<V, CHAINS>(),
             }
         }

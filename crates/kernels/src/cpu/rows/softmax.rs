@@ -42,13 +42,14 @@ struct Softmax<T> {
 
 impl<T: Element> Kernel for Softmax<T> {
     type Output = ();
+    const ROUNDS_TO_BF16: bool = T::IS_BF16;
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         // SAFETY: the caller's promise.
         unsafe {
             match in_step::<V>(self.from.dim) {
-                true => self.all::<Together<V, CHAINS>, 1>(),
+                true => self.all::<Together<V>, 1>(),
                 false => self.all::<V, CHAINS>(),
             }
         }

@@ -92,6 +92,7 @@ struct Passes<O> {
 /// `memcpy`, which writes large arrays past the cache.
 impl<O: Operation> Kernel for Passes<O> {
     type Output = ();
+    const ROUNDS_TO_BF16: bool = false;
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
@@ -101,7 +102,7 @@ impl<O: Operation> Kernel for Passes<O> {
             unsafe {
                 let done = sweep::<V, O, UNROLL>(part, 0);
                 let done = sweep::<V, O, 1>(part, done);
-                sweep::<[f32; 1], O, 1>(part, done);
+                sweep::<f32, O, 1>(part, done);
             }
         }
         black_box(self.part);

@@ -14,6 +14,9 @@ pub trait Element: Copy + Send + Sync {
     /// Bits of a value's precision, the first one, which is not stored, included.
     const PRECISION: u32;
 
+    /// Whether it is bfloat16.
+    const IS_BF16: bool = Self::PRECISION == bf16::MANTISSA_DIGITS;
+
     /// `V::LANES` values.
     unsafe fn load<V: Vector>(from: *const Self) -> V;
 

@@ -14,6 +14,10 @@ use crate::cpu::Capability;
 pub trait Kernel {
     type Output;
 
+    /// Whether it may round to bfloat16, for which AVX-512 BF16 has an instruction. Otherwise AVX-512 with and
+    /// without share one function: every function takes half a second to compile.
+    const ROUNDS_TO_BF16: bool = true;
+
     /// Runs it. Has to be inlined (`#[inline(always)]`, as all that it calls with a vector), into a
     /// function that has the instructions.
     ///
@@ -34,15 +38,15 @@ impl Capability {
             Self::Avx2 => unsafe { avx2(kernel) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the caller's promise.
-            Self::Avx512 => unsafe { avx512(kernel) },
+            Self::Avx512Bf16 if K::ROUNDS_TO_BF16 => unsafe { avx512_bf16(kernel) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the caller's promise.
-            Self::Avx512Bf16 => unsafe { avx512_bf16(kernel) },
+            // SAFETY: the caller's promise; AVX-512 BF16 includes the rest of AVX-512.
+            Self::Avx512 | Self::Avx512Bf16 => unsafe { avx512(kernel) },
             #[cfg(target_arch = "aarch64")]
             // SAFETY: the caller's promise.
             Self::Neon => unsafe { neon(kernel) },
             // SAFETY: every CPU has it; the rest is the caller's promise.
-            _ => unsafe { kernel.run::<[f32; 4]>() },
+            _ => unsafe { kernel.run::<f32>() },
         }
     }
 }

@@ -45,7 +45,7 @@ impl Kernel for AllLess {
             let mut all = [1.0; 64];
             all[lane] = self.0;
             // SAFETY: the caller has the instructions; 64 values.
-            unsafe { Together::<V, 4>::load(all.as_ptr()).all_less(2.0) }
+            unsafe { Together::<V>::load(all.as_ptr()).all_less(2.0) }
         };
         let mut found = Vec::new();
         for lane in 0..4 * V::LANES {
@@ -83,7 +83,7 @@ impl<E: Element> Kernel for Shuffled<'_, E> {
         for at in (0..results.len()).step_by(block) {
             // SAFETY: the caller has the instructions; a block of elements.
             unsafe {
-                let x = E::load_shuffled::<Together<V, 4>>(self.elements[at..].as_ptr());
+                let x = E::load_shuffled::<Together<V>>(self.elements[at..].as_ptr());
                 let product = x.mul(Together::splat(self.factor));
                 E::store_shuffled(product, results[at..].as_mut_ptr());
             }

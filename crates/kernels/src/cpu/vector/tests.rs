@@ -356,7 +356,7 @@ fn several_registers_are_as_one() {
         #[inline(always)]
         unsafe fn run<V: Vector>(self) {
             // SAFETY: the caller has the instructions.
-            let (one, four) = unsafe { (self.results::<V>(), self.results::<Together<V, 4>>()) };
+            let (one, four) = unsafe { (self.results::<V>(), self.results::<Together<V>>()) };
             assert_eq!(one.len(), 7 * self.0.len() / 64 * 64);
             assert_eq!(one, four);
             let values: [f32; 64] = std::array::from_fn(|index| 0.5 - index as f32);
@@ -365,12 +365,12 @@ fn several_registers_are_as_one() {
                 let mut halves = [bf16::ONE; 64];
                 // SAFETY: `count` values and room for them.
                 let (sum, greatest) = unsafe {
-                    let x = Together::<V, 4>::load_first(values.as_ptr(), count);
+                    let x = Together::<V>::load_first(values.as_ptr(), count);
                     x.store_first(written.as_mut_ptr(), count);
                     bf16::store_first(x, halves.as_mut_ptr(), count);
-                    let y = bf16::load_first::<Together<V, 4>>(halves.as_ptr(), count);
-                    let first = Together::<V, 4>::first(count);
-                    let y = Together::<V, 4>::select(first, y, Together::<V, 4>::splat(-99.0));
+                    let y = bf16::load_first::<Together<V>>(halves.as_ptr(), count);
+                    let first = Together::<V>::first(count);
+                    let y = Together::<V>::select(first, y, Together::<V>::splat(-99.0));
                     (x.sum(), y.greatest())
                 };
                 assert_eq!(sum, values[..count].iter().sum::<f32>());

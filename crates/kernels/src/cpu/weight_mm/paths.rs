@@ -93,6 +93,7 @@ struct Columns<'p, F> {
 
 impl<F: Format> Kernel for Columns<'_, F> {
     type Output = ();
+    const ROUNDS_TO_BF16: bool = false;
 
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
@@ -102,8 +103,8 @@ impl<F: Format> Kernel for Columns<'_, F> {
             match V::LANES {
                 16 => tile::columns::<Float32<V, 2>, F>(product, rows),
                 8 => tile::columns::<Float32<V, 4>, F>(product, rows),
-                // Four registers of four lanes, or two of eight, as the compiler sees fit.
-                _ => tile::columns::<Float32<[f32; 16], 2>, F>(product, rows),
+                4 => tile::columns::<Float32<V, 8>, F>(product, rows),
+                _ => tile::columns::<Float32<f32, 32>, F>(product, rows),
             }
         }
     }
