@@ -17,7 +17,8 @@ const LONGEST: usize = 40;
 
 fn files() -> Vec<PathBuf> {
     let files = FOLDERS.iter().flat_map(|folder| WalkDir::new(root().join(folder)));
-    let files = files.map(|entry| entry.expect("readable").into_path()).filter(|path| path.is_file());
+    let files =
+        files.map(|entry| entry.expect("readable").into_path()).filter(|path| path.is_file());
     files.filter(|path| path.extension().is_some_and(|it| it == "rs" || it == "yml")).collect()
 }
 

@@ -105,10 +105,7 @@ fn notes_are_the_section_of_the_version() {
         notes.arg(version).arg(&changelog);
         notes
     };
-    assert_eq!(
-        printed(&mut notes("0.2.0")),
-        "### Added\n\n- A second thing,\n  in two lines.\n"
-    );
+    assert_eq!(printed(&mut notes("0.2.0")), "### Added\n\n- A second thing,\n  in two lines.\n");
     assert_eq!(printed(&mut notes("0.2.0-rc.1")), "- A candidate.\n");
     assert_eq!(printed(&mut notes("0.0.1")), "- The first.\n", "the links are not a part");
     // A dot stands for itself alone.
@@ -152,7 +149,10 @@ fn only_the_version_of_the_manifest_is_released() {
         assert_eq!(printed(&mut tag), format!("{here}\n"));
     } else {
         let error = refused(&mut tag);
-        assert!(error.contains("criterion-report") && error.contains("add repository ="), "{error}");
+        assert!(
+            error.contains("criterion-report") && error.contains("add repository ="),
+            "{error}"
+        );
     }
 }
 
@@ -162,9 +162,9 @@ fn binstall(folder: &str, key: &str, variables: &[(&str, &str)]) -> String {
     let manifest: toml::Table =
         fs::read_to_string(&path).expect("readable").parse().expect("a manifest");
     let value = manifest["package"]["metadata"]["binstall"][key].as_str().expect("text");
-    variables.iter().fold(value.to_owned(), |value, (name, text)| {
-        value.replace(&format!("{{ {name} }}"), text)
-    })
+    variables
+        .iter()
+        .fold(value.to_owned(), |value, (name, text)| value.replace(&format!("{{ {name} }}"), text))
 }
 
 #[test]

@@ -38,11 +38,14 @@ fn steps(job: &Value) -> impl Iterator<Item = &Value> {
 #[test]
 fn they_are_what_github_takes() {
     let Some(packages) = std::env::var_os(SCHEMAS) else {
-        skip::tool(format!("{SCHEMAS} names no folder of check-jsonschema, which pip install --target makes"));
+        skip::tool(format!(
+            "{SCHEMAS} names no folder of check-jsonschema, which pip install --target makes"
+        ));
         return;
     };
     let is_config = |path: &PathBuf| path.ends_with("config.yml");
-    let (config, forms): (Vec<_>, Vec<_>) = files("ISSUE_TEMPLATE").into_iter().partition(is_config);
+    let (config, forms): (Vec<_>, Vec<_>) =
+        files("ISSUE_TEMPLATE").into_iter().partition(is_config);
     for (schema, files) in [
         ("github-workflows", files("workflows")),
         ("github-issue-forms", forms),
@@ -52,7 +55,8 @@ fn they_are_what_github_takes() {
         let mut check = Command::new("python3");
         check.args(["-m", "check_jsonschema", "--builtin-schema", &format!("vendor.{schema}")]);
         let output = check.args(files).env("PYTHONPATH", &packages).output().expect("python3 runs");
-        let said = [output.stdout, output.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+        let said =
+            [output.stdout, output.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
         assert!(output.status.success(), "{schema}: {}", said.concat());
     }
 }
@@ -68,10 +72,14 @@ fn commands_hold_no_expression_and_actions_are_githubs() {
             for step in steps(value) {
                 let title = step["name"].as_str().or(step["uses"].as_str()).unwrap_or("?");
                 if step["run"].as_str().is_some_and(|run| run.contains("${{")) {
-                    faults.push(format!("{name}: {job}: {title}: an expression in `run`: hand it on by `env`"));
+                    faults.push(format!(
+                        "{name}: {job}: {title}: an expression in `run`: hand it on by `env`"
+                    ));
                 }
                 if step["uses"].as_str().is_some_and(|action| !action.starts_with("actions/")) {
-                    faults.push(format!("{name}: {job}: {title}: an action that is not GitHub's: use a command"));
+                    faults.push(format!(
+                        "{name}: {job}: {title}: an action that is not GitHub's: use a command"
+                    ));
                 }
             }
             if value["timeout-minutes"].is_null() && name.to_string() != "bench.yml" {
@@ -79,10 +87,14 @@ fn commands_hold_no_expression_and_actions_are_githubs() {
             }
         }
         if workflow["permissions"] != serde_json::json!({ "contents": "read" }) {
-            faults.push(format!("{name}: permissions: a job that needs more than `contents: read` says so itself"));
+            faults.push(format!(
+                "{name}: permissions: a job that needs more than `contents: read` says so itself"
+            ));
         }
         if workflow["defaults"]["run"]["shell"] != "bash" {
-            faults.push(format!("{name}: defaults.run.shell: it is not bash, so that a failure in a pipe is lost"));
+            faults.push(format!(
+                "{name}: defaults.run.shell: it is not bash, so that a failure in a pipe is lost"
+            ));
         }
     }
     assert_none(&faults);
@@ -121,7 +133,8 @@ fn jobs_are_commands_that_a_contributor_has() {
         }
         let is_run = |step: &Value| {
             let run = step["run"].as_str().unwrap_or_default();
-            run.ends_with(&format!("{script} \"$JOB\"")) && step["env"]["JOB"] == "${{ matrix.job }}"
+            run.ends_with(&format!("{script} \"$JOB\""))
+                && step["env"]["JOB"] == "${{ matrix.job }}"
         };
         assert!(steps(&ci["jobs"][job]).any(is_run), "{job}");
     }
@@ -145,7 +158,10 @@ fn nightly_refuses_what_it_does_not_know() {
 fn forms_ask_for_what_an_answer_needs() {
     for (form, words) in [
         ("bug.yml", &["cargo torch-bench doctor", "cargo torch-bench gpu-check"][..]),
-        ("wrong-number.yml", &["target/criterion-torch/", "criterion-report show", "cargo torch-bench doctor"]),
+        (
+            "wrong-number.yml",
+            &["target/criterion-torch/", "criterion-report show", "cargo torch-bench doctor"],
+        ),
         ("feature.yml", &["docs/book/src/extending"]),
     ] {
         let text = read(&root().join(".github/ISSUE_TEMPLATE").join(form));

@@ -14,7 +14,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             None => println!("{}: {} pairs", record.full_id, record.pairs.len()),
         }
         for pair in &record.pairs {
-            println!("  {:.2}× [{:.2}, {:.2}] against {}", pair.speedup, pair.low, pair.high, pair.against);
+            println!(
+                "  {:.2}× [{:.2}, {:.2}] against {}",
+                pair.speedup, pair.low, pair.high, pair.against
+            );
         }
     }
     Ok(())

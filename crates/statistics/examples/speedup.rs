@@ -9,10 +9,17 @@ fn main() {
     let second_build = [([202.7, 203.0], [183.1, 182.6]), ([203.2, 202.5], [182.9, 183.3])];
 
     let blocks = first_build.into_iter().chain(second_build);
-    let log_ratios: Vec<f64> = blocks.map(|(baseline, candidate)| block(baseline, candidate)).collect();
+    let log_ratios: Vec<f64> =
+        blocks.map(|(baseline, candidate)| block(baseline, candidate)).collect();
     let builds = 2;
     let visits = 1;
     let found = builds_ratio(&log_ratios, builds, visits).expect("whole builds of finite times");
     let ratio = found.ratio;
-    println!("{:.3}× [{:.3}, {:.3}]: {}", ratio.ratio, ratio.low, ratio.high, verdict(&ratio).word());
+    println!(
+        "{:.3}× [{:.3}, {:.3}]: {}",
+        ratio.ratio,
+        ratio.low,
+        ratio.high,
+        verdict(&ratio).word()
+    );
 }
