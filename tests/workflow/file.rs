@@ -1,4 +1,4 @@
-//! The workflow as it stands in the repository.
+//! The workflow that measures, bench.yml, as it stands in the repository.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -128,7 +128,7 @@ pub struct Step {
 }
 
 impl Workflow {
-    /// The only one there is.
+    /// The one that measures.
     pub fn read() -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/workflows/bench.yml");
         let text = std::fs::read_to_string(&path).expect("the workflow is in the repository");

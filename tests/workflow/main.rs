@@ -1,4 +1,5 @@
-//! The workflow that users get: what its file says, and its scripts, each run by itself.
+//! The workflow that measures, which users copy: what its file says, and its scripts, each run by itself. The other
+//! workflows are tested in `crates/documents`.
 #![cfg(target_os = "linux")]
 
 mod file;

@@ -48,7 +48,7 @@ impl Document {
     }
 }
 
-/// README, CONTRIBUTING, CHANGELOG, those of the packages, and every page of the book.
+/// README, CONTRIBUTING, CHANGELOG, SECURITY, the READMEs of the packages and examples, and every page of the book.
 pub fn documents() -> Vec<Document> {
     let files = WalkDir::new(pages()).sort_by_file_name().into_iter();
     let files = files.map(|entry| entry.expect("readable").into_path()).filter(|path| {
@@ -60,6 +60,8 @@ pub fn documents() -> Vec<Document> {
         "CHANGELOG.md",
         "src/README.md",
         "criterion-report/README.md",
+        "examples/README.md",
+        "SECURITY.md",
     ];
     let crates = fs::read_dir(root().join("crates")).expect("readable");
     let crates = crates.map(|entry| entry.expect("readable").path().join("README.md"));

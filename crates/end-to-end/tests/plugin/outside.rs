@@ -88,8 +88,13 @@ impl Outside {
             "--workspace",
         ]);
         package.args(
-            ["criterion-torch-end-to-end", "criterion-torch-documents"]
-                .map(|unpublished| format!("--exclude={unpublished}")),
+            [
+                "criterion-torch-end-to-end",
+                "criterion-torch-documents",
+                "example-kernel",
+                "example-recipe",
+            ]
+            .map(|unpublished| format!("--exclude={unpublished}")),
         );
         package.arg("--target-dir").arg(&packaged).current_dir(repository());
         succeeded(&package.output().expect("cargo can be started"));

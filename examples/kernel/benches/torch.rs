@@ -1,0 +1,3 @@
+//! Measures everything that this package has.
+
+criterion_torch::main!();
