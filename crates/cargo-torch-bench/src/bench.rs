@@ -18,8 +18,7 @@ use crate::workspace::Workspace;
 
 /// Configs of the tour, of every kind of work some cases, relative to the root.
 const TOUR: &str = "configs/suites/tour";
-/// The benchmarks of `cargo bench` and the report, at once: by itself the report is built with other features, and
-/// all that both need a second time.
+/// The benchmarks of `cargo bench` and the report, at once: cargo compiles them side by side.
 const BENCHES_AND_REPORT: [&str; 5] = ["--profile", "bench", "--benches", "--bin", cargo::REPORT];
 /// Names configs to the build scripts, instead of those of the default suite.
 const CONFIGS: &str = "BENCH_CONFIG";

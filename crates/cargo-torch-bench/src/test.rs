@@ -34,13 +34,18 @@ impl Tests {
         let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
         let (of_cargo, of_tests) = arguments.split_at(end);
         let names_tests = of_cargo.iter().any(|word| !word.to_string_lossy().starts_with('-'));
+        let is_package = |word: &OsString| {
+            let word = word.to_string_lossy();
+            word == "-p" || word == "--package" || word.starts_with("--package=")
+        };
+        let whole = if of_cargo.iter().any(is_package) { None } else { Some("--workspace") };
         let (cargo, tests): (&[&str], &[&str]) = match self {
-            Self::Usual => (&["test", "--workspace"], &[]),
-            Self::All => (&["test", "--workspace"], &["--include-ignored", "--skip", EXHAUSTIVE]),
-            Self::Exhaustive => (&["test", "--release", "--workspace", "--lib"], &["--ignored"]),
+            Self::Usual => (&["test"], &[]),
+            Self::All => (&["test"], &["--include-ignored", "--skip", EXHAUSTIVE]),
+            Self::Exhaustive => (&["test", "--release", "--lib"], &["--ignored"]),
         };
         let name = (self == Self::Exhaustive && !names_tests).then_some(EXHAUSTIVE);
-        let words = cargo.iter().copied().chain(name).map(OsString::from);
+        let words = cargo.iter().copied().chain(whole).chain(name).map(OsString::from);
         let separated = tests.iter().map(OsString::from).chain(of_tests.iter().skip(1).cloned());
         words.chain(of_cargo.iter().cloned()).chain(["--".into()]).chain(separated).collect()
     }

@@ -15,10 +15,10 @@ use std::process::Command;
 
 use common::{Outcome, Scratch};
 
-const SUMMARY: &str = "run --quiet --release --package criterion-report -- summary --latest";
+const SUMMARY: &str = "run --quiet --release --bin criterion-report -- summary --latest";
 const BUILD: &str = "build --profile bench --benches --bin criterion-report \
                      --message-format=json-render-diagnostics";
-const PROGRAM: &str = "run --quiet --release --package criterion-report --";
+const PROGRAM: &str = "run --quiet --release --bin criterion-report --";
 
 /// The arguments of each run of cargo; all were in the folder of the clone.
 fn calls(scratch: &Scratch) -> Vec<String> {
@@ -185,10 +185,12 @@ fn failed_cases_are_reported_and_remain_a_failure() {
 fn tests_are_chosen_by_what_libtest_knows() {
     let scratch = provisioned();
     let all = "--include-ignored --skip exhaustive";
-    let libraries = "test --release --workspace --lib";
+    let libraries = "test --release --lib --workspace";
     for (line, call) in [
         ("test", "test --workspace --".to_owned()),
         ("test expand -- --nocapture", "test --workspace expand -- --nocapture".to_owned()),
+        ("test -p plan expand", "test -p plan expand --".to_owned()),
+        ("test --package=plan", "test --package=plan --".to_owned()),
         ("test --all", format!("test --workspace -- {all}")),
         ("test --all --lib -- --nocapture", format!("test --workspace --lib -- {all} --nocapture")),
         ("test --exhaustive exp_is", format!("{libraries} exp_is -- --ignored")),
