@@ -43,7 +43,10 @@ fn has_openmp(include: &Path) -> Result<bool, String> {
 
 fn compile(include: &Path, openmp: bool) -> Result<(), String> {
     let mut shim = cc::Build::new();
-    shim.cpp(true).std("c++17").define("_GLIBCXX_USE_CXX11_ABI", "1").files(units()?);
+    shim.cpp(true)
+        .std(libtorch::CXX_STANDARD)
+        .define("_GLIBCXX_USE_CXX11_ABI", "1")
+        .files(units()?);
     // As system headers, so that only the shim's own warnings are shown.
     for dir in [include.to_owned(), include.join("torch/csrc/api/include")] {
         shim.flag("-isystem").flag(dir.as_os_str());
