@@ -11,9 +11,6 @@ use super::{host, variables};
 use crate::native::allocator::Retention;
 use crate::native::{self, cuda, numerics, runtime};
 
-/// tch's version; a test holds it to the lock file.
-const TCH: &str = "0.24.0";
-
 static GIT: Lazy<Git> = Lazy::new(Git::read);
 
 /// The environment in which `case` runs now; `quiet` is the score that the run began with, if it
@@ -54,7 +51,7 @@ fn torch(case: &Case) -> Result<TorchFacts, native::Error> {
     let device = if case.device == Device::Cuda { cuda_facts()? } else { None };
     Ok(TorchFacts {
         libtorch: facts.torch_version,
-        tch: TCH.to_owned(),
+        tch: ::libtorch::TCH.to_owned(),
         cpu_capability: facts.cpu_capability,
         threads: tch::get_num_threads().unsigned_abs(),
         interop_threads: u32::try_from(tch::get_num_interop_threads()).ok(),
@@ -152,12 +149,6 @@ impl Git {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_version_of_tch_is_the_one_in_the_lock_file() {
-        let lock = include_str!("../../Cargo.lock");
-        assert!(lock.contains(&format!("name = \"tch\"\nversion = \"{TCH}\"")));
-    }
 
     #[test]
     fn a_branch_has_a_name_and_a_commit_alone_has_none() {

@@ -54,8 +54,8 @@ pub enum Command {
     /// interrupted. If nothing tells cargo about the link, it writes .cargo/config.toml; if you have
     /// such a file, it says what to add.
     ///
-    /// Without --cpu and --cuda it keeps what .libtorch leads to, if that is a whole libtorch
-    /// 2.11.0. Otherwise it takes cuda if an NVIDIA driver is found, and cpu if not.
+    /// Without --cpu and --cuda it keeps what .libtorch leads to, if that is a whole
+    /// libtorch 2.11.0. Otherwise it takes cuda if an NVIDIA driver is found, and cpu if not.
     #[command(after_long_help = cli_examples::SETUP)]
     Setup(setup::Options),
     /// Run setup and a tour of the benchmarks, then say what pays on this machine

@@ -126,7 +126,7 @@ impl Python {
 /// 20.3 is the first to know the manylinux_2_28 tag; two versions later it also names the tags of Python 3.12 rightly.
 const OLDEST_PIP: (u32, u32) = (20, 3);
 
-/// The pythons for which torch 2.11.0 has wheels.
+/// The pythons for which torch [`VERSION`] has wheels.
 const WHEELS: [(u32, u32); 5] = [(3, 10), (3, 11), (3, 12), (3, 13), (3, 14)];
 
 /// No cache of pip's own, as it would keep the 540 MB wheel a second time.

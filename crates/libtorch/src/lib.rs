@@ -15,19 +15,15 @@ pub mod packages;
 pub mod partial;
 pub mod processor;
 mod python;
+mod versions;
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use interpreter::Interpreter;
-pub use python::{COMPILER_PYTHON, Chosen, TRITON, compiler_python, environment, interpreter};
-
-/// The one release that tch 0.24.0 is generated against.
-pub const VERSION: &str = "2.11.0";
-
-/// The torchao whose times ours are held against; it runs on torch [`VERSION`].
-pub const TORCHAO: &str = "0.17.0";
+pub use python::{COMPILER_PYTHON, Chosen, compiler_python, environment, interpreter};
+pub use versions::{CXX_STANDARD, TCH, TORCHAO, TRITON, VERSION};
 
 /// The environment variable that names a Python with torch, and torchao where that is compared.
 pub const PYTHON: &str = "SELF_TEST_PYTHON";

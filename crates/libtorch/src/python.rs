@@ -8,9 +8,6 @@ use std::path::{Path, PathBuf};
 
 use crate::{TORCHAO, cache_dir, command};
 
-/// The Triton that torch [`VERSION`](crate::VERSION) wants.
-pub const TRITON: &str = "3.6.0";
-
 /// The environment variable that names the Python that compiles.
 pub const COMPILER_PYTHON: &str = "CRITERION_TORCH_PYTHON";
 

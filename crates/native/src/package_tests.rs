@@ -63,7 +63,10 @@ impl File {
 
 fn compile() -> Option<Vec<u8>> {
     let Some(python) = std::env::var_os("CRITERION_TORCH_PYTHON") else {
-        crate::skip::tool("CRITERION_TORCH_PYTHON names no Python with torch 2.11.0");
+        crate::skip::tool(format!(
+            "CRITERION_TORCH_PYTHON names no Python with torch {}",
+            libtorch::VERSION
+        ));
         return None;
     };
     let folder = tempfile::tempdir().expect("a folder");

@@ -101,7 +101,8 @@ fn compiled(system: &[PathBuf], flags: &[&str], files: &[&Path]) {
     let root = libtorch::find::find(|name| env::var_os(name)).expect("libtorch").root;
     let compiler = env::var_os("CXX").unwrap_or_else(|| "g++".into());
     let output = Command::new(compiler)
-        .args(["-std=c++17", "-D_GLIBCXX_USE_CXX11_ABI=1"])
+        .arg(format!("-std={}", libtorch::CXX_STANDARD))
+        .arg("-D_GLIBCXX_USE_CXX11_ABI=1")
         .args(system.iter().flat_map(|it| [Path::new("-isystem"), it]))
         .args([Path::new("-isystem"), &root.join("include")])
         .args(flags)
@@ -215,7 +216,10 @@ fn an_object_whose_capture_cannot_be_ended_is_not_freed() {
 /// The packages of the Python that compiles, if it has a torch with CUDA, and CUDA's headers.
 fn packages_with_cuda() -> Option<PathBuf> {
     let Some(python) = env::var_os("CRITERION_TORCH_PYTHON") else {
-        skip::tool("CRITERION_TORCH_PYTHON names no Python with torch 2.11.0");
+        skip::tool(format!(
+            "CRITERION_TORCH_PYTHON names no Python with torch {}",
+            libtorch::VERSION
+        ));
         return None;
     };
     let output = Command::new(python)

@@ -8,6 +8,7 @@ use std::process::Command;
 use super::Check;
 use crate::ask::first_line;
 use crate::human;
+use ::libtorch::VERSION;
 use ::libtorch::memory::Memory;
 use ::libtorch::processor::{self, CPUS, cpu_model, field};
 
@@ -23,7 +24,7 @@ pub fn system() -> Check {
         Check::missing(
             "system",
             format!("{found}, for which torch has no wheel that could be provisioned"),
-            "build libtorch 2.11.0 yourself and set LIBTORCH to it",
+            format!("build libtorch {VERSION} yourself and set LIBTORCH to it"),
         )
     }
 }

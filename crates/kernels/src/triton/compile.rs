@@ -149,7 +149,7 @@ impl Metadata {
         if found != expected || self.warps != specification.warps {
             return Err(format!(
                 "it takes parameters of {found:?} bits in {} warps, but is launched with \
-                 {expected:?} in {}; install triton: pip install triton==3.6.0",
+                 {expected:?} in {}; install triton: pip install triton=={TRITON}",
                 self.warps, specification.warps
             ));
         }

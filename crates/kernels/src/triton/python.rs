@@ -12,8 +12,12 @@ use libtorch::Interpreter;
 use libtorch::child::{self, Patience, Program, RunError};
 use native::refusal::Refusal;
 
-const REMEDY: &str = "install triton: pip install triton==3.6.0, or set CRITERION_TORCH_PYTHON to \
-    a python that has it";
+fn remedy() -> String {
+    format!(
+        "install triton: pip install triton=={TRITON}, or set CRITERION_TORCH_PYTHON to a python \
+         that has it"
+    )
+}
 
 /// A kernel takes a second.
 const PATIENCE: Patience =
@@ -36,7 +40,7 @@ pub(super) fn python() -> Result<&'static Python, Refusal> {
 
 impl Python {
     fn with_triton(interpreter: Interpreter) -> Result<Self, Refusal> {
-        interpreter.demand("triton", TRITON, REMEDY).map_err(Refusal::Skipped)?;
+        interpreter.demand("triton", TRITON, &remedy()).map_err(Refusal::Skipped)?;
         Ok(Self { interpreter })
     }
 
