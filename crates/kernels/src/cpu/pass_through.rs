@@ -220,11 +220,13 @@ unsafe fn fold_all<V: Vector, const N: usize>(inputs: [*const u8; N], count: usi
             }
             at += UNROLL * size_of::<V>();
         }
-        for chain in chains {
+        for (position, chain) in chains.into_iter().enumerate() {
             let mut lanes = [0.0_f32; MOST_LANES];
             chain.store(lanes.as_mut_ptr());
+            // A scalar is half of the eight bytes.
+            let first = position * size_of::<V>();
             for (index, byte) in lanes.iter().flat_map(|lane| lane.to_ne_bytes()).enumerate() {
-                folded[index % 8] ^= byte;
+                folded[(first + index) % 8] ^= byte;
             }
         }
         for at in at..count {

@@ -8,8 +8,10 @@ use crate::cpu::vector::{Element, Vector};
 /// Folds that go on beside one another, so that none has to wait for its own last instruction.
 pub const CHAINS: usize = 4;
 
-/// Vectors of a chain whose sum is kept in float32 before it goes to float64.
+/// Values of a chain's lane whose sum is kept in float32 before it goes to float64.
 const CHUNK: usize = 64;
+/// Lanes of all chains below which it is fewer: each lane's sum is the larger part of a row's then.
+const FEW_LANES: usize = 16;
 
 /// Bytes of a cache line.
 #[cfg(target_arch = "x86_64")]
@@ -246,7 +248,8 @@ pub unsafe fn sums<V: Vector, const K: usize, const C: usize, F: Fold<V, K>>(
     let mut totals = [0.0; K];
     let mut at = 0;
     while at < elements {
-        let end = elements.min(at + CHUNK * C * V::LANES);
+        let lanes = C * V::LANES;
+        let end = elements.min(at + CHUNK * lanes * lanes.min(FEW_LANES) / FEW_LANES);
         // SAFETY: the caller's promise.
         let lanes = unsafe { fold::<V, K, C, F>(terms, at..end) };
         for (total, lanes) in totals.iter_mut().zip(lanes) {

@@ -33,8 +33,12 @@ fn a_table_is_indexed_by_four_bits() {
     }
 }
 
-/// Whether all values are less than 2, with one of them in every place in turn.
-struct AllLess(f32);
+/// Whether all values are less than 2, with `value` in every place in turn, and a NaN in the same lane so many registers
+/// further, the first one after the last.
+struct AllLess {
+    value: f32,
+    nan: Option<usize>,
+}
 
 impl Kernel for AllLess {
     type Output = Vec<bool>;
@@ -43,7 +47,10 @@ impl Kernel for AllLess {
     unsafe fn run<V: Vector>(self) -> Vec<bool> {
         let place = |lane: usize| {
             let mut all = [1.0; 64];
-            all[lane] = self.0;
+            if let Some(registers) = self.nan {
+                all[(lane + registers * V::LANES) % (4 * V::LANES)] = f32::NAN;
+            }
+            all[lane] = self.value;
             // SAFETY: the caller has the instructions; 64 values.
             unsafe { Together::<V>::load(all.as_ptr()).all_less(2.0) }
         };
@@ -60,8 +67,20 @@ fn one_lane_that_is_not_less_is_found() {
     for capability in Capability::available() {
         for (value, expected) in [(-9.0, true), (1.9, true), (2.0, false), (f32::INFINITY, false)] {
             // SAFETY: available.
-            let found = unsafe { capability.run(AllLess(value)) };
+            let found = unsafe { capability.run(AllLess { value, nan: None }) };
             assert!(found.iter().all(|found| *found == expected), "{capability:?} {value}");
+        }
+    }
+}
+
+#[test]
+fn a_nan_hides_no_lane_that_is_not_less() {
+    for capability in Capability::available() {
+        for registers in 1..4 {
+            // SAFETY: available.
+            let found =
+                unsafe { capability.run(AllLess { value: 2.0, nan: Some(registers) }) };
+            assert!(found.iter().all(|found| !found), "{capability:?}, {registers} further");
         }
     }
 }

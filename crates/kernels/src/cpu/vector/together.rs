@@ -84,8 +84,10 @@ impl<V: Vector> Vector for Together<V> {
         is_nan(self: Self) -> Self::Mask = each!(index => self.0[index].is_nan());
         first(count: usize) -> Self::Mask = each!(index => V::first(of_part::<V>(count, index)));
         all_less(self: Self, bound: f32) -> bool = {
+            // A NaN must not hide what was greater before it, so it is always the first of the two.
             let [first, second, third, fourth] = self.0;
-            first.max(second).max(third).max(fourth).all_less(bound)
+            let greatest = first.max(V::splat(f32::NEG_INFINITY));
+            fourth.max(third.max(second.max(greatest))).all_less(bound)
         };
         lookup(self: Self, table: &Table) -> Self = Self(each!(index => self.0[index].lookup(table)));
         select(mask: Self::Mask, yes: Self, no: Self) -> Self =

@@ -104,7 +104,7 @@ impl<F: Format> Kernel for Columns<'_, F> {
                 16 => tile::columns::<Float32<V, 2>, F>(product, rows),
                 8 => tile::columns::<Float32<V, 4>, F>(product, rows),
                 4 => tile::columns::<Float32<V, 8>, F>(product, rows),
-                _ => tile::columns::<Float32<f32, 32>, F>(product, rows),
+                _ => tile::columns::<Float32<V, 32>, F>(product, rows),
             }
         }
     }
