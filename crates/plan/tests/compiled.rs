@@ -1,12 +1,10 @@
 //! Compiled siblings: which keys ask for them, which cases get them, and their ids.
 
-mod common;
-
 use std::path::Path;
 
 use plan::{Case, Config, Device, Dtype, MAX_ID, MAX_PART, Plan, expand};
 
-use common::{models, parse, plan_of};
+use crate::common::{models, parse, plan_of};
 
 fn fusion(entry: &str) -> Plan {
     plan_of(&format!("benchmark_mode: fusion\nfusion_params: {entry}"))

@@ -1,12 +1,10 @@
 //! Upstream's shapes and recipes, and the rules of the expansion.
 
-mod common;
-
 use std::path::Path;
 
 use plan::{Case, Config, MAX_ID, MAX_PART, Role, Threads, expand};
 
-use common::{models, parse, plan_of};
+use crate::common::{models, parse, plan_of};
 
 fn variant(case: &Case) -> plan::Variant {
     case.work.model().expect("a model").variant

@@ -1,10 +1,8 @@
 //! Configs of training: what they expand to, and what is refused.
 
-mod common;
-
 use std::path::Path;
 
-use common::{parse, plan_of};
+use crate::common::{parse, plan_of};
 use plan::cost::{flops, memory_bytes};
 use plan::{Case, Config, MAX_ID, MAX_PART, Pass, Recipe, Role};
 

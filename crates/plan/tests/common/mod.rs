@@ -13,7 +13,6 @@ pub fn plan_of(text: &str) -> Plan {
     expand(&[config]).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-#[allow(dead_code, reason = "each test program uses its own part")]
 pub fn models(config: &Config) -> &[ModelParams] {
     let Suite::Models(suite) = &config.suite else { panic!("a config of models") };
     suite

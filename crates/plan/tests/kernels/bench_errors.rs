@@ -1,7 +1,7 @@
 //! What an author reads whose bench.yaml or config does not fit.
 
-use crate::errors::{listed, of_bench};
-use crate::package::{KERNEL, Package, sibling, with_fields};
+use super::errors::{listed, of_bench};
+use super::package::{KERNEL, Package, sibling, with_fields};
 
 #[test]
 fn values_are_checked_against_the_types_of_their_fields() {

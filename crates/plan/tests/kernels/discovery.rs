@@ -2,7 +2,7 @@
 
 use plan::Work;
 
-use crate::package::{KERNEL, Package, sibling};
+use super::package::{KERNEL, Package, sibling};
 
 /// Name, implementation and file of each case.
 fn found(package: &Package, rest: &str) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! What an author reads whose file does not fit.
 
-use crate::package::{KERNEL, Package, sibling, with_fields};
+use super::package::{KERNEL, Package, sibling, with_fields};
 
 /// What is wrong with a kernel of this text, one line per error.
 fn of_source(text: &str) -> String {

@@ -3,7 +3,7 @@
 use plan::{Case, Device, Dtype, KernelTolerances, KernelWork, LatencyPass, Plan, Role, Threads};
 use serde_json::json;
 
-use crate::package::{KERNEL, Package, sibling, with_fields};
+use super::package::{KERNEL, Package, sibling, with_fields};
 
 pub const FIELDS: &str = "pub grid_size: [usize; 3], pub max_iterations: u32, pub tolerance: f64";
 

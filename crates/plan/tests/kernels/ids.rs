@@ -2,8 +2,8 @@
 
 use plan::{MAX_ID, MAX_PART};
 
-use crate::expansion::{FIELDS, ids, package, parameters, work};
-use crate::package::{KERNEL, Package, sibling, with_fields};
+use super::expansion::{FIELDS, ids, package, parameters, work};
+use super::package::{KERNEL, Package, sibling, with_fields};
 
 #[test]
 fn ids_hold_the_values_that_are_given() {
