@@ -41,8 +41,14 @@ impl<'d> Node<'d> {
 
     /// Reports an error at this value.
     pub(super) fn report(&self, message: String, remedy: impl Into<String>) {
+        self.report_owned(message, remedy.into());
+    }
+
+    // What follows from a generic function and is not generic itself is compiled once.
+    #[inline(never)]
+    fn report_owned(&self, message: String, remedy: String) {
         let at = self.document.positions.value(&self.path);
-        self.document.report(at, &self.path, message, remedy.into());
+        self.document.report(at, &self.path, message, remedy);
     }
 
     /// Reports an error at this value; `None`, so that a reader can end with it.
@@ -63,6 +69,12 @@ impl<'d> Node<'d> {
 
     /// Reports that this value is not `wanted`; `None`, so that a reader can end with it.
     pub(super) fn wrong_type<T>(&self, wanted: &str, example: &str) -> Option<T> {
+        self.report_wrong_type(wanted, example);
+        None
+    }
+
+    #[inline(never)]
+    fn report_wrong_type(&self, wanted: &str, example: &str) {
         // `"5"` and `"true"` look right and are text.
         let is_quoted = |text: &str| {
             self.document.positions.is_quoted(&self.path)
@@ -72,7 +84,7 @@ impl<'d> Node<'d> {
             Value::String(text) if is_quoted(text) => "write it without quotes".to_owned(),
             _ => format!("write {example}"),
         };
-        self.error(format!("`{}` is not {wanted}", self.shown()), remedy)
+        self.report(format!("`{}` is not {wanted}", self.shown()), remedy);
     }
 
     pub(super) fn is_list(&self) -> bool {
@@ -85,6 +97,7 @@ impl<'d> Node<'d> {
     }
 
     /// The value under `key`, if this is a mapping that has it; no error otherwise.
+    #[inline(never)]
     pub(super) fn get(&self, key: &str) -> Option<Self> {
         let value = self.value.as_mapping()?.get(key)?;
         Some(Self { document: self.document, path: join(&self.path, key), value })
@@ -156,6 +169,7 @@ impl<'d> Node<'d> {
         mapping.iter().map(entry).collect()
     }
 
+    #[inline(never)]
     pub(super) fn list(&self) -> Option<Vec<Self>> {
         let Some(items) = self.value.as_sequence() else {
             return self.wrong_type("a list", "it in brackets, e.g. `[one, two]`");

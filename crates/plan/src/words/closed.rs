@@ -24,7 +24,11 @@ impl UnknownWord {
         found: &str,
         allowed: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        let allowed: Vec<&str> = allowed.into_iter().collect();
+        Self::among(what, found, &allowed.into_iter().collect::<Vec<_>>())
+    }
+
+    /// [`Self::new`] without a generic parameter: each closed set has a list of another length.
+    pub(crate) fn among(what: &'static str, found: &str, allowed: &[&str]) -> Self {
         let remedy = match closest(found, allowed.iter().copied()) {
             Some(word) => format!("did you mean `{word}`?"),
             None => format!("use one of: {}", allowed.join(", ")),
@@ -108,8 +112,8 @@ macro_rules! closed_set {
                 match text {
                     $($text $(| $alias)? => Ok(Self::$variant),)+
                     _ => {
-                        let allowed = [$($text, $($alias,)?)+];
-                        Err($crate::words::UnknownWord::new($what, text, allowed))
+                        let allowed = &[$($text, $($alias,)?)+];
+                        Err($crate::words::UnknownWord::among($what, text, allowed))
                     }
                 }
             }
