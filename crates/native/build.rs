@@ -43,10 +43,7 @@ fn has_openmp(include: &Path) -> Result<bool, String> {
 
 fn compile(include: &Path, openmp: bool) -> Result<(), String> {
     let mut shim = cc::Build::new();
-    shim.cpp(true)
-        .std(libtorch::CXX_STANDARD)
-        .define("_GLIBCXX_USE_CXX11_ABI", "1")
-        .file(unit()?);
+    shim.cpp(true).std(libtorch::CXX_STANDARD).define("_GLIBCXX_USE_CXX11_ABI", "1").file(unit()?);
     // Thin calls of libtorch, which -O3 compiles a third longer.
     if env::var("OPT_LEVEL").is_ok_and(|level| level != "0") {
         shim.opt_level(1);

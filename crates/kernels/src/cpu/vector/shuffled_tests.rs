@@ -78,8 +78,7 @@ fn a_nan_hides_no_lane_that_is_not_less() {
     for capability in Capability::available() {
         for registers in 1..4 {
             // SAFETY: available.
-            let found =
-                unsafe { capability.run(AllLess { value: 2.0, nan: Some(registers) }) };
+            let found = unsafe { capability.run(AllLess { value: 2.0, nan: Some(registers) }) };
             assert!(found.iter().all(|found| !found), "{capability:?}, {registers} further");
         }
     }

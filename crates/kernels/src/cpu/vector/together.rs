@@ -16,10 +16,22 @@ pub const REGISTERS: usize = 4;
 macro_rules! each {
     ($index:ident => $value:expr) => {
         [
-            { let $index = 0; $value },
-            { let $index = 1; $value },
-            { let $index = 2; $value },
-            { let $index = 3; $value },
+            {
+                let $index = 0;
+                $value
+            },
+            {
+                let $index = 1;
+                $value
+            },
+            {
+                let $index = 2;
+                $value
+            },
+            {
+                let $index = 3;
+                $value
+            },
         ]
     };
 }
