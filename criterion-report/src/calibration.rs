@@ -6,11 +6,12 @@ use anyhow::{Result, anyhow, bail};
 use clap::ColorChoice;
 use plan::{Device, Mode, PatternFamily};
 
+use crate::json_text::{self, Style};
 use crate::model::Report;
 use crate::model::calibration::{OperationKind, Preset, PresetPeak, Profile, Request, calibrate};
 use crate::units;
 use crate::write::show::{NARROWEST, WIDTH};
-use crate::write::{Align, Cell, Line, Paint, python_json, render, wrap};
+use crate::write::{Align, Cell, Line, Paint, render, wrap};
 
 /// Modes of the cases that a profile is made of.
 pub const MODES: &[Mode] = &[Mode::Calibration, Mode::Fusion];
@@ -132,7 +133,7 @@ impl Options {
 }
 
 pub fn json(profile: &Profile) -> Result<String> {
-    Ok(python_json::to_string(profile)? + "\n")
+    Ok(json_text::to_string(profile, Style::Python)? + "\n")
 }
 
 fn named(text: &str) -> Result<String, String> {

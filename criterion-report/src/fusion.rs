@@ -13,6 +13,7 @@ use plan::{Mode, Pattern};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::json_text::{self, Style};
 use crate::model::{FusionResult, Location, Report, Row, Selection};
 
 /// A pattern in one variant and size against its unfused operations: first the fields of upstream's dictionary, then
@@ -138,6 +139,6 @@ const NO_RECORD: &str = "its unfused operations have no record";
 /// Converts through JSON, so that the names are defined only once, in the JSON document.
 fn values(result: &FusionResult<'_>) -> Result<PatternResult> {
     let id = result.entry.row.full_id();
-    let value = serde_json::to_value(result).with_context(|| id.to_owned())?;
-    serde_json::from_value(value).with_context(|| id.to_owned())
+    let text = json_text::to_string(result, Style::Compact).with_context(|| id.to_owned())?;
+    serde_json::from_slice(text.as_bytes()).with_context(|| id.to_owned())
 }

@@ -16,6 +16,7 @@ pub mod cli;
 #[doc(hidden)]
 pub mod compare;
 pub mod fusion;
+mod json_text;
 #[doc(hidden)]
 pub mod kernels;
 #[doc(hidden)]
@@ -23,7 +24,9 @@ pub mod merge;
 #[doc(hidden)]
 pub mod model;
 mod object;
+mod order;
 mod output;
+mod parallel;
 #[doc(hidden)]
 pub mod planned;
 #[doc(hidden)]

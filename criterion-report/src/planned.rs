@@ -11,6 +11,7 @@ use plan::{
     cost,
 };
 
+use crate::json_text::{self, Style};
 use crate::model::gather;
 use crate::object::object;
 use crate::units;
@@ -183,7 +184,7 @@ object! {
 
 fn json(cases: &[Expected<'_>]) -> String {
     let planned: Vec<Planned<'_>> = cases.iter().map(Planned).collect();
-    let mut text = serde_json::to_string_pretty(&planned)
+    let mut text = json_text::to_string(&planned, Style::Pretty)
         .expect("strings, numbers and lists of them always serialise");
     text.push('\n');
     text

@@ -7,6 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use clap::ValueEnum;
+use criterion_report::schema::Schema;
 use insta::assert_snapshot;
 
 fn run(args: &[&str]) -> Output {
@@ -29,6 +31,17 @@ fn out(output: &Output) -> &str {
 
 fn err(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).expect("text")
+}
+
+#[test]
+fn schema_prints_the_published_file() {
+    for schema in Schema::value_variants() {
+        let name = schema.to_possible_value().expect("a name");
+        let output = run(&["schema", name.get_name()]);
+        assert!(output.status.success(), "{schema:?}: {}", err(&output));
+        let published = fs::read_to_string(Path::new("schema").join(schema.file()));
+        assert_eq!(out(&output), published.expect("readable"), "{schema:?}");
+    }
 }
 
 #[test]

@@ -168,7 +168,7 @@ impl Cli {
             Command::Validate(options) => self.source.validate(&options),
             Command::Schema { name } => {
                 self.source.nothing_of_results("`schema` prints a schema", false)?;
-                output::put(&name.text(), self.source.output.as_deref())?;
+                output::put(name.text(), self.source.output.as_deref())?;
                 Ok(ExitCode::SUCCESS)
             }
             Command::Write(Writer::Csv(options)) if options.torchao_output.is_some() => {

@@ -6,6 +6,7 @@ use super::planned::{Plan, Planned};
 use super::results::{Found, Host, Results};
 use super::shards::Shards;
 use crate::model::{OLDER, Run};
+use crate::order::Order as _;
 
 /// A record and the place of its folder among the results.
 pub type Source<'r> = (usize, &'r Found);
@@ -45,7 +46,7 @@ impl<'r> Chosen<'r> {
                 missing.push((id, reason(planned, results, &selected, shards)));
                 continue;
             };
-            of_case.sort_by_key(rank);
+            of_case.order_by_key(rank);
             let others = of_case.split_off(1);
             rows.push(of_case[0]);
             // A calibration is kept for each machine, so that none of it is dropped here.
@@ -57,7 +58,7 @@ impl<'r> Chosen<'r> {
             |(_, it): &Source<'_>| !it.is_calibration && !plan.left_out.contains(&it.full_id);
         let mut foreign: Vec<Source<'_>> =
             found.into_values().flatten().filter(is_foreign).collect();
-        foreign.sort_by(|(a, one), (b, other)| (&one.full_id, a).cmp(&(&other.full_id, b)));
+        foreign.order_by(|(a, one), (b, other)| (&one.full_id, a).cmp(&(&other.full_id, b)));
         let calibrations = calibrations(sources().filter(|(_, it)| it.is_calibration));
         Self { rows, calibrations, missing, foreign, dropped }
     }
@@ -90,7 +91,7 @@ fn selected(results: &[Results]) -> HashMap<&str, (usize, &Run)> {
     let each = results.iter().enumerate();
     let mut runs: Vec<(usize, &Run)> =
         each.flat_map(|(place, of)| of.runs.iter().map(move |run| (place, run))).collect();
-    runs.sort_by_key(|(_, run)| run.manifest.started);
+    runs.order_by_key(|(_, run)| run.manifest.started);
     let mut selected = HashMap::new();
     for (place, run) in runs {
         selected.extend(run.manifest.selected.iter().map(|id| (id.as_str(), (place, run))));

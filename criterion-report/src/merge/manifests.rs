@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::carry::{put, unlike};
 use super::chosen::{Chosen, Source};
 use super::part::Part;
+use crate::json_text::{self, Style};
 use crate::model::file;
 
 /// Carries over the manifests of the runs that a record or a selected case is of. Only `ids` stay among the selected
@@ -74,7 +75,7 @@ pub fn whole_plan(part: &Part<'_>, chosen: &Chosen<'_>) -> Result<()> {
             outcomes,
         };
         let file = part.location.records.join("runs").join(format!("merged-{target}.json"));
-        put(&file, &serde_json::to_vec(&manifest)?)?;
+        put(&file, json_text::to_string(&manifest, Style::Compact)?.as_bytes())?;
     }
     Ok(())
 }
@@ -113,7 +114,7 @@ fn with_selected(mut manifest: Value, ids: &HashSet<&str>) -> Result<Option<Vec<
     if let Some(selected) = manifest["selected"].as_array_mut() {
         selected.retain(|id| id.as_str().is_some_and(|id| ids.contains(id)));
     }
-    Ok(Some(serde_json::to_vec(&manifest)?))
+    Ok(Some(json_text::to_string(&manifest, Style::Compact)?.into_bytes()))
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
-use rayon::prelude::*;
 
 use super::carry::{carry_file, carry_folder};
 use super::chosen::Source;
 use super::manifests;
 use super::results::Results;
 use crate::model::Location;
+use crate::parallel;
 
 /// A folder of results that is being written.
 pub struct Part<'r> {
@@ -89,7 +89,7 @@ impl Part<'_> {
             }
             Ok(())
         };
-        with.par_iter().try_for_each(carry)
+        parallel::map(&with, carry).into_iter().collect()
     }
 
     /// The files of profiled cases.

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use indexmap::IndexMap;
 use plan::{Mode, Outcome, Record, RunManifest};
-use rayon::prelude::*;
 
 use crate::model::line::{Line, Unusable, parse};
 use crate::model::{self, Location, ResultFolders, Run, fingerprint, read_runs, saved};
+use crate::parallel;
 use crate::units;
 
 /// What a folder holds of one name.
@@ -85,11 +85,9 @@ impl Found {
 impl Results {
     /// Reads all folders; a remark for each in which there is nothing, as a shard leaves it that never began.
     pub fn read_all(folders: &[PathBuf], baseline: &str) -> Result<(Vec<Self>, Vec<String>)> {
-        let read: Vec<Result<Vec<Self>, Empty>> =
-            folders.par_iter().map(|folder| Self::read(folder, baseline)).collect::<Result<_>>()?;
         let (mut all, mut remarks) = (Vec::new(), Vec::new());
-        for read in read {
-            match read {
+        for read in parallel::map(folders, |folder| Self::read(folder, baseline)) {
+            match read? {
                 Ok(results) => all.extend(results),
                 Err(Empty(why)) => remarks.push(why),
             }
@@ -174,17 +172,16 @@ impl Results {
         let target = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let before = self.records.len();
         let read = model::file::lines(path, |lines| {
-            let lines = lines.par_iter().filter(|(_, line)| !line.trim_ascii().is_empty());
-            let parsed: Vec<_> = lines
-                .map(|(number, line)| {
+            let parsed = parallel::map(lines, |(number, line)| {
+                (!line.trim_ascii().is_empty()).then(|| {
                     let parsed = parse(line).map(|parsed| match parsed {
                         Line::Record(record) => Ok(Found::of(&record, &target, line)),
                         Line::Older(stamp) => Err(stamp),
                     });
-                    (number, parsed)
+                    (*number, parsed)
                 })
-                .collect();
-            for (number, line) in parsed {
+            });
+            for (number, line) in parsed.into_iter().flatten() {
                 match line {
                     Ok(Ok(found)) => {
                         recorded.insert(found.run_id.clone());

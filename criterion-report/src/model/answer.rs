@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashMap};
 
 use indexmap::IndexMap;
 use plan::{CheckStatus, Implementation, Mode, Outcome, Pass};
-use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::{Verdict, mean};
 
@@ -18,9 +17,11 @@ use super::reason::{Reason, Reasons};
 use super::report::Report;
 use super::speedup::Speedup;
 use super::view::gather;
+use crate::order::{Order as _, Sorted as _};
 
 /// The answers to one question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Question {
     /// Which recipe pays, per model and shape?
@@ -34,7 +35,8 @@ pub enum Question {
     Kernels,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
     /// The question that it answers.
     pub question: Question,
@@ -66,7 +68,8 @@ pub struct Answer {
 }
 
 /// A variant that may be as fast as the best one.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
     /// The variant.
     pub variant: String,
@@ -75,7 +78,8 @@ pub struct Level {
 }
 
 /// The gain of another library's matrix product, which does not come from fusing.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtherProduct {
     /// The variant.
     pub variant: String,
@@ -86,7 +90,8 @@ pub struct OtherProduct {
 }
 
 /// A speed-up with its interval, or the range of several.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Speedups {
     /// Of several, the geometric mean.
     #[serde(rename = "speedup_factor")]
@@ -115,7 +120,8 @@ impl Speedups {
 }
 
 /// The machine's limits on one device, dtype and number of threads.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
     /// Device.
     pub device: String,
@@ -132,7 +138,8 @@ pub struct Limits {
 }
 
 /// Cases without a time, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unmeasured {
     /// How they ended.
     pub status: String,
@@ -142,7 +149,8 @@ pub struct Unmeasured {
     pub reason: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answers {
     /// The names of the checks that found something wrong when the runs began.
     pub disturbances: Vec<String>,
@@ -169,7 +177,8 @@ impl Answers {
             .checks
             .iter()
             .filter(|check| matches!(check.status, CheckStatus::Warning | CheckStatus::Failed));
-        let disturbances: BTreeSet<String> = disturbances.map(|check| check.name.clone()).collect();
+        let disturbances: BTreeSet<String> =
+            disturbances.map(|check| check.name.clone()).sorted_set();
         let disturbances = disturbances.into_iter().collect();
         Self { disturbances, answers, limits, call_ns, unmeasured: unmeasured(report) }
     }
@@ -185,7 +194,7 @@ fn chosen<'a>(
     let entries = report.entries().filter(|entry| modes.contains(&entry.row.record.case.mode));
     let entries = answering(entries.collect());
     let configs: BTreeSet<&str> =
-        entries.iter().map(|entry| &*entry.row.record.case.config).collect();
+        entries.iter().map(|entry| &*entry.row.record.case.config).sorted_set();
     let several = configs.len() > 1;
     let id = |entry: &Entry<'_>| {
         let id = &entry.row.record.case.id;
@@ -232,7 +241,7 @@ fn choice<'a>(
 ) -> Option<Answer> {
     let mut compared: Vec<(&Entry<'a>, Speedup)> =
         block.iter().filter_map(|entry| Some((entry, *entry.speedup()?))).collect();
-    compared.sort_by(|(_, a), (_, b)| b.ratio.total_cmp(&a.ratio));
+    compared.order_by(|(_, a), (_, b)| b.ratio.total_cmp(&a.ratio));
     let ((best, speedup), others) = compared.split_first()?;
     let pays = speedup.verdict() == Verdict::Faster;
     let lost = speedup.verdict() == Verdict::Slower;
@@ -374,7 +383,7 @@ fn operator<'a>(block: &[OperatorResult<'a>], reasons: &Reasons<'a>) -> Option<A
 /// Peaks of each device that was calibrated; what a call costs on the host.
 fn limits(report: &Report) -> (Vec<Limits>, Option<f64>) {
     let probes = report.entries().filter(|it| it.row.record.case.mode == Mode::Calibration);
-    let devices: BTreeSet<_> = probes.map(|entry| entry.row.record.case.device).collect();
+    let devices: BTreeSet<_> = probes.map(|entry| entry.row.record.case.device).sorted_set();
     let profiles = devices.into_iter().filter_map(|device| {
         let request =
             Request { device: Some(device), operations: &OperationKind::ALL, ..Request::default() };

@@ -5,14 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use plan::{Environment, HostFacts, Record};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::row::Row;
 
 // Lowest and highest value.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-#[schemars(inline)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Span([f64; 2]);
 
 impl Span {
@@ -32,8 +32,9 @@ impl fmt::Display for Span {
 
 // One machine, library and working tree, and what varied under them. Threads, allocator and CUDA
 // device vary by case: the environment has those of one of them.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Circumstance")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Circumstance"))]
 pub struct Circumstances {
     /// Machine, library and working tree.
     pub environment: Arc<Environment>,

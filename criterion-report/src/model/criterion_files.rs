@@ -13,15 +13,16 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::fs;
 use std::io;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 
 use super::criterion_result::{Benchmark, CriterionResult, Estimates, Samples};
 use super::file;
 use super::inputs::CaseFiles;
+use crate::parallel;
 
 /// The results of a baseline under criterion's root, with the folder of each, and what cannot be
 /// used, in the order in which they were found. Their numbers are not read yet.
@@ -49,10 +50,7 @@ impl ResultFolders {
         let mut found = Vec::new();
         let mut level = vec![root.to_owned()];
         while !level.is_empty() {
-            let visited: Vec<Folder> =
-                level.into_par_iter().map(|folder| visit(folder, baseline)).collect();
-            level = Vec::new();
-            for folder in visited {
+            for folder in parallel::map_into(mem::take(&mut level), |it| visit(it, baseline)) {
                 match folder {
                     Folder::Result(result) => found.push(Ok(result)),
                     Folder::Unusable(why) => found.push(Err(why)),
@@ -98,11 +96,11 @@ impl ResultFolders {
             Ok(it) => Some(read_numbers(&it.0, it.1)),
             Err(why) => Some(Err(why)),
         };
-        let read: Vec<_> = self.0.into_par_iter().filter_map(read).collect();
+        let read = parallel::map_into(self.0, read);
         let place = |result: Result<Box<CriterionResult>, String>| {
             result.map(|it| cases[&it.benchmark.full_id].results.push(it)).err()
         };
-        read.into_iter().filter_map(place).collect()
+        read.into_iter().flatten().filter_map(place).collect()
     }
 }
 

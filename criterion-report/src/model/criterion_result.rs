@@ -3,7 +3,6 @@
 //! formats need, may be absent; unknown ones are ignored.
 
 use plan::LastSample;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,7 +10,8 @@ use super::possible;
 use super::time::{Interval, Time};
 
 /// One result folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriterionResult {
     /// The benchmark.
     pub benchmark: Benchmark,
@@ -22,7 +22,8 @@ pub struct CriterionResult {
 }
 
 /// `benchmark.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Benchmark {
     /// First part of the id.
     #[serde(default)]
@@ -44,7 +45,8 @@ pub struct Benchmark {
 }
 
 /// `estimates.json`, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimates {
     /// Mean over the samples.
     pub mean: Estimate,
@@ -61,7 +63,8 @@ pub struct Estimates {
 }
 
 /// A statistic and what the bootstrap says of it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Its interval.
     pub confidence_interval: ConfidenceInterval,
@@ -73,7 +76,8 @@ pub struct Estimate {
 }
 
 /// A confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConfidenceInterval {
     /// E.g. 0.95.
     pub confidence_level: f64,
@@ -84,7 +88,8 @@ pub struct ConfidenceInterval {
 }
 
 /// `sample.json`, in the order in which the samples were taken.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Samples {
     /// `Linear` or `Flat`.
     #[serde(default)]

@@ -1,12 +1,13 @@
 //! Cases as fields of a map: shapes by variants, or of one variant m by n at one k.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use plan::{FusionShape, Pass, Shape, Work};
 
 use super::report::Report;
 use super::training::{self, Crossover, TrainingResult};
+use crate::order::Sorted as _;
 
 /// The meaning of a map's cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,7 +169,7 @@ fn index(names: &mut Vec<String>, name: &str) -> usize {
 }
 
 fn distinct(values: impl Iterator<Item = u64>) -> Vec<u64> {
-    values.collect::<BTreeSet<u64>>().into_iter().collect()
+    values.sorted_set().into_iter().collect()
 }
 
 fn cells(

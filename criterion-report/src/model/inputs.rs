@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use anyhow::Result;
 use indexmap::IndexMap;
 use plan::{Mode, Record};
-use rayon::prelude::*;
 
 use super::criterion_files::ResultFolders;
 use super::criterion_result::CriterionResult;
@@ -15,6 +14,7 @@ use super::row::NoTime;
 use super::runs::Run;
 use super::saved::Saved;
 use super::selection::Selection;
+use crate::parallel;
 
 /// The files of one case.
 #[derive(Debug)]
@@ -75,8 +75,8 @@ impl Inputs {
             let inputs = Self::read_run(location, &name, selection)?;
             Ok((name, inputs))
         };
-        let read: Result<Vec<_>> = names.into_par_iter().map(read).collect();
-        let mut inputs = Self::of_runs(read?);
+        let read = parallel::map_into(names, read).into_iter().collect::<Result<_>>()?;
+        let mut inputs = Self::of_runs(read);
         inputs.warnings.extend(left_out);
         Ok(inputs)
     }
@@ -125,8 +125,7 @@ impl Inputs {
         let selection = Selection { modes: Some(&[Mode::Calibration]), ..Selection::default() };
         let read = |machine: Location| Self::read_run(&machine, baseline, &selection);
         let machines = location.machines(baseline)?;
-        let read: Vec<Result<Self>> = machines.into_par_iter().map(read).collect();
-        for machine in read {
+        for machine in parallel::map_into(machines, read) {
             match machine {
                 Ok(mut machine) => {
                     self.calibrations.extend(machine.cases.into_values());

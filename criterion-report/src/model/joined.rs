@@ -2,11 +2,11 @@
 //! several.
 
 use indexmap::IndexMap;
-use rayon::prelude::*;
 
 use super::inputs::{CaseFiles, Inputs};
 use super::row::{InRun, Row};
 use super::runs::{Missing, Runs};
+use crate::parallel;
 
 /// The parts of rows, before any is compared with another.
 pub struct Joined {
@@ -36,10 +36,9 @@ impl Joined {
 
     fn of_run(inputs: &mut Inputs, baseline: &str) -> Self {
         let Inputs { cases, calibrations, older, cut_off, recorded, runs, .. } = inputs;
-        let calibrations = std::mem::take(calibrations).into_par_iter().map(Row::join);
-        let mut calibrations: Vec<Row> = calibrations.collect();
+        let mut calibrations = parallel::map_into(std::mem::take(calibrations), Row::join);
         let cases: Vec<CaseFiles> = std::mem::take(cases).into_values().collect();
-        let mut rows: Vec<Row> = cases.into_par_iter().map(Row::join).collect();
+        let mut rows = parallel::map_into(cases, Row::join);
         let written = rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str()));
         let lost = cut_off.iter().map(|(id, run_id)| (id.as_str(), run_id.as_str()));
         let written = written.chain(lost).collect();

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use plan::{Allocator, CacheMode, Device, Record, Threads};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::object::object;
 
 /// The machine and the way in which a case was measured. A result at one place says nothing of
 /// another.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
     /// Device.
     pub device: Device,

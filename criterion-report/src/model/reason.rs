@@ -1,6 +1,5 @@
 //! Explains an answer by the statement about one of its cases.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::comparison::Entry;
@@ -8,7 +7,8 @@ use super::explain::{Explainer, Statement};
 use super::report::Report;
 
 /// What explains an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reason {
     /// The case that it is about; if there are several, the one that takes the longest.
     pub full_id: String,

@@ -13,12 +13,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use plan::{Record, RunManifest};
-use rayon::prelude::*;
 
 use super::inputs::Inputs;
 use super::line::{Line, Stamp, Unusable, parse};
 use super::runs::Run;
 use super::{file, possible, saved};
+use crate::order::Order as _;
+use crate::parallel;
 use crate::{units, visible};
 
 fn or_from(others: &[String]) -> String {
@@ -71,9 +72,10 @@ impl Inputs {
         let mut older = Vec::new();
         let before = self.cases.len();
         let read = file::lines(path, |lines| {
-            let lines = lines.par_iter().filter(|(_, line)| !line.trim_ascii().is_empty());
-            let parsed: Vec<_> = lines.map(|(number, line)| (number, parse(line))).collect();
-            for (number, line) in parsed {
+            let parsed = parallel::map(lines, |(number, line)| {
+                (!line.trim_ascii().is_empty()).then(|| (*number, parse(line)))
+            });
+            for (number, line) in parsed.into_iter().flatten() {
                 match line {
                     Ok(Line::Record(record)) => self.add(record, before),
                     Ok(Line::Older(stamp)) => older.push(stamp),
@@ -135,7 +137,9 @@ pub fn read_runs(root: &Path) -> (Vec<Run>, Vec<String>) {
             Err(why) => unreadable.push(format!("{}: {why}", path.display())),
         }
     }
-    runs.sort_by_cached_key(|run: &Run| (run.manifest.started, run.manifest.run_id.clone()));
+    runs.order_by(|Run { manifest: a, .. }, Run { manifest: b, .. }| {
+        (a.started, &a.run_id).cmp(&(b.started, &b.run_id))
+    });
     match in_progress(root) {
         Ok(None) => {}
         Ok(Some(run_id)) => {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use plan::{CaseId, Check, ModelWork, Variant, Work};
-use rayon::prelude::*;
 
 use super::circumstances::Circumstances;
 use super::comparison::Comparison;
@@ -19,6 +18,8 @@ use super::profile_files;
 use super::row::Row;
 use super::runs::{Missing, Runs};
 use super::selection::Selection;
+use crate::order::{Order as _, Sorted as _};
+use crate::parallel;
 
 /// A row against its group's baseline, its unquantized counterpart and its eager twin; two of them
 /// may be one.
@@ -73,8 +74,8 @@ impl Report {
     pub fn read(location: &Location, baseline: &str, selection: Selection<'_>) -> Result<Self> {
         let inputs = Inputs::read(location, baseline, &selection)?;
         let mut report = Self::of(inputs, baseline, selection);
-        let profiles = report.shown_mut().filter_map(|row| row.record.profile.as_mut());
-        profiles.par_bridge().for_each(|it| profile_files::check(&location.records, it));
+        let profiles = report.shown_mut().filter_map(|row| row.record.profile.as_mut()).collect();
+        parallel::map_into(profiles, |it| profile_files::check(&location.records, it));
         Ok(Self { records: Some(location.records.clone()), ..report })
     }
 
@@ -164,7 +165,7 @@ impl Report {
     pub fn concerned(&self) -> impl Iterator<Item = Entry<'_>> {
         let partners = self.shown.iter().flat_map(|&place| &self.comparisons[place]);
         let partners = partners.flatten().filter_map(|comparison| comparison.baseline);
-        let places: BTreeSet<usize> = self.shown.iter().copied().chain(partners).collect();
+        let places: BTreeSet<usize> = self.shown.iter().copied().chain(partners).sorted_set();
         places.into_iter().map(|place| self.entry(place))
     }
 
@@ -220,14 +221,14 @@ fn chosen<'r>(rows: &'r mut [Row], places: &[usize]) -> Vec<&'r mut Row> {
 fn arranged(rows: Vec<Row>) -> Vec<Row> {
     let places = places(&rows);
     let mut placed: Vec<_> = places.into_iter().zip(rows).collect();
-    placed.sort_by_cached_key(|(place, _)| *place);
+    placed.order_by_key(|(place, _)| *place);
     placed.into_iter().map(|(_, row)| row).collect()
 }
 
 /// The place of each row: behind the first of its group, of its parameter, and of its plain sibling.
 fn places(rows: &[Row]) -> Vec<impl Ord + Copy + use<>> {
     let variants: Vec<String> =
-        rows.par_iter().map(|row| plain(row.record.case.work.clone()).variant()).collect();
+        parallel::map(rows, |row| plain(row.record.case.work.clone()).variant());
     let mut groups: HashMap<&str, usize> = HashMap::new();
     let mut parameters: HashMap<(&str, &str), usize> = HashMap::new();
     let mut plain_siblings: HashMap<(&str, &str, &str), usize> = HashMap::new();
@@ -271,7 +272,7 @@ fn compare(rows: &[Row]) -> Vec<Compared> {
     for (place, row) in rows.iter().enumerate() {
         groups.entry(siblings_key(row)).or_default().push((place, row));
     }
-    rows.par_iter().map(|row| compare_one(row, &groups[&siblings_key(row)])).collect()
+    parallel::map(rows, |row| compare_one(row, &groups[&siblings_key(row)]))
 }
 
 fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> Compared {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use plan::{Accuracy, Gate, LastSample, Outcome, Pass, Recipe, Record, Role, Variant};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -44,7 +43,8 @@ pub struct InRun {
 }
 
 /// Why a row has no time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoTime {
     /// The outcome is not `measured`. An estimate of an earlier run may lie on disk; it is not

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use plan::{Check, CheckStatus, RunManifest, RunShard};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::row::Row;
+use crate::order::{Order as _, Sorted as _};
 
 /// A run as it left its files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// The manifest of the run.
     pub manifest: RunManifest,
@@ -63,7 +64,8 @@ impl Run {
 }
 
 /// A case without a record: a run selected it and ended before it had one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Missing {
     /// Criterion's id.
     pub full_id: String,
@@ -273,7 +275,7 @@ fn in_order(runs: Vec<Run>, written: &HashMap<&str, &str>) -> Vec<Run> {
             }
         }
     }
-    order.sort_by_key(|&place| runs[place].in_progress);
+    order.order_by_key(|&place| runs[place].in_progress);
     let mut runs: Vec<Option<Run>> = runs.into_iter().map(Some).collect();
     order.into_iter().filter_map(|place| runs[place].take()).collect()
 }
@@ -293,7 +295,7 @@ fn selected_with(runs: &[Run], last: &RunManifest) -> Vec<String> {
         .map(|run| &run.manifest)
         .filter(is_beside)
         .map(|manifest| (manifest.shard.as_ref().map(|shard| shard.index), manifest))
-        .collect();
+        .sorted_map();
     parts.into_values().flat_map(|manifest| &manifest.selected).cloned().collect()
 }
 

@@ -1,7 +1,6 @@
 //! How many times faster a candidate is than another case, from the pairs in its own record.
 
 use plan::{CaseId, Outcome, Pair, Stop};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statistics::{Benefit, CONFIDENCE_LEVEL, Ratio, Verdict, mean, verdict};
 
@@ -41,7 +40,8 @@ pub struct Speedup {
 }
 
 /// An interval among the other words of a speed-up.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(remote = "Interval")]
 pub struct SpeedupBounds {
     /// Lower bound of its interval.
@@ -54,7 +54,8 @@ pub struct SpeedupBounds {
 
 /// The builds of a speed-up's blocks, and by how much both differ. Nothing is known in records of
 /// older versions, whose interval is that of the blocks of one build.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Levels {
     /// Fresh builds of both sides that the pair's blocks are of.
     #[serde(rename = "pair_builds")]

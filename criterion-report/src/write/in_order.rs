@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use anyhow::Result;
-use rayon::prelude::*;
+
+use crate::parallel;
 
 /// Cases that are formatted at once: enough for every processor, few beside what they are made of.
 const AT_ONCE: usize = 64;
@@ -15,8 +16,7 @@ pub fn in_order<T: Sync, U: Send>(
     mut put: impl FnMut(U) -> Result<()>,
 ) -> Result<()> {
     for some in items.chunks(AT_ONCE) {
-        let formatted: Vec<U> = some.par_iter().map(&format).collect::<Result<_>>()?;
-        formatted.into_iter().try_for_each(&mut put)?;
+        parallel::map(some, &format).into_iter().try_for_each(|it| put(it?))?;
     }
     Ok(())
 }
@@ -33,10 +33,12 @@ pub fn joined<T: Sync>(
     let mut texts = vec![Vec::new(); AT_ONCE.min(items.len())];
     let mut separator = "";
     for some in items.chunks(AT_ONCE) {
-        texts.par_iter_mut().zip(some).try_for_each(|(text, item)| {
+        let places = texts.iter_mut().zip(some).collect();
+        let formatted = parallel::map_into(places, |(text, item)| {
             text.clear();
             format(item, text)
-        })?;
+        });
+        formatted.into_iter().collect::<Result<()>>()?;
         for text in texts[..some.len()].iter().filter(|text| !text.is_empty()) {
             out.write_all(separator.as_bytes())?;
             out.write_all(text)?;

@@ -17,7 +17,6 @@ pub mod kernels;
 mod markdown;
 pub mod operators;
 pub(crate) mod profile;
-pub(crate) mod python_json;
 pub mod show;
 pub mod summary;
 mod table;

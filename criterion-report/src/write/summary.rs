@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use clap::ColorChoice;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::show::NARROWEST;
@@ -11,6 +10,7 @@ use super::table::{
 };
 use super::view::Room;
 use super::{Target, markdown, screen};
+use crate::json_text::{self, Style};
 use crate::model::explain::{Library, Statement, variant};
 use crate::model::{Answer, Answers, Circumstances, Interval, Level, Question, Report, Speedups};
 use crate::units;
@@ -36,7 +36,8 @@ pub enum Format {
 }
 
 /// The document of `--format json`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document<'a> {
     /// `criterion-torch/summary`.
     schema: &'static str,
@@ -65,7 +66,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
                 baseline,
                 answers: &answers,
             };
-            serde_json::to_string_pretty(&document)? + "\n"
+            json_text::to_string(&document, Style::Pretty)? + "\n"
         }
         Format::Markdown => in_markdown(report, &answers),
         Format::Text => {

@@ -11,6 +11,7 @@ use super::show::group::level;
 use super::show::{NARROWEST, WIDTH, footer, header};
 use super::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render, table_width, wrap};
 use crate::model::{Report, Row};
+use crate::order::Sorted as _;
 use crate::units;
 
 /// How a view is written.
@@ -152,7 +153,7 @@ impl<T> Layout<T> {
         }
         let giving = self.0.iter().enumerate();
         let giving = giving.filter_map(|(place, it)| Some((it.gives_way?, place)));
-        let giving: BTreeMap<(u8, &'static str), usize> = giving.collect();
+        let giving: BTreeMap<(u8, &'static str), usize> = giving.sorted_map();
         let order: Vec<usize> = giving.values().copied().collect();
         let left_out = fit(&columns, &mut lines, INDENT, room.terminal, &order);
         if matches!(&lines[0], Line::Cells(below) if below.iter().all(|it| it.text.is_empty())) {

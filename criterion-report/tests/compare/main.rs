@@ -13,6 +13,7 @@ mod numbers;
 mod origins;
 mod policies;
 mod rules;
+#[cfg(feature = "schema")]
 mod schema;
 mod sides;
 mod simulation;

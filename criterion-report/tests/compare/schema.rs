@@ -11,7 +11,7 @@ use crate::fixture::{Fixture, Make};
 use crate::folder::*;
 
 fn schema() -> Validator {
-    let text = fs::read_to_string("../docs/schema/comparison-v1.schema.json").expect("readable");
+    let text = fs::read_to_string("schema/comparison-v1.schema.json").expect("readable");
     let schema = serde_json::from_str(&text).expect("JSON");
     jsonschema::draft202012::new(&schema).expect("a schema")
 }

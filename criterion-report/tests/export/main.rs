@@ -7,6 +7,7 @@ mod common;
 mod formats;
 mod otava;
 mod read_back;
+#[cfg(feature = "schema")]
 mod schemas;
 mod validate;
 

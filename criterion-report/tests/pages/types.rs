@@ -12,11 +12,11 @@ use super::{code, sentence, table};
 /// The objects of a document and of what they hold, a table each. Those of records and manifests have a
 /// page of their own, which is `record` from here.
 pub fn types(document: &str, roots: &[&str], record: &str) -> String {
-    let report = parsed(&Schema::Report.text());
+    let report = generated(Schema::Report);
     let whole = match document {
         "report" => report.clone(),
-        "compare" => parsed(&Schema::Compare.text()),
-        "summary" => parsed(&Schema::Summary.text()),
+        "compare" => generated(Schema::Compare),
+        "summary" => generated(Schema::Summary),
         "calibration" => written::<Profile>(),
         "fusion-strategy" => written::<PatternAdvice>(),
         other => panic!("no schema of `{other}`"),
@@ -44,8 +44,8 @@ fn written<T: JsonSchema>() -> Value {
     generator.into_root_schema_for::<T>().to_value()
 }
 
-fn parsed(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
+fn generated(schema: Schema) -> Value {
+    serde_json::from_str(&schema.generated().expect("a document of ours")).expect("JSON")
 }
 
 struct Types<'a> {

@@ -21,6 +21,7 @@ use super::select::{device, latest, newest, one_machine, unmeasured};
 use crate::model::{
     Circumstances, FusionResult, Interval, PatternAdvice, Report, Row, sdpa_dispatch,
 };
+use crate::order::Sorted as _;
 use crate::units;
 
 pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
@@ -36,7 +37,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
         .iter()
         .filter(|operation| operation.key.probe.is_product() || operation.key.probe.is_stream())
         .map(|operation| (operation.key.to_string(), profile_of(operation, &roofs)))
-        .collect();
+        .sorted_map();
 
     let mut fusion_profiles = fusion::profiles(&results, &roofs);
     notes.extend(fusion::overshoots(&roofs, &operations, &results));
@@ -52,7 +53,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
         threads => roofs.bandwidth(threads),
     };
     let run_ids: BTreeSet<String> =
-        rows.iter().flat_map(|row| row.in_runs()).map(|row| row.record.run_id.clone()).collect();
+        rows.iter().flat_map(|row| row.in_runs()).map(|row| row.record.run_id.clone()).sorted_set();
     let compute: Vec<&OperationCalibration> = operations
         .iter()
         .filter(|operation| roofs.is_headline(&operation.key))
@@ -227,7 +228,7 @@ fn findings(report: &Report, run_ids: &BTreeSet<String>) -> Vec<Finding> {
 
 fn metadata(operations: &[Operation<'_>], request: &Request<'_>) -> Metadata {
     let samples: BTreeSet<usize> =
-        operations.iter().map(|operation| operation.time.samples).collect();
+        operations.iter().map(|operation| operation.time.samples).sorted_set();
     let same = samples.first().filter(|_| samples.len() == 1);
     let newest = newest(operations).map(|operation| &operation.row.record);
     let environment = newest.map(|record| &record.environment);

@@ -13,6 +13,7 @@ use super::schema::{FusionCalibration, params};
 use super::select::twice;
 use crate::model::fusion::{Accounting, Bytes, Compared, saved};
 use crate::model::{FusionResult, Report, Row, Speedup};
+use crate::order::{Order as _, Sorted as _};
 use crate::units;
 
 /// The results of these families on the device, in the report's order. Of several with one key,
@@ -64,9 +65,9 @@ pub fn by_pattern(
     notes: &mut Vec<String>,
 ) -> BTreeMap<String, FusionCalibration> {
     let mut own: Vec<&FusionResult<'_>> = results.iter().filter(|it| is_upstreams(it)).collect();
-    own.sort_by_key(|it| (it.entry.row.record.environment.torch.threads, it.key.work.flops()));
+    own.order_by_key(|it| (it.entry.row.record.environment.torch.threads, it.key.work.flops()));
     let largest: BTreeMap<&str, &FusionResult<'_>> =
-        own.into_iter().map(|it| (it.key.work.pattern.upstream(), it)).collect();
+        own.into_iter().map(|it| (it.key.work.pattern.upstream(), it)).sorted_map();
     let mut named = BTreeMap::new();
     for (name, result) in largest {
         match profiles.get(&key(result)) {
@@ -207,7 +208,7 @@ fn overshoot(
         .filter_map(|side| Some((side.gflop_per_s()?, side.full_id())))
         .filter(|(gflops, _)| *gflops > over.peak_gflops.value)
         .collect();
-    above.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
+    above.order_by(|(a, one), (b, other)| b.total_cmp(a).then(one.cmp(other)));
     // An unfused form is a side of each of its variants' results.
     above.dedup();
     let (gflops, id) = *above.first()?;

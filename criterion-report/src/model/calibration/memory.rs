@@ -8,6 +8,7 @@ use plan::{Cache, Device};
 use super::operation::{Operation, OperationKey};
 use super::roofs::{Best, Limit, PeakSource};
 use super::schema::LevelBandwidth;
+use crate::order::Sorted as _;
 use crate::units;
 
 /// Arrays are in memory when they are so many times as large as the last cache: STREAM's own rule,
@@ -114,7 +115,7 @@ impl Memory {
         let streams: Vec<&Operation<'_>> =
             operations.iter().filter(|operation| operation.key.probe.is_stream()).collect();
         let threads: BTreeSet<u32> =
-            streams.iter().map(|operation| operation.key.threads).collect();
+            streams.iter().map(|operation| operation.key.threads).sorted_set();
         let mut memory = Self::default();
         for threads in threads {
             let own = streams.iter().copied().filter(|operation| operation.key.threads == threads);
@@ -135,7 +136,7 @@ impl Memory {
             }
             self.note(operations, threads, levels.contains(&Level::Memory));
         }
-        for level in levels.iter().copied().collect::<BTreeSet<Level>>() {
+        for level in levels.iter().copied().sorted_set() {
             let there = operations.iter().zip(&levels).filter(|(_, own)| **own == level);
             let best = Best::of(there.map(|(operation, _)| *operation), Operation::gbps);
             self.best.extend(best.map(|best| ((level, threads), best)));

@@ -6,6 +6,7 @@ use std::fmt;
 use plan::{Device, Dtype, Probe};
 
 use crate::model::{Figure, Interval, Row, Time};
+use crate::order::Order as _;
 
 /// The identity of a measurement: two with the same key measured the same thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,7 +85,7 @@ impl<'a> Operation<'a> {
         machine: impl Fn(&Row) -> M,
     ) -> impl Iterator<Item = (M, Vec<Self>)> {
         let mut operations: Vec<Self> = rows.into_iter().filter_map(Self::of).collect();
-        operations.sort_by_key(|operation| operation.row.recency());
+        operations.order_by_key(|operation| operation.row.recency());
         let mut machines: BTreeMap<M, BTreeMap<OperationKey, Self>> = BTreeMap::new();
         for operation in operations {
             let machine = machines.entry(machine(operation.row)).or_default();

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use plan::{Device, Dtype};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::memory::{Level, Memory};
@@ -14,6 +13,7 @@ use super::preset::Precision;
 use super::request::{OperationKind, Request};
 use super::select::newest;
 use crate::model::Figure;
+use crate::order::Sorted as _;
 use crate::units;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,8 @@ impl TryFrom<String> for PeakSource {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Best {
     /// Its rate, 10⁹ per second.
     pub value: f64,
@@ -80,12 +81,13 @@ impl Best {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
     /// 10⁹ per second.
     pub value: f64,
     /// `measured`, `given` or `preset NAME`.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub source: PeakSource,
     /// The best that was measured, if anything was; equal to `value` unless the source is another.
     pub measured: Option<Best>,
@@ -101,7 +103,8 @@ impl Limit {
 }
 
 /// The roof over products of one dtype on so many threads.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Roofline {
     /// Device on which the products ran.
     pub device: Device,
@@ -173,7 +176,7 @@ impl Roofs {
             Self { all, memory, memory_threads, headline: None, most, instead_of_memory };
         let products = || operations.iter().filter(|it| it.key.probe.is_product());
         let of: BTreeSet<(Dtype, u32)> =
-            products().map(|operation| (operation.key.dtype, operation.key.threads)).collect();
+            products().map(|operation| (operation.key.dtype, operation.key.threads)).sorted_set();
         for &(dtype, threads) in &of {
             let own: Vec<&Operation<'_>> = products()
                 .filter(|it| (it.key.dtype, it.key.threads) == (dtype, threads))

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use plan::{Check, Device, Environment, Probe};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -13,7 +12,8 @@ use crate::model::PatternAdvice;
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
 /// the objects in them: its loader takes neither more nor fewer. Values that it has no field for
 /// are in `extra_params` and in the fields after them, which it ignores.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Profile {
     /// The machine and the tool.
     pub metadata: Metadata,
@@ -83,7 +83,7 @@ pub struct Profile {
     /// Per place and pattern, as `strategy` of `criterion-report fusion --format json`; besides, each
     /// variant has `speedups`, the evidence of all its cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<Map<String, Value>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Map<String, Value>>"))]
     pub fusion_strategy: Vec<PatternAdvice>,
     /// Machine, library and working tree of the last operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,8 @@ impl Profile {
     pub const VERSION: u32 = 1;
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     #[serde(flatten)]
     pub check: Check,
@@ -119,17 +120,19 @@ pub struct Finding {
     pub run_id: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeakSources {
     /// `measured`, `given` or `preset NAME`.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub gflops: Option<PeakSource>,
     /// The same of the bandwidth.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub bandwidth: Option<PeakSource>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metadata {
     /// `--hardware`, or the product that the preset names.
     pub hardware_name: String,
@@ -159,7 +162,8 @@ pub struct Metadata {
     pub num_measurement_runs: Option<u64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperationCalibration {
     /// `matmul`, by whichever library; `copy`, `scale`, `add`, `triad`. Upstream stores its copy as `add`.
     pub operation_type: String,
@@ -200,7 +204,8 @@ pub struct OperationCalibration {
     pub extra_params: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FusionCalibration {
     /// Upstream's name of the pattern.
     pub fusion_pattern: String,
@@ -239,7 +244,8 @@ pub struct FusionCalibration {
 }
 
 /// Time of a kernel that does next to nothing. It is no operation with a limit to be measured by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LaunchLatency {
     /// Where it ran.
     pub device: Device,
@@ -264,7 +270,8 @@ pub struct LaunchLatency {
 
 /// Time of a call of an operation on one element: the way there, eagerly or into a package that was
 /// compiled of it. It is no operation with a limit to be measured by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallOverhead {
     /// `call`, eagerly; `compiled_call`.
     pub probe: Probe,
@@ -287,7 +294,8 @@ pub struct CallOverhead {
     pub full_id: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LevelBandwidth {
     /// Where it ran.
     pub device: Device,

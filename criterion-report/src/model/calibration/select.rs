@@ -8,6 +8,7 @@ use plan::{Device, Mode};
 use super::operation::{Operation, OperationKey};
 use super::request::{OperationKind, Request};
 use crate::model::{Report, Row};
+use crate::order::{Order as _, Sorted as _};
 use crate::{units, words};
 
 /// The device that the profile is of: the one asked for, else the preset's, else the only one.
@@ -18,7 +19,7 @@ pub fn device(report: &Report, request: &Request<'_>) -> Result<Device> {
         .filter(|row| row.record.case.work.probe().is_some_and(|work| request.has(work.probe)))
         .collect();
     let timed = rows.iter().filter(|row| row.time.is_ok());
-    let present: BTreeSet<Device> = timed.map(|row| row.record.case.device).collect();
+    let present: BTreeSet<Device> = timed.map(|row| row.record.case.device).sorted_set();
     let wanted = request.device.or(request.preset.map(|preset| preset.device));
     let device = match wanted {
         Some(device) => device,
@@ -48,7 +49,7 @@ pub fn device(report: &Report, request: &Request<'_>) -> Result<Device> {
 /// The error that nothing matches the request, with what exists instead. `rows` match it on any
 /// device.
 fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> anyhow::Error {
-    let kinds: BTreeSet<OperationKind> = request.operations.iter().copied().collect();
+    let kinds: BTreeSet<OperationKind> = request.operations.iter().copied().sorted_set();
     let on = request.device.map(|device| format!(" on {device}")).unwrap_or_default();
     let there: Vec<(OperationKind, Device)> = report
         .entries()
@@ -64,7 +65,7 @@ fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> anyhow::Err
         count => format!("{count} others have one"),
     };
     let known: BTreeSet<(Device, OperationKind)> =
-        there.iter().map(|(kind, device)| (*device, *kind)).collect();
+        there.iter().map(|(kind, device)| (*device, *kind)).sorted_set();
     let known: Vec<String> = known
         .iter()
         .map(|(device, kind)| format!("{} on {device}", words::of_flag(*kind)))
@@ -98,7 +99,7 @@ pub fn latest<'a>(
         .filter(|operation| operation.key.device == device)
         .filter(|operation| request.has(operation.key.probe))
         .collect();
-    all.sort_by_key(|operation| operation.row.recency());
+    all.order_by_key(|operation| operation.row.recency());
     let mut latest: BTreeMap<OperationKey, Operation<'_>> = BTreeMap::new();
     for operation in all {
         if let Some(earlier) = latest.insert(operation.key, operation) {

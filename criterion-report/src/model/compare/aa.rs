@@ -15,6 +15,7 @@ use super::policy::Policy;
 use super::side::{Side, SideRun};
 use super::thresholds::Thresholds;
 use crate::model::saved::all_runs;
+use crate::order::Sorted as _;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aa {
@@ -182,7 +183,7 @@ fn hosts(side: &Side, date: &str) -> BTreeMap<String, HostNoise> {
             cases.entry(host).or_default().insert(id.to_owned(), noise);
         }
     }
-    let revisions: BTreeSet<String> = side.revisions().into_iter().map(str::to_owned).collect();
+    let revisions: BTreeSet<String> = side.revisions().into_iter().map(str::to_owned).sorted_set();
     let of = |cases| HostNoise::of(date, revisions.clone(), cases);
     cases.into_iter().map(|(host, cases)| (host, of(cases))).collect()
 }

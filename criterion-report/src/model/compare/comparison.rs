@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Result, bail};
-use rayon::prelude::*;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::finding::{Compared, Finding, Measure, Verdict};
@@ -16,6 +14,8 @@ use super::point::{Point, two_hosts};
 use super::policy::Policy;
 use super::side::Side;
 use super::thresholds::Thresholds;
+use crate::order::Order as _;
+use crate::parallel;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
@@ -43,7 +43,8 @@ pub struct Comparison {
     pub floors: BTreeMap<FloorSource, usize>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SideFacts {
     /// Its name, as it was asked for.
     pub name: String,
@@ -88,19 +89,17 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison>
     let mut judged = settings.policy.judge(&both, settings.floors).into_iter();
     let found: Vec<Option<Vec<Finding>>> =
         pairings.iter().map(|it| if it.is_of_both() { judged.next() } else { None }).collect();
-    let cases = pairings.par_iter().zip(found);
+    let cases: Vec<_> = pairings.iter().zip(found).collect();
     Ok(Comparison {
         policy: settings.policy,
         thresholds: settings.thresholds.clone(),
         a: SideFacts::of(a),
         b: SideFacts::of(b),
-        cases: cases
-            .map(|(pairing, found)| {
-                let mut findings = found.unwrap_or_default();
-                findings.extend(outcomes.finding(pairing));
-                Compared::of(pairing, findings, cautions(pairing, settings), settings.policy)
-            })
-            .collect(),
+        cases: parallel::map_into(cases, |(pairing, found)| {
+            let mut findings = found.unwrap_or_default();
+            findings.extend(outcomes.finding(pairing));
+            Compared::of(pairing, findings, cautions(pairing, settings), settings.policy)
+        }),
         same: both.iter().filter(|pairing| pairing.is_of_one()).count(),
         floors: if settings.policy == Policy::Default {
             floors(&both, settings.floors)
@@ -127,7 +126,7 @@ impl Comparison {
         let mut cases: Vec<&Compared> =
             self.cases.iter().filter(|case| case.verdict == verdict).collect();
         let weight = |case: &Compared| case.worst().map_or(0.0, Finding::weight);
-        cases.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+        cases.order_by(|a, b| weight(b).total_cmp(&weight(a)));
         cases
     }
 }

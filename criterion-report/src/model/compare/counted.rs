@@ -6,6 +6,7 @@ use statistics::median;
 
 use super::finding::{Finding, Measure, Verdict};
 use super::pairing::{Pairing, values};
+use crate::order::Order as _;
 use crate::units;
 
 /// Peak memory; none where neither side counted it.
@@ -103,7 +104,7 @@ pub fn accuracy(pairing: &Pairing<'_>) -> Option<Finding> {
 /// The median without a mean of two, which infinities have none of.
 fn middle(values: &[f64], rank: impl Fn(f64) -> f64) -> f64 {
     let mut sorted = values.to_vec();
-    sorted.sort_by(|a, b| rank(*a).total_cmp(&rank(*b)));
+    sorted.order_by(|a, b| rank(*a).total_cmp(&rank(*b)));
     sorted[sorted.len() / 2]
 }
 

@@ -1,7 +1,6 @@
 //! The finding on a case: measure by measure, and all together, each with its verdict.
 
 use plan::Stat;
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use statistics::Ratio;
 
@@ -12,7 +11,8 @@ use crate::words::words;
 
 words! {
     /// A value of a case that is compared.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     Measure {
         /// How it ended: measured or not.
         Outcome = "outcome",
@@ -42,7 +42,8 @@ impl Measure {
 
 words! {
     /// The verdict on a difference; the worst comes first.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     Verdict {
         /// Worse, beyond the threshold and beyond what noise explains.
         Regressed = "regressed",
@@ -61,8 +62,9 @@ words! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Measured")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Measured"))]
 pub struct Finding {
     /// What was compared.
     pub measure: Measure,
@@ -72,35 +74,35 @@ pub struct Finding {
     pub unit: Option<&'static str>,
     /// Value of A, over its runs.
     #[serde(serialize_with = "stat")]
-    #[schemars(with = "Option<Stat>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
     pub a: Option<f64>,
     /// Value of B.
     #[serde(serialize_with = "stat")]
-    #[schemars(with = "Option<Stat>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
     pub b: Option<f64>,
     /// B over A.
     #[serde(serialize_with = "stat")]
-    #[schemars(with = "Option<Stat>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
     pub ratio: Option<f64>,
     /// Lower bound of the ratio's interval.
     #[serde(serialize_with = "stat")]
-    #[schemars(with = "Option<Stat>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
     pub low: Option<f64>,
     /// Upper bound.
     #[serde(serialize_with = "stat")]
-    #[schemars(with = "Option<Stat>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
     pub high: Option<f64>,
     /// Level of the interval: 0.95, or of single runs by the policy `within` criterion's.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub confidence_level: Option<f64>,
     /// The threshold; null by the policy `hud`.
-    #[schemars(range(min = 0.0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub threshold: Option<f64>,
     /// Two-sided p of no difference.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub p: Option<f64>,
     /// The same for all cases at once, by Holm's method.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub adjusted_p: Option<f64>,
     /// The verdict on this measure.
     pub verdict: Verdict,
@@ -174,8 +176,9 @@ pub fn reasons<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<(Vec<Meas
 
 const NOTHING: &str = "nothing was measured on both sides";
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Case")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Case"))]
 pub struct Compared {
     /// Criterion's id.
     pub full_id: String,

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use statistics::quantile;
 
 use super::finding::Measure;
+use crate::json_text::{self, Style};
 use crate::model::file;
 use crate::units;
 
@@ -185,7 +186,7 @@ impl Profile {
     }
 
     pub fn json(&self) -> serde_json::Result<String> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
+        Ok(json_text::to_string(self, Style::Pretty)? + "\n")
     }
 }
 

@@ -8,13 +8,13 @@
 //! nothing about their distribution. Where a side has one run, interval and p rest on a floor from
 //! other runs and on a normal distribution: p has to be smaller there.
 
-use rayon::prelude::*;
 use statistics::{CONFIDENCE_LEVEL, Ratio, RunMedian, holm, least_p, mann_whitney, sides_ratio};
 
 use super::finding::{Finding, Measure, Verdict};
 use super::floor::{FloorSource, Floors, KnownFloor};
 use super::pairing::{Doubts, Pairing, some_times};
 use super::point::Point;
+use crate::parallel;
 use crate::units;
 
 /// Largest adjusted p of a difference between several runs.
@@ -68,7 +68,7 @@ pub fn judge(
     floors: Floors<'_>,
 ) -> Vec<Option<Finding>> {
     let cases: Vec<Option<Result<Noisy, String>>> =
-        pairings.par_iter().map(|it| Noisy::of(measure, it, floors)).collect();
+        parallel::map(pairings, |it| Noisy::of(measure, it, floors));
     let p_of = |case: &Option<Result<Noisy, String>>| match case {
         Some(Ok(noisy)) => noisy.p,
         Some(Err(_)) | None => f64::NAN,

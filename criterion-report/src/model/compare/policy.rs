@@ -1,6 +1,5 @@
 //! Rules by which a difference is called one.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::finding::{Finding, Measure};
@@ -9,7 +8,8 @@ use super::pairing::Pairing;
 use super::{counted, noisy, upstream, within};
 
 /// A rule by which a difference is called one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
     /// Intervals, tests over runs and a noise floor

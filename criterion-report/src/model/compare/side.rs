@@ -5,12 +5,13 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use plan::RunManifest;
-use rayon::prelude::*;
 
 use super::point::Point;
 use crate::model::kernels::{Past, SUMMARY};
 use crate::model::saved::{Saved, known};
 use crate::model::{CritcmpBaseline, Entry, Exported, Inputs, Location, Report, Selection};
+use crate::order::Sorted as _;
+use crate::parallel;
 
 #[derive(Debug, Clone, Default)]
 pub struct Side {
@@ -24,7 +25,7 @@ fn remedy(name: &str, names: &BTreeSet<String>) -> String {
         return "; there is no baseline at all: save one with `cargo bench -- --save-baseline NAME`"
             .to_owned();
     }
-    let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    let names: BTreeSet<&str> = names.iter().map(String::as_str).sorted_set();
     format!("\n  {}", plan::UnknownWord::new("baseline", name, names).remedy)
 }
 
@@ -106,7 +107,7 @@ impl Side {
         let run = |(name, inputs): (String, Inputs)| {
             SideRun::of_report(&Report::of(inputs, &name, selection), &name)
         };
-        let side = Self { name: name.to_owned(), runs: of_runs.into_par_iter().map(run).collect() };
+        let side = Self { name: name.to_owned(), runs: parallel::map_into(of_runs, run) };
         remarks.warnings.extend(side.of_several_revisions());
         (side, remarks)
     }
@@ -202,12 +203,11 @@ impl SideRun {
         let earlier = |id: &str| report.runs.is_earlier(id);
         // The samples' own statistics take longer than all else.
         let entries: Vec<Entry<'_>> = report.entries().collect();
-        let recorded = entries.par_iter().map(|it| Point::of(it, earlier(it.row.full_id())));
-        let mut points: Vec<Point> = recorded.collect();
+        let mut points = parallel::map(&entries, |it| Point::of(it, earlier(it.row.full_id())));
         points.extend(report.missing.iter().map(|it| Point::of_missing(it, earlier(&it.full_id))));
         // Each once: a manifest names all cases of its run.
         let modes: BTreeSet<&str> =
-            points.iter().map(|point| plan::mode_of(&point.full_id)).collect();
+            points.iter().map(|point| plan::mode_of(&point.full_id)).sorted_set();
         let manifests = modes
             .into_iter()
             .filter_map(|mode| Some((mode.to_owned(), report.runs.latest(mode)?)))

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anyhow::Result;
 use regex::Regex;
-use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -12,19 +11,20 @@ use super::finding::Measure;
 use crate::model::file;
 
 /// The thresholds of one case.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
     /// Threshold of the time, relative to A's: 0.1 is a tenth longer.
-    #[schemars(range(min = 0.0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub latency: f64,
     /// Threshold of the peak of memory, relative to A's.
-    #[schemars(range(min = 0.0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub memory: f64,
     /// Threshold of the relative error: a difference.
-    #[schemars(range(min = 0.0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub accuracy: f64,
     /// Threshold of the energy, relative to A's.
-    #[schemars(range(min = 0.0))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub energy: f64,
 }
 
@@ -44,28 +44,29 @@ pub struct Thresholds {
 }
 
 /// The thresholds of some cases.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// A regular expression on the id.
     #[serde(serialize_with = "pattern", deserialize_with = "regex")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub filter: Regex,
     /// The rule's threshold of the time, if it names one.
     #[serde(default, deserialize_with = "share")]
-    #[schemars(with = "Option<f64>", range(min = 0.0))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>", range(min = 0.0)))]
     pub latency: Option<f64>,
     /// The rule's threshold of the peak of memory.
     #[serde(default, deserialize_with = "share")]
-    #[schemars(with = "Option<f64>", range(min = 0.0))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>", range(min = 0.0)))]
     pub memory: Option<f64>,
     /// The rule's threshold of the relative error.
     #[serde(default, deserialize_with = "share")]
-    #[schemars(with = "Option<f64>", range(min = 0.0))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>", range(min = 0.0)))]
     pub accuracy: Option<f64>,
     /// The rule's threshold of the energy.
     #[serde(default, deserialize_with = "share")]
-    #[schemars(with = "Option<f64>", range(min = 0.0))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>", range(min = 0.0)))]
     pub energy: Option<f64>,
 }
 

@@ -11,7 +11,7 @@ const MARK: char = '\0';
 
 /// The value of a text in which numbers that are none are [strings](not_finite) of their own.
 pub fn parse(text: &str) -> serde_json::Result<Value> {
-    serde_json::from_str(&marked(text))
+    serde_json::from_slice(marked(text).as_bytes())
 }
 
 /// The word, where the value stands for a number that is none.

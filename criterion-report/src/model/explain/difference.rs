@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::operation::{is_attention, is_product};
 use super::split::Split;
+use crate::order::{Order as _, Sorted as _};
 
 /// What happened to an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// Only the candidate runs it.
@@ -25,7 +26,8 @@ pub enum Change {
 }
 
 /// An operation on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Changed {
     /// What happened to it.
     pub change: Change,
@@ -50,7 +52,8 @@ pub struct Changed {
 }
 
 /// A candidate against its baseline. The differences of `operations` add up to `difference_ns`.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// The baseline's id.
     pub baseline: String,
@@ -87,7 +90,7 @@ impl Difference {
         let difference_ns = own.time_ns - other.time_ns;
         let several = several_shapes([other, own]);
         let [before, after] = [other, own].map(|split| sides(split, &several));
-        let keys: BTreeSet<&Key<'_>> = before.keys().chain(after.keys()).collect();
+        let keys: BTreeSet<&Key<'_>> = before.keys().chain(after.keys()).sorted_set();
         let operations: Vec<Changed> = keys
             .into_iter()
             .map(|key| changed(key, before.get(key).copied(), after.get(key).copied()))
@@ -99,7 +102,7 @@ impl Difference {
         for it in &mut operations {
             it.share = (difference_ns != 0.0).then(|| it.difference_ns / difference_ns);
         }
-        operations.sort_by(|a, b| {
+        operations.order_by(|a, b| {
             let is_last = |it: &Changed| it.operation.is_none();
             let size = b.difference_ns.abs().total_cmp(&a.difference_ns.abs());
             is_last(a).cmp(&is_last(b)).then(size)
@@ -123,7 +126,7 @@ fn replaced(operations: Vec<Changed>, is_meant: impl Fn(&str) -> bool) -> Vec<Ch
     };
     let (mut removed, mut rest): (Vec<Changed>, Vec<Changed>) =
         operations.into_iter().partition(|it| is(it, Change::Removed));
-    removed.sort_by(|a, b| b.baseline_ns.total_cmp(&a.baseline_ns));
+    removed.order_by(|a, b| b.baseline_ns.total_cmp(&a.baseline_ns));
     for old in removed {
         let others = rest.iter_mut().filter(|it| is(it, Change::Added));
         let others = others.filter(|it| it.operation != old.operation);

@@ -1,7 +1,6 @@
 //! The explanation of one case.
 
 use plan::GpuCounters;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::difference::Difference;
@@ -12,7 +11,8 @@ use super::part::Part;
 use super::statement::Statement;
 
 /// Why a case takes its time.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// Criterion's id.
     pub full_id: String,
@@ -63,7 +63,8 @@ pub struct Explanation {
 }
 
 /// The profile that the operations come from.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProfileUsed {
     /// Number of steps whose mean it is.
     pub steps: u64,

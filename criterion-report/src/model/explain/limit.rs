@@ -1,12 +1,12 @@
 //! The least time that a step can take on this machine, from the calibration.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::machine::Ceiling;
 
 /// The resource that a limit belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// Bytes over bandwidth.
@@ -16,7 +16,8 @@ pub enum Bound {
 }
 
 /// The limit of a whole step.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepLimit {
     /// The larger of both times, in nanoseconds.
     pub ns: f64,

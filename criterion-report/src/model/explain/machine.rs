@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plan::{CacheMode, Device, Dtype, Probe};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::calibration::{
@@ -29,7 +28,8 @@ struct Machine {
 }
 
 /// The calibration that limits come from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CalibrationUsed {
     /// Processor, CPUs and memory; for a GPU also its name.
     pub machine: String,

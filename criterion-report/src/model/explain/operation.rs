@@ -1,13 +1,13 @@
 //! Classifies the operations of a profile by name: products, conversions of weights, operations that move no data.
 
 use plan::{ModelWork, OperationProfile, Recipe};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::row::Row;
 
 /// The library that an operation's product comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Library {
     /// ATen, with the BLAS library that libtorch was built with.
@@ -17,7 +17,8 @@ pub enum Library {
 }
 
 /// The time that an operation takes in a step, over all its shapes.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperationTime {
     /// Its name in torch's profiler; null for the time outside every recorded operation.
     pub name: Option<String>,

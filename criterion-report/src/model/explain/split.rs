@@ -10,6 +10,7 @@ use super::operation::{OperationTime, Weights, is_product};
 use super::part::{Part, PartKind};
 use super::slice::{Slice, own_ns};
 use crate::model::row::Row;
+use crate::order::Order as _;
 
 /// A case's time in slices.
 #[derive(Debug, Clone)]
@@ -169,7 +170,7 @@ impl Split {
         };
         let mut parts: Vec<Part> =
             parts.into_iter().filter(|(_, ns)| *ns > 0.0).map(part).collect();
-        parts.sort_by(|a, b| {
+        parts.order_by(|a, b| {
             b.ns.total_cmp(&a.ns).then_with(|| (a.kind, &a.operation).cmp(&(b.kind, &b.operation)))
         });
         parts
@@ -195,7 +196,7 @@ impl Split {
                 None => operations.push(own),
             }
         }
-        operations.sort_by(|a, b| b.ns.total_cmp(&a.ns).then_with(|| a.name.cmp(&b.name)));
+        operations.order_by(|a, b| b.ns.total_cmp(&a.ns).then_with(|| a.name.cmp(&b.name)));
         operations
     }
 

@@ -8,6 +8,7 @@ use super::slice::Slice;
 use super::split::Split;
 use super::statement::Statement;
 use crate::model::row::Row;
+use crate::order::Order as _;
 
 /// A case with its split.
 pub(super) struct Case<'a> {
@@ -58,7 +59,7 @@ pub(super) fn statements(
     if unexplained.is_notable() || all.is_empty() {
         all.push(unexplained);
     }
-    all.sort_by(|a, b| b.share().total_cmp(&a.share()));
+    all.order_by(|a, b| b.share().total_cmp(&a.share()));
     all
 }
 
@@ -106,7 +107,7 @@ impl Added {
 
     fn statements(&self, time_ns: f64) -> Vec<Statement> {
         let mut added: Vec<(&String, &f64)> = self.ns.iter().collect();
-        added.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
+        added.order_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
         let statement = |(name, ns): (&String, &f64)| Statement::AddedOperation {
             share: ns / time_ns,
             operation: name.clone(),

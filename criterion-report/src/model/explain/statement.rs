@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::operation::Library;
@@ -10,7 +9,8 @@ use super::rule::Rule;
 use crate::units;
 
 /// What explains a part of a case's time.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "statement", rename_all = "snake_case")]
 pub enum Statement {
     /// Its bytes take this share of the time at the measured bandwidth.

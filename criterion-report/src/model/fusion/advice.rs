@@ -26,7 +26,6 @@
 use std::fmt;
 
 use plan::{CompileMode, Dtype, FusionShape, FusionVariant, FusionWork, Pattern};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statistics::{Band, Benefit};
 
@@ -35,12 +34,14 @@ use crate::model::place::Place;
 use crate::model::speedup::{Speedup, SpeedupBounds};
 use crate::model::time::Interval;
 use crate::model::view::gather;
+use crate::order::Order as _;
 use crate::words::words;
 
 words! {
     /// The advice on a variant, or on a pattern; later ones are better. Variants without a vote are
     /// described in words of speed.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     Advice {
         /// It loses somewhere and gains nowhere.
         Avoid = "avoid",
@@ -99,7 +100,8 @@ fn loses(case: Benefit) -> bool {
 }
 
 /// The speed-up of a case; its size is as ids have it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// Size, as ids have it.
     pub size: String,
@@ -142,7 +144,8 @@ impl Evidence {
 
 /// The gain of fusing if its product is oneDNN's: `mkldnn` over `mkldnn-unfused`, the quotient of two
 /// speed-ups over `unfused`. It is derived, not measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverControl {
     /// Size, as ids have it.
     pub size: String,
@@ -168,7 +171,8 @@ impl OverControl {
 
 /// The advice on a variant at a place, and its evidence: cases by the product of the unfused
 /// operations, or cases by another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VariantAdvice {
     /// The variant.
     pub variant: FusionVariant,
@@ -201,7 +205,7 @@ pub struct VariantAdvice {
     pub over_control: Vec<OverControl>,
     /// In the report's order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub speedups: Option<Vec<Evidence>>,
 }
 
@@ -287,7 +291,8 @@ impl VariantAdvice {
 /// The advice on a pattern at a place: the worth of its best variant, of those that fuse by the
 /// product of the unfused operations. A variant that runs as many operations as the unfused side, or
 /// more, or another product, says nothing about fusing; its own line says what it is worth.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PatternAdvice {
     #[serde(flatten)]
     pub place: Place,
@@ -332,7 +337,7 @@ impl PatternAdvice {
         let kind =
             |it: &&FusionResult<'_>| (it.key.work.variant, it.key.work.compile, it.same_product());
         let mut kinds = gather(results.iter().copied(), kind);
-        kinds.sort_by_key(order);
+        kinds.order_by_key(order);
         let mut variants: Vec<VariantAdvice> =
             kinds.iter().map(|own| VariantAdvice::of_cases(own)).collect();
         compare_with_control(&mut variants);

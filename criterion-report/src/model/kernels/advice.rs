@@ -7,6 +7,7 @@ use statistics::{Ratio, Verdict, verdict};
 
 use super::result::KernelResult;
 use crate::model::{Bandwidths, Report, Speedup, gather};
+use crate::order::Order as _;
 
 /// Standard deviation of the single calls over their mean, above which a case is called unsteady.
 const UNSTEADY: f64 = 0.10;
@@ -23,7 +24,7 @@ pub fn descending<'r, 'a>(
 ) -> Vec<Valued<'r, 'a>> {
     let with = results.iter().filter_map(|result| Some((result, value(result)?)));
     let mut cases: Vec<_> = with.collect();
-    cases.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    cases.order_by(|(_, a), (_, b)| b.total_cmp(a));
     cases
 }
 
@@ -84,9 +85,9 @@ pub fn narrower<'a>(results: &[KernelResult<'a>]) -> [Vec<PrecisionGain<'a>>; 3]
     }
     let by_gain =
         |a: &PrecisionGain<'_>, b: &PrecisionGain<'_>| a.gain.ratio.total_cmp(&b.gain.ratio);
-    proven.sort_by(|a, b| by_gain(b, a));
-    unproven.sort_by(|a, b| by_gain(b, a));
-    useless.sort_by(by_gain);
+    proven.order_by(|a, b| by_gain(b, a));
+    unproven.order_by(|a, b| by_gain(b, a));
+    useless.order_by(by_gain);
     [proven, unproven, useless]
 }
 
@@ -103,7 +104,7 @@ pub fn shares_of_bandwidth<'a>(
         Some((result.full_id, row.gb_per_s()? / ceiling.gb_per_s, ceiling.level))
     };
     let mut shares: Vec<_> = results.iter().filter_map(share).collect();
-    shares.sort_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
+    shares.order_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
     shares
 }
 
@@ -207,14 +208,14 @@ pub fn rivals<'a>(results: &[KernelResult<'a>]) -> Vec<Rival<'a>> {
         let gains = cases.iter().filter_map(|case| Some((case.full_id, *case.entry?.speedup()?)));
         let mut faster: Vec<_> =
             gains.filter(|(_, speedup)| speedup.verdict() == Verdict::Faster).collect();
-        faster.sort_by(|(_, a), (_, b)| b.ratio.total_cmp(&a.ratio));
+        faster.order_by(|(_, a), (_, b)| b.ratio.total_cmp(&a.ratio));
         Rival { kernel, implementation, faster, not }
     };
     let groups = gather(others, |it| (it.kernel, it.implementation)).into_iter();
     let mut rivals: Vec<Rival<'a>> = groups.map(rival).collect();
     rivals.retain(|rival| !rival.faster.is_empty());
-    rivals.sort_by_key(|rival| (rival.kernel, rival.implementation));
-    rivals.sort_by(|a, b| b.faster[0].1.ratio.total_cmp(&a.faster[0].1.ratio));
+    rivals.order_by_key(|rival| (rival.kernel, rival.implementation));
+    rivals.order_by(|a, b| b.faster[0].1.ratio.total_cmp(&a.faster[0].1.ratio));
     rivals
 }
 

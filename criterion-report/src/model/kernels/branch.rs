@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use super::past::Past;
 use crate::model::compare::Point;
+use crate::order::{Order as _, Sorted as _};
 use crate::units;
 
 /// Files that are read at most, the latest first.
@@ -95,15 +96,15 @@ impl<'n> Found<'n> {
 
     /// Whether older files can add nothing. All files of the latest commit are read.
     fn is_complete(&self) -> bool {
-        let commits: BTreeSet<_> = self.runs.iter().map(|(_, past)| &past.commit).collect();
+        let commits: BTreeSet<_> = self.runs.iter().map(|(_, past)| &past.commit).sorted_set();
         self.sought.is_empty() && commits.len() > 1
     }
 
     /// The results of the current cases and of the other cases of the latest commit, with the names of their files.
     fn chosen(mut self) -> (Vec<Point>, Vec<String>) {
-        self.runs.sort_by(|(_, a), (_, b)| b.timestamp.cmp(&a.timestamp));
+        self.runs.order_by(|(_, a), (_, b)| b.timestamp.cmp(&a.timestamp));
         let latest = self.runs[0].1.commit.clone();
-        let of_now: BTreeSet<&str> = self.now.iter().map(|it| it.full_id.as_str()).collect();
+        let of_now: BTreeSet<&str> = self.now.iter().map(|it| it.full_id.as_str()).sorted_set();
         let mut chosen: BTreeMap<&str, (bool, &str, &Point)> = BTreeMap::new();
         for (path, past) in &self.runs {
             for point in &past.points {
@@ -118,7 +119,7 @@ impl<'n> Found<'n> {
                 }
             }
         }
-        let used: BTreeSet<&str> = chosen.values().map(|(_, path, _)| *path).collect();
+        let used: BTreeSet<&str> = chosen.values().map(|(_, path, _)| *path).sorted_set();
         let used = used.into_iter().rev().map(str::to_owned).collect();
         (chosen.into_values().map(|(_, _, point)| point.clone()).collect(), used)
     }

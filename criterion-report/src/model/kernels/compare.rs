@@ -11,6 +11,7 @@ use crate::model::compare::{
     Thresholds, Verdict, Words,
 };
 use crate::object::object;
+use crate::order::Order as _;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
@@ -185,7 +186,7 @@ pub fn compare(
             ended: ended.clone(),
         }));
     }
-    found.sort_by(|a, b| {
+    found.order_by(|a, b| {
         let ((a, of_a), (b, of_b)) = (a.weight(), b.weight());
         b.cmp(&a).then(of_b.total_cmp(&of_a))
     });

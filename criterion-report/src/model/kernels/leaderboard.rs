@@ -2,6 +2,7 @@
 
 use super::result::KernelResult;
 use crate::model::{gather, machine};
+use crate::order::Order as _;
 
 /// The measured cases of one kernel at one problem size on one machine: they do the same thing, in
 /// other precisions, on other backends, by other implementations. Unlike problems are never ranked
@@ -26,7 +27,7 @@ pub fn contests<'r, 'a>(results: &'r [KernelResult<'a>]) -> Vec<Contest<'r, 'a>>
     let measured = results.iter().filter(|result| result.measured().is_some());
     let of_problem = gather(measured, |it| (it.kernel, it.problem_key(), it.record().map(machine)));
     let ranked = of_problem.into_iter().map(|mut cases| {
-        cases.sort_by(|a, b| p50(a).total_cmp(&p50(b)));
+        cases.order_by(|a, b| p50(a).total_cmp(&p50(b)));
         Contest(cases)
     });
     ranked.collect()

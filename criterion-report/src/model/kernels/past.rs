@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::model::compare::{Estimate, Point};
 use crate::model::file;
 use crate::model::{Interval, possible};
+use crate::order::Order as _;
 
 pub const SUMMARY: &str = "summary.json";
 pub const SCHEMA: &str = "criterion-torch/kernels";
@@ -82,7 +83,7 @@ pub fn history(folder: &Path) -> Result<(Vec<Past>, Vec<anyhow::Error>)> {
             Err(error) => errors.push(error),
         }
     }
-    all.sort_by(|a: &Past, b| a.timestamp.cmp(&b.timestamp));
+    all.order_by(|a: &Past, b| a.timestamp.cmp(&b.timestamp));
     Ok((all, errors))
 }
 
@@ -199,7 +200,7 @@ pub fn trends(history: &[Past], now: &Past) -> Vec<Trend> {
     // it so.
     let mut runs: Vec<&Past> =
         history.iter().filter(|past| past.timestamp <= now.timestamp).collect();
-    runs.sort_by(|a, b| a.timestamp.cmp(&b.timestamp));
+    runs.order_by(|a, b| a.timestamp.cmp(&b.timestamp));
     runs.push(now);
     let mut trends: BTreeMap<(&str, &str), Vec<(String, f64)>> = BTreeMap::new();
     for run in runs {

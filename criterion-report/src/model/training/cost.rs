@@ -1,7 +1,6 @@
 //! The cost model of a training step: times of matrix products and of casts as sums of a fixed part,
 //! one per operation and one per byte, fitted to what was measured.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::median;
 
@@ -22,7 +21,8 @@ pub struct Load {
 }
 
 /// time = `fixed_ns` + `ns_per_flop` · flops + `ns_per_byte` · bytes; no part is negative.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cost {
     /// Nanoseconds whatever the shape.
     pub fixed_ns: f64,
@@ -43,7 +43,8 @@ pub enum Terms {
 
 /// How far a model's predictions lie from what was measured at shapes that it was not fitted to: each shape
 /// is left out once. Relative to the measured value.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelError {
     /// Median of the absolute errors.
     pub median: f64,

@@ -10,6 +10,7 @@ use super::prediction::{Prediction, gain};
 use super::result::TrainingResult;
 use crate::model::gain::Gain;
 use crate::model::view::gather;
+use crate::order::Sorted as _;
 
 /// Doublings beyond the largest measured M that are predicted, too.
 const BEYOND: u32 = 2;
@@ -82,7 +83,7 @@ impl<'r, 'a> Crossover<'r, 'a> {
             .iter()
             .filter(|it| gain(it).is_some())
             .map(|it| (mkn(it.key.work.shape), *it))
-            .collect();
+            .sorted_map();
         let known: Vec<(u64, u64, u64)> = measured.keys().copied().collect();
         let (ms, kns) = (rows(&known), columns(of.key.work.model, &known));
         let largest_m = known.iter().map(|it| it.0).max().unwrap_or(0);
@@ -166,7 +167,7 @@ const fn mkn(Shape { m, k, n }: Shape) -> (u64, u64, u64) {
 
 /// The measured M, the doublings between them, and some beyond.
 fn rows(known: &[(u64, u64, u64)]) -> Vec<u64> {
-    let mut ms: BTreeSet<u64> = known.iter().map(|it| it.0).collect();
+    let mut ms: BTreeSet<u64> = known.iter().map(|it| it.0).sorted_set();
     let (Some(&first), Some(&last)) = (ms.first(), ms.last()) else { return Vec::new() };
     let end = last.saturating_mul(1 << BEYOND);
     let doublings = std::iter::successors(Some(first), |m| m.checked_mul(2));
@@ -179,9 +180,9 @@ fn rows(known: &[(u64, u64, u64)]) -> Vec<u64> {
 /// Every measured K with every measured N; of a model whose layers do not have these sizes, the measured
 /// ones.
 fn columns(model: ModelKind, known: &[(u64, u64, u64)]) -> Vec<(u64, u64)> {
-    let measured: BTreeSet<(u64, u64)> = known.iter().map(|it| (it.1, it.2)).collect();
-    let ks: BTreeSet<u64> = known.iter().map(|it| it.1).collect();
-    let ns: BTreeSet<u64> = known.iter().map(|it| it.2).collect();
+    let measured: BTreeSet<(u64, u64)> = known.iter().map(|it| (it.1, it.2)).sorted_set();
+    let ks: BTreeSet<u64> = known.iter().map(|it| it.1).sorted_set();
+    let ns: BTreeSet<u64> = known.iter().map(|it| it.2).sorted_set();
     let is_free = matches!(model, ModelKind::Linear | ModelKind::LnLinear(_));
     if is_free && ks.len() * ns.len() <= MOST {
         ks.iter().flat_map(|&k| ns.iter().map(move |&n| (k, n))).collect()

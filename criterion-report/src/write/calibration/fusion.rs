@@ -9,6 +9,7 @@ use statistics::{Benefit, Ratio};
 use super::{ABSENT, heading, number, strings, text};
 use crate::model::Interval;
 use crate::model::calibration::{FusionCalibration, Profile};
+use crate::order::Order as _;
 use crate::units;
 use crate::write::fusion::strategy as advice;
 use crate::write::show::footnotes::Footnotes;
@@ -51,7 +52,7 @@ pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
         }));
         for (size, mut fusions) in sizes {
             lines.push(Line::Text(Cell::new(format!("   {size}"), Paint::Dim)));
-            fusions.sort_by_key(|fusion| variant(fusion));
+            fusions.order_by_key(|fusion| variant(fusion));
             lines.extend(fusions.into_iter().map(|fusion| line(fusion, &mut footnotes)));
         }
     }

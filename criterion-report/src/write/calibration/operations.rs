@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{ABSENT, efficiency, heading, rate, strings, text};
 use crate::model::calibration::{OperationCalibration, Profile};
+use crate::order::Order as _;
 use crate::units;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::table::{Align, Cell, Line, Paint, fit, render};
@@ -42,7 +43,7 @@ pub fn table(profile: &Profile, width: usize, colour: bool) -> String {
         if !part.is_empty() {
             lines.push(Line::Text(Cell::new(format!("  {}", part.join(", ")), Paint::Dim)));
         }
-        operations.sort_by_key(|it| (it.name().to_owned(), it.input_shape.clone()));
+        operations.order_by_key(|it| (it.name().to_owned(), it.input_shape.clone()));
         lines.extend(operations.into_iter().map(|it| line(profile, it, &mut footnotes)));
     }
     fit(&columns, &mut lines, 4, Some(width), &GIVE_WAY);

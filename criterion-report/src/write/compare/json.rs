@@ -1,11 +1,12 @@
 //! The comparison for programs: one document, versioned, with every case and measure.
-//! `docs/schema/comparison-v1.schema.json` is made of these types.
+//! `schema/comparison-v1.schema.json` is made of these types.
 
 use std::io::Write;
 
-use schemars::JsonSchema;
+use anyhow::Result;
 use serde::Serialize;
 
+use crate::json_text::{self, Style};
 use crate::model::compare::{
     ASSUMED, Compared, Comparison, FloorSource, Limits, Policy, Rule, SideFacts, Verdict,
 };
@@ -14,13 +15,14 @@ const SCHEMA: &str = "criterion-torch/comparison";
 const VERSION: u32 = 1;
 
 /// The document of `criterion-report compare --format json`: B is judged against A.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document<'a> {
     /// `criterion-torch/comparison`.
-    #[schemars(extend("const" = SCHEMA))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     schema: &'static str,
     /// 1; counts incompatible changes.
-    #[schemars(extend("const" = VERSION))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = VERSION)))]
     version: u32,
     /// The rule.
     policy: Policy,
@@ -40,11 +42,12 @@ pub struct Document<'a> {
     cases: &'a [Compared],
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Floor {
     /// `case`: the case's own; `pooled`: that of other cases of the machine; `assumed`: nothing is
     /// known of the machine.
-    #[schemars(extend("enum" = ["case", "pooled", "assumed"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["case", "pooled", "assumed"])))]
     source: &'static str,
     /// Runs that showed it; for `case` only.
     #[serde(rename = "launches")]
@@ -57,7 +60,8 @@ struct Floor {
     cases: usize,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Count {
     /// The verdict.
     verdict: Verdict,
@@ -65,7 +69,7 @@ struct Count {
     cases: usize,
 }
 
-pub fn write(comparison: &Comparison, out: &mut dyn Write) -> serde_json::Result<()> {
+pub fn write(comparison: &Comparison, out: &mut dyn Write) -> Result<()> {
     let counts = Verdict::ALL.iter();
     let document = Document {
         schema: SCHEMA,
@@ -83,8 +87,8 @@ pub fn write(comparison: &Comparison, out: &mut dyn Write) -> serde_json::Result
         counts: counts.map(|&it| Count { verdict: it, cases: comparison.count(it) }).collect(),
         cases: &comparison.cases,
     };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    out.write_all(b"\n").map_err(serde_json::Error::io)
+    json_text::write(&document, Style::Pretty, out)?;
+    Ok(out.write_all(b"\n")?)
 }
 
 /// None where nothing was widened.

@@ -10,6 +10,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use crate::model::compare::Comparison;
+#[cfg(feature = "schema")]
 pub(crate) use json::Document;
 
 /// Formats of a comparison.

@@ -2,11 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rayon::prelude::*;
-
 use super::Look;
 use super::text;
 use crate::model::compare::{Compared, Comparison, Finding, Verdict};
+use crate::parallel;
 use crate::units;
 use crate::write::show::footnotes::Footnotes;
 use crate::write::{Align, Cell, Line, Paint, render, screen, table_width, wrap};
@@ -36,7 +35,7 @@ pub fn write(comparison: &Comparison, look: Look) -> String {
             let cases = comparison.of_verdict(verdict);
             let (marks, footnotes) = shared(&cases, look.details);
             let of_case = |case: &&Compared| lines(case, width, look.details, &marks);
-            let lines = cases.par_iter().flat_map_iter(of_case).collect();
+            let lines = parallel::map(&cases, of_case).into_iter().flatten().collect();
             (verdict, cases.len(), lines, footnotes.render(width, look.colour))
         })
         .filter(|(_, cases, ..)| *cases > 0)

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::json_text::{self, Style};
 use crate::model::{Column, Entry, Field, Part, Value};
-use crate::write::python_json;
 
 /// The columns that name a case, in all of torchao's layouts.
 pub const IDENTITY: &[Column] = &[
@@ -142,7 +142,8 @@ fn text(value: Value<'_>) -> String {
 fn peaks(bytes: &BTreeMap<String, u64>) -> String {
     let known = PEAKS.iter().filter_map(|name| Some((name, *bytes.get(*name)?)));
     let items = known.map(|(name, bytes)| {
-        let megabytes = python_json::to_string(&(bytes as f64 / 1e6)).expect("a number");
+        let megabytes =
+            json_text::to_string(&(bytes as f64 / 1e6), Style::Python).expect("a number");
         format!("'{name}': {megabytes}")
     });
     format!("{{{}}}", items.collect::<Vec<_>>().join(", "))

@@ -8,8 +8,8 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::{BENCHMARK, LAYER, ORIGIN, arch};
+use crate::json_text::{self, Style};
 use crate::model::Entry;
-use crate::write::python_json;
 
 /// A map of strings that keeps its order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -167,8 +167,8 @@ pub enum Form {
 impl Form {
     fn write(self, part: &impl Serialize, out: &mut Vec<u8>) -> serde_json::Result<()> {
         match self {
-            Self::List => python_json::write(part, PART, out),
-            Self::Lines => serde_json::to_writer(out, part),
+            Self::List => json_text::add(part, Style::Python, PART, out),
+            Self::Lines => json_text::add(part, Style::Compact, 0, out),
         }
     }
 

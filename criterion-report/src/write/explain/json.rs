@@ -1,12 +1,12 @@
 //! The document of `explain --format json`.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::explain::Explanation;
 
 /// The document of `--format json`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document<'a> {
     /// `criterion-torch/explain`.
     schema: &'static str,
@@ -19,7 +19,8 @@ pub struct Document<'a> {
 }
 
 /// A case with its statements as sentences.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Explained<'a> {
     #[serde(flatten)]
     of: &'a Explanation,

@@ -11,6 +11,7 @@ use regex::Regex;
 
 use super::view::Room;
 use super::{Target, screen};
+use crate::json_text::{self, Style};
 use crate::model::Report;
 use crate::model::explain::{Explainer, Explanation};
 
@@ -52,7 +53,9 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
         );
     }
     Ok(match options.format {
-        Format::Json => serde_json::to_string_pretty(&Document::of(&report.baseline, &all))? + "\n",
+        Format::Json => {
+            json_text::to_string(&Document::of(&report.baseline, &all), Style::Pretty)? + "\n"
+        }
         Format::Markdown => markdown::page(&all, untimed),
         Format::Text => {
             let room = Room::of(target, options.color);

@@ -6,6 +6,7 @@ use anyhow::Result;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Finite, figures};
+use crate::json_text::{self, Style};
 use crate::model::{Entry, Report};
 use crate::write::Notes;
 
@@ -46,7 +47,7 @@ impl Serialize for Measures<'_> {
 }
 
 pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
-    serde_json::to_writer_pretty(&mut *out, &Benchmarks(report))?;
+    json_text::write(&Benchmarks(report), Style::Pretty, out)?;
     writeln!(out)?;
     Ok(super::without_figures(report))
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::json_text::{self, Style};
 use crate::model::{Benchmark, CriterionResult, Estimates, Report};
 use crate::units;
 use crate::write::Notes;
@@ -51,7 +52,7 @@ fn results(report: &Report) -> impl Iterator<Item = &CriterionResult> {
 
 pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     let baseline = Baseline { name: &report.baseline, benchmarks: Benchmarks(report) };
-    serde_json::to_writer(&mut *out, &baseline)?;
+    json_text::write(&baseline, Style::Compact, out)?;
     writeln!(out)?;
     let left_out = report.entries().count() - results(report).count() + report.missing.len();
     let note = format!("left out: {} without an estimate", units::count(left_out, "case"));

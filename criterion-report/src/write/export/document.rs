@@ -1,10 +1,9 @@
-//! Our own document, key by key. `docs/schema/report-v1.schema.json` is made of these types, and
+//! Our own document, key by key. `schema/report-v1.schema.json` is made of these types, and
 //! `model::Exported` reads it back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use plan::{Check, Record, Stat};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::model::{
@@ -16,24 +15,26 @@ use crate::model::{
 /// first is this object with `"schema": "criterion-torch/report-lines"` and the number of lines
 /// that follow as `cases`; each further line is an `ExportedCase`. Times are in nanoseconds and
 /// sizes in bytes unless a key says otherwise. Timestamps are seconds since the Unix epoch.
-#[derive(serde::Serialize, JsonSchema)]
-#[schemars(bound = "")]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(bound = ""))]
 pub struct Document<'a, T> {
     #[serde(flatten)]
     pub head: Head<'a>,
     /// The shown cases, and those that they are compared with.
-    #[schemars(with = "Vec<Case<'a>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Case<'a>>"))]
     pub cases: T,
 }
 
 /// The part that is written once.
-#[derive(serde::Serialize, JsonSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Head<'a> {
     /// `criterion-torch/report`.
-    #[schemars(extend("const" = Exported::SCHEMA))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = Exported::SCHEMA)))]
     schema: &'static str,
     /// Counts incompatible changes.
-    #[schemars(extend("const" = Exported::VERSION))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = Exported::VERSION)))]
     version: u32,
     /// The program that wrote the file.
     tool: Tool,
@@ -45,7 +46,7 @@ pub struct Head<'a> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     run_names: &'a [String],
     /// The measures that each case may have.
-    #[schemars(schema_with = "by_measure::<CatalogueEntry>")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "by_measure::<CatalogueEntry>"))]
     measures: Catalogue,
     /// Machines, libraries and revisions of the shown cases.
     circumstances: &'a [Circumstances],
@@ -72,7 +73,8 @@ pub struct Head<'a> {
     left_out: BTreeSet<&'a str>,
 }
 
-#[derive(serde::Serialize, JsonSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Tool {
     /// Its name.
     name: &'static str,
@@ -108,14 +110,15 @@ impl<'a> Head<'a> {
 struct Catalogue;
 
 /// A measure of the catalogue.
-#[derive(serde::Serialize, JsonSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CatalogueEntry {
     /// One line that says what it is.
     name: &'static str,
     /// Its unit.
     unit: &'static str,
     /// Which values are better.
-    #[schemars(extend("enum" = ["smaller", "bigger"]))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["smaller", "bigger"])))]
     better: Option<&'static str>,
 }
 
@@ -128,8 +131,11 @@ impl Serialize for Catalogue {
     }
 }
 
-fn by_measure<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({
+#[cfg(feature = "schema")]
+fn by_measure<T: schemars::JsonSchema>(
+    generator: &mut schemars::SchemaGenerator,
+) -> schemars::Schema {
+    schemars::json_schema!({
         "type": "object",
             "propertyNames": { "enum": MEASURES.map(|field| field.name).as_slice() },
             "additionalProperties": generator.subschema_for::<T>(),
@@ -137,8 +143,9 @@ fn by_measure<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// One case: what was read of it, then what follows.
-#[derive(serde::Serialize, JsonSchema)]
-#[schemars(rename = "ExportedCase")]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ExportedCase"))]
 pub struct Case<'a> {
     /// Criterion's id.
     full_id: &'a str,
@@ -164,7 +171,7 @@ pub struct Case<'a> {
     /// Percentiles of the samples' times of a step.
     step_percentiles_ns: Option<Percentiles>,
     /// Every measure that the case has, by name.
-    #[schemars(schema_with = "by_measure::<MeasureValue>")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "by_measure::<MeasureValue>"))]
     measures: Measures<'a>,
     /// Against the baseline of its group.
     comparison: Option<Compared<'a>>,
@@ -173,7 +180,7 @@ pub struct Case<'a> {
     /// A compiled case against the same run eagerly.
     compilation: Option<Compared<'a>>,
     /// Cautions on its numbers.
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     cautions: Vec<Caution>,
 }
 
@@ -201,7 +208,8 @@ impl<'a> Case<'a> {
 }
 
 /// A case as one of several runs left it.
-#[derive(serde::Serialize, JsonSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CaseInRun<'a> {
     /// One of the document's `run_names`.
     run_name: &'a str,
@@ -229,7 +237,8 @@ impl<'a> CaseInRun<'a> {
 }
 
 /// Percentiles of the samples' times of a step.
-#[derive(serde::Serialize, JsonSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Percentiles {
     /// 5th percentile.
     p5: f64,
@@ -253,7 +262,8 @@ impl Percentiles {
 struct Measures<'a>(Entry<'a>);
 
 /// A measure of a case, with its confidence interval where it has one.
-#[derive(serde::Serialize, JsonSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct MeasureValue {
     /// The value, in the unit of the catalogue.
     value: Stat,
@@ -279,7 +289,8 @@ impl Serialize for Measures<'_> {
 }
 
 /// A case against another.
-#[derive(serde::Serialize, JsonSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Compared<'a> {
     /// `full_id` of the other case.
     over: Option<&'a str>,
@@ -293,7 +304,8 @@ struct Compared<'a> {
     peak_reduction: Option<f64>,
 }
 
-#[derive(serde::Serialize, JsonSchema)]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Ratio {
     /// The speed-up.
     ratio: f64,

@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde::ser::{Serialize, Serializer};
 
 use super::{Finite, figures};
+use crate::json_text::{self, Style};
 use crate::model::{Better, Entry, Interval, Report};
 use crate::write::Notes;
 
@@ -61,7 +62,7 @@ impl Bench {
 
 /// The values of one direction.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> Result<Notes> {
-    serde_json::to_writer_pretty(&mut *out, &List(report, options.better))?;
+    json_text::write(&List(report, options.better), Style::Pretty, out)?;
     writeln!(out)?;
     let mut notes = super::without_figures(report);
     let has_values = |entry| figures(&entry).any(|it| it.field.better == Some(options.better));

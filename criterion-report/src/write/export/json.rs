@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use super::document::{Case, Document, Head};
+use crate::json_text::{self, Style};
 use crate::model::{Entry, Exported, Report};
 use crate::write::{Notes, joined};
 
@@ -12,7 +13,7 @@ use crate::write::{Notes, joined};
 pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     let cases: [Case<'_>; 0] = [];
     let document = Document { head: Head::of(report, Exported::SCHEMA), cases };
-    let document = serde_json::to_string(&document)?;
+    let document = json_text::to_string(&document, Style::Compact)?;
     let before = document.strip_suffix("]}").expect("a document ends with its cases");
     cases_between(report, [before, ",", "]}\n"], "", out)
 }
@@ -21,7 +22,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
 pub fn lines(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     let cases = report.concerned().count();
     let head = Document { head: Head::of(report, Exported::LINES), cases };
-    let head = serde_json::to_string(&head)? + "\n";
+    let head = json_text::to_string(&head, Style::Compact)? + "\n";
     cases_between(report, [&head, "", ""], "\n", out)
 }
 
@@ -34,7 +35,7 @@ fn cases_between(
 ) -> Result<Notes> {
     let entries: Vec<Entry<'_>> = report.concerned().collect();
     let case = |entry: &Entry<'_>, text: &mut Vec<u8>| {
-        serde_json::to_writer(&mut *text, &Case::of(entry, report))?;
+        json_text::add(&Case::of(entry, report), Style::Compact, 0, text)?;
         text.extend(end.bytes());
         Ok(())
     };

@@ -17,6 +17,7 @@ use crate::model::{Entry, Field, Figure, Interval, MEASURES, Report};
 use crate::units;
 use crate::words::more;
 
+#[cfg(feature = "schema")]
 pub(crate) type Whole<'a> = document::Document<'a, &'a Report>;
 
 /// The formats; the name of each is what stands behind `export`.

@@ -14,6 +14,7 @@ use serde::Serialize;
 pub use super::view::Format;
 use super::view::{Room, page};
 use super::{Target, screen};
+use crate::json_text::{self, Style};
 use crate::model::{Circumstances, FusionResult, PatternAdvice, Report, gather};
 use crate::object::object;
 use crate::units;
@@ -43,7 +44,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
     let advice = PatternAdvice::all(&results);
     if options.format == Format::Json {
         let document = Document { report, results: &results, advice: &advice };
-        return Ok(serde_json::to_string_pretty(&document)? + "\n");
+        return Ok(json_text::to_string(&document, Style::Pretty)? + "\n");
     }
     let room = Room::of(target, options.color);
     let patterns =

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::data::Figure;
 use crate::model::explain::{Difference, Explanation, Part, PartKind, Statement};
 use crate::model::gather;
+use crate::order::Order as _;
 use crate::write::explain::words;
 use crate::{units, visible};
 
@@ -56,7 +57,7 @@ impl Panel {
 fn parts(of: &[Part]) -> Vec<(PartKind, String, Figure, String)> {
     let ns = |parts: &[&Part]| parts.iter().map(|it| it.ns).sum::<f64>();
     let mut kinds = gather(of, |it| it.kind);
-    kinds.sort_by(|a, b| ns(b).total_cmp(&ns(a)));
+    kinds.order_by(|a, b| ns(b).total_cmp(&ns(a)));
     let part = |parts: Vec<&Part>| {
         let share = parts.iter().map(|it| it.share).sum();
         (parts[0].kind, name(&parts), Figure(share), units::time(ns(&parts)))

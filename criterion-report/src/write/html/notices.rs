@@ -4,6 +4,7 @@ use plan::{Check, CheckStatus, Outcome};
 
 use super::template::{escape, folded};
 use crate::model::Report;
+use crate::order::Order as _;
 use crate::units;
 use crate::write::{earlier, foreign};
 
@@ -11,7 +12,7 @@ use crate::write::{earlier, foreign};
 pub fn outcomes(report: &Report) -> String {
     let mut outcomes = report.outcomes();
     // Measured cases come first.
-    outcomes.sort_by_key(|(status, _)| *status != Outcome::Measured.status());
+    outcomes.order_by_key(|(status, _)| *status != Outcome::Measured.status());
     if !report.missing.is_empty() {
         outcomes.push(("not reached", report.missing.len()));
     }
@@ -33,7 +34,7 @@ const SHOWN: usize = 4;
 /// Everything that qualifies more than one case, the worst first.
 pub fn notices(report: &Report) -> String {
     let mut checks: Vec<&Check> = report.checks.iter().collect();
-    checks.sort_by_key(|check| check.status != CheckStatus::Failed);
+    checks.order_by_key(|check| check.status != CheckStatus::Failed);
     let checks = checks.into_iter().filter_map(|check| {
         let kind = if check.status == CheckStatus::Failed { "bad" } else { "warn" };
         Some((kind, "machine", check.warning()?))

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use crate::json_text::{self, Style};
 use crate::visible;
 
 /// Puts each part where the page names it as `{{name}}`, in one pass: what looks like a name inside
@@ -52,7 +53,8 @@ pub fn folded(more: usize, content: &str) -> String {
 /// JSON as the content of a `script` element, which only `</script` and `<!--` could end or bend:
 /// both need a `<`, and in JSON that stands inside strings only.
 pub fn json(value: &impl Serialize) -> Result<String> {
-    let text = serde_json::to_string(value).context("cannot write the page's data")?;
+    let text =
+        json_text::to_string(value, Style::Compact).context("cannot write the page's data")?;
     Ok(text.replace('<', "\\u003c"))
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::model::kernels::{KernelResult, SCHEMA, VERSION};
 use crate::model::{self, NoSpeedup, Speedup, Time};
 use crate::object::{column, object};
+use crate::order::Sorted as _;
 
 const MIB: f64 = (1 << 20) as f64;
 
@@ -223,8 +224,11 @@ fn device_name<'a>(result: &KernelResult<'a>) -> Option<&'a str> {
 fn metadata<'a>(result: &KernelResult<'a>) -> (BTreeMap<&'a str, Value>, Vec<String>) {
     let Some(case) = result.case else { return (BTreeMap::new(), Vec::new()) };
     let authors = result.work().map(|work| &work.metadata);
-    let mut metadata: BTreeMap<&str, Value> =
-        authors.into_iter().flatten().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let mut metadata: BTreeMap<&str, Value> = authors
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.as_str(), value.clone()))
+        .sorted_map();
     let mut taken = Vec::new();
     let settings = &case.settings;
     for (name, value) in [
@@ -251,7 +255,7 @@ fn absent<'a>(result: &KernelResult<'a>, raw: bool) -> BTreeMap<&'a str, String>
     let Some(record) = result.measured() else { return BTreeMap::new() };
     let of_record = record.measures.absent.iter();
     let mut absent: BTreeMap<&str, String> =
-        of_record.map(|(name, why)| (name.as_str(), why.clone())).collect();
+        of_record.map(|(name, why)| (name.as_str(), why.clone())).sorted_map();
     if let Some(latency) = result.latency() {
         for (name, percentile, calls) in [
             ("timing.latency_ms_p90", latency.p90_ns, statistics::required_calls(0.9)),

@@ -1,13 +1,12 @@
 //! `env.json`: where and of what the results are.
 
-use std::collections::BTreeSet;
-
 use plan::{Environment, Record};
 use serde::Serialize;
 
 use crate::model::kernels::{KernelResult, SCHEMA, VERSION};
 use crate::model::{Report, machine};
 use crate::object::object;
+use crate::order::Sorted as _;
 
 /// The circumstances of the latest result, under upstream's names first. Unrecorded values are
 /// null.
@@ -64,8 +63,8 @@ object! {
         "float32_matmul_precision": torch.map(|torch| &torch.float32_matmul_precision),
         "tf32": torch.and_then(|torch| torch.tf32),
         "rustc": environment.map(|environment| &environment.rustc),
-        "threads": records.iter().map(|it| it.environment.torch.threads).collect::<BTreeSet<_>>(),
-        "allocators": records.iter().map(|it| &it.environment.allocator).collect::<BTreeSet<_>>(),
+        "threads": records.iter().map(|it| it.environment.torch.threads).sorted_set(),
+        "allocators": records.iter().map(|it| &it.environment.allocator).sorted_set(),
         "clock_mhz": Clock::of(&records),
         "quiet": environment.and_then(|environment| environment.quiet.as_ref()),
         "variables": environment.map(|it| it.variables.clone()).unwrap_or_default(),

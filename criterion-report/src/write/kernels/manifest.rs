@@ -1,6 +1,6 @@
 //! `kernel_manifest.json`: the kernels that the records know.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use plan::KernelWork;
 use serde_json::Value;
@@ -9,6 +9,7 @@ use super::outcomes;
 use crate::model::kernels::KernelResult;
 use crate::model::once;
 use crate::object::object;
+use crate::order::Sorted as _;
 
 /// A kernel, by all its cases.
 pub struct Kernel<'r, 'a>(pub &'r [&'r KernelResult<'a>]);
@@ -23,12 +24,12 @@ object! {
         facts = cases.iter().filter_map(|case| case.record()?.kernel.as_ref());
         implementations = implementations(cases);
         // The widest first.
-        precisions = cases.iter().filter_map(|case| case.precision).collect::<BTreeSet<_>>();
+        precisions = cases.iter().filter_map(|case| case.precision).sorted_set();
         metadata = works.iter().flat_map(|work| &work.metadata);
     ] {
         "name": cases[0].kernel,
         "path": implementations.get(KernelWork::BASELINE).copied().flatten().map(|work| &work.file),
-        "backends": cases.iter().map(|case| case.backend).collect::<BTreeSet<_>>(),
+        "backends": cases.iter().map(|case| case.backend).sorted_set(),
         "precisions": precisions.iter().map(|it| it.precision()).collect::<Vec<_>>(),
         "implementations": implementations.iter()
             .map(|(name, work)| Implementation(name, *work))
@@ -38,7 +39,7 @@ object! {
         "problem_sizes": problem_sizes(cases),
         "tolerances": once(works.iter().map(|work| work.tolerances)),
         "skip_conditions": once(works.iter().flat_map(|work| &work.skip_conditions)),
-        "metadata": metadata.collect::<BTreeMap<_, _>>(),
+        "metadata": metadata.sorted_map(),
         "outcomes": outcomes(cases.iter().copied()),
     }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 
+use crate::json_text::{self, Style};
 use crate::model::Report;
 use crate::model::kernels::{Changes, KernelResult, Point, SCHEMA, SUMMARY, Trend, VERSION};
 use crate::object::object;
@@ -71,7 +72,7 @@ pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
 }
 
 fn pretty(value: &impl serde::Serialize) -> serde_json::Result<String> {
-    Ok(serde_json::to_string_pretty(value)? + "\n")
+    Ok(json_text::to_string(value, Style::Pretty)? + "\n")
 }
 
 // `summary.json`: all cases in one file, to be kept and compared with.

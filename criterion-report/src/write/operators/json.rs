@@ -8,6 +8,7 @@ use std::io::Write;
 use anyhow::Result;
 use plan::{CompileMode, Implementation};
 
+use crate::json_text::{self, Style};
 use crate::model::{
     EfficiencySource, Missing, OperatorResult, Report, Standing, upstreams_estimate,
 };
@@ -43,7 +44,7 @@ pub fn array(
     } else {
         items.extend(report.missing.iter().map(Item::Missing));
     }
-    serde_json::to_writer_pretty(&mut *out, &items)?;
+    json_text::write(&items, Style::Pretty, out)?;
     out.write_all(b"\n")?;
     Ok(notes)
 }

@@ -6,6 +6,7 @@ use super::footnotes::Footnotes;
 use super::group::{notes, parameter_heading};
 use super::{ABSENT, parameters};
 use crate::model::{Entry, Field};
+use crate::order::Order as _;
 use crate::write::choice::Choice;
 use crate::write::failures;
 use crate::write::table::{self, Align, Cell, Line, Paint, render, table_width, wrap};
@@ -37,7 +38,7 @@ impl Sorting {
     /// Sorts the cases of a group; those without a value come last, and equal ones keep their order.
     pub fn sort(self, entries: &mut [Entry<'_>]) {
         let value = |entry: &Entry<'_>| self.by.figure(entry).map(|figure| figure.value);
-        entries.sort_by(|a, b| match (value(a), value(b)) {
+        entries.order_by(|a, b| match (value(a), value(b)) {
             (Some(a), Some(b)) if self.descending => b.total_cmp(&a),
             (Some(a), Some(b)) => a.total_cmp(&b),
             (a, b) => b.is_some().cmp(&a.is_some()),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use plan::{Mode, Outcome};
 
 use crate::model::Report;
+use crate::order::Order as _;
 use crate::units;
 use crate::write::table::{remarks, wrap};
 use crate::write::{earlier, foreign};
@@ -14,7 +15,7 @@ pub fn footer(report: &Report, width: usize, colour: bool) -> String {
     let shown = report.entries().count();
     let mut outcomes = report.outcomes();
     // Measured cases come first.
-    outcomes.sort_by_key(|(status, _)| *status != Outcome::Measured.status());
+    outcomes.order_by_key(|(status, _)| *status != Outcome::Measured.status());
     let outcomes: Vec<String> =
         outcomes.iter().map(|(status, cases)| format!("{cases} {status}")).collect();
     let mut out = units::count(shown, "case");

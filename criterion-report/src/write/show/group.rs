@@ -7,6 +7,7 @@ use plan::{ProbeKind, Work};
 use super::footnotes::{Footnotes, Note};
 use super::{compiled, details, parameters};
 use crate::model::{Entry, Row};
+use crate::order::Sorted as _;
 use crate::units::{self, ByteUnit};
 use crate::write::table::{Align, Cell, Line, Paint, clear, render, table_width, wrap};
 use crate::write::{failures, verdict, view};
@@ -180,7 +181,7 @@ fn weights(entry: &Entry<'_>, unit: ByteUnit) -> String {
 /// ` [95%]`, if all intervals are of one confidence level.
 pub fn level(levels: impl Iterator<Item = f64>) -> String {
     let levels: BTreeSet<String> =
-        levels.map(|level| format!(" [{}%]", (level * 1e4).round() / 1e2)).collect();
+        levels.map(|level| format!(" [{}%]", (level * 1e4).round() / 1e2)).sorted_set();
     match levels.len() {
         1 => levels.into_iter().collect(),
         _ => String::new(),

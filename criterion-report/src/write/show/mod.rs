@@ -10,13 +10,13 @@ pub(super) mod header;
 mod profile;
 
 use clap::ColorChoice;
-use rayon::prelude::*;
 
 use super::choice::{self, Choice};
 use super::table::ABSENT;
 use super::view::Room;
 use super::{Target, screen};
 use crate::model::{Entry, Report, gather};
+use crate::parallel;
 pub use chosen::Sorting;
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -57,8 +57,7 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
             chosen::table(&group, &columns, width, colour)
         }
     };
-    let tables: Vec<String> = groups(report).into_par_iter().map(table).collect();
-    for table in tables {
+    for table in parallel::map_into(groups(report), table) {
         out.push('\n');
         out.push_str(&table);
     }

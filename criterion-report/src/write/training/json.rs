@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::calibration::Skyline;
@@ -11,7 +10,8 @@ use crate::model::training::{
 };
 use crate::model::{Entry, Interval, Place, Report, Row};
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document<'a> {
     /// `criterion-torch/training`.
     schema: &'static str,
@@ -28,7 +28,8 @@ pub struct Document<'a> {
 }
 
 /// A recipe at a shape.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ResultOf<'a> {
     /// Stem of the config's name.
     config: &'a str,
@@ -74,7 +75,8 @@ struct ResultOf<'a> {
 }
 
 /// A part of a training step.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PassOf {
     full_id: String,
     /// How it ended.
@@ -98,7 +100,8 @@ struct PassOf {
 }
 
 /// The map of a recipe.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CrossoverOf<'a> {
     config: &'a str,
     model: String,
@@ -111,7 +114,8 @@ struct CrossoverOf<'a> {
     map: Option<MapOf>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct MapOf {
     /// Cost of the baseline's forward and backward pass.
     baseline_cost: CostOf,
@@ -129,7 +133,8 @@ struct MapOf {
     fields: Vec<FieldOf>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CostOf {
     #[serde(flatten)]
     cost: Cost,
@@ -137,7 +142,8 @@ struct CostOf {
     error: Option<ModelError>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct GainsOf {
     k: u64,
     n: u64,
@@ -149,7 +155,8 @@ struct GainsOf {
     predicted_beyond_m: Option<u64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct FieldOf {
     m: u64,
     k: u64,

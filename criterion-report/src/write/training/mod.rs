@@ -12,6 +12,7 @@ use super::table::Paint;
 pub use super::view::Format;
 use super::view::{Room, Table, page, paragraph};
 use super::{Target, screen};
+use crate::json_text::{self, Style};
 use crate::model::calibration::Skyline;
 use crate::model::training::TrainingResult;
 use crate::model::{Key, Report};
@@ -49,7 +50,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
             );
         }
         let document = Document::of(report, &results, &skylines);
-        return Ok(serde_json::to_string_pretty(&document)? + "\n");
+        return Ok(json_text::to_string(&document, Style::Pretty)? + "\n");
     }
     let room = Room::of(target, options.color);
     let mut tables = Vec::new();

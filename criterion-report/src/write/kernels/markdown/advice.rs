@@ -9,6 +9,7 @@ use crate::model::kernels::{
     without_counts, without_reference,
 };
 use crate::model::{Interval, Report};
+use crate::order::Sorted as _;
 use crate::units;
 use crate::write::markdown::{and_more, code, list, plain, reason};
 
@@ -30,7 +31,7 @@ pub fn findings(results: &[KernelResult<'_>]) -> String {
         say(what, most(results, value).map(named));
     }
     let measured = results.iter().filter(|result| result.measured().is_some());
-    let backends: BTreeSet<&str> = measured.map(|result| result.backend).collect();
+    let backends: BTreeSet<&str> = measured.map(|result| result.backend).sorted_set();
     let backends: Vec<&str> = backends.into_iter().collect();
     say("Backends that cases ran on", (!backends.is_empty()).then(|| backends.join(", ")));
     say("First call far above the others", anomalies(&descending(results, slow_first_call)));

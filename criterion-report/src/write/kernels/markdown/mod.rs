@@ -12,6 +12,7 @@ use super::env::{Git, latest};
 use super::{Document, by_kernel, outcomes};
 use crate::model::kernels::{KernelResult, Trend};
 use crate::model::{Report, machine};
+use crate::order::{Order as _, Sorted as _};
 use crate::write::markdown::{self, and_more, code, or_absent, plain, reason, short, table};
 use crate::write::view::{Column, left, right};
 use crate::write::{Align, Cell, earlier};
@@ -99,7 +100,7 @@ const REASONS: usize = 15;
 fn totals(results: &[KernelResult<'_>]) -> String {
     let mut counts: Vec<(&str, usize)> = outcomes(results).into_iter().collect();
     // Measured cases come first.
-    counts.sort_by_key(|(status, _)| *status != "measured");
+    counts.order_by_key(|(status, _)| *status != "measured");
     let counts: Vec<String> =
         counts.iter().map(|(status, cases)| format!("{cases} {status}")).collect();
     let mut out = format!(
@@ -116,7 +117,7 @@ fn totals(results: &[KernelResult<'_>]) -> String {
     let more = reasons.len().saturating_sub(REASONS);
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     // Defects come first, and of these the ones that concern most cases.
-    reasons.sort_by_key(|((status, _), ids)| {
+    reasons.order_by_key(|((status, _), ids)| {
         let fails = ["failed", "timeout", "oom", "missing"].contains(status);
         (!fails, Reverse(ids.len()))
     });
@@ -186,7 +187,7 @@ fn resources(results: &[KernelResult<'_>]) -> String {
         return "No case was measured.".to_owned();
     }
     // The largest first; a stable sort keeps the order of the cases besides.
-    measured.sort_by_key(|result| Reverse(result.peak_bytes()));
+    measured.order_by_key(|result| Reverse(result.peak_bytes()));
     let mut out = markdown::rows(&columns(), measured.iter().copied().take(LINES));
     if measured.len() > LINES {
         let more = units::count(measured.len() - LINES, "further case");
@@ -196,7 +197,7 @@ fn resources(results: &[KernelResult<'_>]) -> String {
         let reasons: BTreeSet<&String> = measured
             .iter()
             .filter_map(|result| result.measured()?.measures.absent.get(measure))
-            .collect();
+            .sorted_set();
         for reason in reasons {
             out.push_str(&format!("\nNo {what}: {}\n", plain(reason)));
         }
@@ -225,7 +226,7 @@ fn trends(trends: &[Trend]) -> String {
         }),
     ];
     let mut furthest: Vec<&Trend> = trends.iter().collect();
-    furthest.sort_by(|a, b| b.change().abs().total_cmp(&a.change().abs()));
+    furthest.order_by(|a, b| b.change().abs().total_cmp(&a.change().abs()));
     let mut out =
         "Criterion's medians, those furthest from their first run on top; from the lowest \
                    to the highest of each line.\n\n"

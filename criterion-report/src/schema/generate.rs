@@ -1,61 +1,28 @@
-//! `schema`: the JSON Schemas of the files that are written, as published in `docs/schema`.
+//! The schemas as they follow from the types that are written.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema as Generated};
 use serde_json::Value;
 
-use crate::model::database::SCHEMA;
+use super::Schema;
 use crate::write::{compare, explain, export, summary, training};
 
-/// A file that has a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Schema {
-    /// The document of `export json`; `export jsonl` writes the same in lines
-    Report,
-    /// The document of `compare --format json`
-    Compare,
-    /// The document of `summary --format json`
-    Summary,
-    /// The document of `training --format json`
-    Training,
-    /// The document of `explain --format json`
-    Explain,
-    /// The records that `dashboard` writes and `validate` checks
-    PytorchOssBenchmarkV3,
-}
-
 impl Schema {
-    /// Its file in `docs/schema`.
-    pub const fn file(self) -> &'static str {
-        match self {
-            Self::Report => "report-v1.schema.json",
-            Self::Compare => "comparison-v1.schema.json",
-            Self::Summary => "summary-v1.schema.json",
-            Self::Training => "training-v1.schema.json",
-            Self::Explain => "explain-v1.schema.json",
-            Self::PytorchOssBenchmarkV3 => "pytorch-oss-benchmark-v3.schema.json",
-        }
-    }
-
-    /// The schema, JSON of draft 2020-12.
-    pub fn text(self) -> String {
-        match self {
-            Self::Report => published::<export::Whole<'_>>(self.file(), "criterion-torch report"),
-            Self::Compare => {
-                published::<compare::Document<'_>>(self.file(), "criterion-torch comparison")
-            }
-            Self::Summary => {
-                published::<summary::Document<'_>>(self.file(), "criterion-torch summary")
-            }
-            Self::Training => {
-                published::<training::Document<'_>>(self.file(), "criterion-torch training")
-            }
+    /// The schema as the types of this build have it; `None` where it is the database's and follows from
+    /// no type.
+    pub fn generated(self) -> Option<String> {
+        let file = self.file();
+        Some(match self {
+            Self::Report => published::<export::Whole<'_>>(file, "criterion-torch report"),
+            Self::Compare => published::<compare::Document<'_>>(file, "criterion-torch comparison"),
+            Self::Summary => published::<summary::Document<'_>>(file, "criterion-torch summary"),
+            Self::Training => published::<training::Document<'_>>(file, "criterion-torch training"),
             Self::Explain => {
-                published::<explain::Document<'_>>(self.file(), "criterion-torch explanations")
+                published::<explain::Document<'_>>(file, "criterion-torch explanations")
             }
-            Self::PytorchOssBenchmarkV3 => SCHEMA.to_owned(),
-        }
+            Self::PytorchOssBenchmarkV3 => return None,
+        })
     }
 }
 

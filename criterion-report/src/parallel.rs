@@ -1,0 +1,30 @@
+//! Work that all processors share, compiled once: rayon's iterators are compiled anew for every closure.
+
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+/// What `make` makes of each item, in their order.
+pub fn map<T: Sync, U: Send>(items: &[T], make: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    let made: Vec<Mutex<Option<U>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    each(items.len(), &|place| {
+        let item = make(&items[place]);
+        *made[place].lock().expect(NO_PANIC) = Some(item);
+    });
+    made.into_iter().filter_map(|item| item.into_inner().expect(NO_PANIC)).collect()
+}
+
+/// What `make` makes of each item, which it takes, in their order.
+pub fn map_into<T: Send, U: Send>(items: Vec<T>, make: impl Fn(T) -> U + Sync) -> Vec<U> {
+    let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|it| Mutex::new(Some(it))).collect();
+    map(&items, |item| {
+        let item = item.lock().expect(NO_PANIC).take();
+        make(item.expect("each is taken once"))
+    })
+}
+
+fn each(count: usize, visit: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().for_each(visit);
+}
+
+const NO_PANIC: &str = "no code panics while it holds a lock";
