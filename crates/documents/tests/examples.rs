@@ -63,7 +63,8 @@ fn configs_have_cases() {
     assert!(configs.len() > 1, "{configs:?}");
     for config in configs {
         let package = Package { folder: &root(), libraries: &[] };
-        let plan = plan::read(&[config.clone()], package).and_then(|it| plan::expand(&it));
+        let plan =
+            plan::read(std::slice::from_ref(config), package).and_then(|it| plan::expand(&it));
         let plan = plan.unwrap_or_else(|errors| panic!("{errors}"));
         assert!(plan.cases().count() > 2, "{}", config.display());
     }
