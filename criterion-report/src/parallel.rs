@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-/// What `make` makes of each item, in their order.
+/// Applies `make` to each item; the results are in the order of the items.
 pub fn map<T: Sync, U: Send>(items: &[T], make: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let made: Vec<Mutex<Option<U>>> = items.iter().map(|_| Mutex::new(None)).collect();
     each(items.len(), &|place| {
@@ -14,7 +14,7 @@ pub fn map<T: Sync, U: Send>(items: &[T], make: impl Fn(&T) -> U + Sync) -> Vec<
     made.into_iter().filter_map(|item| item.into_inner().expect(NO_PANIC)).collect()
 }
 
-/// What `make` makes of each item, which it takes, in their order.
+/// As [`map`], for a `make` that takes its items.
 pub fn map_into<T: Send, U: Send>(items: Vec<T>, make: impl Fn(T) -> U + Sync) -> Vec<U> {
     let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|it| Mutex::new(Some(it))).collect();
     map(&items, |item| {

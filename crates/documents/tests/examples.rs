@@ -47,7 +47,7 @@ fn examples_are_listed() {
     let list = fs::read_to_string(root().join("examples/README.md")).expect("readable");
     for path in files() {
         let inside = path.strip_prefix(root()).expect("in the clone");
-        // Of a package, its folder.
+        // The folder, if the example is a package.
         let inside: PathBuf = match inside.strip_prefix("examples") {
             Ok(example) => example.iter().take(1).collect(),
             Err(_) => Path::new("..").join(inside),

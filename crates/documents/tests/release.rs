@@ -54,7 +54,7 @@ fn script(name: &str) -> Command {
     Command::new(root().join(".github/scripts").join(name))
 }
 
-/// What it prints, if it succeeds.
+/// Returns its output; panics if it fails.
 #[track_caller]
 fn printed(command: &mut Command) -> String {
     let output = command.output().expect("it can be started");
@@ -62,7 +62,7 @@ fn printed(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// What it says where it fails.
+/// Returns its error message; panics if it succeeds.
 #[track_caller]
 fn refused(command: &mut Command) -> String {
     let output = command.output().expect("it can be started");

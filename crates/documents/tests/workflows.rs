@@ -1,4 +1,4 @@
-//! What GitHub reads: workflows, issue forms and the template of pull requests. `tests/workflow` has more about bench.yml.
+//! Tests of the files that GitHub reads: workflows, issue forms and the template of pull requests. `tests/workflow` has more about bench.yml.
 
 mod common;
 #[path = "../../../tests/common/skip.rs"]

@@ -44,7 +44,7 @@ impl<'d> Node<'d> {
         self.report_owned(message, remedy.into());
     }
 
-    // What follows from a generic function and is not generic itself is compiled once.
+    // Does not depend on the type parameter of its caller, so it is compiled once.
     #[inline(never)]
     fn report_owned(&self, message: String, remedy: String) {
         let at = self.document.positions.value(&self.path);

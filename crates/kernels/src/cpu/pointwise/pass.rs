@@ -4,12 +4,12 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::function::Function;
-use crate::cpu::vector::{Element, Kernel, MOST_LANES, Together, Vector, run_out_of_line};
+use crate::cpu::vector::{
+    Element, Kernel, MOST_LANES, REGISTERS, Together, Vector, run_out_of_line,
+};
 
-/// Vectors that are computed side by side.
-const TOGETHER: usize = 4;
-/// As many elements as they may have.
-const MOST: usize = TOGETHER * MOST_LANES;
+/// Elements of the registers of a block, at most.
+const MOST: usize = REGISTERS * MOST_LANES;
 
 /// Bytes ahead of which memory is asked for.
 const AHEAD: usize = 4096;
@@ -82,7 +82,7 @@ impl<E: Element> Piece<E> {
     /// That of [`Pass`].
     #[inline(always)]
     unsafe fn run<V: Vector, F: Function>(self) {
-        let block = TOGETHER * V::LANES;
+        let block = REGISTERS * V::LANES;
         let mut done = 0;
         // SAFETY: the caller's promise; a block that is left, and then fewer elements than it has.
         unsafe {
@@ -116,7 +116,7 @@ impl<E: Element> Piece<E> {
     /// That of [`Pass`]; `done` is at most the number of elements.
     #[inline(always)]
     unsafe fn sweep<V: Vector, F: Function>(&self, mut done: usize) -> usize {
-        let block = TOGETHER * V::LANES;
+        let block = REGISTERS * V::LANES;
         while self.count - done >= block {
             let here = self.part(done, block);
             // SAFETY: the caller's promise; a block.
@@ -175,7 +175,7 @@ impl<E: Element> Piece<E> {
             if F::HAS_BIAS {
                 bias.as_mut_ptr().copy_from_nonoverlapping(self.bias, self.count);
             }
-            let count = TOGETHER * V::LANES;
+            let count = REGISTERS * V::LANES;
             let piece = Piece { x: x.as_ptr(), bias: bias.as_ptr(), out: out.as_mut_ptr(), count };
             run_out_of_line::<V, _>(Everywhere { piece, function: PhantomData::<F> });
             self.out.copy_from_nonoverlapping(out.as_ptr(), self.count);

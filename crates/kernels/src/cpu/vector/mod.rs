@@ -25,7 +25,7 @@ pub use avx512::Avx512;
 pub(crate) use element::with_element;
 pub use element::{Element, unsupported};
 pub use kernel::{Kernel, run_out_of_line};
-pub use together::Together;
+pub use together::{REGISTERS, Together};
 
 use super::Capability;
 
