@@ -37,8 +37,17 @@ fn repository() -> Repository {
     fs::remove_dir_all(&clone).expect("make place");
     fs::create_dir(&clone).expect("make a folder");
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two deep");
-    let sources =
-        ["benches", "build.rs", "configs", "crates", "criterion-report", "src", "tests", ".cargo"];
+    let sources = [
+        "benches",
+        "build.rs",
+        "configs",
+        "crates",
+        "criterion-report",
+        "examples",
+        "src",
+        "tests",
+        ".cargo",
+    ];
     for name in sources.into_iter().chain(["Cargo.toml", "Cargo.lock"]) {
         symlink(here.join(name), clone.join(name)).expect("link to the sources");
     }
