@@ -4,8 +4,6 @@
 //! The folders of `fixtures/bad` lie over a copy of `two-siblings`, of which they spoil one file;
 //! what git cannot hold is made here.
 
-mod common;
-
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
@@ -15,7 +13,7 @@ use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use common::{copied, copy, fixture};
+use crate::common::{copied, copy, fixture};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 

@@ -1,12 +1,11 @@
 //! The real program: exit codes, streams, files.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::common;
 use clap::ValueEnum;
 use criterion_report::schema::Schema;
 use insta::assert_snapshot;

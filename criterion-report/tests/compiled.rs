@@ -1,10 +1,8 @@
 //! Compiled cases in the report's model: what they are compared with, and how that is known.
 
-mod common;
-
 use std::fs;
 
-use common::{fixture, report};
+use crate::common::{self, fixture, report};
 use criterion_report::model::{Comparison, Entry, GainSource, Levels, Location, Report, Selection};
 
 fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {

@@ -1,12 +1,10 @@
 //! Our dashboard files against the known traps of the database: what its uploader, its columns and
 //! its dashboards do in silence. Independent of the writer's own types and checks.
 
-mod common;
-
 use std::collections::HashSet;
 use std::process::{Command, Stdio};
 
-use common::{READABLE, report, text_and_notes};
+use crate::common::{self, READABLE, report, text_and_notes};
 use criterion_report::write::{Target, Writer, dashboard};
 use serde_json::Value;
 

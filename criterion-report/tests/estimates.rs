@@ -4,12 +4,11 @@
 //! machine, `first` and `second` one after the other on a quiet one. Suites of more than some minutes are there with a
 //! sample of their cases: `docs/book/src/method/estimates.txt` says which.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common;
 use plan::estimate::{Basis, Estimator};
 use plan::{Case, Device, Outcome, Planned, Record, Stop, Wall};
 use serde::Deserialize;

@@ -1,9 +1,7 @@
 //! `fusion` where variants have another library's product: their speed-up is not fusion's.
 
-mod common;
-
+use crate::common::{report, write, write_on};
 use clap::ColorChoice;
-use common::{report, write, write_on};
 use criterion_report::model::{Advice, FusionResult, PatternAdvice, Report, VariantAdvice};
 use criterion_report::write::Writer;
 use criterion_report::write::fusion::{Format, Options};

@@ -1,12 +1,11 @@
 //! Names, ids and reasons that would steer a terminal: people see what they hold, and files for
 //! programs have it as it is.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::common;
 use regex::Regex;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -1,11 +1,9 @@
 //! The interval of a speed-up: what it covers, why it is wide, and what to believe where two times
 //! say something else.
 
-mod common;
-
 use std::fs;
 
-use common::{copied, report, write, write_on};
+use crate::common::{copied, report, write, write_on};
 use criterion_report::model::{
     Caution, Entry, Interval, Levels, Location, Report, RunsOf, Selection, Speedup, Time,
 };

@@ -1,10 +1,8 @@
 //! Joining and comparing, on what runs left.
 
-mod common;
-
 use std::fs;
 
-use common::{fixture, latest, report, try_report};
+use crate::common::{fixture, latest, report, try_report};
 use criterion_report::model::{
     Caution, Entry, Location, NoSpeedup, NoTime, Report, Selection, Speedup,
 };

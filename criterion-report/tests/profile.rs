@@ -1,11 +1,12 @@
 //! A profile in the terminal output, in CSV and in the catalogue of values.
 
-mod common;
-
 use std::collections::BTreeMap;
 
+use crate::common::{
+    self,
+    made::{self, COUNTERS, GPU_COUNTERS, profiled_siblings},
+};
 use clap::ColorChoice;
-use common::made::{self, COUNTERS, GPU_COUNTERS, profiled_siblings};
 use common::write;
 use criterion_report::model::{Entry, Field, Location, Report, Selection, Value};
 use criterion_report::write::{Writer, csv, explain, html, show};

@@ -1,11 +1,9 @@
 //! Whether a run is in progress, ended or died, and which one was the last: by its lock and its files,
 //! whatever the clock says.
 
-mod common;
-
 use std::fs::{self, File};
 
-use common::copied;
+use crate::common::copied;
 use criterion_report::model::{Location, Report, Selection};
 use tempfile::TempDir;
 

@@ -1,12 +1,10 @@
 //! Several runs under one name: one row per case, of all of them.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{SEVERAL_RUNS, copied, fixture, try_report, write, write_on};
+use crate::common::{SEVERAL_RUNS, copied, fixture, try_report, write, write_on};
 use criterion_report::model::{Caution, Entry, Report, RunsOf};
 use criterion_report::write::export::Format;
 use criterion_report::write::{Writer, csv, show};

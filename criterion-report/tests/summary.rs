@@ -1,9 +1,7 @@
 //! The screen that answers, and what programs get of it.
 
-mod common;
-
+use crate::common::{self, READABLE, made, many, report, write, write_on};
 use clap::ColorChoice;
-use common::{READABLE, made, many, report, write, write_on};
 use criterion_report::model::{Location, Report, Selection};
 use criterion_report::write::Writer;
 use criterion_report::write::summary::{Format, Options};

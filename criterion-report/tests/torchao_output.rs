@@ -1,12 +1,10 @@
 //! `csv --torchao-output`: the folders of torchao's runner.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::made::profiled_siblings;
+use crate::common::made::profiled_siblings;
 
 const INT8WO: &str = "/int8wo/";
 /// Below `output_dir`, which is torchao's default.

@@ -1,11 +1,9 @@
 //! The whole output of every writer, as snapshots.
 
-mod common;
-
 use std::collections::BTreeMap;
 
+use crate::common::{READABLE, report, try_report, write, write_on};
 use clap::ColorChoice;
-use common::{READABLE, report, try_report, write, write_on};
 use criterion_report::write::{Writer, csv, dashboard, show};
 use insta::assert_snapshot;
 use serde_json::{Value, json};

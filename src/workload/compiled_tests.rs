@@ -144,7 +144,7 @@ fn every_model_and_dtype_agree_with_eager() {
     if !can_compile() {
         return;
     }
-    // Each pair of a model, recipe and dtype occurs in the exhaustive test alone.
+    // Each pair of a model, recipe and dtype occurs in the nightly test alone.
     let norm = ModelKind::LnLinear(Activation::Gelu);
     let cases = [
         (norm, Recipe::INT8DQ, Dtype::BFloat16),
@@ -192,8 +192,8 @@ fn a_weight_that_would_be_read_beyond_is_refused() {
 }
 
 #[test]
-#[ignore = "exhaustive: some hundreds of compilations, an hour"]
-fn exhaustive_recipes_of_every_model_in_every_dtype() {
+#[ignore = "nightly: some hundreds of compilations, an hour"]
+fn nightly_recipes_of_every_model_in_every_dtype() {
     assert!(can_compile());
     let models = || ModelKind::all().collect::<Vec<_>>();
     let cases: Vec<Case> = variants()
@@ -299,8 +299,8 @@ fn patterns_and_operators_agree_with_eager() {
 }
 
 #[test]
-#[ignore = "exhaustive: compilations, minutes"]
-fn exhaustive_patterns_and_operators_agree_with_eager() {
+#[ignore = "nightly: compilations, minutes"]
+fn nightly_patterns_and_operators_agree_with_eager() {
     assert!(can_compile());
     agree_or_are_refused(&patterns_and_operators(), |_| None);
 }

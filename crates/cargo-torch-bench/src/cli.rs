@@ -178,14 +178,14 @@ pub enum Command {
     #[command(after_long_help = cli_examples::TEST)]
     Test {
         /// Run the long tests, too: minutes of compilations; before `--`
-        #[arg(long, conflicts_with = "exhaustive")]
+        #[arg(long, conflicts_with = "nightly")]
         all: bool,
-        /// Run only the exhaustive tests, which take hours; before `--`
+        /// Run only the nightly tests, which take hours; before `--`
         ///
-        /// They try every float32, and every compiled variant. They need what `cargo xtask setup
-        /// --python` brings.
+        /// They try every float32 and every compiled variant, make every addition of the book, and
+        /// run bundles and sweeps. They need what `cargo xtask setup --python` brings.
         #[arg(long)]
-        exhaustive: bool,
+        nightly: bool,
         /// Passed on to `cargo test` as they are, and after `--` to the test harness
         arguments: Vec<OsString>,
     },
@@ -289,7 +289,7 @@ fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
             ("--verbose", Value::None),
             ("--torchao-output", Value::Joined),
         ],
-        Some("test") => &[("--all", Value::None), ("--exhaustive", Value::None)],
+        Some("test") => &[("--all", Value::None), ("--nightly", Value::None)],
         _ => return words,
     };
     let mut rest = words.split_off(2).into_iter();

@@ -105,8 +105,8 @@ Examples:
   cargo xtask test                             every test of the workspace that is not long
   cargo xtask test --all                       the long ones, too
   cargo xtask test expand -- --nocapture       tests whose name contains expand
-  cargo xtask test --exhaustive                every float32, every compiled variant
-  cargo xtask test --exhaustive exp_is         one of them
+  cargo xtask test --nightly                   every float32, every compiled variant
+  cargo xtask test --nightly exp_is            one of them
 
 See also: cargo test --help
 Read more: docs/book/src/extending/README.md";

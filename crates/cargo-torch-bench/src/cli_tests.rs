@@ -34,28 +34,28 @@ fn our_options_stand_anywhere_before_the_dashes_and_everything_else_is_passed_on
         ("bench --repeat=8 --bench x", Some(8), "--bench x"),
         ("bench --bench x --repeat 3 -- -s pr --repeat", Some(3), "--bench x -- -s pr --repeat"),
         ("bench --repeat 2 --repeat 1", Some(1), ""),
-        ("bench --exhaustive", None, "--exhaustive"),
+        ("bench --nightly", None, "--nightly"),
     ] {
         let (budget, full, verbose, torchao_output) = (None, false, false, None);
         let arguments = words(arguments);
         let expected = Command::Bench { repeat, budget, full, verbose, torchao_output, arguments };
         assert_eq!(parsed(line).expect(line), expected, "{line}");
     }
-    for (line, all, exhaustive, arguments) in [
+    for (line, all, nightly, arguments) in [
         ("test", false, false, ""),
         ("test expand -- --nocapture", false, false, "expand -- --nocapture"),
         ("test --all", true, false, ""),
         ("test expand --all -- --all", true, false, "expand -- --all"),
-        ("test --exhaustive", false, true, ""),
-        ("test exp_is --exhaustive -- --test-threads 1", false, true, "exp_is -- --test-threads 1"),
-        ("test --lib --exhaustive", false, true, "--lib"),
-        ("test -- --exhaustive -h", false, false, "-- --exhaustive -h"),
+        ("test --nightly", false, true, ""),
+        ("test exp_is --nightly -- --test-threads 1", false, true, "exp_is -- --test-threads 1"),
+        ("test --lib --nightly", false, true, "--lib"),
+        ("test -- --nightly -h", false, false, "-- --nightly -h"),
         ("test --repeat 3", false, false, "--repeat 3"),
     ] {
-        let expected = Command::Test { all, exhaustive, arguments: words(arguments) };
+        let expected = Command::Test { all, nightly, arguments: words(arguments) };
         assert_eq!(parsed(line).expect(line), expected, "{line}");
     }
-    assert!(parsed("test --all --exhaustive").is_err());
+    assert!(parsed("test --all --nightly").is_err());
 }
 
 #[test]

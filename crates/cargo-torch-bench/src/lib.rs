@@ -160,11 +160,11 @@ fn run() -> Result<ExitCode, Error> {
         Command::Calibrate(options) => suite::calibrate::command(&workspace()?, &options),
         Command::Operators(options) => suite::operators::command(&workspace()?, &options),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
-        Command::Test { all, exhaustive, arguments } => {
-            let tests = match (all, exhaustive) {
+        Command::Test { all, nightly, arguments } => {
+            let tests = match (all, nightly) {
                 (false, false) => Tests::Usual,
                 (true, _) => Tests::All,
-                (false, true) => Tests::Exhaustive,
+                (false, true) => Tests::Nightly,
             };
             test::command(&workspace()?, tests, &arguments)
         }

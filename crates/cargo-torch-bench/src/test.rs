@@ -21,12 +21,12 @@ pub enum Tests {
     Usual,
     /// The long ones, too.
     All,
-    /// The exhaustive ones alone. They are all in libraries, and too slow without optimization.
-    Exhaustive,
+    /// The nightly ones alone, optimized: some try every float32.
+    Nightly,
 }
 
-/// Stands in the name of every test that takes minutes to an hour, and of no other: libtest selects by names.
-const EXHAUSTIVE: &str = "exhaustive";
+/// Begins the name of every test that takes minutes to an hour, and is in no other: libtest selects by names.
+const NIGHTLY: &str = "nightly";
 
 impl Tests {
     /// The words of cargo. `arguments` are the user's, for cargo and after `--` for the tests.
@@ -41,10 +41,10 @@ impl Tests {
         let whole = if of_cargo.iter().any(is_package) { None } else { Some("--workspace") };
         let (cargo, tests): (&[&str], &[&str]) = match self {
             Self::Usual => (&["test"], &[]),
-            Self::All => (&["test"], &["--include-ignored", "--skip", EXHAUSTIVE]),
-            Self::Exhaustive => (&["test", "--release", "--lib"], &["--ignored"]),
+            Self::All => (&["test"], &["--include-ignored", "--skip", NIGHTLY]),
+            Self::Nightly => (&["test", "--release"], &["--ignored"]),
         };
-        let name = (self == Self::Exhaustive && !names_tests).then_some(EXHAUSTIVE);
+        let name = (self == Self::Nightly && !names_tests).then_some(NIGHTLY);
         let words = cargo.iter().copied().chain(whole).chain(name).map(OsString::from);
         let separated = tests.iter().map(OsString::from).chain(of_tests.iter().skip(1).cloned());
         words.chain(of_cargo.iter().cloned()).chain(["--".into()]).chain(separated).collect()
@@ -64,7 +64,7 @@ pub fn command(workspace: &Workspace, tests: Tests, arguments: &[OsString]) -> R
     eprint!("{}", skips.summary(&ignored)?);
     if tests == Tests::Usual && !ignored.is_empty() {
         let all = command::ours("test --all");
-        eprintln!("`{all}` runs the long ones, `--exhaustive` the exhaustive ones");
+        eprintln!("`{all}` runs the long ones, `--nightly` the nightly ones");
     }
     Ok(cargo::exit_code(status))
 }

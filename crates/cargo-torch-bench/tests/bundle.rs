@@ -2,15 +2,12 @@
 //! stands for one with benchmarks, and a library of one function for libtorch.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod common;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::repository::copy;
+use crate::common::{self, repository::copy};
 use common::{Outcome, Scratch};
 use serde_json::Value;
 

@@ -1,14 +1,11 @@
 //! `cache`: what it shows and removes of a cache as the library leaves it.
 #![cfg(unix)]
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod common;
-
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use common::Scratch;
+use crate::common::{self, Scratch};
 
 const FACTS: &str = r#"{"compilation":{"mode":"max-autotune","options":{"max_autotune":true},
     "compiler":"torch 2.11.0, g++ 12.2.0","seconds":15.25,"package_bytes":5000,"cache_hit":false,

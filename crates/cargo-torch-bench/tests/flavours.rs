@@ -2,15 +2,12 @@
 //! torch-sys and of the shim, with a C++ compiler that writes empty files.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::Scratch;
+use crate::common::{self, Scratch};
 use common::repository::Repository;
 
 /// Without `-o`, it is asked which compiler it is, and fails: it is taken for what its name says.

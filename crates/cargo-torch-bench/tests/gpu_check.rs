@@ -1,14 +1,11 @@
 //! `gpu-check` on a GPU that is made of recorded outcomes, and on none.
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use common::{Outcome, Scratch};
+use crate::common::{Outcome, Scratch};
 
 const TARGETS: [&str; 6] =
     ["self_test", "operators", "kernels", "inference", "fusion", "calibration"];

@@ -2,14 +2,14 @@
 //! again.
 #![cfg(unix)]
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod common;
-
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
-use common::repository::{Repository, both};
+use crate::common::{
+    self,
+    repository::{Repository, both},
+};
 use common::wait_until;
 
 /// A comparison of three runs of each in the middle of one, in a process group of its own.

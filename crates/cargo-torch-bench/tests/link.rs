@@ -1,14 +1,11 @@
 //! The link to libtorch: the flavour it leads to, when it moves, and what `setup` finds in its place.
 #![cfg(unix)]
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use common::{Outcome, Scratch};
+use crate::common::{Outcome, Scratch};
 
 #[cfg(target_os = "linux")]
 #[test]

@@ -1,14 +1,11 @@
 //! `new` with the real cargo, in packages of all forms. Small crates stand for criterion-torch and its build script.
 #![cfg(unix)]
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Outcome, Scratch};
+use crate::common::{Outcome, Scratch};
 
 /// The variable is not there unless the build script ran.
 const STAND_INS: [(&str, &str, &str); 2] = [

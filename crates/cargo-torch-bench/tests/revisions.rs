@@ -1,12 +1,9 @@
 //! `compare-branches` on clones and revisions of every kind.
 #![cfg(unix)]
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod common;
-
 use std::fs;
 
-use common::repository::Repository;
+use crate::common::repository::Repository;
 
 #[test]
 fn a_shallow_clone_with_an_odd_path_says_what_it_lacks() {

@@ -2,12 +2,9 @@
 //! (fixtures/speed) whose benchmark runs in no time.
 #![cfg(unix)]
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod common;
-
 use std::fs;
 
-use common::repository::{Repository, both};
+use crate::common::repository::{Repository, both};
 
 #[test]
 fn runs_are_kept_under_their_numbers_and_replace_a_longer_set() {

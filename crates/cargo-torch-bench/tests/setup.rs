@@ -1,14 +1,11 @@
 //! `setup`, driven as a user drives it, with a python3 that installs a tiny wheel.
 #![cfg(unix)]
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod common;
-
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use common::{Outcome, Scratch, wait_until};
+use crate::common::{Outcome, Scratch, wait_until};
 
 #[test]
 fn setup_provisions_once_and_then_does_nothing() {

@@ -1,8 +1,6 @@
 //! `submit` with a bundle of scripts: what the schedulers' files say, whether they are what the schedulers take, and what
 //! `--run` starts. Real schedulers and a real bundle are in the tests of the plug-in.
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod common;
 #[path = "../../../tests/common/skip.rs"]
 mod skip;
 
@@ -11,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::{Outcome, Scratch};
+use crate::common::{self, Outcome, Scratch};
 use serde_json::json;
 
 /// Names a folder with the Python packages check-jsonschema and kubernetes-validate, which have the schemas that GitHub's

@@ -8,7 +8,7 @@ use plan::Dtype::{Float16, Float32};
 use plan::Outcome;
 use serde_json::Value;
 
-use crate::fixture::{Fixture, Make, Measured};
+use crate::kernels::fixture::{Fixture, Make, Measured};
 
 /// A folder with `criterion` and `criterion-torch` that goes when the test does.
 pub struct Folder(tempfile::TempDir);

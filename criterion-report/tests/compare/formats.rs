@@ -4,8 +4,8 @@ use std::fs;
 
 use plan::Conditions;
 
-use crate::fixture::Fixture;
-use crate::folder::*;
+use crate::compare::folder::*;
+use crate::kernels::fixture::Fixture;
 
 #[test]
 fn one_of_each_verdict_in_every_format() {

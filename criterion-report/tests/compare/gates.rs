@@ -2,7 +2,7 @@
 
 use plan::Outcome;
 
-use crate::folder::*;
+use crate::compare::folder::*;
 
 #[test]
 fn gates_fail_on_what_they_name() {

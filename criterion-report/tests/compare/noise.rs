@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::fixture::Fixture;
-use crate::folder::*;
+use crate::compare::folder::*;
+use crate::kernels::fixture::Fixture;
 
 #[test]
 fn one_run_per_side_is_widened_by_what_is_known_of_the_machine() {

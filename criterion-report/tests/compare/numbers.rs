@@ -7,7 +7,7 @@ use criterion_report::model::compare::{
     aa, compare,
 };
 
-use crate::simulation::{Case, HOST, Random, cases, id, side};
+use crate::compare::simulation::{Case, HOST, Random, cases, id, side};
 
 const RUNS: usize = 8;
 /// Comparisons with planted regressions.

@@ -5,8 +5,8 @@ use std::fs;
 use plan::Device::Cuda;
 use plan::Dtype::Float32;
 
-use crate::fixture::{Fixture, Make};
-use crate::folder::*;
+use crate::compare::folder::*;
+use crate::kernels::fixture::{Fixture, Make};
 
 #[test]
 fn machines_are_refused_unless_asked_for() {

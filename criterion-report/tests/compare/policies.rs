@@ -7,8 +7,8 @@ use criterion_report::model::compare::{
 
 use Verdict::{Equivalent, Inconclusive, Regressed};
 
-use crate::folder::*;
-use crate::sides::{ID, point, side};
+use crate::compare::folder::*;
+use crate::compare::sides::{ID, point, side};
 
 #[test]
 fn other_policies_are_named() {

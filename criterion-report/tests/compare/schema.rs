@@ -7,8 +7,8 @@ use plan::Device::Cpu;
 use plan::Dtype::Float32;
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, Make};
-use crate::folder::*;
+use crate::compare::folder::*;
+use crate::kernels::fixture::{Fixture, Make};
 
 fn schema() -> Validator {
     let text = fs::read_to_string("schema/comparison-v1.schema.json").expect("readable");

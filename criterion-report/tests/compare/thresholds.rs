@@ -4,8 +4,8 @@ use std::fs;
 
 use criterion_report::model::compare::{Limits, Measure, Point, Verdict};
 
-use crate::folder::*;
-use crate::sides::{compared_at, memory, point};
+use crate::compare::folder::*;
+use crate::compare::sides::{compared_at, memory, point};
 
 #[test]
 fn thresholds_come_from_a_file_and_flags_come_before_it() {

@@ -7,10 +7,10 @@ use criterion_report::write::Writer;
 use criterion_report::write::summary::{Format, Options};
 use plan::OperationProfile;
 
-use super::common::{pair_of, write};
 use super::fixture::{Fixture, operation, profile};
 use super::one;
 use super::statements::{GELU, begins_at_its_threshold, named, near, reads_as};
+use crate::common::{pair_of, write};
 
 const PATTERNS: &str = "
 benchmark_mode: fusion

@@ -90,7 +90,7 @@ impl Fixture {
 /// The report that `explain` reads under a name.
 pub fn read(criterion: &Path, baseline: &str, filter: &str) -> Report {
     let filter = Regex::new(filter).expect("a valid pattern");
-    let writer: &Writer = &crate::texts::TEXT;
+    let writer: &Writer = &crate::explain::texts::TEXT;
     let selection = Selection {
         modes: writer.modes(),
         beside: writer.beside(),

@@ -6,9 +6,9 @@ use criterion_report::write::explain::{Format, Options};
 use insta::assert_snapshot;
 use regex::Regex;
 
-use super::common::{pair_of, write, write_on};
 use super::fixture::{Fixture, on, operation, profile};
 use super::statements::LINEAR;
+use crate::common::{pair_of, write, write_on};
 
 const OPTIONS: Options = Options { cases: None, format: Format::Text, color: ColorChoice::Auto };
 pub const TEXT: Writer = Writer::Explain(OPTIONS);

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::common::{report, write, write_on};
-use crate::{refused, writer};
+use crate::export::{refused, writer};
 
 #[test]
 fn columns_are_those_that_are_named_in_their_order() {

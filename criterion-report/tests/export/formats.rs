@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::common::{READABLE, report, text_and_notes, try_report, write};
-use crate::{TARGET, writer};
+use crate::export::{TARGET, writer};
 
 fn json(command: &str, fixture: &str) -> Value {
     let (text, _) = text_and_notes(&writer(command), &report(fixture), TARGET).expect("written");

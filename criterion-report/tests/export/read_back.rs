@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::common::{
     READABLE, SEVERAL_RUNS, fixture, location, report, text_and_notes, try_report, write,
 };
-use crate::{TARGET, writer};
+use crate::export::{TARGET, writer};
 
 fn exported(report: &Report, format: Format, folder: &Path) -> PathBuf {
     let (text, _) = text_and_notes(&Writer::Export(format), report, TARGET).expect("written");

@@ -8,7 +8,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use crate::common::{READABLE, SEVERAL_RUNS, is_update, report, text_and_notes, try_report};
-use crate::{TARGET, writer};
+use crate::export::{TARGET, writer};
 
 fn schema(name: &str) -> Validator {
     let path = format!("schema/{name}.schema.json");

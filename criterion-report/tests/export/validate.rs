@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::common::{READABLE, report, text_and_notes};
-use crate::{TARGET, writer};
+use crate::export::{TARGET, writer};
 
 /// What the program prints of these files, and its exit code.
 fn run(arguments: &[&str]) -> (String, i32) {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::browser::{Browser, key};
 use crate::common::report;
-use crate::{assert_quiet, file};
+use crate::html::browser::{Browser, key};
+use crate::html::{assert_quiet, file};
 
 /// What has the focus: its id, or its text.
 const FOCUSED: &str = "const it = document.activeElement; return it.id || it.textContent.trim()";

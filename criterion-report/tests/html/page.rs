@@ -6,10 +6,10 @@ use insta::assert_snapshot;
 use plan::{Outcome, Record};
 use serde_json::Value;
 
-use crate::browser::Browser;
 use crate::common::made::profile;
 use crate::common::{READABLE, report, text_and_notes};
-use crate::{assert_quiet, file, page};
+use crate::html::browser::Browser;
+use crate::html::{assert_quiet, file, page};
 
 /// What stands between two marks, of which there is one each.
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {

@@ -4,9 +4,9 @@ use criterion_report::model::calibration::Placement;
 use criterion_report::model::{Report, Row};
 use serde_json::{Value, json};
 
-use crate::browser::Browser;
 use crate::common::report;
-use crate::{assert_quiet, file};
+use crate::html::browser::Browser;
+use crate::html::{assert_quiet, file};
 
 const GROUP: &str = "fusion/machine/linear_bias/cpu";
 const PARAMETER: &str = "f32-512x1024x1024";

@@ -4,10 +4,10 @@ use criterion_report::model::{Location, Report, Selection};
 use criterion_report::write::{Target, Writer, html};
 use serde_json::{Value, json};
 
-use crate::assert_quiet;
-use crate::browser::Browser;
 use crate::common::made::profiled_siblings;
 use crate::common::text_and_notes;
+use crate::html::assert_quiet;
+use crate::html::browser::Browser;
 
 /// The page of the profiled siblings beside their records; the candidate's snapshot is gone.
 fn written() -> (tempfile::TempDir, std::path::PathBuf) {

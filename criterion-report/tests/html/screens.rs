@@ -5,9 +5,9 @@ use criterion_report::units;
 use plan::{Energy, Range, Record, Utilization};
 use serde_json::json;
 
-use crate::browser::Browser;
 use crate::common::report;
-use crate::{assert_quiet, file};
+use crate::html::browser::Browser;
+use crate::html::{assert_quiet, file};
 
 /// Fixtures that have all kinds of charts between them.
 const FIXTURES: [&str; 3] = ["every-outcome", "fusion", "calibration"];

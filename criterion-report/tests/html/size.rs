@@ -2,9 +2,9 @@
 
 use criterion_report::model::{Report, Selection};
 
-use crate::browser::{Browser, key};
 use crate::common::sweep::{FAILED_EVERY, RECIPES, ten_thousand};
-use crate::{assert_quiet, file};
+use crate::html::browser::{Browser, key};
+use crate::html::{assert_quiet, file};
 
 /// Elements of a page that is still easy to lay out.
 const ELEMENTS: u64 = 12_000;

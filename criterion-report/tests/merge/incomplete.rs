@@ -4,7 +4,7 @@ use std::fs;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{ONE, Shard, Sweep};
+use crate::merge::fixture::{ONE, Shard, Sweep};
 
 #[test]
 fn a_missing_shard_and_its_cases_are_named() {

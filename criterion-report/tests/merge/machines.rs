@@ -4,7 +4,7 @@ use criterion_report::model::explain::Explainer;
 use criterion_report::model::{Location, Report, Selection};
 use insta::assert_snapshot;
 
-use crate::fixture::{ONE, Shard, Sweep, TWO, text};
+use crate::merge::fixture::{ONE, Shard, Sweep, TWO, text};
 
 fn two_machines() -> Sweep {
     let (first, second) = (Shard::first(ONE).calibrated(), Shard::second(TWO).calibrated());
@@ -95,7 +95,7 @@ fn the_calibration_of_each_machine_is_a_folder_of_results() {
 /// Several shards of one machine calibrate it several times: the latest counts, as it does in a folder.
 #[test]
 fn the_latest_calibration_of_a_machine_counts() {
-    let slow = crate::fixture::Machine { gbps: 5.0, ..ONE };
+    let slow = crate::merge::fixture::Machine { gbps: 5.0, ..ONE };
     let (first, second) = (Shard::first(slow).calibrated(), Shard::second(ONE).calibrated());
     let sweep = Sweep::of(&[("1", &first), ("2", &second)]);
     let said = sweep.merge(&["1", "2"]);

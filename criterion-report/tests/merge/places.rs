@@ -4,7 +4,7 @@ use std::fs;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{ONE, Shard, Sweep};
+use crate::merge::fixture::{ONE, Shard, Sweep};
 
 fn two_shards() -> Sweep {
     Sweep::of(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE))])

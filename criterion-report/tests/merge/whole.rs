@@ -7,7 +7,7 @@ use criterion_report::model::{Location, Report, Selection};
 use insta::assert_snapshot;
 use plan::Outcome;
 
-use crate::fixture::{ONE, Shard, Sweep, lines};
+use crate::merge::fixture::{ONE, Shard, Sweep, lines};
 
 fn two_shards() -> Sweep {
     Sweep::of(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE))])

@@ -10,8 +10,8 @@ use plan::Shape;
 use serde_json::Value;
 
 use crate::common::write;
-use crate::fixture::{Fixture, truth};
-use crate::{GRID, MAP, ONE};
+use crate::training::fixture::{Fixture, truth};
+use crate::training::{GRID, MAP, ONE};
 
 /// The results of a recipe at all shapes.
 fn of<'r, 'a>(results: &'r [TrainingResult<'a>], variant: &str) -> Vec<&'r TrainingResult<'a>> {

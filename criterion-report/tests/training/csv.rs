@@ -3,8 +3,8 @@
 use criterion_report::write::{Writer, csv};
 
 use crate::common::write;
-use crate::fixture::Fixture;
-use crate::{GRID, ONE};
+use crate::training::fixture::Fixture;
+use crate::training::{GRID, ONE};
 
 const LAYOUT: Writer = Writer::Csv(csv::Options {
     layout: csv::Layout::Training,

@@ -6,8 +6,8 @@ use criterion_report::write::{Writer, csv, dashboard, export, summary};
 use serde_json::Value;
 
 use crate::common::write;
-use crate::fixture::Fixture;
-use crate::{JSON, MAP, ONE, TABLE};
+use crate::training::fixture::Fixture;
+use crate::training::{JSON, MAP, ONE, TABLE};
 
 #[test]
 fn they_have_no_speedup_and_no_rate_whatever_the_record_holds() {

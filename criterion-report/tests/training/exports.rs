@@ -8,9 +8,9 @@ use criterion_report::write::export::{self, github_action};
 use criterion_report::write::{Writer, dashboard};
 use serde_json::Value;
 
-use crate::ONE;
 use crate::common::write;
-use crate::fixture::Fixture;
+use crate::training::ONE;
+use crate::training::fixture::Fixture;
 
 /// Metrics of each part that dashboards know, by the part's word.
 #[test]

@@ -4,8 +4,8 @@ use insta::assert_snapshot;
 use plan::Outcome;
 
 use crate::common::{text_and_notes, write, write_on};
-use crate::fixture::{Fixture, PEAK};
-use crate::{JSON, ONE, TABLE};
+use crate::training::fixture::{Fixture, PEAK};
+use crate::training::{JSON, ONE, TABLE};
 
 #[test]
 fn every_part_of_a_step_is_in_them() {
@@ -83,7 +83,7 @@ fn the_document_is_as_its_schema_says() {
     let schema = std::fs::read_to_string("schema/training-v1.schema.json");
     let schema = serde_json::from_str(&schema.expect("readable")).expect("JSON");
     let schema = jsonschema::draft202012::new(&schema).expect("a schema");
-    for config in [ONE, crate::GRID] {
+    for config in [ONE, crate::training::GRID] {
         let document = write(&JSON, &Fixture::of("train", config).report(""));
         let document: serde_json::Value = serde_json::from_str(&document).expect("JSON");
         let errors: Vec<String> = schema.iter_errors(&document).map(|it| it.to_string()).collect();

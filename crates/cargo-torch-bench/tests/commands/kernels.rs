@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use crate::commands::{PROGRAM, calls, provisioned};
 use crate::common::{Outcome, Scratch};
-use crate::{PROGRAM, calls, provisioned};
 
 /// Provisioned, with a default suite.
 fn with_kernels() -> Scratch {

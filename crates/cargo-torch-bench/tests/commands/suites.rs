@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use crate::commands::{PROGRAM, calls, provisioned};
 use crate::common::{Outcome, Scratch};
-use crate::{PROGRAM, calls, provisioned};
 
 const CALIBRATE: [&str; 3] = ["calibrate", "--hardware", "my server"];
 const FILTER: &str = "--latest --filter ^(calibration|fusion)/calibrate/";

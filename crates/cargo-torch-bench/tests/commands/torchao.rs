@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use crate::commands::{calls, provisioned};
 use crate::common::{Outcome, Scratch};
-use crate::{calls, provisioned};
 
 /// A config in the clone, and the call that compares it.
 fn comparable(scratch: &Scratch) -> String {

@@ -239,26 +239,26 @@ fn silu_is_float64s() {
 }
 
 #[test]
-#[ignore = "exhaustive: every float32, minutes if built with optimization"]
-fn exhaustive_exp_is_float64s() {
+#[ignore = "nightly: every float32, minutes if built with optimization"]
+fn nightly_exp_is_float64s() {
     check_every_float32::<Exp>();
 }
 
 #[test]
-#[ignore = "exhaustive: every float32, minutes if built with optimization"]
-fn exhaustive_gelu_is_float64s() {
+#[ignore = "nightly: every float32, minutes if built with optimization"]
+fn nightly_gelu_is_float64s() {
     check_every_float32::<Gelu>();
 }
 
 #[test]
-#[ignore = "exhaustive: every float32, minutes if built with optimization"]
-fn exhaustive_gelu_tanh_is_float64s() {
+#[ignore = "nightly: every float32, minutes if built with optimization"]
+fn nightly_gelu_tanh_is_float64s() {
     check_every_float32::<GeluTanh>();
 }
 
 #[test]
-#[ignore = "exhaustive: every float32, minutes if built with optimization"]
-fn exhaustive_silu_is_float64s() {
+#[ignore = "nightly: every float32, minutes if built with optimization"]
+fn nightly_silu_is_float64s() {
     check_every_float32::<Silu>();
 }
 

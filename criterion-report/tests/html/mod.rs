@@ -1,8 +1,6 @@
 //! The page: what its text holds, and what it does in a real browser.
 
 mod browser;
-#[path = "../common/mod.rs"]
-mod common;
 mod keyboard;
 mod page;
 mod placed;
@@ -13,6 +11,7 @@ mod size;
 
 use std::path::PathBuf;
 
+use crate::common;
 use criterion_report::model::Report;
 use criterion_report::write::{Target, Writer, html};
 use tempfile::TempDir;

@@ -2,16 +2,14 @@
 //! n-th known defect of branes-ai/graphs is not one here.
 
 mod command;
-#[path = "../common/mod.rs"]
-mod common;
 mod defects;
 mod document;
 mod function;
 mod strategy;
 mod table;
 
+use crate::common::{fixture, text_and_notes, write, write_on};
 use clap::ColorChoice;
-use common::{fixture, text_and_notes, write, write_on};
 use criterion_report::model::{
     Accounting, Advice, FusionResult, Location, NoSpeedup, PatternAdvice, Report, Selection, saved,
 };

@@ -1,7 +1,5 @@
 //! `explain`: cases built for each rule, on a machine whose limits are round numbers.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod comparisons;
 mod fixture;
 mod limits;
@@ -10,6 +8,7 @@ mod parts;
 mod statements;
 mod texts;
 
+use crate::common;
 use criterion_report::model::Report;
 use criterion_report::model::explain::{Explainer, Explanation};
 

@@ -2,8 +2,6 @@
 //! that the defects of QuASIM's benchmarking tools are not in them.
 
 mod cases;
-#[path = "../common/mod.rs"]
-mod common;
 mod fixture;
 mod gates;
 mod history;
@@ -14,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::common;
 use fixture::{Fixture, Make, Measured, result};
 use plan::{Device, Dtype, Outcome};
 use serde_json::Value;

@@ -1,7 +1,5 @@
 //! `training`: results made from a planted cost model, in which the truth is known.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod crossover;
 mod csv;
 mod emulated;
@@ -9,6 +7,7 @@ mod exports;
 mod fixture;
 mod tables;
 
+use crate::common;
 use clap::ColorChoice;
 use criterion_report::write::Writer;
 use criterion_report::write::training::{Format, Options};

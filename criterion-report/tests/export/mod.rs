@@ -2,8 +2,6 @@
 
 mod columns;
 mod commands;
-#[path = "../common/mod.rs"]
-mod common;
 mod formats;
 mod otava;
 mod read_back;
@@ -11,6 +9,7 @@ mod read_back;
 mod schemas;
 mod validate;
 
+use crate::common;
 use clap::Parser;
 use criterion_report::write::{Target, Writer};
 

@@ -1,9 +1,6 @@
 //! `bench`, `test`, `doctor` and the command line, with a cargo that only writes down its arguments.
 #![cfg(unix)]
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-#[path = "../common/mod.rs"]
-mod common;
 mod doctor;
 mod kernels;
 mod suites;
@@ -13,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{Outcome, Scratch};
+use crate::common::{Outcome, Scratch};
 
 const SUMMARY: &str = "run --quiet --release --bin criterion-report -- summary --latest";
 const BUILD: &str = "build --profile bench --benches --bin criterion-report \
@@ -184,8 +181,8 @@ fn failed_cases_are_reported_and_remain_a_failure() {
 #[test]
 fn tests_are_chosen_by_what_libtest_knows() {
     let scratch = provisioned();
-    let all = "--include-ignored --skip exhaustive";
-    let libraries = "test --release --lib --workspace";
+    let all = "--include-ignored --skip nightly";
+    let optimized = "test --release --workspace";
     for (line, call) in [
         ("test", "test --workspace --".to_owned()),
         ("test expand -- --nocapture", "test --workspace expand -- --nocapture".to_owned()),
@@ -193,11 +190,8 @@ fn tests_are_chosen_by_what_libtest_knows() {
         ("test --package=plan", "test --package=plan --".to_owned()),
         ("test --all", format!("test --workspace -- {all}")),
         ("test --all --lib -- --nocapture", format!("test --workspace --lib -- {all} --nocapture")),
-        ("test --exhaustive exp_is", format!("{libraries} exp_is -- --ignored")),
-        (
-            "test --exhaustive -- --nocapture",
-            format!("{libraries} exhaustive -- --ignored --nocapture"),
-        ),
+        ("test --nightly exp_is", format!("{optimized} exp_is -- --ignored")),
+        ("test --nightly -- --nocapture", format!("{optimized} nightly -- --ignored --nocapture")),
     ] {
         scratch.run(&line.split(' ').collect::<Vec<_>>()).assert_fine();
         assert_eq!(calls(&scratch).last(), Some(&call), "{line}");
@@ -206,7 +200,7 @@ fn tests_are_chosen_by_what_libtest_knows() {
 
 /// The commands find both kinds by their names, and people read the reasons.
 #[test]
-fn every_ignored_test_says_whether_it_is_long_or_goes_through_everything() {
+fn every_ignored_test_says_whether_it_is_long_or_nightly() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut files = Command::new("git");
     files.args(["ls-files", "--cached", "--others", "--exclude-standard", "--", "*.rs"]);
@@ -220,11 +214,10 @@ fn every_ignored_test_says_whether_it_is_long_or_goes_through_everything() {
             let reason = test.split('"').nth(1).unwrap_or_default();
             let name = test.split("fn ").nth(1).and_then(|it| it.split('(').next());
             let name = name.unwrap_or_else(|| panic!("{file}: ignored, but no test"));
-            let goes_through_everything = name.contains("exhaustive");
-            let start = if goes_through_everything { "exhaustive: " } else { "long: " };
+            let is_nightly = name.starts_with("nightly_");
+            let start = if is_nightly { "nightly: " } else { "long: " };
             assert!(reason.starts_with(start), "{file}: {name}: {reason:?} for {start:?}");
-            assert!(!goes_through_everything || format!("/{file}").contains("/src/"), "{file}");
-            counts[usize::from(goes_through_everything)] += 1;
+            counts[usize::from(is_nightly)] += 1;
         }
     }
     assert!(counts.iter().all(|&count| count > 1), "{counts:?}");
@@ -279,7 +272,7 @@ fn skipped_tests_are_counted_at_the_end() {
     scratch.set("ignored", "test c::third ... ok\ntest d ... ignored, long: a minute\n");
     let some = scratch.run(&["test"]);
     assert_eq!(some.stdout, "test c::third ... ok\ntest d ... ignored, long: a minute\n");
-    let remedy = "`cargo xtask test --all` runs the long ones, `--exhaustive` the exhaustive ones";
+    let remedy = "`cargo xtask test --all` runs the long ones, `--nightly` the nightly ones";
     let expected = format!("3 tests were skipped:\n{a}{b}  d: long: a minute\n{remedy}\n");
     assert_eq!(some.stderr, expected);
 }

@@ -1,9 +1,5 @@
 //! `compare` and `aa`: the rule under simulated noise, one of each verdict, and the commands.
 
-#[path = "../common/mod.rs"]
-mod common;
-#[path = "../kernels/fixture.rs"]
-mod fixture;
 mod folder;
 mod formats;
 mod gates;
@@ -18,3 +14,6 @@ mod schema;
 mod sides;
 mod simulation;
 mod thresholds;
+
+use crate::common;
+use crate::kernels::fixture;

@@ -2,15 +2,13 @@
 //! defects of the comprehensive operator benchmark are not in them.
 
 mod array;
-#[path = "../common/mod.rs"]
-mod common;
 mod efficiency;
 mod fixture;
 mod others;
 mod tables;
 
+use crate::common::{write, write_on};
 use clap::ColorChoice;
-use common::{write, write_on};
 use criterion_report::model::{Axis, OperatorResult};
 use criterion_report::write::operators::{Format, Options};
 use criterion_report::write::{Target, Writer};

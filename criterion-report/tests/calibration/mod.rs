@@ -2,8 +2,6 @@
 //! original are not in them.
 
 mod calls;
-#[path = "../common/mod.rs"]
-mod common;
 mod file;
 mod peaks;
 mod rows;
@@ -14,7 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use common::{copied, fixture, report};
+use crate::common::{self, copied, fixture, report};
 use criterion_report::model::calibration::{
     FusionCalibration, OperationCalibration, OperationKey, OperationKind, PeakSource, Preset,
     Profile, Request, calibrate,

@@ -1,0 +1,17 @@
+//! The tool as a program: with the real cargo and git, or with ones that only write down their arguments.
+
+mod bundle;
+mod cache;
+mod commands;
+mod common;
+mod flavours;
+mod gpu_check;
+mod interrupted;
+mod link;
+mod new;
+mod requirements;
+mod revisions;
+mod runs;
+mod setup;
+mod submit;
+mod versions;
