@@ -15,8 +15,7 @@ const KEYS: [&str; 6] =
     ["description", "license", "documentation", "readme", "keywords", "categories"];
 
 /// Folders that a package is compiled without.
-const OURS: [&str; 7] =
-    ["benches", "configs", "crates", "docs", "fuzz", "proptest-regressions", "tests"];
+const OURS: [&str; 6] = ["benches", "configs", "crates", "docs", "fuzz", "tests"];
 
 fn cargo(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output();
