@@ -205,7 +205,7 @@ fn options_and_refusals_are_learnt_as_what_they_are() {
     assert_eq!(learnt(&refused).estimate(&refused.case).seconds(), 0.0);
 }
 
-/// `ESTIMATES=1 cargo test --test estimates -- --nocapture table` prints `docs/book/src/method/estimates.txt`.
+/// `ESTIMATES=1 cargo test --test report -- --nocapture estimates::table` prints `docs/book/src/method/estimates.txt`.
 #[test]
 fn table() {
     let records = records();
