@@ -148,7 +148,7 @@ fn unknown_jobs_of_a_night_are_refused() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.starts_with("error: unknown job 'mirri' of .ci/nightly\nusage: "), "{said}");
-    for word in ["miri", "asan", "fuzz", "foreign", "tests"] {
+    for word in ["miri", "asan", "assertions", "fuzz", "foreign", "tests"] {
         assert!(said.contains(&format!("\n  {word} ")), "{said}");
     }
 }

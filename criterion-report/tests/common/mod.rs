@@ -1,5 +1,4 @@
 //! What all tests of reports share.
-#![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
 pub mod made;
 pub mod many;

@@ -90,7 +90,7 @@ pub fn main_branch(run: u64) -> Fixture {
     let ns = in_run(run, 1_000_000);
     let made: Vec<Make<'_>> =
         KERNELS.iter().map(|kernel| Make(kernel, "kernel", Float32, Cpu, ns)).collect();
-    clean(Fixture::of(&made)).edit("gemv", |it| wobble(it, run, 1_000_000))
+    clean(Fixture::of_kernels(&made)).edit("gemv", |it| wobble(it, run, 1_000_000))
 }
 
 /// Five percent to either side, by turns.
@@ -118,7 +118,7 @@ pub fn branch(run: u64) -> Fixture {
         .edit("histogram", |it| {
             it.record.accuracy.as_mut().expect("measured").relative_error = plan::Stat(0.02);
         });
-    let new = Fixture::of(&[Make("fused", "kernel", Float16, Cpu, 5_000)]);
+    let new = Fixture::of_kernels(&[Make("fused", "kernel", Float16, Cpu, 5_000)]);
     fixture.cases.extend(clean(new).cases);
     fixture
 }

@@ -14,6 +14,3 @@ mod schema;
 mod sides;
 mod simulation;
 mod thresholds;
-
-use crate::common;
-use crate::kernels::fixture;

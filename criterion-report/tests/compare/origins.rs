@@ -75,16 +75,15 @@ fn sides_are_names_folders_and_earlier_reports() {
 #[test]
 fn a_cuda_case_is_of_its_gpu() {
     let folder = Folder::new();
-    let on = |gpu: &'static str| {
-        move |_| {
-            clean(Fixture::of(&[Make("gemv", "kernel", Float32, Cuda, 1_000_000)])).edit(
-                "gemv",
-                |it| {
-                    it.record.environment_mut().torch.cuda_device = Some(gpu.to_owned());
-                },
-            )
-        }
-    };
+    let on =
+        |gpu: &'static str| {
+            move |_| {
+                clean(Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cuda, 1_000_000)]))
+                    .edit("gemv", |it| {
+                        it.record.environment_mut().torch.cuda_device = Some(gpu.to_owned());
+                    })
+            }
+        };
     folder.save("main", 0, on("NVIDIA H200")).save("pr", 0, on("NVIDIA A100"));
     let said = folder.says(2, &["compare", "main", "pr"]);
     assert!(said.contains("NVIDIA H200") && said.contains("NVIDIA A100"), "{said}");

@@ -34,7 +34,7 @@ fn documents() -> Vec<(String, Value)> {
     };
     let faster = |ns: u64| {
         move |run| {
-            Fixture::of(&[
+            Fixture::of_kernels(&[
                 Make("gemv", "kernel", Float32, Cpu, in_run(run, 2_000_000)),
                 Make("gemv", "faster", Float32, Cpu, in_run(run, ns)),
             ])

@@ -25,7 +25,7 @@ fn the_product_of_another_library_is_named_with_its_gain() {
     let unfused = profile(vec![operation("aten::mm", 1_100.0), operation("aten::add", 100.0)], 0.0);
     let of = |product: &str, ns: f64| {
         let fused = profile(vec![operation(product, ns)], 0.0);
-        let fixture = Fixture::of(PATTERNS)
+        let fixture = Fixture::of_config(PATTERNS)
             .profiled("linear_bias.*/unfused/", &unfused)
             .takes("linear_bias.*/unfused/", 1_200_000)
             .profiled("linear_bias.*/mkldnn/", &fused)
@@ -57,7 +57,7 @@ fn the_product_of_another_library_is_named_with_its_gain() {
     assert_eq!(named(&of("aten::_weight_int8pack_mm", 981.0), Rule::OTHER_LIBRARY), None);
     assert!(named(&of("aten::_weight_int8pack_mm", 979.0), Rule::OTHER_LIBRARY).is_some());
     // Without profiles, the statement uses the kernels in the records and the two times.
-    let fixture = Fixture::of(PATTERNS)
+    let fixture = Fixture::of_config(PATTERNS)
         .edit("/unfused/", |it| it.record.kernels = vec!["aten::mm".into(), "aten::add".into()])
         .edit("/mkldnn/", |it| it.record.kernels = vec!["mkldnn::_linear_pointwise".into()])
         .takes("linear_bias.*/unfused/", 1_500_000);
@@ -79,7 +79,7 @@ fn attention_of_three_dimensions_is_dispatched_to_another_implementation() {
         profile([vec![outer], callees.into()].concat(), 0.0)
     };
     let of = |ns: f64| {
-        let fixture = Fixture::of(PATTERNS)
+        let fixture = Fixture::of_config(PATTERNS)
             .profiled("attention.*/fused/", &profile(vec![operation(flash, 1_000.0)], 0.0))
             .profiled("attention.*/sdpa-3d/", &composite(ns))
             .takes("attention.*/sdpa-3d/", (1e3 * ns) as u64);
@@ -106,7 +106,7 @@ fn a_planted_copy_is_an_added_operation() {
         let copy = operation("aten::copy_", 1_000.0 * share);
         let planted = profile(vec![operation("aten::mul", 1_000.0 * (1.0 - share)), copy], 0.0);
         let fixture =
-            Fixture::of(GELU).profiled("/aten/", &own).profiled("/aten-composed/", &planted);
+            Fixture::of_config(GELU).profiled("/aten/", &own).profiled("/aten-composed/", &planted);
         one(&fixture.explained(), "/aten-composed/")
     };
     let found = of(0.46);
@@ -121,7 +121,7 @@ fn a_planted_copy_is_an_added_operation() {
     // A second call of what the baseline calls once.
     let mut twice = operation("aten::mul", 1_000.0);
     twice.calls = 2.0;
-    let fixture = Fixture::of(GELU)
+    let fixture = Fixture::of_config(GELU)
         .profiled("/aten/", &own)
         .profiled("/aten-composed/", &profile(vec![twice], 0.0));
     near(
@@ -146,7 +146,7 @@ fn a_second_product_is_an_added_operation_and_another_one_in_its_place_is_not() 
     let of = |operations: Vec<OperationProfile>| {
         let sum: f64 = operations.iter().map(|it| it.self_ns).sum();
         let own = profile(vec![operation("aten::mm", 1_000.0)], 0.0);
-        let fixture = Fixture::of(PATTERNS)
+        let fixture = Fixture::of_config(PATTERNS)
             .profiled("linear_bias.*/unfused/", &own)
             .profiled("linear_bias.*/mkldnn/", &profile(operations, 0.0))
             .takes("linear_bias.*/unfused/", 1_000_000)
@@ -182,7 +182,7 @@ fn an_answer_is_explained_against_its_baseline() {
         let filter = format!("attention.*/{variant}/");
         fixture.edit(&filter, |it| it.record.kernels = vec![name.to_owned()])
     };
-    let fixture = Fixture::of(PATTERNS).edit("attention.*/fused/", |it| {
+    let fixture = Fixture::of_config(PATTERNS).edit("attention.*/fused/", |it| {
         let against = it.record.pairs[0].against.clone();
         it.record.pairs = vec![pair_of(against, 2.0)];
     });

@@ -36,14 +36,14 @@ calibration_params:
 
 impl Fixture {
     /// Every case of a config takes a millisecond. The pairs of candidates show no difference.
-    pub fn of(config: &str) -> Self {
+    pub fn of_config(config: &str) -> Self {
         let plan = planned(config);
         Self::of_cases(plan.iter().map(|case| measured(case, 1_000_000)).collect())
     }
 
     /// The same together with the calibration of the machine.
     pub fn calibrated(config: &str) -> Self {
-        Self::of(config).and(calibration())
+        Self::of_config(config).and(calibration())
     }
 
     /// Gives the cases whose id matches a profile.

@@ -36,7 +36,8 @@ fn the_bandwidth_is_that_of_the_level_of_the_working_set() {
 
 #[test]
 fn without_a_calibration_there_is_no_limit_and_the_command_that_gives_one() {
-    let of = one(&Fixture::of(LINEAR).weighing("/baseline/", 4 << 20).explained(), "/baseline/");
+    let of =
+        one(&Fixture::of_config(LINEAR).weighing("/baseline/", 4 << 20).explained(), "/baseline/");
     assert_eq!((&of.limit, &of.calibration), (&None, &None));
     let why =
         "no calibration is recorded: measure its limits with `cargo bench --bench calibration`";

@@ -8,7 +8,6 @@ mod parts;
 mod statements;
 mod texts;
 
-use crate::common;
 use criterion_report::model::Report;
 use criterion_report::model::explain::{Explainer, Explanation};
 

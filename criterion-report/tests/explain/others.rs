@@ -29,21 +29,23 @@ fn a_difference_needs_both_sides() {
         assert_eq!(of.difference, None);
         of.no_difference.expect("a reason")
     };
-    let why = whys(Fixture::of(LINEAR).profiled("/int8wo/", &profile));
+    let why = whys(Fixture::of_config(LINEAR).profiled("/int8wo/", &profile));
     assert!(why.starts_with("its baseline has no profile: cargo bench --bench inference"), "{why}");
     assert!(why.contains("/baseline/"), "{why}");
-    let why = whys(Fixture::of(LINEAR).profiled("/baseline/", &profile));
+    let why = whys(Fixture::of_config(LINEAR).profiled("/baseline/", &profile));
     assert!(why.starts_with("it has no profile: ") && why.contains("/int8wo/"), "{why}");
-    let why =
-        whys(Fixture::of(LINEAR).end("/baseline/", &Outcome::Failed { error: "no".to_owned() }));
+    let why = whys(
+        Fixture::of_config(LINEAR).end("/baseline/", &Outcome::Failed { error: "no".to_owned() }),
+    );
     assert_eq!(why, "the baseline has no time");
-    let baseline = one(&Fixture::of(LINEAR).explained(), "/baseline/");
+    let baseline = one(&Fixture::of_config(LINEAR).explained(), "/baseline/");
     assert_eq!((baseline.difference, baseline.no_difference), (None, None));
 }
 
 #[test]
 fn a_case_without_a_time_is_not_explained() {
-    let fixture = Fixture::of(LINEAR).end("/int8wo/", &Outcome::Failed { error: "no".to_owned() });
+    let fixture =
+        Fixture::of_config(LINEAR).end("/int8wo/", &Outcome::Failed { error: "no".to_owned() });
     assert_eq!(explained(&fixture.explained()).len(), 1);
 }
 
@@ -51,7 +53,8 @@ fn a_case_without_a_time_is_not_explained() {
 fn a_profile_without_operations_says_why() {
     let mut empty = profile(Vec::new(), 0.0);
     empty.absent.insert("operations".to_owned(), "Kineto is missing".to_owned());
-    let of = one(&Fixture::of(LINEAR).profiled("/baseline/", &empty).explained(), "/baseline/");
+    let of =
+        one(&Fixture::of_config(LINEAR).profiled("/baseline/", &empty).explained(), "/baseline/");
     assert!(of.profile.is_none() && of.profile_command.is_some());
     assert!(of.cautions.iter().any(|it| it.contains("Kineto is missing")), "{:?}", of.cautions);
 }
@@ -63,7 +66,7 @@ fn several_runs_have_one_time_and_the_profile_of_the_last_one_that_has_one() {
     let runs = [(1_000_000, Some(first)), (4_000_000, None)];
     let mut criterion = None;
     for (place, (ns, profile)) in runs.into_iter().enumerate() {
-        let fixture = Fixture::of(LINEAR).without("/int8wo/").takes("/baseline/", ns);
+        let fixture = Fixture::of_config(LINEAR).without("/int8wo/").takes("/baseline/", ns);
         let fixture = match profile {
             Some(profile) => fixture.profiled("/baseline/", &profile),
             None => fixture,

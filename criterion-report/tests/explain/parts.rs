@@ -78,7 +78,8 @@ fn faults_that_exceed_an_operation_go_to_the_others() {
     let mut empty = operation("aten::empty", 1_000.0);
     empty.allocated_bytes = 50_000_000;
     let gelu = profile(vec![operation("aten::gelu", 989_000.0), empty], 10_000.0);
-    let fixture = Fixture::of(GELU).profiled("/aten/", &gelu).counted("/aten/", 12_289.0, 0.7, 2.0);
+    let fixture =
+        Fixture::of_config(GELU).profiled("/aten/", &gelu).counted("/aten/", 12_289.0, 0.7, 2.0);
     let of = one(&fixture.explained(), "/aten/");
     near(ns(&of, PartKind::PageFaults, Some("aten::empty")), 1_000.0);
     near(ns(&of, PartKind::PageFaults, Some("aten::gelu")), 699_000.0 * 989.0 / 999.0);
@@ -91,7 +92,8 @@ fn faults_that_exceed_an_operation_go_to_the_others() {
 #[test]
 fn idle_threads_take_what_is_not_explained() {
     let profile = profile(vec![operation("aten::gelu", 800_000.0)], 200_000.0);
-    let fixture = Fixture::of(GELU).profiled("/aten/", &profile).counted("/aten/", 0.0, 0.0, 1.2);
+    let fixture =
+        Fixture::of_config(GELU).profiled("/aten/", &profile).counted("/aten/", 0.0, 0.0, 1.2);
     let of = one(&fixture.explained(), "/aten/");
     near(ns(&of, PartKind::IdleThreads, None), 400_000.0);
     near(ns(&of, PartKind::Unexplained, Some("aten::gelu")), 480_000.0);
@@ -119,7 +121,7 @@ fn operations_are_matched_by_name_and_by_shapes_where_there_are_several() {
         ],
         20_000.0,
     );
-    let fixture = Fixture::of(LINEAR)
+    let fixture = Fixture::of_config(LINEAR)
         .profiled("/baseline/", &before)
         .profiled("/int8wo/", &after)
         .takes("/int8wo/", 500_000);
@@ -177,7 +179,7 @@ fn an_operation_in_the_place_of_another_one_is_one_change() {
         operation(math, 20_000.0),
     ];
     let after = [operation(onednn, 300_000.0), operation(flash, 90_000.0), outer];
-    let fixture = Fixture::of(LINEAR)
+    let fixture = Fixture::of_config(LINEAR)
         .profiled("/baseline/", &profile(before.to_vec(), 200_000.0))
         .profiled("/int8wo/", &profile(after.to_vec(), 100_000.0))
         .takes("/int8wo/", 500_000);
@@ -217,7 +219,7 @@ fn a_product_with_other_shapes_is_not_in_its_own_place() {
         let all = shapes.iter().map(|shape| on("aten::mm", 100_000.0, &[(shape, "float32")]));
         profile(all.collect(), 0.0)
     };
-    let fixture = Fixture::of(LINEAR)
+    let fixture = Fixture::of_config(LINEAR)
         .profiled("/baseline/", &mm(&[small, small]))
         .profiled("/int8wo/", &mm(&[large]));
     let of = one(&fixture.explained(), "/int8wo/");
@@ -230,7 +232,7 @@ fn a_product_with_other_shapes_is_not_in_its_own_place() {
 fn a_stretched_profile_of_either_side_is_pointed_out() {
     let mm = |ns| profile(vec![operation("aten::mm", ns)], 0.0);
     let cautions = |own: f64, baseline: f64| {
-        let fixture = Fixture::of(LINEAR)
+        let fixture = Fixture::of_config(LINEAR)
             .profiled("/int8wo/", &mm(1e6 * own))
             .profiled("/baseline/", &mm(1e6 * baseline));
         let of = one(&fixture.explained(), "/int8wo/");

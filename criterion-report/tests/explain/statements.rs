@@ -144,7 +144,7 @@ fn operations_on_the_weight_convert_it() {
             ],
             0.0,
         );
-        one(&Fixture::of(LINEAR).profiled("/int8wo/", &profile).explained(), "/int8wo/")
+        one(&Fixture::of_config(LINEAR).profiled("/int8wo/", &profile).explained(), "/int8wo/")
     };
     let found = of(0.82);
     assert!(
@@ -163,7 +163,7 @@ fn operations_on_the_weight_convert_it() {
     begins_at_its_threshold(Rule::CONVERTS_WEIGHT, of);
     // The model before quantization has nothing to convert.
     let weight = on("aten::copy_", 1.0, &[(weight, "float32")]);
-    let fixture = Fixture::of(LINEAR).profiled("/baseline/", &profile(vec![weight], 0.0));
+    let fixture = Fixture::of_config(LINEAR).profiled("/baseline/", &profile(vec![weight], 0.0));
     assert_eq!(named(&one(&fixture.explained(), "/baseline/"), Rule::CONVERTS_WEIGHT), None);
 }
 
@@ -183,7 +183,7 @@ fn converting_on(
     let config = config.replace("device: cpu", &format!("device: {device}"));
     let mut profile = profile(operations.to_vec(), 0.0);
     profile.operations.iter_mut().for_each(|it| it.device_ns = Some(it.self_ns));
-    let of = one(&Fixture::of(&config).profiled(recipe, &profile).explained(), recipe);
+    let of = one(&Fixture::of_config(&config).profiled(recipe, &profile).explained(), recipe);
     let parts = of.parts.iter().filter(|it| it.kind == PartKind::WeightConversion);
     let mut found: Vec<String> =
         parts.map(|it| it.operation.clone().expect("an operation")).collect();
@@ -238,7 +238,7 @@ fn two_weights_to_a_byte_are_a_weight() {
 fn page_faults_have_their_number_and_their_share() {
     let of = |share: f64| {
         let gelu = profile(vec![operation("aten::gelu", 900.0)], 100.0);
-        let fixture = Fixture::of(GELU).profiled("/aten/", &gelu).on_threads("/aten/", 1);
+        let fixture = Fixture::of_config(GELU).profiled("/aten/", &gelu).on_threads("/aten/", 1);
         one(&fixture.counted("/aten/", 12_289.0, share, 1.0).explained(), "/aten/")
     };
     let found = of(0.71);
@@ -251,11 +251,11 @@ fn page_faults_have_their_number_and_their_share() {
     reads_as(&found, Rule::PAGE_FAULTS);
     begins_at_its_threshold(Rule::PAGE_FAULTS, of);
     // One of two threads handles page faults all the time: half of the available CPU time, but all of the wall time.
-    let half = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, 1.0);
+    let half = Fixture::of_config(GELU).counted("/aten/", 100.0, 0.4, 1.0);
     near(named(&one(&half.explained(), "/aten/"), Rule::PAGE_FAULTS).expect("faults").share(), 0.4);
     // The thread works for half of the wall time, and both threads for all of it.
     for (busy, share) in [(0.5, 0.2), (2.0, 0.4)] {
-        let fixture = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, busy);
+        let fixture = Fixture::of_config(GELU).counted("/aten/", 100.0, 0.4, busy);
         let of = one(&fixture.explained(), "/aten/");
         near(named(&of, Rule::PAGE_FAULTS).expect("faults").share(), share);
     }
@@ -263,10 +263,11 @@ fn page_faults_have_their_number_and_their_share() {
 
 #[test]
 fn counters_over_no_time_have_no_share() {
-    let fixture = Fixture::of(GELU).counted("/aten/", 100.0, 0.4, 1.0).edit("/aten/", |it| {
-        let counters = it.record.measures.counters.as_mut().expect("counted");
-        (counters.user_ns, counters.system_ns, counters.wall_ns) = (0.0, 0.0, 0.0);
-    });
+    let fixture =
+        Fixture::of_config(GELU).counted("/aten/", 100.0, 0.4, 1.0).edit("/aten/", |it| {
+            let counters = it.record.measures.counters.as_mut().expect("counted");
+            (counters.user_ns, counters.system_ns, counters.wall_ns) = (0.0, 0.0, 0.0);
+        });
     let of = one(&fixture.explained(), "/aten/");
     assert_eq!((of.page_faults, of.utilization), (Some(100.0), None));
     assert_eq!(of.statements, [Statement::Unexplained { share: 1.0, outside_share: 0.0 }]);
@@ -300,7 +301,7 @@ fn a_device_that_waits_for_the_host_is_launch_bound() {
     let of = |busy: f64, clocks: Option<bool>| {
         let mut kernel = operation("aten::gelu", 5_000_000.0);
         kernel.device_ns = Some(1e6 * busy);
-        let fixture = Fixture::of(&config).profiled("/aten/", &profile(vec![kernel], 1e6));
+        let fixture = Fixture::of_config(&config).profiled("/aten/", &profile(vec![kernel], 1e6));
         let fixture = fixture.edit("/aten/", |it| {
             it.record.measures.clocks = clocks.map(|host_bound| plan::Clocks {
                 device_ns: 1e6,
@@ -333,7 +334,7 @@ fn a_device_that_waits_for_the_host_is_launch_bound() {
 #[test]
 fn idle_threads_are_counted() {
     let of = |busy: f64| {
-        let fixture = Fixture::of(GELU).counted("/aten/", 0.0, 0.0, busy);
+        let fixture = Fixture::of_config(GELU).counted("/aten/", 0.0, 0.0, busy);
         one(&fixture.explained(), "/aten/")
     };
     let found = of(1.04);
@@ -349,7 +350,7 @@ fn idle_threads_are_counted() {
     assert!(named(&of(1.49), Rule::IDLE_THREADS).is_some());
     assert_eq!(named(&of(1.51), Rule::IDLE_THREADS), None);
     // Time that other parts explain is not attributed to idle threads.
-    let fixture = Fixture::of(GELU).counted("/aten/", 9.0, 0.95, 1.0);
+    let fixture = Fixture::of_config(GELU).counted("/aten/", 9.0, 0.95, 1.0);
     assert_eq!(named(&one(&fixture.explained(), "/aten/"), Rule::IDLE_THREADS), None);
 }
 
@@ -357,7 +358,7 @@ fn idle_threads_are_counted() {
 fn what_remains_is_unexplained_and_has_its_size() {
     let of = |share: f64| {
         let gelu = profile(vec![operation("aten::gelu", 1_000.0)], 0.0);
-        let fixture = Fixture::of(GELU).profiled("/aten/", &gelu).on_threads("/aten/", 1);
+        let fixture = Fixture::of_config(GELU).profiled("/aten/", &gelu).on_threads("/aten/", 1);
         one(&fixture.counted("/aten/", 10.0, 1.0 - share, 1.0).explained(), "/aten/")
     };
     let found = of(0.34);

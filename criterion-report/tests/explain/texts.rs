@@ -83,7 +83,7 @@ fn replacing() -> Fixture {
     };
     let before = vec![operation("aten::mm", 800_000.0), empty(1.0 / 3.0, 30_000.0)];
     let after = vec![operation("mkldnn::_linear_pointwise", 500_000.0), empty(12.5, 20_000.0)];
-    Fixture::of(LINEAR)
+    Fixture::of_config(LINEAR)
         .profiled("/baseline/", &profile(before, 170_000.0))
         .profiled("/int8wo/", &profile(after, 110_000.0))
         .takes("/int8wo/", 630_000)
@@ -113,7 +113,7 @@ fn the_document_is_as_its_schema_says() {
     let schema = std::fs::read_to_string("schema/explain-v1.schema.json").expect("published");
     let schema = serde_json::from_str(&schema).expect("JSON");
     let schema = jsonschema::validator_for(&schema).expect("a schema");
-    for fixture in [converting(), replacing(), many(), Fixture::of(LINEAR)] {
+    for fixture in [converting(), replacing(), many(), Fixture::of_config(LINEAR)] {
         let json = Writer::Explain(Options { format: Format::Json, ..OPTIONS });
         let text = write(&json, &fixture.explained());
         let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");

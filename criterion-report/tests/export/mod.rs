@@ -9,7 +9,6 @@ mod read_back;
 mod schemas;
 mod validate;
 
-use crate::common;
 use clap::Parser;
 use criterion_report::write::{Target, Writer};
 

@@ -7,7 +7,7 @@ use super::*;
 fn run(fixture: &str, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_criterion-report"))
         .args(["fusion", "--criterion-dir"])
-        .arg(common::fixture(fixture).join("criterion"))
+        .arg(crate::common::fixture(fixture).join("criterion"))
         .args(args)
         .env_remove("CRITERION_HOME")
         .output()
@@ -59,7 +59,7 @@ fn exit_codes_and_messages() {
         assert_eq!(output.status.code(), Some(2), "{fixture} {args:?}");
         assert!(output.stdout.is_empty());
         // The folder is made of the fixture.
-        let folder = common::fixture(fixture).join("criterion-torch");
+        let folder = crate::common::fixture(fixture).join("criterion-torch");
         let said = err(&output).replace(folder.to_str().expect("UTF-8"), "[folder]");
         assert_eq!(said, message, "{fixture} {args:?}");
     }

@@ -10,7 +10,8 @@ use crate::common::pair_of;
 
 /// One measured case, edited, as its object in the file of its kernel.
 fn entry(change: impl Fn(&mut Measured)) -> Value {
-    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]).edit("", change);
+    let fixture =
+        Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]).edit("", change);
     let folder = Folder::of(&fixture);
     folder.written(&[]);
     folder.json("reports/kernels/gemv.json")["cases"][0].clone()
@@ -119,9 +120,9 @@ fn a_foreign_estimate_is_nobodys_time() {
 
 #[test]
 fn figures_of_an_earlier_run_are_not_of_this_one() {
-    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)])
+    let fixture = Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)])
         .edit("", |it| it.record.run_id = "kernels-earlier-1".to_owned());
-    let report = fixture.report();
+    let report = fixture.kernels_report();
     let result = result(&report, "gemv");
     assert_eq!((&*result.point.status, result.record()), (Point::MISSING, None));
     let reason = result.point.reason.expect("a reason");
@@ -146,7 +147,7 @@ fn unlike_problems_are_not_ranked_together() {
         let facts = it.record.kernel.as_mut().expect("measured");
         facts.problem_size.insert("n".to_owned(), serde_json::json!(8192));
     });
-    let report = fixture.report();
+    let report = fixture.kernels_report();
     let results = KernelResult::all(&report);
     let contests = contests(&results);
     let ranked: Vec<Vec<&str>> =
@@ -169,7 +170,7 @@ fn unlike_problems_are_not_ranked_together() {
 
 #[test]
 fn a_narrower_precision_is_compared_with_the_next_wider_one() {
-    let report = everything().report();
+    let report = everything().kernels_report();
     let gains = precision_gains(&KernelResult::all(&report));
     let of = |part: &str| {
         gains.iter().find(|gain| gain.full_id.contains(part)).expect("it has a wider sibling")
@@ -189,7 +190,7 @@ fn a_narrower_precision_is_compared_with_the_next_wider_one() {
 
 #[test]
 fn recommendations_are_from_evidence() {
-    let report = everything().report();
+    let report = everything().kernels_report();
     let results = KernelResult::all(&report);
     let reduction = "kernels/default/reduction/cpu/kernel/f32-4096";
     // 36 calls of 50 µs and 4 of 100: mean 55, standard deviation √(0.9 · 25 + 0.1 · 2025) = 15.
@@ -205,7 +206,8 @@ fn recommendations_are_from_evidence() {
     assert_eq!(named(nondeterministic), [(reduction.to_owned(), 2.5e-7)]);
     assert_eq!(without_reference(&results), ["reduction"]);
     assert_eq!(without_counts(&results), ["reduction"]);
-    let folder = Folder::of(&Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]));
+    let folder =
+        Folder::of(&Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]));
     folder.written(&[]);
     let summary = folder.text("reports/summary.md");
     let (_, section) = summary.split_once("## Recommendations\n\n").expect("the section");
@@ -216,11 +218,11 @@ fn recommendations_are_from_evidence() {
 #[test]
 fn who_is_the_fastest_is_sure_only_where_the_intervals_say_so() {
     let decided = |rival: u64| {
-        let fixture = Fixture::of(&[
+        let fixture = Fixture::of_kernels(&[
             Make("gemv", "kernel", Float32, Cpu, 1_000_000),
             Make("gemv", "blocked", Float32, Cpu, rival),
         ]);
-        let report = fixture.report();
+        let report = fixture.kernels_report();
         let results = KernelResult::all(&report);
         let contests = contests(&results);
         assert_eq!((contests.len(), contests[0].0[0].implementation), (1, "kernel"));
@@ -233,9 +235,9 @@ fn who_is_the_fastest_is_sure_only_where_the_intervals_say_so() {
 
 #[test]
 fn a_test_is_no_measurement() {
-    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)])
+    let fixture = Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)])
         .end("gemv", &Outcome::Tested);
-    let report = fixture.report();
+    let report = fixture.kernels_report();
     let result = result(&report, "gemv");
     assert_eq!(result.point.status, "tested");
     let reason = "run once to be checked (`--test`), not measured";
@@ -245,7 +247,7 @@ fn a_test_is_no_measurement() {
 
 #[test]
 fn with_a_calibration_the_share_of_the_bandwidth_is_said() {
-    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]);
+    let fixture = Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]);
     let folder = Folder::of(&fixture);
     let probes = &common::fixture("probes");
     for file in files(probes).iter().filter(|file| !file.contains("/runs/")) {
@@ -281,7 +283,7 @@ fn calls_that_were_not_kept_are_null_with_the_reason() {
 #[test]
 fn a_rival_becomes_the_kernel_only_where_it_can_replace_it_everywhere() {
     let both = || {
-        Fixture::of(&[
+        Fixture::of_kernels(&[
             Make("gemv", "kernel", Float32, Cpu, 2_000_000),
             Make("gemv", "blocked", Float32, Cpu, 1_000_000),
             Make("gemv", "kernel", Float64, Cpu, 2_000_000),
@@ -289,7 +291,7 @@ fn a_rival_becomes_the_kernel_only_where_it_can_replace_it_everywhere() {
         ])
     };
     let everywhere = |fixture: Fixture| {
-        let report = fixture.report();
+        let report = fixture.kernels_report();
         let rivals = criterion_report::model::kernels::rivals(&KernelResult::all(&report));
         assert_eq!((rivals.len(), rivals[0].implementation), (1, "blocked"));
         rivals[0].not.is_empty()
@@ -320,11 +322,11 @@ fn a_rival_becomes_the_kernel_only_where_it_can_replace_it_everywhere() {
 
 #[test]
 fn among_equals_none_is_the_most() {
-    let report = Fixture::of(&[
+    let report = Fixture::of_kernels(&[
         Make("gemv", "kernel", Float32, Cpu, 2_000_000),
         Make("sort", "kernel", Float32, Cpu, 1_000_000),
     ])
-    .report();
+    .kernels_report();
     let results = KernelResult::all(&report);
     assert!(most(&results, |it| it.peak_bytes().map(|bytes| bytes as f64)).is_none());
     let flops = most(&results, |it| it.entry?.row.gflop_per_s());
@@ -345,9 +347,9 @@ fn a_case_that_failed_its_check_keeps_its_facts() {
 #[test]
 fn calls_far_above_the_median_stand_out() {
     let with = |calls: Vec<u64>| {
-        let report = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)])
+        let report = Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)])
             .edit("", |it| fixture::latency(&mut it.record, calls.clone()))
-            .report();
+            .kernels_report();
         let results = KernelResult::all(&report);
         let factors = |value: fn(&KernelResult<'_>) -> Option<f64>| -> Vec<f64> {
             descending(&results, value).into_iter().map(|(_, factor)| factor).collect()

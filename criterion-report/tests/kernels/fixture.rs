@@ -1,5 +1,4 @@
 //! Results of kernels as runs leave them.
-#![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
 use std::collections::BTreeMap;
 
@@ -23,7 +22,7 @@ pub struct Make<'a>(pub &'a str, pub &'a str, pub Dtype, pub Device, pub u64);
 
 impl Fixture {
     /// These cases, measured by one run.
-    pub fn of(cases: &[Make<'_>]) -> Self {
+    pub fn of_kernels(cases: &[Make<'_>]) -> Self {
         let run = RunManifest {
             version: RunManifest::VERSION,
             run_id: RUN.to_owned(),
@@ -46,7 +45,7 @@ impl Fixture {
     }
 
     /// The report of these cases.
-    pub fn report(&self) -> Report {
+    pub fn kernels_report(&self) -> Report {
         self.report_of(Mode::Kernels, "")
     }
 }

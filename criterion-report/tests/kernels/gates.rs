@@ -6,7 +6,7 @@ const POISSON: &str = "kernels/default/pressure_poisson/cpu";
 
 /// What there is now.
 fn now() -> Fixture {
-    Fixture::of(&[
+    Fixture::of_kernels(&[
         Make("pressure_poisson", "kernel", Float64, Cpu, 1_000_000),
         Make("pressure_poisson", "red_black_sor", Float64, Cpu, 1_000_000),
         Make("gemv", "kernel", Float32, Cpu, 1_000_000),
@@ -24,7 +24,7 @@ fn now() -> Fixture {
 /// One of each against it: a regression, an improvement, inconclusive, unchanged, less exact, of
 /// another machine, missing and failing; the f64 of gemv is new.
 fn main_branch() -> Fixture {
-    Fixture::of(&[
+    Fixture::of_kernels(&[
         Make("pressure_poisson", "kernel", Float64, Cpu, 800_000),
         Make("pressure_poisson", "red_black_sor", Float64, Cpu, 2_000_000),
         Make("gemv", "kernel", Float32, Cpu, 800_000),

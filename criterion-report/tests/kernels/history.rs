@@ -11,7 +11,7 @@ fn keep(history: &Path, name: &str, seconds: u64, ns: u64) {
 }
 
 fn run(seconds: u64, ns: u64) -> Fixture {
-    Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, ns)])
+    Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, ns)])
         .edit("", |it| it.record.timestamp = fixture::ENDED + seconds)
 }
 

@@ -2,7 +2,7 @@
 //! that the defects of QuASIM's benchmarking tools are not in them.
 
 mod cases;
-mod fixture;
+pub mod fixture;
 mod gates;
 mod history;
 mod others;
@@ -26,7 +26,7 @@ fn everything() -> Fixture {
     let skipped = Outcome::Skipped { reason: "this machine has no CUDA device".to_owned() };
     let error = "relative_error 0.0312 is above the tolerance 0.01".to_owned();
     let unsupported = Outcome::Unsupported { reason: "it has no float8 form".to_owned() };
-    Fixture::of(&[
+    Fixture::of_kernels(&[
         Make("pressure_poisson", "kernel", Float64, Cpu, 4_000_000),
         Make("pressure_poisson", "red_black_sor", Float64, Cpu, 2_000_000),
         Make("pressure_poisson", "kernel", Float32, Cpu, 2_000_000),

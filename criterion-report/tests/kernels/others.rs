@@ -9,7 +9,7 @@ use super::*;
 
 #[test]
 fn show_prints_kernels() {
-    let report = everything().report();
+    let report = everything().kernels_report();
     let show = |details| {
         Writer::Show(show::Options { color: ColorChoice::Never, details, ..Default::default() })
     };
@@ -19,7 +19,7 @@ fn show_prints_kernels() {
 
 #[test]
 fn the_csv_has_kernels() {
-    let report = everything().report();
+    let report = everything().kernels_report();
     let text = write(&Writer::Csv(Default::default()), &report);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let headings = reader.headers().expect("headings").clone();
@@ -44,7 +44,7 @@ fn the_csv_has_kernels() {
 #[test]
 fn the_dashboard_has_kernels() {
     let options = dashboard::Options { torchao_compat: false, seed_format: false, jsonl: true };
-    let report = everything().report();
+    let report = everything().kernels_report();
     let text = write(&Writer::Dashboard(options), &report);
     let records = text.lines().filter(|line| line.starts_with('{'));
     let lines: Vec<String> = records

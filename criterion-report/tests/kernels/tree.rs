@@ -46,7 +46,7 @@ fn every_file_is_whole() {
 /// Each number from what it is of, by hand.
 #[test]
 fn every_formula_by_hand() {
-    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]);
+    let fixture = Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]);
     let fixture = fixture.edit("", |it| {
         let calls = (0..100).map(|i| (i % 4 + 1) * 1_000_000).collect();
         fixture::latency(&mut it.record, calls);
@@ -275,7 +275,7 @@ fn rows_of_earlier_runs_are_announced() {
 
 #[test]
 fn a_name_leads_nowhere_else() {
-    let sly = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 1_000)]).edit("", |it| {
+    let sly = Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 1_000)]).edit("", |it| {
         if let plan::Work::Kernel(work) = &mut it.record.case.work {
             work.kernel = "../../etc".to_owned();
         }
@@ -297,8 +297,8 @@ fn a_comment_has_room_for_the_summary_of_many_kernels() {
         .iter()
         .flat_map(|name| implementations.map(|word| Make(name, word, Float32, Cpu, 900_000)))
         .collect();
-    let mut before = Fixture::of(&cases);
-    let mut now = Fixture::of(&cases);
+    let mut before = Fixture::of_kernels(&cases);
+    let mut now = Fixture::of_kernels(&cases);
     for (i, name) in names.iter().enumerate() {
         now = match i % 4 {
             0 => now.takes(name, 1_200_000),
@@ -333,7 +333,7 @@ fn every_problem_is_seen_and_columns_without_a_value_are_not() {
         })
         .collect();
     let few = |it: &mut Measured| fixture::latency(&mut it.record, vec![1000 * 1000; 30]);
-    let folder = Folder::of(&Fixture::of(&cases));
+    let folder = Folder::of(&Fixture::of_kernels(&cases));
     folder.written(&[]);
     let text = folder.text("reports/summary.md");
     assert!(names.iter().all(|name| text.contains(&format!("\n**{name}**, "))), "{text}");
@@ -342,7 +342,7 @@ fn every_problem_is_seen_and_columns_without_a_value_are_not() {
     assert!(!text.contains("| 2 | a |"), "{text}");
     assert!(text.contains("| p90 (ms) |") && !text.contains("p99 (ms)"), "{text}");
     assert!(text.contains("No case has p99 (takes 500)."), "{text}");
-    let folder = Folder::of(&Fixture::of(&cases[..1]).edit("", few));
+    let folder = Folder::of(&Fixture::of_kernels(&cases[..1]).edit("", few));
     folder.written(&[]);
     let text = folder.text("reports/summary.md");
     assert!(text.contains("No case has p90 (takes 50 calls) and p99 (takes 500)."), "{text}");
@@ -354,7 +354,7 @@ fn reasons_that_differ_by_the_precision_share_a_line() {
     let why = |precision: &str| Outcome::Unsupported {
         reason: format!("cpu, {precision}: gemv.cu is CUDA, for backend cuda"),
     };
-    let fixture = Fixture::of(&[
+    let fixture = Fixture::of_kernels(&[
         Make("gemv", "cuda", Float32, Cpu, 1_000),
         Make("gemv", "cuda", Float64, Cpu, 1_000),
         Make("sort", "kernel", Float64, Cpu, 1_000),
@@ -372,16 +372,17 @@ fn reasons_that_differ_by_the_precision_share_a_line() {
 
 #[test]
 fn the_environment_has_what_newer_records_have() {
-    let fixture = Fixture::of(&[Make("gemv", "kernel", Float32, Cpu, 1_000)]).edit("", |it| {
-        let environment = it.record.environment_mut();
-        environment.git_branch = Some("topic".to_owned());
-        environment.host.os_release = Some("Debian GNU/Linux 13".to_owned());
-        environment.host.arch = Some("x86_64".to_owned());
-        environment.torch.cuda_devices = Some(2);
-        let measures = &mut it.record.measures;
-        measures.calls_ns.clear();
-        measures.latency.as_mut().expect("measured").std_ns = Some(3e6);
-    });
+    let fixture =
+        Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 1_000)]).edit("", |it| {
+            let environment = it.record.environment_mut();
+            environment.git_branch = Some("topic".to_owned());
+            environment.host.os_release = Some("Debian GNU/Linux 13".to_owned());
+            environment.host.arch = Some("x86_64".to_owned());
+            environment.torch.cuda_devices = Some(2);
+            let measures = &mut it.record.measures;
+            measures.calls_ns.clear();
+            measures.latency.as_mut().expect("measured").std_ns = Some(3e6);
+        });
     let folder = Folder::of(&fixture);
     folder.written(&[]);
     let env = folder.json("reports/env.json");

@@ -5,5 +5,3 @@ mod incomplete;
 mod machines;
 mod places;
 mod whole;
-
-use crate::common;

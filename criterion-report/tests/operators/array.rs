@@ -19,7 +19,7 @@ const UPSTREAM: [&str; 10] = [
 ];
 
 fn array(writer: &Writer, fixture: &Fixture) -> Vec<Value> {
-    let text = match text_and_notes(writer, &fixture.report(""), TO_STDOUT) {
+    let text = match text_and_notes(writer, &fixture.operators_report(""), TO_STDOUT) {
         Ok((text, _)) => text,
         Err(error) => panic!("{error}"),
     };
@@ -35,8 +35,8 @@ fn entry<'a>(array: &'a [Value], end: &str) -> &'a Value {
 
 #[test]
 fn an_object_has_upstreams_fields_in_upstreams_units_and_ours() {
-    let fixture = Fixture::of("quick", SMALL);
-    assert_snapshot!("array", write(&JSON, &fixture.report("softmax/cpu/rust")));
+    let fixture = Fixture::of_operators("quick", SMALL);
+    assert_snapshot!("array", write(&JSON, &fixture.operators_report("softmax/cpu/rust")));
     let array = array(&JSON, &fixture);
     assert_eq!(array.len(), 10);
     for entry in &array {
@@ -63,7 +63,7 @@ fn an_object_has_upstreams_fields_in_upstreams_units_and_ours() {
 /// A NaN where there should be none is worse than any error.
 #[test]
 fn the_worst_gate_is_that_of_the_largest_error() {
-    let fixture = Fixture::of("quick", SMALL).edit("/rust/", |it| {
+    let fixture = Fixture::of_operators("quick", SMALL).edit("/rust/", |it| {
         let gates = &mut it.record.accuracy.as_mut().expect("measured").gates;
         (gates[0].worst, gates[2].worst) = (plan::Stat(f64::NAN), plan::Stat(f64::INFINITY));
         gates.swap(0, 2);
@@ -80,7 +80,7 @@ fn the_worst_gate_is_that_of_the_largest_error() {
 #[test]
 fn a_gpu_has_its_utilization_or_the_reason_why_not() {
     let of_cuda = format!("{SMALL}  devices: [cuda]\n");
-    let fixture = Fixture::of("gpu", &of_cuda)
+    let fixture = Fixture::of_operators("gpu", &of_cuda)
         .edit("gelu/cuda/cuda/", |it| {
             let range = |median| plan::Range { min: median - 0.1, median, max: 1.0 };
             it.record.measures.utilization = Some(plan::Utilization {
@@ -109,7 +109,7 @@ fn a_gpu_has_its_utilization_or_the_reason_why_not() {
 /// Upstream drops what it has not measured.
 #[test]
 fn nothing_is_dropped() {
-    let fixture = Fixture::of("quick", SMALL).end("/(rust|aten-out)/", &skipped());
+    let fixture = Fixture::of_operators("quick", SMALL).end("/(rust|aten-out)/", &skipped());
     let array = array(&JSON, &fixture);
     assert_eq!(array.len(), 10);
     let rust = entry(&array, "softmax/cpu/rust/f32-32x512x768");
@@ -125,18 +125,18 @@ fn nothing_is_dropped() {
 
 #[test]
 fn only_skipped_cases_are_written_too() {
-    let fixture = Fixture::of("quick", SMALL).end("", &skipped());
+    let fixture = Fixture::of_operators("quick", SMALL).end("", &skipped());
     let all = array(&JSON, &fixture);
     assert!(all.len() == 10 && all.iter().all(|entry| entry["time_ms"].is_null()));
     assert_eq!(array(&COMPAT, &fixture), Vec::<Value>::new());
-    let text = write(&TABLE, &fixture.report(""));
+    let text = write(&TABLE, &fixture.operators_report(""));
     assert!(text.contains("    all 5 cases: skipped: this machine has no CUDA device\n"), "{text}");
 }
 
 /// What upstream's document does with the file: sums and minima over all results of an operation.
 #[test]
 fn upstreams_scripts_can_take_the_compatible_array() {
-    let fixture = Fixture::of("quick", SMALL).end("/aten-out/", &skipped());
+    let fixture = Fixture::of_operators("quick", SMALL).end("/aten-out/", &skipped());
     let array = array(&COMPAT, &fixture);
     assert_eq!(array.len(), 6);
     let softmax = || array.iter().filter(|entry| entry["operation"] == "Softmax");
@@ -144,7 +144,8 @@ fn upstreams_scripts_can_take_the_compatible_array() {
     let fastest = softmax().min_by(|a, b| time(a).total_cmp(&time(b))).expect("there are some");
     assert_eq!(fastest["implementation"], "Rust", "and not a pass that computes nothing");
     assert_eq!(softmax().filter(|entry| entry["implementation"] == "PyTorch").count(), 1);
-    let (_, notes) = text_and_notes(&COMPAT, &fixture.report(""), TO_STDOUT).expect("written");
+    let (_, notes) =
+        text_and_notes(&COMPAT, &fixture.operators_report(""), TO_STDOUT).expect("written");
     assert_eq!(
         notes,
         ["2 cases of `stream` skipped: it computes nothing", "2 cases without a time skipped"]
@@ -155,7 +156,7 @@ fn upstreams_scripts_can_take_the_compatible_array() {
 /// ours.
 #[test]
 fn upstreams_efficiency_is_there_on_request_alone() {
-    let fixture = Fixture::of("quick", SMALL);
+    let fixture = Fixture::of_operators("quick", SMALL);
     let (ours, compatible) = (array(&JSON, &fixture), array(&COMPAT, &fixture));
     let rust = |array| entry(array, "softmax/cpu/rust/f32-32x512x768");
     let (ours, compatible) = (rust(&ours), rust(&compatible));
@@ -177,7 +178,7 @@ fn upstreams_efficiency_is_there_on_request_alone() {
 
 #[test]
 fn the_mean_of_single_calls_stands_beside_the_median() {
-    let fixture = Fixture::of("quick", SMALL).edit("/rust/", |it| {
+    let fixture = Fixture::of_operators("quick", SMALL).edit("/rust/", |it| {
         it.record.measures.latency = Some(plan::Latency {
             calls: 100,
             mean_ns: 3.25e6,
@@ -193,10 +194,10 @@ fn the_mean_of_single_calls_stands_beside_the_median() {
     assert_eq!((&rust["mean_time_ms"], &rust["mean_calls"]), (&3.25.into(), &100.into()));
     assert_ne!(rust["time_ms"], rust["mean_time_ms"], "the median is criterion's");
     let mean = Writer::Operators(Options { mean: true, ..OPTIONS });
-    let text = write(&mean, &fixture.report("gelu"));
+    let text = write(&mean, &fixture.operators_report("gelu"));
     let line = text.lines().find(|line| line.contains("    rust ")).expect("its line");
     assert!(line.contains("2.796 ms") && line.contains(" 3.250 ms    100 "), "{line}");
-    assert!(!write(&TABLE, &fixture.report("gelu")).contains("3.250 ms"), "not unasked");
+    assert!(!write(&TABLE, &fixture.operators_report("gelu")).contains("3.250 ms"), "not unasked");
 }
 
 /// The blocks of code of upstream's document, word for word, in its order.
@@ -244,7 +245,7 @@ fn analyzed(fixture: &Fixture, program: &str, arguments: &[&str]) -> Option<Stri
 
 #[test]
 fn upstreams_scripts_run_on_the_file_of_a_gpu() {
-    let fixture = Fixture::of("gpu", OF_A_GPU);
+    let fixture = Fixture::of_operators("gpu", OF_A_GPU);
     let [loading, batches, sequences, dimensions, workflow] = scripts();
     // Two of the scripts make lists and print nothing.
     let lists = "print(len(seq_256), len(seq_512), len(seq_1024))\n\
@@ -271,7 +272,7 @@ fn fastest(fixture: &Fixture, workflow: &str) -> String {
 #[test]
 fn upstreams_scripts_run_on_the_file_of_a_cpu() {
     let config = SMALL.replace("[softmax, gelu]", "[layer_norm]");
-    let fixture = Fixture::of("quick", &config);
+    let fixture = Fixture::of_operators("quick", &config);
     let [loading, _, _, _, workflow] = scripts();
     let (gpu, cpu) = ("['PyTorch', 'CUDA', 'Triton']", "['PyTorch', 'Rust']");
     assert!(loading.contains(gpu), "{loading}");
@@ -291,7 +292,8 @@ fn the_documented_keys_are_those_written() {
     let cells: String = row.captures_iter(table).map(|row| row[1].to_owned()).collect();
     let documented: Vec<&str> = key.find_iter(&cells).map(|it| it.as_str()).collect();
     // The parser sorts an object's keys; the text has them as they were written.
-    let text = write(&JSON, &Fixture::of("quick", SMALL).report("gelu/cpu/rust"));
+    let text =
+        write(&JSON, &Fixture::of_operators("quick", SMALL).operators_report("gelu/cpu/rust"));
     let written = Regex::new("(?m)^    \"([a-z_0-9]+)\":").expect("a valid pattern");
     let written: Vec<String> = written.captures_iter(&text).map(|key| key[1].to_owned()).collect();
     assert_eq!(documented, written);
@@ -314,9 +316,10 @@ fn err(output: &Output) -> &str {
 
 #[test]
 fn exit_codes_and_messages() {
-    let (_folder, good) = Fixture::of("quick", SMALL).write();
+    let (_folder, good) = Fixture::of_operators("quick", SMALL).write();
     assert!(run(&good, &["--strict"]).status.success());
-    let (_folder, bad) = Fixture::of("quick", SMALL).end("gelu/cpu/rust", &skipped()).write();
+    let (_folder, bad) =
+        Fixture::of_operators("quick", SMALL).end("gelu/cpu/rust", &skipped()).write();
     assert!(run(&bad, &[]).status.success());
     let strict = run(&bad, &["--strict", "--format", "json"]);
     assert_eq!(strict.status.code(), Some(1));
@@ -325,7 +328,7 @@ fn exit_codes_and_messages() {
 
     let calibration = "benchmark_mode: calibration\ncalibration_params: { probes: [copy], \
                        sizes: [4MiB] }";
-    let (_folder, calibration) = Fixture::of("bandwidth", calibration).write();
+    let (_folder, calibration) = Fixture::of_operators("bandwidth", calibration).write();
     for (folder, args, message) in [
         (&good, &["--by", "batch", "--format", "json"][..], "--by applies to the tables"),
         (&good, &["--upstream-compat"], "--upstream-compat applies to the JSON array only"),
@@ -346,7 +349,7 @@ fn exit_codes_and_messages() {
 
 #[test]
 fn a_selected_case_without_a_record_is_an_object_too() {
-    let fixture = Fixture::of("quick", SMALL);
+    let fixture = Fixture::of_operators("quick", SMALL);
     let (folder, criterion) = fixture.write();
     let runs = folder.path().join("criterion-torch/runs");
     std::fs::create_dir_all(&runs).expect("created");
@@ -377,7 +380,7 @@ fn a_selected_case_without_a_record_is_an_object_too() {
 
 #[test]
 fn a_file_holds_what_would_be_printed() {
-    let (folder, criterion) = Fixture::of("quick", SMALL).write();
+    let (folder, criterion) = Fixture::of_operators("quick", SMALL).write();
     let file = folder.path().join("operators.json");
     let path = file.to_str().expect("text");
     let output = run(&criterion, &["--format", "json", "--output", path]);
@@ -385,7 +388,7 @@ fn a_file_holds_what_would_be_printed() {
     let text = std::fs::read(&file).expect("written");
     assert_eq!(text, run(&criterion, &["--format", "json"]).stdout);
     let target = Target { colour_terminal: true, width: None, file: Some(&file) };
-    let report = Fixture::of("quick", SMALL).report("");
+    let report = Fixture::of_operators("quick", SMALL).operators_report("");
     let (_, notes) = text_and_notes(&TABLE, &report, target).expect("written");
     assert!(notes.is_empty(), "the tables say everything themselves");
 }

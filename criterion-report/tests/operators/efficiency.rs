@@ -13,7 +13,7 @@ const RUST: &str = "softmax/cpu/rust/f32-32x512x768";
 const MIB: u64 = 1 << 20;
 
 fn quick() -> Fixture {
-    Fixture::of("quick", SMALL)
+    Fixture::of_operators("quick", SMALL)
 }
 
 fn of(report: &Report, end: &str) -> Result<Efficiency, NoEfficiency> {
@@ -21,7 +21,7 @@ fn of(report: &Report, end: &str) -> Result<Efficiency, NoEfficiency> {
 }
 
 fn efficiency(fixture: &Fixture, end: &str) -> Efficiency {
-    of(&fixture.report(""), end).expect("an efficiency")
+    of(&fixture.operators_report(""), end).expect("an efficiency")
 }
 
 /// The machine's caches, recorded with every case.
@@ -37,7 +37,7 @@ fn caches(fixture: Fixture) -> Fixture {
 fn calibration() -> Fixture {
     let config = "benchmark_mode: calibration\ncalibration_params: { probes: [copy], \
                   sizes: [4MiB, 256MiB] }";
-    Fixture::of("bandwidth", config)
+    Fixture::of_operators("bandwidth", config)
 }
 
 fn calibrated(operators: Fixture) -> Fixture {
@@ -82,7 +82,7 @@ fn faster_than_the_limit_is_above_a_hundred() {
     let fixture = quick().edit(RUST, repair(2.5));
     let share = efficiency(&fixture, RUST).share;
     assert!((share - 1.25).abs() < 1e-6, "{share}, of times in whole nanoseconds");
-    assert!(write(&TABLE, &fixture.report("")).contains("125.0 %"));
+    assert!(write(&TABLE, &fixture.operators_report("")).contains("125.0 %"));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_baseline_and_stream_have_theirs() {
 fn without_a_pair_the_times_decide_and_that_is_said() {
     for unpaired in [RUST, "softmax/cpu/stream"] {
         let fixture = quick().edit(unpaired, |it| it.record.pairs.clear());
-        let report = fixture.report("");
+        let report = fixture.operators_report("");
         let Efficiency { share, interval, source } = of(&report, RUST).expect("an efficiency");
         assert_eq!((source.word(), source.method()), ("stream", Some("times")));
         assert!((share - 0.9).abs() < 1e-6);
@@ -119,12 +119,13 @@ fn without_a_pair_the_times_decide_and_that_is_said() {
     let stale = stale.edit(RUST, |it| it.record.last_sample = None);
     assert_eq!(efficiency(&stale, RUST).source, EfficiencySource::Pairs);
     let nothing = stale.edit(RUST, |it| it.record.pairs.clear());
-    assert_eq!(of(&nothing.report(""), RUST), Err(NoEfficiency::NoTime));
+    assert_eq!(of(&nothing.operators_report(""), RUST), Err(NoEfficiency::NoTime));
 }
 
 #[test]
 fn a_stream_of_another_place_is_no_limit_and_of_another_run_is_pointed_out() {
-    let edit = |change: fn(&mut Measured)| quick().edit("softmax/cpu/stream", change).report("");
+    let edit =
+        |change: fn(&mut Measured)| quick().edit("softmax/cpu/stream", change).operators_report("");
     for elsewhere in [
         edit(|it| it.record.environment_mut().host.hostname = "bench-2".to_owned()),
         edit(|it| it.record.case.settings.threads = plan::Threads::Count(2)),
@@ -143,7 +144,7 @@ fn a_stream_of_another_place_is_no_limit_and_of_another_run_is_pointed_out() {
 #[test]
 fn without_stream_the_machines_bandwidth_is_the_limit() {
     // 96 MiB are partly in a cache of 16 MiB, says STREAM's rule of four: not here.
-    let report = calibrated(quick()).report("");
+    let report = calibrated(quick()).operators_report("");
     let Efficiency { share, interval, source } = of(&report, RUST).expect("an efficiency");
     let EfficiencySource::Calibration(ceiling) = &source else { panic!("{source:?}") };
     assert!((ceiling.gb_per_s - 30.0).abs() < 1e-3, "{ceiling:?}");
@@ -170,7 +171,7 @@ fn what_fits_a_cache_has_the_caches_bandwidth() {
         )
     };
     let ceiling = |dimension: u64| {
-        let report = calibrated_of(&config(dimension)).report("");
+        let report = calibrated_of(&config(dimension)).operators_report("");
         match of(&report, &format!("rust/f32-1x1024x{dimension}")).expect("an efficiency").source {
             EfficiencySource::Calibration(ceiling) => {
                 (ceiling.gb_per_s.round(), ceiling.level, ceiling.certain)
@@ -185,12 +186,12 @@ fn what_fits_a_cache_has_the_caches_bandwidth() {
     assert_eq!(ceiling(16384), (30.0, "memory".to_owned(), true));
     // Nothing is known of a cache that was not measured.
     assert_eq!(ceiling(64), (30.0, "memory".to_owned(), false));
-    let text = write(&TABLE, &calibrated_of(&config(4096)).report(""));
+    let text = write(&TABLE, &calibrated_of(&config(4096)).operators_report(""));
     assert!(text.contains("its tensors may lie in caches in part"), "{text}");
 }
 
 fn calibrated_of(config: &str) -> Fixture {
-    caches(Fixture::of("cached", config).and(calibration()))
+    caches(Fixture::of_operators("cached", config).and(calibration()))
 }
 
 /// No limit of another machine, device or number of threads is taken.
@@ -204,13 +205,13 @@ fn a_bandwidth_is_of_this_machine_on_as_many_threads() {
         |it| it.record.case.device = plan::Device::Cuda,
     ];
     for edit in edits {
-        let report = calibrated(quick()).edit("^calibration/", edit).report("");
+        let report = calibrated(quick()).edit("^calibration/", edit).operators_report("");
         assert_eq!(of(&report, RUST).expect_err("no limit").to_string(), reason);
         let text = write(&TABLE, &report);
         assert!(text.contains("no limit: its group has no `stream`"), "{text}");
         assert!(text.contains("8 cases without a limit: measure `stream`"), "{text}");
     }
-    let skipped = quick().end("/stream/", &skipped()).report("");
+    let skipped = quick().end("/stream/", &skipped()).operators_report("");
     let error = of(&skipped, RUST).expect_err("no limit").to_string();
     let start = "`stream` has no time (skipped: this machine has no CUDA device), and no bandwidth";
     assert!(error.starts_with(start), "{error}");
@@ -237,16 +238,16 @@ fn a_device_has_the_bandwidth_of_its_memory() {
     let other_device = fixture().edit("^calibration/", |it| {
         it.record.environment_mut().torch.cuda_device = Some("NVIDIA A100".to_owned());
     });
-    assert!(of(&other_device.report(""), RUST).is_err());
+    assert!(of(&other_device.operators_report(""), RUST).is_err());
 }
 
 #[test]
 fn limits_of_two_kinds_in_one_mean_are_pointed_out() {
-    let mixed = caches(quick().without("gelu/cpu/stream").and(calibration())).report("");
+    let mixed = caches(quick().without("gelu/cpu/stream").and(calibration())).operators_report("");
     let text = write(&TABLE, &mixed);
     let note = "its limits have different sources, calibration and stream";
     assert!(text.contains(note), "{text}");
-    assert!(!write(&TABLE, &quick().report("")).contains("its limits have"));
+    assert!(!write(&TABLE, &quick().operators_report("")).contains("its limits have"));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::common::pair_of;
 
 impl Fixture {
     /// Every case of a config named `stem`, measured.
-    pub fn of(stem: &str, config: &str) -> Self {
+    pub fn of_operators(stem: &str, config: &str) -> Self {
         let file = format!("{stem}.yml");
         let config = Config::parse(Path::new(&file), config).expect("a valid config");
         let plan = expand(&[config]).expect("it expands");
@@ -22,7 +22,7 @@ impl Fixture {
     }
 
     /// The report of the cases whose id matches, with the calibrations beside them.
-    pub fn report(&self, filter: &str) -> Report {
+    pub fn operators_report(&self, filter: &str) -> Report {
         self.report_of(Mode::Operators, filter)
     }
 }

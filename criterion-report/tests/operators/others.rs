@@ -7,7 +7,7 @@ const DASHBOARD: dashboard::Options =
     dashboard::Options { torchao_compat: false, seed_format: false, jsonl: true };
 
 fn fixture() -> Fixture {
-    Fixture::of("quick", SMALL)
+    Fixture::of_operators("quick", SMALL)
         .without("softmax")
         .end("/aten-out/", &skipped())
         .edit("/rust/", |it| {
@@ -22,7 +22,7 @@ fn show_prints_operators() {
     let show = |details| {
         Writer::Show(show::Options { color: ColorChoice::Auto, details, ..Default::default() })
     };
-    let report = fixture().report("");
+    let report = fixture().operators_report("");
     let text = write(&show(false), &report);
     assert_snapshot!("show", text);
     assert!(text.contains("`criterion-report operators`: how near"));
@@ -37,7 +37,7 @@ fn show_prints_operators() {
 
 #[test]
 fn the_csv_has_operators() {
-    let report = fixture().report("");
+    let report = fixture().operators_report("");
     let text = write(&Writer::Csv(Default::default()), &report);
     let mut reader = csv_lines(&text);
     let heading = reader.remove(0);
@@ -67,7 +67,7 @@ fn csv_lines(text: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn the_dashboard_has_operators() {
-    let text = write(&Writer::Dashboard(DASHBOARD), &fixture().report(""));
+    let text = write(&Writer::Dashboard(DASHBOARD), &fixture().operators_report(""));
     let records = text.lines().filter(|line| line.starts_with('{'));
     let records: Vec<Value> =
         records.map(|line| serde_json::from_str(line).expect("JSON")).collect();

@@ -21,7 +21,7 @@ fn of<'r, 'a>(results: &'r [TrainingResult<'a>], variant: &str) -> Vec<&'r Train
 
 #[test]
 fn the_planted_costs_and_the_crossover_are_found() {
-    let report = Fixture::of("grid", GRID).report("");
+    let report = Fixture::of_training("grid", GRID).training_report("");
     let results = TrainingResult::all(&report);
     let crossover = Crossover::of(&of(&results, "float8-tensorwise")).expect("a map");
     let RecipeCost::Parts { casts, products } = crossover.prediction.recipe else {
@@ -53,7 +53,7 @@ fn the_planted_costs_and_the_crossover_are_found() {
 
 #[test]
 fn the_maps_are_written() {
-    let report = Fixture::of("grid", GRID).report("");
+    let report = Fixture::of_training("grid", GRID).training_report("");
     assert_snapshot!("map", write(&MAP, &report));
 }
 
@@ -62,18 +62,20 @@ fn a_grid_without_a_crossover_says_so() {
     let shapes =
         "        shapes: [[64, 256, 256], [128, 256, 256], [256, 128, 256], [512, 256, 128]]";
     let (head, _) = GRID.split_once("        shapes:\n").expect("shapes");
-    let slow = Fixture::of("grid", &format!("{head}{shapes}\n"));
-    let text = write(&MAP, &slow.report(""));
+    let slow = Fixture::of_training("grid", &format!("{head}{shapes}\n"));
+    let text = write(&MAP, &slow.training_report(""));
     assert!(text.contains("no crossover in the grid, it gains nowhere"), "{text}");
-    let fast =
-        Fixture::of("grid", &GRID.replace("256, 256", "2048, 2048").replace("[64,", "[512,"));
-    let text = write(&MAP, &fast.report(""));
+    let fast = Fixture::of_training(
+        "grid",
+        &GRID.replace("256, 256", "2048, 2048").replace("[64,", "[512,"),
+    );
+    let text = write(&MAP, &fast.training_report(""));
     assert!(text.contains("no crossover in the grid, it gains everywhere"), "{text}");
 }
 
 #[test]
 fn without_casts_or_products_the_whole_is_fitted() {
-    let report = Fixture::of("grid", GRID).without("linear-casts/").report("");
+    let report = Fixture::of_training("grid", GRID).without("linear-casts/").training_report("");
     let results = TrainingResult::all(&report);
     let crossover = Crossover::of(&of(&results, "float8-tensorwise")).expect("a map");
     assert!(matches!(crossover.prediction.recipe, RecipeCost::Whole(_)));
@@ -83,7 +85,7 @@ fn without_casts_or_products_the_whole_is_fitted() {
 
 #[test]
 fn few_shapes_and_emulated_recipes_have_no_map() {
-    let report = Fixture::of("train", ONE).report("");
+    let report = Fixture::of_training("train", ONE).training_report("");
     let results = TrainingResult::all(&report);
     let few = Crossover::of(&of(&results, "float8-tensorwise")).map(|_| ());
     assert_eq!(few, Err(NoCrossover::FewShapes { found: 1, needed: 4 }));
@@ -96,7 +98,8 @@ fn few_shapes_and_emulated_recipes_have_no_map() {
 #[test]
 fn the_page_has_the_maps() {
     let options = html::Options { title: "Training".to_owned() };
-    let text = write(&Writer::Html(options), &Fixture::of("grid", GRID).report(""));
+    let text =
+        write(&Writer::Html(options), &Fixture::of_training("grid", GRID).training_report(""));
     let (_, data) = text.split_once("id=\"data\">").expect("the data");
     let data: Value =
         serde_json::from_str(data.split_once("</script>").expect("its end").0).expect("JSON");

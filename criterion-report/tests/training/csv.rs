@@ -23,7 +23,8 @@ fn table(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
 
 #[test]
 fn the_columns_are_torchaos() {
-    let (heading, _) = table(&write(&LAYOUT, &Fixture::of("train", ONE).report("")));
+    let (heading, _) =
+        table(&write(&LAYOUT, &Fixture::of_training("train", ONE).training_report("")));
     let expected = "name quantization sparsity m k n high_precision_dtype use_torch_compile \
                     torch_compile_mode device model_type output_dir enable_profiler \
                     enable_memory_profiler scaling_type_input scaling_type_weight \
@@ -38,7 +39,8 @@ fn the_columns_are_torchaos() {
 
 #[test]
 fn the_documented_columns_are_those_written() {
-    let (mut written, _) = table(&write(&LAYOUT, &Fixture::of("train", ONE).report("")));
+    let (mut written, _) =
+        table(&write(&LAYOUT, &Fixture::of_training("train", ONE).training_report("")));
     let page = std::fs::read_to_string("../docs/book/src/exports/csv.md").expect("readable");
     let (_, section) = page.split_once("`--layout training`").expect("the layout");
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" |"));
@@ -52,7 +54,8 @@ fn the_documented_columns_are_those_written() {
 #[test]
 fn every_value_is_measured_or_has_a_reason() {
     for config in [ONE, GRID] {
-        let (heading, lines) = table(&write(&LAYOUT, &Fixture::of("train", config).report("")));
+        let (heading, lines) =
+            table(&write(&LAYOUT, &Fixture::of_training("train", config).training_report("")));
         assert!(lines.len() >= 4);
         for line in lines {
             let absent = line.last().expect("a cell");
@@ -67,7 +70,8 @@ fn every_value_is_measured_or_has_a_reason() {
 
 #[test]
 fn the_values_are_those_of_the_passes() {
-    let (heading, lines) = table(&write(&LAYOUT, &Fixture::of("train", ONE).report("")));
+    let (heading, lines) =
+        table(&write(&LAYOUT, &Fixture::of_training("train", ONE).training_report("")));
     let cell = |line: &[String], name: &str| {
         line[heading.iter().position(|it| it == name).expect("a column")].clone()
     };

@@ -11,7 +11,7 @@ use crate::training::{JSON, MAP, ONE, TABLE};
 
 #[test]
 fn they_have_no_speedup_and_no_rate_whatever_the_record_holds() {
-    let report = Fixture::of("train", ONE).report("");
+    let report = Fixture::of_training("train", ONE).training_report("");
     let emulated = || report.entries().filter(|entry| entry.row.is_emulated());
     assert_eq!(emulated().count(), 7, "one for each part");
     for entry in emulated() {
@@ -32,8 +32,8 @@ fn they_have_no_speedup_and_no_rate_whatever_the_record_holds() {
 #[test]
 fn they_pay_nowhere() {
     // Eager float8 loses at this shape; a faster emulation must not win.
-    let fixture = Fixture::of("train", ONE).takes("float8-rowwise", 1_000);
-    let report = fixture.report("");
+    let fixture = Fixture::of_training("train", ONE).takes("float8-rowwise", 1_000);
+    let report = fixture.training_report("");
     let answers = Answers::of(&report);
     assert!(!answers.answers.is_empty());
     for answer in answers.answers {
@@ -44,7 +44,7 @@ fn they_pay_nowhere() {
 
 #[test]
 fn no_text_has_a_speedup_of_them() {
-    let report = Fixture::of("train", ONE).report("");
+    let report = Fixture::of_training("train", ONE).training_report("");
     let table = write(&TABLE, &report);
     let lines = table.lines().filter(|line| line.contains("float8-rowwise"));
     for line in lines.skip(1) {
@@ -65,7 +65,7 @@ fn no_text_has_a_speedup_of_them() {
 
 #[test]
 fn no_export_has_a_speedup_of_them() {
-    let report = Fixture::of("train", ONE).report("emulated");
+    let report = Fixture::of_training("train", ONE).training_report("emulated");
     let summary = summary::Options { format: summary::Format::Json, color: ColorChoice::Auto };
     assert!(!write(&Writer::Summary(summary), &report).contains("speedup_factor\": 1"));
     let metrics = write(&Writer::Dashboard(dashboard::Options::default()), &report);

@@ -15,7 +15,7 @@ use crate::training::fixture::Fixture;
 /// Metrics of each part that dashboards know, by the part's word.
 #[test]
 fn every_part_has_metrics_of_its_own() {
-    let report = Fixture::of("train", ONE).report("/float8-tensorwise/");
+    let report = Fixture::of_training("train", ONE).training_report("/float8-tensorwise/");
     let text = write(&Writer::Dashboard(dashboard::Options::default()), &report);
     let records: Value = serde_json::from_str(&text).unwrap_or_else(|why| panic!("{why}: {text}"));
     let names: Vec<&str> = records
@@ -34,7 +34,7 @@ fn every_part_has_metrics_of_its_own() {
 
 #[test]
 fn the_database_takes_them() {
-    let report = Fixture::of("train", ONE).report("");
+    let report = Fixture::of_training("train", ONE).training_report("");
     let text = write(&Writer::Dashboard(dashboard::Options::default()), &report);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("training.json");
@@ -47,7 +47,7 @@ fn the_database_takes_them() {
 
 #[test]
 fn names_of_benchmarks_are_unique() {
-    let report = Fixture::of("train", ONE).report("");
+    let report = Fixture::of_training("train", ONE).training_report("");
     let options = github_action::Options { better: Better::Smaller };
     let text = write(&Writer::Export(export::Format::GithubActionBenchmark(options)), &report);
     let entries: Vec<Value> = serde_json::from_str(&text).expect("JSON");

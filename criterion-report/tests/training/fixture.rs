@@ -14,14 +14,14 @@ use crate::common::pair_of;
 
 impl Fixture {
     /// Every case of a config named `stem`, measured.
-    pub fn of(stem: &str, config: &str) -> Self {
+    pub fn of_training(stem: &str, config: &str) -> Self {
         let file = format!("{stem}.yml");
         let config = Config::parse(Path::new(&file), config).expect("a valid config");
         let plan = expand(&[config]).expect("it expands");
         Self::of_cases(plan.cases().map(measured).collect())
     }
 
-    pub fn report(&self, filter: &str) -> Report {
+    pub fn training_report(&self, filter: &str) -> Report {
         self.report_of(Mode::Training, filter)
     }
 }

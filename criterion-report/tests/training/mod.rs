@@ -7,7 +7,6 @@ mod exports;
 mod fixture;
 mod tables;
 
-use crate::common;
 use clap::ColorChoice;
 use criterion_report::write::Writer;
 use criterion_report::write::training::{Format, Options};

@@ -9,7 +9,7 @@ use crate::training::{JSON, ONE, TABLE};
 
 #[test]
 fn every_part_of_a_step_is_in_them() {
-    let report = Fixture::of("train", ONE).report("");
+    let report = Fixture::of_training("train", ONE).training_report("");
     assert_snapshot!("tables", write(&TABLE, &report));
     assert_snapshot!("tables-80", write_on(Some(80), &TABLE, &report));
     assert_snapshot!("json", write(&JSON, &report));
@@ -17,8 +17,8 @@ fn every_part_of_a_step_is_in_them() {
 
 #[test]
 fn forward_and_backward_that_do_not_add_up_are_pointed_out() {
-    let fixture = Fixture::of("train", ONE);
-    let fits = write(&TABLE, &fixture.report(""));
+    let fixture = Fixture::of_training("train", ONE);
+    let fits = write(&TABLE, &fixture.training_report(""));
     assert!(!fits.contains("forward + backward"), "{fits}");
     let whole = fixture
         .cases
@@ -26,7 +26,7 @@ fn forward_and_backward_that_do_not_add_up_are_pointed_out() {
         .find(|it| it.record.full_id.contains("linear-forward_backward/cpu/float8-tensorwise/"));
     let ns = whole.and_then(|it| it.ns).expect("measured");
     let slower = fixture.takes("linear-backward/cpu/float8-tensorwise/", ns);
-    let text = write(&TABLE, &slower.report(""));
+    let text = write(&TABLE, &slower.training_report(""));
     assert!(text.contains("forward + backward take 33 % more than forward_backward"), "{text}");
 }
 
@@ -42,8 +42,8 @@ calibration_params:
 
 #[test]
 fn the_share_is_of_the_measured_peak() {
-    let machine = Fixture::of("machine", CALIBRATION);
-    let report = Fixture::of("train", ONE).and(machine).report("");
+    let machine = Fixture::of_training("machine", CALIBRATION);
+    let report = Fixture::of_training("train", ONE).and(machine).training_report("");
     let document: serde_json::Value = serde_json::from_str(&write(&JSON, &report)).expect("JSON");
     let results = document["results"].as_array().expect("results");
     assert_eq!(results.len(), 4, "the calibration is none of them");
@@ -60,11 +60,12 @@ fn the_share_is_of_the_measured_peak() {
 #[test]
 fn a_part_without_a_time_says_why() {
     let failed = Outcome::Failed { error: "no gradient".to_owned() };
-    let fixture = Fixture::of("train", ONE).end("linear-backward/cpu/float8-tensorwise/", &failed);
-    let text = write(&TABLE, &fixture.report(""));
+    let fixture =
+        Fixture::of_training("train", ONE).end("linear-backward/cpu/float8-tensorwise/", &failed);
+    let text = write(&TABLE, &fixture.training_report(""));
     assert!(text.contains("backward failed: no gradient"), "{text}");
-    let none = Fixture::of("train", ONE).end("float8-tensorwise", &failed);
-    let text = write(&TABLE, &none.report(""));
+    let none = Fixture::of_training("train", ONE).end("float8-tensorwise", &failed);
+    let text = write(&TABLE, &none.training_report(""));
     assert!(text.contains("failed: no gradient"), "{text}");
 }
 
@@ -84,7 +85,7 @@ fn the_document_is_as_its_schema_says() {
     let schema = serde_json::from_str(&schema.expect("readable")).expect("JSON");
     let schema = jsonschema::draft202012::new(&schema).expect("a schema");
     for config in [ONE, crate::training::GRID] {
-        let document = write(&JSON, &Fixture::of("train", config).report(""));
+        let document = write(&JSON, &Fixture::of_training("train", config).training_report(""));
         let document: serde_json::Value = serde_json::from_str(&document).expect("JSON");
         let errors: Vec<String> = schema.iter_errors(&document).map(|it| it.to_string()).collect();
         assert!(errors.is_empty(), "{errors:#?}");

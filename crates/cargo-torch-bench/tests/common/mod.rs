@@ -2,7 +2,6 @@
 
 #[path = "../../../../tests/common/program.rs"]
 mod program;
-#[allow(dead_code, reason = "each test program uses its own part")]
 pub mod repository;
 
 use std::fs;
