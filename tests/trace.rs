@@ -107,6 +107,7 @@ fn inference() -> impl Iterator<Item = Recipe> {
 }
 
 #[test]
+#[ignore = "long: traces every model, seconds"]
 fn models_are_traced_where_libtorch_does_the_work() {
     let mut traced = 0;
     for dtype in [Dtype::BFloat16, Dtype::Float32] {

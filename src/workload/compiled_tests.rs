@@ -139,8 +139,8 @@ fn every_recipe_agrees_with_eager_or_is_refused_as_written() {
 }
 
 #[test]
-#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
-fn every_model_and_dtype_agree_with_eager() {
+#[ignore = "nightly: Inductor compiles, minutes"]
+fn nightly_every_model_and_dtype_agree_with_eager() {
     if !can_compile() {
         return;
     }
@@ -255,8 +255,8 @@ fn patterns_and_operators() -> Vec<Case> {
 }
 
 #[test]
-#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
-fn parts_of_training_agree_with_eager() {
+#[ignore = "nightly: Inductor compiles, minutes"]
+fn nightly_parts_of_training_agree_with_eager() {
     if !can_compile() {
         return;
     }

@@ -49,17 +49,30 @@ struct Library {
     index: Value,
 }
 
+/// The folder that cargo builds in.
+fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("target/tmp")
+}
+
+fn host() -> String {
+    let output = Command::new("rustc").args(["--print", "host-tuple"]).output();
+    let output = output.expect("rustc runs");
+    String::from_utf8(output.stdout).expect("a name").trim().to_owned()
+}
+
 fn libraries() -> Vec<Library> {
     LIBRARIES.into_iter().map(|it| Library::documented(it.0, it.1, it.2)).collect()
 }
 
 impl Library {
     fn documented(package: &'static str, name: &str, features: &[&str]) -> Self {
-        // A folder of its own: build scripts watch these variables, and would run again in the usual one.
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documents");
+        // For a named target, in folders of its own, though it is the host's: build scripts watch these variables, and
+        // would run again in the usual one. What build scripts depend on is shared.
+        let host = host();
         let output = Command::new(env!("CARGO"))
-            .args(["rustdoc", "--quiet", "--package", package, "--lib", "--target-dir"])
-            .arg(&target)
+            .args(["rustdoc", "--quiet", "--package", package, "--lib", "--target", &host])
+            .arg("--target-dir")
+            .arg(target())
             .args(features)
             .args(["--", "--deny", "warnings", "-Z", "unstable-options", "--output-format", "json"])
             .current_dir(root())
@@ -71,7 +84,7 @@ impl Library {
         let messages = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "the documents of {package}:\n{messages}");
 
-        let file = target.join("doc").join(name).with_extension("json");
+        let file = target().join(host).join("doc").join(name).with_extension("json");
         let api = Builder::from_rustdoc_json(&file)
             .omit_blanket_impls(true)
             .omit_auto_trait_impls(true)
@@ -139,7 +152,7 @@ fn has_compiled_block(docs: &str) -> bool {
 }
 
 #[test]
-#[ignore = "long: the first run checks all dependencies, for a minute"]
+#[ignore = "long: the first run checks all dependencies, a minute"]
 fn the_public_api_is_the_one_that_was_agreed_on() {
     let is_update = env::var(UPDATE).is_ok_and(|value| value == "1");
     let folder = root().join("docs/public-api");
@@ -164,7 +177,7 @@ fn the_public_api_is_the_one_that_was_agreed_on() {
 }
 
 #[test]
-#[ignore = "long: the first run checks all dependencies, for a minute"]
+#[ignore = "long: the first run checks all dependencies, a minute"]
 fn every_public_item_has_an_example() {
     let lacks = |library: &Library| {
         let items = library.items.iter();

@@ -48,6 +48,7 @@ const PALE: &str = r"
 
 /// A browser takes seconds to start, so that all share one.
 #[test]
+#[ignore = "long: a browser draws every page at every width, a quarter of a minute"]
 fn it_looks_right_everywhere() {
     let Some(browser) = Browser::start() else { return };
     nothing_goes_wrong_at_any_width_in_either_theme(&browser);

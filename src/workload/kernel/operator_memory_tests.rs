@@ -20,6 +20,7 @@ fn held(work: OperatorWork, dtype: Dtype) -> (u64, u64, Option<u64>) {
 }
 
 #[test]
+#[ignore = "long: builds every operator, seconds"]
 fn building_and_checking_take_no_more_memory_than_was_asked_for() {
     for (operator, implementation) in on_a_cpu() {
         for (size, dtype) in [

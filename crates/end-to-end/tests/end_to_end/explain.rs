@@ -25,6 +25,7 @@ const TIMED: [(&str, &str); 6] = [
 
 /// One test, because all cases share a calibration.
 #[test]
+#[ignore = "long: calibrates the machine, a quarter of a minute"]
 fn real_cases_are_explained_by_what_they_were_built_for() {
     let lab = Lab::new().on_small_pages();
     let mut cases = Cases::measured(&lab, &TARGETS);

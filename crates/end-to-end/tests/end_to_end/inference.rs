@@ -72,8 +72,8 @@ fn from_yaml_to_csv_and_json() {
 }
 
 #[test]
-#[ignore = "long: cargo builds a benchmark optimized, minutes"]
-fn cargo_bench_runs_the_config_that_a_variable_names() {
+#[ignore = "nightly: cargo builds a benchmark optimized, minutes"]
+fn nightly_cargo_bench_runs_the_config_that_a_variable_names() {
     let lab = Lab::new();
     let config = "inference/tiny.yml";
     let bench = |arguments: &[&str]| lab.cargo_bench("inference", config, arguments);

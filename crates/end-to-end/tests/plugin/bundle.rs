@@ -98,8 +98,8 @@ fn obstacle() -> Option<String> {
 }
 
 #[test]
-#[ignore = "long: builds the library from its packaged crates, and packs libtorch"]
-fn a_bundle_runs_as_another_user_on_a_bare_host() {
+#[ignore = "nightly: builds the library from its packaged crates, and packs libtorch"]
+fn nightly_a_bundle_runs_as_another_user_on_a_bare_host() {
     if let Some(why) = obstacle() {
         skip::hardware(format!("a host is made by root, who can mount and change the root: {why}"));
         return;

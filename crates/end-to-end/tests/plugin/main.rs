@@ -178,8 +178,8 @@ fn a_package_that_new_has_made() {
 /// The command of the book's page about the comprehensive operator benchmark, at small sizes; then the document's own
 /// workflow and script on the file that it leaves.
 #[test]
-#[ignore = "long: builds the library from its packaged crates, a minute"]
-fn one_command_measures_operators_and_the_documents_scripts_read_its_file() {
+#[ignore = "nightly: builds the library from its packaged crates, a minute"]
+fn nightly_one_command_measures_operators_and_the_documents_scripts_read_its_file() {
     let outside = outside();
     outside.put("operators alone", package("operators-alone", ""));
     let row = page::Row::of("operators", "save results to `benchmark_results.json`");
@@ -230,8 +230,8 @@ model_params:
 }
 
 #[test]
-#[ignore = "long: builds the library from its packaged crates, a minute"]
-fn a_recipe_and_a_model_of_its_own() {
+#[ignore = "nightly: builds the library from its packaged crates, a minute"]
+fn nightly_a_recipe_and_a_model_of_its_own() {
     let outside = outside();
     let mut files = package("of-its-own", "");
     files.push(("configs/inference/own.yml", own()));
@@ -259,8 +259,8 @@ fn a_recipe_and_a_model_of_its_own() {
 
 /// A crate of kernels announces its folder; who depends on it measures them beside its own.
 #[test]
-#[ignore = "long: builds the library from its packaged crates, a minute"]
-fn a_crate_of_kernels() {
+#[ignore = "nightly: builds the library from its packaged crates, a minute"]
+fn nightly_a_crate_of_kernels() {
     let outside = outside();
     outside.put("kernels-of-others", library("kernels-of-others"));
     let renamed = "others = { package = \"kernels-of-others\", path = \"../kernels-of-others\" }\n";

@@ -95,8 +95,8 @@ fn field<'j>(job: &'j str, name: &str) -> &'j str {
 }
 
 #[test]
-#[ignore = "long: a sweep in eight shards, and a second time as a whole"]
-fn slurm_runs_a_sweep_and_repeats_what_was_taken_away() {
+#[ignore = "nightly: a sweep in eight shards, and a second time as a whole"]
+fn nightly_slurm_runs_a_sweep_and_repeats_what_was_taken_away() {
     if !Cluster::is_possible() {
         return;
     }
@@ -180,8 +180,8 @@ fn job(workflow: &Value, name: &str, folder: &Path, shard: &str) {
 }
 
 #[test]
-#[ignore = "long: builds the library from its packaged crates, and packs libtorch"]
-fn the_steps_of_githubs_matrix_end_in_a_complete_merge() {
+#[ignore = "nightly: builds the library from its packaged crates, and packs libtorch"]
+fn nightly_the_steps_of_githubs_matrix_end_in_a_complete_merge() {
     let outside = outside();
     let sweep = Sweep::of(&outside);
     let made = sweep.made.path();
