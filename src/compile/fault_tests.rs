@@ -68,9 +68,9 @@ fn of_the_package(words: &str) -> String {
 const UNSETTLED: &str = "works here cannot be found out: ";
 
 #[test]
-#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
+#[ignore = "nightly: Inductor compiles, a quarter of a minute each time"]
 #[cfg(target_arch = "x86_64")]
-fn a_compiler_that_dies_says_nothing_of_vector_instructions() {
+fn nightly_a_compiler_that_dies_says_nothing_of_vector_instructions() {
     if !is_there() {
         return;
     }
@@ -86,9 +86,9 @@ fn a_compiler_that_dies_says_nothing_of_vector_instructions() {
 }
 
 #[test]
-#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
+#[ignore = "nightly: Inductor compiles, a quarter of a minute each time"]
 #[cfg(target_arch = "x86_64")]
-fn vector_instructions_that_work_now_and_then_are_a_failure() {
+fn nightly_vector_instructions_that_work_now_and_then_are_a_failure() {
     if !is_there() {
         return;
     }
@@ -99,9 +99,9 @@ fn vector_instructions_that_work_now_and_then_are_a_failure() {
 }
 
 #[test]
-#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
+#[ignore = "nightly: Inductor compiles, a quarter of a minute each time"]
 #[cfg(target_arch = "x86_64")]
-fn a_compiler_without_vector_instructions_compiles_without() {
+fn nightly_a_compiler_without_vector_instructions_compiles_without() {
     if !is_there() {
         return;
     }

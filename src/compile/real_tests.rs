@@ -101,8 +101,8 @@ fn a_linear_and_a_gelu_on_two_threads() {
 }
 
 #[test]
-#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
-fn a_quantized_weight_on_one_thread() {
+#[ignore = "nightly: Inductor compiles, a quarter of a minute each time"]
+fn nightly_a_quantized_weight_on_one_thread() {
     if !is_there() {
         return;
     }
@@ -119,8 +119,8 @@ fn a_quantized_weight_on_one_thread() {
 }
 
 #[test]
-#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
-fn a_float8_weight() {
+#[ignore = "nightly: Inductor compiles, a quarter of a minute each time"]
+fn nightly_a_float8_weight() {
     if !is_there() {
         return;
     }

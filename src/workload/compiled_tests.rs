@@ -119,8 +119,8 @@ fn constraint(case: &Case) -> Option<&'static str> {
 }
 
 #[test]
-#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
-fn every_recipe_agrees_with_eager_or_is_refused_as_written() {
+#[ignore = "nightly: Inductor compiles, minutes"]
+fn nightly_every_recipe_agrees_with_eager_or_is_refused_as_written() {
     if !can_compile() {
         return;
     }
@@ -163,8 +163,8 @@ fn nightly_every_model_and_dtype_agree_with_eager() {
 /// What LayerNorm in other steps does to float32 moves activations across the edges of int8 and back:
 /// whatever the seed, that is no failure.
 #[test]
-#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
-fn quantized_activations_agree_whatever_the_seed() {
+#[ignore = "nightly: Inductor compiles, minutes"]
+fn nightly_quantized_activations_agree_whatever_the_seed() {
     if !can_compile() {
         return;
     }
@@ -180,8 +180,8 @@ fn quantized_activations_agree_whatever_the_seed() {
 }
 
 #[test]
-#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
-fn a_weight_that_would_be_read_beyond_is_refused() {
+#[ignore = "nightly: Inductor compiles, minutes"]
+fn nightly_a_weight_that_would_be_read_beyond_is_refused() {
     if !can_compile() {
         return;
     }
@@ -285,8 +285,8 @@ fn nightly_parts_of_training_agree_with_eager() {
 
 /// Views that a step has prepared, a convolution, attention; a norm, a composition, a loss.
 #[test]
-#[ignore = "long: Inductor compiles, minutes before it has packages to take up"]
-fn patterns_and_operators_agree_with_eager() {
+#[ignore = "nightly: Inductor compiles, minutes"]
+fn nightly_some_patterns_and_operators_agree_with_eager() {
     if !can_compile() {
         return;
     }

@@ -101,8 +101,8 @@ fn said(messages: &str, package: &str) -> String {
 }
 
 #[test]
-#[ignore = "long: cargo builds torch-sys again and again, a quarter of a minute"]
-fn what_is_built_follows_the_flavour() {
+#[ignore = "nightly: cargo builds torch-sys again and again, a minute"]
+fn nightly_what_is_built_follows_the_flavour() {
     let repository = repository();
     let setup = |flavour: &str| {
         repository.xtask(&format!("setup {flavour}"), &[]).assert_fine();
