@@ -194,6 +194,8 @@ fn condition(random: &mut Rng, depth: u8) -> (String, bool) {
     }
 }
 
+const LETTERS: [u8; 27] = *b"abcdefghijklmnopqrstuvwxyz ";
+
 fn leaf(random: &mut Rng) -> (String, bool) {
     match random.u8(0..5) {
         0 => {
@@ -214,7 +216,12 @@ fn leaf(random: &mut Rng) -> (String, bool) {
             (format!("{a}{sign}{b}"), result)
         }
         2 => {
-            let [a, b] = [(); 2].map(|()| one_of(random, &["", "a", "b c", "z ", " "]));
+            let mut text = || -> String {
+                (0..random.usize(0..4))
+                    .map(|_| char::from(LETTERS[random.usize(..LETTERS.len())]))
+                    .collect()
+            };
+            let (a, b) = (text(), text());
             (format!("'{a}' == \"{b}\""), a == b)
         }
         3 => ("cuda.available".to_owned(), true),
@@ -241,7 +248,7 @@ fn no_text_makes_it_panic() {
     }
 }
 
-const WORDS: [&str; 23] = [
+const WORDS: [&str; 24] = [
     "not",
     "and",
     "or",
@@ -265,6 +272,7 @@ const WORDS: [&str; 23] = [
     ".",
     "-",
     "=",
+    "torch.cuda.is_available()",
 ];
 
 #[test]
@@ -288,7 +296,7 @@ fn nor_does_one_of_its_own_words() {
 fn it_is_what_it_is_by_hand() {
     let mut random = Rng::with_seed(1);
     for _ in 0..500 {
-        let (text, expected) = condition(&mut random, 4);
+        let (text, expected) = condition(&mut random, 6);
         assert_eq!(holds(&text), Ok(expected), "{text}");
     }
 }
