@@ -5,32 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::common;
+use crate::common::{self, err, on, out, run};
 use clap::ValueEnum;
 use criterion_report::schema::Schema;
 use insta::assert_snapshot;
-
-fn run(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_criterion-report"))
-        .args(args)
-        .env_remove("CRITERION_HOME")
-        .output()
-        .expect("the program starts")
-}
-
-/// A command on the criterion folder of a fixture.
-fn on(fixture: &str, args: &[&str]) -> Output {
-    let folder = common::fixture(fixture).join("criterion");
-    run(&[args, &["--criterion-dir", folder.to_str().expect("text")]].concat())
-}
-
-fn out(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).expect("text")
-}
-
-fn err(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).expect("text")
-}
 
 #[test]
 fn schema_prints_the_published_file() {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::common::err;
 use crate::common::made::profiled_siblings;
 
 const INT8WO: &str = "/int8wo/";
@@ -15,10 +16,6 @@ fn run(results: &Path, here: &Path, arguments: &[&str]) -> Output {
     let mut report = Command::new(env!("CARGO_BIN_EXE_criterion-report"));
     report.arg("csv").args(arguments).arg("--criterion-dir").arg(results.join("criterion"));
     report.current_dir(here).output().expect("it starts")
-}
-
-fn err(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).expect("UTF-8")
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -7,8 +7,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{self, repository::copy};
-use common::{Outcome, Scratch};
+use crate::common::repository::copy;
+use crate::common::{Outcome, Scratch};
 use serde_json::Value;
 
 const FUSION: &str = "benchmark_mode: fusion\nfusion_params:\n  \

@@ -7,8 +7,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{self, Scratch};
-use common::repository::Repository;
+use crate::common::Scratch;
+use crate::common::repository::Repository;
 
 /// Without `-o`, it is asked which compiler it is, and fails: it is taken for what its name says.
 const COMPILER: &str = r#"while test $# -gt 0 && test "$1" != -o; do shift; done

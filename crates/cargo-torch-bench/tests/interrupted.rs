@@ -6,11 +6,8 @@ use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{
-    self,
-    repository::{Repository, both},
-};
-use common::wait_until;
+use crate::common::repository::{Repository, both};
+use crate::common::wait_until;
 
 /// A comparison of three runs of each in the middle of one, in a process group of its own.
 fn held(repository: &Repository, run: &str) -> Child {

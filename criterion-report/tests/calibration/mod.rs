@@ -12,7 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use crate::common::{self, copied, fixture, report};
+use crate::common::{self, copied, err, fixture, out, report};
 use criterion_report::model::calibration::{
     FusionCalibration, OperationCalibration, OperationKey, OperationKind, PeakSource, Preset,
     Profile, Request, calibrate,
@@ -89,25 +89,11 @@ fn alike(one: &Profile, other: &Profile) {
 }
 
 fn run(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_criterion-report"))
-        .arg("calibration")
-        .args(args)
-        .env_remove("CRITERION_HOME")
-        .output()
-        .expect("the program starts")
+    common::run(&[&["calibration"], args].concat())
 }
 
 fn on(fixture: &str, args: &[&str]) -> Output {
-    let folder = common::fixture(fixture).join("criterion");
-    run(&[args, &["--criterion-dir", folder.to_str().expect("UTF-8")]].concat())
-}
-
-fn out(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).expect("text")
-}
-
-fn err(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).expect("text")
+    common::on(fixture, &[&["calibration"], args].concat())
 }
 
 fn old(name: &str) -> PathBuf {

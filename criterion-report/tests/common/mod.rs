@@ -9,6 +9,7 @@ pub mod sweep;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use criterion_report::model::{Location, Report, Selection};
 use criterion_report::write::{Target, Writer};
@@ -44,6 +45,31 @@ pub fn pair_of(against: String, speedup: f64) -> Pair {
         stopped: Stop::Target,
         seconds: 1.0,
     }
+}
+
+/// The real program.
+pub fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_criterion-report"))
+        .args(args)
+        .env_remove("CRITERION_HOME")
+        .output()
+        .expect("the program starts")
+}
+
+/// A command on the criterion folder of a fixture.
+pub fn on(name: &str, args: &[&str]) -> Output {
+    let folder = fixture(name).join("criterion");
+    run(&[args, &["--criterion-dir", folder.to_str().expect("UTF-8")]].concat())
+}
+
+/// What the program wrote to stdout.
+pub fn out(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).expect("text")
+}
+
+/// What the program wrote to stderr.
+pub fn err(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).expect("text")
 }
 
 /// Fixtures hold what runs left: a `criterion` folder, or a table of what would be in it, and a

@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 
 use super::*;
+use crate::common::err;
 
 fn run(fixture: &str, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_criterion-report"))
@@ -12,10 +13,6 @@ fn run(fixture: &str, args: &[&str]) -> Output {
         .env_remove("CRITERION_HOME")
         .output()
         .expect("the program starts")
-}
-
-fn err(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).expect("text")
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common;
+use crate::common::{self, err, out};
 use fixture::{Fixture, Make, Measured, result};
 use plan::{Device, Dtype, Outcome};
 use serde_json::Value;
@@ -96,14 +96,6 @@ impl Folder {
     fn json(&self, name: &str) -> Value {
         serde_json::from_str(&self.text(name)).expect("JSON")
     }
-}
-
-fn err(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).expect("UTF-8")
-}
-
-fn out(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).expect("UTF-8")
 }
 
 /// Paths of all files below, sorted.

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use super::*;
-use crate::common::text_and_notes;
+use crate::common::{err, text_and_notes};
 
 const UPSTREAM: [&str; 10] = [
     "operation",
@@ -308,10 +308,6 @@ fn run(criterion: &std::path::Path, args: &[&str]) -> Output {
         .env_remove("CRITERION_HOME")
         .output()
         .expect("the program starts")
-}
-
-fn err(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).expect("text")
 }
 
 #[test]
