@@ -67,8 +67,8 @@ fn relative_error(found: &Tensor, expected: &Tensor) -> f64 {
 }
 
 #[test]
-#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
-fn a_linear_and_a_gelu_on_two_threads() {
+#[ignore = "nightly: Inductor compiles, a quarter of a minute each time"]
+fn nightly_a_linear_and_a_gelu_on_two_threads() {
     if !is_there() {
         return;
     }

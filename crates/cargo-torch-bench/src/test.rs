@@ -25,8 +25,8 @@ pub enum Tests {
     Nightly,
 }
 
-/// Begins the name of every test that takes minutes to an hour, and is in no other: libtest selects by names.
-const NIGHTLY: &str = "nightly";
+/// Begins the name of every test that takes minutes to an hour, and is in no other path of one: libtest selects by them.
+const NIGHTLY: &str = "nightly_";
 
 impl Tests {
     /// The words of cargo. `arguments` are the user's, for cargo and after `--` for the tests.

@@ -181,7 +181,7 @@ fn failed_cases_are_reported_and_remain_a_failure() {
 #[test]
 fn tests_are_chosen_by_what_libtest_knows() {
     let scratch = provisioned();
-    let all = "--include-ignored --skip nightly";
+    let all = "--include-ignored --skip nightly_";
     let optimized = "test --release --workspace";
     for (line, call) in [
         ("test", "test --workspace --".to_owned()),
@@ -191,12 +191,15 @@ fn tests_are_chosen_by_what_libtest_knows() {
         ("test --all", format!("test --workspace -- {all}")),
         ("test --all --lib -- --nocapture", format!("test --workspace --lib -- {all} --nocapture")),
         ("test --nightly exp_is", format!("{optimized} exp_is -- --ignored")),
-        ("test --nightly -- --nocapture", format!("{optimized} nightly -- --ignored --nocapture")),
+        ("test --nightly -- --nocapture", format!("{optimized} nightly_ -- --ignored --nocapture")),
     ] {
         scratch.run(&line.split(' ').collect::<Vec<_>>()).assert_fine();
         assert_eq!(calls(&scratch).last(), Some(&call), "{line}");
     }
 }
+
+/// Begins the name of every nightly test.
+const NIGHTLY: &str = "nightly_";
 
 /// The commands find both kinds by their names, and people read the reasons.
 #[test]
@@ -206,7 +209,7 @@ fn every_ignored_test_says_whether_it_is_long_or_nightly() {
     files.args(["ls-files", "--cached", "--others", "--exclude-standard", "--", "*.rs"]);
     let files = files.current_dir(root).output().expect("git is there");
     let files = String::from_utf8(files.stdout).expect("paths are text");
-    let mut counts = [0, 0];
+    let (mut counts, mut named) = ([0, 0], 0);
     for file in files.lines() {
         // A file that is removed may still be listed.
         let text = fs::read_to_string(root.join(file)).unwrap_or_default();
@@ -214,12 +217,19 @@ fn every_ignored_test_says_whether_it_is_long_or_nightly() {
             let reason = test.split('"').nth(1).unwrap_or_default();
             let name = test.split("fn ").nth(1).and_then(|it| it.split('(').next());
             let name = name.unwrap_or_else(|| panic!("{file}: ignored, but no test"));
-            let is_nightly = name.starts_with("nightly_");
+            let is_nightly = name.starts_with(NIGHTLY);
             let start = if is_nightly { "nightly: " } else { "long: " };
             assert!(reason.starts_with(start), "{file}: {name}: {reason:?} for {start:?}");
             counts[usize::from(is_nightly)] += 1;
         }
+        // Of any other test, `--all` would skip it without a word.
+        assert!(!file.contains(NIGHTLY), "{file}: the paths of its tests have {NIGHTLY} in them");
+        for function in text.split("fn ").skip(1) {
+            let name = function.split('(').next().unwrap_or_default();
+            named += usize::from(name.contains(NIGHTLY));
+        }
     }
+    assert_eq!(named, counts[1], "{NIGHTLY} is in the name of a test that is not ignored");
     assert!(counts.iter().all(|&count| count > 1), "{counts:?}");
 }
 

@@ -75,8 +75,8 @@ fn a_recipe_and_a_model_of_a_package_are_measured_and_reported() {
 
 /// What cannot be is said; what can is measured.
 #[test]
-#[ignore = "long: Inductor compiles, a quarter of a minute each time"]
-fn variants_of_an_own_recipe_and_model_are_compiled_or_refused() {
+#[ignore = "nightly: Inductor compiles, a quarter of a minute each time"]
+fn nightly_variants_of_an_own_recipe_and_model_are_compiled_or_refused() {
     let lab = Lab::new().with("CRITERION_TORCH_CACHE", "cache");
     lab.bench("inference", &["--quick", "^inference/own_variants/"]);
     let records: Vec<Value> = lab.records("new", "inference");
