@@ -15,13 +15,13 @@ fn held(repository: &Repository, run: &str) -> Child {
     let mut command = repository.command("compare-branches main . --runs 3", &holding);
     let command = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
     // What a shell without job control starts in the background ignores interrupts, and so would this.
-    // SAFETY: the child calls `signal` alone, which may be called between `fork` and `exec`.
-    let command = unsafe {
-        command.pre_exec(|| {
-            libc::signal(libc::SIGINT, libc::SIG_DFL);
-            Ok(())
-        })
+    let heed = || {
+        // SAFETY: it changes what this process does with a signal, and no memory.
+        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+        Ok(())
     };
+    // SAFETY: `signal` may be called between `fork` and `exec`.
+    let command = unsafe { command.pre_exec(heed) };
     let child = command.spawn().expect("run xtask");
     let begun = || repository.scratch.log("log").iter().any(|line| line.starts_with(run));
     wait_until("the run begins", begun);
