@@ -324,8 +324,8 @@ fn two_kernels_with_one_name() {
 }
 
 #[test]
-#[ignore = "long: builds the library's build script from its packaged crate, seconds"]
-fn a_wrong_libtorch_and_none() {
+#[ignore = "nightly: builds the library's build script from its packaged crate, a minute"]
+fn nightly_a_wrong_libtorch_and_none() {
     let outside = outside();
     outside.put("kernels without libtorch", [package("kernels-only", ""), saxpy()].concat());
     outside.put("old libtorch", vec![("build-version", "2.10.0+cpu\n".to_owned())]);

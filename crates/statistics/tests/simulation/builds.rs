@@ -244,8 +244,8 @@ fn expected() -> impl Iterator<Item = (&'static Row, Bounds)> {
 }
 
 #[test]
-#[ignore = "long: a table of simulated runs, half a minute"]
-fn the_interval_of_builds_holds_the_true_ratio_as_often_as_it_is_known_to() {
+#[ignore = "nightly: a table of simulated runs, a minute"]
+fn nightly_the_interval_of_builds_holds_the_true_ratio_as_often_as_it_is_known_to() {
     for (row, [least, most]) in expected() {
         let [lowest, coverage, _] = row.spread(Cell::coverage);
         assert!((least..=most).contains(&coverage), "{least} to {most}: {row}");
@@ -258,8 +258,8 @@ fn the_interval_of_builds_holds_the_true_ratio_as_often_as_it_is_known_to() {
 /// A case compared with itself is called different where the interval is on one side of 1, so hardly more
 /// often than coverage leaves.
 #[test]
-#[ignore = "long: a table of simulated runs, half a minute"]
-fn builds_of_one_case_are_called_different_as_seldom_as_the_interval_misses() {
+#[ignore = "nightly: a table of simulated runs, a minute"]
+fn nightly_builds_of_one_case_are_called_different_as_seldom_as_the_interval_misses() {
     for row in &*TABLE {
         let missed = 100.0 * (1.0 - row.pooled(Cell::coverage));
         let alarms = 100.0 * row.pooled(Cell::alarms);
@@ -270,8 +270,8 @@ fn builds_of_one_case_are_called_different_as_seldom_as_the_interval_misses() {
 /// The limit of the method: one build does not know of the other kind, two are of one kind half of the
 /// time, three a quarter, and where blocks are quiet the interval is then narrow enough to stop.
 #[test]
-#[ignore = "long: a table of simulated runs, half a minute"]
-fn builds_of_two_kinds_are_seen_by_more_than_two_builds() {
+#[ignore = "nightly: a table of simulated runs, a minute"]
+fn nightly_builds_of_two_kinds_are_seen_by_more_than_two_builds() {
     for row in rows(Shifts::TwoKinds) {
         let [least, most] = match row.budget {
             1 => [47.0, 58.0],
@@ -290,8 +290,8 @@ fn builds_of_two_kinds_are_seen_by_more_than_two_builds() {
 }
 
 #[test]
-#[ignore = "long: a table of simulated runs, half a minute"]
-fn the_ratio_of_builds_is_not_biased() {
+#[ignore = "nightly: a table of simulated runs, a minute"]
+fn nightly_the_ratio_of_builds_is_not_biased() {
     for row in &*TABLE {
         // The largest of the widely drawn shifts weigh much in the mean of one or two builds.
         let most = if row.budget <= 2 { 0.004 } else { 0.002 };
@@ -305,8 +305,8 @@ fn the_ratio_of_builds_is_not_biased() {
 
 /// A run cannot show how much runs differ, so its interval has room for that in any case.
 #[test]
-#[ignore = "long: a table of simulated runs, half a minute"]
-fn where_nothing_differs_the_interval_of_builds_is_as_wide_as_runs_would_need() {
+#[ignore = "nightly: a table of simulated runs, a minute"]
+fn nightly_where_nothing_differs_the_interval_of_builds_is_as_wide_as_runs_would_need() {
     for (none, assumed) in rows(Shifts::None).zip(rows(Shifts::Assumed)) {
         let share = none.pooled(Cell::half_width) / assumed.pooled(Cell::half_width);
         // The interval of one build knows nothing but its blocks.
@@ -320,8 +320,8 @@ fn where_nothing_differs_the_interval_of_builds_is_as_wide_as_runs_would_need() 
 }
 
 #[test]
-#[ignore = "long: a table of simulated runs, half a minute"]
-fn a_quiet_machine_needs_few_builds() {
+#[ignore = "nightly: a table of simulated runs, a minute"]
+fn nightly_a_quiet_machine_needs_few_builds() {
     for row in rows(Shifts::Assumed).filter(|row| row.budget == MOST_BUILDS) {
         let quiet = |cell: &&Cell| cell.model == Model::Independent && cell.sd == 0.003;
         let cell = row.cells.iter().find(quiet).expect("every noise has a cell");
