@@ -152,8 +152,8 @@ fn has_compiled_block(docs: &str) -> bool {
 }
 
 #[test]
-#[ignore = "long: the first run checks all dependencies, a minute"]
-fn the_public_api_is_the_one_that_was_agreed_on() {
+#[ignore = "nightly: the first run checks all dependencies, a minute and a half"]
+fn nightly_the_public_api_is_the_one_that_was_agreed_on() {
     let is_update = env::var(UPDATE).is_ok_and(|value| value == "1");
     let folder = root().join("docs/public-api");
     let mut faults = String::new();
@@ -177,8 +177,8 @@ fn the_public_api_is_the_one_that_was_agreed_on() {
 }
 
 #[test]
-#[ignore = "long: the first run checks all dependencies, a minute"]
-fn every_public_item_has_an_example() {
+#[ignore = "nightly: the first run checks all dependencies, a minute and a half"]
+fn nightly_every_public_item_has_an_example() {
     let lacks = |library: &Library| {
         let items = library.items.iter();
         let items = items.filter(|it| library.can_have_example(it) && !library.has_example(it));
