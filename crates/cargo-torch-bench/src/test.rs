@@ -25,7 +25,7 @@ pub enum Tests {
     Nightly,
 }
 
-/// Begins the name of every test that takes minutes to an hour, and is in no other path of one: libtest selects by them.
+/// Begins the name of every test that takes minutes to an hour, and is in the path of no other: libtest selects by paths.
 const NIGHTLY: &str = "nightly_";
 
 impl Tests {

@@ -14,7 +14,7 @@ fn held(repository: &Repository, run: &str) -> Child {
     let holding = [("SPEED_HOLDS", run)];
     let mut command = repository.command("compare-branches main . --runs 3", &holding);
     let command = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
-    // What a shell without job control starts in the background ignores interrupts, and so would this.
+    // A shell without job control has its background processes ignore interrupts, and children inherit that.
     let heed = || {
         // SAFETY: it changes what this process does with a signal, and no memory.
         unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };

@@ -222,7 +222,7 @@ fn every_ignored_test_says_whether_it_is_long_or_nightly() {
             assert!(reason.starts_with(start), "{file}: {name}: {reason:?} for {start:?}");
             counts[usize::from(is_nightly)] += 1;
         }
-        // Of any other test, `--all` would skip it without a word.
+        // `--all` skips every test that has it in its path, so no other test may.
         assert!(!file.contains(NIGHTLY), "{file}: the paths of its tests have {NIGHTLY} in them");
         for function in text.split("fn ").skip(1) {
             let name = function.split('(').next().unwrap_or_default();
