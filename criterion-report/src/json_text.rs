@@ -66,6 +66,8 @@ impl Write for Out<'_> {
         self.write_all(some).map(|()| some.len())
     }
 
+    // Called for each token, from other units of this crate.
+    #[inline]
     fn write_all(&mut self, some: &[u8]) -> io::Result<()> {
         self.text.extend_from_slice(some);
         if let Some(file) = &mut self.file

@@ -103,7 +103,7 @@ fn run(
 }
 
 fn read(plan: &str) -> Result<Plan, String> {
-    serde_json::from_str(plan)
+    Plan::from_json(plan.as_bytes())
         .map_err(|error| format!("the plan of this build cannot be read: {error}; rebuild"))
 }
 

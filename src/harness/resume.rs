@@ -107,7 +107,7 @@ fn read(path: &Path) -> io::Result<HashMap<String, Record>> {
         if line.is_empty() {
             continue;
         }
-        match serde_json::from_slice::<Record>(&line) {
+        match Record::from_json(&line) {
             Ok(record) => {
                 records.insert(record.full_id.clone(), record);
             }

@@ -133,6 +133,14 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Reads a plan that a build script wrote.
+    ///
+    /// # Errors
+    /// If it is not a plan of this version in JSON.
+    pub fn from_json(text: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(text)
+    }
+
     /// All cases, in the order in which they are measured.
     pub fn cases(&self) -> impl Iterator<Item = &Case> {
         self.groups.iter().flat_map(|group| &group.cases)

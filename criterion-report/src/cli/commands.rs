@@ -231,7 +231,7 @@ fn read(built: &[PathBuf]) -> Result<plan::Plan> {
     let mut groups = Vec::new();
     for path in built {
         let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let plan: plan::Plan = serde_json::from_slice(text.as_bytes())
+        let plan = plan::Plan::from_json(text.as_bytes())
             .with_context(|| format!("{} is not a plan of this version", path.display()))?;
         groups.extend(plan.groups);
     }

@@ -38,7 +38,7 @@ impl From<String> for Unusable {
 
 /// The record of a line, or why there is none, with the remedy.
 pub fn parse(line: &[u8]) -> Result<Line, Unusable> {
-    match serde_json::from_slice::<Record>(line) {
+    match Record::from_json(line) {
         Ok(mut record) if record.version == Record::VERSION => {
             // Most records have one pair, and were given room for four.
             record.pairs.shrink_to_fit();

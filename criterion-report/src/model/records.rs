@@ -184,7 +184,7 @@ const MOST_OF_LOCK: u64 = 1 << 16;
 
 fn read_run(path: &Path) -> Result<Run, String> {
     let text = file::read(path).map_err(|error| error.to_string())?;
-    let manifest: RunManifest = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+    let manifest = RunManifest::from_json(&text).map_err(|error| error.to_string())?;
     if manifest.version != RunManifest::VERSION {
         return Err(format!(
             "run manifest version {}, expected {}: cases that this run did not reach are not \

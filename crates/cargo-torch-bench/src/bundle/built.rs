@@ -158,7 +158,7 @@ impl Bench {
             }
         }
         let Some((path, text)) = found else { return Ok(None) };
-        let plan: Plan = serde_json::from_str(&text).map_err(|error| {
+        let plan = Plan::from_json(text.as_bytes()).map_err(|error| {
             Error::new(format!("{} is not a plan of this version: {error}", path.display()))
                 .remedy("use one version of cargo-torch-bench and of criterion-torch")
         })?;

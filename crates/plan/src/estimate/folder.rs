@@ -72,7 +72,7 @@ fn read(path: &Path, found: &mut Vec<Record>) -> io::Result<Option<Unread>> {
         if line.trim().is_empty() {
             continue;
         }
-        match serde_json::from_str::<Record>(&line) {
+        match Record::from_json(line.as_bytes()) {
             Ok(record) => found.push(record),
             Err(error) => {
                 let first = || Unread { path: path.to_owned(), lines: 0, why: error.to_string() };

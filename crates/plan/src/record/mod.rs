@@ -132,6 +132,14 @@ impl Record {
     /// The schema version this code writes.
     pub const VERSION: u32 = 2;
 
+    /// Reads a line of a file of records. It is compiled here, once for the library, the report and estimates.
+    ///
+    /// # Errors
+    /// If it is not a record in JSON; a version is not checked.
+    pub fn from_json(line: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(line)
+    }
+
     /// The circumstances, no longer shared with other records.
     pub fn environment_mut(&mut self) -> &mut Environment {
         Arc::make_mut(&mut self.environment)
@@ -194,6 +202,14 @@ pub struct RunManifest {
 impl RunManifest {
     /// The schema version this code writes.
     pub const VERSION: u32 = 1;
+
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// If it is not a manifest in JSON; a version is not checked.
+    pub fn from_json(text: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(text)
+    }
 
     /// The filter, and whether it is a whole id; of an older manifest by its arguments.
     pub fn selection(&self) -> Option<(&str, bool)> {
