@@ -10,7 +10,7 @@ use criterion_report::write::export::Format;
 use criterion_report::write::{Writer, csv, show};
 use insta::assert_snapshot;
 use plan::Record;
-use statistics::{Floor, Run, RunMedian, runs_ratio, sides_ratio};
+use statistics::{Floor, Processor, Run, RunMedian, runs_ratio, sides_ratio};
 
 fn report(name: &str, baseline: &str) -> Report {
     try_report(name, baseline, "").expect("a readable fixture")
@@ -63,6 +63,7 @@ fn the_speed_up_is_that_of_the_runs() {
             within: pair.within.expect("known"),
             builds: 8,
             visits: 1,
+            on: Processor::Cpu,
         })
         .collect();
     let expected = runs_ratio(&runs).expect("three runs");
@@ -203,8 +204,10 @@ fn blocks_of_older_records_show_their_own_spread() {
         *entry(&report, "int8wo").comparison.expect("compared").speedup.as_ref().expect("pairs");
     assert_eq!((speedup.levels.builds, speedup.levels.within), (None, None));
     let blocks = |record: &Record| {
-        let found = statistics::builds_ratio(&record.pairs[0].log_ratios, 1, 1).expect("blocks");
-        Run { ratio: record.pairs[0].speedup, within: found.within, builds: 1, visits: 1 }
+        let found = statistics::builds_ratio(&record.pairs[0].log_ratios, 1, 1, Processor::Cpu)
+            .expect("blocks");
+        let ratio = record.pairs[0].speedup;
+        Run { ratio, within: found.within, builds: 1, visits: 1, on: Processor::Cpu }
     };
     let runs: Vec<Run> = records().iter().map(blocks).collect();
     assert_eq!(speedup.as_ratio(), runs_ratio(&runs).expect("three runs").ratio);

@@ -30,7 +30,7 @@
 //! of the two, a side may not get back to its pace in the time that it is given. Then there is no
 //! speed-up, but [`NoRatio::Displaced`].
 
-use statistics::{BLOCKS_PER_BUILD, BuildsRatio, median};
+use statistics::{BLOCKS_PER_BUILD, BuildsRatio, Processor, median};
 
 use super::side::{Gauge, LONG_STEP_S, settle, window};
 pub use super::side::{Known, Side, Sides};
@@ -72,6 +72,8 @@ pub struct Goal {
     pub is_shared: bool,
     /// Baseline and candidate, where they have been sampled.
     pub known: [Option<Known>; 2],
+    /// Where both sides run.
+    pub on: Processor,
 }
 
 /// Why there is no ratio.
@@ -229,7 +231,7 @@ impl Pairs {
     }
 
     fn ratio(&self) -> Option<BuildsRatio> {
-        statistics::builds_ratio(&self.log_ratios, self.builds, self.visits)
+        statistics::builds_ratio(&self.log_ratios, self.builds, self.visits, self.goal.on)
     }
 
     /// Whether the interval is as narrow as the goal, at one of the times to ask.

@@ -71,7 +71,8 @@ impl Sides for Fake {
     }
 }
 
-const GOAL: Goal = Goal { target: 0.01, budget_s: 10.0, is_shared: false, known: [None; 2] };
+const GOAL: Goal =
+    Goal { target: 0.01, budget_s: 10.0, is_shared: false, known: [None; 2], on: Processor::Cpu };
 
 /// A side that was sampled: its wall time, that of its fastest batch, and what it takes alone.
 fn known(wall_ns: f64, fastest_wall_ns: f64, alone_ns: f64) -> Option<Known> {

@@ -1,6 +1,6 @@
 //! The speed-up that the times of two programs show, with its interval: `cargo run --example speedup`.
 
-use statistics::{block, builds_ratio, verdict};
+use statistics::{Processor, block, builds_ratio, verdict};
 
 fn main() {
     // Nanoseconds per step. Each block holds two times of the baseline and two of the candidate, taken in the order
@@ -13,7 +13,8 @@ fn main() {
         blocks.map(|(baseline, candidate)| block(baseline, candidate)).collect();
     let builds = 2;
     let visits = 1;
-    let found = builds_ratio(&log_ratios, builds, visits).expect("whole builds of finite times");
+    let found = builds_ratio(&log_ratios, builds, visits, Processor::Cpu)
+        .expect("whole builds of finite times");
     let ratio = found.ratio;
     println!(
         "{:.3}× [{:.3}, {:.3}]: {}",

@@ -61,7 +61,9 @@ mod stopping;
 mod verdict;
 
 pub use band::{Band, Benefit};
-pub use builds::{BLOCKS_PER_BUILD, BuildsRatio, Run, RunsRatio, builds_ratio, runs_ratio};
+pub use builds::{
+    BLOCKS_PER_BUILD, BuildsRatio, Processor, Run, RunsRatio, builds_ratio, runs_ratio,
+};
 pub use drift::{Drift, drift};
 pub use hierarchical::{Floor, MIN_SAMPLES, RunMedian, SidesRatio, between_variance, sides_ratio};
 pub use holm::holm;

@@ -100,7 +100,7 @@ impl Speedup {
                 Err(why.or(whys().next()).cloned().unwrap_or(NoSpeedup::NotMeasured))
             }
             [pair] => Ok(Self::of(pair)),
-            _ => Self::of_runs(&pairs),
+            _ => Self::of_runs(&pairs, processor(row)),
         }
     }
 
@@ -135,8 +135,9 @@ impl Speedup {
     }
 
     /// The speed-up of the pairs of several runs, of which there is at least one.
-    fn of_runs(pairs: &[&Pair]) -> Result<Self, NoSpeedup> {
-        let runs: Option<Vec<statistics::Run>> = pairs.iter().map(|pair| run_of(pair)).collect();
+    fn of_runs(pairs: &[&Pair], on: Processor) -> Result<Self, NoSpeedup> {
+        let runs: Option<Vec<statistics::Run>> =
+            pairs.iter().map(|pair| run_of(pair, on)).collect();
         let found = runs.as_deref().and_then(statistics::runs_ratio);
         let found = found.ok_or(NoSpeedup::FewBlocks)?;
         let Ratio { ratio, low, high } = found.ratio;
@@ -225,11 +226,19 @@ fn pair_of<'a>(other: Option<&CaseId>, row: &'a Row) -> Result<&'a Pair, NoSpeed
 }
 
 /// The result of a run. The blocks of older records are all of one build.
-fn run_of(pair: &Pair) -> Option<statistics::Run> {
+fn run_of(pair: &Pair, on: Processor) -> Option<statistics::Run> {
     let (builds, visits) = (pair.builds.max(1) as usize, pair.visits.max(1) as usize);
-    let of_blocks = || Some(statistics::builds_ratio(&pair.log_ratios, builds, visits)?.within);
+    let of_blocks = || Some(statistics::builds_ratio(&pair.log_ratios, builds, visits, on)?.within);
     let within = pair.within.or_else(of_blocks)?;
-    Some(statistics::Run { ratio: pair.speedup, within, builds, visits })
+    Some(statistics::Run { ratio: pair.speedup, within, builds, visits, on })
+}
+
+/// Where the case and what it is compared with ran.
+fn processor(row: &Row) -> Processor {
+    match row.record.case.device {
+        plan::Device::Cuda => Processor::Gpu,
+        plan::Device::Cpu => Processor::Cpu,
+    }
 }
 
 /// The root of the mean square of standard deviations, where all are known.

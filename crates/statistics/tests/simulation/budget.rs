@@ -3,7 +3,7 @@
 //! lucky pairs.
 
 use fastrand::Rng;
-use statistics::{Ratio, builds_ratio};
+use statistics::{Processor, Ratio, builds_ratio};
 
 use crate::noise::normal;
 
@@ -25,7 +25,8 @@ fn called_different(leaves: impl Fn(Ratio) -> bool) -> f64 {
         for builds in 1..=MOST_BUILDS {
             let build = run + BUILD * normal(&mut random);
             values.extend((0..BLOCKS).map(|_| build + BLOCK * normal(&mut random)));
-            let ratio = builds_ratio(&values, builds, builds).expect("whole builds").ratio;
+            let ratio =
+                builds_ratio(&values, builds, builds, Processor::Cpu).expect("whole builds").ratio;
             if builds == MOST_BUILDS || builds > 1 && leaves(ratio) {
                 called += usize::from(ratio.low > 1.0 || ratio.high < 1.0);
                 break;

@@ -7,7 +7,7 @@
 use std::{fmt, sync::LazyLock};
 
 use fastrand::Rng;
-use statistics::{Ratio, builds_ratio};
+use statistics::{Processor, Ratio, builds_ratio};
 
 use crate::{
     blocks::blocks,
@@ -75,7 +75,7 @@ impl fmt::Display for Row {
 /// The interval that each budget ends with, and its builds.
 fn run(values: &[f64], blocks: usize, looks: Looks) -> [(usize, Ratio); BUDGETS.len()] {
     let of = |builds: usize| {
-        builds_ratio(&values[..builds * blocks], builds, looks.visits(builds))
+        builds_ratio(&values[..builds * blocks], builds, looks.visits(builds), Processor::Cpu)
             .expect("whole builds")
             .ratio
     };

@@ -4,6 +4,7 @@ mod blocks;
 mod budget;
 mod builds;
 mod cell;
+mod h100;
 mod noise;
 mod pairs;
 mod planning;

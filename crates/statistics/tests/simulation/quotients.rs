@@ -3,7 +3,7 @@
 //! the table.
 
 use fastrand::Rng;
-use statistics::{Ratio, builds_ratio, quotient};
+use statistics::{Processor, Ratio, builds_ratio, quotient};
 
 use crate::{
     blocks::blocks,
@@ -39,7 +39,9 @@ impl Noisy {
         let noise: Vec<f64> = noise.take(builds * BLOCKS).collect();
         let levels = self.shifts.levels(self.predicted, random);
         let values = levels.run(&noise, BLOCKS, Looks::Rounds, random);
-        builds_ratio(&values, builds, Looks::Rounds.visits(builds)).expect("whole builds").ratio
+        builds_ratio(&values, builds, Looks::Rounds.visits(builds), Processor::Cpu)
+            .expect("whole builds")
+            .ratio
     }
 }
 

@@ -2,7 +2,7 @@
 //! test … -- --nocapture` prints the table.
 
 use fastrand::Rng;
-use statistics::{Ratio, Run, builds_ratio, runs_ratio};
+use statistics::{Processor, Ratio, Run, builds_ratio, runs_ratio};
 
 use crate::{
     blocks::blocks,
@@ -30,8 +30,8 @@ fn interval(
         let noise: Vec<f64> = noise.take(builds * of_build).collect();
         let values = levels.run(&noise, of_build, Looks::Rounds, random);
         let visits = Looks::Rounds.visits(builds);
-        let found = builds_ratio(&values, builds, visits).expect("whole builds");
-        Run { ratio: found.ratio.ratio, within: found.within, builds, visits }
+        let found = builds_ratio(&values, builds, visits, Processor::Cpu).expect("whole builds");
+        Run { ratio: found.ratio.ratio, within: found.within, builds, visits, on: Processor::Cpu }
     };
     let runs: Vec<Run> = (0..runs).map(|_| run()).collect();
     runs_ratio(&runs).expect("two runs at least").ratio

@@ -4,7 +4,7 @@
 //! fails where one of the two changes.
 
 use fastrand::Rng;
-use statistics::builds_ratio;
+use statistics::{Processor, builds_ratio};
 
 use crate::{
     blocks::blocks,
@@ -108,7 +108,7 @@ impl Predicted {
         const BUILDS: usize = 100;
         const BLOCKS: usize = 20;
         let values: Vec<f64> = blocks(model, sd, 1.0, 1.0, 1).take(BUILDS * BLOCKS).collect();
-        let found = builds_ratio(&values, BUILDS, 1).expect("whole builds");
+        let found = builds_ratio(&values, BUILDS, 1, Processor::Cpu).expect("whole builds");
         let run = 0.015_f64.powi(2) * (found.within / 0.02).powf(1.6);
         let build = run / (1.0 + PROCESS) - found.within.powi(2) / BLOCKS as f64;
         Self { run, build }
