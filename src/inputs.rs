@@ -16,14 +16,20 @@ pub const fn kind(dtype: Dtype) -> Kind {
     }
 }
 
-/// Torch's default generator belongs to the process: seeding it and drawing from it are one step.
+/// Torch's default generator on the host belongs to the process: seeding it and drawing from it are one step.
 static GENERATOR: Mutex<()> = Mutex::new(());
 
-/// Seeds torch's default generator, which is the caller's alone until the guard is dropped.
+/// Seeds torch's default generator on the host, which is the caller's alone until the guard is dropped. Nothing is drawn on
+/// a device.
 pub fn seeded(seed: i64) -> MutexGuard<'static, ()> {
     let drawing = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
-    tch::manual_seed(seed);
+    reseed(seed);
     drawing
+}
+
+/// Seeds the generator for a caller that has it.
+pub(crate) fn reseed(seed: i64) {
+    native::generator::seed(seed).expect("the host has a generator, which any seed fits");
 }
 
 /// Bytes of a tensor's elements.

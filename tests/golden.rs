@@ -114,7 +114,7 @@ fn models_follow_the_dtype_of_their_input() {
 fn a_seed_gives_upstreams_weights_and_input() {
     for fixture in model_fixtures() {
         let (model, _) = model_of(&fixture);
-        tch::manual_seed(fixture.text("seed").parse().unwrap());
+        let _drawing = inputs::seeded(fixture.text("seed").parse().unwrap());
         let parameters =
             Parameters::random(model, fixture.shape(), Dtype::BFloat16, Device::Cpu).unwrap();
         let sizes = models::sizes(model, fixture.shape()).unwrap();

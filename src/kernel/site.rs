@@ -95,7 +95,7 @@ impl<W> Site<W> {
     /// Seeds torch's default generator, if it was rewound.
     fn draws(&self) {
         if FIRST.replace(false) {
-            tch::manual_seed(self.seed);
+            inputs::reseed(self.seed);
         }
     }
 

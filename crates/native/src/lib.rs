@@ -13,6 +13,8 @@ pub mod cuda;
 pub mod cuda_graph;
 mod error;
 pub mod event;
+pub mod gate;
+pub mod generator;
 pub mod huge_pages;
 pub mod layer_norm;
 pub mod memory;
