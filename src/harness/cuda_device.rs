@@ -7,6 +7,7 @@ use super::launch::{self, Device};
 use crate::measurement::nvml;
 use crate::native::cuda;
 use crate::native::event::Event;
+use crate::native::gate::{Gate, Stamp};
 use crate::refusal::Refusal;
 
 /// A CUDA device and the case that runs on it. Everything is queued on torch's current stream.
@@ -14,18 +15,27 @@ pub struct CudaDevice<'a, T> {
     index: usize,
     step: &'a mut dyn FnMut() -> Result<T, Refusal>,
     flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
+    gate: Result<&'a mut Gate, String>,
     /// The start of the host's clock.
     watch: Stopwatch,
 }
 
 impl<'a, T> CudaDevice<'a, T> {
-    /// Device `index`, the step, and what empties the cache for a cold case.
+    /// Device `index`, the step, what empties the cache for a cold case, and what holds the device, or why nothing does.
     pub fn new(
         index: usize,
         step: &'a mut dyn FnMut() -> Result<T, Refusal>,
         flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
+        gate: Result<&'a mut Gate, String>,
     ) -> Self {
-        Self { index, step, flush, watch: Stopwatch::start() }
+        Self { index, step, flush, gate, watch: Stopwatch::start() }
+    }
+
+    fn gate(&mut self) -> Result<&mut Gate, Refusal> {
+        match &mut self.gate {
+            Ok(gate) => Ok(gate),
+            Err(reason) => Err(Refusal::Failed(reason.clone())),
+        }
     }
 }
 
@@ -46,6 +56,31 @@ impl<T> Device for CudaDevice<'_, T> {
                 "a cold sample has no buffer to flush the cache with".to_owned(),
             )),
         }
+    }
+
+    fn can_hold(&self) -> Result<(), String> {
+        self.gate.as_ref().map(|_| ()).map_err(String::clone)
+    }
+
+    fn hold(&mut self, limit: Duration) -> Result<(), Refusal> {
+        let gate = self.gate()?;
+        gate.hold(limit)?;
+        Ok(gate.stamp(Stamp::Start)?)
+    }
+
+    fn release(&mut self) -> Result<(), Refusal> {
+        let gate = self.gate()?;
+        let stamped = gate.stamp(Stamp::Stop);
+        gate.open();
+        Ok(stamped?)
+    }
+
+    fn was_released(&self) -> bool {
+        self.gate.as_ref().is_ok_and(|gate| gate.was_opened())
+    }
+
+    fn clock_mhz(&self) -> Option<f64> {
+        self.gate.as_ref().ok()?.clock_mhz()
     }
 
     fn sleep(&mut self, cycles: u64) -> Result<(), Refusal> {
@@ -82,7 +117,7 @@ mod tests {
     use tch::{Kind, Tensor};
 
     use super::*;
-    use crate::harness::launch::{LaunchHiding, Launches, Order, queueing, sample};
+    use crate::harness::launch::{Hiding, LaunchHiding, Launches, Order, queueing, sample};
 
     #[test]
     fn without_a_device_the_first_call_says_why() {
@@ -91,10 +126,12 @@ mod tests {
             return;
         }
         let mut step = || -> Result<(), Refusal> { panic!("no step without a device") };
-        let mut device = CudaDevice::new(0, &mut step, None);
+        let mut device = CudaDevice::new(0, &mut step, None, Err("no gate of CUDA".to_owned()));
         for refused in [
             device.sync(),
             device.sleep(1),
+            device.hold(Duration::ZERO),
+            device.release(),
             device.mark().map(drop),
             queueing(&mut device).map(drop),
         ] {
@@ -115,12 +152,13 @@ mod tests {
         }
         let x = Tensor::rand([512, 512], (Kind::Float, tch::Device::Cuda(0)));
         let mut step = || Ok(x.f_matmul(&x)?);
-        let mut device = CudaDevice::new(0, &mut step, None);
+        let mut gate = Gate::new(0).expect("the driver compiles it");
+        let mut device = CudaDevice::new(0, &mut step, None, Ok(&mut gate));
         let queue = queueing(&mut device).expect("a matrix product");
         let peak = peak_khz(0).expect("it is there");
         let open = Order::open(false, queue);
-        let hidden = open.hidden(LaunchHiding::new(queue, peak).expect("a known clock"));
-        for order in [open, hidden] {
+        let sleep = Hiding::Sleep(LaunchHiding::new(queue, peak).expect("a known clock"));
+        for order in [open, open.hidden(Hiding::Gate), open.hidden(sleep)] {
             let taken = sample(&mut device, &order, 100).expect("100 products");
             println!("{taken:?}");
             assert_eq!(taken.steps, 100);

@@ -243,7 +243,10 @@ impl<'a> GroupRun<'a> {
             });
         });
         drop(range);
-        let conditions = conditions.finish(taken.throttling.discarded);
+        // Those of criterion's warm-up do not count.
+        let clocks = subject.take_clock_mhz();
+        let counted = clocks[clocks.len().saturating_sub(taken.steps_ns.len())..].to_vec();
+        let conditions = conditions.finish(taken.throttling.discarded, counted);
         findings.measures.conditions = Some(conditions).filter(|_| measures);
         findings.notes.extend(taken.throttling.notes());
         findings.last_sample = taken.last;

@@ -23,6 +23,15 @@ pub struct Machine {
     fails_at: Option<u64>,
     steps: Cell<u64>,
     dropped: Cell<u64>,
+    /// Whether the device can be held.
+    pub gated: bool,
+    /// Whether a step waits for the device.
+    pub syncs: bool,
+    /// When the device goes on by itself.
+    held_until: Cell<u64>,
+    released: Cell<bool>,
+    /// What the host's next step takes longer.
+    stall_ns: Cell<u64>,
 }
 
 pub const PEAK_KHZ: u64 = 2_000_000;
@@ -36,6 +45,11 @@ impl Machine {
     /// Steps that were run.
     pub fn steps(&self) -> u64 {
         self.steps.get()
+    }
+
+    /// Takes the processor from the host during its next step.
+    pub fn stall(&self, ns: u64) {
+        self.stall_ns.set(ns);
     }
 
     fn write(&self, what: &'static str) {
@@ -66,7 +80,7 @@ impl Machine {
 
     fn hidden(&self) -> Order {
         let queue = self.queue();
-        let hiding = LaunchHiding::new(queue, PEAK_KHZ).expect("a known clock");
+        let hiding = Hiding::of(&Handle(self), queue, PEAK_KHZ).expect("a known clock");
         Order::open(false, queue).hidden(hiding)
     }
 }
@@ -90,6 +104,29 @@ impl<'a> Device for Handle<'a> {
         self.0.launch(5000, 200_000);
         Ok(())
     }
+    fn can_hold(&self) -> Result<(), String> {
+        if self.0.gated { Ok(()) } else { Err("no gate".to_owned()) }
+    }
+    fn hold(&mut self, limit: Duration) -> Result<(), Refusal> {
+        self.0.write("hold");
+        self.0.launch(5000, limit.as_nanos() as u64);
+        self.0.held_until.set(self.0.free_at.get());
+        Ok(())
+    }
+    fn release(&mut self) -> Result<(), Refusal> {
+        self.0.write("release");
+        let early = self.0.held_until.get().saturating_sub(self.0.now.get());
+        self.0.released.set(early > 0);
+        self.0.free_at.set(self.0.free_at.get() - early);
+        self.0.ahead.borrow_mut().iter_mut().for_each(|done| *done -= early.min(*done));
+        Ok(())
+    }
+    fn was_released(&self) -> bool {
+        self.0.released.get()
+    }
+    fn clock_mhz(&self) -> Option<f64> {
+        Some(1e3 * self.0.clock)
+    }
     fn sleep(&mut self, cycles: u64) -> Result<(), Refusal> {
         self.0.write("sleep");
         self.0.launch(5000, (cycles as f64 / self.0.clock) as u64);
@@ -105,6 +142,10 @@ impl<'a> Device for Handle<'a> {
         self.0.steps.set(self.0.steps.get() + 1);
         if Some(self.0.steps.get()) == self.0.fails_at {
             return Err(Refusal::Failed("on purpose".to_owned()));
+        }
+        self.0.now.set(self.0.now.get() + self.0.stall_ns.take());
+        if self.0.syncs {
+            self.0.now.set(self.0.now.get().max(self.0.free_at.get()));
         }
         for _ in 0..self.0.launches {
             self.0.launch(self.0.launch_ns, self.0.work_ns);
@@ -131,7 +172,7 @@ const US: u64 = 1000;
 fn a_hidden_cold_round_flushes_sleeps_and_only_then_starts() {
     let machine = Machine::new(1, 5 * US, 20 * US);
     let hiding = LaunchHiding::new(Duration::from_micros(5), PEAK_KHZ).unwrap();
-    let order = Order::open(true, Duration::from_micros(5)).hidden(hiding);
+    let order = Order::open(true, Duration::from_micros(5)).hidden(Hiding::Sleep(hiding));
     let taken = machine.sample(&order, 2);
     #[rustfmt::skip]
     let round = [
@@ -142,6 +183,46 @@ fn a_hidden_cold_round_flushes_sleeps_and_only_then_starts() {
     assert_eq!(machine.log.take(), [round, round].concat());
     assert_eq!((taken.steps, taken.device), (2, Duration::from_micros(40)));
     assert_eq!(taken.launches, Launches::Hidden);
+}
+
+#[test]
+fn a_held_device_is_released_once_all_is_queued() {
+    let machine = Machine { gated: true, ..Machine::new(1, 5 * US, 20 * US) };
+    let order = machine.hidden();
+    machine.log.take();
+    let taken = machine.sample(&order, 2);
+    #[rustfmt::skip]
+    let round = [
+        "clock", "hold", "event",
+        "clock", "step", "drop", "step", "clock", "event", "clock",
+        "release", "sync", "clock", "drop",
+    ];
+    assert_eq!(machine.log.take(), round);
+    assert_eq!((taken.launches, taken.device), (Launches::Hidden, Duration::from_micros(40)));
+    assert_eq!(taken.clock_mhz, Some(2000.0));
+}
+
+#[test]
+fn a_held_device_is_released_when_a_step_fails() {
+    let machine = Machine { gated: true, fails_at: Some(11), ..Machine::new(1, 5 * US, 20 * US) };
+    let order = machine.hidden();
+    let failed = sample(&mut Handle(&machine), &order, 5);
+    assert_eq!(failed, Err(Refusal::Failed("on purpose".to_owned())));
+    assert_eq!(machine.log.take().last(), Some(&"release"));
+}
+
+#[test]
+fn a_held_device_waits_for_any_host_and_gives_up_where_the_step_waits_for_it() {
+    for launch_us in [5, 50, 500] {
+        let machine = Machine { gated: true, ..Machine::new(1, launch_us * US, 2 * US) };
+        // The pilot saw a fast host.
+        let order = Order::open(false, Duration::from_micros(5)).hidden(Hiding::Gate);
+        let taken = machine.sample(&order, 100);
+        assert_eq!((taken.launches, taken.device), (Launches::Hidden, Duration::from_micros(200)));
+    }
+    let machine = Machine { gated: true, syncs: true, ..Machine::new(1, 5 * US, 2 * US) };
+    let taken = machine.sample(&machine.hidden(), 100);
+    assert_eq!((taken.launches, taken.clock_mhz), (Launches::Late, Some(2000.0)));
 }
 
 #[test]
@@ -222,7 +303,7 @@ fn a_sleep_that_ends_too_early_makes_the_sample_late() {
     let machine = Machine::new(1, 100 * US, 10 * US);
     // The pilot saw a host ten times as fast.
     let hiding = LaunchHiding::new(Duration::from_micros(10), PEAK_KHZ).unwrap();
-    let order = Order::open(false, Duration::from_micros(10)).hidden(hiding);
+    let order = Order::open(false, Duration::from_micros(10)).hidden(Hiding::Sleep(hiding));
     let taken = machine.sample(&order, 100);
     assert_eq!(taken.launches, Launches::Late);
     assert!(taken.device > Duration::from_micros(100 * 10), "{taken:?}");
@@ -238,7 +319,7 @@ fn what_is_called_hidden_holds_work_alone_however_slow_the_host_has_become() {
     // CUDA rates the device lower than it runs; NVML knows.
     let peak_khz = peak_khz(3 * PEAK_KHZ / 4, Ok(PEAK_KHZ as f64 / 1e3));
     let hiding = LaunchHiding::new(Duration::from_micros(10), peak_khz).unwrap();
-    let order = Order::open(false, Duration::from_micros(10)).hidden(hiding);
+    let order = Order::open(false, Duration::from_micros(10)).hidden(Hiding::Sleep(hiding));
     let mut seen = vec![];
     for launch_us in 10..40 {
         let machine = Machine::new(1, launch_us * US, 2 * US);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::Clocks;
 
 use super::device_clock::BothClocks;
-use super::launch::{Device, LaunchHiding, Order, queueing, sample};
+use super::launch::{Device, Hiding, Launches, Order, queueing, sample};
 use crate::refusal::Refusal;
 
 /// Open samples from which the host's side is told. Their medians need not be fine: they decide
@@ -15,34 +15,75 @@ const OPEN_SAMPLES: u64 = 11;
 /// Device time of one of them.
 const OPEN_SAMPLE_NS: f64 = 5e6;
 
+/// Late samples in a row that are taken again. What comes late once more comes late by itself.
+const LATE_IN_A_ROW: u64 = 4;
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pace {
     open: Order,
-    hiding: Result<LaunchHiding, String>,
+    /// What hides launches, or why they stay open.
+    hiding: Result<Hiding, String>,
+    /// Why the device sleeps instead of waiting for the host.
+    sleeps: Option<String>,
+    late_in_a_row: u64,
     clocks: BothClocks,
+    /// The multiprocessors' clock in each sample that counts, in MHz.
+    clock_mhz: Vec<f64>,
 }
 
 impl Pace {
     /// Finds how fast the host queues a step. The case has to be warm. `peak_khz` is the device's
-    /// highest clock; launches stay open when it is 0, and [`Self::notes`] says so.
+    /// highest clock; where the device cannot be held, launches stay open when it is 0, and [`Self::notes`] says so.
     pub fn find(device: &mut impl Device, cold: bool, peak_khz: u64) -> Result<Self, Refusal> {
         let queue = queueing(device)?;
+        let hiding = Hiding::of(device, queue, peak_khz);
+        let sleeps = hiding.is_ok().then(|| device.can_hold().err()).flatten();
         Ok(Self {
             open: Order::open(cold, queue),
-            hiding: LaunchHiding::new(queue, peak_khz),
+            hiding,
+            sleeps,
+            late_in_a_row: 0,
             clocks: BothClocks::default(),
+            clock_mhz: Vec::new(),
         })
     }
 
-    /// Device time of `steps` steps, their launches hidden.
+    /// Device time of `steps` steps, their launches hidden. What was late is taken again, so that no late sample counts,
+    /// nor a block of a pair that holds one.
     pub fn time(&mut self, device: &mut impl Device, steps: u64) -> Result<Duration, Refusal> {
-        let order = match self.hiding {
-            Ok(hiding) => self.open.hidden(hiding),
-            Err(_) => self.open,
-        };
-        let taken = sample(device, &order, steps)?;
-        self.clocks.add(&taken);
-        Ok(taken.device)
+        loop {
+            let order = match self.hiding {
+                Ok(hiding) => self.open.hidden(hiding),
+                Err(_) => self.open,
+            };
+            let taken = sample(device, &order, steps)?;
+            self.clocks.add(&taken);
+            if taken.launches != Launches::Late {
+                self.late_in_a_row = 0;
+                self.clock_mhz.extend(taken.clock_mhz);
+                return Ok(taken.device);
+            }
+            self.was_late();
+        }
+    }
+
+    fn was_late(&mut self) {
+        self.late_in_a_row += 1;
+        if self.late_in_a_row > LATE_IN_A_ROW {
+            self.hiding = Err(format!(
+                "launches are not hidden: {} samples in a row came late; the step itself waits for the device, or has more \
+                 launches than the device's queue holds",
+                self.late_in_a_row
+            ));
+        } else if let Ok(Hiding::Sleep(sleeps)) = self.hiding {
+            self.hiding = Ok(Hiding::Sleep(sleeps.longer()));
+        }
+    }
+
+    /// The multiprocessors' clock in the samples that count since this was asked last, in MHz; none where the device does
+    /// not tell.
+    pub fn take_clock_mhz(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.clock_mhz)
     }
 
     /// Both clocks of a step: takes the open samples that the host's side is told from. A pass of
@@ -58,7 +99,10 @@ impl Pace {
     }
 
     pub fn notes(&self) -> Vec<String> {
-        self.hiding.clone().err().into_iter().chain(self.clocks.note()).collect()
+        let sleeps = self.sleeps.as_ref().map(|reason| {
+            format!("launches are hidden by sleeps of a guessed length: the device cannot be held: {reason}")
+        });
+        self.hiding.clone().err().into_iter().chain(sleeps).chain(self.clocks.note()).collect()
     }
 }
 
@@ -78,8 +122,8 @@ mod tests {
     #[test]
     fn a_slow_host_is_hidden_from_the_time_and_shown_by_the_clocks() {
         // The host needs 10 µs for a step, the device 3.
-        let machine = Machine::new(1, 10_000, 3000);
-        let (taken, clocks, notes) = found(&machine, false, PEAK_KHZ);
+        let machine = Machine { gated: true, ..Machine::new(1, 10_000, 3000) };
+        let (taken, clocks, notes) = found(&machine, false, 0);
         assert_eq!(taken, Duration::from_micros(300));
         assert_eq!((clocks.device_ns, clocks.queue_ns), (3000.0, 10_000.0));
         assert!(clocks.host_bound && clocks.host_ns >= 10_000.0, "{clocks:?}");
@@ -88,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_slow_device_is_not_bound_by_the_host_hot_or_cold() {
-        let machine = Machine::new(1, 10_000, 100_000);
+        let machine = Machine { gated: true, ..Machine::new(1, 10_000, 100_000) };
         for cold in [false, true] {
             let (taken, clocks, notes) = found(&machine, cold, PEAK_KHZ);
             assert_eq!(taken, Duration::from_millis(10));
@@ -114,5 +158,32 @@ mod tests {
         assert!(taken > Duration::from_micros(900), "{taken:?}");
         assert!(clocks.host_bound, "{clocks:?}");
         assert!(notes[0].starts_with("launches are not hidden: "), "{notes:?}");
+    }
+
+    #[test]
+    fn a_host_that_is_late_for_once_is_waited_for_by_a_gate_and_sampled_again_behind_a_sleep() {
+        for gated in [true, false] {
+            let machine = Machine { gated, ..Machine::new(1, 10_000, 3000) };
+            let mut device = Handle(&machine);
+            let mut pace = Pace::find(&mut device, false, PEAK_KHZ).expect("it runs");
+            machine.stall(50_000_000);
+            assert_eq!(pace.time(&mut device, 100), Ok(Duration::from_micros(300)), "{gated}");
+            let late = pace.notes().iter().any(|note| note.contains("1 of 2 samples"));
+            assert_eq!(late, !gated, "{:?}", pace.notes());
+        }
+    }
+
+    #[test]
+    fn a_step_that_waits_for_the_device_is_soon_timed_without_hiding_and_it_is_said() {
+        let machine = Machine { gated: true, syncs: true, ..Machine::new(1, 10_000, 3000) };
+        let mut device = Handle(&machine);
+        let mut pace = Pace::find(&mut device, false, PEAK_KHZ).expect("it runs");
+        let taken = pace.time(&mut device, 10).expect("it runs");
+        assert!(taken < Duration::from_millis(1), "{taken:?}");
+        let notes = pace.notes();
+        assert!(notes[0].starts_with("launches are not hidden: 5 samples in a row"), "{notes:?}");
+        let steps = machine.steps();
+        pace.time(&mut device, 10).expect("it runs");
+        assert_eq!(machine.steps(), steps + 10, "once and for all");
     }
 }

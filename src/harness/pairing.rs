@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use plan::{Case, Device, Pair, Stop};
-use statistics::{BuildsRatio, CONFIDENCE_LEVEL};
+use statistics::{BuildsRatio, CONFIDENCE_LEVEL, Processor};
 
 use super::case_run::{CaseRun, release};
 use super::clock::Stopwatch;
@@ -14,8 +14,6 @@ use super::pairs::{Goal, Known, NoRatio, Paired, Pairs, Side, Sides};
 use super::panics;
 use super::ranges;
 use super::timer::Timer;
-use crate::measurement::gpu::ThrottleProbe as _;
-use crate::measurement::nvml;
 use crate::refusal::Refusal;
 use crate::workload::{Displaced, Prepare, Workload};
 
@@ -59,7 +57,7 @@ pub struct Both {
     wall: Stopwatch,
     /// The side whose step failed.
     failed: Option<Side>,
-    throttled: bool,
+    clocks: ClockSeen,
 }
 
 impl Both {
@@ -81,7 +79,7 @@ impl Both {
             places,
             wall: Stopwatch::start(),
             failed: None,
-            throttled: false,
+            clocks: ClockSeen::default(),
         }
     }
 
@@ -93,19 +91,16 @@ impl Both {
         })
     }
 
-    /// Runs the two, and notices whether the device slows itself down meanwhile.
+    /// Runs the two, and notices how fast the device's clock is meanwhile.
     fn run<T>(
         &mut self,
         take: impl FnOnce(&mut dyn Sides) -> Result<T, Refusal>,
     ) -> Result<T, String> {
         let _range = ranges::named(&self.id, "pair");
-        let mut probe = (self.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
-        if let Some(probe) = &mut probe {
-            probe.watch();
-        }
         let taken = panics::catch(|| take(self));
-        self.throttled |=
-            probe.is_some_and(|mut probe| matches!(probe.slowed_since(), Ok(Some(_))));
+        let baseline = self.baseline.borrow_mut().subject.take_clock_mhz();
+        let candidate = self.candidate.subject.take_clock_mhz();
+        baseline.into_iter().chain(candidate).for_each(|mhz| self.clocks.add(mhz));
         match taken {
             Ok(taken) => taken.map_err(|refusal| match self.failed {
                 Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),
@@ -113,6 +108,34 @@ impl Both {
             }),
             Err(caught) => Err(outcome_of_panic(caught).reason().unwrap_or_default().to_owned()),
         }
+    }
+}
+
+/// The lowest and the highest clock of a device's multiprocessors in what was paired, in MHz.
+#[derive(Debug, Clone, Copy, Default)]
+struct ClockSeen(Option<(f64, f64)>);
+
+impl ClockSeen {
+    /// A clock below this share of the highest is a slow-down; readings differ by less.
+    const SLOW: f64 = 0.97;
+
+    fn add(&mut self, mhz: f64) {
+        let (low, high) = self.0.unwrap_or((mhz, mhz));
+        self.0 = Some((low.min(mhz), high.max(mhz)));
+    }
+
+    fn merge(&mut self, other: Self) {
+        if let Some((low, high)) = other.0 {
+            self.add(low);
+            self.add(high);
+        }
+    }
+
+    fn note(self) -> Option<String> {
+        let (low, high) = self.0.filter(|(low, high)| *low < Self::SLOW * high)?;
+        Some(format!(
+            "the device's clock fell to {low:.0} MHz while it was paired, from {high:.0} MHz"
+        ))
     }
 }
 
@@ -146,7 +169,8 @@ pub struct Pairing {
     pairs: Pairs,
     against: String,
     target: f64,
-    throttled: bool,
+    /// Of sides that were dropped.
+    clocks: ClockSeen,
 }
 
 /// What is needed to rebuild both sides.
@@ -191,10 +215,14 @@ impl Pairing {
             Time::Own(seconds) => (seconds, false),
             Time::Shared(seconds) => (seconds, true),
         };
-        let goal = Goal { target, budget_s, is_shared, known: both.known() };
+        let on = match again.baseline.device {
+            plan::Device::Cuda => Processor::Gpu,
+            plan::Device::Cpu => Processor::Cpu,
+        };
+        let goal = Goal { target, budget_s, is_shared, known: both.known(), on };
         let pairs = both.run(|sides| Pairs::first(sides, goal))?;
         let against = again.baseline.full_id();
-        Ok(Self { both: Some(both), again, pairs, against, target, throttled: false })
+        Ok(Self { both: Some(both), again, pairs, against, target, clocks: ClockSeen::default() })
     }
 
     /// Whether another look may narrow the interval, and there is time for one.
@@ -234,7 +262,7 @@ impl Pairing {
     /// Drops both sides' tensors until the next look.
     pub fn drop_sides(&mut self) {
         if let Some(both) = self.both.take() {
-            self.throttled |= both.throttled;
+            self.clocks.merge(both.clocks);
         }
     }
 
@@ -260,9 +288,10 @@ impl Pairing {
     }
 
     /// A note for readers of the speed-up.
-    pub fn note(&self) -> Option<&'static str> {
-        let throttled = self.throttled || self.both.as_ref().is_some_and(|both| both.throttled);
-        throttled.then_some("the device slowed itself down while it was paired")
+    pub fn note(&self) -> Option<String> {
+        let mut clocks = self.clocks;
+        clocks.merge(self.both.as_ref().map(|both| both.clocks).unwrap_or_default());
+        clocks.note()
     }
 }
 
@@ -309,5 +338,23 @@ fn absent(why: NoRatio) -> String {
                 alone_ns / 1e3
             )
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_fell_is_said_and_one_that_wavers_is_not() {
+        let note = |clocks: &[f64]| {
+            let mut seen = ClockSeen::default();
+            clocks.iter().for_each(|mhz| seen.add(*mhz));
+            seen.note()
+        };
+        assert_eq!(note(&[]), None);
+        assert_eq!(note(&[1980.0, 1965.0, 1935.0]), None);
+        let expected = "the device's clock fell to 1410 MHz while it was paired, from 1980 MHz";
+        assert_eq!(note(&[1755.0, 1980.0, 1410.0]).as_deref(), Some(expected));
     }
 }

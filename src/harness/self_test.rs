@@ -10,10 +10,11 @@ use statistics::median;
 use super::cuda_device::{self, CudaDevice};
 use super::fault::Fault;
 use super::flush::Flush;
-use super::launch::{Device, DeviceSample, LaunchHiding, Launches, Order, queueing, sample};
+use super::launch::{Device, DeviceSample, Hiding, Launches, Order, queueing, sample};
 use crate::device;
 use crate::measurement::nvml;
 use crate::native::cuda;
+use crate::native::gate::Gate;
 use crate::refusal::Refusal;
 
 /// Length of the sleep at the device's highest clock.
@@ -30,7 +31,7 @@ pub struct SelfTest {
     pub expected_ns: f64,
     /// Between events, nothing hidden.
     pub measured_ns: f64,
-    /// Between events, behind the sleep that hides launches.
+    /// Between events, with launches hidden.
     pub hidden_ns: f64,
     /// By the host's clock, from the call until the device was done.
     pub host_ns: f64,
@@ -58,7 +59,8 @@ pub fn self_test(index: usize) -> Result<SelfTest, Refusal> {
     let clock_mhz = || probe.clock_mhz().map_err(Refusal::Skipped);
     let cycles = cycles(peak_khz);
     let mut step = || Ok(cuda::sleep(index, cycles)?);
-    let mut device = CudaDevice::new(index, &mut step, None);
+    let mut gate = Gate::new(index)?;
+    let mut device = CudaDevice::new(index, &mut step, None, Ok(&mut gate));
     run(&mut device, &clock_mhz, peak_khz)
 }
 
@@ -73,7 +75,6 @@ fn run(
     clock_mhz: &dyn Fn() -> Result<f64, Refusal>,
     peak_khz: u64,
 ) -> Result<SelfTest, Refusal> {
-    let hiding = |queue| LaunchHiding::new(queue, peak_khz).map_err(Refusal::Skipped);
     for _ in 0..WARM_UP {
         drop(device.step()?);
     }
@@ -82,7 +83,8 @@ fn run(
     let open = Order::open(false, queue);
     let before = clock_mhz()?;
     let seen = sample(device, &open, 1)?;
-    let hidden = sample(device, &open.hidden(hiding(queue)?), 1)?;
+    let hiding = Hiding::of(device, queue, peak_khz).map_err(Refusal::Skipped)?;
+    let hidden = sample(device, &open.hidden(hiding), 1)?;
     let after = clock_mhz()?;
     if hidden.launches != Launches::Hidden {
         return Err(Refusal::Failed("the launch of one sleep was not hidden".to_owned()));
@@ -144,7 +146,8 @@ pub fn step_times<T>(
     let mut flush = if cold { Some(Flush::new(tch::Device::Cuda(index))?) } else { None };
     let mut flush = flush.as_mut().map(|flush| || flush.run());
     let flush = flush.as_mut().map(|flush| flush as &mut dyn FnMut() -> Result<(), Refusal>);
-    times(&mut CudaDevice::new(index, step, flush), cold, most, peak_khz)
+    let mut gate = Gate::new(index)?;
+    times(&mut CudaDevice::new(index, step, flush, Ok(&mut gate)), cold, most, peak_khz)
 }
 
 fn times(
@@ -160,7 +163,7 @@ fn times(
     }
     let queue = queueing(device)?;
     let open = Order::open(cold, queue);
-    let hidden = open.hidden(LaunchHiding::new(queue, peak_khz).map_err(Refusal::Skipped)?);
+    let hidden = open.hidden(Hiding::of(device, queue, peak_khz).map_err(Refusal::Skipped)?);
     let one = sample(device, &hidden, 1)?.device.as_nanos().max(1) as f64;
     let steps = ((SAMPLE_NS / one) as u64).clamp(1, open.steps_at_most().min(most));
     let mut taken =
@@ -222,6 +225,21 @@ mod tests {
 
         fn flush(&mut self) -> Result<(), Refusal> {
             panic!("nothing is cold here")
+        }
+        fn can_hold(&self) -> Result<(), String> {
+            Err("no gate".to_owned())
+        }
+        fn hold(&mut self, _limit: Duration) -> Result<(), Refusal> {
+            panic!("it cannot be held")
+        }
+        fn release(&mut self) -> Result<(), Refusal> {
+            panic!("it cannot be held")
+        }
+        fn was_released(&self) -> bool {
+            false
+        }
+        fn clock_mhz(&self) -> Option<f64> {
+            None
         }
         fn sleep(&mut self, cycles: u64) -> Result<(), Refusal> {
             self.now.set(self.now.get() + LAUNCH_NS);

@@ -12,6 +12,7 @@ use super::launch::{Order, sample};
 use super::pace::Pace;
 use super::running;
 use crate::device;
+use crate::native::gate::Gate;
 use crate::refusal::Refusal;
 use crate::threads;
 use crate::workload::Workload;
@@ -25,6 +26,8 @@ const CUDA: usize = 0;
 pub struct Timer {
     device: Device,
     flush: Option<Flush>,
+    /// What holds a CUDA device until work is queued, or why nothing does.
+    gate: Result<Gate, String>,
 }
 
 pub struct Subject {
@@ -41,7 +44,11 @@ impl Timer {
             CacheMode::Hot => None,
             CacheMode::Cold => Some(Flush::new(device::resolve(case.device)?)?),
         };
-        Ok(Self { device: case.device, flush })
+        let gate = match case.device {
+            Device::Cuda => Gate::new(CUDA).map_err(|error| error.to_string()),
+            device => Err(format!("{device} has no queue that the host could hold")),
+        };
+        Ok(Self { device: case.device, flush, gate })
     }
 
     /// Times `iters` steps.
@@ -52,17 +59,18 @@ impl Timer {
         running::check()?;
         subject.settle();
         let Subject { workload, pace, .. } = subject;
+        let gate = self.gate.as_mut().map_err(|reason| reason.clone());
         let mut step = || workload.step();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
         match (self.device, pace) {
             (Device::Cuda, Some(pace)) => {
-                pace.time(&mut CudaDevice::new(CUDA, &mut step, flush), iters)
+                pace.time(&mut CudaDevice::new(CUDA, &mut step, flush, gate), iters)
             }
             // How the case is queued is found once it is warm.
             (Device::Cuda, None) => {
                 let order = Order::open(flush.is_some(), Duration::ZERO);
-                let mut device = CudaDevice::new(CUDA, &mut step, flush);
+                let mut device = CudaDevice::new(CUDA, &mut step, flush, gate);
                 Ok(sample(&mut device, &order, iters)?.device)
             }
             (Device::Cpu, _) => time(&mut HostClock, step, flush, iters),
@@ -98,7 +106,8 @@ impl Timer {
         if self.device == Device::Cuda {
             let workload = &subject.workload;
             let mut step = || workload.step();
-            let mut device = CudaDevice::new(CUDA, &mut step, None);
+            let gate = self.gate.as_mut().map_err(|reason| reason.clone());
+            let mut device = CudaDevice::new(CUDA, &mut step, None, gate);
             let (cold, peak_khz) = (!self.is_hot(), cuda_device::peak_khz(CUDA)?);
             subject.pace = Some(Pace::find(&mut device, cold, peak_khz)?);
         }
@@ -111,7 +120,8 @@ impl Timer {
         let mut step = || workload.step();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
-        let mut device = CudaDevice::new(CUDA, &mut step, flush);
+        let gate = self.gate.as_mut().map_err(|reason| reason.clone());
+        let mut device = CudaDevice::new(CUDA, &mut step, flush, gate);
         Ok(Some(pace.clocks(&mut device)?))
     }
 
@@ -130,6 +140,11 @@ impl Subject {
     /// Puts its threads in force: a sibling that ran in between may have others.
     pub fn settle(&self) {
         threads::settle(self.threads);
+    }
+
+    /// The clock of a GPU's multiprocessors in each sample since this was asked last, in MHz, where it tells.
+    pub fn take_clock_mhz(&mut self) -> Vec<f64> {
+        self.pace.as_mut().map(Pace::take_clock_mhz).unwrap_or_default()
     }
 
     /// Notes for readers on how the times were taken.

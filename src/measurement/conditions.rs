@@ -100,12 +100,20 @@ impl ConditionsProbe {
     }
 
     /// Sums up. `discarded` is the number of samples that the caller took again because the processor
-    /// was throttled; 0 on the host, of which nothing is thrown away.
-    pub fn finish(mut self, discarded: u64) -> Conditions {
+    /// was throttled; 0 on the host, of which nothing is thrown away. `counted_mhz` are clocks during samples, which say
+    /// more than what was read between them.
+    pub fn finish(mut self, discarded: u64, counted_mhz: Vec<f64>) -> Conditions {
         let steal = self.cpu_time.zip(CpuTime::read());
+        let counted = range(counted_mhz);
+        let clock_method = match counted {
+            Some(_) => {
+                "a multiprocessor's cycles over the device's timer, in each sample".to_owned()
+            }
+            None => self.readings.clock_method(),
+        };
         Conditions {
-            clock_mhz: range(self.clock_mhz),
-            clock_method: self.readings.clock_method(),
+            clock_mhz: counted.or(range(self.clock_mhz)),
+            clock_method,
             temperature_c: range(self.temperature_c),
             throttle_reasons: self.readings.throttle_reasons(),
             throttle_method: Some(self.readings.throttle_method()),
@@ -166,7 +174,7 @@ mod tests {
             probe.next_s = 0.0;
             probe.read();
         }
-        let conditions = probe.finish(1);
+        let conditions = probe.finish(1, Vec::new());
         let clock = Range { min: 900.0, median: 1500.0, max: 1700.0 };
         assert_eq!(conditions.clock_mhz, Some(clock));
         let temperature = Range { min: 60.0, median: 62.0, max: 64.0 };
@@ -175,6 +183,15 @@ mod tests {
         assert_eq!(conditions.throttle_reasons, ["SW power cap"]);
         assert_eq!(conditions.throttle_method.as_deref(), Some("fake, too"));
         assert_eq!(conditions.discarded_samples, 1);
+    }
+
+    #[test]
+    fn clocks_during_samples_say_more_than_those_between() {
+        let mut probe = probe(&[reading(1980.0, None)]);
+        probe.read();
+        let conditions = probe.finish(0, vec![1700.0, 1650.0, 1710.0]);
+        assert_eq!(conditions.clock_mhz, Some(Range { min: 1650.0, median: 1700.0, max: 1710.0 }));
+        assert!(conditions.clock_method.contains("in each sample"), "{}", conditions.clock_method);
     }
 
     #[test]
@@ -196,7 +213,7 @@ mod tests {
     fn the_host_is_read() {
         let mut probe = ConditionsProbe::start(probes::readings(Device::Cpu));
         probe.read();
-        let conditions = probe.finish(0);
+        let conditions = probe.finish(0, Vec::new());
         println!("{conditions:?}");
         let readable = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
         assert_eq!(conditions.clock_mhz.is_some(), readable);
@@ -205,7 +222,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_says_why() {
-        let conditions = ConditionsProbe::start(probes::readings(Device::Mps)).finish(0);
+        let conditions =
+            ConditionsProbe::start(probes::readings(Device::Mps)).finish(0, Vec::new());
         assert_eq!(conditions.clock_mhz, None);
         assert_eq!(conditions.clock_method, "none: no clock of mps is read by this version");
     }
