@@ -311,7 +311,7 @@ impl<'a> GroupRun<'a> {
             pairing.look()?;
         }
         findings.pairs.push(pairing.found()?);
-        findings.notes.extend(pairing.note().map(str::to_owned));
+        findings.notes.extend(pairing.note());
         self.pairing = pairing.wants_more().then_some(pairing);
         Ok(())
     }

@@ -24,9 +24,9 @@ pub struct Machine {
     steps: Cell<u64>,
     dropped: Cell<u64>,
     /// Whether the device can be held.
-    pub gated: bool,
+    gated: bool,
     /// Whether a step waits for the device.
-    pub syncs: bool,
+    syncs: bool,
     /// When the device goes on by itself.
     held_until: Cell<u64>,
     released: Cell<bool>,
@@ -40,6 +40,16 @@ const QUEUE_LENGTH: usize = 1024;
 impl Machine {
     pub fn new(launches: u64, launch_ns: u64, work_ns: u64) -> Self {
         Self { launches, launch_ns, work_ns, clock: 2.0, ..Self::default() }
+    }
+
+    /// The same whose device can be held, or not.
+    pub fn gated(self, gated: bool) -> Self {
+        Self { gated, ..self }
+    }
+
+    /// The same with steps that wait for the device.
+    pub fn syncing(self) -> Self {
+        Self { syncs: true, ..self }
     }
 
     /// Steps that were run.

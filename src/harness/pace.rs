@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_slow_host_is_hidden_from_the_time_and_shown_by_the_clocks() {
         // The host needs 10 µs for a step, the device 3.
-        let machine = Machine { gated: true, ..Machine::new(1, 10_000, 3000) };
+        let machine = Machine::new(1, 10_000, 3000).gated(true);
         let (taken, clocks, notes) = found(&machine, false, 0);
         assert_eq!(taken, Duration::from_micros(300));
         assert_eq!((clocks.device_ns, clocks.queue_ns), (3000.0, 10_000.0));
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_slow_device_is_not_bound_by_the_host_hot_or_cold() {
-        let machine = Machine { gated: true, ..Machine::new(1, 10_000, 100_000) };
+        let machine = Machine::new(1, 10_000, 100_000).gated(true);
         for cold in [false, true] {
             let (taken, clocks, notes) = found(&machine, cold, PEAK_KHZ);
             assert_eq!(taken, Duration::from_millis(10));
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_host_that_is_late_for_once_is_waited_for_by_a_gate_and_sampled_again_behind_a_sleep() {
         for gated in [true, false] {
-            let machine = Machine { gated, ..Machine::new(1, 10_000, 3000) };
+            let machine = Machine::new(1, 10_000, 3000).gated(gated);
             let mut device = Handle(&machine);
             let mut pace = Pace::find(&mut device, false, PEAK_KHZ).expect("it runs");
             machine.stall(50_000_000);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_step_that_waits_for_the_device_is_soon_timed_without_hiding_and_it_is_said() {
-        let machine = Machine { gated: true, syncs: true, ..Machine::new(1, 10_000, 3000) };
+        let machine = Machine::new(1, 10_000, 3000).gated(true).syncing();
         let mut device = Handle(&machine);
         let mut pace = Pace::find(&mut device, false, PEAK_KHZ).expect("it runs");
         let taken = pace.time(&mut device, 10).expect("it runs");

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use plan::{Case, Device, Pair, Stop};
-use statistics::{BuildsRatio, CONFIDENCE_LEVEL, Processor};
+use statistics::{BuildsRatio, CONFIDENCE_LEVEL};
 
 use super::case_run::{CaseRun, release};
 use super::clock::Stopwatch;
@@ -215,10 +215,7 @@ impl Pairing {
             Time::Own(seconds) => (seconds, false),
             Time::Shared(seconds) => (seconds, true),
         };
-        let on = match again.baseline.device {
-            plan::Device::Cuda => Processor::Gpu,
-            plan::Device::Cpu => Processor::Cpu,
-        };
+        let on = again.baseline.device.into();
         let goal = Goal { target, budget_s, is_shared, known: both.known(), on };
         let pairs = both.run(|sides| Pairs::first(sides, goal))?;
         let against = again.baseline.full_id();

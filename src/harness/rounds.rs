@@ -161,7 +161,7 @@ impl Rounds {
             }
         }
         if let Some(note) = pairing.note().filter(|it| !record.notes.iter().any(|has| has == it)) {
-            record.notes.push(note.to_owned());
+            record.notes.push(note);
         }
         took(&mut record, watch);
         if goes_on && record.no_pair.is_none() {

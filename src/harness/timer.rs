@@ -106,9 +106,9 @@ impl Timer {
         if self.device == Device::Cuda {
             let workload = &subject.workload;
             let mut step = || workload.step();
+            let (cold, peak_khz) = (!self.is_hot(), cuda_device::peak_khz(CUDA)?);
             let gate = self.gate.as_mut().map_err(|reason| reason.clone());
             let mut device = CudaDevice::new(CUDA, &mut step, None, gate);
-            let (cold, peak_khz) = (!self.is_hot(), cuda_device::peak_khz(CUDA)?);
             subject.pace = Some(Pace::find(&mut device, cold, peak_khz)?);
         }
         Ok(())

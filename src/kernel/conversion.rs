@@ -51,6 +51,9 @@ pub fn values<T: Element>(tensor: &Tensor) -> Result<Vec<T>, Refusal> {
 /// # Ok::<(), criterion_torch::kernel::Refusal>(())
 /// ```
 pub trait IntoTensor {
+    /// Whether it holds numbers of the host, so that what returns it has not run on another device.
+    const IS_OF_HOST: bool = false;
+
     /// As a tensor of its own dtype.
     fn into_tensor(self) -> Result<Tensor, Refusal>;
 }
@@ -62,12 +65,16 @@ impl IntoTensor for Tensor {
 }
 
 impl<T: Element> IntoTensor for Vec<T> {
+    const IS_OF_HOST: bool = true;
+
     fn into_tensor(self) -> Result<Tensor, Refusal> {
         tensor(&self, &[self.len()])
     }
 }
 
 impl<T: Element> IntoTensor for T {
+    const IS_OF_HOST: bool = true;
+
     fn into_tensor(self) -> Result<Tensor, Refusal> {
         tensor(&[self], &[1])
     }

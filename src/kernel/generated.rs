@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use plan::Dtype;
+use plan::{Device, Dtype};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -149,6 +149,11 @@ pub fn function<S: 'static, R: IntoTensor + 'static>(
     site: &Site,
     parts: Function<S, R>,
 ) -> Result<Built, Refusal> {
+    if R::IS_OF_HOST && site.device != Device::Cpu {
+        return Err(site.unsupported(
+            "`run_benchmark` returns numbers of the host, so it runs on the CPU; for another device return a `Tensor`",
+        ));
+    }
     let (size, site): (&'static S, &'static Site) =
         (Box::leak(Box::new(size)), Box::leak(Box::new(*site)));
     let Function { run, reference, flops, bytes } = parts;

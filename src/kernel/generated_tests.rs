@@ -98,6 +98,20 @@ fn of_a_function_there_is_one_output_at_a_time() {
 }
 
 #[test]
+fn a_function_of_numbers_is_refused_on_another_device_before_it_runs() {
+    fn of<R: IntoTensor + 'static>(
+        run: fn(&'static (), &'static Site) -> Result<R, Refusal>,
+    ) -> String {
+        let parts = Function { run, reference: None, flops: None, bytes: None };
+        let site = Site { device: Device::Cuda, ..site(Dtype::Float32) };
+        function((), Fields::new(), &site, parts).map(|_| ()).unwrap_err().to_string()
+    }
+    let one = of(|(), _| -> Result<f32, Refusal> { panic!("it does not run") });
+    assert!(one.contains("returns numbers of the host"), "{one}");
+    assert_eq!(of(|(), _| -> Result<Vec<f64>, Refusal> { panic!("it does not run") }), one);
+}
+
+#[test]
 fn a_function_draws_the_same_at_every_call_and_for_its_reference() {
     // Nobody else draws meanwhile.
     let _drawing = crate::inputs::seeded(1);

@@ -56,11 +56,11 @@ impl Reference {
         &self.output
     }
 
-    /// The rows of `output` that the reference holds.
+    /// The rows of `output` that the reference holds, on the host.
     pub fn select(&self, output: &Tensor) -> Result<Tensor, TchError> {
         match &self.rows {
             Some(rows) => output.f_index_select(0, rows)?.f_to_device(Device::Cpu),
-            None => Ok(output.shallow_clone()),
+            None => output.f_to_device(Device::Cpu),
         }
     }
 
@@ -153,6 +153,16 @@ mod tests {
         let many = evenly_spaced(128_000, 1000);
         assert_eq!((many.len(), many[0], many[999]), (1000, 0, 127_999));
         assert!(many.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    /// An output of a device, here of one without numbers, is compared on the host: one of several rows as one that is the
+    /// mean of all of them, such as a loss.
+    #[test]
+    fn what_is_compared_lies_on_the_host() {
+        let output = crate::native::storage::meta(&Tensor::from_slice(&[1.0, 2.0])).unwrap();
+        let whole = Reference::whole(Tensor::from_slice(&[1.0, 2.0]));
+        let refused = whole.select(&output).unwrap_err().to_string();
+        assert!(refused.contains("Cannot copy out of meta tensor"), "{refused}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 #include "tensor.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
 #include <c10/core/Allocator.h>
 
 #include <unordered_set>
@@ -55,5 +56,11 @@ extern "C" Status ctn_storage_relocate(
     }
     *bytes = moved;
     *out = border::handle(std::move(blocks));
+  });
+}
+
+extern "C" Status ctn_storage_meta(const at::Tensor* tensor, at::Tensor** out) noexcept {
+  return border::guard([&] {
+    *out = tensor::release(at::empty_like(*tensor, tensor->options().device(c10::DeviceType::Meta)));
   });
 }

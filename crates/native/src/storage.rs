@@ -5,11 +5,12 @@
 
 use tch::Tensor;
 
-use super::border::{Handle, Status, Tensors, pointers};
+use super::border::{self, Handle, In, Out, Status, Tensors, pointers};
 use super::error::Error;
 
 unsafe extern "C" {
     fn ctn_storage_relocate(tensors: Tensors, bytes: *mut u64, out: *mut Handle) -> Status;
+    fn ctn_storage_meta(tensor: In, out: Out) -> Status;
 }
 
 /// The memory that tensors had before they were moved, freed when dropped. While it lives, nothing
@@ -40,6 +41,14 @@ pub fn relocate(tensors: &[Tensor]) -> Result<Blocks, Error> {
     let held =
         Handle::new(|out| unsafe { ctn_storage_relocate((&pointers).into(), &mut bytes, out) })?;
     Ok(Blocks { _held: held, bytes })
+}
+
+/// A tensor of the same size and dtype on torch's `meta` device, which has no memory. What forgets to move an output to the
+/// host fails with it on any machine, as it does on a GPU: libtorch has no numbers to copy, and says so.
+#[doc(hidden)]
+pub fn meta(tensor: &Tensor) -> Result<Tensor, Error> {
+    // SAFETY: the tensor lives, and `out` is writable.
+    border::tensor(|out| unsafe { ctn_storage_meta(tensor.as_ptr(), out) })
 }
 
 #[cfg(test)]

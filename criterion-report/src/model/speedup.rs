@@ -2,7 +2,7 @@
 
 use plan::{CaseId, Outcome, Pair, Stop};
 use serde::{Deserialize, Serialize};
-use statistics::{Benefit, CONFIDENCE_LEVEL, Ratio, Verdict, mean, verdict};
+use statistics::{Benefit, CONFIDENCE_LEVEL, Processor, Ratio, Verdict, mean, verdict};
 
 use super::repeated::Without;
 use super::row::Row;
@@ -100,7 +100,7 @@ impl Speedup {
                 Err(why.or(whys().next()).cloned().unwrap_or(NoSpeedup::NotMeasured))
             }
             [pair] => Ok(Self::of(pair)),
-            _ => Self::of_runs(&pairs, processor(row)),
+            _ => Self::of_runs(&pairs, row.record.case.device.into()),
         }
     }
 
@@ -231,14 +231,6 @@ fn run_of(pair: &Pair, on: Processor) -> Option<statistics::Run> {
     let of_blocks = || Some(statistics::builds_ratio(&pair.log_ratios, builds, visits, on)?.within);
     let within = pair.within.or_else(of_blocks)?;
     Some(statistics::Run { ratio: pair.speedup, within, builds, visits, on })
-}
-
-/// Where the case and what it is compared with ran.
-fn processor(row: &Row) -> Processor {
-    match row.record.case.device {
-        plan::Device::Cuda => Processor::Gpu,
-        plan::Device::Cpu => Processor::Cpu,
-    }
 }
 
 /// The root of the mean square of standard deviations, where all are known.

@@ -97,8 +97,8 @@ struct Outer {
     /// Whether each dense variant gets a sibling with a preallocated output.
     out: bool,
     /// Whether each dense variant whose maths libtorch also has as one packed op gets a sibling that
-    /// runs it.
-    packed: bool,
+    /// runs it; none where the config does not say.
+    packed: Option<bool>,
     /// Present in training mode.
     training: Option<Training>,
 }
@@ -122,7 +122,7 @@ pub(super) fn read(
     if mode == Mode::Training {
         refuse(&fields, SIBLING_KEYS, Mode::Inference);
     }
-    let mut outer = Outer { own: Own::default(), eager, out: false, packed: true, training };
+    let mut outer = Outer { own: Own::default(), eager, out: false, packed: None, training };
     fields.update("output_dir", &mut outer.own.settings.output_dir, Node::string);
     outer.read(&fields);
     // A list in the tutorial, one mapping in the README.
@@ -178,7 +178,7 @@ impl Outer {
     fn read(&mut self, fields: &Fields<'_>) {
         own_keys::apply(fields, &mut self.own);
         fields.update("out", &mut self.out, Node::boolean);
-        fields.update("packed", &mut self.packed, Node::boolean);
+        fields.update("packed", &mut self.packed, |node| node.boolean().map(Some));
         if let Some(training) = &mut self.training {
             training.read(fields);
             self.own.settings.training = Some(training.settings.clone());
@@ -188,7 +188,10 @@ impl Outer {
     /// Behind each eager variant follow its packed form, if the recipe has one, and, if asked for, its
     /// form with a preallocated output (dense ones only), that of torch's autograd, and its compiled forms.
     fn variants(&self, device: Device, compile: &[CompileMode]) -> Vec<Variant> {
-        let packs = self.training.is_none() && self.packed;
+        let packs = |recipe: Recipe| {
+            let usual = self.packed.unwrap_or_else(|| recipe.is_usually_packed(device));
+            self.training.is_none() && recipe.has_packed() && usual
+        };
         let training = self.training.as_ref();
         let autograd = training.is_some_and(|training| training.autograd);
         let settings = training.map(|training| &training.settings);
@@ -196,8 +199,8 @@ impl Outer {
             let emulated = emulation::is_emulated(eager.recipe, settings, device);
             let eager = Variant { emulated, ..eager };
             let dense = eager.sparsity.is_none();
-            let packed = (packs && dense && eager.recipe.has_packed())
-                .then_some(Variant { packed: true, ..eager });
+            let packed =
+                (dense && packs(eager.recipe)).then_some(Variant { packed: true, ..eager });
             let out = (training.is_none() && self.out && dense)
                 .then_some(Variant { preallocated: true, ..eager });
             let autograd = autograd.then_some(Variant { autograd: true, ..eager });

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::closed::{UnknownWord, Word, closed_set, listed, schema_is, serde_as_word};
-use super::settings::Mode;
+use super::settings::{Device, Mode};
 use super::user::UserWord;
 
 // The numerics of the int8 and int4 recipes: each word is what the word of a recipe ends in.
@@ -338,6 +338,13 @@ impl Recipe {
     /// these recipes have a `+packed` variant.
     pub const fn has_packed(self) -> bool {
         self.facts().has_packed
+    }
+
+    /// Whether its `+packed` variant is measured where a config does not say. On CUDA `_weight_int8pack_mm` has no tensor
+    /// cores: at 4096x4096x4096 it took 147 ms on an H100, 837 times as long as the bfloat16 product, and most of a suite's
+    /// time.
+    pub fn is_usually_packed(self, device: Device) -> bool {
+        !(device == Device::Cuda && matches!(self, Self::Int8wo { .. }))
     }
 
     /// The last version of torchao that had the recipe, where upstream has removed it since: its configuration,

@@ -37,6 +37,16 @@ closed_set! {
     }
 }
 
+#[cfg(feature = "estimate")]
+impl From<Device> for statistics::Processor {
+    fn from(device: Device) -> Self {
+        match device {
+            Device::Cpu => Self::Cpu,
+            Device::Cuda | Device::Rocm | Device::Xpu | Device::Mps => Self::Gpu,
+        }
+    }
+}
+
 closed_set! {
     /// Whether the host allocator keeps freed memory mapped between iterations.
     Allocator, "allocator" {

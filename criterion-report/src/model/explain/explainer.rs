@@ -249,5 +249,19 @@ fn cautions(
     let absent = profile(row).into_iter().filter_map(|it| it.absent.get("operations"));
     let absent = absent.map(|why| format!("its profile has no operations: {why}"));
     let limits = ceiling.map(|it| it.cautions.clone()).unwrap_or_default();
-    stretch.chain(several).chain(absent).chain(limits).collect()
+    let slow = int8_without_tensor_cores(row);
+    stretch.chain(several).chain(absent).chain(limits).chain(slow).collect()
+}
+
+/// Where the product is the one of libtorch's kernels on CUDA that loses by more than any recipe gains.
+fn int8_without_tensor_cores(row: &Row) -> Option<String> {
+    const KERNEL: &str = "aten::_weight_int8pack_mm";
+    let record = &row.record;
+    let is_it = record.case.device == Device::Cuda && record.kernels.iter().any(|it| it == KERNEL);
+    is_it.then(|| {
+        format!(
+            "its product is `{KERNEL}`, which has no tensor cores on CUDA; max-autotune picks it for \
+             int8wo above one row, in torch.compile of Python, too"
+        )
+    })
 }

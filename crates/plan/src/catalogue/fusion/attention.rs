@@ -3,7 +3,8 @@
 //!
 //! A causal mask is a tensor `[s, s]` of 0 and −∞ in the dtype of the scores, made beforehand and
 //! added after the scale, in every pattern; `scaled_dot_product_attention` needs none and is told
-//! by a flag.
+//! by a flag. Its floating-point operations are half of those without a mask, as FlashAttention counts
+//! them: nothing has to be computed for a score that is masked.
 
 use super::FusionVariant::{self, *};
 use super::formulas::{Counts, Formulas, ONEDNN_GROUP, Operation};
@@ -173,8 +174,9 @@ impl Formulas for Attention {
             End::Output => (4, 3),
         };
         let is_whole = self.end == End::Output;
+        let flops = sum(&[products, product(&[of_each, scores])]);
         Counts {
-            flops: sum(&[products, product(&[of_each, scores])]),
+            flops: if self.causal { flops / 2 } else { flops },
             upstream_unfused: sum(&[product(&[tensors, q]), product(&[results, scores])]),
             minimal: match is_whole {
                 true => product(&[4, q]),
