@@ -53,12 +53,18 @@ pub trait ByValue<W> {
 
     /// Small inputs of every kind, on which the implementation is tried before it is timed.
     fn trials(&self, site: &Site<W>) -> Vec<Trial<W>>;
+
+    /// Whether the site's implementation is an operation of libtorch's own. Where float64 disproves it for special values,
+    /// that is a finding about libtorch, and no reason to leave its time out.
+    fn is_of_libtorch(&self, site: &Site<W>) -> bool;
 }
 
 /// Small inputs of one kind.
 pub struct Trial<W> {
     /// As the record names it.
     pub name: String,
+    /// Whether its inputs have values that a model seldom meets, such as infinity.
+    pub is_special: bool,
     /// The same kernel, implementation, dtype and device, at a small size.
     pub site: Site<W>,
     /// Draws the inputs from torch's default generator.

@@ -52,7 +52,17 @@ fn judged(
     dtype: Dtype,
     wrong: impl Fn(&Inputs) -> Tensor + Clone + 'static,
 ) -> Result<(), String> {
-    let work = work(operator, Implementation::Rust, [1, 4, 64]);
+    tried(operator, Implementation::Rust, dtype, wrong).map(drop)
+}
+
+/// The same of any implementation, with what it passed.
+fn tried(
+    operator: plan::Operator,
+    implementation: Implementation,
+    dtype: Dtype,
+    wrong: impl Fn(&Inputs) -> Tensor + Clone + 'static,
+) -> Result<trials::Passed, String> {
+    let work = work(operator, implementation, [1, 4, 64]);
     let (device, place) = (Device::Cpu, tch::Device::Cpu);
     let site = Site { work, dtype, device, place, threads: 1, seed: 42 };
     let build = move |_: &Site<OperatorWork>, inputs: Inputs| {
@@ -60,7 +70,7 @@ fn judged(
         let run = move || Ok(wrong(&inputs).to_kind(inputs::kind(dtype)));
         Ok(Step::new::<Refusal>(&["test"], run))
     };
-    trials::pass(&site, &build).map(drop).map_err(|refusal| refusal.to_string())
+    trials::pass(&site, &build).map_err(|refusal| refusal.to_string())
 }
 
 /// The formula on inputs that `change` has changed, in float64.
@@ -90,6 +100,31 @@ fn the_formula_itself_passes_in_every_dtype() {
             assert_eq!(judged(operator, dtype, on(operator, |_| ())), Ok(()), "{operator} {dtype}");
         }
     }
+}
+
+#[test]
+fn what_is_wrong_of_special_values_alone_is_a_finding_about_libtorch_and_a_failure_of_ours() {
+    let norm = plan::Operator::RmsNorm;
+    // NaN in all of a row that holds infinity.
+    let wrong = on(norm, |inputs| {
+        let x = &mut inputs.examples[0];
+        *x = x.where_self(&x.isinf().any_dim(-1, true).logical_not(), &(&*x * f64::NAN));
+    });
+    let found = tried(norm, Implementation::Aten, Dtype::Float32, wrong.clone()).unwrap().findings;
+    assert!(!found.is_empty());
+    for finding in &found {
+        assert!(finding.starts_with("a finding about libtorch, which is timed"), "{finding}");
+        assert!(finding.contains("inf") && finding.contains("is NaN instead of"), "{finding}");
+    }
+    for implementation in [Implementation::Rust, Implementation::AtenComposed] {
+        let refused = tried(norm, implementation, Dtype::Float32, wrong.clone()).unwrap_err();
+        assert!(refused.contains("of inf"), "{implementation}: {refused}");
+    }
+    // What computes another function is wrong of all values.
+    let other = on(norm, |inputs| inputs.examples[0] *= 2.0);
+    let shifted = move |inputs: &Inputs| other(inputs) + 1.0;
+    let refused = tried(norm, Implementation::Aten, Dtype::Float32, shifted).unwrap_err();
+    assert!(refused.contains("of normal"), "{refused}");
 }
 
 /// At most 5·10⁻⁴ apart: in bfloat16, too, more than a rounding of some value.

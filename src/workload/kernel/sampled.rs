@@ -1,5 +1,7 @@
 //! Some parts of an output beside float64, and where the kernel has it, value by value.
 
+use std::cell::RefCell;
+
 use plan::cost::REFERENCE_ELEMENTS;
 use plan::{Accuracy, Case, Gate};
 use tch::{TchError, Tensor};
@@ -21,6 +23,8 @@ pub(super) struct Sampled<W> {
     judge: Judge,
     /// The tolerance of each value that the reference has.
     tolerance: Option<Tolerance>,
+    /// Of libtorch's own operation, once it was tried.
+    findings: RefCell<Vec<String>>,
 }
 
 impl<W: Shipped> Sampled<W> {
@@ -47,7 +51,8 @@ impl<W: Shipped> Sampled<W> {
             let rows = Tensor::f_from_slice(&rows)?.f_to_device(site.place)?;
             (Reference::new(rows, output), tolerance)
         };
-        Ok(Self { site, judge: Judge::new(case, reference, site.min_sqnr_db()), tolerance })
+        let judge = Judge::new(case, reference, site.min_sqnr_db());
+        Ok(Self { site, judge, tolerance, findings: RefCell::default() })
     }
 
     /// The gate of the case's own output, value by value.
@@ -125,6 +130,11 @@ impl<W: Shipped> Check for Sampled<W> {
         let passed = trials::pass(&self.site, &|site, inputs| site.build(inputs))?;
         passed.cover(&step.kernels)?;
         accuracy.gates.extend(passed.gates);
+        self.findings.replace(passed.findings);
         Ok(accuracy)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.findings.borrow().clone()
     }
 }

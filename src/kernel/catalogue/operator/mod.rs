@@ -287,10 +287,15 @@ impl<F: Formula> ByValue<OperatorWork> for F {
         let formula = *self;
         let trial = |it: trial::Small| Trial {
             name: it.name(),
+            is_special: it.is_special(),
             site: it.site,
             draw: Box::new(move || it.draw(formula)),
         };
         trial::all(site).into_iter().map(trial).collect()
+    }
+
+    fn is_of_libtorch(&self, site: &Site<OperatorWork>) -> bool {
+        matches!(site.work.implementation, Implementation::Aten | Implementation::AtenOut)
     }
 }
 

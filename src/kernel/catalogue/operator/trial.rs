@@ -164,6 +164,11 @@ impl Small {
         }
     }
 
+    /// Whether its values are others than normally distributed ones.
+    pub(super) fn is_special(&self) -> bool {
+        self.values != Values::Normal
+    }
+
     /// The inputs of this formula, drawn from torch's default generator.
     pub(super) fn draw(&self, formula: impl Formula) -> Result<Inputs, Refusal> {
         let held = Float::of(held_in(formula, &self.site));
