@@ -127,7 +127,9 @@ pub fn a_candidate_is_paired_with_its_baseline() {
     assert!(pair.low <= pair.speedup && pair.speedup <= pair.high, "{pair:?}");
     let [builds, visits] = [pair.builds, pair.visits].map(|it| usize::try_from(it).expect("a few"));
     let again =
-        statistics::builds_ratio(&pair.log_ratios, builds, visits).expect("whole builds").ratio;
+        statistics::builds_ratio(&pair.log_ratios, builds, visits, statistics::Processor::Cpu)
+            .expect("whole builds")
+            .ratio;
     let all = [(again.ratio, pair.speedup), (again.low, pair.low), (again.high, pair.high)];
     assert!(
         all.iter().all(|(a, b)| (a / b - 1.0).abs() < 1e-9),
