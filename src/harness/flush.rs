@@ -14,6 +14,7 @@ const PER_L2: u64 = 2;
 #[derive(Debug)]
 pub struct Flush {
     buffer: Tensor,
+    device: Device,
 }
 
 impl Flush {
@@ -25,11 +26,14 @@ impl Flush {
         };
         let bytes = i64::try_from(bytes).expect("a cache is not that large");
         let buffer = Tensor::f_zeros([bytes], (Kind::Uint8, device))?;
-        Ok(Self { buffer })
+        Ok(Self { buffer, device })
     }
 
     /// Writes the whole buffer; on a GPU, in the order of the stream, before what is queued next.
     pub fn run(&mut self) -> Result<(), Refusal> {
+        if let Device::Cuda(index) = self.device {
+            cuda::reset_persisting_l2(index)?;
+        }
         drop(self.buffer.f_fill_(1)?);
         Ok(())
     }
@@ -53,7 +57,8 @@ mod tests {
 
     #[test]
     fn the_whole_buffer_is_written() {
-        let mut flush = Flush { buffer: Tensor::zeros([4096], (Kind::Uint8, Device::Cpu)) };
+        let buffer = Tensor::zeros([4096], (Kind::Uint8, Device::Cpu));
+        let mut flush = Flush { buffer, device: Device::Cpu };
         flush.run().expect("a fill");
         assert_eq!(flush.buffer.sum(Kind::Int64).int64_value(&[]), 4096);
     }

@@ -152,6 +152,20 @@ extern "C" Status ctn_cuda_current_stream(int32_t index, void** out) noexcept {
   });
 }
 
+// Lines of the L2 that were set aside for data that persists are like all others again. A device that has none says that it
+// does not support that.
+extern "C" Status ctn_cuda_reset_persisting_l2(int32_t index) noexcept {
+  return border::guard([&] {
+    constexpr int kNotSupported = 801; // CUDA_ERROR_NOT_SUPPORTED
+    const c10::DeviceGuard on(cuda::device(index));
+    const cuda::Driver driver;
+    const int code = driver.result("cuCtxResetPersistingL2Cache");
+    TORCH_CHECK(
+        code == 0 || code == kNotSupported,
+        "cuCtxResetPersistingL2Cache of the CUDA driver failed with code ", code);
+  });
+}
+
 // Gives cached device memory back to the driver. Nothing is cached before the first use of a device.
 extern "C" Status ctn_cuda_empty_cache() noexcept {
   return border::guard([&] {

@@ -15,6 +15,7 @@ unsafe extern "C" {
     safe fn ctn_cuda_synchronize(index: i32) -> Status;
     safe fn ctn_cuda_sleep(index: i32, cycles: i64) -> Status;
     fn ctn_cuda_current_stream(index: i32, out: *mut *mut c_void) -> Status;
+    safe fn ctn_cuda_reset_persisting_l2(index: i32) -> Status;
     safe fn ctn_cuda_empty_cache() -> Status;
 }
 
@@ -149,6 +150,14 @@ pub fn current_stream(index: usize) -> Result<*mut c_void, Error> {
     Ok(stream)
 }
 
+/// Lets go of lines of the L2 cache that were set aside for data that persists, which no amount of other data would evict.
+///
+/// # Errors
+/// When there is no such device, or when CUDA reports an error of work queued earlier.
+pub fn reset_persisting_l2(index: usize) -> Result<(), Error> {
+    check(ctn_cuda_reset_persisting_l2(device_index(index)?))
+}
+
 /// Gives device memory that libtorch caches back to the driver, on all devices.
 pub fn empty_cache() -> Result<(), Error> {
     check(ctn_cuda_empty_cache())
@@ -176,8 +185,14 @@ mod tests {
         assert_eq!(i64::try_from(devices), Ok(tch::Cuda::device_count()));
         assert!(device(devices).is_err());
         if devices == 0 {
-            for error in [empty_cache(), synchronize(0), sleep(0, 1), current_stream(0).map(drop)]
-                .map(|result| result.expect_err("no device"))
+            for error in [
+                empty_cache(),
+                synchronize(0),
+                sleep(0, 1),
+                reset_persisting_l2(0),
+                current_stream(0).map(drop),
+            ]
+            .map(|result| result.expect_err("no device"))
             {
                 assert!(error.to_string().contains("CUDA"), "{error}");
             }
@@ -220,6 +235,7 @@ mod tests {
             assert!(device.clock_khz > 100_000, "{}", device.clock_khz);
             current_stream(index).expect("there is one");
             sleep(index, 1000).expect("queued");
+            reset_persisting_l2(index).expect("a device has some or supports none");
             synchronize(index).expect("done");
             empty_cache().expect("a device is there");
         }

@@ -74,6 +74,7 @@ pub const OURS: [(&str, &str); 3] = [
     ("kernels", "^kernels/own-kernels/"),
 ];
 
+/// The seconds of the long ones are those of an H100.
 pub const STEPS: &[Step] = &[
     step("doctor", "the machine has everything for building and CUDA", Work::Doctor, [2, 2]),
     check("device", "events hold the time of a kernel whose length the clock tells", 3),
@@ -90,7 +91,7 @@ pub const STEPS: &[Step] = &[
             "operators",
             "our CUDA and Triton kernels of operators give what float64 gives",
             Work::Cases { target: "operators", filter: "^operators/operators/" },
-            [90, 15],
+            [270, 45],
         )
     },
     step(
@@ -107,7 +108,7 @@ pub const STEPS: &[Step] = &[
             "recipes",
             "every recipe that the GPU supports is within its accuracy limit at 1, 17 and 512 rows",
             Work::Cases { target: "inference", filter: "^inference/recipes/" },
-            [90, 20],
+            [61, 20],
         )
     },
     Step {
@@ -116,7 +117,7 @@ pub const STEPS: &[Step] = &[
             "fusion",
             "every pattern gives in every variant what float64 gives",
             Work::Cases { target: "fusion", filter: "^fusion/fusion/" },
-            [60, 15],
+            [40, 15],
         )
     },
     check("fused", "fused variants run the kernels that they promise, by name", 10),
@@ -124,7 +125,7 @@ pub const STEPS: &[Step] = &[
         "compiled",
         "what Inductor compiles runs from its package and agrees with eager",
         Work::Cases { target: "inference", filter: "^inference/compiled/" },
-        [90, 0],
+        [108, 0],
     ),
     step("energy", "windows of 1 s and of 10 s give one power", Work::Check("energy"), [15, 0]),
     check("board", "NVML reads the board that CUDA uses", 5),
@@ -162,10 +163,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_takes_ten_minutes_and_a_quick_one_two() {
+    fn a_run_takes_thirteen_minutes_and_a_quick_one_three() {
         let together = |quick| STEPS.iter().map(|step| step.seconds(quick)).sum::<u32>();
-        assert!(together(false) <= 630, "{}", together(false));
-        assert!(together(true) <= 150, "{}", together(true));
+        assert!(together(false) <= 780, "{}", together(false));
+        assert!(together(true) <= 180, "{}", together(true));
         for step in STEPS {
             assert_eq!(step.work(true).is_none(), step.seconds(true) == 0, "{}", step.name);
         }
