@@ -20,11 +20,11 @@ unsafe extern "C" {
 /// use tch::{Device, Kind, Tensor};
 ///
 /// let drawn = || Tensor::randn([4], (Kind::Float, Device::Cpu));
-/// criterion_torch_native::generator::seed(7)?;
+/// native::generator::seed(7)?;
 /// let first = drawn();
-/// criterion_torch_native::generator::seed(7)?;
+/// native::generator::seed(7)?;
 /// assert_eq!(drawn(), first);
-/// # Ok::<(), criterion_torch_native::Error>(())
+/// # Ok::<(), native::Error>(())
 /// ```
 pub fn seed(seed: i64) -> Result<(), Error> {
     check(ctn_generator_seed(seed.cast_unsigned()))

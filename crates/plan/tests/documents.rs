@@ -90,7 +90,6 @@ fn the_readmes_sample_means_what_it_says() {
         "baseline",
         "baseline+max-autotune",
         "int8wo",
-        "int8wo+packed",
         "int8wo+max-autotune",
         "float8wo",
         "float8wo+max-autotune",

@@ -201,30 +201,29 @@ struct Levels {
     values: Vec<f64>,
     /// Variance of a block inside a build.
     block_variance: f64,
-    /// Whether any block is far from most others, and its build is not of another kind.
+    /// Whether any block is far from most others of its kind of builds.
     any_far: bool,
 }
 
 impl Levels {
     /// A block far from most others counts no more than one at the edge: other programs take the processor for
     /// milliseconds at a time, and a GPU waits for a late host. A build of which most blocks are far from the others and
-    /// near each other is another kind of build, and stays as it is.
+    /// near each other is another kind of build: its blocks are held against their own median.
     fn of(log_ratios: &[f64], blocks: usize) -> Self {
         let (centre, edge) = (median(log_ratios), CLIP * mad_sd(log_ratios));
         let far = |build: &[f64], from: f64| {
             build.iter().filter(|value| (*value - from).abs() > edge).count()
         };
-        let is_other =
-            |build: &[f64]| 2 * far(build, centre) > blocks && far(build, median(build)) == 0;
         let (mut values, mut variances, mut any_far) = (Vec::new(), Vec::new(), false);
         for build in log_ratios.chunks(blocks) {
-            let mut build = build.to_vec();
-            if !is_other(&build) {
-                any_far |= far(&build, centre) > 0;
-                build.iter_mut().for_each(|it| *it = it.clamp(centre - edge, centre + edge));
-            }
-            values.push(mean(&build));
-            variances.push(sample_variance(&build));
+            let own = median(build);
+            let is_other = 2 * far(build, centre) > blocks && 2 * far(build, own) < blocks;
+            let near = if is_other { own } else { centre };
+            any_far |= far(build, near) > 0;
+            let clipped: Vec<f64> =
+                build.iter().map(|it| it.clamp(near - edge, near + edge)).collect();
+            values.push(mean(&clipped));
+            variances.push(sample_variance(&clipped));
         }
         Self { values, block_variance: mean(&variances), any_far }
     }

@@ -28,7 +28,7 @@
 //! | builds half as much⁴ | 83, 95, 97 | 93 to 96 | 98 to 99 | 98 to 99 | |
 //! | builds twice as much⁴ | 78, 89, 93 | 90 to 95 | 95 to 97 | 96 to 98 | 97 |
 //! | as on a shared host: runs differ, builds hardly | 85, 95, 98 | 92 to 94 | 96 to 98 | 97 to 99 | 96 to 99 |
-//! | builds of two kinds, 10 % apart | 50, 54, 56 | 73 to 93 | 74 to 94 | 92 to 94 | |
+//! | builds of two kinds, 10 % apart | 50, 54, 56 | 73 to 93 | 74 to 94 | 89 to 94 | |
 //! | not at all | 91, 99, 100 | 98 to 100 | 100 | 100 | |
 //!
 //! ¹ of 4 builds of 4 blocks. ² of two ratios from 2 or 8 builds of 4 blocks. ³ as widely as the prior's three

@@ -159,7 +159,8 @@ impl Attention {
 impl Formulas for Attention {
     fn counts(&self) -> Counts {
         let (q, scores) = (self.q(), self.scores());
-        let products = product(&[2, self.d, scores]);
+        let computed = if self.causal { scores / 2 } else { scores };
+        let products = product(&[2, self.d, computed]);
         // For each score 2d, 1 for the scale, 5 for the softmax, and 2d again for the product with V.
         let (products, of_each) = match self.end {
             End::Scores => (products, 1),
@@ -174,9 +175,8 @@ impl Formulas for Attention {
             End::Output => (4, 3),
         };
         let is_whole = self.end == End::Output;
-        let flops = sum(&[products, product(&[of_each, scores])]);
         Counts {
-            flops: if self.causal { flops / 2 } else { flops },
+            flops: sum(&[products, product(&[of_each, computed])]),
             upstream_unfused: sum(&[product(&[tensors, q]), product(&[results, scores])]),
             minimal: match is_whole {
                 true => product(&[4, q]),

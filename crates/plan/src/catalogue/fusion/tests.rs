@@ -371,6 +371,15 @@ fn more_of_anything_never_costs_less() {
 }
 
 #[test]
+fn a_causal_mask_halves_what_is_computed() {
+    for pattern in [Pattern::QkSoftmax, Pattern::FullAttention] {
+        let flops =
+            |causal| work(pattern, FusionVariant::Unfused, attention(2, 3, 4, 5, causal)).flops();
+        assert_eq!(2 * flops(true), flops(false), "{pattern}");
+    }
+}
+
+#[test]
 fn absurd_sizes_saturate() {
     for &pattern in Pattern::ALL {
         for &variant in pattern.variants() {
