@@ -11,7 +11,7 @@ use criterion_torch::harness::pairs::{Goal, Pairs, Side, Sides};
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::{Workload, prepare};
 use plan::{Case, Device, Plan};
-use statistics::{Ratio, Verdict};
+use statistics::{Processor, Ratio, Verdict};
 
 use crate::check::{Check, Finding};
 
@@ -109,6 +109,7 @@ fn run() -> Result<Vec<Finding>, Refusal> {
         budget_s: BUDGET_S,
         known: [None; 2],
         is_shared: false,
+        on: Processor::Cpu,
     };
     let mut open = Vec::new();
     for case in baselines() {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use criterion_torch::harness::clock::{HostClock, Stopwatch, time};
 use criterion_torch::harness::pairs::{self, Goal, Paired, Side, Sides};
 use criterion_torch::refusal::Refusal;
+use statistics::Processor;
 
 /// A step without arguments.
 pub type Step<'a> = &'a mut dyn FnMut() -> Result<(), Refusal>;
@@ -44,7 +45,13 @@ pub fn pair(
     let mut sides = Two { baseline, candidate, rebuild, wall: Stopwatch::start() };
     pairs::run(
         &mut sides,
-        Goal { target: plan::cost::DEFAULT_TARGET, budget_s, known: [None; 2], is_shared: false },
+        Goal {
+            target: plan::cost::DEFAULT_TARGET,
+            budget_s,
+            known: [None; 2],
+            is_shared: false,
+            on: Processor::Cpu,
+        },
     )
 }
 

@@ -32,8 +32,8 @@
 //! them), `load`, `store`, `kVector` (accesses of 16 bytes), `warp_sum` and `block_sum`. It needs a GPU
 //! of compute capability 8.0 or newer.
 //!
-//! **Not yet run on a GPU.** The sources under `benches/kernels` are compiled by NVRTC for compute
-//! capabilities 8.0, 9.0 and 10.0 and executed thread by thread on the CPU in tests.
+//! In tests the sources under `benches/kernels` are compiled by NVRTC for compute capabilities 8.0, 9.0 and
+//! 10.0 and executed thread by thread on the CPU. On an H100 they gave what their references give.
 
 use tch::{Device, Tensor};
 

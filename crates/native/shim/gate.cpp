@@ -6,27 +6,24 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <array>
-
-namespace {
-
-constexpr int kMultiprocessors = 16; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
-constexpr unsigned kMapped = 2; // CU_MEMHOSTALLOC_DEVICEMAP
+#include <cstddef>
+#include <new>
 
 // What host and device share: `gate.ptx` says who writes what.
-struct Shared {
+struct GateWords {
   uint32_t open;
   uint32_t ended;
   uint64_t unused;
   // Nanoseconds of the device's timer and cycles of multiprocessor 0, at the start and at the stop.
   std::array<std::array<uint64_t, 2>, 2> stamps;
 };
-static_assert(offsetof(Shared, stamps) % 16 == 0, "stamps are stored 16 bytes at a time");
-
-} // namespace
+static_assert(offsetof(GateWords, stamps) % 16 == 0, "stamps are stored 16 bytes at a time");
 
 class Gate {
  public:
   Gate(int32_t index, const char* ptx) : device_(cuda::device(index)) {
+    constexpr int kMultiprocessors = 16; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+    constexpr unsigned kMapped = 2; // CU_MEMHOSTALLOC_DEVICEMAP
     const c10::DeviceGuard on(device_);
     make_current();
     driver_.call("cuDeviceGetAttribute", &multiprocessors_, kMultiprocessors, driver_.device(index));
@@ -34,8 +31,8 @@ class Gate {
     driver_.call("cuModuleGetFunction", &gate_, module_, "criterion_torch_gate");
     driver_.call("cuModuleGetFunction", &stamp_, module_, "criterion_torch_stamp");
     void* memory = nullptr;
-    driver_.call("cuMemHostAlloc", &memory, sizeof(Shared), kMapped);
-    shared_ = new (memory) Shared{};
+    driver_.call("cuMemHostAlloc", &memory, sizeof(GateWords), kMapped);
+    shared_ = new (memory) GateWords{};
     driver_.call("cuMemHostGetDevicePointer_v2", &seen_by_device_, memory, 0U);
   }
   Gate(const Gate&) = delete;
@@ -73,7 +70,7 @@ class Gate {
   }
 
   void stamp(bool stop) {
-    uint64_t place = seen_by_device_ + offsetof(Shared, stamps) + (stop ? sizeof(shared_->stamps[0]) : 0);
+    uint64_t place = seen_by_device_ + offsetof(GateWords, stamps) + (stop ? sizeof(shared_->stamps[0]) : 0);
     std::array<void*, 1> arguments{&place};
     launch(stamp_, static_cast<unsigned>(multiprocessors_), arguments.data());
   }
@@ -108,7 +105,7 @@ class Gate {
   void* module_ = nullptr;
   void* gate_ = nullptr;
   void* stamp_ = nullptr;
-  Shared* shared_ = nullptr;
+  GateWords* shared_ = nullptr;
   uint64_t seen_by_device_ = 0;
 };
 

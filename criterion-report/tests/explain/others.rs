@@ -22,6 +22,22 @@ fn an_emulated_case_has_no_statement() {
 }
 
 #[test]
+fn a_product_without_tensor_cores_is_named_on_cuda_alone() {
+    let cautions = |device: plan::Device| {
+        let fixture = Fixture::of_config(LINEAR).edit("/int8wo/", |it| {
+            it.record.case.device = device;
+            it.record.kernels = vec!["aten::_weight_int8pack_mm".to_owned()];
+        });
+        let said = one(&fixture.explained(), "/int8wo/").cautions;
+        said.into_iter().filter(|it| it.contains("tensor cores")).collect::<Vec<_>>()
+    };
+    assert_eq!(cautions(plan::Device::Cpu), [""; 0]);
+    let on_cuda = cautions(plan::Device::Cuda);
+    assert_eq!(on_cuda.len(), 1, "{on_cuda:?}");
+    assert!(on_cuda[0].contains("torch.compile of Python, too"), "{on_cuda:?}");
+}
+
+#[test]
 fn a_difference_needs_both_sides() {
     let profile = profile(vec![operation("aten::mm", 1.0)], 0.0);
     let whys = |fixture: Fixture| {

@@ -29,9 +29,9 @@
 //! | the pass-through limit: memory read and written, and nothing computed | `pass_through` |
 //! | those of an author's own, any precision | `src/kernel/cuda.rs` of the library, `element.cuh` |
 //!
-//! **Not yet run on a GPU.** The kernels are compiled by NVRTC for compute capabilities 8.0, 9.0
-//! and 10.0 and executed thread by thread on the CPU in tests; the test that runs them on a device
-//! is skipped where there is none.
+//! In tests the kernels are compiled by NVRTC for compute capabilities 8.0, 9.0 and 10.0 and executed
+//! thread by thread on the CPU; the test that runs them on a device is skipped where there is none. On
+//! an H100 they passed, without an error or a race for compute-sanitizer.
 
 mod compile;
 pub mod gemlite;

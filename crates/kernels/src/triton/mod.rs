@@ -24,9 +24,9 @@
 //! strides. That is promised in one compiled form and not in the other, and each launch takes the
 //! form whose promise it keeps.
 //!
-//! **Not yet run on a GPU.** The kernels are compiled for compute capabilities 8.0, 9.0 and 10.0 and
-//! executed by Triton's interpreter in tests; the test that runs them on a device is skipped where
-//! there is none.
+//! In tests the kernels are compiled for compute capabilities 8.0, 9.0 and 10.0 and executed by Triton's
+//! interpreter; the test that runs them on a device is skipped where there is none. On an H100 they
+//! passed, without an error or a race for compute-sanitizer.
 
 mod compile;
 mod kernel;
