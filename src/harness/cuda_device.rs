@@ -15,7 +15,7 @@ pub struct CudaDevice<'a, T> {
     index: usize,
     step: &'a mut dyn FnMut() -> Result<T, Refusal>,
     flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
-    gate: Result<&'a mut Gate, String>,
+    gate: Result<&'a mut Gate, &'a str>,
     /// The start of the host's clock.
     watch: Stopwatch,
 }
@@ -26,7 +26,7 @@ impl<'a, T> CudaDevice<'a, T> {
         index: usize,
         step: &'a mut dyn FnMut() -> Result<T, Refusal>,
         flush: Option<&'a mut dyn FnMut() -> Result<(), Refusal>>,
-        gate: Result<&'a mut Gate, String>,
+        gate: Result<&'a mut Gate, &'a str>,
     ) -> Self {
         Self { index, step, flush, gate, watch: Stopwatch::start() }
     }
@@ -34,7 +34,7 @@ impl<'a, T> CudaDevice<'a, T> {
     fn gate(&mut self) -> Result<&mut Gate, Refusal> {
         match &mut self.gate {
             Ok(gate) => Ok(gate),
-            Err(reason) => Err(Refusal::Failed(reason.clone())),
+            Err(reason) => Err(Refusal::Failed((*reason).to_owned())),
         }
     }
 }
@@ -59,7 +59,7 @@ impl<T> Device for CudaDevice<'_, T> {
     }
 
     fn can_hold(&self) -> Result<(), String> {
-        self.gate.as_ref().map(|_| ()).map_err(String::clone)
+        self.gate.as_ref().map(|_| ()).map_err(|reason| (*reason).to_owned())
     }
 
     fn hold(&mut self, limit: Duration) -> Result<(), Refusal> {
@@ -126,7 +126,7 @@ mod tests {
             return;
         }
         let mut step = || -> Result<(), Refusal> { panic!("no step without a device") };
-        let mut device = CudaDevice::new(0, &mut step, None, Err("no gate of CUDA".to_owned()));
+        let mut device = CudaDevice::new(0, &mut step, None, Err("no gate of CUDA"));
         for refused in [
             device.sync(),
             device.sleep(1),

@@ -243,9 +243,9 @@ impl<'a> GroupRun<'a> {
             });
         });
         drop(range);
-        // Those of criterion's warm-up do not count.
-        let clocks = subject.take_clock_mhz();
-        let counted = clocks[clocks.len().saturating_sub(taken.steps_ns.len())..].to_vec();
+        // The samples of criterion's warm-up come first, and do not count.
+        let mut clocks = subject.take_clock_mhz();
+        let counted = clocks.split_off(clocks.len().saturating_sub(taken.steps_ns.len()));
         let conditions = conditions.finish(taken.throttling.discarded, counted);
         findings.measures.conditions = Some(conditions).filter(|_| measures);
         findings.notes.extend(taken.throttling.notes());

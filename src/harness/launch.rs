@@ -122,7 +122,7 @@ impl LaunchHiding {
     }
 }
 
-/// What keeps the device from the steps until they are queued.
+/// The way in which the device is kept from the steps until they are queued.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Hiding {
     /// It waits for the host.
@@ -136,7 +136,7 @@ impl Hiding {
     /// [`peak_khz`] the device's highest clock.
     ///
     /// # Errors
-    /// Those of [`LaunchHiding::new`].
+    /// When neither is possible, as [`LaunchHiding::new`] says.
     pub fn of(device: &impl Device, queue: Duration, peak_khz: u64) -> Result<Self, String> {
         match device.can_hold() {
             Ok(()) => Ok(Self::Gate),
@@ -269,10 +269,11 @@ fn round(device: &mut impl Device, order: &Order, steps: u64) -> Result<DeviceSa
             device.sleep(sleep.cycles)?;
         }
     }
+    let is_held = order.hiding == Some(Hiding::Gate);
     // 3 to 5.
     let queued = queue(device, steps);
     // 6. Also where a step failed: the device would wait for nothing.
-    let released = if order.hiding == Some(Hiding::Gate) { device.release() } else { Ok(()) };
+    let released = if is_held { device.release() } else { Ok(()) };
     let Queued { start, stop, first, last, end, output } = queued?;
     released?;
     // 7. The device's end.
@@ -292,7 +293,7 @@ fn round(device: &mut impl Device, order: &Order, steps: u64) -> Result<DeviceSa
         host: done - first,
         queue: last - first,
         launches,
-        clock_mhz: device.clock_mhz().filter(|_| order.hiding == Some(Hiding::Gate)),
+        clock_mhz: device.clock_mhz().filter(|_| is_held),
     })
 }
 

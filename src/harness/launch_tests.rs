@@ -30,7 +30,7 @@ pub struct Machine {
     /// When the device goes on by itself.
     held_until: Cell<u64>,
     released: Cell<bool>,
-    /// What the host's next step takes longer.
+    /// The host's next step takes so much longer.
     stall_ns: Cell<u64>,
 }
 

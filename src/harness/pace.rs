@@ -21,7 +21,7 @@ const LATE_IN_A_ROW: u64 = 4;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pace {
     open: Order,
-    /// What hides launches, or why they stay open.
+    /// The way in which launches are hidden, or why they stay open.
     hiding: Result<Hiding, String>,
     /// Why the device sleeps instead of waiting for the host.
     sleeps: Option<String>,

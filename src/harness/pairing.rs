@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use plan::{Case, Device, Pair, Stop};
+use plan::{Case, Device, Pair, Range, Stop};
 use statistics::{BuildsRatio, CONFIDENCE_LEVEL};
 
 use super::case_run::{CaseRun, release};
@@ -14,6 +14,7 @@ use super::pairs::{Goal, Known, NoRatio, Paired, Pairs, Side, Sides};
 use super::panics;
 use super::ranges;
 use super::timer::Timer;
+use crate::measurement::conditions::range;
 use crate::refusal::Refusal;
 use crate::workload::{Displaced, Prepare, Workload};
 
@@ -57,7 +58,8 @@ pub struct Both {
     wall: Stopwatch,
     /// The side whose step failed.
     failed: Option<Side>,
-    clocks: ClockSeen,
+    /// The clock of the device's multiprocessors in each batch, in MHz, where it tells.
+    clock_mhz: Vec<f64>,
 }
 
 impl Both {
@@ -79,7 +81,7 @@ impl Both {
             places,
             wall: Stopwatch::start(),
             failed: None,
-            clocks: ClockSeen::default(),
+            clock_mhz: Vec::new(),
         }
     }
 
@@ -91,16 +93,23 @@ impl Both {
         })
     }
 
+    fn take_clock_mhz(&mut self) -> Vec<f64> {
+        let mut clock_mhz = self.baseline.borrow_mut().subject.take_clock_mhz();
+        clock_mhz.extend(self.candidate.subject.take_clock_mhz());
+        clock_mhz
+    }
+
     /// Runs the two, and notices how fast the device's clock is meanwhile.
     fn run<T>(
         &mut self,
         take: impl FnOnce(&mut dyn Sides) -> Result<T, Refusal>,
     ) -> Result<T, String> {
         let _range = ranges::named(&self.id, "pair");
+        // Clocks of the passes before it are not the pair's.
+        drop(self.take_clock_mhz());
         let taken = panics::catch(|| take(self));
-        let baseline = self.baseline.borrow_mut().subject.take_clock_mhz();
-        let candidate = self.candidate.subject.take_clock_mhz();
-        baseline.into_iter().chain(candidate).for_each(|mhz| self.clocks.add(mhz));
+        let clock_mhz = self.take_clock_mhz();
+        self.clock_mhz.extend(clock_mhz);
         match taken {
             Ok(taken) => taken.map_err(|refusal| match self.failed {
                 Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),
@@ -111,32 +120,14 @@ impl Both {
     }
 }
 
-/// The lowest and the highest clock of a device's multiprocessors in what was paired, in MHz.
-#[derive(Debug, Clone, Copy, Default)]
-struct ClockSeen(Option<(f64, f64)>);
-
-impl ClockSeen {
+/// A note on a pair during which the clock of the device's multiprocessors, in MHz, was not steady.
+fn slowed(clock_mhz: Vec<f64>) -> Option<String> {
     /// A clock below this share of the highest is a slow-down; readings differ by less.
     const SLOW: f64 = 0.97;
-
-    fn add(&mut self, mhz: f64) {
-        let (low, high) = self.0.unwrap_or((mhz, mhz));
-        self.0 = Some((low.min(mhz), high.max(mhz)));
-    }
-
-    fn merge(&mut self, other: Self) {
-        if let Some((low, high)) = other.0 {
-            self.add(low);
-            self.add(high);
-        }
-    }
-
-    fn note(self) -> Option<String> {
-        let (low, high) = self.0.filter(|(low, high)| *low < Self::SLOW * high)?;
-        Some(format!(
-            "the device's clock fell to {low:.0} MHz while it was paired, from {high:.0} MHz"
-        ))
-    }
+    let Range { min, max, .. } = range(clock_mhz)?;
+    (min < SLOW * max).then(|| {
+        format!("the device's clock fell to {min:.0} MHz while it was paired, from {max:.0} MHz")
+    })
 }
 
 impl Sides for Both {
@@ -169,8 +160,8 @@ pub struct Pairing {
     pairs: Pairs,
     against: String,
     target: f64,
-    /// Of sides that were dropped.
-    clocks: ClockSeen,
+    /// The clock in the batches of sides that were dropped since.
+    clock_mhz: Vec<f64>,
 }
 
 /// What is needed to rebuild both sides.
@@ -219,7 +210,7 @@ impl Pairing {
         let goal = Goal { target, budget_s, is_shared, known: both.known(), on };
         let pairs = both.run(|sides| Pairs::first(sides, goal))?;
         let against = again.baseline.full_id();
-        Ok(Self { both: Some(both), again, pairs, against, target, clocks: ClockSeen::default() })
+        Ok(Self { both: Some(both), again, pairs, against, target, clock_mhz: Vec::new() })
     }
 
     /// Whether another look may narrow the interval, and there is time for one.
@@ -259,7 +250,7 @@ impl Pairing {
     /// Drops both sides' tensors until the next look.
     pub fn drop_sides(&mut self) {
         if let Some(both) = self.both.take() {
-            self.clocks.merge(both.clocks);
+            self.clock_mhz.extend(both.clock_mhz);
         }
     }
 
@@ -286,9 +277,8 @@ impl Pairing {
 
     /// A note for readers of the speed-up.
     pub fn note(&self) -> Option<String> {
-        let mut clocks = self.clocks;
-        clocks.merge(self.both.as_ref().map(|both| both.clocks).unwrap_or_default());
-        clocks.note()
+        let both = self.both.iter().flat_map(|both| &both.clock_mhz);
+        slowed(self.clock_mhz.iter().chain(both).copied().collect())
     }
 }
 
@@ -344,11 +334,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_fell_is_said_and_one_that_wavers_is_not() {
-        let note = |clocks: &[f64]| {
-            let mut seen = ClockSeen::default();
-            clocks.iter().for_each(|mhz| seen.add(*mhz));
-            seen.note()
-        };
+        let note = |clocks: &[f64]| slowed(clocks.to_vec());
         assert_eq!(note(&[]), None);
         assert_eq!(note(&[1980.0, 1965.0, 1935.0]), None);
         let expected = "the device's clock fell to 1410 MHz while it was paired, from 1980 MHz";

@@ -72,7 +72,7 @@ pub struct Goal {
     pub is_shared: bool,
     /// Baseline and candidate, where they have been sampled.
     pub known: [Option<Known>; 2],
-    /// Where both sides run.
+    /// The processor that both sides run on.
     pub on: Processor,
 }
 

@@ -26,7 +26,7 @@ const CUDA: usize = 0;
 pub struct Timer {
     device: Device,
     flush: Option<Flush>,
-    /// What holds a CUDA device until work is queued, or why nothing does.
+    /// It holds a CUDA device until work is queued; or why nothing does.
     gate: Result<Gate, String>,
 }
 
@@ -59,7 +59,7 @@ impl Timer {
         running::check()?;
         subject.settle();
         let Subject { workload, pace, .. } = subject;
-        let gate = self.gate.as_mut().map_err(|reason| reason.clone());
+        let gate = self.gate.as_mut().map_err(|reason| reason.as_str());
         let mut step = || workload.step();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
@@ -107,7 +107,7 @@ impl Timer {
             let workload = &subject.workload;
             let mut step = || workload.step();
             let (cold, peak_khz) = (!self.is_hot(), cuda_device::peak_khz(CUDA)?);
-            let gate = self.gate.as_mut().map_err(|reason| reason.clone());
+            let gate = self.gate.as_mut().map_err(|reason| reason.as_str());
             let mut device = CudaDevice::new(CUDA, &mut step, None, gate);
             subject.pace = Some(Pace::find(&mut device, cold, peak_khz)?);
         }
@@ -120,7 +120,7 @@ impl Timer {
         let mut step = || workload.step();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
-        let gate = self.gate.as_mut().map_err(|reason| reason.clone());
+        let gate = self.gate.as_mut().map_err(|reason| reason.as_str());
         let mut device = CudaDevice::new(CUDA, &mut step, flush, gate);
         Ok(Some(pace.clocks(&mut device)?))
     }

@@ -124,7 +124,7 @@ impl ConditionsProbe {
 }
 
 /// Lowest, median and highest; `None` of nothing.
-pub(super) fn range(mut values: Vec<f64>) -> Option<Range> {
+pub fn range(mut values: Vec<f64>) -> Option<Range> {
     values.sort_by(f64::total_cmp);
     let (min, max) = (*values.first()?, *values.last()?);
     Some(Range { min, median: quantile(&values, 0.5), max })

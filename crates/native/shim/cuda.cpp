@@ -57,6 +57,11 @@ c10::Device device(int32_t index) {
   return c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index));
 }
 
+void* current_stream(c10::Device device) {
+  const c10::impl::VirtualGuardImpl backend(c10::DeviceType::CUDA);
+  return backend.getStream(device).native_handle();
+}
+
 namespace {
 
 // The text that a function of the driver's writes for a device.
@@ -146,9 +151,7 @@ extern "C" Status ctn_cuda_sleep(int32_t index, int64_t cycles) noexcept {
 // The CUstream that libtorch queues this thread's work on.
 extern "C" Status ctn_cuda_current_stream(int32_t index, void** out) noexcept {
   return border::guard([&] {
-    const c10::Device device = cuda::device(index);
-    const c10::impl::VirtualGuardImpl backend(c10::DeviceType::CUDA);
-    *out = backend.getStream(device).native_handle();
+    *out = cuda::current_stream(cuda::device(index));
   });
 }
 
@@ -158,7 +161,8 @@ extern "C" Status ctn_cuda_reset_persisting_l2(int32_t index) noexcept {
   return border::guard([&] {
     constexpr int kNotSupported = 801; // CUDA_ERROR_NOT_SUPPORTED
     const c10::DeviceGuard on(cuda::device(index));
-    const cuda::Driver driver;
+    // Loaded once: this comes before each cold sample.
+    static const cuda::Driver driver;
     const int code = driver.result("cuCtxResetPersistingL2Cache");
     TORCH_CHECK(
         code == 0 || code == kNotSupported,

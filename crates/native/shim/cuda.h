@@ -16,6 +16,9 @@ void require_linked();
 // The device, ready for use. Throws a c10::Error that says what is missing.
 c10::Device device(int32_t index);
 
+// The CUstream that libtorch queues this thread's work on.
+void* current_stream(c10::Device device);
+
 // The driver's own library, which libtorch_cuda has loaded. libtorch's generic interface tells neither a device's name
 // nor its attributes, and the signatures of the functions that are called have not changed since CUDA 10.
 class Driver {

@@ -3,7 +3,6 @@
 #include "cuda.h"
 
 #include <c10/core/DeviceGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <array>
 #include <cstddef>
@@ -82,8 +81,7 @@ class Gate {
  private:
   void launch(void* function, unsigned blocks, void** arguments) {
     const c10::DeviceGuard on(device_);
-    const c10::impl::VirtualGuardImpl backend(c10::DeviceType::CUDA);
-    void* stream = backend.getStream(device_).native_handle();
+    void* stream = cuda::current_stream(device_);
     driver_.call(
         "cuLaunchKernel", function, blocks, 1U, 1U, 1U, 1U, 1U, 0U, stream, arguments,
         static_cast<void**>(nullptr));

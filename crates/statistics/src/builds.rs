@@ -36,7 +36,7 @@
 //! else 1:
 //!
 //! ```text
-//! P  = run_variance(v) + u²
+//! P  = run_variance(v)                              u² included
 //! p  = P / (1 + λ) + v · max(1/m − 1/20, 0)         the runs of the fit had 20 blocks
 //! s̃² = (3 p + (k − 1) s²) / (k + 2)
 //! n  = max(s̃² − v/m, s̃²/4)                          between builds, net of blocks
@@ -67,7 +67,7 @@ const FITTED_BLOCKS: f64 = 20.0;
 /// Robust standard deviations of all blocks beyond which one is far, and clipped.
 const CLIP: f64 = 5.0;
 
-/// Where both sides run.
+/// The processor that both sides of a pair run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Processor {
     /// On the host's cores.
@@ -113,7 +113,7 @@ pub fn builds_ratio(
     }
     let Levels { values, block_variance: v, any_far } = Levels::of(log_ratios, blocks);
     let (k, m) = (builds as f64, blocks as f64);
-    let predicted = run_variance(v) + on.unseen().powi(2);
+    let predicted = run_variance(v, on);
     let prior = predicted / (1.0 + PROCESS) + v * (1.0 / m - 1.0 / FITTED_BLOCKS).max(0.0);
     let (build_variance, freedom) = moderated(prior, &values);
     let net = (build_variance - v / m).max(build_variance / 4.0);
@@ -139,7 +139,7 @@ pub struct Run {
     pub builds: usize,
     /// Visits in which they were taken.
     pub visits: usize,
-    /// Where both sides ran.
+    /// The processor that both sides ran on.
     pub on: Processor,
 }
 
@@ -162,7 +162,7 @@ pub fn runs_ratio(runs: &[Run]) -> Option<RunsRatio> {
         let builds = run.builds.max(1) as f64;
         let moments = VISIT / run.visits.max(1) as f64 + SLOW;
         let share = (PROCESS + 1.0 / builds) / (1.0 + PROCESS) + moments;
-        (run_variance(run.within.powi(2)) + run.on.unseen().powi(2)) * share
+        run_variance(run.within.powi(2), run.on) * share
     };
     let prior = mean(&runs.iter().map(expected).collect::<Vec<_>>());
     let (variance, freedom) = moderated(prior, &values);
@@ -173,13 +173,13 @@ pub fn runs_ratio(runs: &[Run]) -> Option<RunsRatio> {
     })
 }
 
-/// Variance of a run of one build, as the variance of its blocks predicts it.
-fn run_variance(block_variance: f64) -> f64 {
+/// Variance of a run of one build, as the variance of its blocks and the processor predict it.
+fn run_variance(block_variance: f64, on: Processor) -> f64 {
     /// Standard deviation of runs where that of blocks is `BLOCK`, and the exponent between them.
     const RUN: f64 = 0.015;
     const BLOCK: f64 = 0.02;
     const EXPONENT: f64 = 0.8;
-    RUN * RUN * (block_variance / (BLOCK * BLOCK)).powf(EXPONENT)
+    RUN * RUN * (block_variance / (BLOCK * BLOCK)).powf(EXPONENT) + on.unseen().powi(2)
 }
 
 /// The variance that values show, moderated by a prior, and the degrees of freedom of that.

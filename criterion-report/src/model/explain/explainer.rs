@@ -253,7 +253,7 @@ fn cautions(
     stretch.chain(several).chain(absent).chain(limits).chain(slow).collect()
 }
 
-/// Where the product is the one of libtorch's kernels on CUDA that loses by more than any recipe gains.
+/// A caution where the product is the kernel of libtorch on CUDA that loses more than any recipe gains.
 fn int8_without_tensor_cores(row: &Row) -> Option<String> {
     const KERNEL: &str = "aten::_weight_int8pack_mm";
     let record = &row.record;

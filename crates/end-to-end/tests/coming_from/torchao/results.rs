@@ -126,7 +126,7 @@ pub fn dashboard_config(_: &Row) {
     let text = block("tutorial-dashboard-with-placeholder");
     let cases = planned(&text);
     assert!(values(&cases, "recipe").contains(&"my_new_quantization".to_owned()));
-    // Of six recipes and the baseline, each eager and compiled, at 56 shapes; on CUDA int8wo is not packed unasked.
+    // Six recipes and the baseline are run eagerly and compiled, at 56 shapes; on CUDA int8wo is not packed unasked.
     assert_eq!(cases.len(), 56 * 7 * 2);
 }
 
