@@ -79,7 +79,7 @@ impl CaseRun {
             None => timer.insert(Rc::new(RefCell::new(Timer::of(case)?))),
         };
         let mut timer = timer.borrow_mut();
-        let first_call = timer.time(&mut subject, 1)?;
+        let first_call = timer.time(&mut subject, 1)?.device;
         let accuracy = {
             let _range = ranges::of(case, "check");
             subject.workload.check()?
@@ -97,11 +97,12 @@ impl CaseRun {
 
     /// Rebuilds a case that was checked and timed before and then dropped to free memory. It needs no pilot: its pair
     /// already knows the time of a step.
-    pub fn again(case: &Case, prepare: Prepare) -> Result<Self, Refusal> {
+    pub fn again(case: &Case, prepare: Prepare, timer: &RefCell<Timer>) -> Result<Self, Refusal> {
         settle_allocator(case.settings.allocator);
         threads::settle(case.settings.threads);
-        let subject = Subject::new(prepare(case)?, case.settings.threads);
+        let mut subject = Subject::new(prepare(case)?, case.settings.threads);
         drop(subject.workload.step()?);
+        timer.borrow_mut().pace(&mut subject)?;
         Ok(Self {
             subject,
             accuracy: None,

@@ -66,6 +66,23 @@ impl<W: FnMut() -> Result<(), Refusal>> Clock for WaitingClock<W> {
     }
 }
 
+/// The time of some steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// By the clock of the device that does the work.
+    pub device: Duration,
+    /// As their caller has it, on a device that works beside the host: the longer of the device's time and of the host's for
+    /// queueing them. None where the host waits anyway.
+    pub called: Option<Duration>,
+}
+
+impl Timing {
+    /// Of a device that the host waits for.
+    pub const fn waited_for(device: Duration) -> Self {
+        Self { device, called: None }
+    }
+}
+
 /// Empties the cache that a step works in.
 pub type FlushFn<'a> = dyn FnMut() -> Result<(), Refusal> + 'a;
 

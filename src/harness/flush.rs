@@ -1,5 +1,6 @@
-//! Emptying the last-level cache before a cold step.
+//! Emptying the last-level cache: before a cold step, and of a GPU before a hot case has its turn.
 
+use kernels::cuda::{Argument, Function, Grid, Module};
 use plan::cost;
 use tch::{Device, Kind, Tensor};
 
@@ -39,6 +40,48 @@ impl Flush {
     }
 }
 
+/// A GPU's L2 with nothing in it, as a case that runs alone finds it.
+///
+/// What reads with the hint `evict_first`, as reductions of Inductor's do, does not displace what another case has left
+/// there: it would read its weight from memory for ever, in pairs and not alone. So the lines of the other are displaced by
+/// those of a buffer, and these are discarded.
+#[derive(Debug)]
+pub struct EmptyL2 {
+    flush: Flush,
+    discard: Function,
+}
+
+/// Bytes that one thread discards.
+const LINE: u32 = 128;
+const THREADS: u32 = 256;
+/// The kernel, which the driver compiles.
+const DISCARD: &str = concat!(include_str!("discard.ptx"), "\0");
+
+impl EmptyL2 {
+    /// Allocates the buffer.
+    ///
+    /// # Errors
+    /// When the driver refuses the kernel: GPUs before Ampere cannot discard. Out of memory.
+    pub fn new(device: usize) -> Result<Self, Refusal> {
+        let module = Module::load_cubin("discard.ptx", device, || Ok(DISCARD.as_bytes().to_vec()))?;
+        let discard = module.function("criterion_torch_discard")?;
+        Ok(Self { flush: Flush::new(Device::Cuda(device))?, discard })
+    }
+
+    /// Empties it, in the order of the stream.
+    pub fn run(&mut self) -> Result<(), Refusal> {
+        self.flush.run()?;
+        let buffer = &self.flush.buffer;
+        // The buffer is smaller than 2³² lines, and the rest of its last one may stay.
+        let lines = u32::try_from(buffer.numel() / LINE as usize).unwrap_or(u32::MAX);
+        let grid = Grid { blocks: (lines.div_ceil(THREADS), 1), threads: THREADS };
+        let arguments = [Argument::pointer(buffer), Argument::Long(lines.into())];
+        // SAFETY: a 64-bit address and a 64-bit count are the kernel's parameters, and so many whole lines lie in the buffer,
+        // whose first byte an allocation of libtorch's begins with: a multiple of 512.
+        Ok(unsafe { self.discard.launch(grid, &arguments) }?)
+    }
+}
+
 /// A driver that does not tell the size of the L2 says 0; every GPU that libtorch runs on has one.
 fn gpu_bytes(l2_bytes: u64) -> u64 {
     if l2_bytes == 0 { cost::FLUSH_BYTES } else { PER_L2 * l2_bytes }
@@ -64,6 +107,17 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_l2_holds_what_reads_with_the_first_to_go() {
+        if !tch::Cuda::is_available() {
+            crate::skip::hardware("no CUDA device");
+            return;
+        }
+        let mut empty = EmptyL2::new(0).expect("the driver compiles it");
+        empty.run().expect("queued");
+        cuda::synchronize(0).expect("done");
+    }
+
+    #[test]
     fn without_a_gpu_it_says_why() {
         if tch::Cuda::is_available() {
             crate::skip::hardware("there is a CUDA device");
@@ -71,5 +125,7 @@ mod tests {
         }
         let refusal = Flush::new(Device::Cuda(0)).expect_err("no device");
         assert!(refusal.to_string().contains("CUDA"), "{refusal}");
+        let refusal = EmptyL2::new(0).expect_err("no driver").to_string();
+        assert!(refusal.contains("libcuda") || refusal.contains("CUDA"), "{refusal}");
     }
 }

@@ -203,7 +203,7 @@ impl<'a> GroupRun<'a> {
                 let _range = ranges::of(case, "warm-up");
                 let wall = Stopwatch::start();
                 let cap_s = sampling::warm_up_s(&case.settings, args);
-                let mut batch = |iters| timer.time(subject, iters);
+                let mut batch = |iters| Ok(timer.time(subject, iters)?.device);
                 let pilot = pilot::run(&mut batch, &|| wall.seconds(), cap_s)?;
                 *found = Some(pilot);
                 // In quick mode criterion has a plan of its own.
@@ -222,7 +222,7 @@ impl<'a> GroupRun<'a> {
         let mut probe = (case.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
         let wall = Stopwatch::start();
         let mut samples = Samples {
-            take: &mut |iters| timer.time(subject, iters),
+            take: &mut |iters| Ok(timer.time(subject, iters)?.device),
             probe: probe.as_mut().map(|probe| probe as &mut dyn ThrottleProbe),
             rest: &mut std::thread::sleep,
             read: &mut || conditions.read(),
@@ -311,7 +311,7 @@ impl<'a> GroupRun<'a> {
             pairing.look()?;
         }
         findings.pairs.push(pairing.found()?);
-        findings.notes.extend(pairing.note());
+        findings.notes.extend(pairing.notes());
         self.pairing = pairing.wants_more().then_some(pairing);
         Ok(())
     }

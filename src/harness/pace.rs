@@ -1,10 +1,9 @@
 //! How the samples of one case are taken on a device that works beside the host, from the first
 //! warm one to the last, and what has been seen of both clocks.
 
-use std::time::Duration;
-
 use plan::Clocks;
 
+use super::clock::Timing;
 use super::device_clock::BothClocks;
 use super::launch::{Device, Hiding, Launches, Order, queueing, sample};
 use crate::refusal::Refusal;
@@ -48,9 +47,9 @@ impl Pace {
         })
     }
 
-    /// Device time of `steps` steps, their launches hidden. What was late is taken again, so that no late sample counts,
+    /// The time of `steps` steps, their launches hidden from the device's. What was late is taken again, so that no late sample counts,
     /// nor a block of a pair that holds one.
-    pub fn time(&mut self, device: &mut impl Device, steps: u64) -> Result<Duration, Refusal> {
+    pub fn time(&mut self, device: &mut impl Device, steps: u64) -> Result<Timing, Refusal> {
         loop {
             let order = match self.hiding {
                 Ok(hiding) => self.open.hidden(hiding),
@@ -61,7 +60,10 @@ impl Pace {
             if taken.launches != Launches::Late {
                 self.late_in_a_row = 0;
                 self.clock_mhz.extend(taken.clock_mhz);
-                return Ok(taken.device);
+                return Ok(Timing {
+                    device: taken.device,
+                    called: Some(taken.device.max(taken.queue)),
+                });
             }
             self.was_late();
         }
@@ -108,13 +110,15 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::harness::launch::tests::{Handle, Machine, PEAK_KHZ};
 
     fn found(machine: &Machine, cold: bool, peak_khz: u64) -> (Duration, Clocks, Vec<String>) {
         let mut device = Handle(machine);
         let mut pace = Pace::find(&mut device, cold, peak_khz).expect("it runs");
-        let taken = pace.time(&mut device, 100).expect("it runs");
+        let taken = pace.time(&mut device, 100).expect("it runs").device;
         let clocks = pace.clocks(&mut device).expect("it runs");
         (taken, clocks, pace.notes())
     }
@@ -167,7 +171,11 @@ mod tests {
             let mut device = Handle(&machine);
             let mut pace = Pace::find(&mut device, false, PEAK_KHZ).expect("it runs");
             machine.stall(50_000_000);
-            assert_eq!(pace.time(&mut device, 100), Ok(Duration::from_micros(300)), "{gated}");
+            let taken = pace.time(&mut device, 100).expect("it runs");
+            assert_eq!(taken.device, Duration::from_micros(300), "{gated}");
+            // The host, which needs 10 µs for a step, was late by 50 ms for once.
+            let called = if gated { 51 } else { 1 };
+            assert_eq!(taken.called, Some(Duration::from_millis(called)), "{gated}");
             let late = pace.notes().iter().any(|note| note.contains("1 of 2 samples"));
             assert_eq!(late, !gated, "{:?}", pace.notes());
         }
@@ -178,7 +186,7 @@ mod tests {
         let machine = Machine::new(1, 10_000, 3000).gated(true).syncing();
         let mut device = Handle(&machine);
         let mut pace = Pace::find(&mut device, false, PEAK_KHZ).expect("it runs");
-        let taken = pace.time(&mut device, 10).expect("it runs");
+        let taken = pace.time(&mut device, 10).expect("it runs").device;
         assert!(taken < Duration::from_millis(1), "{taken:?}");
         let notes = pace.notes();
         assert!(notes[0].starts_with("launches are not hidden: 5 samples in a row"), "{notes:?}");

@@ -2,15 +2,14 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
-use plan::{Case, Device, Pair, Range, Stop};
+use plan::{Case, Device, Pair, PairAsCalled, Range, Stop};
 use statistics::{BuildsRatio, CONFIDENCE_LEVEL};
 
 use super::case_run::{CaseRun, release};
-use super::clock::Stopwatch;
+use super::clock::{Stopwatch, Timing};
 use super::group_run::outcome_of_panic;
-use super::pairs::{Goal, Known, NoRatio, Paired, Pairs, Side, Sides};
+use super::pairs::{Called, Goal, Known, NoRatio, Paired, Pairs, Side, Sides};
 use super::panics;
 use super::ranges;
 use super::timer::Timer;
@@ -58,8 +57,16 @@ pub struct Both {
     wall: Stopwatch,
     /// The side whose step failed.
     failed: Option<Side>,
-    /// The clock of the device's multiprocessors in each batch, in MHz, where it tells.
-    clock_mhz: Vec<f64>,
+    clocks: Clocks,
+}
+
+/// The clock of the device's multiprocessors in each batch of either side, in MHz, where it tells.
+type Clocks = [Vec<f64>; 2];
+
+fn extend(clocks: &mut Clocks, more: &Clocks) {
+    for (clocks, more) in clocks.iter_mut().zip(more) {
+        clocks.extend(more);
+    }
 }
 
 impl Both {
@@ -81,7 +88,7 @@ impl Both {
             places,
             wall: Stopwatch::start(),
             failed: None,
-            clock_mhz: Vec::new(),
+            clocks: Clocks::default(),
         }
     }
 
@@ -93,10 +100,9 @@ impl Both {
         })
     }
 
-    fn take_clock_mhz(&mut self) -> Vec<f64> {
-        let mut clock_mhz = self.baseline.borrow_mut().subject.take_clock_mhz();
-        clock_mhz.extend(self.candidate.subject.take_clock_mhz());
-        clock_mhz
+    fn take_clocks(&mut self) -> Clocks {
+        let mut baseline = self.baseline.borrow_mut();
+        [&mut baseline.subject, &mut self.candidate.subject].map(|it| it.take_clock_mhz())
     }
 
     /// Runs the two, and notices how fast the device's clock is meanwhile.
@@ -106,10 +112,10 @@ impl Both {
     ) -> Result<T, String> {
         let _range = ranges::named(&self.id, "pair");
         // Clocks of the passes before it are not the pair's.
-        drop(self.take_clock_mhz());
+        drop(self.take_clocks());
         let taken = panics::catch(|| take(self));
-        let clock_mhz = self.take_clock_mhz();
-        self.clock_mhz.extend(clock_mhz);
+        let clocks = self.take_clocks();
+        extend(&mut self.clocks, &clocks);
         match taken {
             Ok(taken) => taken.map_err(|refusal| match self.failed {
                 Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),
@@ -120,18 +126,23 @@ impl Both {
     }
 }
 
-/// A note on a pair during which the clock of the device's multiprocessors, in MHz, was not steady.
-fn slowed(clock_mhz: Vec<f64>) -> Option<String> {
+/// A note on a side during whose batches the clock of the device's multiprocessors, in MHz, was not steady. That two sides
+/// have two clocks is no fault: products that use the tensor cores lower it.
+fn slowed(side: Side, clock_mhz: Vec<f64>) -> Option<String> {
     /// A clock below this share of the highest is a slow-down; readings differ by less.
     const SLOW: f64 = 0.97;
     let Range { min, max, .. } = range(clock_mhz)?;
+    let whose = match side {
+        Side::Baseline => "the baseline",
+        Side::Candidate => "it",
+    };
     (min < SLOW * max).then(|| {
-        format!("the device's clock fell to {min:.0} MHz while it was paired, from {max:.0} MHz")
+        format!("the device's clock fell to {min:.0} MHz while {whose} was paired, from {max:.0} MHz")
     })
 }
 
 impl Sides for Both {
-    fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal> {
+    fn batch(&mut self, side: Side, iters: u64) -> Result<Timing, Refusal> {
         let mut timer = self.timer.borrow_mut();
         let taken = match side {
             Side::Baseline => timer.time(&mut self.baseline.borrow_mut().subject, iters),
@@ -139,6 +150,10 @@ impl Sides for Both {
         };
         self.failed = taken.is_err().then_some(side);
         taken
+    }
+
+    fn empty_cache(&mut self) -> Result<(), Refusal> {
+        self.timer.borrow_mut().empty_l2()
     }
 
     fn rebuild(&mut self) -> Result<(), Refusal> {
@@ -160,8 +175,8 @@ pub struct Pairing {
     pairs: Pairs,
     against: String,
     target: f64,
-    /// The clock in the batches of sides that were dropped since.
-    clock_mhz: Vec<f64>,
+    /// Of sides that were dropped since.
+    clocks: Clocks,
 }
 
 /// What is needed to rebuild both sides.
@@ -176,7 +191,7 @@ pub struct Again {
 impl Again {
     fn both(&self) -> Result<Both, String> {
         let build = |case: &Case| {
-            let built = panics::catch(|| CaseRun::again(case, self.prepare));
+            let built = panics::catch(|| CaseRun::again(case, self.prepare, &self.timer));
             match built {
                 Ok(built) => built.map_err(|refusal| format!("rebuilding it: {refusal}")),
                 Err(caught) => {
@@ -210,7 +225,7 @@ impl Pairing {
         let goal = Goal { target, budget_s, is_shared, known: both.known(), on };
         let pairs = both.run(|sides| Pairs::first(sides, goal))?;
         let against = again.baseline.full_id();
-        Ok(Self { both: Some(both), again, pairs, against, target, clock_mhz: Vec::new() })
+        Ok(Self { both: Some(both), again, pairs, against, target, clocks: Clocks::default() })
     }
 
     /// Whether another look may narrow the interval, and there is time for one.
@@ -250,7 +265,7 @@ impl Pairing {
     /// Drops both sides' tensors until the next look.
     pub fn drop_sides(&mut self) {
         if let Some(both) = self.both.take() {
-            self.clock_mhz.extend(both.clock_mhz);
+            extend(&mut self.clocks, &both.clocks);
         }
     }
 
@@ -275,16 +290,22 @@ impl Pairing {
         record(against.clone(), paired, *target)
     }
 
-    /// A note for readers of the speed-up.
-    pub fn note(&self) -> Option<String> {
-        let both = self.both.iter().flat_map(|both| &both.clock_mhz);
-        slowed(self.clock_mhz.iter().chain(both).copied().collect())
+    /// Notes for readers of the speed-up.
+    pub fn notes(&self) -> Vec<String> {
+        let mut clocks = self.clocks.clone();
+        if let Some(both) = &self.both {
+            extend(&mut clocks, &both.clocks);
+        }
+        let [baseline, candidate] = clocks;
+        let slowed = [slowed(Side::Baseline, baseline), slowed(Side::Candidate, candidate)];
+        slowed.into_iter().flatten().chain(self.again.timer.borrow().note()).collect()
     }
 }
 
 /// The record's form of what was paired.
 fn record(against: String, paired: Paired, target: f64) -> Result<Pair, String> {
-    let Paired { ratio, log_ratios, builds, visits, iters, steps_ns, reached, seconds } = paired;
+    let Paired { ratio, log_ratios, called, builds, visits, iters, steps_ns, reached, seconds } =
+        paired;
     let BuildsRatio { ratio, within, between } = ratio.map_err(absent)?;
     Ok(Pair {
         against,
@@ -293,6 +314,15 @@ fn record(against: String, paired: Paired, target: f64) -> Result<Pair, String> 
         high: ratio.high,
         confidence_level: CONFIDENCE_LEVEL,
         log_ratios,
+        called: called.map(|Called { ratio, log_ratios, steps_ns }| PairAsCalled {
+            speedup: ratio.ratio.ratio,
+            low: ratio.ratio.low,
+            high: ratio.ratio.high,
+            log_ratios,
+            steps_ns,
+            within: ratio.within,
+            between: ratio.between,
+        }),
         builds: builds as u64,
         visits: visits as u64,
         within: Some(within),
@@ -334,10 +364,10 @@ mod tests {
 
     #[test]
     fn a_clock_that_fell_is_said_and_one_that_wavers_is_not() {
-        let note = |clocks: &[f64]| slowed(clocks.to_vec());
+        let note = |clocks: &[f64]| slowed(Side::Baseline, clocks.to_vec());
         assert_eq!(note(&[]), None);
         assert_eq!(note(&[1980.0, 1965.0, 1935.0]), None);
-        let expected = "the device's clock fell to 1410 MHz while it was paired, from 1980 MHz";
+        let expected = "the device's clock fell to 1410 MHz while the baseline was paired, from 1980 MHz";
         assert_eq!(note(&[1755.0, 1980.0, 1410.0]).as_deref(), Some(expected));
     }
 }

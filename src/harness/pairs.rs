@@ -5,8 +5,9 @@
 //! that are neighbours in time are compared.
 //!
 //! The order of a block (A is the baseline, B the candidate):
-//! 1. steps of A that do not count, until A is as fast as it is alone: B has taken its place in
-//!    the cache, and a large weight takes several steps to take it back (and of a cold case, whose
+//! 1. on a GPU, the L2 is emptied: what B has left there may stay for ever beside the data of an A that
+//!    reads it with a hint to evict it first; then steps of A that do not count, until A is as fast as
+//!    it is alone: B has taken its place in the cache, and a large weight takes several steps to take it back (and of a cold case, whose
 //!    data is flushed anyway, in the processor's smaller memories, of branches for one);
 //! 2. a timed batch of A;
 //! 3. steps of B that do not count;
@@ -32,7 +33,7 @@
 
 use statistics::{BLOCKS_PER_BUILD, BuildsRatio, Processor, median};
 
-use super::side::{Gauge, LONG_STEP_S, settle, window};
+use super::side::{Batch, Gauge, LONG_STEP_S, settle, window};
 pub use super::side::{Known, Side, Sides};
 use crate::refusal::Refusal;
 
@@ -99,6 +100,8 @@ pub struct Paired {
     pub ratio: Result<BuildsRatio, NoRatio>,
     /// ln of that, of each block, build after build.
     pub log_ratios: Vec<f64>,
+    /// The ratio of the times that callers have, of the same blocks, where the device works beside the host.
+    pub called: Option<Called>,
     /// Builds of both sides, each of as many blocks.
     pub builds: usize,
     /// Visits in which they were taken: a second apart at least.
@@ -111,6 +114,16 @@ pub struct Paired {
     pub reached: bool,
     /// Wall seconds, including the steps that do not count and the building.
     pub seconds: f64,
+}
+
+/// A ratio of the times that callers have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Called {
+    pub ratio: BuildsRatio,
+    /// ln of it, of each block.
+    pub log_ratios: Vec<f64>,
+    /// Median nanoseconds of a step of baseline and candidate.
+    pub steps_ns: (f64, f64),
 }
 
 /// Takes blocks, look after look, until the interval is narrow enough or the budget is spent.
@@ -130,6 +143,8 @@ pub struct Pairs {
     /// Whether a side that has lost its place in the cache is given steps to get back.
     settles: bool,
     log_ratios: Vec<f64>,
+    /// Of as many blocks, or of none.
+    called_log_ratios: Vec<f64>,
     builds: usize,
     /// Blocks of each build; 0 until the first ones show how long a block is.
     per_build: usize,
@@ -153,6 +168,7 @@ impl Pairs {
             gauges,
             settles,
             log_ratios: Vec::new(),
+            called_log_ratios: Vec::new(),
             builds: 0,
             per_build: 0,
             visits: 1,
@@ -221,6 +237,7 @@ impl Pairs {
         Ok(Paired {
             ratio,
             log_ratios: self.log_ratios.clone(),
+            called: self.called(),
             builds: self.builds,
             visits: self.visits,
             iters: (a.iters, b.iters),
@@ -231,7 +248,18 @@ impl Pairs {
     }
 
     fn ratio(&self) -> Option<BuildsRatio> {
-        statistics::builds_ratio(&self.log_ratios, self.builds, self.visits, self.goal.on)
+        self.ratio_of(&self.log_ratios)
+    }
+
+    fn ratio_of(&self, log_ratios: &[f64]) -> Option<BuildsRatio> {
+        statistics::builds_ratio(log_ratios, self.builds, self.visits, self.goal.on)
+    }
+
+    fn called(&self) -> Option<Called> {
+        let log_ratios = self.called_log_ratios.clone();
+        let ratio = self.ratio_of(&log_ratios)?;
+        let [a, b] = &self.gauges;
+        Some(Called { ratio, log_ratios, steps_ns: (a.called_ns(), b.called_ns()) })
     }
 
     /// Whether the interval is as narrow as the goal, at one of the times to ask.
@@ -247,31 +275,35 @@ impl Pairs {
             sides.rebuild()?;
         }
         let began = sides.wall();
-        let (mut taken, mut warm) = (Vec::new(), None);
+        let (mut taken, mut called, mut warm) = (Vec::new(), Vec::new(), None);
         while taken.len() < self.per_build.max(BLOCKS_PER_BUILD) {
-            taken.push(self.block(sides, taken.len() % 2 == 1, &mut warm)?);
+            let (ratio, by_callers) = self.block(sides, taken.len() % 2 == 1, &mut warm)?;
+            taken.push(ratio);
+            called.extend(by_callers);
             if self.per_build == 0 && taken.len() == BLOCKS_PER_BUILD {
                 let block_s = (sides.wall() - began) / BLOCKS_PER_BUILD as f64;
                 self.per_build = per_build(self.goal.budget_s, block_s);
             }
         }
         self.log_ratios.extend(taken);
+        self.called_log_ratios.extend(called);
         self.builds += 1;
         self.longest_s = self.longest_s.max(sides.wall() - start);
         Ok(())
     }
 
-    /// One block: ln of baseline over candidate. `warm`: whose weights are in the cache.
+    /// One block: ln of baseline over candidate, and of the times that callers have. `warm`: whose weights are in the cache.
     fn block(
         &mut self,
         sides: &mut dyn Sides,
         swapped: bool,
         warm: &mut Option<Side>,
-    ) -> Result<f64, Refusal> {
+    ) -> Result<(f64, Option<f64>), Refusal> {
         let (outer, inner) = if swapped { (Candidate, Baseline) } else { (Baseline, Candidate) };
         let mut timed = |side: Side| {
             let gauge = &mut self.gauges[side as usize];
             if self.settles && *warm != Some(side) {
+                sides.empty_cache()?;
                 settle(sides, side, Some(gauge.alone_ns))?;
             }
             *warm = Some(side);
@@ -279,8 +311,12 @@ impl Pairs {
         };
         let (o1, i1) = (timed(outer)?, timed(inner)?);
         let (i2, o2) = (timed(inner)?, timed(outer)?);
-        let ratio = statistics::block([o1, o2], [i1, i2]);
-        Ok(if swapped { -ratio } else { ratio })
+        let ratio = |of: &dyn Fn(Batch) -> Option<f64>| {
+            let ratio = statistics::block([of(o1)?, of(o2)?], [of(i1)?, of(i2)?]);
+            Some(if swapped { -ratio } else { ratio })
+        };
+        let of_device = ratio(&|batch| Some(batch.step_ns)).expect("every batch has a time");
+        Ok((of_device, ratio(&|batch| batch.called_ns)))
     }
 
     /// The side that is slower beside the other than alone, if one is. Its time alone may
@@ -301,9 +337,10 @@ impl Pairs {
             return Ok(None);
         }
         let (iters, beside_ns) = (gauge.iters, gauge.beside_ns());
+        sides.empty_cache()?;
         let (start, mut alone) = (sides.wall(), Vec::new());
         while alone.len() < 2 * window(gauge.alone_ns) || sides.wall() - start < ALONE_S {
-            alone.push(sides.batch(side, iters)?.as_nanos() as f64 / iters as f64);
+            alone.push(sides.batch(side, iters)?.device.as_nanos() as f64 / iters as f64);
         }
         // The first half brings it back.
         let alone_ns = median(&alone[alone.len() / 2..]);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::harness::clock::Timing;
 use crate::harness::pilot::Pilot;
 
 /// Two sides of known times on a clock that only they advance.
@@ -22,6 +23,8 @@ struct Fake {
     log: Vec<(Side, u64)>,
     /// How long the log was whenever both sides were built anew.
     rebuilt: Vec<usize>,
+    /// The host's time for queueing a step of either, on a device beside it.
+    queue_ns: Option<u64>,
 }
 
 impl Fake {
@@ -36,12 +39,13 @@ impl Fake {
             every_second: 0.0,
             log: Vec::new(),
             rebuilt: Vec::new(),
+            queue_ns: None,
         }
     }
 }
 
 impl Sides for Fake {
-    fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal> {
+    fn batch(&mut self, side: Side, iters: u64) -> Result<Timing, Refusal> {
         self.log.push((side, iters));
         let build = (self.rebuilt.len() % 2) as f64;
         let step = match side {
@@ -58,7 +62,9 @@ impl Sides for Fake {
             self.running.1 += 1;
         }
         self.now_ns += ns;
-        Ok(Duration::from_nanos(ns.round() as u64))
+        let called = self.queue_ns.map(|queue_ns| Duration::from_nanos(queue_ns * iters));
+        let device = Duration::from_nanos(ns.round() as u64);
+        Ok(Timing { device, called: called.map(|queue| queue.max(device)) })
     }
 
     fn rebuild(&mut self) -> Result<(), Refusal> {
@@ -103,6 +109,18 @@ fn a_block_is_the_two_sides_in_turn_each_settled_first() {
     let first = [one_a, a, one_b, b, b, one_a, a];
     let second = [one_b, b, one_a, a, a, one_b, b];
     assert_eq!(fake.log[..39], [&gauges[..], &first, &second].concat());
+}
+
+#[test]
+fn a_faster_device_is_no_gain_for_a_caller_whose_host_is_slower() {
+    // Twice as fast, and the host needs as long for a step as the baseline's device.
+    let mut fake = Fake { queue_ns: Some(9000), ..Fake::new(9e3, 4.5e3) };
+    let found = paired(&mut fake, GOAL);
+    assert!((ratio(&found).ratio.ratio - 2.0).abs() < 0.01, "{found:?}");
+    let called = found.called.expect("a device beside the host");
+    assert_eq!((called.ratio.ratio.ratio, called.steps_ns), (1.0, (9e3, 9e3)));
+    assert_eq!(called.log_ratios.len(), found.log_ratios.len());
+    assert_eq!(paired(&mut Fake::new(9e3, 4.5e3), GOAL).called, None);
 }
 
 #[test]

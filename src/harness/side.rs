@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use statistics::{median, quantile, sample_iters};
 
+use super::clock::Timing;
 use super::pilot::Pilot;
 use crate::refusal::Refusal;
 
@@ -37,7 +38,12 @@ pub enum Side {
 /// The two sides, and the clock of the budget.
 pub trait Sides {
     /// Times `iters` steps of one side.
-    fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal>;
+    fn batch(&mut self, side: Side, iters: u64) -> Result<Timing, Refusal>;
+
+    /// Takes what either side has left in a cache that it does not share with the host out of it.
+    fn empty_cache(&mut self) -> Result<(), Refusal> {
+        Ok(())
+    }
 
     /// Moves both sides to other memory, as if they had been built again.
     fn rebuild(&mut self) -> Result<(), Refusal>;
@@ -64,6 +70,16 @@ pub struct Gauge {
     pub alone_ns: f64,
     /// Nanoseconds per step of its batches beside the other side.
     steps_ns: Vec<f64>,
+    /// The same as its caller has them, where the device works beside the host.
+    called_ns: Vec<f64>,
+}
+
+/// Nanoseconds per step of a batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Batch {
+    pub step_ns: f64,
+    /// As its caller has it.
+    pub called_ns: Option<f64>,
 }
 
 impl Gauge {
@@ -73,13 +89,13 @@ impl Gauge {
     pub fn of(sides: &mut dyn Sides, side: Side, known: Option<Known>) -> Result<Self, Refusal> {
         if let Some(Known { pilot: Pilot { wall_ns, fastest_wall_ns, .. }, alone_ns }) = known {
             let (iters, wall_s) = (sample_iters(fastest_wall_ns), wall_ns / 1e9);
-            return Ok(Self { iters, wall_s, alone_ns, steps_ns: Vec::new() });
+            return Ok(Self::new(iters, wall_s, alone_ns));
         }
         let before = sides.wall();
         let steps = settle(sides, side, None)?;
         let wall_s = (sides.wall() - before) / steps as f64;
         let iters = sample_iters(wall_s * 1e9);
-        let mut gauge = Self { iters, wall_s, alone_ns: wall_s * 1e9, steps_ns: Vec::new() };
+        let mut gauge = Self::new(iters, wall_s, wall_s * 1e9);
         if wall_s < LONG_STEP_S {
             // Batches say better than single steps how long one is.
             let (start, mut walls) = (sides.wall(), Vec::new());
@@ -89,10 +105,15 @@ impl Gauge {
                 walls.push((sides.wall() - before) / iters as f64);
             }
             gauge.alone_ns = median(&std::mem::take(&mut gauge.steps_ns));
+            gauge.called_ns.clear();
             gauge.wall_s = median(&walls);
             gauge.iters = sample_iters(walls.into_iter().fold(f64::INFINITY, f64::min) * 1e9);
         }
         Ok(gauge)
+    }
+
+    const fn new(iters: u64, wall_s: f64, alone_ns: f64) -> Self {
+        Self { iters, wall_s, alone_ns, steps_ns: Vec::new(), called_ns: Vec::new() }
     }
 
     /// Wall seconds of a batch.
@@ -100,11 +121,14 @@ impl Gauge {
         self.iters as f64 * self.wall_s
     }
 
-    /// A timed batch: nanoseconds per step.
-    pub fn batch(&mut self, sides: &mut dyn Sides, side: Side) -> Result<f64, Refusal> {
-        let step_ns = sides.batch(side, self.iters)?.as_nanos() as f64 / self.iters as f64;
+    /// A timed batch.
+    pub fn batch(&mut self, sides: &mut dyn Sides, side: Side) -> Result<Batch, Refusal> {
+        let Timing { device, called } = sides.batch(side, self.iters)?;
+        let per_step = |time: Duration| time.as_nanos() as f64 / self.iters as f64;
+        let (step_ns, called_ns) = (per_step(device), called.map(per_step));
         self.steps_ns.push(step_ns);
-        Ok(step_ns)
+        self.called_ns.extend(called_ns);
+        Ok(Batch { step_ns, called_ns })
     }
 
     /// The fastest quarter of its batches beside the other side is at least as fast. NaN before there
@@ -119,6 +143,11 @@ impl Gauge {
     pub fn beside_ns(&self) -> f64 {
         median(&self.steps_ns)
     }
+
+    /// The same as its caller has it. NaN where the host waits for the device anyway.
+    pub fn called_ns(&self) -> f64 {
+        median(&self.called_ns)
+    }
 }
 
 /// Steps that do not count, until the side is as fast as it is alone or gets no faster; how many
@@ -127,7 +156,7 @@ pub fn settle(sides: &mut dyn Sides, side: Side, alone_ns: Option<f64>) -> Resul
     let start = sides.wall();
     let mut steps = Vec::new();
     while steps.len() < MOST_UNCOUNTED {
-        let now = sides.batch(side, 1)?.as_nanos() as f64;
+        let now = sides.batch(side, 1)?.device.as_nanos() as f64;
         steps.push(now);
         let is_back = alone_ns.is_some_and(|alone| now <= BACK * alone);
         if is_back || levels_off(&steps) || sides.wall() - start >= UNCOUNTED_S {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use plan::{CacheMode, Case, Clocks, Device, Threads};
 
-use super::clock::{FlushFn, HostClock, WaitingClock, time};
+use super::clock::{FlushFn, HostClock, Timing, WaitingClock, time};
 use super::cuda_device::{self, CudaDevice};
-use super::flush::Flush;
+use super::flush::{EmptyL2, Flush};
 use super::launch::{Order, sample};
 use super::pace::Pace;
 use super::running;
@@ -28,6 +28,8 @@ pub struct Timer {
     flush: Option<Flush>,
     /// It holds a CUDA device until work is queued; or why nothing does.
     gate: Result<Gate, String>,
+    /// What empties a GPU's L2 before a hot case has its turn, once it has been asked for; or why nothing does.
+    l2: Option<Result<EmptyL2, String>>,
 }
 
 pub struct Subject {
@@ -48,14 +50,14 @@ impl Timer {
             Device::Cuda => Gate::new(CUDA).map_err(|error| error.to_string()),
             device => Err(format!("{device} has no queue that the host could hold")),
         };
-        Ok(Self { device: case.device, flush, gate })
+        Ok(Self { device: case.device, flush, gate, l2: None })
     }
 
     /// Times `iters` steps.
     ///
     /// # Errors
     /// Those of a step, and `Timeout` instead of a batch for which the case has no time left.
-    pub fn time(&mut self, subject: &mut Subject, iters: u64) -> Result<Duration, Refusal> {
+    pub fn time(&mut self, subject: &mut Subject, iters: u64) -> Result<Timing, Refusal> {
         running::check()?;
         subject.settle();
         let Subject { workload, pace, .. } = subject;
@@ -63,21 +65,37 @@ impl Timer {
         let mut step = || workload.step();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
-        match (self.device, pace) {
+        let taken = match (self.device, pace) {
             (Device::Cuda, Some(pace)) => {
-                pace.time(&mut CudaDevice::new(CUDA, &mut step, flush, gate), iters)
+                return pace.time(&mut CudaDevice::new(CUDA, &mut step, flush, gate), iters);
             }
             // How the case is queued is found once it is warm.
             (Device::Cuda, None) => {
                 let order = Order::open(flush.is_some(), Duration::ZERO);
                 let mut device = CudaDevice::new(CUDA, &mut step, flush, gate);
-                Ok(sample(&mut device, &order, iters)?.device)
+                sample(&mut device, &order, iters)?.device
             }
-            (Device::Cpu, _) => time(&mut HostClock, step, flush, iters),
+            (Device::Cpu, _) => time(&mut HostClock, step, flush, iters)?,
             (device, _) => {
-                time(&mut WaitingClock(|| device::synchronize(device)), step, flush, iters)
+                time(&mut WaitingClock(|| device::synchronize(device)), step, flush, iters)?
             }
+        };
+        Ok(Timing::waited_for(taken))
+    }
+
+    /// A hot case has its turn on a GPU: what others have left in the L2 is taken out of it, as far as the GPU can.
+    pub fn empty_l2(&mut self) -> Result<(), Refusal> {
+        if self.device != Device::Cuda || !self.is_hot() {
+            return Ok(());
         }
+        let l2 = self.l2.get_or_insert_with(|| EmptyL2::new(CUDA).map_err(|it| it.to_string()));
+        l2.as_mut().map_or(Ok(()), EmptyL2::run)
+    }
+
+    /// A note on two cases that find each other's data in the cache.
+    pub fn note(&self) -> Option<String> {
+        let why = self.l2.as_ref()?.as_ref().err()?;
+        Some(format!("the sides of a pair find each other's data in the L2, which cannot be emptied: {why}"))
     }
 
     /// Times one step as its caller sees it: from the call until the result is there, by the host's
@@ -104,6 +122,7 @@ impl Timer {
     /// samples can hide it. The case has to be warm.
     pub fn pace(&mut self, subject: &mut Subject) -> Result<(), Refusal> {
         if self.device == Device::Cuda {
+            self.empty_l2()?;
             let workload = &subject.workload;
             let mut step = || workload.step();
             let (cold, peak_khz) = (!self.is_hot(), cuda_device::peak_khz(CUDA)?);

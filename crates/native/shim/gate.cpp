@@ -4,23 +4,29 @@
 
 #include <c10/core/DeviceGuard.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <new>
 
-// What host and device share: `gate.ptx` says who writes what.
+// What host and device share: `gate.ptx` says who writes what. Behind it lie the stamps: nanoseconds of the device's timer
+// and cycles of each multiprocessor, at the start and, behind all of these, at the stop.
 struct GateWords {
   uint32_t open;
   uint32_t ended;
   uint64_t unused;
-  // Nanoseconds of the device's timer and cycles of multiprocessor 0, at the start and at the stop.
-  std::array<std::array<uint64_t, 2>, 2> stamps;
 };
-static_assert(offsetof(GateWords, stamps) % 16 == 0, "stamps are stored 16 bytes at a time");
+using Stamp = std::array<uint64_t, 2>;
+static_assert(sizeof(GateWords) % sizeof(Stamp) == 0, "stamps are stored 16 bytes at a time");
 
 class Gate {
  public:
-  Gate(int32_t index, const char* ptx) : device_(cuda::device(index)) {
+  explicit Gate(int32_t index) : device_(cuda::device(index)) {}
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  // Once, before all else. Whatever it got before it failed, the destructor gives back.
+  void load(const char* ptx) {
     constexpr int kMultiprocessors = 16; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
     constexpr unsigned kMapped = 2; // CU_MEMHOSTALLOC_DEVICEMAP
     const c10::DeviceGuard on(device_);
@@ -30,12 +36,10 @@ class Gate {
     driver_.call("cuModuleGetFunction", &gate_, module_, "criterion_torch_gate");
     driver_.call("cuModuleGetFunction", &stamp_, module_, "criterion_torch_stamp");
     void* memory = nullptr;
-    driver_.call("cuMemHostAlloc", &memory, sizeof(GateWords), kMapped);
+    driver_.call("cuMemHostAlloc", &memory, sizeof(GateWords) + 2 * bytes_of_stamps(), kMapped);
     shared_ = new (memory) GateWords{};
     driver_.call("cuMemHostGetDevicePointer_v2", &seen_by_device_, memory, 0U);
   }
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
 
   // What fails here fails for a context that is broken, and takes its memory with it.
   ~Gate() {
@@ -53,7 +57,7 @@ class Gate {
   void hold(uint64_t limit_ns) {
     __atomic_store_n(&shared_->open, 0U, __ATOMIC_RELEASE);
     __atomic_store_n(&shared_->ended, 0U, __ATOMIC_RELEASE);
-    shared_->stamps = {};
+    std::fill_n(stamps(false), 2 * multiprocessors_, Stamp{});
     uint64_t words = seen_by_device_;
     std::array<void*, 2> arguments{&words, &limit_ns};
     launch(gate_, 1, arguments.data());
@@ -69,16 +73,26 @@ class Gate {
   }
 
   void stamp(bool stop) {
-    uint64_t place = seen_by_device_ + offsetof(GateWords, stamps) + (stop ? sizeof(shared_->stamps[0]) : 0);
-    std::array<void*, 1> arguments{&place};
-    launch(stamp_, static_cast<unsigned>(multiprocessors_), arguments.data());
+    uint64_t place = seen_by_device_ + sizeof(GateWords) + (stop ? bytes_of_stamps() : 0);
+    unsigned count = static_cast<unsigned>(multiprocessors_);
+    std::array<void*, 2> arguments{&place, &count};
+    launch(stamp_, count, arguments.data());
   }
 
-  std::array<std::array<uint64_t, 2>, 2> stamps() const {
-    return shared_->stamps;
+  int multiprocessors() const {
+    return multiprocessors_;
+  }
+
+  // One for each multiprocessor.
+  Stamp* stamps(bool stop) const {
+    return reinterpret_cast<Stamp*>(shared_ + 1) + (stop ? multiprocessors_ : 0);
   }
 
  private:
+  size_t bytes_of_stamps() const {
+    return sizeof(Stamp) * static_cast<size_t>(multiprocessors_);
+  }
+
   void launch(void* function, unsigned blocks, void** arguments) {
     const c10::DeviceGuard on(device_);
     void* stream = cuda::current_stream(device_);
@@ -108,7 +122,11 @@ class Gate {
 };
 
 extern "C" Status ctn_gate_new(int32_t device_index, const char* ptx, Handle* out) noexcept {
-  return border::guard([&] { *out = border::handle(std::make_unique<Gate>(device_index, ptx)); });
+  return border::guard([&] {
+    auto gate = std::make_unique<Gate>(device_index);
+    gate->load(ptx);
+    *out = border::handle(std::move(gate));
+  });
 }
 
 extern "C" Status ctn_gate_hold(Gate* gate, uint64_t limit_ns) noexcept {
@@ -127,11 +145,15 @@ extern "C" Status ctn_gate_stamp(Gate* gate, bool stop) noexcept {
   return border::guard([&] { gate->stamp(stop); });
 }
 
-// Start and stop, each in nanoseconds and cycles.
+extern "C" int32_t ctn_gate_multiprocessors(const Gate* gate) noexcept {
+  return gate->multiprocessors();
+}
+
+// Start and stop of each multiprocessor, each in nanoseconds and cycles.
 extern "C" void ctn_gate_stamps(const Gate* gate, uint64_t* out) noexcept {
-  for (const auto& stamp : gate->stamps()) {
-    for (const uint64_t part : stamp) {
-      *out++ = part;
+  for (int index = 0; index < gate->multiprocessors(); ++index) {
+    for (const bool stop : {false, true}) {
+      out = std::copy_n(gate->stamps(stop)[index].data(), std::tuple_size_v<Stamp>, out);
     }
   }
 }

@@ -13,6 +13,7 @@ unsafe extern "C" {
     fn ctn_gate_open(gate: *mut c_void);
     fn ctn_gate_ended(gate: *const c_void) -> u32;
     fn ctn_gate_stamp(gate: *mut c_void, stop: bool) -> Status;
+    fn ctn_gate_multiprocessors(gate: *const c_void) -> i32;
     fn ctn_gate_stamps(gate: *const c_void, out: *mut [u64; 4]);
 }
 
@@ -69,19 +70,24 @@ impl Gate {
         unsafe { ctn_gate_ended(self.0.as_ptr()) == 1 }
     }
 
-    /// Queues a stamp of the device's timer and of a multiprocessor's cycles.
+    /// Queues a stamp of the device's timer and of each multiprocessor's cycles.
     pub fn stamp(&mut self, at: Stamp) -> Result<(), Error> {
         // SAFETY: the gate lives.
         check(unsafe { ctn_gate_stamp(self.0.as_ptr(), at == Stamp::Stop) })
     }
 
-    /// The multiprocessors' mean clock between the two stamps behind the last [`Self::hold`], in MHz. None where they are
-    /// less than 0.2 ms apart, or where no block of a stamp ran on multiprocessor 0, whose cycles are counted.
+    /// The multiprocessors' mean clock between the two stamps behind the last [`Self::hold`], in MHz: the median of those on
+    /// which a block of either stamp ran. None where the stamps are less than 0.2 ms apart.
     pub fn clock_mhz(&self) -> Option<f64> {
-        let mut stamps = [0; 4];
-        // SAFETY: the gate lives, and `out` holds four numbers.
-        unsafe { ctn_gate_stamps(self.0.as_ptr(), &mut stamps) };
-        clock_mhz(stamps)
+        let gate = self.0.as_ptr();
+        // SAFETY: the gate lives.
+        let multiprocessors = unsafe { ctn_gate_multiprocessors(gate) };
+        let mut stamps = vec![[0; 4]; usize::try_from(multiprocessors).unwrap_or_default()];
+        // SAFETY: the gate lives, and `out` holds four numbers for each multiprocessor.
+        unsafe { ctn_gate_stamps(gate, stamps.as_mut_ptr()) };
+        let mut clocks: Vec<f64> = stamps.into_iter().filter_map(clock_mhz).collect();
+        clocks.sort_unstable_by(f64::total_cmp);
+        clocks.get(clocks.len() / 2).copied()
     }
 }
 

@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use plan::Record;
+use plan::{Device, Record};
 use serde::Serialize;
 use statistics::Ratio;
 
 use super::repeated::Without;
 use super::row::Row;
-use super::speedup::{Levels, RunsOf, Speedup};
+use super::speedup::{AsCalled, Levels, RunsOf, Speedup};
 use super::time::{Interval, Time};
 use crate::units;
 
@@ -133,7 +133,20 @@ impl Caution {
             )
         };
         let wide = speedup.fell_short().then(|| Self::wide(speedup));
-        wide.into_iter().chain(speedup.has_halved_blocks().then(halved)).collect()
+        let called = speedup.differs_as_called().map(|it| Self::as_called(&it));
+        called.into_iter().chain(wide).chain(speedup.has_halved_blocks().then(halved)).collect()
+    }
+
+    /// Who calls the two has another speed-up than the device.
+    fn as_called(AsCalled { ratio, interval, steps_ns: (others, own) }: &AsCalled) -> Self {
+        let found = units::ratio(*ratio, Some(*interval));
+        let [others, own] = [*others, *own].map(units::time);
+        let text = format!(
+            "as called the speed-up is {found}: with the host's time for queueing a step, the baseline takes {others} and this \
+             case {own}; the device's own speed-up is what a CUDA graph, or a host with more work ahead, brings"
+        );
+        let line = "as called, where the host queues more slowly than the device works, the speed-up is another one";
+        Self::from(text).with_figures(line, units::ratio(*ratio, None))
     }
 
     /// The speed-up's interval is wider than was asked for: the values that widen it most, as far as
@@ -221,11 +234,15 @@ impl Caution {
         });
         let moved = moved.unwrap_or_default();
         let quotient = units::ratio(quotient.ratio, None);
-        let line = "the ratio of the two medians differs: the machine changed between them; \
-                    believe the speed-up";
+        let changed = match candidate.record.case.device {
+            Device::Cpu => "the machine changed between",
+            // Two sides in turn find other things in its caches than each alone, and another clock.
+            _ => "the device's caches or clocks were not the same in",
+        };
+        let line = format!("the ratio of the two medians differs: {changed} them; believe the speed-up");
         let text = format!(
-            "the two medians give {quotient}:{moved} the machine changed between the two moments; \
-             trust the speed-up, which compares neighbours in time"
+            "the two medians give {quotient}:{moved} {changed} the two moments; trust the speed-up, \
+             which compares neighbours in time"
         );
         Some(Self::from(text).with_figures(line, quotient))
     }

@@ -16,6 +16,8 @@ pub struct Gain {
     pub interval: Interval,
     pub confidence_level: f64,
     pub source: GainSource,
+    /// The same ratio as callers have it, where the device works beside the host.
+    pub as_called: Option<(f64, Interval)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,8 +39,14 @@ impl GainSource {
 
 impl From<&Speedup> for Gain {
     fn from(speedup: &Speedup) -> Self {
-        let Speedup { ratio, interval, confidence_level, blocks, levels, .. } = *speedup;
-        Self { ratio, interval, confidence_level, source: GainSource::Pairs { blocks, levels } }
+        let Speedup { ratio, interval, confidence_level, blocks, levels, as_called, .. } = *speedup;
+        Self {
+            ratio,
+            interval,
+            confidence_level,
+            source: GainSource::Pairs { blocks, levels },
+            as_called: as_called.map(|it| (it.ratio, it.interval)),
+        }
     }
 }
 
@@ -46,6 +54,12 @@ impl Gain {
     pub fn verdict(&self) -> Verdict {
         let Interval { low, high } = self.interval;
         statistics::verdict(&Ratio { ratio: self.ratio, low, high })
+    }
+
+    /// As callers have it: where the host waits for the device anyway, it is the same.
+    pub fn as_called(self) -> Self {
+        let (ratio, interval) = self.as_called.unwrap_or((self.ratio, self.interval));
+        Self { ratio, interval, ..self }
     }
 
     /// The gain of a row's case over the case of `other`, both compared in pairs with the `baseline`
@@ -62,12 +76,18 @@ impl Gain {
             let what = "the level of its interval";
             return Err(NoSpeedup::Apart { variant: variant(), what });
         }
-        let ratio = statistics::quotient(&own.as_ratio(), &divisor.as_ratio());
+        let quotient = |own: &Ratio, divisor: &Ratio| {
+            let Ratio { ratio, low, high } = statistics::quotient(own, divisor);
+            (ratio, Interval { low, high })
+        };
+        let (ratio, interval) = quotient(&own.as_ratio(), &divisor.as_ratio());
+        let called = own.as_called.zip(divisor.as_called);
         Ok(Self {
-            ratio: ratio.ratio,
-            interval: Interval { low: ratio.low, high: ratio.high },
+            ratio,
+            interval,
             confidence_level: own.confidence_level,
             source: GainSource::Quotient,
+            as_called: called.map(|(own, other)| quotient(&own.as_ratio(), &other.as_ratio())),
         })
     }
 }

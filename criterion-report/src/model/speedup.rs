@@ -37,6 +37,21 @@ pub struct Speedup {
     /// The runs that it is of; absent where one took all blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<RunsOf>,
+    /// The same as callers have it, on a device that works beside the host; absent elsewhere and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_called: Option<AsCalled>,
+}
+
+/// How many times faster a candidate is for who calls it: by the longer of the device's time and of the host's for queueing
+/// the work, in the same blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct AsCalled {
+    #[serde(rename = "speedup_factor")]
+    pub ratio: f64,
+    #[serde(flatten, with = "SpeedupBounds")]
+    pub interval: Interval,
+    /// Median nanoseconds of a step of the other case and of the candidate in the timed batches.
+    pub steps_ns: (f64, f64),
 }
 
 /// An interval among the other words of a speed-up.
@@ -82,6 +97,13 @@ pub struct RunsOf {
     pub count: usize,
     /// Standard deviation of a run's ln(speed-up).
     pub between: f64,
+}
+
+impl AsCalled {
+    pub fn as_ratio(&self) -> Ratio {
+        let Interval { low, high } = self.interval;
+        Ratio { ratio: self.ratio, low, high }
+    }
 }
 
 impl Speedup {
@@ -131,6 +153,11 @@ impl Speedup {
             target: pair.target,
             stopped: pair.stopped,
             runs: None,
+            as_called: pair.called.as_ref().map(|it| AsCalled {
+                ratio: it.speedup,
+                interval: Interval { low: it.low, high: it.high },
+                steps_ns: it.steps_ns,
+            }),
         }
     }
 
@@ -146,7 +173,9 @@ impl Speedup {
         let same = of.iter().all(|it| it.stopped == stopped);
         let geometric =
             |values: Vec<f64>| mean(&values.into_iter().map(f64::ln).collect::<Vec<_>>()).exp();
-        let steps: Option<(Vec<f64>, Vec<f64>)> = of.iter().map(|it| it.steps_ns).collect();
+        let steps = |of: Option<(Vec<f64>, Vec<f64>)>| {
+            of.map(|(others, own)| (geometric(others), geometric(own)))
+        };
         Ok(Self {
             ratio,
             interval: Interval { low, high },
@@ -157,11 +186,17 @@ impl Speedup {
                 within: typical(of.iter().map(|it| it.levels.within)),
                 between: typical(of.iter().map(|it| it.levels.between)),
             },
-            steps_ns: steps.map(|(others, own)| (geometric(others), geometric(own))),
+            steps_ns: steps(of.iter().map(|it| it.steps_ns).collect()),
             batches_per_block: of.iter().map(|it| it.batches_per_block).fold(WHOLE_BLOCK, u64::min),
             target: of.iter().map(|it| it.target).fold(f64::INFINITY, f64::min),
             stopped: if same { stopped } else { Stop::Budget },
             runs: Some(RunsOf { count: of.len(), between: found.between }),
+            as_called: (|| {
+                let runs: Option<Vec<_>> = pairs.iter().map(|pair| run_as_called(pair, on)).collect();
+                let Ratio { ratio, low, high } = statistics::runs_ratio(&runs?)?.ratio;
+                let steps_ns = steps(of.iter().map(|it| Some(it.as_called?.steps_ns)).collect())?;
+                Some(AsCalled { ratio, interval: Interval { low, high }, steps_ns })
+            })(),
         })
     }
 
@@ -177,6 +212,12 @@ impl Speedup {
     /// The benefit of a fusion by its interval, in upstream's words.
     pub fn benefit(&self) -> Benefit {
         Benefit::of(&self.as_ratio())
+    }
+
+    /// The speed-up as callers have it, where it is another one beyond doubt.
+    pub fn differs_as_called(&self) -> Option<AsCalled> {
+        let Interval { low, high } = self.interval;
+        self.as_called.filter(|it| it.interval.high < low || high < it.interval.low)
     }
 
     pub fn as_ratio(&self) -> Ratio {
@@ -231,6 +272,12 @@ fn run_of(pair: &Pair, on: Processor) -> Option<statistics::Run> {
     let of_blocks = || Some(statistics::builds_ratio(&pair.log_ratios, builds, visits, on)?.within);
     let within = pair.within.or_else(of_blocks)?;
     Some(statistics::Run { ratio: pair.speedup, within, builds, visits, on })
+}
+
+fn run_as_called(pair: &Pair, on: Processor) -> Option<statistics::Run> {
+    let (builds, visits) = (pair.builds.max(1) as usize, pair.visits.max(1) as usize);
+    let called = pair.called.as_ref()?;
+    Some(statistics::Run { ratio: called.speedup, within: called.within, builds, visits, on })
 }
 
 /// The root of the mean square of standard deviations, where all are known.
@@ -290,6 +337,7 @@ mod tests {
             target: 0.01,
             stopped,
             runs: None,
+            as_called: None,
         }
     }
 
@@ -298,6 +346,56 @@ mod tests {
         assert!(!speedup(1.99, 2.0, 2.01, Stop::Budget).fell_short());
         assert!(speedup(1.9, 2.0, 2.1, Stop::Budget).fell_short());
         assert!(!speedup(1.9, 2.0, 2.1, Stop::Target).fell_short());
+    }
+
+    #[test]
+    fn a_caller_has_another_speedup_where_the_intervals_are_apart() {
+        let device = speedup(1.9, 2.0, 2.1, Stop::Target);
+        let called = |low, ratio, high| {
+            let interval = Interval { low, high };
+            let as_called = Some(AsCalled { ratio, interval, steps_ns: (18e3, 17e3) });
+            Speedup { as_called, ..device }.differs_as_called().map(|it| it.ratio)
+        };
+        assert_eq!(device.differs_as_called(), None);
+        assert_eq!(called(0.98, 1.06, 1.15), Some(1.06));
+        assert_eq!(called(1.8, 1.95, 2.05), None);
+        assert_eq!(called(2.2, 2.3, 2.4), Some(2.3));
+    }
+
+    #[test]
+    fn runs_are_combined_as_called_where_all_of_them_say_it() {
+        let called = plan::PairAsCalled {
+            speedup: 1.0,
+            low: 0.9,
+            high: 1.1,
+            log_ratios: vec![0.0; 4],
+            steps_ns: (8e3, 8e3),
+            within: 0.01,
+            between: 0.0,
+        };
+        let pair = Pair {
+            against: String::new(),
+            speedup: 2.0,
+            low: 1.9,
+            high: 2.1,
+            confidence_level: 0.95,
+            log_ratios: vec![2f64.ln(); 4],
+            called: Some(called),
+            builds: 2,
+            visits: 1,
+            within: Some(0.01),
+            between: Some(0.0),
+            iters: (10, 10),
+            steps_ns: Some((4e3, 2e3)),
+            batches_per_block: 4,
+            target: 0.01,
+            stopped: Stop::Target,
+            seconds: 1.0,
+        };
+        let of = |pairs: [&Pair; 2]| Speedup::of_runs(&pairs, Processor::Gpu).expect("two runs");
+        let both = of([&pair, &pair]).as_called.expect("both runs have it");
+        assert!((both.ratio - 1.0).abs() < 1e-12 && both.interval.low < 1.0, "{both:?}");
+        assert_eq!(of([&pair, &Pair { called: None, ..pair.clone() }]).as_called, None);
     }
 
     #[test]

@@ -309,6 +309,7 @@ fn pair(case: &Case, baseline: &str) -> Option<Pair> {
         iters: (8, 8),
         steps_ns: None,
         batches_per_block: 4,
+        called: None,
         target: 0.01,
         stopped: Stop::Target,
         seconds: 2.4,

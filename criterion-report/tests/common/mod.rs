@@ -41,6 +41,7 @@ pub fn pair_of(against: String, speedup: f64) -> Pair {
         iters: (1, 1),
         steps_ns: None,
         batches_per_block: 4,
+        called: None,
         target: 0.01,
         stopped: Stop::Target,
         seconds: 1.0,

@@ -22,7 +22,7 @@ pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
 pub use facts::{Compilation, CudaGraph, KernelFacts, Memory, ModelFacts, StepMemory, Weights};
 pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range, Utilization};
 pub use outcome::Outcome;
-pub use pair::{Pair, Stop};
+pub use pair::{Pair, PairAsCalled, Stop};
 pub use profile::{
     GpuCounters, HardwareCounters, MemoryProfile, OperationProfile, Profile, ProfileFile,
     ProfileFileKind,

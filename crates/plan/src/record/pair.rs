@@ -32,6 +32,9 @@ pub struct Pair {
     pub confidence_level: f64,
     /// ln(speed-up) of every block, in the order in which they were taken.
     pub log_ratios: Vec<f64>,
+    /// The same as callers have it, on a device that works beside the host, from the same blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<PairAsCalled>,
     /// Fresh builds of both sides; each took as many of the blocks. 0 in older records: their interval is
     /// that of the blocks of one build, and another run may well lie outside.
     #[serde(default)]
@@ -60,4 +63,25 @@ pub struct Pair {
     pub stopped: Stop,
     /// Wall time of all blocks, in seconds.
     pub seconds: f64,
+}
+
+/// How many times faster a case is than another for who calls it: by the longer of the device's time and of the host's for
+/// queueing the work. Launches keep the host busy, so that a faster kernel is no gain where the host is slower.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PairAsCalled {
+    /// The other's time over this case's: above 1 this case is faster.
+    pub speedup: f64,
+    /// Lower bound of its interval, as of [`Pair::low`].
+    pub low: f64,
+    /// Upper bound of its interval.
+    pub high: f64,
+    /// ln(speed-up) of every block, in the order of [`Pair::log_ratios`].
+    pub log_ratios: Vec<f64>,
+    /// Median nanoseconds of a step of the other case and of this one in the timed batches.
+    pub steps_ns: (f64, f64),
+    /// Standard deviation of a block's ln(speed-up) inside a build.
+    pub within: f64,
+    /// Standard deviation of a build's ln(speed-up), without the part that its blocks explain.
+    pub between: f64,
 }

@@ -193,6 +193,11 @@ fields! {
         (profile?.gpu?.dram_throughput) why (no_gpu_counters);
     bigger "l2-hit-rate", SHARE, "sectors that the GPU's L2 cache had, of those that a step asked it for",
         (profile?.gpu?.l2_hit_rate) why (no_gpu_counters);
+    bigger "speedup-as-called", TIMES, "speed-up over the group's baseline for a caller, whose host may be slower than the device",
+        (|e| {
+            let gain = e.comparison?.gain.as_ref().ok()?;
+            gain.as_called.is_some().then(|| Value::from(&gain.as_called()))
+        });
 }
 
 /// A rate is as certain as the time; its bounds are swapped.

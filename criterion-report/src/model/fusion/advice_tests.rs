@@ -88,6 +88,7 @@ fn variant(variant: FusionVariant, speedups: &[(f64, f64, f64)]) -> VariantAdvic
             levels: Levels::default(),
             steps_ns: None,
             batches_per_block: 4,
+            as_called: None,
             target: 0.01,
             stopped: Stop::Target,
             runs: None,

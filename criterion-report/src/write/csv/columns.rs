@@ -94,6 +94,9 @@ const NAMED: &[Column] = &[
     Column::new("grad_input_sqnr_db", "grad-input-sqnr"),
     Column::new("grad_weight_sqnr_db", "grad-weight-sqnr"),
     Column::new("eager_min_sqnr_db", "eager-min-sqnr"),
+    Column::new("speedup_as_called", "speedup-as-called"),
+    Column::new("speedup_as_called_low", "speedup-as-called").part(Part::Low),
+    Column::new("speedup_as_called_high", "speedup-as-called").part(Part::High),
 ];
 
 /// The columns of our own, in the order of the catalogue: what is new comes last.
