@@ -31,7 +31,7 @@ class Gate {
     constexpr unsigned kMapped = 2; // CU_MEMHOSTALLOC_DEVICEMAP
     const c10::DeviceGuard on(device_);
     make_current();
-    driver_.call("cuDeviceGetAttribute", &multiprocessors_, kMultiprocessors, driver_.device(index));
+    driver_.call("cuDeviceGetAttribute", &multiprocessors_, kMultiprocessors, driver_.device(device_.index()));
     driver_.call("cuModuleLoadData", &module_, ptx);
     driver_.call("cuModuleGetFunction", &gate_, module_, "criterion_torch_gate");
     driver_.call("cuModuleGetFunction", &stamp_, module_, "criterion_torch_stamp");

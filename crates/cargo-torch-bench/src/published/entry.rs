@@ -144,6 +144,58 @@ pub const ENTRIES: &[Entry] = &[
         files: &[File { name: "slurm.txt", command: "docs/results/slurm/measure" }],
     },
     Entry {
+        name: "recipes-cuda",
+        minutes: 2,
+        only_by_name: true,
+        runs: &["BENCH_CONFIG=configs/suites/recipes-cuda.yml cargo bench --bench inference"],
+        files: &[File {
+            name: "recipes-cuda.txt",
+            command: "cargo criterion-report show --filter '^inference/recipes-cuda/'",
+        }],
+    },
+    Entry {
+        name: "compile-cuda",
+        minutes: 3,
+        only_by_name: true,
+        runs: &["BENCH_CONFIG=configs/suites/compile-cuda.yml cargo bench --bench inference"],
+        files: &[File {
+            name: "compile-cuda.txt",
+            command: "cargo criterion-report show --filter '^inference/compile-cuda/'",
+        }],
+    },
+    Entry {
+        name: "training-cuda",
+        minutes: 2,
+        only_by_name: true,
+        runs: &["BENCH_CONFIG=configs/suites/training-cuda.yml cargo bench --bench training"],
+        files: &[File {
+            name: "training-cuda.txt",
+            command: "cargo criterion-report training",
+        }],
+    },
+    Entry {
+        name: "attention-cuda",
+        minutes: 2,
+        only_by_name: true,
+        runs: &["BENCH_CONFIG=configs/suites/fusion-cuda.yml cargo bench --bench fusion -- \
+                 '/full_attention/cuda/.*/bf16-'"],
+        files: &[File {
+            name: "attention-cuda.txt",
+            command: "cargo criterion-report fusion --filter '/full_attention/cuda/'",
+        }],
+    },
+    Entry {
+        name: "operators-cuda",
+        minutes: 2,
+        only_by_name: true,
+        runs: &["BENCH_CONFIG=configs/suites/operators-cuda.yml cargo bench --bench operators -- \
+                 '/(gelu|layer_norm|rms_norm|softmax|mse_loss)/.*/bf16-64x2048x256$'"],
+        files: &[File {
+            name: "operators-cuda.txt",
+            command: "cargo criterion-report operators --filter '/bf16-64x2048x256$'",
+        }],
+    },
+    Entry {
         name: "compare-planted",
         minutes: 20,
         only_by_name: true,

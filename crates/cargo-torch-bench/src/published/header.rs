@@ -19,9 +19,25 @@ pub struct Header {
 }
 
 impl Header {
-    /// The machine is as the records in the folder have it, which the measurement left.
-    pub fn of(root: &Path, records: &Path, commands: &[&str]) -> Result<Self> {
-        let Environment { host, torch, rustc, quiet, .. } = environment(records)?;
+    /// Of a measurement that has just ended here. The machine is as the records in the folder have it, which the
+    /// measurement left.
+    pub fn of(root: &Path, records: &Path) -> Result<Self> {
+        let Measured { environment, .. } = first(records)?;
+        Self::with(environment, git::git(root, &["rev-parse", "HEAD"])?, date(&["-u"])?, records)
+    }
+
+    /// Of a measurement elsewhere: commit and date, too, are as the records have them.
+    pub fn of_records(records: &Path) -> Result<Self> {
+        let Measured { timestamp, environment } = first(records)?;
+        let commit = environment.git_revision.clone().ok_or_else(|| {
+            Error::new(format!("no environment.git_revision in {}", records.display()))
+                .remedy("a result names its commit: run a bundle that was made in a clone without changes")
+        })?;
+        Self::with(environment, commit, date(&["-u", "-d", &format!("@{timestamp}")])?, records)
+    }
+
+    fn with(environment: Environment, commit: String, date: String, records: &Path) -> Result<Self> {
+        let Environment { host, torch, rustc, quiet, .. } = environment;
         let quiet = quiet
             .ok_or_else(|| Error::new(format!("no environment.quiet in {}", records.display())))?;
         let gib = host.memory_bytes as f64 / f64::from(1 << 30);
@@ -31,16 +47,25 @@ impl Header {
             "{:.2} of short equal computations took at most 2 % longer than the fastest",
             quiet.score
         );
+        let gpu = torch.cuda_device.map(|name| {
+            let [cuda, driver] = [torch.cuda, torch.cuda_driver].map(Option::unwrap_or_default);
+            ("gpu".to_owned(), format!("{name}, driver {driver}, CUDA {cuda}"))
+        });
         let mut lines = vec![
             ("machine".to_owned(), machine),
             ("libtorch".to_owned(), libtorch),
             ("rustc".to_owned(), rustc),
-            ("commit".to_owned(), git::git(root, &["rev-parse", "HEAD"])?),
-            ("date".to_owned(), now()?),
+            ("commit".to_owned(), commit),
+            ("date".to_owned(), date),
             ("quiet".to_owned(), quiet),
         ];
-        lines.extend(commands.iter().map(|it| ("command".to_owned(), (*it).to_owned())));
+        lines.extend(gpu);
         Ok(Self { lines })
+    }
+
+    /// The commands that made the result, in their order.
+    pub fn commands<'c>(&mut self, commands: impl Iterator<Item = &'c str>) {
+        self.lines.extend(commands.map(|it| ("command".to_owned(), it.to_owned())));
     }
 
     /// The header of a file, and the rest of it.
@@ -61,10 +86,18 @@ impl Header {
         self.lines.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 
-    /// The folder of this machine's results: its processor, and how many there are.
+    /// The folder of this machine's results: its GPU, without the maker and the memory, or its processor, and how many there
+    /// are.
     pub fn folder(&self) -> Option<String> {
         let mut parts = self.get("machine")?.split(", ");
-        let words = format!("{} {}", parts.next()?, parts.next()?).to_lowercase();
+        let words = match self.get("gpu").and_then(|gpu| gpu.split(',').next()) {
+            Some(gpu) => {
+                let words = gpu.split([' ', '-']).skip_while(|word| *word == "NVIDIA");
+                words.take_while(|word| !word.ends_with("GB")).collect::<Vec<_>>().join(" ")
+            }
+            None => format!("{} {}", parts.next()?, parts.next()?),
+        };
+        let words = words.to_lowercase();
         let plain: String =
             words.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' }).collect();
         Some(plain.split_whitespace().collect::<Vec<_>>().join("-"))
@@ -78,30 +111,33 @@ impl fmt::Display for Header {
     }
 }
 
-/// The environment of the first record in the folders of baselines.
-fn environment(records: &Path) -> Result<Environment> {
-    #[derive(Deserialize)]
-    struct Record {
-        environment: Environment,
-    }
+/// What a record says of its measurement.
+#[derive(Deserialize)]
+struct Measured {
+    /// Seconds since 1970.
+    timestamp: u64,
+    environment: Environment,
+}
+
+/// The first record in the folders of baselines.
+fn first(records: &Path) -> Result<Measured> {
     for folder in files::inside(records)?.into_iter().filter(|path| path.is_dir()) {
         let mut files = files::inside(&folder)?;
         files.retain(|it| it.extension().is_some_and(|extension| extension == "jsonl"));
         for file in files {
             let text = files::read(&file)?;
-            let first = serde_json::from_str(text.lines().next().unwrap_or_default());
-            if let Ok(Record { environment }) = first {
-                return Ok(environment);
+            if let Ok(first) = serde_json::from_str(text.lines().next().unwrap_or_default()) {
+                return Ok(first);
             }
         }
     }
     Err(Error::new(format!("nothing was measured: no record in {}", records.display())))
 }
 
-/// To the minute.
-fn now() -> Result<String> {
+/// To the minute; of now, unless the arguments say otherwise.
+fn date(arguments: &[&str]) -> Result<String> {
     let mut date = Command::new("date");
-    let output = date.args(["-u", "+%Y-%m-%d %H:%M UTC"]).output();
+    let output = date.args(arguments).arg("+%Y-%m-%d %H:%M UTC").output();
     let output = output.map_err(|error| cargo::not_run(&date, &error))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
@@ -118,16 +154,18 @@ mod tests {
         fs::create_dir_all(root.join("new")).expect("a folder");
         fs::create_dir_all(root.join("runs")).expect("a folder");
         let clone = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let nothing = Header::of(clone, &root, &[]).expect_err("no record");
+        let nothing = Header::of(clone, &root).expect_err("no record");
         assert!(nothing.what().starts_with("nothing was measured"), "{nothing}");
-        let record = |quiet: &str| {
+        let record = |quiet: &str| -> Result<Header> {
             let host = r#"{"hostname":"h","cpu_model":"A","cpus":2,"memory_bytes":3221225472,"os":"linux 6"}"#;
             let torch = r#"{"libtorch":"2.11.0","tch":"0.24.0","cpu_capability":"AVX2","threads":1,"float32_matmul_precision":"highest"}"#;
             let line = format!(
-                r#"{{"environment":{{"host":{host},"torch":{torch},"allocator":"a","rustc":"r","quiet":{quiet}}}}}"#
+                r#"{{"timestamp":90061,"environment":{{"host":{host},"torch":{torch},"allocator":"a","rustc":"r","quiet":{quiet}}}}}"#
             );
             fs::write(root.join("new/inference.jsonl"), line + "\n").expect("a record");
-            Header::of(clone, &root, &["a", "b"])
+            let mut header = Header::of(clone, &root)?;
+            header.commands(["a", "b"].into_iter());
+            Ok(header)
         };
         let header = record(r#"{"score":0.875}"#).expect("all is there").to_string();
         let lines: Vec<&str> = header.lines().collect();
@@ -138,6 +176,14 @@ mod tests {
         assert!(lines[3].starts_with("# commit: ") && lines[3].len() == 50, "{header}");
         assert!(lines[5].starts_with("# quiet: 0.88 of"), "{header}");
         assert_eq!(lines[6..], ["# command: a", "# command: b", ""]);
+        let elsewhere = Header::of_records(&root).expect_err("no revision");
+        assert!(elsewhere.what().starts_with("no environment.git_revision in "), "{elsewhere}");
+        let line = fs::read_to_string(root.join("new/inference.jsonl")).expect("written above");
+        let more = r#""git_revision":"0123456789ab","rustc":"#;
+        fs::write(root.join("new/inference.jsonl"), line.replace("\"rustc\":", more)).expect("written");
+        let elsewhere = Header::of_records(&root).expect("all is there");
+        let known = [elsewhere.get("commit"), elsewhere.get("date")];
+        assert_eq!(known, [Some("0123456789ab"), Some("1970-01-02 01:01 UTC")]);
         let unmeasured = record("null").expect_err("a run that did not measure");
         assert!(unmeasured.what().starts_with("no environment.quiet in "), "{unmeasured}");
         fs::remove_dir_all(&root).expect("removed");
@@ -158,5 +204,12 @@ mod tests {
         assert_eq!(read.folder().as_deref(), Some("amd-epyc-9b14-96-core-2-cpus"));
         assert_eq!(read.get("commit"), None);
         assert_eq!(Header::split("a table\n").1, "a table\n");
+        let folder = |gpu: &str| {
+            let lines = vec![line("machine", "Xeon, 16 CPUs"), line("gpu", gpu)];
+            Header { lines }.folder()
+        };
+        assert_eq!(folder("NVIDIA H100 80GB HBM3, driver 580").as_deref(), Some("h100"));
+        assert_eq!(folder("NVIDIA A100-SXM4-80GB, driver 1").as_deref(), Some("a100-sxm4"));
+        assert_eq!(folder("NVIDIA GeForce RTX 4090, d").as_deref(), Some("geforce-rtx-4090"));
     }
 }

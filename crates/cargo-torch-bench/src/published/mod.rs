@@ -14,7 +14,7 @@ use crate::files;
 use crate::git;
 use crate::results::HOME;
 use crate::setup;
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 use entry::{Entry, File};
 use header::Header;
 
@@ -28,6 +28,12 @@ pub struct Options {
     /// Measure these alone; without a name, all that do not take too long, about 21 minutes
     #[arg(value_name = "NAME", value_parser = entry::parser())]
     names: Vec<&'static Entry>,
+    /// Write them from the results in this folder, which a run elsewhere has left, such as a bundle's
+    ///
+    /// Nothing is measured. The folder has `criterion` and `criterion-torch` in it; commit, date and machine are those of its
+    /// records.
+    #[arg(long, value_name = "DIR", requires = "names")]
+    from: Option<PathBuf>,
     /// Print names, how long each takes, and files
     #[arg(long, exclusive = true)]
     list: bool,
@@ -38,6 +44,13 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     cargo::require_clone(root, "results")?;
     if options.list {
         print!("{}", entry::list());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(from) = &options.from {
+        let place = workspace::current_folder()?.join(from);
+        for entry in &options.names {
+            write(root, &place, entry, Header::of_records)?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     clean(root)?;
@@ -74,8 +87,20 @@ fn measure(root: &Path, entry: &Entry) -> Result<()> {
         let status = cargo::status(prepared(root, &place, line))?;
         ended(line, status.code())?;
     }
+    write(root, &place, entry, |records| Header::of(root, records))
+}
+
+/// Writes a result's files from what was measured in a folder.
+fn write(
+    root: &Path,
+    place: &Path,
+    entry: &Entry,
+    header: impl Fn(&Path) -> Result<Header>,
+) -> Result<()> {
     for file in entry.files {
-        publish(root, &place, entry, file)?;
+        let mut header = header(&place.join("criterion-torch"))?;
+        header.commands(entry.runs.iter().copied().chain([file.command]));
+        publish(root, place, file, &header)?;
     }
     Ok(())
 }
@@ -102,13 +127,11 @@ fn ended(line: &str, code: Option<i32>) -> Result<()> {
     }
 }
 
-fn publish(root: &Path, place: &Path, entry: &Entry, file: &File) -> Result<()> {
+fn publish(root: &Path, place: &Path, file: &File, header: &Header) -> Result<()> {
     let mut command = prepared(root, place, file.command);
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| cargo::not_run(&command, &error))?;
     ended(file.command, output.status.code())?;
-    let commands: Vec<&str> = entry.runs.iter().copied().chain([file.command]).collect();
-    let header = Header::of(root, &place.join("criterion-torch"), &commands)?;
     let folder = match (file.is_picture(), header.folder()) {
         (true, _) => root.join(IMAGES),
         (false, Some(folder)) => root.join(RESULTS).join(folder),
