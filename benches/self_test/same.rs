@@ -3,10 +3,9 @@
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::Duration;
 
 use criterion_torch::harness::Places;
-use criterion_torch::harness::clock::{HostClock, Stopwatch, time};
+use criterion_torch::harness::clock::{HostClock, Stopwatch, Timing, time};
 use criterion_torch::harness::pairs::{Goal, Pairs, Side, Sides};
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::{Workload, prepare};
@@ -67,9 +66,9 @@ impl Twins {
 }
 
 impl Sides for Twins {
-    fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal> {
+    fn batch(&mut self, side: Side, iters: u64) -> Result<Timing, Refusal> {
         let workload = &self.sides[side as usize];
-        time(&mut HostClock, || step(workload.as_ref()), None, iters)
+        time(&mut HostClock, || step(workload.as_ref()), None, iters).map(Timing::waited_for)
     }
 
     fn rebuild(&mut self) -> Result<(), Refusal> {

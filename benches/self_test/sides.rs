@@ -1,8 +1,7 @@
 //! Two steps under the harness's own pairing.
 
-use std::time::Duration;
 
-use criterion_torch::harness::clock::{HostClock, Stopwatch, time};
+use criterion_torch::harness::clock::{HostClock, Stopwatch, Timing, time};
 use criterion_torch::harness::pairs::{self, Goal, Paired, Side, Sides};
 use criterion_torch::refusal::Refusal;
 use statistics::Processor;
@@ -18,12 +17,12 @@ struct Two<'a> {
 }
 
 impl Sides for Two<'_> {
-    fn batch(&mut self, side: Side, iters: u64) -> Result<Duration, Refusal> {
+    fn batch(&mut self, side: Side, iters: u64) -> Result<Timing, Refusal> {
         let step: Step<'_> = match side {
             Side::Baseline => &mut *self.baseline,
             Side::Candidate => &mut *self.candidate,
         };
-        time(&mut HostClock, step, None, iters)
+        time(&mut HostClock, step, None, iters).map(Timing::waited_for)
     }
 
     fn rebuild(&mut self) -> Result<(), Refusal> {
