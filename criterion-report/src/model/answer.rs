@@ -15,7 +15,7 @@ use super::fusion::{Advice, FusionResult, PatternAdvice, VariantAdvice};
 use super::operators::OperatorResult;
 use super::reason::{Reason, Reasons};
 use super::report::Report;
-use super::speedup::Speedup;
+use super::speedup::{AsCalled, Speedup};
 use super::view::gather;
 use crate::order::{Order as _, Sorted as _};
 
@@ -51,6 +51,8 @@ pub struct Answer {
     /// The speed-up of that variant over the baseline.
     #[serde(flatten)]
     pub speedup: Option<Speedups>,
+    /// The same as callers have it, on a device that works beside the host, where it is another one.
+    pub as_called: Option<AsCalled>,
     /// For a recipe, 1 − its weights / the unquantized ones.
     pub weights_reduction: Option<f64>,
     /// For a recipe, decibels of its output against a high-precision reference.
@@ -261,6 +263,7 @@ fn choice<'a>(
         // That the reference of a kernel is the fastest is no bad news.
         pays: pays.then_some(true).or((lost && question != Question::Kernels).then_some(false)),
         speedup: Speedups::of(&[*speedup]),
+        as_called: speedup.differs_as_called(),
         weights_reduction: best.comparison.and_then(|it| it.weights_reduction),
         sqnr_db: sqnr(best),
         level: level

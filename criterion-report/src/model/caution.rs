@@ -10,7 +10,7 @@ use statistics::Ratio;
 
 use super::repeated::Without;
 use super::row::Row;
-use super::speedup::{AsCalled, Levels, RunsOf, Speedup};
+use super::speedup::{Levels, RunsOf, Speedup};
 use super::time::{Interval, Time};
 use crate::units;
 
@@ -133,20 +133,7 @@ impl Caution {
             )
         };
         let wide = speedup.fell_short().then(|| Self::wide(speedup));
-        let called = speedup.differs_as_called().map(|it| Self::as_called(&it));
-        called.into_iter().chain(wide).chain(speedup.has_halved_blocks().then(halved)).collect()
-    }
-
-    /// Who calls the two has another speed-up than the device.
-    fn as_called(AsCalled { ratio, interval, steps_ns: (others, own) }: &AsCalled) -> Self {
-        let found = units::ratio(*ratio, Some(*interval));
-        let [others, own] = [*others, *own].map(units::time);
-        let text = format!(
-            "as called the speed-up is {found}: with the host's time for queueing a step, the baseline takes {others} and this \
-             case {own}; the device's own speed-up is what a CUDA graph, or a host with more work ahead, brings"
-        );
-        let line = "as called, where the host queues more slowly than the device works, the speed-up is another one";
-        Self::from(text).with_figures(line, units::ratio(*ratio, None))
+        wide.into_iter().chain(speedup.has_halved_blocks().then(halved)).collect()
     }
 
     /// The speed-up's interval is wider than was asked for: the values that widen it most, as far as

@@ -45,7 +45,9 @@ pub struct Speedup {
 /// How many times faster a candidate is for who calls it: by the longer of the device's time and of the host's for queueing
 /// the work, in the same blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AsCalled {
+    /// The other case's time over the candidate's.
     #[serde(rename = "speedup_factor")]
     pub ratio: f64,
     #[serde(flatten, with = "SpeedupBounds")]

@@ -210,6 +210,7 @@ fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line>
 fn details(of: &Answer) -> Vec<String> {
     let decibels = |db: f64| format!("{db:.0} dB");
     let mut details = Vec::new();
+    details.extend(of.as_called.map(|it| format!("as called {}", units::ratio(it.ratio, None))));
     match of.question {
         Question::Recipes | Question::Kernels if of.pays != Some(true) => {
             details.push(format!("closest: {}", of.variant));

@@ -46,6 +46,14 @@ pub const fn of_advice(advice: Advice) -> Paint {
     }
 }
 
+/// The speed-up that a caller has, where it is another one than the device's.
+pub fn as_called(entry: &Entry<'_>) -> Cell {
+    let called = entry.speedup().and_then(Speedup::differs_as_called);
+    called.map_or_else(Cell::default, |it| {
+        Cell::new(units::ratio(it.ratio, None), of_verdict(statistics::verdict(&it.as_ratio())))
+    })
+}
+
 /// The speed-up over the baseline, in colour where the interval leaves no doubt.
 pub fn of_speedup(entry: &Entry<'_>, paint: impl Fn(&Speedup) -> Paint) -> Cell {
     match entry.comparison.map(|comparison| &comparison.speedup) {

@@ -179,7 +179,13 @@ fn speedup(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
         Err(why) => return vec![("no_speedup", json!(strings.text(&why.to_string())))],
     };
     let against = entry.baseline.map(|row| json!(strings.text(&row.record.case.id.variant)));
-    vec![("verdict", json!(strings.text(speedup.verdict().word()))), ("against", json!(against))]
+    let called = speedup.differs_as_called();
+    let called = called.map(|it| units::ratio(it.ratio, Some(it.interval)));
+    vec![
+        ("verdict", json!(strings.text(speedup.verdict().word()))),
+        ("against", json!(against)),
+        ("called_text", json!(called)),
+    ]
 }
 
 fn memory(entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {

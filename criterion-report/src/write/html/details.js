@@ -13,6 +13,7 @@ function openDetails(at) {
     ["reason", text("reason", at)],
     ["time", value("time_text", at)],
     ["speed-up", value("speedup_text", at)],
+    ["as called", value("called_text", at)],
     ["verdict", text("verdict", at)],
     ["over", text("against", at)],
     ["no speed-up", text("no_speedup", at)],

@@ -65,7 +65,12 @@ function timeCell(at) {
 
 function speedupCell(at) {
   const whole = value("speedup_text", at);
-  if (whole !== null) return two(...apart(whole), { class: `first ${text("verdict", at)}` });
+  if (whole !== null) {
+    const [number, bounds] = apart(whole);
+    const called = value("called_text", at);
+    const below = called === null ? bounds : `${bounds}, as called ${apart(called)[0]}`;
+    return two(number, below, { class: `first ${text("verdict", at)}` });
+  }
   return [value("baseline", at) === 1 ? element("span", { class: "second" }, "baseline") : ""];
 }
 

@@ -13,7 +13,7 @@ use crate::write::table::{Align, Cell, Line, Paint, clear, render, table_width, 
 use crate::write::{failures, verdict, view};
 
 /// Columns that `--details` repeats, which give way, in this order, where the table is too wide.
-const GIVE_WAY: [usize; 2] = [6, 5];
+const GIVE_WAY: [usize; 2] = [7, 6];
 
 /// Heading, prose, one line per case, the details if asked for, footnotes.
 pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -> String {
@@ -38,6 +38,7 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
         ("", Align::Left),
         (time.as_str(), Align::Left),
         (speedup.as_str(), Align::Left),
+        (if differs(entries) { "as called" } else { "" }, Align::Left),
         (rate.map_or("", Rate::heading), Align::Right),
         (weights_heading.as_str(), Align::Left),
         ("bits", Align::Right),
@@ -197,6 +198,11 @@ fn speedup_level(entry: &Entry<'_>) -> Option<f64> {
     entry.speedup().map(|speedup| speedup.confidence_level)
 }
 
+/// Whether a caller has another speed-up than the device in any of the cases.
+fn differs(entries: &[Entry<'_>]) -> bool {
+    entries.iter().filter_map(Entry::speedup).any(|it| it.differs_as_called().is_some())
+}
+
 fn line(
     entry: &Entry<'_>,
     sizes: Sizes,
@@ -219,6 +225,7 @@ fn line(
         record.case.variant().into(),
         failures::time(entry.row, |it| units::time_with_interval(it.median_ns, it.interval)),
         verdict::of_speedup(entry, |it| verdict::of_verdict(it.verdict())),
+        verdict::as_called(entry),
         sizes.rate.and_then(|rate| rate.cell(entry.row)).unwrap_or_default().into(),
         weights_cell(entry, sizes),
         bits.unwrap_or_default().into(),
