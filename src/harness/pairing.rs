@@ -13,6 +13,7 @@ use super::group_run::outcome_of_panic;
 use super::pairs::{Goal, Known, NoRatio, Paired, Pairs, Side, Sides};
 use super::panics;
 use super::ranges;
+use super::throttle::SLOW;
 use super::timer::Timer;
 use crate::measurement::conditions::range;
 use crate::refusal::Refusal;
@@ -122,8 +123,6 @@ impl Both {
 
 /// A note on a pair during which the clock of the device's multiprocessors, in MHz, was not steady.
 fn slowed(clock_mhz: Vec<f64>) -> Option<String> {
-    /// A clock below this share of the highest is a slow-down; readings differ by less.
-    const SLOW: f64 = 0.97;
     let Range { min, max, .. } = range(clock_mhz)?;
     (min < SLOW * max).then(|| {
         format!("the device's clock fell to {min:.0} MHz while it was paired, from {max:.0} MHz")
@@ -145,6 +144,11 @@ impl Sides for Both {
         let baseline = self.baseline.borrow();
         let sides = [&baseline.subject, &self.candidate.subject].map(|it| it.workload.as_ref());
         self.places.borrow_mut().rebuild(self.device, sides)
+    }
+
+    fn heat_up(&mut self) -> Result<(), Refusal> {
+        let baseline = &mut self.baseline.borrow_mut().subject;
+        self.timer.borrow_mut().heat_up(&mut [baseline, &mut self.candidate.subject])
     }
 
     fn wall(&self) -> f64 {
@@ -208,7 +212,7 @@ impl Pairing {
         };
         let on = again.baseline.device.into();
         let goal = Goal { target, budget_s, is_shared, known: both.known(), on };
-        let pairs = both.run(|sides| Pairs::first(sides, goal))?;
+        let pairs = both.run(|sides| sides.heat_up().and_then(|()| Pairs::first(sides, goal)))?;
         let against = again.baseline.full_id();
         Ok(Self { both: Some(both), again, pairs, against, target, clock_mhz: Vec::new() })
     }
@@ -261,7 +265,7 @@ impl Pairing {
             Some(both) => both,
             none => none.insert(again.both()?),
         };
-        both.run(|sides| pairs.look(sides))
+        both.run(|sides| sides.heat_up().and_then(|()| pairs.look(sides)))
     }
 
     /// The result of the looks so far, in the record's form.
