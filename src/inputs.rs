@@ -114,12 +114,13 @@ impl Inputs {
         Self { examples: share(&self.examples), parameters: share(&self.parameters) }
     }
 
-    /// These examples alone, with all parameters, in float64 on the host. Layouts may change.
-    pub fn in_float64(&self, rows: &Tensor) -> Result<Self, TchError> {
+    /// These examples alone, with all parameters, in float64 at `place`. Layouts may change.
+    pub fn in_float64(&self, rows: &Tensor, place: Device) -> Result<Self, TchError> {
         let select = |tensor: &Tensor| {
             let rows = rows.f_to_device(tensor.device())?;
-            double(&tensor.f_index_select(0, &rows)?)
+            double(&tensor.f_index_select(0, &rows)?, place)
         };
+        let double = |tensor: &Tensor| double(tensor, place);
         Ok(Self {
             examples: self.examples.iter().map(select).collect::<Result<_, _>>()?,
             parameters: self.parameters.iter().map(double).collect::<Result<_, _>>()?,
@@ -128,6 +129,7 @@ impl Inputs {
 
     /// All of them in float64 on the host.
     pub fn all_in_float64(&self) -> Result<Self, TchError> {
+        let double = |tensor: &Tensor| double(tensor, Device::Cpu);
         Ok(Self {
             examples: self.examples.iter().map(double).collect::<Result<_, _>>()?,
             parameters: self.parameters.iter().map(double).collect::<Result<_, _>>()?,
@@ -153,9 +155,17 @@ pub fn float64(tensor: &Tensor) -> Result<Tensor, TchError> {
     }
 }
 
-/// In float64 on the host; classes stay whole numbers.
-fn double(tensor: &Tensor) -> Result<Tensor, TchError> {
-    let tensor = tensor.f_to_device(Device::Cpu)?;
+/// The place for float64 work on tensors of `device`: a GPU's own units, slow as they are on some, still beat the host.
+pub const fn float64_place(device: Device) -> Device {
+    match device {
+        Device::Cuda(_) => device,
+        _ => Device::Cpu,
+    }
+}
+
+/// In float64 at `place`; classes stay whole numbers.
+fn double(tensor: &Tensor, place: Device) -> Result<Tensor, TchError> {
+    let tensor = tensor.f_to_device(place)?;
     if tensor.f_is_floating_point()? { tensor.f_to_kind(Kind::Double) } else { Ok(tensor) }
 }
 

@@ -83,6 +83,10 @@ impl<T> Device for CudaDevice<'_, T> {
         self.gate.as_ref().ok()?.clock_mhz()
     }
 
+    fn rest(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
     fn sleep(&mut self, cycles: u64) -> Result<(), Refusal> {
         Ok(cuda::sleep(self.index, cycles)?)
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId};
-use plan::{Case, Device, Outcome, Role};
+use plan::{Case, Outcome, Role};
 
 use super::args::{Action, Args};
 use super::case_run::{CaseRun, Findings, release};
@@ -23,8 +23,8 @@ use super::timer::Timer;
 use super::{pilot, sampling};
 use crate::measurement::conditions::ConditionsProbe;
 use crate::measurement::counters::fault_warning;
-use crate::measurement::gpu::ThrottleProbe;
-use crate::measurement::{nvml, probes};
+use crate::measurement::gpu::is_power;
+use crate::measurement::probes;
 use crate::native::{allocator, is_out_of_memory};
 use crate::threads;
 use crate::workload::{Prepare, Refusal};
@@ -206,6 +206,7 @@ impl<'a> GroupRun<'a> {
                 let mut batch = |iters| Ok(timer.time(subject, iters)?.device);
                 let pilot = pilot::run(&mut batch, &|| wall.seconds(), cap_s)?;
                 *found = Some(pilot);
+                timer.heat_up(&mut [&mut *subject])?;
                 // In quick mode criterion has a plan of its own.
                 if !args.quick {
                     findings.planned = Some(sampling::apply(group, &case.settings, args, pilot));
@@ -218,13 +219,9 @@ impl<'a> GroupRun<'a> {
         }
         let mut failure = None;
         let mut conditions = ConditionsProbe::start(probes::readings(case.device));
-        // Without a driver's word nothing is discarded; the conditions say that it is not known.
-        let mut probe = (case.device == Device::Cuda).then(|| nvml::open(0).ok()).flatten();
         let wall = Stopwatch::start();
         let mut samples = Samples {
             take: &mut |iters| Ok(timer.time(subject, iters)?.device),
-            probe: probe.as_mut().map(|probe| probe as &mut dyn ThrottleProbe),
-            rest: &mut std::thread::sleep,
             read: &mut || conditions.read(),
             clock: &|| wall.seconds(),
             warm_up: sampling::CRITERIONS_WARM_UP,
@@ -246,9 +243,14 @@ impl<'a> GroupRun<'a> {
         // The samples of criterion's warm-up come first, and do not count.
         let mut clocks = subject.take_clock_mhz();
         let counted = clocks.split_off(clocks.len().saturating_sub(taken.steps_ns.len()));
-        let conditions = conditions.finish(taken.throttling.discarded, counted);
+        let (throttling, told) = (subject.throttling(), !counted.is_empty());
+        let discarded = throttling.map_or(0, |it| it.discarded);
+        let mut conditions = conditions.finish(discarded, counted);
+        let power_was_limited = conditions.throttle_reasons.iter().any(|it| is_power(it));
+        let clock_mhz = conditions.clock_mhz.filter(|_| told);
+        conditions.regime = throttling.and_then(|it| it.regime(clock_mhz, power_was_limited));
         findings.measures.conditions = Some(conditions).filter(|_| measures);
-        findings.notes.extend(taken.throttling.notes());
+        findings.notes.extend(sampling::ignored_regime(case));
         findings.last_sample = taken.last;
         *alone_ns = (!taken.steps_ns.is_empty()).then(|| statistics::median(&taken.steps_ns));
         // Criterion has its own view of how many steps a planned sample holds.

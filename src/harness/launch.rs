@@ -44,6 +44,8 @@ pub trait Device {
     fn was_released(&self) -> bool;
     /// Mean clock of the multiprocessors since the device was held last, in MHz, where it can tell.
     fn clock_mhz(&self) -> Option<f64>;
+    /// Leaves the device without work for so long.
+    fn rest(&mut self, time: Duration);
     /// Queues a kernel that does nothing for so many cycles of the device's clock.
     fn sleep(&mut self, cycles: u64) -> Result<(), Refusal>;
     fn mark(&mut self) -> Result<Self::Moment, Refusal>;

@@ -18,8 +18,9 @@ pub struct Machine {
     launches: u64,
     launch_ns: u64,
     work_ns: u64,
-    /// Cycles per nanosecond.
+    /// Cycles per nanosecond, and the same while the device has not yet rested for so long.
     clock: f64,
+    slow: Cell<(f64, u64)>,
     fails_at: Option<u64>,
     steps: Cell<u64>,
     dropped: Cell<u64>,
@@ -60,6 +61,16 @@ impl Machine {
     /// Takes the processor from the host during its next step.
     pub fn stall(&self, ns: u64) {
         self.stall_ns.set(ns);
+    }
+
+    /// Lets the device work at so many cycles per nanosecond until it has rested for `ns`.
+    pub fn slow_down(&self, clock: f64, ns: u64) {
+        self.slow.set((clock, ns));
+    }
+
+    fn clock(&self) -> f64 {
+        let (slow, rest_ns) = self.slow.get();
+        if rest_ns > 0 { slow } else { self.clock }
     }
 
     fn write(&self, what: &'static str) {
@@ -135,7 +146,13 @@ impl<'a> Device for Handle<'a> {
         self.0.released.get()
     }
     fn clock_mhz(&self) -> Option<f64> {
-        Some(1e3 * self.0.clock)
+        Some(1e3 * self.0.clock())
+    }
+    fn rest(&mut self, time: Duration) {
+        let ns = time.as_nanos() as u64;
+        let (slow, rest_ns) = self.0.slow.get();
+        self.0.slow.set((slow, rest_ns.saturating_sub(ns)));
+        self.0.now.set(self.0.now.get() + ns);
     }
     fn sleep(&mut self, cycles: u64) -> Result<(), Refusal> {
         self.0.write("sleep");
@@ -158,7 +175,9 @@ impl<'a> Device for Handle<'a> {
             self.0.now.set(self.0.now.get().max(self.0.free_at.get()));
         }
         for _ in 0..self.0.launches {
-            self.0.launch(self.0.launch_ns, self.0.work_ns);
+            // The work is that of the highest clock.
+            let work_ns = self.0.work_ns as f64 * self.0.clock / self.0.clock();
+            self.0.launch(self.0.launch_ns, work_ns as u64);
         }
         Ok(Output(self.0))
     }

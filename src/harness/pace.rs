@@ -1,11 +1,12 @@
 //! How the samples of one case are taken on a device that works beside the host, from the first
 //! warm one to the last, and what has been seen of both clocks.
 
-use plan::Clocks;
+use plan::{Clocks, Regime};
 
 use super::clock::Timing;
 use super::device_clock::BothClocks;
 use super::launch::{Device, Hiding, Launches, Order, queueing, sample};
+use super::throttle::Throttling;
 use crate::refusal::Refusal;
 
 /// Open samples from which the host's side is told. Their medians need not be fine: they decide
@@ -26,6 +27,7 @@ pub struct Pace {
     sleeps: Option<String>,
     late_in_a_row: u64,
     clocks: BothClocks,
+    pub throttling: Throttling,
     /// The multiprocessors' clock in each sample that counts, in MHz.
     clock_mhz: Vec<f64>,
 }
@@ -33,7 +35,12 @@ pub struct Pace {
 impl Pace {
     /// Finds how fast the host queues a step. The case has to be warm. `peak_khz` is the device's
     /// highest clock; where the device cannot be held, launches stay open when it is 0, and [`Self::notes`] says so.
-    pub fn find(device: &mut impl Device, cold: bool, peak_khz: u64) -> Result<Self, Refusal> {
+    pub fn find(
+        device: &mut impl Device,
+        cold: bool,
+        peak_khz: u64,
+        regime: Regime,
+    ) -> Result<Self, Refusal> {
         let queue = queueing(device)?;
         let hiding = Hiding::of(device, queue, peak_khz);
         let sleeps = hiding.is_ok().then(|| device.can_hold().err()).flatten();
@@ -43,12 +50,13 @@ impl Pace {
             sleeps,
             late_in_a_row: 0,
             clocks: BothClocks::default(),
+            throttling: Throttling::new(regime),
             clock_mhz: Vec::new(),
         })
     }
 
-    /// The time of `steps` steps, their launches hidden from the device's. What was late is taken again, so that no late sample counts,
-    /// nor a block of a pair that holds one.
+    /// The time of `steps` steps, their launches hidden from the device's. What was late, or slow because the clock was held
+    /// down, is taken again, so that no such sample counts, nor a block of a pair that holds one.
     pub fn time(&mut self, device: &mut impl Device, steps: u64) -> Result<Timing, Refusal> {
         loop {
             let order = match self.hiding {
@@ -56,16 +64,20 @@ impl Pace {
                 Err(_) => self.open,
             };
             let taken = sample(device, &order, steps)?;
-            self.clocks.add(&taken);
-            if taken.launches != Launches::Late {
-                self.late_in_a_row = 0;
-                self.clock_mhz.extend(taken.clock_mhz);
-                return Ok(Timing {
-                    device: taken.device,
-                    called: Some(taken.device.max(taken.queue)),
-                });
+            if taken.launches == Launches::Late {
+                self.clocks.add(&taken);
+                self.was_late();
+                continue;
             }
-            self.was_late();
+            self.late_in_a_row = 0;
+            if let Some(rest) = taken.clock_mhz.and_then(|mhz| self.throttling.rest(mhz)) {
+                device.rest(rest);
+                continue;
+            }
+            self.clocks.add(&taken);
+            self.clock_mhz.extend(taken.clock_mhz);
+            let called = Some(taken.device.max(taken.queue));
+            return Ok(Timing { device: taken.device, called });
         }
     }
 
@@ -117,7 +129,7 @@ mod tests {
 
     fn found(machine: &Machine, cold: bool, peak_khz: u64) -> (Duration, Clocks, Vec<String>) {
         let mut device = Handle(machine);
-        let mut pace = Pace::find(&mut device, cold, peak_khz).expect("it runs");
+        let mut pace = Pace::find(&mut device, cold, peak_khz, Regime::Burst).expect("it runs");
         let taken = pace.time(&mut device, 100).expect("it runs").device;
         let clocks = pace.clocks(&mut device).expect("it runs");
         (taken, clocks, pace.notes())
@@ -169,7 +181,8 @@ mod tests {
         for gated in [true, false] {
             let machine = Machine::new(1, 10_000, 3000).gated(gated);
             let mut device = Handle(&machine);
-            let mut pace = Pace::find(&mut device, false, PEAK_KHZ).expect("it runs");
+            let mut pace =
+                Pace::find(&mut device, false, PEAK_KHZ, Regime::Burst).expect("it runs");
             machine.stall(50_000_000);
             let taken = pace.time(&mut device, 100).expect("it runs");
             assert_eq!(taken.device, Duration::from_micros(300), "{gated}");
@@ -182,10 +195,34 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_at_a_clock_that_a_rest_raises_does_not_count() {
+        for (regime, taken_again) in [(Regime::Burst, 2), (Regime::Sustained, 0)] {
+            let machine = Machine::new(1, 10_000, 3000).gated(true);
+            let mut device = Handle(&machine);
+            let mut pace = Pace::find(&mut device, false, PEAK_KHZ, regime).expect("it runs");
+            let mut sampled = || {
+                let taken = pace.time(&mut device, 100).expect("it runs").device;
+                (taken, pace.take_clock_mhz(), pace.throttling.discarded)
+            };
+            let fast = Duration::from_micros(300);
+            assert_eq!(sampled(), (fast, vec![2000.0], 0));
+            // Until the device has rested for 50 and 100 ms.
+            machine.slow_down(1.6, 150_000_000);
+            let slow = Duration::from_micros(375);
+            let expected = match regime {
+                Regime::Burst => (fast, vec![2000.0], taken_again),
+                Regime::Sustained => (slow, vec![1600.0], taken_again),
+            };
+            assert_eq!(sampled(), expected);
+            assert_eq!(pace.clocks.note(), None, "none was late");
+        }
+    }
+
+    #[test]
     fn a_step_that_waits_for_the_device_is_soon_timed_without_hiding_and_it_is_said() {
         let machine = Machine::new(1, 10_000, 3000).gated(true).syncing();
         let mut device = Handle(&machine);
-        let mut pace = Pace::find(&mut device, false, PEAK_KHZ).expect("it runs");
+        let mut pace = Pace::find(&mut device, false, PEAK_KHZ, Regime::Burst).expect("it runs");
         let taken = pace.time(&mut device, 10).expect("it runs").device;
         assert!(taken < Duration::from_millis(1), "{taken:?}");
         let notes = pace.notes();

@@ -12,6 +12,7 @@ use super::group_run::outcome_of_panic;
 use super::pairs::{Called, Goal, Known, NoRatio, Paired, Pairs, Side, Sides};
 use super::panics;
 use super::ranges;
+use super::throttle::SLOW;
 use super::timer::Timer;
 use crate::refusal::Refusal;
 use crate::workload::{Displaced, Prepare, Workload};
@@ -128,8 +129,6 @@ impl Both {
 /// A note on a side during whose batches the clock of the device's multiprocessors, in MHz, was not steady. That two sides
 /// have two clocks is no fault: products that use the tensor cores lower it.
 fn slowed(side: Side, mut clock_mhz: Vec<f64>) -> Option<String> {
-    /// On an H100 the clock of short batches wavers by 3 % around that of long ones, of which the driver says nothing.
-    const SLOW: f64 = 0.93;
     clock_mhz.sort_unstable_by(f64::total_cmp);
     // One batch in ten may be anything.
     let [low, high] = [0.1, 0.9].map(|share| quantile(&clock_mhz, share));
@@ -161,6 +160,11 @@ impl Sides for Both {
         let baseline = self.baseline.borrow();
         let sides = [&baseline.subject, &self.candidate.subject].map(|it| it.workload.as_ref());
         self.places.borrow_mut().rebuild(self.device, sides)
+    }
+
+    fn heat_up(&mut self) -> Result<(), Refusal> {
+        let baseline = &mut self.baseline.borrow_mut().subject;
+        self.timer.borrow_mut().heat_up(&mut [baseline, &mut self.candidate.subject])
     }
 
     fn wall(&self) -> f64 {
@@ -224,7 +228,7 @@ impl Pairing {
         };
         let on = again.baseline.device.into();
         let goal = Goal { target, budget_s, is_shared, known: both.known(), on };
-        let pairs = both.run(|sides| Pairs::first(sides, goal))?;
+        let pairs = both.run(|sides| sides.heat_up().and_then(|()| Pairs::first(sides, goal)))?;
         let against = again.baseline.full_id();
         Ok(Self { both: Some(both), again, pairs, against, target, clocks: Clocks::default() })
     }
@@ -277,7 +281,7 @@ impl Pairing {
             Some(both) => both,
             none => none.insert(again.both()?),
         };
-        both.run(|sides| pairs.look(sides))
+        both.run(|sides| sides.heat_up().and_then(|()| pairs.look(sides)))
     }
 
     /// The result of the looks so far, in the record's form.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, SamplingMode};
-use plan::{Planned, Settings, Stop, cost};
+use plan::{Case, Device, Planned, Regime, Settings, Stop, cost};
 use statistics::{Limit, Limits, SamplePlan};
 
 use super::args::Args;
@@ -73,6 +73,17 @@ pub fn apply(
             Limit::Fixed => Stop::Fixed,
         },
     }
+}
+
+/// Why the regime that a config asks for changes nothing on the case's device.
+pub fn ignored_regime(case: &Case) -> Option<String> {
+    let is_asked = case.settings.sampling.regime() == Regime::Sustained;
+    (is_asked && case.device != Device::Cuda).then(|| {
+        format!(
+            "`sampling.regime: sustained` is ignored on {}: the clock in a sample is known on cuda alone",
+            case.device
+        )
+    })
 }
 
 fn plan(settings: &Settings, args: &Args, pilot: Pilot, budget_s: f64) -> SamplePlan {

@@ -238,6 +238,9 @@ mod tests {
         fn was_released(&self) -> bool {
             false
         }
+        fn rest(&mut self, _: Duration) {
+            panic!("nothing rests");
+        }
         fn clock_mhz(&self) -> Option<f64> {
             None
         }

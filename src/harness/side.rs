@@ -48,6 +48,11 @@ pub trait Sides {
     /// Moves both sides to other memory, as if they had been built again.
     fn rebuild(&mut self) -> Result<(), Refusal>;
 
+    /// Has the device work until its clock has settled, where that is asked for.
+    fn heat_up(&mut self) -> Result<(), Refusal> {
+        Ok(())
+    }
+
     /// Wall seconds since any fixed moment.
     fn wall(&self) -> f64;
 }

@@ -3,14 +3,15 @@
 
 use std::time::Duration;
 
-use plan::{CacheMode, Case, Clocks, Device, Threads};
+use plan::{CacheMode, Case, Clocks, Device, Regime, Threads};
 
-use super::clock::{FlushFn, HostClock, Timing, WaitingClock, time};
+use super::clock::{FlushFn, HostClock, Stopwatch, Timing, WaitingClock, time};
 use super::cuda_device::{self, CudaDevice};
 use super::flush::{EmptyL2, Flush};
 use super::launch::{Order, sample};
 use super::pace::Pace;
 use super::running;
+use super::throttle::{self, Throttling};
 use crate::device;
 use crate::native::gate::Gate;
 use crate::refusal::Refusal;
@@ -30,7 +31,11 @@ pub struct Timer {
     gate: Result<Gate, String>,
     /// What empties a GPU's L2 before a hot case has its turn, once it has been asked for; or why nothing does.
     l2: Option<Result<EmptyL2, String>>,
+    regime: Regime,
 }
+
+/// Seconds of a batch that heats a device up.
+const HEATING_S: f64 = 0.05;
 
 pub struct Subject {
     pub workload: Box<dyn Workload>,
@@ -50,7 +55,8 @@ impl Timer {
             Device::Cuda => Gate::new(CUDA).map_err(|error| error.to_string()),
             device => Err(format!("{device} has no queue that the host could hold")),
         };
-        Ok(Self { device: case.device, flush, gate, l2: None })
+        let regime = case.settings.sampling.regime();
+        Ok(Self { device: case.device, flush, gate, l2: None, regime })
     }
 
     /// Times `iters` steps.
@@ -128,9 +134,30 @@ impl Timer {
             let (cold, peak_khz) = (!self.is_hot(), cuda_device::peak_khz(CUDA)?);
             let gate = self.gate.as_mut().map_err(|reason| reason.as_str());
             let mut device = CudaDevice::new(CUDA, &mut step, None, gate);
-            subject.pace = Some(Pace::find(&mut device, cold, peak_khz)?);
+            subject.pace = Some(Pace::find(&mut device, cold, peak_khz, self.regime)?);
         }
         Ok(())
+    }
+
+    /// Has a CUDA device work on the subjects in turn until its clock, in steps of the last one, has settled; where the
+    /// sustained regime is asked for.
+    pub fn heat_up(&mut self, subjects: &mut [&mut Subject]) -> Result<(), Refusal> {
+        if (self.device, self.regime) != (Device::Cuda, Regime::Sustained) {
+            return Ok(());
+        }
+        let (watch, mut iters) = (Stopwatch::start(), 1);
+        let mut batch = || {
+            let (start, mut clock_mhz) = (watch.seconds(), Vec::new());
+            for subject in &mut *subjects {
+                self.time(subject, iters)?;
+                clock_mhz = subject.take_clock_mhz();
+            }
+            if watch.seconds() - start < HEATING_S {
+                iters *= 2;
+            }
+            Ok(clock_mhz)
+        };
+        throttle::heat_up(&mut batch, &|| watch.seconds())
     }
 
     /// A step by both clocks; `None` on a device that the host waits for anyway.
@@ -164,6 +191,11 @@ impl Subject {
     /// The clock of a GPU's multiprocessors in each sample since this was asked last, in MHz, where it tells.
     pub fn take_clock_mhz(&mut self) -> Vec<f64> {
         self.pace.as_mut().map(Pace::take_clock_mhz).unwrap_or_default()
+    }
+
+    /// What is known of the clock in its samples.
+    pub fn throttling(&self) -> Option<&Throttling> {
+        self.pace.as_ref().map(|pace| &pace.throttling)
     }
 
     /// Notes for readers on how the times were taken.

@@ -42,8 +42,8 @@ pub trait Operation<W> {
 
 /// The judgement of an output value by value.
 pub trait ByValue<W> {
-    /// How far each value may be from `reference`, which is that of the inputs, all in float64 on the
-    /// host.
+    /// How far each value may be from `reference`, which is that of the inputs, all in float64 in one
+    /// place.
     fn tolerance(
         &self,
         site: &Site<W>,
@@ -143,10 +143,12 @@ impl<W: Shipped> Site<W> {
         self.work.operation().build(self, inputs)
     }
 
-    /// The elementary operations on inputs on the host ([`Operation::reference`]).
+    /// The elementary operations on inputs on the site's device or on the host ([`Operation::reference`]).
     pub fn reference(&self, inputs: Inputs) -> Result<Tensor, Refusal> {
+        let is_on_host = inputs.examples.iter().all(|it| it.device() == tch::Device::Cpu);
         let host = Self { device: plan::Device::Cpu, place: tch::Device::Cpu, ..*self };
-        tch::no_grad(|| self.work.operation().reference(&host, inputs))
+        let site = if is_on_host { &host } else { self };
+        tch::no_grad(|| self.work.operation().reference(site, inputs))
     }
 
     /// The smallest signal-to-noise ratio ([`Operation::min_sqnr_db`]).

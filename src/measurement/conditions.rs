@@ -99,8 +99,8 @@ impl ConditionsProbe {
         self.temperature_c.extend(temperature_c);
     }
 
-    /// Sums up. `discarded` is the number of samples that the caller took again because the processor
-    /// was throttled; 0 on the host, of which nothing is thrown away. `counted_mhz` are clocks during samples, which say
+    /// Sums up. `discarded` is the number of samples that the caller took again because the clock was held down; 0 on the
+    /// host, of which nothing is thrown away. `counted_mhz` are clocks during samples, which say
     /// more than what was read between them.
     pub fn finish(mut self, discarded: u64, counted_mhz: Vec<f64>) -> Conditions {
         let steal = self.cpu_time.zip(CpuTime::read());
@@ -115,6 +115,7 @@ impl ConditionsProbe {
             clock_mhz: counted.or(range(self.clock_mhz)),
             clock_method,
             temperature_c: range(self.temperature_c),
+            regime: None,
             throttle_reasons: self.readings.throttle_reasons(),
             throttle_method: Some(self.readings.throttle_method()),
             discarded_samples: discarded,

@@ -24,24 +24,6 @@ pub struct SlowedNs {
     pub heat: u64,
 }
 
-/// Why a GPU has slowed itself down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SlowDown {
-    /// For its power limit alone, at which some boards work for as long as they have work.
-    PowerCap,
-    /// For heat, or anything else.
-    Other,
-}
-
-/// Tells whether a device has slowed itself down.
-pub trait ThrottleProbe {
-    /// From here on, [`Self::slowed_since`] watches.
-    fn watch(&mut self);
-
-    /// Why the device has slowed itself down since then, if it has.
-    fn slowed_since(&mut self) -> Result<Option<SlowDown>, String>;
-}
-
 /// A GPU's driver. An error says what could not be read, and why.
 pub trait Gpu {
     /// Millijoules that the board has taken since the driver was loaded.
@@ -76,6 +58,14 @@ const SLOW_DOWNS: [(ThrottleReasons, &str); 5] = [
     (ThrottleReasons::SW_POWER_CAP, POWER_CAP),
 ];
 const POWER_CAP: &str = "SW Power Cap";
+/// Reasons of a moment, which leave only counted time behind.
+const POWER: &str = "power, for a moment";
+const HEAT: &str = "heat, for a moment";
+
+/// Whether a reason for throttling is the power limit.
+pub fn is_power(reason: &str) -> bool {
+    [POWER_CAP, POWER].contains(&reason)
+}
 
 /// The slow-downs among `limits`.
 fn slow_downs(limits: ThrottleReasons) -> Vec<String> {
@@ -141,37 +131,22 @@ impl<G: Gpu> GpuProbe<G> {
             self.seen.push(reason);
         }
     }
-}
 
-impl<G: Gpu> ThrottleProbe for GpuProbe<G> {
-    /// A driver that does not count slowed time is asked for its reasons alone.
-    fn watch(&mut self) {
-        self.watched = self.gpu.slowed_ns().ok();
-    }
-
-    /// By the reasons in force now, and by time that the driver has counted since, which a reason that
-    /// came and went leaves behind.
-    fn slowed_since(&mut self) -> Result<Option<SlowDown>, String> {
+    /// Remembers the reasons in force now, and those that came and went since the last look, as far as the driver counts
+    /// the time that they took.
+    fn look(&mut self) -> Result<(), String> {
         let reasons = self.slow_downs()?;
-        let now = match reasons.as_slice() {
-            [] => None,
-            [reason] if reason == POWER_CAP => Some(SlowDown::PowerCap),
-            _ => Some(SlowDown::Other),
-        };
+        let is_fast = reasons.is_empty();
+        let only_power = reasons.iter().all(|reason| reason == POWER_CAP);
         reasons.into_iter().for_each(|reason| self.remember(reason));
-        let (Some(before), None | Some(SlowDown::PowerCap)) = (self.watched, now) else {
-            return Ok(now);
-        };
+        let Some(before) = self.watched.filter(|_| only_power) else { return Ok(()) };
         let slowed = self.gpu.slowed_ns()?;
         if slowed.heat > before.heat {
-            self.remember("heat, for a moment".to_owned());
-            return Ok(Some(SlowDown::Other));
+            self.remember(HEAT.to_owned());
+        } else if is_fast && slowed.power > before.power {
+            self.remember(POWER.to_owned());
         }
-        if now.is_none() && slowed.power > before.power {
-            self.remember("power, for a moment".to_owned());
-            return Ok(Some(SlowDown::PowerCap));
-        }
-        Ok(now)
+        Ok(())
     }
 }
 
@@ -231,10 +206,11 @@ impl<G: Gpu> Readings for GpuProbe<G> {
 
     /// A slow-down since the last reading is remembered.
     fn read(&mut self) -> Reading {
-        if let Err(reason) = self.slowed_since() {
+        if let Err(reason) = self.look() {
             self.remember(format!("not known: {reason}"));
         }
-        self.watch();
+        // A driver that does not count is asked for its reasons alone.
+        self.watched = self.gpu.slowed_ns().ok();
         Reading { clock_mhz: self.clock_mhz().ok(), temperature_c: self.temperature_c().ok() }
     }
 

@@ -89,43 +89,39 @@ fn idleness_and_settings_are_no_slow_down() {
 fn a_slow_down_that_came_and_went_is_seen_where_the_driver_counts() {
     let fake = fake();
     let mut probe = probe(&fake);
-    let slowed = |power, heat| fake.slowed.set(Some(SlowedNs { power, heat }));
-    slowed(100, 7);
-    probe.watch();
-    assert_eq!(probe.slowed_since(), Ok(None));
-    slowed(101, 7);
-    assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::PowerCap)));
-    slowed(101, 8);
-    assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::Other)));
-    probe.watch();
-    assert_eq!(probe.slowed_since(), Ok(None), "watched anew");
-    // A driver that does not count: the reasons alone.
-    fake.slowed.set(None);
-    probe.watch();
-    assert_eq!(probe.slowed_since(), Ok(None));
-    for _ in 0..2 {
-        fake.limits.set(ThrottleReasons::HW_THERMAL_SLOWDOWN);
-        assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::Other)));
-    }
-    let seen = probe.throttle_reasons();
-    assert_eq!(seen, ["power, for a moment", "heat, for a moment", "HW Thermal Slowdown"]);
+    let mut seen_after = |slowed: Option<(u64, u64)>, limits| {
+        fake.slowed.set(slowed.map(|(power, heat)| SlowedNs { power, heat }));
+        fake.limits.set(limits);
+        probe.read();
+        probe.throttle_reasons().len()
+    };
+    let none = ThrottleReasons::NONE;
+    assert_eq!(seen_after(Some((100, 7)), none), 0, "before anybody looked");
+    assert_eq!(seen_after(Some((101, 7)), none), 1);
+    assert_eq!(seen_after(Some((101, 8)), none), 2);
+    assert_eq!(seen_after(Some((101, 8)), none), 2, "since the last look");
+    // Under the power limit its time grows, and that of heat says something new.
+    assert_eq!(seen_after(Some((109, 8)), ThrottleReasons::SW_POWER_CAP), 3);
+    assert_eq!(seen_after(Some((109, 9)), ThrottleReasons::HW_THERMAL_SLOWDOWN), 4);
+    let expected =
+        ["power, for a moment", "heat, for a moment", "SW Power Cap", "HW Thermal Slowdown"];
+    let reasons = probe.throttle_reasons();
+    assert_eq!(reasons, expected);
+    assert_eq!(
+        reasons.iter().map(|it| is_power(it)).collect::<Vec<_>>(),
+        [true, false, true, false]
+    );
 }
 
 #[test]
-fn the_power_cap_is_the_cause_only_where_nothing_else_is() {
+fn heat_that_came_and_went_under_the_power_limit_is_seen() {
     let fake = fake();
     let mut probe = probe(&fake);
-    probe.watch();
     fake.limits.set(ThrottleReasons::SW_POWER_CAP);
-    fake.slowed.set(Some(SlowedNs { power: 5, heat: 0 }));
-    assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::PowerCap)));
-    assert_eq!(probe.throttle_reasons(), ["SW Power Cap"]);
-    // Heat that came and went under it.
+    probe.read();
     fake.slowed.set(Some(SlowedNs { power: 9, heat: 1 }));
-    assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::Other)));
-    let both = ThrottleReasons::SW_POWER_CAP | ThrottleReasons::SW_THERMAL_SLOWDOWN;
-    fake.limits.set(both);
-    assert_eq!(probe.slowed_since(), Ok(Some(SlowDown::Other)));
+    probe.read();
+    assert_eq!(probe.throttle_reasons(), ["SW Power Cap", "heat, for a moment"]);
 }
 
 #[test]

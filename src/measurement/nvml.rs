@@ -149,8 +149,8 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::measurement::conditions::Readings as _;
     use crate::measurement::energy::EnergyCounter;
-    use crate::measurement::gpu::{SlowDown, ThrottleProbe as _};
     use crate::measurement::utilization::{self, Samples, Span, UtilizationMeter};
 
     #[test]
@@ -218,8 +218,9 @@ mod tests {
         let samples = first.samples(0).unwrap_err();
         assert!(samples.starts_with("NVML cannot read the utilization: "), "{samples}");
         // Nor does it count slowed time.
-        first.watch();
-        assert_eq!(first.slowed_since(), Ok(None));
+        first.read();
+        first.read();
+        assert_eq!(first.throttle_reasons(), [""; 0]);
     }
 
     #[test]
@@ -228,12 +229,14 @@ mod tests {
         let nvml = fake(&folder);
         // At its power limit, and its slowed time grows by that alone.
         let mut second = at(&nvml, "0000:41:00.0").unwrap();
-        second.watch();
-        assert_eq!(second.slowed_since(), Ok(Some(SlowDown::PowerCap)));
+        second.read();
+        second.read();
+        assert_eq!(second.throttle_reasons(), ["SW Power Cap"]);
         // As hot as it is hungry.
         let mut third = at(&nvml, "0000:81:00.0").unwrap();
-        third.watch();
-        assert_eq!(third.slowed_since(), Ok(Some(SlowDown::Other)));
+        third.read();
+        third.read();
+        assert!(third.throttle_reasons().iter().any(|it| it.contains("heat")));
     }
 
     /// The fake's GPU at 41:00.0 samples from second 10 to second 15, every 0.2 s.

@@ -11,7 +11,7 @@ mod trained;
 
 pub use gates::{kernel_min_sqnr_db, min_agreement_db, min_sqnr_db, min_trained_sqnr_db};
 pub use judge::{Judge, spread};
-pub use reference::{Reference, rows};
+pub use reference::{Reference, few, rows};
 pub use trained::{Drawn, TrainedJudge};
 
 use plan::{Accuracy, Stat};

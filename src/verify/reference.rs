@@ -82,6 +82,11 @@ pub fn rows(all: u64, flops: u64, elements: u64) -> Vec<i64> {
     evenly_spaced(all, affordable.max(REFERENCE_ROWS))
 }
 
+/// A few of `all` rows, from the first to the last, whose work is small beside that of [`rows`]; one at least.
+pub fn few(all: u64, flops: u64) -> Vec<i64> {
+    evenly_spaced(all, (MAX_FLOPS / 8 / flops.max(1)).clamp(1, REFERENCE_ROWS))
+}
+
 /// The rows of a model, which are the elements of its batch.
 pub(super) fn model_rows(sizes: &ModelSizes) -> Vec<i64> {
     let all = sizes.input.first().copied().unwrap_or_default();

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::words::closed::schema_is;
-use crate::words::{Allocator, CacheMode, ScalingGranularity, ScalingType};
+use crate::words::{Allocator, CacheMode, Regime, ScalingGranularity, ScalingType};
 
 /// How much criterion samples. A flag on the command line wins over each of these.
 ///
@@ -27,6 +27,16 @@ pub struct Sampling {
     /// speed-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<f64>,
+    /// The load under which a CUDA device is measured; `burst` when absent. Other devices ignore it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regime: Option<Regime>,
+}
+
+impl Sampling {
+    /// The regime, which is `burst` unless it is given.
+    pub fn regime(&self) -> Regime {
+        self.regime.unwrap_or(Regime::Burst)
+    }
 }
 
 /// Threads inside one operator.

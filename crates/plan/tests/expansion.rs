@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plan::{Case, Config, MAX_ID, MAX_PART, Role, Threads, expand};
+use plan::{Case, Config, MAX_ID, MAX_PART, Regime, Role, Threads, expand};
 
 use crate::common::{models, parse, plan_of};
 
@@ -220,7 +220,7 @@ fn a_model_with_out_and_its_twin_without_share_what_they_have_in_common() {
 #[test]
 fn passes_inherit_key_by_key() {
     let config = parse(
-        "sampling: { target: 0.02, warm_up_s: 0.1 }\nlatency: { calls: 500 }\n\
+        "sampling: { target: 0.02, warm_up_s: 0.1, regime: sustained }\nlatency: { calls: 500 }\n\
          energy: { window_s: 3 }\n\
          model_params:\n  - {}\n\
          \x20 - { sampling: { target: 0.005 }, latency: {}, energy: { subtract_idle: true } }\n\
@@ -233,6 +233,7 @@ fn passes_inherit_key_by_key() {
     assert!(top.settings.energy.enabled && !top.settings.energy.subtract_idle);
     assert_eq!(inner.settings.sampling.target, Some(0.005));
     assert_eq!(inner.settings.sampling.warm_up_s, Some(0.1));
+    assert_eq!(inner.settings.sampling.regime(), Regime::Sustained);
     assert_eq!(inner.settings.latency.calls, Some(500));
     assert_eq!(inner.settings.energy.window_s, 3.0);
     assert!(inner.settings.energy.enabled && inner.settings.energy.subtract_idle);

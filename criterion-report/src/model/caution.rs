@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use plan::{Device, Record};
+use plan::{Device, Record, Regime};
 use serde::Serialize;
 use statistics::Ratio;
 
@@ -85,7 +85,11 @@ fn of_run(row: &Row) -> Vec<Caution> {
             cautions.push(text.into());
         }
         if conditions.discarded_samples > 0 {
-            let text = "samples that were taken while the processor was throttled were taken again";
+            let text = "samples in which the clock was held down were taken again";
+            cautions.push(text.into());
+        }
+        if conditions.regime == Some(Regime::Sustained) {
+            let text = "sustained: the GPU ran at the clock that it keeps up under this load, not at that of short work";
             cautions.push(text.into());
         }
     }

@@ -82,6 +82,7 @@ fn disturbed(run: u64) -> Fixture {
             clock_mhz: None,
             clock_method: "none".to_owned(),
             temperature_c: None,
+            regime: None,
             throttle_reasons: Vec::new(),
             throttle_method: None,
             discarded_samples: 0,

@@ -93,6 +93,7 @@ fn what_happened_to_the_processor_leaves_one_run_open() {
         clock_mhz: None,
         clock_method: String::new(),
         temperature_c: None,
+        regime: None,
         throttle_reasons: Vec::new(),
         throttle_method: None,
         discarded_samples: 0,

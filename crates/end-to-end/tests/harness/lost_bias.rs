@@ -42,7 +42,7 @@ pub fn prepare(case: &Case, work: &FusionWork) -> Result<Box<dyn Workload>, Refu
     };
     let mut inputs = site.inputs()?;
     let all = Tensor::f_arange(inputs.examples[0].size()[0], (Kind::Int64, Device::Cpu))?;
-    let whole = site.reference(inputs.in_float64(&all)?)?;
+    let whole = site.reference(inputs.in_float64(&all, Device::Cpu)?)?;
     let judge = Judge::new(case, Reference::new(all, whole), site.min_sqnr_db());
     if work.variant == WITHOUT {
         let bias = inputs.parameters.last_mut().expect("weight and bias");

@@ -102,7 +102,7 @@ fn read_threads(node: &Node<'_>) -> Option<Threads> {
 }
 
 fn read_sampling(node: &Node<'_>, outer: Sampling) -> Option<Sampling> {
-    let fields = node.mapping(&["samples", "warm_up_s", "measurement_s", "target"])?;
+    let fields = node.mapping(&["samples", "warm_up_s", "measurement_s", "target", "regime"])?;
     // Below a tenth of a percent the clock and the machine's own drift decide, not the samples.
     let target = |node: &Node<'_>| node.number(0.001..=0.5, "a fraction, e.g. `0.01` for 1 %");
     Some(Sampling {
@@ -110,6 +110,7 @@ fn read_sampling(node: &Node<'_>, outer: Sampling) -> Option<Sampling> {
         warm_up_s: fields.read("warm_up_s", read_seconds).or(outer.warm_up_s),
         measurement_s: fields.read("measurement_s", read_seconds).or(outer.measurement_s),
         target: fields.read("target", target).or(outer.target),
+        regime: fields.read("regime", Node::word).or(outer.regime),
     })
 }
 

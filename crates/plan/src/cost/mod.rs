@@ -21,6 +21,9 @@ pub const DEFAULT_WARM_UP_S: f64 = 0.5;
 /// Seconds that sampling may take by default.
 pub const DEFAULT_MEASUREMENT_S: f64 = 2.0;
 
+/// Most seconds for which a GPU is heated up before it is measured in its sustained regime.
+pub const HEAT_UP_S: f64 = 10.0;
+
 /// Bytes written to empty the cache before a cold step: more than any cache that one device
 /// reaches. The largest L3 of a server processor is 504 MB (Intel Xeon 6980P; on AMD's, one core
 /// reaches at most 96 MB of its own die), the L2 of an NVIDIA B200 126 MB.

@@ -14,6 +14,7 @@ use statistics::{Limits, Pilot, SamplePlan, sample_iters};
 use crate::case::{Case, Role};
 use crate::cost;
 use crate::record::{Record, Wall};
+use crate::words::{Device, Regime};
 
 /// Seconds of building and checking the smallest case.
 const PREPARE_S: f64 = 0.02;
@@ -125,6 +126,8 @@ fn sampling_s(case: &Case, step: Step, measurement_s: f64) -> f64 {
     let pilot = Pilot { step_ns: step.seconds * 1e9, noise: step.noise.unwrap_or_default() };
     let SamplePlan { samples, iters, .. } = statistics::plan_in_twos(pilot, limits);
     let warm_up_s = WARM_UP_S.max(iters as f64 * step.seconds);
+    let heats_up = sampling.regime() == Regime::Sustained && case.device == Device::Cuda;
+    let warm_up_s = warm_up_s + if heats_up { cost::HEAT_UP_S } else { 0.0 };
     pilot_s + warm_up_s + (samples * iters) as f64 * step.seconds + ANALYSIS_S
 }
 
@@ -181,6 +184,12 @@ mod tests {
         let [usual, long] = ["{}", "{ measurement_s: 20 }"].map(|it| cases(&text(it)).remove(1));
         assert!((wall(&long, step).pairs_s - 0.8 * 20.0).abs() < 1e-9);
         assert!(wall(&usual, step).pairs_s < 5.0);
+        let mut heated = usual.clone();
+        heated.settings.sampling.regime = Some(Regime::Sustained);
+        let sampling_s = |case: &Case| wall(case, step).sampling_s;
+        assert_eq!(sampling_s(&heated), sampling_s(&usual), "a CPU is not heated up");
+        heated.device = Device::Cuda;
+        assert!((sampling_s(&heated) - sampling_s(&usual) - cost::HEAT_UP_S).abs() < 1e-9);
         let [usual, long] = [&usual, &long].map(|case| least(case, step, 0.1));
         assert_eq!(usual, long);
         assert!(usual < 2.0, "{usual}");

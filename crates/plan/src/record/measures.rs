@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::facts::Memory;
+use crate::words::Regime;
 
 /// The measures of a case. One that is null has its reason in `absent`, under its own name.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -141,13 +142,17 @@ pub struct Conditions {
     pub clock_method: String,
     /// Temperature in °C.
     pub temperature_c: Option<Range>,
+    /// Whether a CUDA device ran at the clock of short work or at that which it keeps up; absent where the clock in the
+    /// samples is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regime: Option<Regime>,
     /// Why the processor slowed itself down meanwhile, in the driver's words; empty when it did not, or
     /// when nothing tells.
     pub throttle_reasons: Vec<String>,
     /// How throttling of the processor is detected, or `none: ` and why it cannot be.
     #[serde(default)]
     pub throttle_method: Option<String>,
-    /// Samples that were thrown away and taken again because the processor was throttled.
+    /// Samples that were thrown away and taken again because the processor's clock was held down in them.
     pub discarded_samples: u64,
     /// Share of the CPU time asked for that the hypervisor gave to others meanwhile.
     pub steal: Option<f64>,

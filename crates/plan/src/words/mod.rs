@@ -18,7 +18,7 @@ pub use dtype::Dtype;
 pub use model::{Activation, ModelKind};
 pub use recipe::{BlockFormat, Float8Recipe, Int4Numerics, Int8Numerics, Recipe};
 pub use settings::{
-    Allocator, CacheMode, CompileMode, Device, Mode, Pass, ScalingGranularity, ScalingType,
+    Allocator, CacheMode, CompileMode, Device, Mode, Pass, Regime, ScalingGranularity, ScalingType,
 };
 pub use sparsity::Sparsity;
 pub use spelling::Spelling;

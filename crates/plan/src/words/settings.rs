@@ -112,6 +112,16 @@ impl Pass {
 }
 
 closed_set! {
+    /// The load under which a GPU is measured: its clocks depend on what it has done before.
+    Regime, "regime" {
+        /// Short work on a device that has rested: its clock has not come down.
+        Burst = "burst",
+        /// Work for seconds: the clock is what the device keeps up at its power limit.
+        Sustained = "sustained",
+    }
+}
+
+closed_set! {
     /// How a tensor is scaled for float8 training.
     ScalingType, "scaling type" {
         /// The scale is computed at every step.

@@ -29,6 +29,8 @@ fields! {
         why (throttling_unknown);
     "throttle-method", NONE, "how throttling of the processor is detected",
         (measures.conditions?.throttle_method.as_ref()?);
+    "regime", NONE, "whether a GPU ran at the clock of short work (`burst`) or at that which it keeps up (`sustained`)",
+        (|e| Value::word(e.row.record.measures.conditions.as_ref()?.regime?.to_string()));
     "stored-share", SHARE, "stored bytes over dense ones",
         (|e| {
             let Weights { packed_bytes, baseline_bytes, .. } = e.row.record.weights?;
