@@ -125,7 +125,7 @@ def convert_integer(self, value, dtype):
 
 
 class Assembly:
-    """What the instruction of an inline assembly gives."""
+    """The result of an inline assembly, which is one instruction."""
 
     def __init__(self, text, value):
         function = {"rcp": numpy.reciprocal, "ex2": numpy.exp2}[text.split(".")[0]]
