@@ -45,9 +45,13 @@ impl LinearLayer for Layer {
         self.weight.tensors()
     }
 
-    /// The kernel of the last call; none before the first.
+    /// The kernels of the last call; none before the first.
     fn kernels(&self) -> Vec<&'static str> {
         self.rows.get().map_or_else(Vec::new, |rows| self.weight.kernels(rows).to_vec())
+    }
+
+    fn note(&self) -> Option<String> {
+        self.weight.note()
     }
 }
 
@@ -90,9 +94,9 @@ mod tests {
             Err(other) => panic!("{other}"),
         };
         assert!(layer.kernels().is_empty());
-        for (rows, kernel) in
-            [(1, "criterion_torch::gemlite_gemv"), (20, "criterion_torch::gemlite_gemm")]
-        {
+        let [gemv, gemm, triton] =
+            ["gemv", "gemm", "gemm_triton"].map(|it| format!("criterion_torch::gemlite_{it}"));
+        for (rows, kernel, triton) in [(1, &gemv, &gemv), (20, &gemm, &triton)] {
             let x = float([2 * rows, 64]).reshape([2, rows, 64]);
             let y = layer.forward(&x, None).unwrap();
             let exact = x.to_kind(Kind::Float).matmul(&weight.tr());
@@ -100,7 +104,11 @@ mod tests {
             let out = y.full_like(f64::NAN);
             drop(layer.forward(&x, Some(&out)).unwrap());
             assert!(out.equal(&y), "{rows} rows");
-            assert_eq!(layer.kernels(), [kernel]);
+            let expected = match layer.note() {
+                Some(_) => kernel,
+                None => triton,
+            };
+            assert_eq!(layer.kernels(), [expected]);
         }
     }
 }

@@ -114,6 +114,11 @@ pub trait LinearLayer {
     /// The ATen ops that work on the weight, and kernels of our own (`criterion_torch::…`).
     fn kernels(&self) -> Vec<&'static str>;
 
+    /// A remark for the reader of a result, such as why a slower kernel ran.
+    fn note(&self) -> Option<String> {
+        None
+    }
+
     /// Whether the weight is quantized.
     fn is_quantized(&self) -> bool {
         true

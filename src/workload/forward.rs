@@ -1,5 +1,7 @@
 //! The forward pass of a model: the workload of inference.
 
+use std::collections::BTreeSet;
+
 use plan::{Accuracy, Case, ModelFacts, ModelSizes, ModelWork, Weights};
 use tch::Tensor;
 
@@ -158,7 +160,9 @@ impl Workload for Forward {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.pruning.iter().cloned().collect()
+        let layers = self.model.layers();
+        let notes: BTreeSet<_> = layers.iter().filter_map(|layer| layer.note()).collect();
+        self.pruning.iter().cloned().chain(notes).collect()
     }
 }
 

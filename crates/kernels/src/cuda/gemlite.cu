@@ -2,8 +2,9 @@
 // bfloat16 or float16 (T); sums are float32.
 //
 //   4 bits  W = (q − zero) · scale, q 0..15, scale and zero [n, k / group].
-//           packed [n, k / 2] bytes: byte j of a row holds q[2j] in its low half and q[2j + 1] in
-//           its high half.
+//           packed [n, k / 2] bytes: 32 weights are four little-endian words, of which word c holds
+//           q[8p + 2c] in bits 4p.. and q[8p + 2c + 1] in bits 16 + 4p.. for p = 0..3: what a
+//           thread of a tensor core multiplies lies in one word, and pairs are decoded at once.
 //   8 bits  W = q · scale, q −128..127, scale [n, 1], group = k, no zero.
 //           packed [n, k] bytes.
 //
@@ -18,28 +19,33 @@
 
 namespace {
 
-// The weights of one 32-bit word, in the order of k, with 4 bits plus 16.
-template <int BITS>
-__device__ inline void decode(unsigned word, float (&out)[32 / BITS]);
-
-template <>
-__device__ inline void decode<4>(unsigned word, float (&out)[8]) {
-  for (int i = 0; i < 4; ++i) {
-    // Weights i and i + 4 as a pair of bfloat16: 0x4180 is 16, whose last place but three is 1.
-    const unsigned shifted = i == 0 ? word << 3 : word >> (4 * i - 3);
-    const unsigned pair = (shifted & 0x00780078u) | 0x41804180u;
-    out[i] = __uint_as_float(pair << 16);
-    out[i + 4] = __uint_as_float(pair & 0xFFFF0000u);
-  }
+// Weights 8 · part + 2c and the next of word c with 4 bits, plus 16.
+__device__ inline void decode_pair(unsigned word, int part, float& low, float& high) {
+  // As a pair of bfloat16: 0x4180 is 16, whose last place but three is 1.
+  const unsigned shifted = part == 0 ? word << 3 : word >> (4 * part - 3);
+  const unsigned pair = (shifted & 0x00780078u) | 0x41804180u;
+  low = __uint_as_float(pair << 16);
+  high = __uint_as_float(pair & 0xFFFF0000u);
 }
 
-template <>
-__device__ inline void decode<8>(unsigned word, float (&out)[4]) {
+__device__ inline void decode_four(unsigned word, float (&out)[4]) {
   // q + 128 in the last bits of 2²³.
   const unsigned biased = word ^ 0x80808080u;
   for (int i = 0; i < 4; ++i) {
     out[i] = __uint_as_float(0x4B000000u | ((biased >> (8 * i)) & 0xFFu)) - 8388736.0f;
   }
+}
+
+// The quarter `part` of four words' weights, in the order of k, with 4 bits plus 16.
+__device__ inline void decode(const uint4& words, int part, float (&out)[8]) {
+  decode_pair(words.x, part, out[0], out[1]);
+  decode_pair(words.y, part, out[2], out[3]);
+  decode_pair(words.z, part, out[4], out[5]);
+  decode_pair(words.w, part, out[6], out[7]);
+}
+
+__device__ inline void decode(const uint4& words, int part, float (&out)[4]) {
+  decode_four(part == 0 ? words.x : part == 1 ? words.y : part == 2 ? words.z : words.w, out);
 }
 
 template <int BITS>
@@ -63,7 +69,7 @@ __device__ inline float dequantized(
 constexpr int kThreads = 128;
 constexpr int kRows = 4;
 
-// The values of x that one 32-bit word of weights is multiplied by.
+// The values of x that a quarter of 16 bytes of weights is multiplied by.
 template <class T>
 __device__ inline void read(const T* x, float (&out)[8]) {
   const uint4 eight = *reinterpret_cast<const uint4*>(x);
@@ -126,16 +132,14 @@ __device__ inline void gemv(
     float sum[M][kRows] = {};
     float x_sum[M] = {};
     #pragma unroll
-    for (int word = 0; word < 4; ++word) {
+    for (int part = 0; part < 4; ++part) {
       float weights[kRows][kPerWord];
       for (int row = 0; row < kRows; ++row) {
-        const uint4& four = words[row];
-        decode<BITS>(
-            word == 0 ? four.x : word == 1 ? four.y : word == 2 ? four.z : four.w, weights[row]);
+        decode(words[row], part, weights[row]);
       }
       for (int i = 0; i < M; ++i) {
         if (i < m) {
-          const long long at = static_cast<long long>(i) * k + load * kPerLoad + word * kPerWord;
+          const long long at = static_cast<long long>(i) * k + load * kPerLoad + part * kPerWord;
           float values[kPerWord];
           read<T>(x + at, values);
           for (int j = 0; j < kPerWord; ++j) {
@@ -206,13 +210,20 @@ __device__ inline void store(const Carried<BITS>& from, T (*x_tile)[kPitch], T (
     T* to = &x_tile[threadIdx.x / 4 + i * (kTile / 2)][threadIdx.x % 4 * 8];
     *reinterpret_cast<uint4*>(to) = from.x[i];
   }
-  unsigned* to = reinterpret_cast<unsigned*>(&w_tile[threadIdx.x / 2][threadIdx.x % 2 * 16]);
+  unsigned* to = reinterpret_cast<unsigned*>(w_tile[threadIdx.x / 2]);
   for (int word = 0; word < BITS / 2; ++word) {
-    constexpr int kPerWord = 32 / BITS;
-    float weights[kPerWord];
-    decode<BITS>(from.words[word], weights);
-    for (int j = 0; j < kPerWord; j += 2) {
-      to[(word * kPerWord + j) / 2] = pack<T>(weights[j], weights[j + 1]);
+    const int at = threadIdx.x % 2 * (BITS / 2) + word;
+    if constexpr (BITS == 4) {
+      for (int part = 0; part < 4; ++part) {
+        float low, high;
+        decode_pair(from.words[word], part, low, high);
+        to[4 * part + at] = pack<T>(low, high);
+      }
+    } else {
+      float weights[4];
+      decode_four(from.words[word], weights);
+      to[2 * at] = pack<T>(weights[0], weights[1]);
+      to[2 * at + 1] = pack<T>(weights[2], weights[3]);
     }
   }
 }

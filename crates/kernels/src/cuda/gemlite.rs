@@ -1,10 +1,14 @@
-//! Products with weights of 4 or 8 bits, dequantized inside the kernel (`gemlite.cu`).
+//! Products with weights of 4 or 8 bits, dequantized inside the kernel (`gemlite.cu`; for many rows
+//! Triton's, `gemlite.py`).
+
+use std::cell::OnceCell;
 
 use tch::{Kind, TchError, Tensor};
 
 use super::launch::{Kernels, Launch, blocks, dtype, grid};
 use super::{Argument, Source, source};
 use crate::overlap::refuse_overlap;
+use crate::triton::gemlite::{Format, Operands, Products};
 use native::refusal::Refusal;
 
 /// The kernels' source.
@@ -24,8 +28,7 @@ const STEP: i64 = 32;
 /// A quantized weight as the kernels read it.
 #[derive(Debug)]
 struct Packed {
-    /// 4 bits: uint8 `[n, k / 2]`, the weight of even index in the low half of a byte. 8 bits:
-    /// int8 `[n, k]`.
+    /// 4 bits: uint8 `[n, k / 2]`, in the order that `gemlite.cu` gives. 8 bits: int8 `[n, k]`.
     values: Tensor,
     /// bfloat16 or float16, `[n, k / group]`.
     scale: Tensor,
@@ -152,15 +155,17 @@ fn check_aligned(what: &str, tensor: &Tensor) -> Result<(), TchError> {
     Err(TchError::Shape(format!("{what} begins at an address that 16 does not divide")))
 }
 
-/// `[n, k]` numbers from 0 to 15 → `[n, k / 2]` bytes, even indices in the low halves.
+/// `[n, k]` numbers from 0 to 15 → `[n, k / 2]` bytes, as `gemlite.cu` reads them.
 fn pack_nibbles(values: &Tensor) -> Result<Tensor, TchError> {
     let (n, k) = values.size2()?;
     if values.numel() > 0 && values.f_max()?.f_int64_value(&[])? > 15 {
         return Err(TchError::Shape("values above 15 do not fit in 4 bits".to_owned()));
     }
-    let pairs = values.f_reshape([n, k / 2, 2])?;
-    let high = pairs.f_select(2, 1)?.f_bitwise_left_shift_tensor_scalar(4)?;
-    pairs.f_select(2, 0)?.f_bitwise_or_tensor(&high)?.f_contiguous()
+    // Two parts of which each has a half of a byte; the word; the half of the word.
+    let parts = values.f_reshape([n, k / 32, 2, 2, 4, 2])?;
+    let high = parts.f_select(3, 1)?.f_bitwise_left_shift_tensor_scalar(4)?;
+    let bytes = parts.f_select(3, 0)?.f_bitwise_or_tensor(&high)?;
+    bytes.f_permute([0, 1, 3, 4, 2])?.f_reshape([n, k / 2])
 }
 
 /// A quantized weight on a CUDA device with the kernels that multiply by it.
@@ -168,6 +173,9 @@ fn pack_nibbles(values: &Tensor) -> Result<Tensor, TchError> {
 pub struct Gemlite {
     weight: Packed,
     kernels: Kernels,
+    products: Products,
+    /// The reason why Triton's product does not run, once it is known.
+    lack: OnceCell<String>,
 }
 
 impl Gemlite {
@@ -183,8 +191,12 @@ impl Gemlite {
             return Err(Refusal::Unsupported(format!("a CUDA kernel on {device:?}")));
         };
         let weight = Packed::new(values, scale, zero)?;
-        let entries = entries(weight.bits(), weight.scale.f_kind()?);
-        Ok(Self { weight, kernels: Kernels::load(&SOURCE, &entries, device)? })
+        let kind = weight.scale.f_kind()?;
+        let kernels = Kernels::load(&SOURCE, &entries(weight.bits(), kind), device)?;
+        let group = weight.zero.as_ref().map(|_| weight.group);
+        let format = Format { kind, n: weight.n, k: weight.k, group };
+        let products = Products::new(format, device);
+        Ok(Self { weight, kernels, products, lack: OnceCell::new() })
     }
 
     /// Rows of the weight: columns of y.
@@ -198,30 +210,54 @@ impl Gemlite {
     }
 
     /// `out [m, n] = x [m, k] · Wᵀ`, sums in float32, `x` and `out` in the dtype of the scales and
-    /// contiguous, queued on libtorch's current stream.
+    /// contiguous, queued on libtorch's current stream. The first call with more than 8 rows compiles
+    /// a Triton kernel; where that is impossible a slower kernel of CUDA C++ runs, and
+    /// [`note`](Self::note) says why.
     ///
     /// # Errors
-    /// When a tensor is not as said or `out` shares memory with an operand, and what the driver
-    /// says.
+    /// When a tensor is not as said or `out` shares memory with an operand, and what the compiler
+    /// and the driver say.
     pub fn multiply(&self, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
         let m = self.weight.check(x, out)?;
         let launch = self.weight.launch(m, x, out)?;
+        let is_many = launch.as_ref().is_some_and(|it| it.kernel == GEMM);
+        if is_many && self.lack.get().is_none() {
+            let Packed { values, scale, zero, .. } = &self.weight;
+            let operands = Operands { x, packed: values, scale, zero: zero.as_ref(), out };
+            match self.products.multiply(&operands) {
+                Err(Refusal::Skipped(reason) | Refusal::Unsupported(reason)) => {
+                    self.lack.get_or_init(|| reason);
+                }
+                done => return done.map_err(|error| TchError::Torch(error.to_string())),
+            }
+        }
         // SAFETY: the parameters of every kernel of the source, for the width and dtype of the
         // weight; the sizes were compared above and in `Packed::new`, and the kernels touch nothing
         // beyond them.
         unsafe { self.kernels.launch(launch.as_slice()) }
     }
 
-    /// The name of what [`multiply`](Self::multiply) runs for `m` rows; none for no element.
+    /// The names of what [`multiply`](Self::multiply) runs for `m` rows; none for no element.
     pub fn kernels(&self, m: i64) -> &'static [&'static str] {
-        if self.weight.n == 0 { &[] } else { names(m) }
+        match kernel(m) {
+            _ if m == 0 || self.weight.n == 0 => &[],
+            GEMM if self.lack.get().is_none() => self.products.kernels(m),
+            kernel => names(kernel),
+        }
+    }
+
+    /// Why the slower kernel for many rows has run, if it has.
+    pub fn note(&self) -> Option<String> {
+        let lack = self.lack.get()?;
+        Some(format!(
+            "gemlitewo by its slower kernel of CUDA C++, as its Triton kernel is missing: {lack}"
+        ))
     }
 }
 
-/// The names in records of the kernel for `m` rows.
-fn names(m: i64) -> &'static [&'static str] {
-    match kernel(m) {
-        _ if m == 0 => &[],
+/// The names in records of a kernel of the source.
+fn names(kernel: usize) -> &'static [&'static str] {
+    match kernel {
         GEMM => &["criterion_torch::gemlite_gemm"],
         _ => &["criterion_torch::gemlite_gemv"],
     }
@@ -252,7 +288,7 @@ fn int(size: i64) -> Result<i32, TchError> {
 
 #[cfg(test)]
 #[path = "gemlite_tests.rs"]
-mod tests;
+pub(crate) mod tests;
 
 #[cfg(test)]
 pub(super) use tests::all_entries;

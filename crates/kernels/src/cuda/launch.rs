@@ -10,7 +10,7 @@ use native::refusal::Refusal;
 pub(super) const ACCESS_BYTES: usize = 16;
 const WARP: i64 = 32;
 /// `kMostThreads` of the prelude.
-const MOST_THREADS: i64 = 512;
+const MOST_THREADS: i64 = 1024;
 
 /// A call of a kernel.
 #[derive(Debug)]
@@ -82,22 +82,30 @@ pub(super) struct Team {
 
 impl Team {
     /// Values of a row that a thread can keep: `kKept` of the kernels.
-    const KEPT: i64 = 32;
+    const KEPT: i64 = 16;
     /// Threads of a block of several teams.
     const THREADS: i64 = 256;
+    /// `kHalf` of the prelude.
+    pub const HALF: i64 = WARP / 2;
 
-    /// For rows of `dim` values: a warp where it can keep them, else as many as have 16 values each.
+    /// For rows of `dim` values that are read again: a warp for up to 32 values a thread, else as
+    /// many threads as have 16 each, up to half of a block.
     pub fn of(dim: i64) -> Self {
-        if dim <= WARP * Self::KEPT {
+        if dim <= WARP * 2 * Self::KEPT {
             return Self { lanes: WARP, threads: Self::THREADS };
         }
-        let threads = (blocks(dim, 16 * WARP) * WARP).min(MOST_THREADS);
+        let threads = (blocks(dim, Self::KEPT * WARP) * WARP).min(MOST_THREADS / 2);
         Self { lanes: threads, threads }
     }
 
-    /// Whether its threads can keep a row of `dim` values.
-    pub fn keeps(self, dim: i64) -> bool {
-        dim <= self.lanes * Self::KEPT
+    /// For rows of `dim` values that the threads keep; none for rows that no block can.
+    pub fn keeping(dim: i64) -> Option<Self> {
+        let lanes = match blocks(dim, Self::KEPT) {
+            ..=Self::HALF => Self::HALF,
+            threads => blocks(threads, WARP) * WARP,
+        };
+        let threads = if lanes > WARP { lanes } else { Self::THREADS };
+        (threads <= MOST_THREADS).then_some(Self { lanes, threads })
     }
 
     /// Rows that a block has at once.

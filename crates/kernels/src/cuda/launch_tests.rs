@@ -18,17 +18,22 @@ fn every_row_has_to_begin_at_16_bytes() {
 
 #[test]
 fn teams_fit_their_rows() {
-    let team = |dim| {
-        let Team { lanes, threads } = Team::of(dim);
-        (lanes, threads, Team::of(dim).keeps(dim))
-    };
-    assert_eq!(team(1), (32, 256, true));
-    assert_eq!(team(1024), (32, 256, true));
-    assert_eq!(team(1025), (96, 96, true));
-    assert_eq!(team(4096), (256, 256, true));
-    assert_eq!(team(8192), (512, 512, true));
-    assert_eq!(team(16384), (512, 512, true));
-    assert_eq!(team(16385), (512, 512, false));
+    let of = |Team { lanes, threads }| (lanes, threads);
+    for (dim, keeping, rereading) in [
+        (1, Some((16, 256)), (32, 256)),
+        (256, Some((16, 256)), (32, 256)),
+        (257, Some((32, 256)), (32, 256)),
+        (512, Some((32, 256)), (32, 256)),
+        (513, Some((64, 64)), (32, 256)),
+        (1024, Some((64, 64)), (32, 256)),
+        (1025, Some((96, 96)), (96, 96)),
+        (8192, Some((512, 512)), (512, 512)),
+        (16384, Some((1024, 1024)), (512, 512)),
+        (16385, None, (512, 512)),
+    ] {
+        assert_eq!(Team::keeping(dim).map(of), keeping, "{dim}");
+        assert_eq!(of(Team::of(dim)), rereading, "{dim}");
+    }
     assert_eq!(Team::of(64).grid(9).unwrap(), Grid { blocks: (2, 1), threads: 256 });
 }
 
@@ -51,11 +56,11 @@ fn constants_are_those_of_the_sources() {
         [Operator::Gelu, Operator::LayerNorm, Operator::Softmax, Operator::MseLoss]
             .map(|it| operator::source(it).unwrap());
     for (source, constants) in [
-        (gelu, &["kThreads = 256", "kUnroll = 2", "kMostThreads = 512"] as &[&str]),
+        (gelu, &["kThreads = 256", "kUnroll = 2", "kMostThreads = 1024"] as &[&str]),
         (loss, &["kThreads = 256", "kUnroll = 4"]),
         (pass_through::SOURCE, &["kThreads = 256", "kUnroll = 4"]),
-        (norm, &["kKept = 32"]),
-        (softmax, &["kKept = 32"]),
+        (norm, &["kKept = 16", "kHalf = kWarp / 2"]),
+        (softmax, &["kKept = 16"]),
     ] {
         for constant in constants {
             assert!(source.text.contains(&format!(" {constant};")), "{constant}, {}", source.name);

@@ -81,7 +81,7 @@ __device__ inline void cross_entropy(
     long long x_stride, int lanes) {
   const long long team = team_row(lanes);
   const long long teams = static_cast<long long>(gridDim.x) * (blockDim.x / lanes);
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const int lane = team_lane(lanes);
   double sum = 0.0;
   for (long long row = team; row < rows; row += teams) {
     const T* logits = x + row * x_stride;
@@ -118,7 +118,7 @@ __device__ inline void cross_entropy(
   }
 
 #define CROSS_ENTROPY(NAME, T, V)                                                              \
-  extern "C" __global__ void __launch_bounds__(kMostThreads, 2) NAME(                              \
+  extern "C" __global__ void __launch_bounds__(kMostThreads / 2, 2) NAME(                          \
       const T* x, const long long* target, double* partial, long long rows, int dim,           \
       long long x_stride, int lanes) {                                                         \
     cross_entropy<T, V>(x, target, partial, rows, dim, x_stride, lanes);                       \

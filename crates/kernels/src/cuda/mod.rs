@@ -64,3 +64,5 @@ pub mod emulation;
 mod samples;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::frames;

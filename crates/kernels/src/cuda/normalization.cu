@@ -9,14 +9,14 @@
 // The mean is taken of differences from the row's first value, and the variance of differences from
 // the mean: rows of equal values give zeros, however large they are.
 //
-// Three ways to have a row at hand: each thread keeps its part in registers; or reads it again, from
-// the caches, 16 bytes or one value at a time.
+// Three ways to have a row at hand: each thread keeps its part in registers, so that the row is read
+// once; or reads it again, from the caches, 16 bytes or one value at a time.
 
 namespace {
 
 constexpr float kEpsilon = 1e-5f;
 // Values of a row that a thread keeps.
-constexpr int kKept = 32;
+constexpr int kKept = 16;
 
 enum class Norm { Layer, LayerNoAffine, Rms, AddLayer };
 
@@ -46,17 +46,19 @@ struct Row {
   // V values from `at` on, less the origin.
   template <Norm N, int V>
   __device__ inline void read(int at, float origin, float (&to)[V]) const {
-    const Values<T, V> values = load<T, V>(x + at);
+    load_floats<T, V>(x + at, to);
     if constexpr (N == Norm::AddLayer) {
-      const Values<T, V> others = load<T, V>(r + at);
+      float others[V];
+      load_floats<T, V>(r + at, others);
       #pragma unroll
       for (int j = 0; j < V; ++j) {
-        to[j] = to_float(values.at[j]) + to_float(others.at[j]) - origin;
+        to[j] += others[j];
       }
-    } else {
+    }
+    if constexpr (N != Norm::Rms) {
       #pragma unroll
       for (int j = 0; j < V; ++j) {
-        to[j] = to_float(values.at[j]) - origin;
+        to[j] -= origin;
       }
     }
   }
@@ -69,25 +71,22 @@ struct Row {
       out[j] = (from[j] - mean) * scale;
     }
     if constexpr (N != Norm::LayerNoAffine) {
-      const Values<T, V> weights = load<T, V>(w + at);
+      float weights[V];
+      load_floats<T, V>(w + at, weights);
       #pragma unroll
       for (int j = 0; j < V; ++j) {
-        out[j] *= to_float(weights.at[j]);
+        out[j] *= weights[j];
       }
     }
     if constexpr (N == Norm::Layer || N == Norm::AddLayer) {
-      const Values<T, V> biases = load<T, V>(b + at);
+      float biases[V];
+      load_floats<T, V>(b + at, biases);
       #pragma unroll
       for (int j = 0; j < V; ++j) {
-        out[j] += to_float(biases.at[j]);
+        out[j] += biases[j];
       }
     }
-    Values<T, V> values;
-    #pragma unroll
-    for (int j = 0; j < V; ++j) {
-      from_float(out[j], values.at[j]);
-    }
-    store<T, V>(y + at, values);
+    store_floats<T, V>(y + at, out);
   }
 };
 
@@ -188,13 +187,11 @@ template <Norm N, class T, int V, bool KEPT>
 __device__ inline void normalize(
     const T* x, const T* r, const T* w, const T* b, T* y, long long rows, int dim,
     long long x_stride, long long r_stride, long long y_stride, int lanes) {
-  const long long row = team_row(lanes);
-  if (row >= rows) {
-    return;
-  }
+  const long long row = min(team_row(lanes), rows - 1);
+  // Teams beyond the last row take it once more, so that warps stay whole.
   const Row<T> it = {
       x + row * x_stride, N == Norm::AddLayer ? r + row * r_stride : r,  w, b, y + row * y_stride,
-      dim, lanes, static_cast<int>(threadIdx.x) % lanes};
+      dim, lanes, team_lane(lanes)};
   if constexpr (KEPT) {
     kept<N, T, V>(it);
   } else {
@@ -204,19 +201,21 @@ __device__ inline void normalize(
 
 } // namespace
 
-// {layer_norm,layer_norm_no_affine,rms_norm,add_layer_norm}_{f32,bf16,f16}, …_long and …_scalar.
+// {layer_norm,layer_norm_no_affine,rms_norm,add_layer_norm}_{f32,bf16,f16}, …_short for rows that half
+// a warp keeps, …_long for those that no block does, and …_scalar.
 
-#define NORMALIZE(NAME, N, T, V, KEPT)                                                         \
-  extern "C" __global__ void __launch_bounds__(kMostThreads) NAME(                             \
+#define NORMALIZE(NAME, N, T, V, KEPT, LANES)                                                  \
+  extern "C" __global__ void __launch_bounds__(KEPT ? kMostThreads : kMostThreads / 2) NAME(   \
       const T* x, const T* r, const T* w, const T* b, T* y, long long rows, int dim,           \
       long long x_stride, long long r_stride, long long y_stride, int lanes) {                 \
-    normalize<N, T, V, KEPT>(x, r, w, b, y, rows, dim, x_stride, r_stride, y_stride, lanes);   \
+    normalize<N, T, V, KEPT>(x, r, w, b, y, rows, dim, x_stride, r_stride, y_stride, LANES);   \
   }
 
 #define WAYS(NAME, N, T)                                                                       \
-  NORMALIZE(NAME, N, T, kVector<T>, true)                                                      \
-  NORMALIZE(NAME##_long, N, T, kVector<T>, false)                                              \
-  NORMALIZE(NAME##_scalar, N, T, 1, false)
+  NORMALIZE(NAME, N, T, kVector<T>, true, lanes)                                               \
+  NORMALIZE(NAME##_short, N, T, kVector<T>, true, kHalf)                                       \
+  NORMALIZE(NAME##_long, N, T, kVector<T>, false, lanes)                                       \
+  NORMALIZE(NAME##_scalar, N, T, 1, false, lanes)
 
 #define KERNELS(DTYPE, T)                                                                      \
   WAYS(layer_norm_##DTYPE, Norm::Layer, T)                                                     \

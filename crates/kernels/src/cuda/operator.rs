@@ -26,10 +26,12 @@ const TILE: i64 = THREADS * 4;
 const MOST_SUMS: i64 = 2048;
 
 /// Kernels of an operator, as [`Launch::kernel`]: the one with accesses of 16 bytes, the one that
-/// goes value by value, and a third: for rows too long for registers, or what adds up a loss.
+/// goes value by value, and further ones: for rows too long for registers, and for those that half a
+/// warp keeps; or what adds up a loss.
 const VECTOR: usize = 0;
 const SCALAR: usize = 1;
 const LONG: usize = 2;
+const SHORT: usize = 3;
 const MEAN: usize = 2;
 
 /// Operators whose kernels are in one file and are launched alike.
@@ -69,13 +71,13 @@ pub(super) fn source(operator: Operator) -> Option<Source<'static>> {
 /// The names of an operator's kernels, with `dtype` behind the operator's name.
 fn names(operator: Operator, dtype: &str) -> Vec<String> {
     let name = |suffix: &str| format!("{operator}_{dtype}{suffix}");
-    let third = match family(operator) {
+    let further = match family(operator) {
         None => return Vec::new(),
-        Some(Family::Activation) => None,
-        Some(Family::Normalization | Family::Softmax) => Some(name("_long")),
-        Some(Family::Loss) => Some(format!("mean_{dtype}")),
+        Some(Family::Activation) => vec![],
+        Some(Family::Normalization | Family::Softmax) => vec![name("_long"), name("_short")],
+        Some(Family::Loss) => vec![format!("mean_{dtype}")],
     };
-    [name(""), name("_scalar")].into_iter().chain(third).collect()
+    [name(""), name("_scalar")].into_iter().chain(further).collect()
 }
 
 /// Entry functions, in the order of [`Launch::kernel`].
@@ -130,8 +132,8 @@ impl OperatorKernels {
     }
 
     /// The names in records of the kernels that [`run`](Self::run) queues for these tensors:
-    /// `…_scalar` where 16-byte accesses do not fit the rows, `…_long` for more than 16384 values
-    /// in one; for no element none, or of a loss the mean alone.
+    /// `…_scalar` where 16-byte accesses do not fit the rows, `…_short` for up to 256 values in one and
+    /// `…_long` for more than 16384; for no element none, or of a loss the mean alone.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -227,11 +229,12 @@ fn over_rows(
         .into_iter()
         .chain(other.map(|it| (it, rows.other)))
         .chain([weight, bias].into_iter().flatten().map(|it| (it, None)));
-    let team = Team::of(from.dim);
-    let kernel = match is_aligned(tensors)? && from.dim % width == 0 {
-        true if team.keeps(from.dim) => VECTOR,
-        true => LONG,
-        false => SCALAR,
+    let is_vector = is_aligned(tensors)? && from.dim % width == 0;
+    let (kernel, team) = match Team::keeping(from.dim) {
+        _ if !is_vector => (SCALAR, Team::of(from.dim)),
+        Some(team) if team.lanes == Team::HALF => (SHORT, team),
+        Some(team) => (VECTOR, team),
+        None => (LONG, Team::of(from.dim)),
     };
     let mut arguments = vec![Argument::pointer(x)];
     if is_norm {

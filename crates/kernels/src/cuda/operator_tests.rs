@@ -197,7 +197,7 @@ fn cases(operator: Operator, turn: usize, device: Device) -> Vec<Case> {
         let is_all = match operator {
             _ if is_activation => rows * dim >= 1000 || layouts[0] == Layout::Shifted,
             MseLoss | CrossEntropy => matches!(dim, 31 | 768),
-            _ => matches!(dim, 33 | 768 | 1000),
+            _ => matches!(dim, 33 | 248 | 768 | 1000),
         };
         // One norm is enough for the largest rows.
         if is_emulated && NORMS.contains(&operator) && dim > 4096 && turn != index % 4 {
@@ -368,11 +368,14 @@ fn the_name_is_of_the_kernel_that_runs() {
             Case::new(operator, on_cpu(Kind::Half), &x, layouts).launches()[0].kernel
         };
         let has_long = operator == Softmax || NORMS.contains(&operator);
-        let mut expected = vec![(kernel(64, DENSE), "")];
+        let has_short = has_long && kernel(256, DENSE) == SHORT && kernel(512, DENSE) == VECTOR;
+        let mut expected = vec![(kernel(64, DENSE), if has_long { "_short" } else { "" })];
         if !operator.is_loss() {
             expected.push((kernel(64, shifted), "_scalar"));
         }
         if has_long {
+            assert!(has_short, "{operator}");
+            expected.extend([(kernel(264, DENSE), ""), (kernel(16_384, DENSE), "")]);
             expected.extend([(kernel(16_392, DENSE), "_long"), (kernel(33, DENSE), "_scalar")]);
         }
         for (kernel, end) in expected {

@@ -40,10 +40,7 @@ __device__ inline void store(T* to, const Values<T, V>& values) {
 // Two values as they lie in memory, the low one first.
 template <class T>
 __device__ inline unsigned pack(float low, float high) {
-  T pair[2];
-  from_float(low, pair[0]);
-  from_float(high, pair[1]);
-  return pair[0].bits | static_cast<unsigned>(pair[1].bits) << 16;
+  return from_floats(low, high, T{});
 }
 
 template <class T>
@@ -52,16 +49,66 @@ __device__ inline void unpack(unsigned pair, float& low, float& high) {
   high = to_float(T{static_cast<unsigned short>(pair >> 16)});
 }
 
-// The sum over the warp, in every thread of it.
+// load and store in float32, two values of 16 bits by one instruction. Stores are to global memory.
+template <class T, int V>
+__device__ inline void load_floats(const T* from, float (&to)[V]) {
+  if constexpr (sizeof(T) == 2 && V > 1) {
+    const auto pairs = load<unsigned, V / 2>(reinterpret_cast<const unsigned*>(from));
+    #pragma unroll
+    for (int j = 0; j < V / 2; ++j) {
+      unpack<T>(pairs.at[j], to[2 * j], to[2 * j + 1]);
+    }
+  } else {
+    const Values<T, V> values = load<T, V>(from);
+    #pragma unroll
+    for (int j = 0; j < V; ++j) {
+      to[j] = to_float(values.at[j]);
+    }
+  }
+}
+
+template <class T, int V>
+__device__ inline void store_access(void* to, const Values<T, V>& values) {
+  if constexpr (sizeof(values) == sizeof(uint4)) {
+    store_16(to, *reinterpret_cast<const uint4*>(&values));
+  } else {
+    *static_cast<Values<T, V>*>(to) = values;
+  }
+}
+
+template <class T, int V>
+__device__ inline void store_floats(T* to, const float (&from)[V]) {
+  if constexpr (sizeof(T) == 2 && V > 1) {
+    Values<unsigned, V / 2> pairs;
+    #pragma unroll
+    for (int j = 0; j < V / 2; ++j) {
+      pairs.at[j] = pack<T>(from[2 * j], from[2 * j + 1]);
+    }
+    store_access(to, pairs);
+  } else {
+    Values<T, V> values;
+    #pragma unroll
+    for (int j = 0; j < V; ++j) {
+      from_float(from[j], values.at[j]);
+    }
+    store_access(to, values);
+  }
+}
+
+// The sum over the warp, or over each part of it of WIDTH threads, in every thread.
+template <int WIDTH = kWarp>
 __device__ inline float warp_sum(float value) {
-  for (int offset = 16; offset > 0; offset /= 2) {
+  #pragma unroll
+  for (int offset = WIDTH / 2; offset > 0; offset /= 2) {
     value += __shfl_xor_sync(0xFFFFFFFFu, value, offset);
   }
   return value;
 }
 
+template <int WIDTH = kWarp>
 __device__ inline float warp_max(float value) {
-  for (int offset = 16; offset > 0; offset /= 2) {
+  #pragma unroll
+  for (int offset = WIDTH / 2; offset > 0; offset /= 2) {
     value = fmaxf(value, __shfl_xor_sync(0xFFFFFFFFu, value, offset));
   }
   return value;
@@ -88,10 +135,11 @@ __device__ inline T block_sum(T value) {
 }
 
 // --- Rows ---------------------------------------------------------------------------------------
-// A row belongs to a team of `lanes` threads: a warp, of which a block has several, or a block. All
-// threads of a team have to come, and get the same.
+// A row belongs to a team of `lanes` threads: half a warp or a warp, of which a block has several, or
+// a block. All threads of a warp have to come, and those of a team get the same.
 
-constexpr int kMostThreads = 512;
+constexpr int kMostThreads = 1024;
+constexpr int kHalf = kWarp / 2;
 
 // A warp's value in `value` becomes the team's: what each warp has, and `none` for those that are
 // not there, in the order of the warps.
@@ -112,19 +160,34 @@ __device__ inline float across_warps(float value, float none, int lanes, Reduce 
 }
 
 __device__ inline float team_sum(float value, int lanes) {
+  if (lanes == kHalf) {
+    return warp_sum<kHalf>(value);
+  }
   const auto sum = [](float it) { return warp_sum(it); };
   return across_warps(warp_sum(value), 0.0f, lanes, sum);
 }
 
 // The largest but NaN.
 __device__ inline float team_max(float value, int lanes) {
+  if (lanes == kHalf) {
+    return warp_max<kHalf>(value);
+  }
   const auto max = [](float it) { return warp_max(it); };
   return across_warps(warp_max(value), -infinity(), lanes, max);
 }
 
-// The row of this thread's team.
+// This thread's place in its team, and the row of the team. A division would take as long as the rest.
+__device__ inline int team_lane(int lanes) {
+  return static_cast<int>(threadIdx.x) & (lanes <= kWarp ? lanes - 1 : kMostThreads - 1);
+}
+
 __device__ inline long long team_row(int lanes) {
-  return static_cast<long long>(blockIdx.x) * (blockDim.x / lanes) + threadIdx.x / lanes;
+  const unsigned first = blockIdx.x;
+  if (lanes > kWarp) {
+    return first;
+  }
+  const int shift = lanes == kHalf ? 4 : 5;
+  return static_cast<long long>(first) * (blockDim.x >> shift) + (threadIdx.x >> shift);
 }
 
 } // namespace

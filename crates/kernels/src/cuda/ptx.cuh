@@ -20,6 +20,12 @@ __device__ inline void from_float(float value, BFloat16& out) {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(value));
 }
 
+__device__ inline unsigned from_floats(float low, float high, BFloat16) {
+  unsigned pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
 __device__ inline float to_float(Half value) {
   float result;
   asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
@@ -28,6 +34,26 @@ __device__ inline float to_float(Half value) {
 
 __device__ inline void from_float(float value, Half& out) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out.bits) : "f"(value));
+}
+
+__device__ inline unsigned from_floats(float low, float high, Half) {
+  unsigned pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
+// To global memory by one access, where the compiler would store some structures word by word.
+__device__ inline void store_16(void* to, uint4 words) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),
+               "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w)
+               : "memory");
+}
+
+// 2^value; less than 2⁻¹²⁶ is 0.
+__device__ inline float power_of_two(float value) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
 }
 
 // 1 / value, off by one unit in the last place at most. Less than 2⁻¹²⁶ in or out is 0.

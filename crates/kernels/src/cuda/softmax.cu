@@ -1,14 +1,14 @@
 // y = exp(x − max) / Σ exp(x − max) of every row of x, `dim` values each, rows a stride apart. T is
 // float, bfloat16 or float16; arithmetic is float32, rounded once.
 //
-// Rows that fit are kept in registers. Maximum and sum of others are found in one pass
-// (`online.cuh`), and the row is read a second time, from the caches if it fits there: 16 bytes or
-// one value at a time.
+// Rows that fit are kept in registers, and so read once. Maximum and sum of others are found in one
+// pass (`online.cuh`), and the row is read a second time, from the caches if it fits there: 16 bytes
+// or one value at a time.
 
 namespace {
 
 // Values of a row that a thread keeps.
-constexpr int kKept = 32;
+constexpr int kKept = 16;
 
 template <class T, int V>
 __device__ inline void kept(const T* x, T* y, int dim, int lanes, int lane) {
@@ -20,10 +20,9 @@ __device__ inline void kept(const T* x, T* y, int dim, int lanes, int lane) {
   for (int i = 0; i < kVectors; ++i) {
     const int at = lane * V + i * step;
     if (at < dim) {
-      const Values<T, V> loaded = load<T, V>(x + at);
+      load_floats<T, V>(x + at, values[i]);
       #pragma unroll
       for (int j = 0; j < V; ++j) {
-        values[i][j] = to_float(loaded.at[j]);
         highest = fmaxf(highest, values[i][j]);
       }
     }
@@ -45,12 +44,11 @@ __device__ inline void kept(const T* x, T* y, int dim, int lanes, int lane) {
   for (int i = 0; i < kVectors; ++i) {
     const int at = lane * V + i * step;
     if (at < dim) {
-      Values<T, V> out;
       #pragma unroll
       for (int j = 0; j < V; ++j) {
-        from_float(values[i][j] * factor, out.at[j]);
+        values[i][j] *= factor;
       }
-      store<T, V>(y + at, out);
+      store_floats<T, V>(y + at, values[i]);
     }
   }
 }
@@ -61,23 +59,22 @@ __device__ inline void reread(const T* x, T* y, int dim, int lanes, int lane) {
   const float factor = 1.0f / all.sum;
   #pragma unroll 4
   for (int at = lane * V; at < dim; at += lanes * V) {
-    Values<T, V> values = load<T, V>(x + at);
+    float values[V];
+    load_floats<T, V>(x + at, values);
     #pragma unroll
     for (int j = 0; j < V; ++j) {
-      from_float(expf(to_float(values.at[j]) - all.highest) * factor, values.at[j]);
+      values[j] = expf(values[j] - all.highest) * factor;
     }
-    store<T, V>(y + at, values);
+    store_floats<T, V>(y + at, values);
   }
 }
 
 template <class T, int V, bool KEPT>
 __device__ inline void softmax(
     const T* x, T* y, long long rows, int dim, long long x_stride, long long y_stride, int lanes) {
-  const long long row = team_row(lanes);
-  if (row >= rows) {
-    return;
-  }
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  // Teams beyond the last row take it once more, so that warps stay whole.
+  const long long row = min(team_row(lanes), rows - 1);
+  const int lane = team_lane(lanes);
   if constexpr (KEPT) {
     kept<T, V>(x + row * x_stride, y + row * y_stride, dim, lanes, lane);
   } else {
@@ -87,19 +84,21 @@ __device__ inline void softmax(
 
 } // namespace
 
-// softmax_{f32,bf16,f16}, …_long and …_scalar.
+// softmax_{f32,bf16,f16}, …_short for rows that half a warp keeps, …_long for those that no block does,
+// and …_scalar.
 
-#define SOFTMAX(NAME, T, V, KEPT)                                                              \
-  extern "C" __global__ void __launch_bounds__(kMostThreads) NAME(                             \
+#define SOFTMAX(NAME, T, V, KEPT, LANES)                                                       \
+  extern "C" __global__ void __launch_bounds__(KEPT ? kMostThreads : kMostThreads / 2) NAME(   \
       const T* x, T* y, long long rows, int dim, long long x_stride, long long y_stride,       \
       int lanes) {                                                                             \
-    softmax<T, V, KEPT>(x, y, rows, dim, x_stride, y_stride, lanes);                           \
+    softmax<T, V, KEPT>(x, y, rows, dim, x_stride, y_stride, LANES);                           \
   }
 
 #define KERNELS(DTYPE, T)                                                                      \
-  SOFTMAX(softmax_##DTYPE, T, kVector<T>, true)                                                \
-  SOFTMAX(softmax_##DTYPE##_long, T, kVector<T>, false)                                        \
-  SOFTMAX(softmax_##DTYPE##_scalar, T, 1, false)
+  SOFTMAX(softmax_##DTYPE, T, kVector<T>, true, lanes)                                         \
+  SOFTMAX(softmax_##DTYPE##_short, T, kVector<T>, true, kHalf)                                 \
+  SOFTMAX(softmax_##DTYPE##_long, T, kVector<T>, false, lanes)                                 \
+  SOFTMAX(softmax_##DTYPE##_scalar, T, 1, false, lanes)
 
 KERNELS(f32, float)
 KERNELS(bf16, BFloat16)

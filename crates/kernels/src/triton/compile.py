@@ -9,6 +9,7 @@ In: one JSON object on stdin.
     constants   name -> value of every tl.constexpr
     capability  90 for 9.0
     warps       warps of a program
+    stages      blocks of a product's operands that are loaded ahead; null for Triton's default
 Out: on stdout, a line of JSON, what the launch has to know, and then the cubin.
 """
 
@@ -46,6 +47,8 @@ def compile_in(folder, request):
     target = GPUTarget("cuda", request["capability"], 32)
     # Denormal numbers are not flushed, in no function.
     options = {"num_warps": request["warps"], "enable_reflect_ftz": False}
+    if request["stages"] is not None:
+        options["num_stages"] = request["stages"]
     return triton.__version__, triton.compile(source, target=target, options=options)
 
 

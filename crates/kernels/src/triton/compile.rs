@@ -10,9 +10,10 @@ use crate::cuda::Capability;
 use native::refusal::Refusal;
 
 /// The files of kernels; each may import from the first.
-pub(super) const FILES: [(&str, &str); 5] = [
+pub(super) const FILES: [(&str, &str); 6] = [
     ("prelude.py", include_str!("prelude.py")),
     ("activation.py", include_str!("activation.py")),
+    ("gemlite.py", include_str!("gemlite.py")),
     ("loss.py", include_str!("loss.py")),
     ("norm.py", include_str!("norm.py")),
     ("softmax.py", include_str!("softmax.py")),
@@ -41,6 +42,8 @@ impl Type {
             Self::Pointer(Kind::BFloat16) => "*bf16",
             Self::Pointer(Kind::Half) => "*fp16",
             Self::Pointer(Kind::Int64) => "*i64",
+            Self::Pointer(Kind::Int) => "*i32",
+            Self::Pointer(Kind::Int8) => "*i8",
             Self::Pointer(kind) => unreachable!("no kernel reads {kind:?}"),
             Self::Int => "i32",
             Self::Long => "i64",
@@ -58,6 +61,8 @@ impl Type {
 pub(super) enum Constant {
     Integer(i64),
     Real(f64),
+    /// An optional parameter that is not given.
+    Absent,
 }
 
 /// The extension of the files in which compiled kernels are kept.
@@ -74,6 +79,8 @@ pub(super) struct Specification {
     pub aligned: Vec<&'static str>,
     pub constants: Vec<(&'static str, Constant)>,
     pub warps: u32,
+    /// Blocks of a product's operands that are on their way at once; elsewhere Triton's default.
+    pub stages: Option<u32>,
 }
 
 impl Specification {
@@ -91,6 +98,7 @@ impl Specification {
             "constants": object(self.constants.iter().map(|(name, it)| (*name, json!(it))).collect()),
             "capability": capability.major * 10 + capability.minor,
             "warps": self.warps,
+            "stages": self.stages,
         })
     }
 

@@ -10,6 +10,7 @@ fn specification() -> Specification {
         aligned: vec!["x"],
         constants: vec![("BLOCK", Constant::Integer(8)), ("EPSILON", Constant::Real(1e-5))],
         warps: 4,
+        stages: None,
     }
 }
 
@@ -45,6 +46,7 @@ fn the_name_follows_everything_that_decides_the_content() {
         change(|it| it.constants[0].1 = Constant::Integer(16)),
         change(|it| it.constants[1].1 = Constant::Real(1e-6)),
         change(|it| it.warps = 8),
+        change(|it| it.stages = Some(4)),
     ];
     assert!(!others.contains(&name));
     // The source of every file is in what is hashed.
@@ -61,7 +63,7 @@ fn a_request_is_what_the_driver_reads() {
     let expected = json!({
         "file": "activation.py", "kernel": "gelu",
         "parameters": [["x", "*fp16"], ["blocks", "i32"]], "aligned": ["x"],
-        "constants": {"BLOCK": 8, "EPSILON": 1e-5}, "capability": 90, "warps": 4,
+        "constants": {"BLOCK": 8, "EPSILON": 1e-5}, "capability": 90, "warps": 4, "stages": null,
     });
     assert_eq!(request, expected);
 }

@@ -14,6 +14,7 @@
 //! | launch | `kernel.rs` |
 //! | tensors as rows; what is demanded of them; what a program works on | `../rows.rs`, `../operands.rs`, `tile.rs` |
 //! | the operators | `operator.rs`; `activation.py`, `norm.py`, `softmax.py`, `loss.py` |
+//! | products with quantized weights | `gemlite.rs`, `gemlite.py` |
 //!
 //! **Launches.** After the parameters in its source, a kernel takes two more, addresses of scratch
 //! memory: one for itself, one for Triton's profiler. The kernels here use neither, and both are
@@ -29,6 +30,7 @@
 //! passed, without an error or a race for compute-sanitizer.
 
 mod compile;
+pub(crate) mod gemlite;
 mod kernel;
 mod operator;
 mod python;

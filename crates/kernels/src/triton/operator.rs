@@ -191,7 +191,7 @@ impl Form {
         let parameters: Vec<_> = names.iter().map(typed).collect();
         let aligned = parameters.iter().filter(|it| is_aligned(it)).map(|(name, _)| *name);
         let aligned = aligned.collect();
-        Specification { file, kernel, parameters, aligned, constants, warps }
+        Specification { file, kernel, parameters, aligned, constants, warps, stages: None }
     }
 
     /// A launch of each kernel.

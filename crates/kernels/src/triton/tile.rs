@@ -24,8 +24,8 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    /// Contiguous elements.
-    pub const FLAT: Self = Self { rows: 1, block: ELEMENTS, warps: 4 };
+    /// Contiguous elements: twice as many, so that addresses are a small part of the instructions.
+    pub const FLAT: Self = Self { rows: 1, block: 2 * ELEMENTS, warps: 4 };
 
     /// Whole rows: several short ones; one; or a part of one that is too long.
     pub fn of_rows(columns: i64) -> Self {

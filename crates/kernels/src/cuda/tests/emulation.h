@@ -177,6 +177,23 @@ static void from_float(float value, Half& out) {
   out.bits = (is_up ? high : low) | (std::signbit(value) ? 0x8000 : 0);
 }
 
+template <class T>
+static unsigned from_floats(float low, float high, T) {
+  T pair[2];
+  from_float(low, pair[0]);
+  from_float(high, pair[1]);
+  return pair[0].bits | static_cast<unsigned>(pair[1].bits) << 16;
+}
+
+[[maybe_unused]] static void store_16(void* to, uint4 words) {
+  *reinterpret_cast<uint4*>(to) = words;
+}
+
+static float power_of_two(float value) {
+  const float power = std::exp2(value);
+  return power < 0x1p-126f ? 0.0f : power;
+}
+
 static float reciprocal(float value) {
   return 1.0f / value;
 }

@@ -62,7 +62,7 @@ fn number<const BYTES: usize>(cubin: &[u8], at: usize) -> usize {
 /// Bytes that functions keep on the stack, by the index of their symbol: registers did not suffice.
 /// In `.nv.info`, as `(symbol, bytes)` after a header of format 4 (a size follows) and attribute
 /// 0x11 (frame size).
-fn frames(cubin: &[u8]) -> Vec<(usize, usize)> {
+pub(crate) fn frames(cubin: &[u8]) -> Vec<(usize, usize)> {
     let table = number::<8>(cubin, 0x28);
     let (each, count, names) =
         (number::<2>(cubin, 0x3A), number::<2>(cubin, 0x3C), number::<2>(cubin, 0x3E));

@@ -172,13 +172,14 @@ pub(in crate::cuda) const ACTIVATION_SIZES: [([i64; 2], [Layout; 3]); 9] = [
     ([1, 5000], DENSE),
 ];
 
-pub(in crate::cuda) const NORM_DIMS: [(i64, [Layout; 3]); 16] = [
+pub(in crate::cuda) const NORM_DIMS: [(i64, [Layout; 3]); 17] = [
     (1, DENSE),
     (3, DENSE),
     (31, DENSE),
     (33, [Layout::Padded(7), Layout::Dense, Layout::Padded(3)]),
     (64, DENSE),
     (100, [Layout::Padded(4), Layout::Padded(4), Layout::Padded(12)]),
+    (248, [Layout::Padded(8), Layout::Dense, Layout::Padded(16)]),
     (256, [Layout::Shifted, Layout::Dense, Layout::Dense]),
     (264, [Layout::Padded(8), Layout::Shifted, Layout::Padded(8)]),
     (768, DENSE),
@@ -191,12 +192,13 @@ pub(in crate::cuda) const NORM_DIMS: [(i64, [Layout; 3]); 16] = [
     (16400, DENSE),
 ];
 
-pub(in crate::cuda) const SOFTMAX_DIMS: [(i64, [Layout; 3]); 13] = [
+pub(in crate::cuda) const SOFTMAX_DIMS: [(i64, [Layout; 3]); 14] = [
     (1, DENSE),
     (3, DENSE),
     (31, DENSE),
     (33, [Layout::Padded(7), Layout::Dense, Layout::Padded(3)]),
     (100, [Layout::Padded(4), Layout::Dense, Layout::Padded(12)]),
+    (248, [Layout::Padded(8), Layout::Dense, Layout::Padded(16)]),
     (256, [Layout::Shifted, Layout::Dense, Layout::Dense]),
     (768, DENSE),
     (1000, [Layout::Padded(8), Layout::Dense, Layout::Padded(16)]),

@@ -104,7 +104,43 @@ def patch_once(function):
     return Unchanged()
 
 
+def numbers(handle):
+    """A tensor's numbers, also those of bfloat16, which are bits here."""
+    if handle.dtype.scalar != tl.bfloat16:
+        return handle.data
+    return (handle.data.view(numpy.uint16).astype(numpy.uint32) << 16).view(numpy.float32)
+
+
+def dot(self, a, b, d, *precision):
+    product = numpy.matmul(numbers(a), numbers(b), dtype=d.data.dtype)
+    return interpreter.TensorHandle(product + d.data, d.dtype.scalar)
+
+
+def convert_integer(self, value, dtype):
+    """To bfloat16 by way of float32."""
+    if dtype.scalar != tl.bfloat16:
+        return convert_integer_before(self, value, dtype)
+    data = convert(value.data.astype(numpy.float32), tl.float32, tl.bfloat16, None)
+    return interpreter.TensorHandle(data, tl.bfloat16)
+
+
+class Assembly:
+    """The result of an inline assembly, which is one instruction."""
+
+    def __init__(self, text, value):
+        function = {"rcp": numpy.reciprocal, "ex2": numpy.exp2}[text.split(".")[0]]
+        self.result = interpreter.TensorHandle(function(value.data), value.dtype.scalar)
+
+    def get_result(self, _):
+        return self.result
+
+
 interpreter._convert_float = convert
+builder = interpreter.InterpreterBuilder
+builder.create_dot = dot
+convert_integer_before = builder.create_si_to_fp
+builder.create_si_to_fp = convert_integer
+builder.create_inline_asm = lambda self, text, constraints, values, *rest: Assembly(text, *values)
 patch_before = interpreter._patch_lang
 interpreter._patch_lang = patch_once
 patch_tensor_before = interpreter._patch_lang_tensor

@@ -20,7 +20,7 @@ pub(super) fn triton() -> Option<&'static Python> {
 }
 
 /// The same, with what the interpreter needs besides.
-pub(super) fn interpreter() -> Option<&'static Python> {
+pub(in crate::triton) fn interpreter() -> Option<&'static Python> {
     let python = triton()?;
     match python.run("import numpy", "looking for numpy", b"") {
         Ok(_) => Some(python),
@@ -36,7 +36,7 @@ fn lacking(reason: &str) -> Option<&'static Python> {
 }
 
 /// A tensor with memory around it that no kernel may touch.
-pub(super) struct Guarded {
+pub(in crate::triton) struct Guarded {
     memory: Tensor,
     pub tensor: Tensor,
 }
@@ -83,7 +83,7 @@ impl Guarded {
 
 /// Launches to be executed one after the other, on the memory of tensors.
 #[derive(Default)]
-pub(super) struct Interpreter {
+pub(in crate::triton) struct Interpreter {
     memory: Vec<Tensor>,
     launches: Vec<Value>,
 }
@@ -127,6 +127,8 @@ impl Interpreter {
             Kind::BFloat16 => "bfloat16",
             Kind::Half => "float16",
             Kind::Int64 => "int64",
+            Kind::Int => "int32",
+            Kind::Int8 => "int8",
             other => panic!("{other:?}"),
         };
         for (region, tensor) in self.memory.iter().enumerate() {

@@ -2,7 +2,7 @@
 //! is one: every operator.
 
 mod interpreted;
-mod interpreter;
+pub(super) mod interpreter;
 mod samples;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +13,9 @@ use tch::{Device, Kind, Tensor};
 
 use super::OperatorKernels;
 use super::compile::{self, Specification};
+use super::gemlite::tests::specifications;
 use super::operator::Form;
-use crate::cuda::Capability;
+use crate::cuda::{Capability, frames};
 use crate::operands::{Operands, TensorOptions};
 use interpreter::triton;
 use native::refusal::Refusal;
@@ -50,7 +51,8 @@ fn all(columns: i64, kind: Kind) -> Vec<Specification> {
 /// An entry function is called by no other.
 #[test]
 fn every_entry_function_of_the_files_is_among_them() {
-    let kernels: Vec<_> = all(768, Kind::Float).iter().map(|it| (it.file, it.kernel)).collect();
+    let mut kernels: Vec<_> = all(768, Kind::Float).iter().map(|it| (it.file, it.kernel)).collect();
+    kernels.extend([("gemlite.py", "group_sums"), ("gemlite.py", "gemlite_gemm")]);
     let sources = compile::FILES.map(|(_, text)| text).concat();
     let mut entries = Vec::new();
     for (file, text) in compile::FILES {
@@ -93,6 +95,8 @@ fn every_kernel_compiles() {
         for kind in KINDS {
             cases.extend(all(768, kind).into_iter().map(|it| (it, capability)));
         }
+        let kind = if major == 9 { Kind::Half } else { Kind::BFloat16 };
+        cases.extend(specifications(kind, capability).into_iter().map(|it| (it, capability)));
     }
     // The other form: nothing promised, and rows longer than a program holds.
     let hopper = Capability { major: 9, minor: 0 };
@@ -108,6 +112,8 @@ fn every_kernel_compiles() {
         let section = format!(".text.{}\0", specification.kernel);
         let holds = compiled.cubin.windows(section.len()).any(|it| it == section.as_bytes());
         assert!(holds, "no {section:?}");
+        let spilled: Vec<_> = frames(&compiled.cubin).into_iter().filter(|it| it.1 > 0).collect();
+        assert!(spilled.is_empty(), "{capability}: {specification:?}: {spilled:?}");
     });
     println!("{} compiled", cases.len());
 }
