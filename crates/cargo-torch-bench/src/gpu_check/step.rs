@@ -52,9 +52,12 @@ impl Step {
     }
 }
 
+/// The bench target that has the checks.
+pub const SELF_TEST: &str = "self_test";
+
 /// The bench targets of the steps.
 pub const TARGETS: [&str; 6] =
-    ["self_test", "operators", "kernels", "inference", "fusion", "calibration"];
+    [SELF_TEST, "operators", "kernels", "inference", "fusion", "calibration"];
 
 /// Configs of the bench targets, in the clone.
 pub const CONFIGS: [&str; 7] = [
