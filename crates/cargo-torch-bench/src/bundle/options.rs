@@ -194,6 +194,7 @@ mod tests {
             words(&["--compiled", "--config", config, "--bench", "fusion", "--", "a b"]),
             "--bench fusion --config configs/my.yml --compiled -- a b"
         );
+        assert_eq!(words(&["--gpu-check"]), "--gpu-check");
         assert_eq!(
             words(&["--target-cpu", "x86-64-v3", "--profile", "dev", "--package", "p"]),
             "--package p --profile dev --target-cpu x86-64-v3"

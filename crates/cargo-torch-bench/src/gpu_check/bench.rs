@@ -80,7 +80,8 @@ impl Bench {
 
     /// A check of `self_test`.
     pub fn check(&self, name: &str, limit: Duration) -> Taken {
-        let ended = self.program(SELF_TEST).and_then(|mut program| {
+        let ended = self.program(SELF_TEST).and_then(|program| {
+            let mut program = cargo::at_home(program, &self.home(name));
             program.args([name, "--exact", "--format", "json"]);
             run(program, name, limit)
         });
@@ -137,7 +138,7 @@ impl Bench {
         let mut taken = Taken::default();
         for (target, filter) in OURS {
             let ended = self.program(target).and_then(|program| {
-                let mut command = self.command(&sanitizer);
+                let mut command = cargo::at_home(self.command(&sanitizer), &self.home(tool));
                 command.args(["--tool", tool, "--target-processes", "all", "--print-limit", "20"]);
                 command.arg(program.get_program()).args(["--bench", "--test", filter]);
                 run(command, tool, limit)

@@ -79,7 +79,7 @@ pub const OURS: [(&str, &str); 3] = [
 
 /// The seconds of the long ones are those of an H100.
 pub const STEPS: &[Step] = &[
-    step("doctor", "the machine has everything for building and CUDA", Work::Doctor, [2, 2]),
+    step("doctor", "the machine has everything that the other steps need", Work::Doctor, [2, 2]),
     check("device", "events hold the time of a kernel whose length the clock tells", 3),
     check("launches", "the host's launches are hidden, by either clock", 3),
     check("flush", "cold cases start with nothing of theirs in the L2 cache", 3),
