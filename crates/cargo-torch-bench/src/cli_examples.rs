@@ -46,6 +46,7 @@ Examples:
   cargo xtask bundle --output sweep.tar.zst
   cargo xtask bundle --output sweep.tar.zst --config my.yml -- int8wo
   cargo xtask bundle --output v4.tar.zst --bench inference --target-cpu x86-64-v4
+  cargo xtask bundle --output gpu.tar.zst --gpu-check --without-libtorch
 
 On a host: tar -xf sweep.tar.zst && sweep/torch-bench-run --shard 3/16
 Read more: docs/book/src/scale/bundle.md";

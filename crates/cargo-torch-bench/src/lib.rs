@@ -51,13 +51,14 @@ mod progress_line;
 
 mod template;
 
+mod gpu_check;
+
 mod bench;
 mod bundle;
 mod compare_branches;
 mod submit;
 mod suite;
 
-mod gpu_check;
 mod published;
 
 mod cli_examples;

@@ -25,6 +25,9 @@ struct Lab {
     ids: Vec<String>,
 }
 
+/// The id of the bench target `calibration`.
+const CALL: &str = "calibration/calibration/call/cpu/1-thread/f32-1";
+
 impl Lab {
     fn new() -> Self {
         let scratch = Scratch::new();
@@ -118,7 +121,11 @@ fn plans(package: &Path) -> Vec<String> {
     let planned = |case: &plan::Case| {
         let (id, device) = (case.full_id(), case.device.to_string());
         let target = plan::mode_of(&case.id.group);
-        serde_json::json!({ "full_id": id, "target": target, "device": device, "seconds": 1.0 })
+        let probe = case.work.probe().map(|it| it.probe);
+        serde_json::json!({
+            "full_id": id, "target": target, "device": device, "probe": probe,
+            "seconds": 1.0, "seconds_at_least": 0.5,
+        })
     };
     let planned: Vec<Value> = all.cases().map(planned).collect();
     fs::write(folder.join("planned.json"), Value::from(planned).to_string()).expect("written");
@@ -244,10 +251,20 @@ fn a_bundle_runs_where_nothing_is_installed() {
         .run(&["--verify", "--shard", "2/3", "--partition", "hash", "--", "--quick"])
         .assert_fine();
     let expected = [
-        format!("calibration [--bench --quick ^calibration/] {LIBRARY} false"),
+        format!("calibration [--bench --shard 2/3 --partition hash --quick] {LIBRARY} false"),
         format!("fusion [--bench --shard 2/3 --partition hash --quick] {LIBRARY} false"),
     ];
     assert_eq!(bundle.started(), expected);
+    // Without the filter's own, only the limits that its cases need are measured, as far as they fit into the time.
+    for (time, shown) in [("", "30s"), ("--calibration 2min", "120s")] {
+        let words: Vec<&str> = time.split_whitespace().chain(["--", "--quick", "fused"]).collect();
+        bundle.run(&words).assert_fine();
+        let expected = [
+            format!("calibration [--bench --quick --budget {shown} ^(?:{CALL})$] {LIBRARY} false"),
+            format!("fusion [--bench --quick fused] {LIBRARY} false"),
+        ];
+        assert_eq!(bundle.started(), expected);
+    }
     bundle.run(&["--no-calibration", "--resume", "--", "fused"]).assert_fine();
     assert_eq!(bundle.started(), [format!("fusion [--bench --resume fused] {LIBRARY} false")]);
 
@@ -258,6 +275,35 @@ fn a_bundle_runs_where_nothing_is_installed() {
         .assert_refused(2, &["`no-such-case` selects no case", "--list"]);
     bundle.run(&["--nonsense"]).assert_refused(2, &["unexpected argument '--nonsense'"]);
     assert!(bundle.started().is_empty());
+}
+
+#[test]
+fn a_bundle_of_gpu_check_checks_and_writes_its_page() {
+    let lab = Lab::new();
+    let bundle = lab.bundle("--bench fusion");
+    bundle
+        .run(&["--gpu-check"])
+        .assert_refused(2, &["lacks the programs of gpu-check", "bundle --gpu-check"]);
+    bundle.run(&["--quick"]).assert_refused(2, &["--gpu-check"]);
+    bundle.run(&["--gpu-check", "--", "x"]).assert_refused(2, &["cannot be used with"]);
+    // As if that had made it, though without its bench targets: every step says so, but the doctor's.
+    bundle.change_manifest("/made_by", vec!["--gpu-check"]);
+    let outcome = bundle.run(&["--gpu-check", "--quick", "--output", "found"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let found = bundle.host.join("somewhere else/found");
+    let read = |file: &str| fs::read_to_string(found.join(file)).expect("it was written");
+    let page = read("gpu-check.md");
+    assert!(page.starts_with("# gpu-check --quick: 1 of 16 steps passed, 15 failed"), "{page}");
+    assert!(page.contains("there is no bench target self_test"), "{page}");
+    let doctor = page.lines().find(|line| line.starts_with("| doctor | passed | ")).expect("a row");
+    assert!(!doctor.contains("failed"), "{page}");
+    assert!(!page.contains("rustc") && page.contains("libtorch | 2.11.0+cpu"), "{page}");
+    let file: Value = serde_json::from_str(&read("gpu-check.json")).expect("JSON");
+    assert!(file["steps"][0]["seconds"].is_f64(), "{file:#}");
+    assert!(bundle.started().is_empty());
+
+    let refused = lab.tool("bundle --output x.tar --gpu-check --bench fusion");
+    refused.assert_refused(2, &["'--gpu-check' cannot be used with '--bench"]);
 }
 
 #[test]
@@ -349,6 +395,16 @@ fn the_end_of_a_target_is_that_of_the_run() {
         let ended = bundle.run_with(&[], &[("BUNDLED_ENDS", ends)]);
         assert_eq!(ended.code, Some(code), "{ends}: {ended:?}");
         assert_eq!(bundle.started().len(), 2, "{ends}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_refused_calibration_is_no_refusal_of_the_run() {
+    let lab = Lab::new();
+    let bundle = lab.bundle("");
+    for (ends, code) in [("calibration 2", 0), ("calibration 1", 1), ("calibration 75", 75)] {
+        let ended = bundle.run_with(&["--", "fused"], &[("BUNDLED_ENDS", ends)]);
+        assert_eq!((ended.code, bundle.started().len()), (Some(code), 2), "{ends}: {ended:?}");
     }
 }
 

@@ -25,6 +25,9 @@ pub const CACHE: &str = "cache";
 /// A stand-in that tells the version of the compiler by which the packages were compiled.
 pub const COMPILER: &str = "cache/c++";
 
+/// The word of `bundle` by which it has the programs of gpu-check.
+pub const GPU_CHECK: &str = "--gpu-check";
+
 /// The form of the manifest. A runner reads its own only.
 const FORMAT: u32 = 1;
 
@@ -115,6 +118,11 @@ pub struct File {
 
 impl Manifest {
     pub const FORMAT: u32 = FORMAT;
+
+    /// Whether the bench targets are those of gpu-check, built with its configs.
+    pub fn is_of_gpu_check(&self) -> bool {
+        self.made_by.iter().any(|word| word == GPU_CHECK)
+    }
 
     pub fn text(&self) -> String {
         let text = serde_json::to_string_pretty(self);

@@ -14,6 +14,7 @@ pub mod run;
 mod target_cpu;
 mod version;
 
+use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git;
+use crate::gpu_check::SELF_TEST;
 use crate::human;
 use crate::setup;
 use crate::workspace::Workspace;
@@ -39,20 +41,33 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     }
     let (folder, form) = form(&options.output)?;
     let flags = options.flags(workspace)?;
-    let configs = options.bench_config()?;
+    let root = workspace.root();
+    if options.gpu_check {
+        cargo::require_clone(root, "bundle --gpu-check")?;
+    }
+    let configs = options.bench_config(root)?;
     let filter = options.filter()?;
     let libtorch = setup::before(workspace)?;
-    let root = workspace.root();
+    if options.gpu_check && !libtorch.has_cuda {
+        eprintln!(
+            "note: libtorch is without CUDA, so no step on a GPU can run from this bundle; make it after \
+             `cargo torch-bench setup --cuda`"
+        );
+    }
     let wish = Wish {
         root,
         profile: &options.profile,
         packages: &options.packages,
-        benches: &options.benches,
+        benches: &options.targets(),
         configs,
         flags,
     };
-    let built = wish.build()?;
+    let mut built = wish.build()?;
     options.check(&built)?;
+    for bench in built.benches.iter_mut().filter(|bench| bench.name == SELF_TEST) {
+        // It reads a plan and measures none of its cases.
+        (bench.cases, bench.modes) = (0, BTreeSet::new());
+    }
     let report = built::report(root)?;
     let started = Instant::now();
     let criterion = cargo::results(workspace)?.criterion;
@@ -257,7 +272,8 @@ fn tell(options: &Options, folder: &str, manifest: &Manifest, bytes: u64, starte
         println!("needs     {}", needs.join(", "));
     }
     let name = files::name(&options.output);
-    println!("next      tar -xf {name} && {folder}/{} --shard 1/16", manifest::LAUNCHER);
+    let next = if options.gpu_check { manifest::GPU_CHECK } else { "--shard 1/16" };
+    println!("next      tar -xf {name} && {folder}/{} {next}", manifest::LAUNCHER);
 }
 
 #[cfg(test)]

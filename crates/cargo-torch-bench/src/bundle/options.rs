@@ -5,9 +5,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::built::Built;
+use super::manifest::GPU_CHECK;
 use super::target_cpu;
 use crate::configuration;
 use crate::error::{Error, Result};
+use crate::gpu_check::{CONFIGS, TARGETS};
 use crate::workspace::Workspace;
 
 /// The options of `bundle`.
@@ -41,6 +43,9 @@ pub struct Options {
     /// A host finds them if its processor is the same.
     #[arg(long)]
     pub compiled: bool,
+    /// Take the bench targets and configs of gpu-check: `torch-bench-run --gpu-check` does all of it
+    #[arg(long, conflicts_with_all = ["benches", "configs", "packages", "compiled", "filters"])]
+    pub gpu_check: bool,
     /// The cases to plan for, a regular expression on ids; all are built
     #[arg(last = true, value_name = "FILTER")]
     filters: Vec<String>,
@@ -57,12 +62,21 @@ impl Options {
         target_cpu::Flags::of(cpu, &target_cpu::host()?, &configuration)
     }
 
+    /// The names of the bench targets; none for all.
+    pub fn targets(&self) -> Vec<String> {
+        if self.gpu_check { TARGETS.map(str::to_owned).into() } else { self.benches.clone() }
+    }
+
     /// The value of BENCH_CONFIG. Build scripts run in folders of their own, so it has whole paths.
-    pub fn bench_config(&self) -> Result<Option<OsString>> {
-        if self.configs.is_empty() {
+    pub fn bench_config(&self, root: &Path) -> Result<Option<OsString>> {
+        let configs = match self.gpu_check {
+            true => CONFIGS.iter().map(|config| root.join(config)).collect(),
+            false => self.whole_configs()?,
+        };
+        if configs.is_empty() {
             return Ok(None);
         }
-        let joined = env::join_paths(self.whole_configs()?);
+        let joined = env::join_paths(configs);
         joined.map(Some).map_err(|error| Error::usage(format!("--config: {error}")))
     }
 
@@ -90,7 +104,11 @@ impl Options {
             add("--profile", &self.profile);
         }
         self.target_cpu.iter().for_each(|cpu| add("--target-cpu", cpu));
-        let flags = [("--without-libtorch", self.without_libtorch), ("--compiled", self.compiled)];
+        let flags = [
+            (GPU_CHECK, self.gpu_check),
+            ("--without-libtorch", self.without_libtorch),
+            ("--compiled", self.compiled),
+        ];
         words
             .extend(flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()));
         if let Some(filter) = self.filter()? {
@@ -176,6 +194,7 @@ mod tests {
             words(&["--compiled", "--config", config, "--bench", "fusion", "--", "a b"]),
             "--bench fusion --config configs/my.yml --compiled -- a b"
         );
+        assert_eq!(words(&["--gpu-check"]), "--gpu-check");
         assert_eq!(
             words(&["--target-cpu", "x86-64-v3", "--profile", "dev", "--package", "p"]),
             "--package p --profile dev --target-cpu x86-64-v3"

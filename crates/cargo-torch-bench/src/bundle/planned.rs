@@ -15,8 +15,18 @@ pub struct Planned {
     /// The first part of its id.
     pub target: String,
     pub device: String,
-    /// Its estimate.
+    pub dtype: Option<String>,
+    /// What is calibrated.
+    pub probe: Option<String>,
+    /// The mode of compilation.
+    pub compile: Option<serde_json::Value>,
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
+    /// Estimated seconds.
     pub seconds: f64,
+    /// Estimated seconds with the fewest samples.
+    #[serde(default)]
+    pub seconds_at_least: f64,
 }
 
 impl Planned {

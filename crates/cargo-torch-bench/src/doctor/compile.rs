@@ -27,6 +27,17 @@ pub fn check(cache: &Result<Cache>) -> Vec<Check> {
     checks
 }
 
+/// The same on a host without Rust, whose Python is its own.
+pub fn check_host(cache: &Result<Cache>) -> Vec<Check> {
+    let mut checks = check(cache);
+    for check in checks.iter_mut().filter(|it| it.name == NAME) {
+        let remedy =
+            format!("set {COMPILER_PYTHON} to a Python with torch {VERSION} and triton {TRITON}");
+        check.remedy = check.remedy.take().map(|_| remedy);
+    }
+    checks
+}
+
 const NAME: &str = "torch.compile";
 const SETUP: &str = "cargo xtask setup --python";
 

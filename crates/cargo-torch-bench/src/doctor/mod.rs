@@ -28,6 +28,20 @@ pub fn command(workspace: &Workspace) -> Result<ExitCode> {
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Looks at what a host without Rust needs to run programs that were built elsewhere, with this libtorch.
+pub fn examine_host(found: &libtorch::Found, mut say: impl FnMut(Check)) {
+    let driver = Driver::find();
+    let libtorch = found.as_ref().ok().map(|(libtorch, _)| libtorch);
+    say(machine::system());
+    libtorch::check(found).into_iter().for_each(&mut say);
+    say(libtorch::driver(driver.as_ref()));
+    say(libtorch::linked(libtorch, driver.is_some()));
+    say(libtorch::devices());
+    machine::processor().into_iter().for_each(&mut say);
+    say(machine::memory());
+    compile::check_host(&Cache::of_environment()).into_iter().for_each(say);
+}
+
 /// Looks at everything, and says each line as soon as it is known.
 pub fn examine(workspace: &Workspace, mut say: impl FnMut(Check)) {
     let mut say_all = |checks: Vec<Check>| checks.into_iter().for_each(&mut say);

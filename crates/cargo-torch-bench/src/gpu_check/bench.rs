@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
 use super::judge;
-use super::step::{CONFIGS, OURS, TARGETS};
+use super::step::{CONFIGS, OURS, SELF_TEST, TARGETS};
 use crate::ask;
 use crate::cargo::{self, CASES_FAILED};
 use crate::error::{Error, Result};
@@ -41,16 +42,21 @@ impl From<Finding> for Taken {
 
 /// The bench targets, built with the configs of the steps.
 #[derive(Debug)]
-pub struct Bench<'w> {
-    root: &'w Path,
+pub struct Bench {
+    /// The clone or the bundle, in which they run.
+    pub root: PathBuf,
     /// Results of each step are in a folder of its own.
-    folder: PathBuf,
-    programs: BTreeMap<String, PathBuf>,
+    pub folder: PathBuf,
+    pub programs: BTreeMap<String, PathBuf>,
+    /// criterion-report.
+    pub report: PathBuf,
+    /// Variables that the bench targets need.
+    pub variables: Vec<(OsString, OsString)>,
 }
 
-impl<'w> Bench<'w> {
+impl Bench {
     /// Builds them and the report; what cargo says goes to the terminal.
-    pub fn build(root: &'w Path, folder: PathBuf) -> Result<Self> {
+    pub fn build(root: &Path, folder: PathBuf) -> Result<Self> {
         let configs = env::join_paths(CONFIGS)
             .map_err(|error| Error::new(format!("the configs cannot be listed: {error}")))?;
         let mut report = cargo::in_folder(root);
@@ -61,18 +67,21 @@ impl<'w> Bench<'w> {
             // By name: plain `cargo bench` leaves self_test out.
             .args(TARGETS.iter().flat_map(|target| ["--bench", target]))
             .env("BENCH_CONFIG", configs);
-        let built = cargo::status(report)?;
+        let built = cargo::announced(report)?;
         let output = cargo::announced(benches)?;
-        if !built.success() || !output.status.success() {
+        let mut reports = cargo::programs(&built.stdout, "bin").into_iter();
+        let report = reports.find(|(name, _)| name == cargo::REPORT);
+        let Some((_, report)) = report.filter(|_| output.status.success()) else {
             return Err(Error::new("the benchmarks do not build, see what cargo says above"));
-        }
+        };
         let programs = cargo::programs(&output.stdout, "bench").into_iter().collect();
-        Ok(Self { root, folder, programs })
+        Ok(Self { root: root.to_owned(), folder, programs, report, variables: Vec::new() })
     }
 
     /// A check of `self_test`.
     pub fn check(&self, name: &str, limit: Duration) -> Taken {
-        let ended = self.program("self_test").and_then(|mut program| {
+        let ended = self.program(SELF_TEST).and_then(|program| {
+            let mut program = cargo::at_home(program, &self.home(name));
             program.args([name, "--exact", "--format", "json"]);
             run(program, name, limit)
         });
@@ -107,7 +116,7 @@ impl<'w> Bench<'w> {
             return taken;
         }
         let profile = self.folder.join(step).join("profile.json");
-        let mut report = cargo::at_home(cargo::report(self.root), &self.home(step));
+        let mut report = cargo::at_home(Command::new(&self.report), &self.home(step));
         report.args(["calibration", "--preset", "auto", "--device", "cuda"]);
         report.arg("--output").arg(&profile);
         match run(report, "criterion-report", limit) {
@@ -129,8 +138,7 @@ impl<'w> Bench<'w> {
         let mut taken = Taken::default();
         for (target, filter) in OURS {
             let ended = self.program(target).and_then(|program| {
-                let mut command = Command::new(&sanitizer);
-                command.current_dir(self.root);
+                let mut command = cargo::at_home(self.command(&sanitizer), &self.home(tool));
                 command.args(["--tool", tool, "--target-processes", "all", "--print-limit", "20"]);
                 command.arg(program.get_program()).args(["--bench", "--test", filter]);
                 run(command, tool, limit)
@@ -187,10 +195,15 @@ impl<'w> Bench<'w> {
 
     fn program(&self, target: &str) -> std::result::Result<Command, String> {
         let program = self.programs.get(target);
-        let program = program.ok_or_else(|| format!("cargo built no bench target {target}"))?;
+        let program = program.ok_or_else(|| format!("there is no bench target {target}"))?;
+        Ok(self.command(program))
+    }
+
+    fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
-        command.current_dir(self.root);
-        Ok(command)
+        let variables = self.variables.iter().map(|(name, value)| (name, value));
+        command.current_dir(&self.root).envs(variables);
+        command
     }
 }
 

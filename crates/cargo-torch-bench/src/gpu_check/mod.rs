@@ -1,4 +1,5 @@
-//! `cargo xtask gpu-check`: everything about a GPU that this project rests on, proved on the one at hand.
+//! `cargo xtask gpu-check`, and `torch-bench-run --gpu-check`: everything about a GPU that this project rests on, proved on
+//! the one at hand.
 
 mod bench;
 mod finding;
@@ -14,17 +15,19 @@ use std::time::{Duration, Instant};
 use plan::Environment;
 
 use crate::cargo;
-use crate::doctor;
-use crate::error::{Error, Result};
+use crate::doctor::{self, Check};
+use crate::error::Result;
 use crate::files;
 use crate::git;
 use crate::human;
 use crate::setup;
 use crate::workspace::{self, Workspace};
 use ::libtorch::processor::hostname;
-use bench::{Bench, Taken};
+pub use bench::Bench;
+use bench::Taken;
 use finding::Finding;
 use page::{Done, Page};
+pub use step::{CONFIGS, SELF_TEST, TARGETS};
 use step::{STEPS, Step, Work};
 
 #[derive(Debug, Default, PartialEq, Eq, clap::Args)]
@@ -32,12 +35,12 @@ pub struct Request {
     /// The folder of gpu-check.md and gpu-check.json [default: target/gpu-check]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Take about 2 minutes on a GPU instead of 10, both after building
+    /// Take about 3 minutes on an H100 instead of 13, both after building
     #[arg(long)]
     pub quick: bool,
 }
 
-/// Takes every step, whatever becomes of those before, and writes what was found.
+/// Builds the programs in a clone, then takes every step.
 pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
     let here = workspace::current_folder()?;
     let root = workspace.root();
@@ -49,82 +52,103 @@ pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
     files::make_folder(&output)?;
     let start = Instant::now();
     let bench = Bench::build(root, folder);
-    let built = Instant::now();
-    let steps = steps(workspace, bench.as_ref(), request.quick);
-    let mut facts = facts(root, &steps);
-    facts.push(("took", format!("{} after building", human::duration(built.elapsed()))));
-    facts.push(("built in", human::duration(built - start)));
-    let page = Page { quick: request.quick, facts, steps, private: private(root) };
-    println!("{}", page.outcome());
-    for (name, text) in [("gpu-check.md", page.markdown()), ("gpu-check.json", page.json())] {
-        let path = output.join(name);
-        files::write(&path, text)?;
-        println!("wrote {}", path.display());
-    }
-    Ok(if page.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-fn steps(
-    workspace: &Workspace,
-    bench: std::result::Result<&Bench<'_>, &Error>,
-    quick: bool,
-) -> Vec<Done> {
-    let taken: Vec<(&Step, Work)> =
-        STEPS.iter().filter_map(|step| Some((step, step.work(quick)?))).collect();
-    let mut left: u32 = taken.iter().map(|(step, _)| step.seconds(quick)).sum();
-    let mut done = Vec::new();
-    for (number, (step, work)) in taken.iter().enumerate() {
-        let human = human::duration(Duration::from_secs(left.into()));
-        eprint!("[{}/{}] {}, about {human} left: ", number + 1, taken.len(), step.name);
-        left -= step.seconds(quick);
-        let start = Instant::now();
-        let limit = Duration::from_secs((10 * step.seconds(quick)).max(120).into());
-        let taken = take(workspace, bench, step.name, *work, limit);
-        let (name, proves, took) = (step.name, step.proves, start.elapsed());
-        let step = Done { name, proves, taken, took };
-        eprintln!("{}: {}", step.verdict().as_str(), step.summary());
-        done.push(step);
-    }
-    done
-}
-
-fn take(
-    workspace: &Workspace,
-    bench: std::result::Result<&Bench<'_>, &Error>,
-    step: &str,
-    work: Work,
-    limit: Duration,
-) -> Taken {
-    let bench = match (work, bench) {
-        (Work::Doctor, _) => return examined(workspace),
-        (_, Err(error)) => return Finding::failed(step, error.what()).into(),
-        (_, Ok(bench)) => bench,
+    let built_in = start.elapsed();
+    let subject = Subject {
+        root,
+        commit: commit(root),
+        bench,
+        examine: &|say| doctor::examine(workspace, say),
     };
-    match work {
-        Work::Doctor => examined(workspace),
-        Work::Check(name) => bench.check(name, limit),
-        Work::Cases { target, filter } => bench.cases(step, target, filter, limit),
-        Work::Sanitizer { tool } => bench.sanitizer(tool, limit),
-        Work::Vendor => bench.vendor(step, limit),
-        Work::Culprit => bench.culprit(step, limit),
+    let facts = [("built in", human::duration(built_in))];
+    let has_failed = subject.check(&output, request.quick, facts)?;
+    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The programs that are checked, and where they come from.
+pub struct Subject<'s> {
+    /// The clone or the bundle.
+    pub root: &'s Path,
+    pub commit: Option<String>,
+    pub bench: Result<Bench>,
+    /// Has a function told all that the doctor finds on this machine.
+    pub examine: &'s dyn Fn(&mut dyn FnMut(Check)),
+}
+
+impl Subject<'_> {
+    /// Takes every step, whatever becomes of those before, and writes what was found to `output`. Returns whether one failed.
+    pub fn check(
+        &self,
+        output: &Path,
+        quick: bool,
+        more_facts: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Result<bool> {
+        let start = Instant::now();
+        let steps = self.steps(quick);
+        let mut facts = facts(self.commit.clone(), &steps);
+        facts.push(("took", human::duration(start.elapsed())));
+        facts.extend(more_facts);
+        let page = Page { quick, facts, steps, private: private(self.root) };
+        println!("{}", page.outcome());
+        for (name, text) in [("gpu-check.md", page.markdown()), ("gpu-check.json", page.json())] {
+            let path = output.join(name);
+            files::write(&path, text)?;
+            println!("wrote {}", path.display());
+        }
+        Ok(page.has_failed())
+    }
+
+    fn steps(&self, quick: bool) -> Vec<Done> {
+        let taken: Vec<(&Step, Work)> =
+            STEPS.iter().filter_map(|step| Some((step, step.work(quick)?))).collect();
+        let mut left: u32 = taken.iter().map(|(step, _)| step.seconds(quick)).sum();
+        let mut done = Vec::new();
+        for (number, (step, work)) in taken.iter().enumerate() {
+            let human = human::duration(Duration::from_secs(left.into()));
+            eprint!("[{}/{}] {}, about {human} left: ", number + 1, taken.len(), step.name);
+            left -= step.seconds(quick);
+            let start = Instant::now();
+            let limit = Duration::from_secs((10 * step.seconds(quick)).max(120).into());
+            let taken = self.take(step.name, *work, limit);
+            let (name, proves, took) = (step.name, step.proves, start.elapsed());
+            let step = Done { name, proves, taken, took };
+            eprintln!("{}: {}", step.verdict().as_str(), step.summary());
+            done.push(step);
+        }
+        done
+    }
+
+    fn take(&self, step: &str, work: Work, limit: Duration) -> Taken {
+        let bench = match (work, &self.bench) {
+            (Work::Doctor, _) => return self.examined(),
+            (_, Err(error)) => return Finding::failed(step, error.what()).into(),
+            (_, Ok(bench)) => bench,
+        };
+        match work {
+            Work::Doctor => self.examined(),
+            Work::Check(name) => bench.check(name, limit),
+            Work::Cases { target, filter } => bench.cases(step, target, filter, limit),
+            Work::Sanitizer { tool } => bench.sanitizer(tool, limit),
+            Work::Vendor => bench.vendor(step, limit),
+            Work::Culprit => bench.culprit(step, limit),
+        }
+    }
+
+    /// Asks the doctor.
+    fn examined(&self) -> Taken {
+        let mut taken = Taken::default();
+        (self.examine)(&mut |check| {
+            taken.log += &check.to_string();
+            taken.findings.push(Finding::of_check(&check));
+        });
+        taken
     }
 }
 
-/// Asks the doctor.
-fn examined(workspace: &Workspace) -> Taken {
-    let mut taken = Taken::default();
-    doctor::examine(workspace, |check| {
-        taken.log += &check.to_string();
-        taken.findings.push(Finding::of_check(&check));
-    });
-    taken
-}
-
-/// Names and versions of the clone and of the first measurement on a GPU.
-fn facts(root: &Path, steps: &[Done]) -> Vec<(&'static str, String)> {
+/// Names and versions of the programs and of the first measurement on a GPU.
+fn facts(commit: Option<String>, steps: &[Done]) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
-    add("commit", commit(root));
+    add("commit", commit);
     let mut environments = steps.iter().filter_map(|step| step.taken.environment.as_ref());
     let gpu = environments.clone().find(|it| it.torch.cuda_device.is_some());
     if let Some(Environment { host, torch, rustc, .. }) = gpu.or_else(|| environments.next()) {

@@ -110,14 +110,16 @@ impl Page {
         for (name, value) in &self.facts {
             text += &format!("| {name} | {} |\n", cell(value));
         }
-        text += "\n| step | verdict | found | proves, once it passes |\n|---|---|---|---|\n";
+        text +=
+            "\n| step | verdict | took | found | proves, once it passes |\n|---|---|--:|---|---|\n";
         for step in &self.steps {
             let verdict = match step.verdict() {
                 Verdict::Failed => "**failed**",
                 verdict => verdict.as_str(),
             };
             let Done { name, proves, .. } = step;
-            text += &format!("| {name} | {verdict} | {} | {proves} |\n", cell(&step.summary()));
+            let (seconds, found) = (step.took.as_secs_f64(), cell(&step.summary()));
+            text += &format!("| {name} | {verdict} | {seconds:.1} s | {found} | {proves} |\n");
         }
         let failed = self.steps.iter().filter(|step| step.verdict() == Verdict::Failed);
         failed.for_each(|step| step.details(&mut text));

@@ -52,9 +52,12 @@ impl Step {
     }
 }
 
+/// The bench target that has the checks.
+pub const SELF_TEST: &str = "self_test";
+
 /// The bench targets of the steps.
 pub const TARGETS: [&str; 6] =
-    ["self_test", "operators", "kernels", "inference", "fusion", "calibration"];
+    [SELF_TEST, "operators", "kernels", "inference", "fusion", "calibration"];
 
 /// Configs of the bench targets, in the clone.
 pub const CONFIGS: [&str; 7] = [
@@ -76,7 +79,7 @@ pub const OURS: [(&str, &str); 3] = [
 
 /// The seconds of the long ones are those of an H100.
 pub const STEPS: &[Step] = &[
-    step("doctor", "the machine has everything for building and CUDA", Work::Doctor, [2, 2]),
+    step("doctor", "the machine has everything that the other steps need", Work::Doctor, [2, 2]),
     check("device", "events hold the time of a kernel whose length the clock tells", 3),
     check("launches", "the host's launches are hidden, by either clock", 3),
     check("flush", "cold cases start with nothing of theirs in the L2 cache", 3),

@@ -12,22 +12,25 @@ use super::{checksums, cpu};
 use crate::driver::{Driver, OLDEST_FOR_CUDA_13};
 use crate::error::{Error, Result};
 
-/// All that can be told before a program of the bundle runs; else the folders of libraries for its programs.
+/// All that can be told before a program of the bundle runs; else libtorch, and the folders of libraries for its programs.
 pub fn library_path(
     bundle: &Path,
     manifest: &Manifest,
     torch: Result<Chosen>,
-) -> std::result::Result<OsString, Vec<Error>> {
+) -> std::result::Result<(Chosen, OsString), Vec<Error>> {
     let mut found = checksums::misplaced(bundle, manifest);
     found.extend(proc(Path::new("/proc/self/exe")));
     found.extend(programs(&env::var_os("PATH").unwrap_or_default()));
     found.extend(glibc(manifest.glibc.as_ref(), host_glibc().as_ref()));
     found.extend(processor(&manifest.cpu, cpu::has));
     let torch = torch.map_err(|error| found.push(error)).ok();
-    let path = torch.and_then(|torch| joined(&torch.lib).map_err(|error| found.push(error)).ok());
+    let torch = torch.and_then(|torch| {
+        let path = joined(&torch.libtorch.lib()).map_err(|error| found.push(error)).ok()?;
+        Some((torch, path))
+    });
     // The loader says less clearly what was found already.
-    let Some(path) = path.filter(|_| found.is_empty()) else { return Err(found) };
-    loaded(bundle, manifest, path)
+    let Some((torch, path)) = torch.filter(|_| found.is_empty()) else { return Err(found) };
+    Ok((torch, loaded(bundle, manifest, path)?))
 }
 
 /// The harness starts itself anew by its own path.

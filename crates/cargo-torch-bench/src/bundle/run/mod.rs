@@ -3,6 +3,7 @@
 mod checksums;
 mod cpu;
 mod fit;
+mod limits;
 mod torch;
 mod words;
 
@@ -11,6 +12,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use clap::Parser;
 
@@ -19,19 +21,24 @@ use super::manifest::{self, CACHE, COMPILER, LAUNCHER, Manifest};
 use super::planned;
 use crate::bench_arguments::{budget_s, leaves_results};
 use crate::cargo;
+use crate::doctor;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::gpu_check::{Bench, Subject};
+use crate::human;
 use crate::progress_line::{self, shared_file};
 use crate::results::HOME;
 use ::libtorch::command;
+use limits::CALIBRATION;
 use plan::{budget, exit};
+use torch::Chosen;
 
 /// Run the benchmarks of this bundle
 ///
 /// First it looks whether this host fits: glibc, processor, libtorch, driver. What does not is an
-/// error with a remedy, and nothing runs. Then it measures the machine's limits, if the bundle has
-/// the bench target for them, and every other bench target after the other.
+/// error with a remedy, and nothing runs. Then it measures the machine's limits that the cases need,
+/// if the bundle has the bench target for them, and one bench target after the other.
 ///
 /// Exit codes: 0 fine; 1 a case failed; 2 a wrong command line, or this host does not fit: trying
 /// again does not help; 75 something was killed, lost or full: try again, with --resume.
@@ -66,9 +73,20 @@ struct Options {
     /// Only look whether this host fits
     #[arg(long)]
     check: bool,
+    /// The longest time for those of the machine's limits that the cases need, without compiling
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = plan::flag::duration)]
+    calibration: f64,
     /// Do not measure the machine's limits
     #[arg(long)]
     no_calibration: bool,
+    /// Prove everything about this host's GPU, in a bundle that was made with --gpu-check
+    ///
+    /// Writes gpu-check.md and gpu-check.json, as `cargo xtask gpu-check` does, to the folder of results.
+    #[arg(long, conflicts_with_all = ["shard", "partition", "resume", "check", "no_calibration", "arguments"])]
+    gpu_check: bool,
+    /// Take about 3 minutes on an H100 instead of 13
+    #[arg(long, requires = "gpu_check")]
+    quick: bool,
     /// A filter and options of the bench targets, as after `cargo bench --`
     #[arg(last = true, value_name = "FILTER")]
     arguments: Vec<OsString>,
@@ -80,6 +98,7 @@ Examples:
   ./torch-bench-run --shard 3/16               part 3 of 16
   ./torch-bench-run --shard auto -- int8wo     the scheduler's part of the cases with int8wo
   ./torch-bench-run --check                    does this host fit?
+  ./torch-bench-run --gpu-check                prove everything about its GPU
   ./torch-bench-run -- --list                  the ids";
 
 /// The launcher says where the bundle is.
@@ -88,9 +107,6 @@ const BUNDLE: &str = "TORCH_BENCH_BUNDLE";
 const PROBE: &str = "--probe";
 /// The harness records this in the place of the repository's revision, which is not on this host.
 const REVISION: &str = "CRITERION_TORCH_REVISION";
-/// The mode that measures the machine's limits.
-const CALIBRATION: &str = "calibration";
-
 /// Whether this process was started as a bundle's runner.
 pub fn is_called() -> bool {
     let name = env::args_os().next();
@@ -129,9 +145,11 @@ fn run(options: &Options) -> std::result::Result<u8, Vec<Error>> {
     }
     let Bundle { root, manifest } = &bundle;
     let torch = torch::choose(root, &manifest.torch, options.libtorch.as_deref());
-    let by = torch.as_ref().map(|torch| torch.by.clone()).unwrap_or_default();
-    let library_path = fit::library_path(root, manifest, torch)?;
+    let (torch, library_path) = fit::library_path(root, manifest, torch)?;
     let mut host = Host { bundle: &bundle, options, library_path, shared: None };
+    if options.gpu_check {
+        return host.check_all_of_gpu(torch).map_err(one);
+    }
     let total_s = budget_s(&[vec!["--".into()], host.words()].concat()).map_err(one)?;
     host.shared = total_s.map(|_| shared_file()).transpose().map_err(one)?;
     let jobs = match host.jobs().map_err(one)? {
@@ -144,7 +162,11 @@ fn run(options: &Options) -> std::result::Result<u8, Vec<Error>> {
     host.check_gpu(&jobs)?;
     if options.check {
         let cases: usize = jobs.iter().map(|job| job.ids.len()).sum();
-        println!("this host fits: {cases} cases in {} bench targets, libtorch of {by}", jobs.len());
+        println!(
+            "this host fits: {cases} cases in {} bench targets, libtorch of {}",
+            jobs.len(),
+            torch.by
+        );
         return Ok(0);
     }
     host.run(&jobs).map_err(one)
@@ -195,7 +217,7 @@ impl Host<'_> {
     /// refuses the command line.
     fn jobs(&self) -> Result<std::result::Result<Vec<Job<'_>>, u8>> {
         let mut jobs = Vec::new();
-        for bench in &self.bundle.manifest.benches {
+        for bench in self.bundle.manifest.benches.iter().filter(|bench| bench.cases > 0) {
             match self.ids(bench)? {
                 Ok(ids) => jobs.push(Job { bench, ids }),
                 Err(code) => return Ok(Err(code)),
@@ -254,19 +276,12 @@ impl Host<'_> {
         let words = self.words();
         let measures = leaves_results(&[vec!["--".into()], words.clone()].concat());
         if measures {
-            files::make_folder(&self.options.output).map_err(|error| {
-                error.remedy("name a folder that you can write to: --output DIR")
-            })?;
+            self.make_output()?;
         }
         let mut codes = Vec::new();
-        let calibrates = measures && !self.options.no_calibration;
-        let calibrated = if calibrates { self.calibrate(&mut codes)? } else { None };
-        let jobs: Vec<&Job<'_>> = jobs
-            .iter()
-            .filter(|job| {
-                calibrated != Some(job.bench.name.as_str()) || job.bench.modes != [CALIBRATION]
-            })
-            .collect();
+        if measures && !self.options.no_calibration {
+            codes.extend(self.calibrate(jobs)?);
+        }
         for (index, job) in jobs.iter().enumerate() {
             if measures {
                 let place = format!("[{}/{}]", index + 1, jobs.len());
@@ -285,8 +300,8 @@ impl Host<'_> {
         Ok(words::worst(codes))
     }
 
-    /// Measures the machine's limits, all of them on every machine; returns the bench target that has them.
-    fn calibrate(&self, codes: &mut Vec<u8>) -> Result<Option<&str>> {
+    /// Measures the machine's limits that the cases of these jobs need, on every machine. None where they need none.
+    fn calibrate(&self, jobs: &[Job<'_>]) -> Result<Option<u8>> {
         let mut benches = self.bundle.manifest.benches.iter();
         let Some(bench) = benches.find(|it| it.modes.iter().any(|it| it == CALIBRATION)) else {
             eprintln!(
@@ -294,11 +309,27 @@ impl Host<'_> {
             );
             return Ok(None);
         };
-        eprintln!("{LAUNCHER}: the machine's limits, by {}", bench.name);
+        let planned = planned::read(&self.bundle.root)?;
+        let selected = jobs.iter().flat_map(|job| &job.ids).map(String::as_str).collect();
+        let limit_s = self.options.calibration;
+        let ids = limits::needed(&planned, &selected, limit_s);
+        if ids.is_empty() {
+            return Ok(None);
+        }
+        eprintln!(
+            "{LAUNCHER}: the machine's limits, by {}: {} cases in {} at most; more with --calibration TIME",
+            bench.name,
+            ids.len(),
+            human::duration(Duration::from_secs_f64(limit_s))
+        );
         let mut command = self.command(bench);
-        command.args(words::options(&self.words())).arg(format!("^{CALIBRATION}/"));
-        codes.push(self.ended(bench, command)?);
-        Ok(Some(&bench.name))
+        // The cases share the budget of the run; these have one of their own.
+        command.env_remove(budget::SHARED);
+        command.args(words::options(&self.words())).args(["--budget", &format!("{limit_s}s")]);
+        command.args(self.options.resume.then_some("--resume")).arg(limits::filter(&ids));
+        let code = self.ended(bench, command)?;
+        // By what was measured here before they may take longer than the plan says. That is no reason against the cases.
+        Ok(Some(code).filter(|code| *code != exit::UNUSABLE))
     }
 
     /// Runs a bench target to its end.
@@ -322,20 +353,64 @@ impl Host<'_> {
 
     /// A bench target in its environment.
     fn command(&self, bench: &manifest::Bench) -> Command {
-        let Bundle { root, manifest } = self.bundle;
-        let mut command = Command::new(root.join(&bench.file));
+        let mut command = Command::new(self.bundle.root.join(&bench.file));
         // Nothing is asked: a scheduler has no terminal.
         command.arg("--bench").stdin(Stdio::null());
-        command.env(LIBRARY_PATH, &self.library_path);
+        command.envs(self.variables());
         command.envs(self.shared.iter().map(|shared| (budget::SHARED, shared.path())));
-        let output = std::path::absolute(&self.options.output);
-        let output = output.unwrap_or_else(|_| self.options.output.clone());
-        command.env(HOME, output.join("criterion"));
-        command.envs(manifest.revision.iter().map(|revision| (REVISION, revision)));
-        if manifest.compiled.is_some() {
-            command.env("CRITERION_TORCH_CACHE", root.join(CACHE)).env("CXX", root.join(COMPILER));
-        }
+        command.env(HOME, self.output().join("criterion"));
         command
+    }
+
+    /// The variables that the bench targets need in any folder of results.
+    fn variables(&self) -> Vec<(OsString, OsString)> {
+        let Bundle { root, manifest } = self.bundle;
+        let mut variables = vec![(LIBRARY_PATH.into(), self.library_path.clone())];
+        let mut add = |name: &str, value: OsString| variables.push((name.into(), value));
+        manifest.revision.iter().for_each(|revision| add(REVISION, revision.into()));
+        if manifest.compiled.is_some() {
+            add("CRITERION_TORCH_CACHE", root.join(CACHE).into());
+            add("CXX", root.join(COMPILER).into());
+        }
+        variables
+    }
+
+    /// The whole path of the folder of results.
+    fn output(&self) -> PathBuf {
+        let output = std::path::absolute(&self.options.output);
+        output.unwrap_or_else(|_| self.options.output.clone())
+    }
+
+    fn make_output(&self) -> Result<()> {
+        files::make_folder(&self.options.output)
+            .map_err(|error| error.remedy("name a folder that you can write to: --output DIR"))
+    }
+
+    /// All of gpu-check, as a clone does it. Without a GPU each step says that it is skipped.
+    fn check_all_of_gpu(&self, torch: Chosen) -> Result<u8> {
+        let Bundle { root, manifest } = self.bundle;
+        if !manifest.is_of_gpu_check() {
+            return Err(Error::usage("--gpu-check: this bundle lacks the programs of gpu-check")
+                .remedy(
+                    "make one that has them: cargo torch-bench bundle --gpu-check --output FILE",
+                ));
+        }
+        self.make_output()?;
+        let benches = manifest.benches.iter();
+        let found = Ok((torch.libtorch, torch.by));
+        let subject = Subject {
+            root,
+            commit: manifest.revision.clone(),
+            bench: Ok(Bench {
+                root: root.clone(),
+                folder: self.output(),
+                programs: benches.map(|it| (it.name.clone(), root.join(&it.file))).collect(),
+                report: root.join("bin").join(cargo::REPORT),
+                variables: self.variables(),
+            }),
+            examine: &|say| doctor::examine_host(&found, say),
+        };
+        subject.check(&self.output(), self.options.quick, []).map(u8::from)
     }
 
     /// Our own options of a bench target.

@@ -9,10 +9,10 @@ use crate::ask::first_line;
 use crate::error::{Error, Result};
 use ::libtorch::{COMPILER_PYTHON, Libtorch};
 
-/// Where its libraries are, and who chose it.
+/// It, and who chose it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Chosen {
-    pub lib: PathBuf,
+    pub libtorch: Libtorch,
     pub by: String,
 }
 
@@ -26,7 +26,9 @@ pub fn choose(bundle: &Path, torch: &Torch, named: Option<&Path>) -> Result<Chos
         return fitting(torch, root, "--libtorch");
     }
     if let Some(folder) = &torch.folder {
-        return Ok(Chosen { lib: bundle.join(folder).join("lib"), by: "the bundle".to_owned() });
+        let (root, has_cuda) = (bundle.join(folder), torch.cuda.is_some());
+        let libtorch = Libtorch { root, version: torch.version.clone(), has_cuda };
+        return Ok(Chosen { libtorch, by: "the bundle".to_owned() });
     }
     if let Some(root) = env::var_os("LIBTORCH").filter(|value| !value.is_empty()) {
         return fitting(torch, Path::new(&root), "LIBTORCH");
@@ -68,7 +70,7 @@ fn fitting(torch: &Torch, root: &Path, by: &str) -> Result<Chosen> {
             root.display()
         )));
     }
-    Ok(Chosen { lib: found.lib(), by: format!("{by} ({})", root.display()) })
+    Ok(Chosen { libtorch: found, by: format!("{by} ({})", root.display()) })
 }
 
 #[cfg(test)]
@@ -89,14 +91,13 @@ mod tests {
     #[test]
     fn another_version_is_refused_and_headers_are_not_needed() {
         let (bundle, mut torch) = (Path::new("/bundle"), manifest().torch);
-        assert_eq!(
-            choose(bundle, &torch, None),
-            Ok(Chosen { lib: "/bundle/lib/torch/lib".into(), by: "the bundle".to_owned() })
-        );
+        let chosen = choose(bundle, &torch, None).expect("the bundle has one");
+        assert_eq!(chosen.libtorch.lib(), Path::new("/bundle/lib/torch/lib"));
+        assert_eq!((&*chosen.by, chosen.libtorch.has_cuda), ("the bundle", false));
         let right = libtorch("2.11.0+cpu");
         let root = right.path().canonicalize().expect("it is there");
         let chosen = choose(bundle, &torch, Some(right.path())).expect("it fits");
-        assert_eq!(chosen.lib, root.join("lib"));
+        assert_eq!(chosen.libtorch.lib(), root.join("lib"));
         assert!(chosen.by.starts_with("--libtorch (/"), "{chosen:?}");
 
         torch.cuda = Some("13.0".to_owned());
