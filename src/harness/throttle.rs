@@ -40,7 +40,7 @@ pub struct Throttling {
 }
 
 impl Throttling {
-    /// Nothing is known yet of the case, which is measured in this regime.
+    /// A case in this regime, before its first sample.
     pub fn new(regime: Regime) -> Self {
         Self { regime, usual_mhz: 0.0, highest_mhz: 0.0, in_a_row: 0, discarded: 0 }
     }

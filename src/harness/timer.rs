@@ -193,7 +193,7 @@ impl Subject {
         self.pace.as_mut().map(Pace::take_clock_mhz).unwrap_or_default()
     }
 
-    /// What is known of the clock in its samples.
+    /// The clock of its samples, on a device that works beside the host.
     pub fn throttling(&self) -> Option<&Throttling> {
         self.pace.as_ref().map(|pace| &pace.throttling)
     }

@@ -90,7 +90,7 @@ impl<W: Shipped> Sampled<W> {
 /// An output in float64, and how far another may be from it.
 type Expected = (Tensor, Option<Tolerance>);
 
-/// The same on the host, where outputs are compared and a device's memory is left to the case.
+/// Moves both to the host, where outputs are compared: a device's memory is left to the case.
 fn on_host(output: &Tensor, tolerance: Option<Tolerance>) -> Result<Expected, TchError> {
     let output = output.f_to_device(Device::Cpu)?;
     let tolerance = tolerance.map(|it| {
@@ -100,7 +100,7 @@ fn on_host(output: &Tensor, tolerance: Option<Tolerance>) -> Result<Expected, Tc
     Ok((output, tolerance.transpose()?))
 }
 
-/// What is computed at `place`, or on the host where the device's memory does not suffice for float64.
+/// Computes at `place`, or on the host where the device's memory does not suffice for float64.
 fn where_it_fits<T>(
     place: Device,
     compute: impl Fn(Device) -> Result<T, Refusal>,
@@ -114,7 +114,8 @@ fn where_it_fits<T>(
 /// Least agreement of a device's float64 with the host's, in dB: two orders of the same sum are apart by less.
 const CONFIRMED_DB: f64 = 200.0;
 
-/// Refuses the float64 of a device that the host does not confirm: `both` gives some of it, and the same from the host.
+/// Refuses the float64 of a device that the host does not confirm: `both` gives some values of the device, and the same
+/// values of the host.
 fn confirm(
     place: Device,
     both: impl FnOnce() -> Result<(Tensor, Tensor), Refusal>,
@@ -249,7 +250,7 @@ mod tests {
         assert_eq!(confirm(Device::Cpu, || panic!("the host needs no other")), Ok(()));
     }
 
-    /// Of a device here without numbers.
+    /// The device is torch's `meta`, which has no numbers.
     #[test]
     fn references_and_tolerances_lie_on_the_host() {
         let host = || Tensor::from_slice(&[1.0, 2.0]);
