@@ -70,9 +70,12 @@ pub struct Subject<'s> {
     pub root: &'s Path,
     pub commit: Option<String>,
     pub bench: Result<Bench>,
-    /// Has a function told all that the doctor finds on this machine.
-    pub examine: &'s dyn Fn(&mut dyn FnMut(Check)),
+    /// Tells all that the doctor finds on this machine.
+    pub examine: &'s Examine<'s>,
 }
+
+/// Has a function told what was found.
+pub type Examine<'s> = dyn Fn(&mut dyn FnMut(Check)) + 's;
 
 impl Subject<'_> {
     /// Takes every step, whatever becomes of those before, and writes what was found to `output`. Returns whether one failed.
