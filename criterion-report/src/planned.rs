@@ -150,6 +150,7 @@ object! {
         "compile": work.variant.compile,
         "packed": work.variant.packed,
         "preallocated": work.variant.preallocated,
+        "graph": work.variant.graph,
         "legacy": work.variant.legacy(),
         "m": work.shape.m,
         "k": work.shape.k,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{fixture, latest, report, try_report};
+use crate::common::{fixture, in_graphs, latest, report, try_report};
 use criterion_report::model::{
     Caution, Entry, Location, NoSpeedup, NoTime, Report, Selection, Speedup,
 };
@@ -164,6 +164,18 @@ fn a_preallocated_output_is_part_of_the_peak() {
     let comparison = |variant| entry(&report, variant).comparison.expect("a candidate is compared");
     assert_eq!(comparison("baseline+out").peak_reduction, Some(0.0));
     assert_eq!(comparison("baseline+out").cautions, []);
+}
+
+#[test]
+fn a_step_in_a_graph_is_quantized_against_the_unquantized_one_in_a_graph() {
+    let report = in_graphs();
+    let variants: Vec<_> = report.entries().map(|entry| entry.row.record.case.variant()).collect();
+    assert_eq!(variants, ["baseline", "baseline+graph", "int8wo+graph"]);
+    let graph = entry(&report, "int8wo+graph");
+    let of = |row: Option<&criterion_report::model::Row>| row.map(|it| it.record.case.variant());
+    assert_eq!(of(graph.baseline).as_deref(), Some("baseline"));
+    assert_eq!(of(graph.unquantized).as_deref(), Some("baseline+graph"));
+    assert!(entry(&report, "baseline+graph").quantization.is_none());
 }
 
 #[test]

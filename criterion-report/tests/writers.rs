@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{READABLE, report, try_report, write, write_on};
+use crate::common::{READABLE, in_graphs, report, try_report, write, write_on};
 use clap::ColorChoice;
 use criterion_report::write::{Writer, csv, dashboard, show};
 use insta::assert_snapshot;
@@ -284,6 +284,26 @@ fn what_the_dashboard_refuses() {
     assert_snapshot!(write(&compat, &report("torn-last-line")), @r"
     error: no case has a result for the dashboard
     ");
+}
+
+/// torchao's names would give them to the eager recipe.
+#[test]
+fn torchaos_files_leave_out_steps_in_graphs_and_a_series_names_them() {
+    let layout = csv::Layout::VFinal;
+    let csv = Writer::Csv(csv::Options { layout, ..csv::Options::default() });
+    // The dashboard's forms hold no unquantized model.
+    for (writer, cases) in [
+        (csv, "2 cases"),
+        (dashboard(true, false, false), "1 case"),
+        (dashboard(false, true, false), "1 case"),
+    ] {
+        let text = write(&writer, &in_graphs());
+        let reason = "a CUDA graph, which its names cannot distinguish from the eager step";
+        assert!(text.contains(&format!("left out: {cases}: {reason}")), "{text}");
+        assert!(!text.contains("int8wo"), "{text}");
+    }
+    let series = write(&dashboard(false, false, true), &in_graphs());
+    assert!(series.contains("\"int8wo-1024-1024-1024-graph\""), "{series}");
 }
 
 #[test]

@@ -1,48 +1,55 @@
-//! A package's run captured as one CUDA graph, for the modes of `torch.compile` that use one.
+//! A step captured as one CUDA graph: a compiled package's run, or the operations of an eager case.
 
 use std::cell::RefCell;
 
-use plan::{CompileMode, CudaGraph};
-use tch::{Device, TchError, Tensor};
+use plan::CudaGraph;
+use tch::Tensor;
 
 use super::Refusal;
 use crate::inputs;
 use crate::native::cuda_graph::Graph;
-use crate::native::package::Package;
 
 /// Runs before the capture: the first ones load kernels and allocate workspaces.
 const WARM_UP: u64 = 3;
 
-/// A captured run. Its outputs are the same tensors in every step.
+/// A captured step. Its outputs are the same tensors in every step.
 #[derive(Debug)]
 pub(super) struct Captured {
     graph: RefCell<Graph>,
     device: usize,
-    /// The same mode without a graph, which is suggested when the capture fails.
-    instead: CompileMode,
+    words: Words,
+}
+
+/// What the message of a failed capture says.
+#[derive(Debug)]
+pub(super) struct Words {
+    /// The captured step: `its compiled package`.
+    pub step: &'static str,
+    /// The same step without a graph, which is suggested: `torch_compile_mode: default`.
+    pub instead: String,
 }
 
 impl Captured {
-    /// Captures the package's run, if the mode asks for a CUDA graph and the device has such.
+    /// Captures `run` on the CUDA device of this index.
     ///
     /// # Errors
-    /// Those of a run; unsupported, with CUDA's reason and the mode without a graph, when a run
+    /// Those of a run; unsupported, with CUDA's reason and the step without a graph, when a run
     /// succeeds but its capture fails.
-    pub(super) fn of(
-        package: &Package,
-        device: Device,
-        mode: CompileMode,
-    ) -> Result<Option<Self>, Refusal> {
-        let (Device::Cuda(device), Some(instead)) = (device, mode.without_cuda_graph()) else {
-            return Ok(None);
-        };
-        let graph = RefCell::new(capture(package, device, instead)?);
-        Ok(Some(Self { graph, device, instead }))
+    pub(super) fn new(
+        device: usize,
+        words: Words,
+        run: impl Fn() -> Result<Vec<Tensor>, Refusal>,
+    ) -> Result<Self, Refusal> {
+        let graph = RefCell::new(capture(device, &words, run)?);
+        Ok(Self { graph, device, words })
     }
 
-    /// Captures again, because the package's inputs have new addresses.
-    pub(super) fn again(&self, package: &Package) -> Result<(), Refusal> {
-        drop(self.graph.replace(capture(package, self.device, self.instead)?));
+    /// Captures again, because the tensors that the step reads have new addresses.
+    pub(super) fn again(
+        &self,
+        run: impl Fn() -> Result<Vec<Tensor>, Refusal>,
+    ) -> Result<(), Refusal> {
+        drop(self.graph.replace(capture(self.device, &self.words, run)?));
         Ok(())
     }
 
@@ -80,22 +87,23 @@ impl Captured {
     }
 }
 
-fn capture(package: &Package, device: usize, instead: CompileMode) -> Result<Graph, Refusal> {
+fn capture(
+    device: usize,
+    words: &Words,
+    run: impl Fn() -> Result<Vec<Tensor>, Refusal>,
+) -> Result<Graph, Refusal> {
     tch::no_grad(|| {
         // If the run fails without a graph, too, that error is reported instead of the capture's.
-        drop(package.run_all()?);
-        Graph::capture(device, WARM_UP, || package.run_all())
-            .map_err(|error| refused(error, instead))
+        drop(run()?);
+        Graph::capture(device, WARM_UP, run).map_err(|refusal| refused(refusal, words))
     })
 }
 
 /// The outcome of a case whose capture failed.
-fn refused(error: TchError, instead: CompileMode) -> Refusal {
-    match Refusal::from(error) {
+fn refused(refusal: Refusal, Words { step, instead }: &Words) -> Refusal {
+    match refusal {
         Refusal::Failed(reason) => Refusal::Unsupported(format!(
-            "its compiled package cannot be captured in a CUDA graph: {reason}; \
-             `torch_compile_mode: {}` is the same without a graph",
-            instead.as_str()
+            "{step} cannot be captured in a CUDA graph: {reason}; `{instead}` is the same without a graph"
         )),
         other => other,
     }
@@ -103,18 +111,32 @@ fn refused(error: TchError, instead: CompileMode) -> Refusal {
 
 #[cfg(test)]
 mod tests {
+    use tch::TchError;
+
     use super::*;
 
     #[test]
-    fn a_failed_capture_names_the_mode_without_a_graph_and_memory_stays_memory() {
+    fn a_failed_capture_names_the_step_without_a_graph_and_memory_stays_memory() {
         let error = TchError::Torch(
             "CUDA error: operation not permitted when stream is capturing\nframes".to_owned(),
         );
+        let words = Words {
+            step: "its compiled package",
+            instead: "torch_compile_mode: default".to_owned(),
+        };
         let expected = "its compiled package cannot be captured in a CUDA graph: CUDA error: operation \
                         not permitted when stream is capturing; `torch_compile_mode: default` is the \
                         same without a graph";
-        assert_eq!(refused(error, CompileMode::Default), Refusal::Unsupported(expected.to_owned()));
+        assert_eq!(refused(error.into(), &words), Refusal::Unsupported(expected.to_owned()));
         let error = TchError::Torch("CUDA out of memory. Tried to allocate 1 GiB.".to_owned());
-        assert!(matches!(refused(error, CompileMode::Default), Refusal::Oom(_)));
+        assert!(matches!(refused(error.into(), &words), Refusal::Oom(_)));
+    }
+
+    #[test]
+    fn a_step_that_fails_without_a_graph_fails_in_its_own_words() {
+        let words = Words { step: "its step", instead: "int8dq".to_owned() };
+        let run = || Err(Refusal::Failed("no such product".to_owned()));
+        let refusal = Captured::new(0, words, run).expect_err("the step fails");
+        assert_eq!(refusal, Refusal::Failed("no such product".to_owned()));
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::{Accuracy, Agreement, Case, Compilation, CompileMode, ModelFacts, Weights};
 use tch::Tensor;
 
-use super::captured::Captured;
+use super::captured::{Captured, Words};
 use super::{Displaced, Refusal, Workload, ahead};
 use crate::compile::{self, Job, Options};
 use crate::native::{self, package::Package};
@@ -66,7 +66,14 @@ impl Compiled {
         };
         let place = device::resolve(case.device)?;
         let package = Package::load(&compiled.package, place, eager.tensors()).map_err(remedied)?;
-        let captured = Captured::of(&package, place, mode)?;
+        let captured = match (place, mode.without_cuda_graph()) {
+            (tch::Device::Cuda(device), Some(instead)) => {
+                let instead = format!("torch_compile_mode: {}", instead.as_str());
+                let words = Words { step: "its compiled package", instead };
+                Some(Captured::new(device, words, || Ok(package.run_all()?))?)
+            }
+            _ => None,
+        };
         let agreement_db = verify::min_agreement_db(case)?;
         Ok(Self { eager, package, captured, compiled, agreement_db })
     }
@@ -143,7 +150,7 @@ impl Workload for Compiled {
         // The package refers to the tensors themselves, but a graph has recorded their old addresses.
         let displaced = self.eager.rebuild()?;
         if let Some(captured) = &self.captured {
-            captured.again(&self.package)?;
+            captured.again(|| Ok(self.package.run_all()?))?;
         }
         Ok(displaced)
     }

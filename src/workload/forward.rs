@@ -107,7 +107,10 @@ impl Eager for Forward {
 
     fn judge(&self, outputs: &[Tensor]) -> Result<Accuracy, Refusal> {
         match outputs {
-            [output] => self.judge.one(output),
+            [output] => {
+                self.refuse_other(output)?;
+                self.judge.one(output)
+            }
             _ => Err(Refusal::Failed(format!("{} outputs, not one", outputs.len()))),
         }
     }
@@ -119,9 +122,7 @@ impl Workload for Forward {
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        let output = tch::no_grad(|| self.step())?;
-        self.refuse_other(&output)?;
-        self.judge.one(&output)
+        self.judge(&[tch::no_grad(|| self.step())?])
     }
 
     fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {

@@ -8,6 +8,7 @@ mod compiled;
 mod forward;
 #[doc(hidden)]
 pub mod generated;
+mod graphed;
 mod kernel;
 mod preflight;
 mod training;
@@ -19,6 +20,7 @@ pub use crate::refusal::Refusal;
 
 use compiled::{Compiled, Eager};
 use forward::Forward;
+use graphed::Graphed;
 use plan::{
     Accuracy, Case, Compilation, Device, Implementation, KernelFacts, ModelFacts, Weights, Work,
 };
@@ -133,6 +135,9 @@ pub fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
         }
         (Work::Operator(work), _) if work.implementation == Implementation::Stream => {
             Box::new(kernel::of_traffic(case, work)?)
+        }
+        (Work::Model(work), None) if work.variant.graph => {
+            Box::new(Graphed::prepare(case, work, eager(case)?)?)
         }
         (_, Some(mode)) => Box::new(Compiled::prepare(case, mode, eager(case)?)?),
         (_, None) => eager(case)?,

@@ -1,8 +1,10 @@
 //! What can be known about a case before anything is built.
 
-use plan::{Case, Device, Dtype, FusionVariant, Implementation, Mode, ModelWork, Pass, Work, cost};
+use plan::{
+    Case, Device, Dtype, FusionVariant, Implementation, Mode, ModelWork, Pass, Variant, Work, cost,
+};
 
-use super::{Refusal, kernel};
+use super::{Refusal, graphed, kernel};
 use crate::{compile, device, models, recipes};
 
 /// Whether the case can be built and run here. Builds nothing, and allocates nothing but the small
@@ -51,7 +53,8 @@ fn model(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
 
 fn combination(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
     let refuse = |what: String| Err(Refusal::Unsupported(what));
-    if case.mode == Mode::Training && (work.variant.packed || work.variant.preallocated) {
+    let Variant { packed, preallocated, graph, .. } = work.variant;
+    if case.mode == Mode::Training && (packed || preallocated || graph) {
         return refuse(format!("`{}`: a training step has no such form", work.variant));
     }
     if work.variant.compile.is_some() && work.variant.autograd {
@@ -67,13 +70,13 @@ fn combination(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
             Pass::ForwardBackward
         ));
     }
-    if work.variant.compile.is_some() && (work.variant.packed || work.variant.preallocated) {
+    if work.variant.compile.is_some() && (packed || preallocated) {
         return refuse(format!(
             "`{}`: what is compiled is the recipe as it is, with an output of its own at every step",
             work.variant
         ));
     }
-    Ok(())
+    if graph { graphed::check(case, work) } else { Ok(()) }
 }
 
 /// Whether what is to be compiled consists of libtorch's operations, one by one, and whether the

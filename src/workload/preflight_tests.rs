@@ -38,6 +38,36 @@ fn what_cannot_be_built_says_which_key_and_value() {
             "`baseline+autograd+compile`: what is compiled are the operations themselves",
         ),
         (
+            |case| work_mut(case).variant.graph = true,
+            "`baseline+graph`: there are CUDA graphs on `device: cuda` alone, not on cpu; write \
+             `cuda_graph: false` for this model",
+        ),
+        (
+            |case| {
+                of_training(case, Pass::Forward);
+                work_mut(case).variant.graph = true;
+            },
+            "`baseline+graph`: a training step has no such form",
+        ),
+        (
+            |case| {
+                case.device = Device::Cuda;
+                work_mut(case).variant.graph = true;
+                work_mut(case).variant.compile = Some(plan::CompileMode::Default);
+            },
+            "`baseline+compile+graph`: only the eager step with an output of its own is captured; \
+             `torch_compile_mode: reduce-overhead` is a compiled step in a graph",
+        ),
+        (
+            |case| {
+                case.device = Device::Cuda;
+                work_mut(case).variant.graph = true;
+                work_mut(case).variant.preallocated = true;
+            },
+            "`baseline+out+graph`: only the eager step with an output of its own is captured; \
+             `torch_compile_mode: reduce-overhead` is a compiled step in a graph",
+        ),
+        (
             |case| {
                 of_training(case, Pass::Forward);
                 work_mut(case).variant.recipe = Recipe::INT8WO;

@@ -30,6 +30,9 @@ pub struct Variant {
     /// Whether the output is written into a tensor that is allocated beforehand, once.
     #[serde(default)]
     pub preallocated: bool,
+    /// Whether the eager step is captured in a CUDA graph, which every step replays.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub graph: bool,
 }
 
 impl Variant {
@@ -43,6 +46,7 @@ impl Variant {
             autograd: false,
             emulated: false,
             preallocated: false,
+            graph: false,
         }
     }
 
@@ -76,6 +80,9 @@ impl std::fmt::Display for Variant {
         }
         if self.preallocated {
             f.write_str("+out")?;
+        }
+        if self.graph {
+            f.write_str("+graph")?;
         }
         Ok(())
     }
@@ -112,5 +119,6 @@ mod tests {
         assert_eq!(packed.to_string(), "int8wo+packed");
         assert_eq!(Variant { preallocated: true, ..int8dq }.to_string(), "int8dq+out");
         assert_eq!(compiled.to_string(), "int8dq+semi-sparse+compile");
+        assert_eq!(Variant { graph: true, ..sparse }.to_string(), "int8dq+semi-sparse+graph");
     }
 }

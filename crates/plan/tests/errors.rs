@@ -77,6 +77,8 @@ fn one_mistake_one_line() {
         "model_params: { energy: \"true\" }",
         "model_params: { energy: { window_s: .inf } }",
         "model_params: { outt: true }",
+        "model_params: { cuda_graph: reduce-overhead }",
+        "benchmark_mode: training\nmodel_params: { cuda_graph: true }",
         "",
         "# only a comment",
         "device: cuda\nmodel_params: {}",

@@ -178,6 +178,44 @@ fn out_adds_a_sibling_behind_every_eager_dense_variant() {
 }
 
 #[test]
+fn cuda_graph_adds_a_sibling_behind_every_eager_variant_sparse_ones_included() {
+    let ids = |text: &str| -> Vec<String> {
+        plan_of(text).cases().map(|case| case.id.variant.clone()).collect()
+    };
+    let recipes = "quantization_config_recipe_names: [baseline, int8wo]\n\
+                   sparsity_config_recipe_names: [semi-sparse]\n";
+    let expected = [
+        "baseline",
+        "baseline+out",
+        "baseline+graph",
+        "baseline+compile",
+        "int8wo",
+        "int8wo+packed",
+        "int8wo+out",
+        "int8wo+graph",
+        "int8wo+compile",
+        "baseline+semi-sparse",
+        "baseline+semi-sparse+graph",
+        "baseline+semi-sparse+compile",
+    ];
+    let params = "model_params: { compile: true, out: true, cuda_graph: true }";
+    assert_eq!(ids(&format!("{recipes}{params}")), expected);
+    assert_eq!(ids("cuda_graph: true\nmodel_params: {}"), ["baseline", "baseline+graph"]);
+    assert_eq!(ids("cuda_graph: true\nmodel_params: { cuda_graph: false }"), ["baseline"]);
+
+    let plan = plan_of("model_params: { device: cuda, cuda_graph: true }");
+    let [baseline, graph] = plan.cases().collect::<Vec<_>>()[..] else { panic!("two cases") };
+    assert_eq!((baseline.role, graph.role), (Role::Baseline, Role::Candidate));
+    assert_eq!(graph.full_id(), "inference/test/linear/cuda/baseline+graph/bf16-1024x1024x1024");
+    // A record of a case without a graph is written as before there were any.
+    let written = |case| serde_json::to_value::<&Case>(case).expect("a case serialises");
+    assert_eq!(
+        (written(baseline).get("graph"), written(graph)["graph"].as_bool()),
+        (None, Some(true))
+    );
+}
+
+#[test]
 fn packed_stands_behind_its_eager_sibling_where_libtorch_has_the_op() {
     let packed = ["baseline", "int8wo", "int8wo+packed", "uintx-4-64", "uintx-4-64+packed"];
     assert_eq!(variants("[int8wo, uintx-4-64]", "[null]"), packed);

@@ -216,8 +216,8 @@ fn chosen<'r>(rows: &'r mut [Row], places: &[usize]) -> Vec<&'r mut Row> {
 
 /// Puts rows of one group, and in it those of one parameter, together where the first of them
 /// stands; the baseline comes before its candidates, which keep their order but for those that run
-/// a plain sibling in another way: each stands behind it, packed, with a preallocated output,
-/// compiled.
+/// a plain sibling in another way: each stands behind it, packed, with a preallocated output, in a
+/// CUDA graph, compiled.
 fn arranged(rows: Vec<Row>) -> Vec<Row> {
     let places = places(&rows);
     let mut placed: Vec<_> = places.into_iter().zip(rows).collect();
@@ -244,6 +244,7 @@ fn places(rows: &[Row]) -> Vec<impl Ord + Copy + use<>> {
         let variant = row.variant();
         let way = (
             row.record.case.work.compile(),
+            variant.is_some_and(|variant| variant.graph),
             variant.is_some_and(|variant| variant.preallocated),
             variant.is_some_and(|variant| variant.packed),
             variant.is_some_and(|variant| variant.autograd),
@@ -257,8 +258,8 @@ fn places(rows: &[Row]) -> Vec<impl Ord + Copy + use<>> {
 fn plain(work: Work) -> Work {
     match work.eager() {
         Work::Model(work) => {
-            let variant =
-                Variant { packed: false, preallocated: false, autograd: false, ..work.variant };
+            let Variant { recipe, sparsity, emulated, .. } = work.variant;
+            let variant = Variant { sparsity, emulated, ..Variant::eager(recipe) };
             Work::Model(ModelWork { variant, ..work })
         }
         other => other,
@@ -283,8 +284,8 @@ fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> Compared {
     let baseline = siblings.iter().copied().find(|(_, sibling)| sibling.is_baseline());
     let baseline_id = id(baseline, work.baseline(), row);
     let comparison = Arc::new(Comparison::of(baseline_id.as_ref(), baseline, row));
-    let is_run_otherwise =
-        work.compile().is_some() || work.model().is_some_and(|it| it.variant.autograd);
+    let is_run_otherwise = work.compile().is_some()
+        || work.model().is_some_and(|it| it.variant.autograd || it.variant.graph);
     let (true, Some(baseline_id)) = (is_run_otherwise, baseline_id) else {
         // A case that is run as the baseline is quantized against that itself.
         return [Some(Arc::clone(&comparison)), Some(comparison), None];
@@ -298,8 +299,8 @@ fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> Compared {
     let quantization = match work {
         Work::Model(_) if row.is_unquantized() => None,
         Work::Model(ModelWork { variant, .. }) => {
-            let Variant { compile, autograd, .. } = *variant;
-            against(Variant { compile, autograd, ..Variant::BASELINE }.to_string())
+            let Variant { compile, autograd, graph, .. } = *variant;
+            against(Variant { compile, autograd, graph, ..Variant::BASELINE }.to_string())
         }
         _ => Some(Arc::clone(&comparison)),
     };

@@ -134,6 +134,19 @@ pub fn report(name: &str) -> Report {
     try_report(name, "new", "").expect("a readable fixture")
 }
 
+/// The fixture `preallocated` with CUDA graphs in place of the outputs.
+pub fn in_graphs() -> Report {
+    let folder = copied("preallocated");
+    for file in ["new/inference.jsonl", "runs/20261120T134000Z-4242.json"] {
+        let file = folder.path().join(Location::RECORDS).join(file);
+        let text = fs::read_to_string(&file).expect("readable").replace("+out", "+graph");
+        let text = text.replace("\"preallocated\":true", "\"graph\":true");
+        fs::write(&file, text).expect("written");
+    }
+    let location = Location::at(folder.path().join("criterion"));
+    Report::read(&location, "new", Selection::default()).expect("readable")
+}
+
 /// The text and, below it, what the writer says on standard error.
 pub fn write(writer: &Writer, report: &Report) -> String {
     write_on(None, writer, report)

@@ -1,5 +1,5 @@
 //! Configs of inference and training: torchao's keys as torchao documents them. A model at a shape is
-//! measured in its variants: recipe × sparsity × output × compilation.
+//! measured in its variants: recipe × sparsity × output × CUDA graph × compilation.
 
 use std::path::Path;
 
@@ -86,7 +86,7 @@ const MODEL_KEYS: &[&str] = &[
 ];
 
 /// Our own keys that concern models in inference alone.
-const SIBLING_KEYS: &[&str] = &["out", "packed"];
+const SIBLING_KEYS: &[&str] = &["out", "packed", "cuda_graph"];
 
 /// Settings and variants of every model of a config.
 #[derive(Clone)]
@@ -99,6 +99,8 @@ struct Outer {
     /// Whether each dense variant whose maths libtorch also has as one packed op gets a sibling that
     /// runs it; none where the config does not say.
     packed: Option<bool>,
+    /// Whether each eager variant gets a sibling whose step is captured in a CUDA graph.
+    cuda_graph: bool,
     /// Present in training mode.
     training: Option<Training>,
 }
@@ -122,7 +124,8 @@ pub(super) fn read(
     if mode == Mode::Training {
         refuse(&fields, SIBLING_KEYS, Mode::Inference);
     }
-    let mut outer = Outer { own: Own::default(), eager, out: false, packed: None, training };
+    let own = Own::default();
+    let mut outer = Outer { own, eager, out: false, packed: None, cuda_graph: false, training };
     fields.update("output_dir", &mut outer.own.settings.output_dir, Node::string);
     outer.read(&fields);
     // A list in the tutorial, one mapping in the README.
@@ -179,6 +182,7 @@ impl Outer {
         own_keys::apply(fields, &mut self.own);
         fields.update("out", &mut self.out, Node::boolean);
         fields.update("packed", &mut self.packed, |node| node.boolean().map(Some));
+        fields.update("cuda_graph", &mut self.cuda_graph, Node::boolean);
         if let Some(training) = &mut self.training {
             training.read(fields);
             self.own.settings.training = Some(training.settings.clone());
@@ -186,7 +190,8 @@ impl Outer {
     }
 
     /// Behind each eager variant follow its packed form, if the recipe has one, and, if asked for, its
-    /// form with a preallocated output (dense ones only), that of torch's autograd, and its compiled forms.
+    /// form with a preallocated output (dense ones only), that in a CUDA graph, that of torch's autograd, and its
+    /// compiled forms. A device without CUDA graphs has that form, too: it is reported as unsupported.
     fn variants(&self, device: Device, compile: &[CompileMode]) -> Vec<Variant> {
         let packs = |recipe: Recipe| {
             let usual = self.packed.unwrap_or_else(|| recipe.is_usually_packed(device));
@@ -203,10 +208,13 @@ impl Outer {
                 (dense && packs(eager.recipe)).then_some(Variant { packed: true, ..eager });
             let out = (training.is_none() && self.out && dense)
                 .then_some(Variant { preallocated: true, ..eager });
+            let graph =
+                (training.is_none() && self.cuda_graph).then_some(Variant { graph: true, ..eager });
             let autograd = autograd.then_some(Variant { autograd: true, ..eager });
             let compiled =
                 compile.iter().map(move |&mode| Variant { compile: Some(mode), ..eager });
-            std::iter::once(eager).chain(packed).chain(out).chain(autograd).chain(compiled)
+            let ways = std::iter::once(eager).chain(packed).chain(out).chain(graph);
+            ways.chain(autograd).chain(compiled)
         });
         without_repetition(forms)
     }

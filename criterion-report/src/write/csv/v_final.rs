@@ -84,6 +84,9 @@ fn unfit(entry: &Entry<'_>) -> Option<&'static str> {
         Some(variant) if variant.preallocated => {
             Some("a preallocated output, which its names cannot distinguish from a fresh one")
         }
+        Some(variant) if variant.graph => {
+            Some("a CUDA graph, which its names cannot distinguish from the eager step")
+        }
         Some(_) if entry.row.pass().is_some() => {
             Some("a part of a training step; `--layout training` has those")
         }

@@ -23,6 +23,8 @@ pub fn unfit(entry: &Entry<'_>, times: bool) -> Option<&'static str> {
         Some("a part of a training step, which its names cannot distinguish from inference")
     } else if variant.preallocated {
         Some("a preallocated output, which its names cannot distinguish from a fresh one")
+    } else if variant.graph {
+        Some("a CUDA graph, which its names cannot distinguish from the eager step")
     } else if variant.packed {
         Some("libtorch's packed op, which its names cannot distinguish from upstream's own maths")
     } else if variant.sparsity.is_some() {

@@ -171,6 +171,7 @@ fn series_name(case: &Case) -> String {
     if let Some(variant) = case.work.model().map(|work| work.variant) {
         qualify(variant.packed, "packed".to_owned());
         qualify(variant.preallocated, "out".to_owned());
+        qualify(variant.graph, "graph".to_owned());
     }
     qualify(settings.threads != Threads::Count(1), format!("{}threads", settings.threads));
     qualify(settings.allocator != Allocator::Retained, format!("{}-allocator", settings.allocator));
