@@ -85,7 +85,7 @@ fn of_run(row: &Row) -> Vec<Caution> {
             cautions.push(text.into());
         }
         if conditions.discarded_samples > 0 {
-            let text = "samples in which the clock was held down were taken again";
+            let text = "samples that were taken while the processor was throttled were taken again";
             cautions.push(text.into());
         }
         if conditions.regime == Some(Regime::Sustained) {
