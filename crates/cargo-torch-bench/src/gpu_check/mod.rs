@@ -64,6 +64,9 @@ pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
     Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// Takes a finding of the doctor.
+type Say<'f> = &'f mut dyn FnMut(Check);
+
 /// The programs that are checked, and where they come from.
 pub struct Subject<'s> {
     /// The clone or the bundle.
@@ -71,7 +74,7 @@ pub struct Subject<'s> {
     pub commit: Option<String>,
     pub bench: Result<Bench>,
     /// Has a function told all that the doctor finds on this machine.
-    pub examine: &'s dyn Fn(&mut dyn FnMut(Check)),
+    pub examine: &'s dyn Fn(Say<'_>),
 }
 
 impl Subject<'_> {
