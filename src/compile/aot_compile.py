@@ -20,6 +20,8 @@ or, where the graph cannot be compiled,
 """
 
 import contextlib
+import ctypes
+import fcntl
 import hashlib
 import json
 import os
@@ -75,9 +77,25 @@ class Refused(Exception):
 
 
 def settle_vectors(path):
-    """Inductor finds out which vector instructions work by compiling and loading six small programs
-    in new processes of Python, which takes longer than all else. What worked once is kept; what did
-    not is asked twice and again each time, as a wrong no would make a kept package slower."""
+    """Inductor finds out which vector instructions work by compiling and loading up to six small
+    programs. What worked once is kept; what did not is asked twice and again each time, as a wrong no
+    would make a kept package slower. One process asks, and the others read what it has found."""
+    with locked(os.path.dirname(path)):
+        settle_alone(path)
+
+
+@contextlib.contextmanager
+def locked(folder):
+    """Waits while another process has the folder locked. Some file systems know no locks."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            opened = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, opened)
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+
+
+def settle_alone(path):
     try:
         with open(path, encoding="utf-8") as file:
             known = set(json.load(file))
@@ -138,9 +156,26 @@ def works(check_build, isa, code):
     return False
 
 
-def load(command, **named):
-    """subprocess.check_call, with what it says in the error."""
-    subprocess.run(command, check=True, text=True, **{**named, "stderr": subprocess.PIPE})
+def load(command, **_):
+    """Loads the library that the command names in a copy of this process. The command itself is a
+    new Python, which takes seconds to import torch."""
+    library = re.search(r'LoadLibrary\("(.+)"\)', command[-1])[1]
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            ctypes.CDLL(library)
+            os._exit(0)
+        except BaseException as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading) as said:
+        error = said.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        raise subprocess.CalledProcessError(status, command, stderr=error)
 
 
 def unsettled(isa, why):

@@ -91,6 +91,17 @@ impl Job {
         Ok(Self { trace: Mutex::new(trace), inputs: described, options, key, compiler })
     }
 
+    /// The package's name.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// Whether another process or thread is making the package.
+    pub fn is_being_compiled(&self) -> bool {
+        let store = options::store().ok().flatten();
+        store.is_some_and(|store| matches!(store.turn(&self.key, Duration::ZERO), Ok(None)))
+    }
+
     /// Whether the package is in the cache.
     pub fn is_kept(&self) -> bool {
         let store = options::store().ok().flatten();

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ::libtorch::packages::Key;
 use plan::Case;
 
 use super::{Refusal, compiled, eager, preflight};
@@ -32,6 +33,16 @@ impl Ahead {
         preflight(case)?;
         let job = compiled::job(case, mode, &*eager(case)?)?;
         Ok(Some(Self { full_id: case.full_id(), job }))
+    }
+
+    /// The name of its package.
+    pub fn key(&self) -> &Key {
+        self.job.key()
+    }
+
+    /// Whether another process or thread is compiling its package.
+    pub fn is_being_compiled(&self) -> bool {
+        self.job.is_being_compiled()
     }
 
     /// Whether its package is there, of an earlier run.

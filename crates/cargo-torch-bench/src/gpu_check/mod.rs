@@ -64,18 +64,18 @@ pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
     Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// Takes a finding of the doctor.
+type Say<'f> = &'f mut dyn FnMut(Check);
+
 /// The programs that are checked, and where they come from.
 pub struct Subject<'s> {
     /// The clone or the bundle.
     pub root: &'s Path,
     pub commit: Option<String>,
     pub bench: Result<Bench>,
-    /// Tells all that the doctor finds on this machine.
-    pub examine: &'s Examine<'s>,
+    /// Has a function told all that the doctor finds on this machine.
+    pub examine: &'s dyn Fn(Say<'_>),
 }
-
-/// Has a function told what was found.
-pub type Examine<'s> = dyn Fn(&mut dyn FnMut(Check)) + 's;
 
 impl Subject<'_> {
     /// Takes every step, whatever becomes of those before, and writes what was found to `output`. Returns whether one failed.
