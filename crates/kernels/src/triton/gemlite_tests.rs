@@ -20,14 +20,14 @@ pub(in super::super) fn specifications(kind: Kind, capability: Capability) -> Ve
 fn a_gpu_is_filled_by_the_largest_tile_that_can() {
     for (group, m, n, tile) in [
         (Some(64), 4096, 4096, (128, 64)),
-        (Some(64), 1024, 1024, (128, 64)),
-        (Some(64), 1000, 960, (128, 64)),
-        (Some(64), 512, 1024, (64, 64)),
-        (Some(64), 17, 4096, (32, 32)),
-        (Some(64), 64, 1024, (16, 32)),
-        (Some(32), 9, 64, (16, 32)),
+        (Some(64), 1024, 1024, (64, 64)),
+        (Some(64), 1000, 960, (64, 64)),
+        (Some(64), 512, 1024, (32, 64)),
+        (Some(64), 17, 4096, (16, 64)),
+        (Some(64), 64, 1024, (16, 64)),
+        (Some(32), 9, 64, (16, 64)),
         (None, 4096, 4096, (128, 128)),
-        (None, 17, 4096, (32, 32)),
+        (None, 17, 4096, (16, 64)),
     ] {
         let format = Format { kind: Kind::Half, n, k: 4096, group };
         let Tile { m: rows, n: columns, .. } = format.tiles()[format.tile(m)];

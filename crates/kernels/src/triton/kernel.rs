@@ -62,12 +62,21 @@ impl Kernel {
         let Device::Cuda(device) = device else {
             return Err(Refusal::Unsupported(format!("a Triton kernel on {device:?}")));
         };
-        let load = |specification: &Specification| load(specification, device);
+        let capability = Capability::of(device, specification.kernel)?;
+        let plain = Specification { aligned: Vec::new(), ..specification.clone() };
+        // Each is a Python of its own that imports Triton, which takes longer than to compile: side by side.
+        let (general, aligned_form) = std::thread::scope(|scope| {
+            let aligned = (forms == Forms::Both)
+                .then(|| scope.spawn(|| compile::compiled(specification, capability)));
+            let general = compile::compiled(&plain, capability);
+            (general, aligned.map(|it| it.join().expect("compiling does not panic")))
+        });
+        let load = |compiled| load(compiled, device);
         let Specification { parameters, aligned, .. } = specification;
         let position = |name: &&str| parameters.iter().position(|(it, _)| it == name);
         Ok(Self {
-            general: load(&Specification { aligned: Vec::new(), ..specification.clone() })?,
-            aligned: (forms == Forms::Both).then(|| load(specification)).transpose()?,
+            general: load(general?)?,
+            aligned: aligned_form.transpose()?.map(load).transpose()?,
             promised: aligned.iter().filter_map(position).collect(),
             types: parameters.iter().map(|(_, it)| *it).collect(),
             threads: specification.warps * WARP,
@@ -105,9 +114,8 @@ impl Kernel {
     }
 }
 
-fn load(specification: &Specification, device: usize) -> Result<Function, Refusal> {
-    let capability = Capability::of(device, specification.kernel)?;
-    let compile::Compiled { name, metadata, cubin } = compile::compiled(specification, capability)?;
+fn load(compiled: compile::Compiled, device: usize) -> Result<Function, Refusal> {
+    let compile::Compiled { name, metadata, cubin } = compiled;
     let module = Module::load_cubin(&name, device, || Ok(cubin))?;
     module.function(&metadata.name)?.with_shared(metadata.shared)
 }
