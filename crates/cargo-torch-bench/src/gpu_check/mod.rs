@@ -35,7 +35,7 @@ pub struct Request {
     /// The folder of gpu-check.md and gpu-check.json [default: target/gpu-check]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Take about 3 minutes on an H100 instead of 13, both after building
+    /// Take about 4 minutes on an H100 instead of 15, both after building
     #[arg(long)]
     pub quick: bool,
 }

@@ -94,14 +94,14 @@ pub const STEPS: &[Step] = &[
             "operators",
             "our CUDA and Triton kernels of operators give what float64 gives",
             Work::Cases { target: "operators", filter: "^operators/operators/" },
-            [270, 45],
+            [310, 45],
         )
     },
     step(
         "kernels",
         "the example kernels in CUDA give what their references give",
         Work::Cases { target: "kernels", filter: "^kernels/own-kernels/" },
-        [15, 15],
+        [39, 39],
     ),
     sanitizer("memcheck", "our kernels touch no memory but their own"),
     sanitizer("racecheck", "threads of our kernels do not race for shared memory"),
@@ -112,7 +112,7 @@ pub const STEPS: &[Step] = &[
             "every recipe that the GPU supports is within its accuracy limit at 1, 17 and 512 rows, at 17 in a CUDA \
              graph, too",
             Work::Cases { target: "inference", filter: "^inference/recipes/" },
-            [71, 30],
+            [45, 30],
         )
     },
     Step {
@@ -121,7 +121,7 @@ pub const STEPS: &[Step] = &[
             "fusion",
             "every pattern gives in every variant what float64 gives",
             Work::Cases { target: "fusion", filter: "^fusion/fusion/" },
-            [40, 15],
+            [27, 15],
         )
     },
     check("fused", "fused variants run the kernels that they promise, by name", 10),
@@ -138,7 +138,7 @@ pub const STEPS: &[Step] = &[
         "limits",
         "bandwidth and products are what the vendor's figures make likely",
         Work::Vendor,
-        [20, 20],
+        [27, 27],
     ),
     check("fault", "an illegal access is seen, and ends with its process", 5),
     step(
@@ -159,7 +159,7 @@ const fn check(name: &'static str, proves: &'static str, seconds: u32) -> Step {
 }
 
 const fn sanitizer(tool: &'static str, proves: &'static str) -> Step {
-    step(tool, proves, Work::Sanitizer { tool }, [90, 0])
+    step(tool, proves, Work::Sanitizer { tool }, [113, 0])
 }
 
 #[cfg(test)]
@@ -167,10 +167,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_takes_thirteen_minutes_and_a_quick_one_three() {
+    fn a_run_takes_a_quarter_of_an_hour_and_a_quick_one_four_minutes() {
         let together = |quick| STEPS.iter().map(|step| step.seconds(quick)).sum::<u32>();
-        assert!(together(false) <= 780, "{}", together(false));
-        assert!(together(true) <= 180, "{}", together(true));
+        assert!(together(false) <= 900, "{}", together(false));
+        assert!(together(true) <= 240, "{}", together(true));
         for step in STEPS {
             assert_eq!(step.work(true).is_none(), step.seconds(true) == 0, "{}", step.name);
         }

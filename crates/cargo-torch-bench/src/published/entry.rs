@@ -144,56 +144,41 @@ pub const ENTRIES: &[Entry] = &[
         files: &[File { name: "slurm.txt", command: "docs/results/slurm/measure" }],
     },
     Entry {
-        name: "recipes-cuda",
-        minutes: 2,
+        name: "gpu-recipes",
+        minutes: 1,
         only_by_name: true,
-        runs: &["BENCH_CONFIG=configs/suites/recipes-cuda.yml cargo bench --bench inference"],
-        files: &[File {
-            name: "recipes-cuda.txt",
-            command: "cargo criterion-report show --filter '^inference/recipes-cuda/'",
-        }],
+        runs: &["BENCH_CONFIG=configs/suites/h100.yml cargo bench --bench inference"],
+        files: &[File { name: "gpu-recipes.txt", command: "cargo criterion-report show" }],
     },
     Entry {
-        name: "compile-cuda",
-        minutes: 3,
-        only_by_name: true,
-        runs: &["BENCH_CONFIG=configs/suites/compile-cuda.yml cargo bench --bench inference"],
-        files: &[File {
-            name: "compile-cuda.txt",
-            command: "cargo criterion-report show --filter '^inference/compile-cuda/'",
-        }],
-    },
-    Entry {
-        name: "training-cuda",
+        name: "gpu-compiled",
         minutes: 2,
         only_by_name: true,
-        runs: &["BENCH_CONFIG=configs/suites/training-cuda.yml cargo bench --bench training"],
-        files: &[File {
-            name: "training-cuda.txt",
-            command: "cargo criterion-report training",
-        }],
+        runs: &["BENCH_CONFIG=configs/suites/h100c.yml cargo bench --bench inference -- \
+                 '/bf16-1x4096x4096$'"],
+        files: &[File { name: "gpu-compiled.txt", command: "cargo criterion-report show" }],
     },
+    // In passing, ten samples each: what runs on the GPU, within which accuracy.
     Entry {
-        name: "attention-cuda",
+        name: "gpu-coverage",
         minutes: 2,
         only_by_name: true,
-        runs: &["BENCH_CONFIG=configs/suites/fusion-cuda.yml cargo bench --bench fusion -- \
-                 '/full_attention/cuda/.*/bf16-'"],
-        files: &[File {
-            name: "attention-cuda.txt",
-            command: "cargo criterion-report fusion --filter '/full_attention/cuda/'",
-        }],
-    },
-    Entry {
-        name: "operators-cuda",
-        minutes: 2,
-        only_by_name: true,
-        runs: &["BENCH_CONFIG=configs/suites/operators-cuda.yml cargo bench --bench operators -- \
-                 '/(gelu|layer_norm|rms_norm|softmax|mse_loss)/.*/bf16-64x2048x256$'"],
-        files: &[File {
-            name: "operators-cuda.txt",
-            command: "cargo criterion-report operators --filter '/bf16-64x2048x256$'",
-        }],
+        runs: &[
+            "BENCH_CONFIG=configs/suites/gpu-check/recipes.yml cargo bench --bench inference",
+            "BENCH_CONFIG=configs/suites/gpu-check/fusion.yml cargo bench --bench fusion",
+            "BENCH_CONFIG=configs/suites/gpu-check/limits.yml cargo bench --bench calibration",
+        ],
+        files: &[
+            File {
+                name: "gpu-coverage.txt",
+                command: "cargo criterion-report show --filter '^inference/'",
+            },
+            File { name: "gpu-fusion.txt", command: "cargo criterion-report fusion" },
+            File {
+                name: "gpu-calibration.txt",
+                command: "cargo criterion-report calibration --device cuda --hardware 'this GPU'",
+            },
+        ],
     },
     Entry {
         name: "compare-planted",

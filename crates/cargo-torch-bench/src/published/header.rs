@@ -27,16 +27,21 @@ impl Header {
     }
 
     /// Of a measurement elsewhere: commit and date, too, are as the records have them.
-    pub fn of_records(records: &Path) -> Result<Self> {
+    pub fn of_records(records: &Path, commit: Option<String>) -> Result<Self> {
         let Measured { timestamp, environment } = first(records)?;
-        let commit = environment.git_revision.clone().ok_or_else(|| {
+        let commit = environment.git_revision.clone().or(commit).ok_or_else(|| {
             Error::new(format!("no environment.git_revision in {}", records.display()))
-                .remedy("a result names its commit: run a bundle that was made in a clone without changes")
+                .remedy("a result names its commit: `--commit COMMIT`")
         })?;
         Self::with(environment, commit, date(&["-u", "-d", &format!("@{timestamp}")])?, records)
     }
 
-    fn with(environment: Environment, commit: String, date: String, records: &Path) -> Result<Self> {
+    fn with(
+        environment: Environment,
+        commit: String,
+        date: String,
+        records: &Path,
+    ) -> Result<Self> {
         let Environment { host, torch, rustc, quiet, .. } = environment;
         let quiet = quiet
             .ok_or_else(|| Error::new(format!("no environment.quiet in {}", records.display())))?;
@@ -176,12 +181,13 @@ mod tests {
         assert!(lines[3].starts_with("# commit: ") && lines[3].len() == 50, "{header}");
         assert!(lines[5].starts_with("# quiet: 0.88 of"), "{header}");
         assert_eq!(lines[6..], ["# command: a", "# command: b", ""]);
-        let elsewhere = Header::of_records(&root).expect_err("no revision");
+        let elsewhere = Header::of_records(&root, None).expect_err("no revision");
         assert!(elsewhere.what().starts_with("no environment.git_revision in "), "{elsewhere}");
         let line = fs::read_to_string(root.join("new/inference.jsonl")).expect("written above");
         let more = r#""git_revision":"0123456789ab","rustc":"#;
-        fs::write(root.join("new/inference.jsonl"), line.replace("\"rustc\":", more)).expect("written");
-        let elsewhere = Header::of_records(&root).expect("all is there");
+        fs::write(root.join("new/inference.jsonl"), line.replace("\"rustc\":", more))
+            .expect("written");
+        let elsewhere = Header::of_records(&root, None).expect("all is there");
         let known = [elsewhere.get("commit"), elsewhere.get("date")];
         assert_eq!(known, [Some("0123456789ab"), Some("1970-01-02 01:01 UTC")]);
         let unmeasured = record("null").expect_err("a run that did not measure");

@@ -34,6 +34,9 @@ pub struct Options {
     /// records.
     #[arg(long, value_name = "DIR", requires = "names")]
     from: Option<PathBuf>,
+    /// The commit of those results, where their records name none: programs that no runner of a bundle has started
+    #[arg(long, value_name = "COMMIT", requires = "from")]
+    commit: Option<String>,
     /// Print names, how long each takes, and files
     #[arg(long, exclusive = true)]
     list: bool,
@@ -49,7 +52,9 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     if let Some(from) = &options.from {
         let place = workspace::current_folder()?.join(from);
         for entry in &options.names {
-            write(root, &place, entry, Header::of_records)?;
+            write(root, &place, entry, |records| {
+                Header::of_records(records, options.commit.clone())
+            })?;
         }
         return Ok(ExitCode::SUCCESS);
     }
