@@ -27,7 +27,7 @@
 //!
 //! In tests the kernels are compiled for compute capabilities 8.0, 9.0 and 10.0 and executed by Triton's
 //! interpreter; the test that runs them on a device is skipped where there is none. On an H100 they
-//! passed, without an error or a race for compute-sanitizer.
+//! passed, without an error for compute-sanitizer's memcheck.
 
 mod compile;
 pub(crate) mod gemlite;
