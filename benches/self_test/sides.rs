@@ -1,6 +1,5 @@
 //! Two steps under the harness's own pairing.
 
-
 use criterion_torch::harness::clock::{HostClock, Stopwatch, Timing, time};
 use criterion_torch::harness::pairs::{self, Goal, Paired, Side, Sides};
 use criterion_torch::refusal::Refusal;

@@ -137,7 +137,9 @@ fn slowed(side: Side, mut clock_mhz: Vec<f64>) -> Option<String> {
         Side::Candidate => "it",
     };
     (low < SLOW * high).then(|| {
-        format!("the device's clock fell to {low:.0} MHz while {whose} was paired, from {high:.0} MHz")
+        format!(
+            "the device's clock fell to {low:.0} MHz while {whose} was paired, from {high:.0} MHz"
+        )
     })
 }
 
@@ -375,7 +377,8 @@ mod tests {
         let mut one_of_many = [1980.0; 20];
         one_of_many[7] = 1200.0;
         assert_eq!(note(&one_of_many), None);
-        let expected = "the device's clock fell to 1410 MHz while the baseline was paired, from 1980 MHz";
+        let expected =
+            "the device's clock fell to 1410 MHz while the baseline was paired, from 1980 MHz";
         assert_eq!(note(&[1410.0, 1980.0, 1410.0, 1980.0]).as_deref(), Some(expected));
     }
 }

@@ -101,7 +101,9 @@ impl Timer {
     /// A note on two cases that find each other's data in the cache.
     pub fn note(&self) -> Option<String> {
         let why = self.l2.as_ref()?.as_ref().err()?;
-        Some(format!("the sides of a pair find each other's data in the L2, which cannot be emptied: {why}"))
+        Some(format!(
+            "the sides of a pair find each other's data in the L2, which cannot be emptied: {why}"
+        ))
     }
 
     /// Times one step as its caller sees it: from the call until the result is there, by the host's

@@ -68,8 +68,8 @@ pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
     CudaGraph, Energy, Environment, Gate, GpuCounters, HardwareCounters, HostFacts, KernelFacts,
     LastSample, Latency, Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome,
-    Pair, PairAsCalled, Planned, Profile, ProfileFile, ProfileFileKind, Quiet, Range, Record, RunManifest, Stat,
-    StepMemory, Stop, TensorAccuracy, TorchFacts, Utilization, Wall, Weights,
+    Pair, PairAsCalled, Planned, Profile, ProfileFile, ProfileFileKind, Quiet, Range, Record,
+    RunManifest, Stat, StepMemory, Stop, TensorAccuracy, TorchFacts, Utilization, Wall, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,

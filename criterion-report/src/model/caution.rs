@@ -230,7 +230,8 @@ impl Caution {
             // Two sides in turn find other things in its caches than each alone, and another clock.
             _ => "the device's caches or clocks were not the same in",
         };
-        let line = format!("the ratio of the two medians differs: {changed} them; believe the speed-up");
+        let line =
+            format!("the ratio of the two medians differs: {changed} them; believe the speed-up");
         let text = format!(
             "the two medians give {quotient}:{moved} {changed} the two moments; trust the speed-up, \
              which compares neighbours in time"

@@ -194,7 +194,8 @@ impl Speedup {
             stopped: if same { stopped } else { Stop::Budget },
             runs: Some(RunsOf { count: of.len(), between: found.between }),
             as_called: (|| {
-                let runs: Option<Vec<_>> = pairs.iter().map(|pair| run_as_called(pair, on)).collect();
+                let runs: Option<Vec<_>> =
+                    pairs.iter().map(|pair| run_as_called(pair, on)).collect();
                 let Ratio { ratio, low, high } = statistics::runs_ratio(&runs?)?.ratio;
                 let steps_ns = steps(of.iter().map(|it| Some(it.as_called?.steps_ns)).collect())?;
                 Some(AsCalled { ratio, interval: Interval { low, high }, steps_ns })
