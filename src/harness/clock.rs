@@ -77,7 +77,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Of a device that the host waits for.
+    /// The time of a device that the host waits for.
     pub const fn waited_for(device: Duration) -> Self {
         Self { device, called: None }
     }

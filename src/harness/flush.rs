@@ -42,8 +42,8 @@ impl Flush {
 
 /// A GPU's L2 with nothing in it, as a case that runs alone finds it.
 ///
-/// What reads with the hint `evict_first`, as reductions of Inductor's do, does not displace what another case has left
-/// there: it would read its weight from memory for ever, in pairs and not alone. So the lines of the other are displaced by
+/// A kernel that reads with the hint `evict_first`, as reductions of Inductor's do, does not displace the data of another
+/// case: it would read its weight from memory for ever, in pairs and not alone. So the lines of the other are displaced by
 /// those of a buffer, and these are discarded.
 #[derive(Debug)]
 pub struct EmptyL2 {

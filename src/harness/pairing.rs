@@ -182,7 +182,7 @@ pub struct Pairing {
     pairs: Pairs,
     against: String,
     target: f64,
-    /// Of sides that were dropped since.
+    /// The clocks of sides that were dropped since.
     clocks: Clocks,
 }
 

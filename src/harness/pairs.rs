@@ -7,8 +7,9 @@
 //! The order of a block (A is the baseline, B the candidate):
 //! 1. on a GPU, the L2 is emptied: what B has left there may stay for ever beside the data of an A that
 //!    reads it with a hint to evict it first; then steps of A that do not count, until A is as fast as
-//!    it is alone: B has taken its place in the cache, and a large weight takes several steps to take it back (and of a cold case, whose
-//!    data is flushed anyway, in the processor's smaller memories, of branches for one);
+//!    it is alone: B has taken its place in the cache, and a large weight takes several steps to take it
+//!    back (and of a cold case, whose data is flushed anyway, in the processor's smaller memories, of
+//!    branches for one);
 //! 2. a timed batch of A;
 //! 3. steps of B that do not count;
 //! 4. a timed batch of B;
@@ -143,7 +144,7 @@ pub struct Pairs {
     /// Whether a side that has lost its place in the cache is given steps to get back.
     settles: bool,
     log_ratios: Vec<f64>,
-    /// Of as many blocks, or of none.
+    /// The same of the times that callers have: of as many blocks, or of none.
     called_log_ratios: Vec<f64>,
     builds: usize,
     /// Blocks of each build; 0 until the first ones show how long a block is.

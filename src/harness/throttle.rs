@@ -15,7 +15,7 @@ use crate::refusal::Refusal;
 /// A clock below this share of another was held down. On an H100 the clock of short batches wavers by up to 5 % around that
 /// of long ones, of which the driver says nothing and their times show nothing.
 pub const SLOW: f64 = 0.93;
-/// Of clocks of long work, or where the driver says that power is limited, less shows that one came down.
+/// A smaller fall that counts too, of long work or where the driver says that power is limited.
 const LIMITED: f64 = 0.97;
 /// Slow samples in a row that are taken again. A clock that stays low through the rests (0.35 s) will stay so.
 const SLOW_IN_A_ROW: u32 = 3;

@@ -29,7 +29,7 @@ pub struct Timer {
     flush: Option<Flush>,
     /// It holds a CUDA device until work is queued; or why nothing does.
     gate: Result<Gate, String>,
-    /// What empties a GPU's L2 before a hot case has its turn, once it has been asked for; or why nothing does.
+    /// It empties a GPU's L2 before a hot case has its turn; absent until then. Or why nothing does.
     l2: Option<Result<EmptyL2, String>>,
     regime: Regime,
 }

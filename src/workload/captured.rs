@@ -20,7 +20,7 @@ pub(super) struct Captured {
     words: Words,
 }
 
-/// What the message of a failed capture says.
+/// The words of the message of a failed capture.
 #[derive(Debug)]
 pub(super) struct Words {
     /// The captured step: `its compiled package`.

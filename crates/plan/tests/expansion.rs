@@ -77,14 +77,17 @@ fn generated_sets_have_upstreams_shapes_and_names() {
     assert_eq!(shapes("{ name: custom, shapes: [[2, 3, 4]] }"), named(&[("custom", [2, 3, 4])]));
 }
 
+fn variants_of(config: &str) -> Vec<String> {
+    plan_of(config).cases().map(|case| case.id.variant.clone()).collect()
+}
+
 /// The variants of the only group.
 fn variants(recipes: &str, sparsities: &str) -> Vec<String> {
-    let plan = plan_of(&format!(
+    variants_of(&format!(
         "quantization_config_recipe_names: {recipes}\n\
          sparsity_config_recipe_names: {sparsities}\n\
          model_params: {{ model_type: linear }}\n"
-    ));
-    plan.cases().map(|case| case.id.variant.clone()).collect()
+    ))
 }
 
 #[test]
@@ -154,9 +157,6 @@ fn the_transformer_block_ignores_n() {
 
 #[test]
 fn out_adds_a_sibling_behind_every_eager_dense_variant() {
-    let ids = |text: &str| -> Vec<String> {
-        plan_of(text).cases().map(|case| case.id.variant.clone()).collect()
-    };
     let recipes = "quantization_config_recipe_names: [baseline, int8wo]\n\
                    sparsity_config_recipe_names: [semi-sparse]\n";
     let expected = [
@@ -170,18 +170,18 @@ fn out_adds_a_sibling_behind_every_eager_dense_variant() {
         "baseline+semi-sparse",
         "baseline+semi-sparse+compile",
     ];
-    assert_eq!(ids(&format!("{recipes}model_params: {{ compile: true, out: true }}")), expected);
+    assert_eq!(
+        variants_of(&format!("{recipes}model_params: {{ compile: true, out: true }}")),
+        expected
+    );
     // At the top for every model, where a model may say no.
-    assert_eq!(ids("out: true\nmodel_params: {}"), ["baseline", "baseline+out"]);
-    assert_eq!(ids("out: true\nmodel_params: { out: false }"), ["baseline"]);
-    assert_eq!(ids("model_params: { out: false }"), ["baseline"]);
+    assert_eq!(variants_of("out: true\nmodel_params: {}"), ["baseline", "baseline+out"]);
+    assert_eq!(variants_of("out: true\nmodel_params: { out: false }"), ["baseline"]);
+    assert_eq!(variants_of("model_params: { out: false }"), ["baseline"]);
 }
 
 #[test]
 fn cuda_graph_adds_a_sibling_behind_every_eager_variant_sparse_ones_included() {
-    let ids = |text: &str| -> Vec<String> {
-        plan_of(text).cases().map(|case| case.id.variant.clone()).collect()
-    };
     let recipes = "quantization_config_recipe_names: [baseline, int8wo]\n\
                    sparsity_config_recipe_names: [semi-sparse]\n";
     let expected = [
@@ -199,9 +199,9 @@ fn cuda_graph_adds_a_sibling_behind_every_eager_variant_sparse_ones_included() {
         "baseline+semi-sparse+compile",
     ];
     let params = "model_params: { compile: true, out: true, cuda_graph: true }";
-    assert_eq!(ids(&format!("{recipes}{params}")), expected);
-    assert_eq!(ids("cuda_graph: true\nmodel_params: {}"), ["baseline", "baseline+graph"]);
-    assert_eq!(ids("cuda_graph: true\nmodel_params: { cuda_graph: false }"), ["baseline"]);
+    assert_eq!(variants_of(&format!("{recipes}{params}")), expected);
+    assert_eq!(variants_of("cuda_graph: true\nmodel_params: {}"), ["baseline", "baseline+graph"]);
+    assert_eq!(variants_of("cuda_graph: true\nmodel_params: { cuda_graph: false }"), ["baseline"]);
 
     let plan = plan_of("model_params: { device: cuda, cuda_graph: true }");
     let [baseline, graph] = plan.cases().collect::<Vec<_>>()[..] else { panic!("two cases") };
@@ -221,10 +221,8 @@ fn packed_stands_behind_its_eager_sibling_where_libtorch_has_the_op() {
     assert_eq!(variants("[int8wo, uintx-4-64]", "[null]"), packed);
     // The op takes four groups of 4-bit weights.
     assert_eq!(variants("[uintx-4-16, uintx-5-64]", "[null]").len(), 3);
-    let variants_of = |text: &str| -> Vec<String> {
-        let plan = plan_of(&format!("quantization_config_recipe_names: [int8wo]\n{text}"));
-        plan.cases().map(|case| case.id.variant.clone()).collect()
-    };
+    let variants_of =
+        |text: &str| variants_of(&format!("quantization_config_recipe_names: [int8wo]\n{text}"));
     let without = ["baseline", "int8wo"];
     assert_eq!(variants_of("packed: false\nmodel_params: {}"), without);
     assert_eq!(variants_of("model_params: { packed: false }"), without);

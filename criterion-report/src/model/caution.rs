@@ -11,7 +11,7 @@ use statistics::Ratio;
 use super::repeated::Without;
 use super::row::Row;
 use super::speedup::{Levels, RunsOf, Speedup};
-use super::time::{Interval, Time};
+use super::time::Time;
 use crate::units;
 
 /// A median's interval wider than this to either side, relative to the median, is pointed out.
@@ -271,8 +271,7 @@ pub fn are_of_different_runs(one: &Row, other: &Row) -> bool {
 
 /// A median with its interval, which quick mode has not.
 fn with_interval(time: &Time) -> Option<Ratio> {
-    let Interval { low, high } = time.interval?;
-    Some(Ratio { ratio: time.median_ns, low, high })
+    Some(time.interval?.around(time.median_ns))
 }
 
 fn is_wide(time: &Time) -> bool {

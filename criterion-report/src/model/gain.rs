@@ -52,8 +52,7 @@ impl From<&Speedup> for Gain {
 
 impl Gain {
     pub fn verdict(&self) -> Verdict {
-        let Interval { low, high } = self.interval;
-        statistics::verdict(&Ratio { ratio: self.ratio, low, high })
+        statistics::verdict(&self.interval.around(self.ratio))
     }
 
     /// As callers have it: where the host waits for the device anyway, it is the same.

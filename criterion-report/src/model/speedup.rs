@@ -1,6 +1,6 @@
 //! How many times faster a candidate is than another case, from the pairs in its own record.
 
-use plan::{CaseId, Outcome, Pair, Stop};
+use plan::{CaseId, Outcome, Pair, PairAsCalled, Stop};
 use serde::{Deserialize, Serialize};
 use statistics::{Benefit, CONFIDENCE_LEVEL, Processor, Ratio, Verdict, mean, verdict};
 
@@ -102,9 +102,24 @@ pub struct RunsOf {
 }
 
 impl AsCalled {
-    pub fn as_ratio(&self) -> Ratio {
-        let Interval { low, high } = self.interval;
-        Ratio { ratio: self.ratio, low, high }
+    /// That of several runs, where all of them have it; `steps_ns` then gives its steps.
+    fn of_runs(
+        pairs: &[&Pair],
+        on: Processor,
+        steps_ns: impl FnOnce() -> Option<(f64, f64)>,
+    ) -> Option<Self> {
+        let run = |pair: &&Pair| {
+            let (builds, visits) = builds_of(pair);
+            let PairAsCalled { speedup: ratio, within, .. } = *pair.called.as_ref()?;
+            Some(statistics::Run { ratio, within, builds, visits, on })
+        };
+        let runs: Vec<_> = pairs.iter().map(run).collect::<Option<_>>()?;
+        let Ratio { ratio, low, high } = statistics::runs_ratio(&runs)?.ratio;
+        Some(Self { ratio, interval: Interval { low, high }, steps_ns: steps_ns()? })
+    }
+
+    pub const fn as_ratio(&self) -> Ratio {
+        self.interval.around(self.ratio)
     }
 }
 
@@ -193,13 +208,9 @@ impl Speedup {
             target: of.iter().map(|it| it.target).fold(f64::INFINITY, f64::min),
             stopped: if same { stopped } else { Stop::Budget },
             runs: Some(RunsOf { count: of.len(), between: found.between }),
-            as_called: (|| {
-                let runs: Option<Vec<_>> =
-                    pairs.iter().map(|pair| run_as_called(pair, on)).collect();
-                let Ratio { ratio, low, high } = statistics::runs_ratio(&runs?)?.ratio;
-                let steps_ns = steps(of.iter().map(|it| Some(it.as_called?.steps_ns)).collect())?;
-                Some(AsCalled { ratio, interval: Interval { low, high }, steps_ns })
-            })(),
+            as_called: AsCalled::of_runs(pairs, on, || {
+                steps(of.iter().map(|it| Some(it.as_called?.steps_ns)).collect())
+            }),
         })
     }
 
@@ -223,9 +234,8 @@ impl Speedup {
         self.as_called.filter(|it| it.interval.high < low || high < it.interval.low)
     }
 
-    pub fn as_ratio(&self) -> Ratio {
-        let Interval { low, high } = self.interval;
-        Ratio { ratio: self.ratio, low, high }
+    pub const fn as_ratio(&self) -> Ratio {
+        self.interval.around(self.ratio)
     }
 
     /// `gflops_improvement` of upstream: of equal operations it is the speed-up less 1.
@@ -269,18 +279,17 @@ fn pair_of<'a>(other: Option<&CaseId>, row: &'a Row) -> Result<&'a Pair, NoSpeed
     })
 }
 
-/// The result of a run. The blocks of older records are all of one build.
+/// The result of a run.
 fn run_of(pair: &Pair, on: Processor) -> Option<statistics::Run> {
-    let (builds, visits) = (pair.builds.max(1) as usize, pair.visits.max(1) as usize);
+    let (builds, visits) = builds_of(pair);
     let of_blocks = || Some(statistics::builds_ratio(&pair.log_ratios, builds, visits, on)?.within);
     let within = pair.within.or_else(of_blocks)?;
     Some(statistics::Run { ratio: pair.speedup, within, builds, visits, on })
 }
 
-fn run_as_called(pair: &Pair, on: Processor) -> Option<statistics::Run> {
-    let (builds, visits) = (pair.builds.max(1) as usize, pair.visits.max(1) as usize);
-    let called = pair.called.as_ref()?;
-    Some(statistics::Run { ratio: called.speedup, within: called.within, builds, visits, on })
+/// A pair's builds and visits. The blocks of older records are all of one build.
+fn builds_of(pair: &Pair) -> (usize, usize) {
+    (pair.builds.max(1) as usize, pair.visits.max(1) as usize)
 }
 
 /// The root of the mean square of standard deviations, where all are known.

@@ -9,9 +9,14 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// A ratio with this interval.
+    pub const fn around(self, ratio: f64) -> Ratio {
+        Ratio { ratio, low: self.low, high: self.high }
+    }
+
     /// Half its width, relative to the `value` that it is of.
     pub fn half_width(self, value: f64) -> f64 {
-        Ratio { ratio: value, low: self.low, high: self.high }.half_width()
+        self.around(value).half_width()
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Planned {
     pub target: String,
     pub device: String,
     pub dtype: Option<String>,
-    /// What is calibrated.
+    /// The limit that it measures, where it is of calibration.
     pub probe: Option<String>,
     /// The mode of compilation.
     pub compile: Option<serde_json::Value>,

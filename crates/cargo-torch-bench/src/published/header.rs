@@ -19,14 +19,14 @@ pub struct Header {
 }
 
 impl Header {
-    /// Of a measurement that has just ended here. The machine is as the records in the folder have it, which the
+    /// The header of a measurement that has just ended here. The machine is as the records in the folder have it, which the
     /// measurement left.
     pub fn of(root: &Path, records: &Path) -> Result<Self> {
         let Measured { environment, .. } = first(records)?;
         Self::with(environment, git::git(root, &["rev-parse", "HEAD"])?, date(&["-u"])?, records)
     }
 
-    /// Of a measurement elsewhere: commit and date, too, are as the records have them.
+    /// The header of a measurement elsewhere: commit and date, too, are as the records have them.
     pub fn of_records(records: &Path, commit: Option<String>) -> Result<Self> {
         let Measured { timestamp, environment } = first(records)?;
         let commit = environment.git_revision.clone().or(commit).ok_or_else(|| {
@@ -116,7 +116,7 @@ impl fmt::Display for Header {
     }
 }
 
-/// What a record says of its measurement.
+/// When and where a record was taken.
 #[derive(Deserialize)]
 struct Measured {
     /// Seconds since 1970.

@@ -87,8 +87,7 @@ impl Estimate {
                 self.confidence_level, earlier.confidence_level
             ));
         }
-        let ratio = |ratio, Interval { low, high }| Ratio { ratio, low, high };
-        let over = statistics::quotient(&ratio(now, now_interval), &ratio(then, then_interval));
+        let over = statistics::quotient(&now_interval.around(now), &then_interval.around(then));
         Ok(Ratio { ratio: now / then, ..over })
     }
 }

@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(needed(&[7], 6.0), [3, 4, 0]);
         assert_eq!(needed(&[7], 3.0), [0]);
         assert_eq!(needed(&[8], 30.0), [6, 3, 4, 0, 2]);
-        // What the filter names is measured anyway, and needs nothing.
+        // A limit that the filter names is measured anyway, and needs no other.
         assert_eq!(needed(&[7, 0, 3, 4], 30.0), [2]);
         assert_eq!(needed(&[5], 30.0), [0; 0]);
     }
