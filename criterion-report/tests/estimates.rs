@@ -62,7 +62,7 @@ fn planned() -> BTreeMap<String, Case> {
     let folders = ["inference", "training", "fusion", "operators", "kernels", "calibration"];
     let mut files: Vec<PathBuf> = folders.iter().flat_map(|it| configs(&root.join(it))).collect();
     files.extend(configs(&root.join("suites")));
-    files.extend(configs(&root.join("suites/tour")));
+    files.extend(configs(&root.join("suites/tour/cpu")));
     files.retain(|file| !file.to_string_lossy().contains("cuda"));
     let plan = plan::load(&files).unwrap_or_else(|errors| panic!("{errors}"));
     plan.cases().map(|case| (case.full_id(), case.clone())).collect()

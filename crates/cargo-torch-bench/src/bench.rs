@@ -5,8 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use ::libtorch::Libtorch;
+
 use crate::bench_arguments::{BenchArguments, has_budget, leaves_results};
 use crate::cargo;
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::progress_line;
@@ -16,16 +19,41 @@ use crate::setup;
 use crate::side::Side;
 use crate::workspace::Workspace;
 
-/// Configs of the tour, of every kind of work some cases, relative to the root.
+/// Configs of the tour, of every kind of work some cases, in a folder for each device; relative to the root.
 const TOUR: &str = "configs/suites/tour";
 /// The benchmarks of `cargo bench` and the report, at once: cargo compiles them side by side.
 const BENCHES_AND_REPORT: [&str; 5] = ["--profile", "bench", "--benches", "--bin", cargo::REPORT];
 /// Names configs to the build scripts, instead of those of the default suite.
 const CONFIGS: &str = "BENCH_CONFIG";
 
+/// A device that has a tour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum TourDevice {
+    /// The host's processor
+    Cpu,
+    /// A GPU of NVIDIA's
+    Cuda,
+}
+
+impl TourDevice {
+    /// The fastest one that this libtorch reaches here.
+    fn best(libtorch: &Libtorch) -> Self {
+        if libtorch.has_cuda && Driver::find().is_some() { Self::Cuda } else { Self::Cpu }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+        }
+    }
+}
+
 /// How much is measured, and what is written from the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
+    /// The device whose tour is measured; the best of this machine if absent.
+    pub device: Option<TourDevice>,
     /// The default suites, not the tour.
     pub full: bool,
     /// Criterion's words, too.
@@ -51,12 +79,20 @@ pub fn command(
 /// or, from .cargo/config.toml, the very value that cargo would set again.
 fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Result<ExitCode> {
     cargo::require_report(workspace.root())?;
-    setup::before(workspace)?;
+    let libtorch = setup::before(workspace)?;
     let (root, results) = (workspace.root(), cargo::results(workspace)?);
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     // A budget only limits the time of the tour; it does not select anything else.
     let is_tour = arguments.is_empty() || end == 0 && is_budget_alone(arguments);
-    let configs = if extent.full || !is_tour { None } else { tour(root)? };
+    if let Some(device) = extent.device.filter(|_| !is_tour) {
+        let what = format!("--device {}: it chooses the tour, and this is none", device.word());
+        return Err(Error::usage(what).remedy("leave out --device, or the other arguments"));
+    }
+    let device = extent.device.unwrap_or_else(|| TourDevice::best(&libtorch));
+    let configs = if extent.full || !is_tour { None } else { tour(root, device)? };
+    if configs.is_some() && extent.device.is_none() && device == TourDevice::Cuda {
+        eprintln!("the tour is of the GPU; that of the CPU: --device cpu");
+    }
     let cargo = |command: &str, words: &[OsString]| {
         let mut cargo = cargo::at_home(cargo::in_folder(root), &results.criterion);
         cargo.envs(configs.iter().map(|configs| (CONFIGS, configs)));
@@ -180,9 +216,9 @@ fn is_budget_alone(arguments: &[OsString]) -> bool {
     words == 2 || words == 3 && arguments[1] == "--budget"
 }
 
-/// The configs of the tour, unless the user names others or the package has none.
-fn tour(root: &Path) -> Result<Option<OsString>> {
-    let folder = root.join(TOUR);
+/// The configs of a device's tour, unless the user names others or the package has none.
+fn tour(root: &Path, device: TourDevice) -> Result<Option<OsString>> {
+    let folder = root.join(TOUR).join(device.word());
     if env::var_os(CONFIGS).is_some_and(|configs| !configs.is_empty()) || !folder.is_dir() {
         return Ok(None);
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::bench::TourDevice;
 use crate::bench_arguments::runs;
 use crate::cli_examples;
 use crate::name;
@@ -60,8 +61,8 @@ pub enum Command {
     Setup(setup::Options),
     /// Run setup and a tour of the benchmarks, then say what pays on this machine
     ///
-    /// Without arguments it is a tour of 90 seconds (configs/suites/tour). With arguments,
-    /// BENCH_CONFIG or --full it is `cargo bench` with its default suites, about five minutes. Then
+    /// Without arguments it is a tour of 90 seconds (configs/suites/tour), of the GPU if there is one
+    /// that libtorch reaches, and of the CPU if not. With arguments, BENCH_CONFIG or --full it is `cargo bench` with its default suites, about five minutes. Then
     /// one screen says what the results say, and report.html is written beside the records.
     #[command(after_long_help = cli_examples::BENCH)]
     Bench {
@@ -83,6 +84,9 @@ pub enum Command {
         /// Run all default suites, not the tour
         #[arg(long)]
         full: bool,
+        /// The device of the tour, where it is not to be the best one
+        #[arg(long, value_enum, value_name = "DEVICE", conflicts_with_all = ["full", "repeat"])]
+        device: Option<TourDevice>,
         /// Print criterion's output, which otherwise goes to bench.log
         #[arg(long)]
         verbose: bool,

@@ -150,9 +150,9 @@ fn run() -> Result<ExitCode, Error> {
             setup::command(&workspace()?, options.flavour()?)?;
             if options.python { environment::command() } else { Ok(ExitCode::SUCCESS) }
         }
-        Command::Bench { repeat, budget, full, verbose, torchao_output, arguments } => {
+        Command::Bench { repeat, budget, full, device, verbose, torchao_output, arguments } => {
             let arguments = bench::with_budget(&arguments, budget.as_deref())?;
-            let extent = Extent { full, verbose, torchao_output };
+            let extent = Extent { device, full, verbose, torchao_output };
             bench::command(&workspace()?, repeat, &extent, &arguments)
         }
         Command::Bundle(options) => bundle::command(&workspace()?, &options),

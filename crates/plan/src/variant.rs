@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::words::{CompileMode, Recipe, Sparsity};
+use crate::words::{CompileMode, Dtype, Recipe, Sparsity};
 
 /// The properties in which a model's case differs from its siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct Variant {
     /// Whether the eager step is captured in a CUDA graph, which every step replays.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub graph: bool,
+    /// The dtype of inputs and parameters, where it is another one than its siblings'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dtype: Option<Dtype>,
 }
 
 impl Variant {
@@ -47,6 +50,7 @@ impl Variant {
             emulated: false,
             preallocated: false,
             graph: false,
+            dtype: None,
         }
     }
 
@@ -62,6 +66,9 @@ impl Variant {
 impl std::fmt::Display for Variant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.recipe)?;
+        if let Some(dtype) = self.dtype {
+            write!(f, "+{}", dtype.plain())?;
+        }
         if let Some(sparsity) = self.sparsity {
             write!(f, "+{sparsity}")?;
         }
@@ -120,5 +127,7 @@ mod tests {
         assert_eq!(Variant { preallocated: true, ..int8dq }.to_string(), "int8dq+out");
         assert_eq!(compiled.to_string(), "int8dq+semi-sparse+compile");
         assert_eq!(Variant { graph: true, ..sparse }.to_string(), "int8dq+semi-sparse+graph");
+        let float32 = Variant { dtype: Some(Dtype::Float32), graph: true, ..Variant::BASELINE };
+        assert_eq!(float32.to_string(), "baseline+float32+graph");
     }
 }

@@ -1,23 +1,24 @@
 //! The answers of a run, a line each: which recipe pays, whether to fuse, how good kernels are,
 //! what the machine can do, and what was not measured.
 
-use std::collections::{BTreeSet, HashMap};
+mod choice;
 
+use std::collections::BTreeSet;
+
+use choice::{chosen, fastest};
 use indexmap::IndexMap;
-use plan::{CheckStatus, Implementation, Mode, Outcome, Pass};
+use plan::{CheckStatus, Implementation, Mode, Outcome};
 use serde::Serialize;
-use statistics::{Verdict, mean};
+use statistics::{Ratio, Verdict, mean};
 
-use super::calibration::{OperationKind, Request, calibrate};
-use super::comparison::Entry;
-use super::field::{Field, Figure};
+use super::calibration::{OperationKind, PeakSource, Request, calibrate};
 use super::fusion::{Advice, FusionResult, PatternAdvice, VariantAdvice};
 use super::operators::OperatorResult;
 use super::reason::{Reason, Reasons};
 use super::report::Report;
 use super::speedup::{AsCalled, Speedup};
 use super::view::gather;
-use crate::order::{Order as _, Sorted as _};
+use crate::order::Sorted as _;
 
 /// The answers to one question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
@@ -42,21 +43,28 @@ pub struct Answer {
     pub question: Question,
     /// Workload, dtype and shape; of several shapes the workload and dtype.
     pub subject: String,
-    /// A variant, an advice, or a verdict.
+    /// The fastest variant, an advice, or that nothing pays or nothing is certain.
     pub answer: String,
     /// Whether it is good news: faster for certain, or slower; null where neither is known.
     pub pays: Option<bool>,
     /// The best variant, whether it pays or not.
     pub variant: String,
-    /// The speed-up of that variant over the baseline.
+    /// The speed-up of that variant over the baseline, or over `over`.
     #[serde(flatten)]
     pub speedup: Option<Speedups>,
+    /// For an operator or a kernel: the implementation that the speed-up is over, the next fastest one.
+    pub over: Option<String>,
     /// The same as callers have it, on a device that works beside the host, where it is another one.
     pub as_called: Option<AsCalled>,
     /// For a recipe, 1 − its weights / the unquantized ones.
     pub weights_reduction: Option<f64>,
     /// For a recipe, decibels of its output against a high-precision reference.
     pub sqnr_db: Option<f64>,
+    /// For a recipe, the fastest unquantized model, if that is not the baseline: in another dtype, or run in another way. The
+    /// speed-up is the recipe's over it.
+    pub unquantized: Option<Beside>,
+    /// The fastest recipe, if an unquantized model is faster. The speed-up is the recipe's over the baseline.
+    pub recipe: Option<Beside>,
     /// The variants whose intervals meet that of the best.
     pub level: Vec<Level>,
     /// For a pattern: the best variant by another library's product.
@@ -67,6 +75,19 @@ pub struct Answer {
     pub aten_share_of_limit: Option<f64>,
     /// The statement that explains it best; null if none does.
     pub why: Option<Reason>,
+}
+
+/// A variant beside the answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Beside {
+    /// The variant; the baseline of another dtype has that one's name.
+    pub variant: String,
+    /// Whether the speed-up is from interleaved runs; else it is that of two times.
+    pub in_pairs: bool,
+    /// A speed-up that has to do with it.
+    #[serde(flatten)]
+    pub speedup: Speedups,
 }
 
 /// A variant that may be as fast as the best one.
@@ -119,6 +140,22 @@ impl Speedups {
         let logs: Vec<f64> = ratios().map(f64::ln).collect();
         Some(Self { ratio: mean(&logs).exp(), low, high, cases: speedups.len() })
     }
+
+    /// The other side's.
+    fn inverted(self) -> Self {
+        Self { ratio: self.ratio.recip(), low: self.high.recip(), high: self.low.recip(), ..self }
+    }
+
+    /// Whether the interval of one speed-up is too wide for a figure: a factor of two.
+    pub fn is_undecided(&self) -> bool {
+        self.cases == 1 && self.high > 2.0 * self.low
+    }
+}
+
+impl From<Ratio> for Speedups {
+    fn from(Ratio { ratio, low, high }: Ratio) -> Self {
+        Self { ratio, low, high, cases: 1 }
+    }
 }
 
 /// The machine's limits on one device, dtype and number of threads.
@@ -133,6 +170,8 @@ pub struct Limits {
     pub threads: u32,
     /// GFLOP/s of the best product.
     pub peak_gflops: f64,
+    /// The case that reached it, where no probe did.
+    pub reached_by: Option<String>,
     /// GB/s of memory; null where it was not measured on so many threads.
     pub bandwidth_gbps: Option<f64>,
     /// Floating-point operations per byte from which on arithmetic is the limit.
@@ -169,11 +208,10 @@ pub struct Answers {
 impl Answers {
     pub fn of(report: &Report) -> Self {
         let reasons = Reasons::of(report);
-        let modes = [Mode::Inference, Mode::Training];
-        let mut answers = chosen(report, Question::Recipes, &modes, &reasons);
+        let mut answers = chosen(report, &reasons);
         answers.extend(fusion(report, &reasons));
         answers.extend(operators(report, &reasons));
-        answers.extend(chosen(report, Question::Kernels, &[Mode::Kernels], &reasons));
+        answers.extend(fastest(report, &reasons));
         let (limits, call_ns) = limits(report);
         let disturbances = report
             .checks
@@ -186,100 +224,8 @@ impl Answers {
     }
 }
 
-/// The variant that is faster than its baseline at each shape, or none.
-fn chosen<'a>(
-    report: &'a Report,
-    question: Question,
-    modes: &[Mode],
-    reasons: &Reasons<'a>,
-) -> Vec<Answer> {
-    let entries = report.entries().filter(|entry| modes.contains(&entry.row.record.case.mode));
-    let entries = answering(entries.collect());
-    let configs: BTreeSet<&str> =
-        entries.iter().map(|entry| &*entry.row.record.case.config).sorted_set();
-    let several = configs.len() > 1;
-    let id = |entry: &Entry<'_>| {
-        let id = &entry.row.record.case.id;
-        (id.group.clone(), id.parameter.clone())
-    };
-    let blocks = gather(entries, id).into_iter();
-    let answer =
-        |block: Vec<Entry<'a>>| choice(question, subject(&block[0], several), &block, reasons);
-    blocks.filter_map(answer).collect()
-}
-
-/// The passes that say whether a recipe pays in training: the first that a model was measured in.
-const ANSWERING: [Pass; 3] = [Pass::ForwardBackward, Pass::StepSgd, Pass::StepAdamw];
-
-/// The entries without those of passes that answer nothing by themselves: of a training step one pass
-/// answers for all.
-fn answering(entries: Vec<Entry<'_>>) -> Vec<Entry<'_>> {
-    let rank = |entry: &Entry<'_>| {
-        let pass = entry.row.pass();
-        pass.map(|pass| ANSWERING.iter().position(|it| *it == pass).unwrap_or(ANSWERING.len()))
-    };
-    let model = |entry: &Entry<'_>| {
-        let case = &entry.row.record.case;
-        let model = case.work.model().map(|work| work.model.to_string());
-        (case.config.clone(), model, case.device.as_str(), case.id.parameter.clone())
-    };
-    let mut first: HashMap<_, usize> = HashMap::new();
-    for entry in &entries {
-        if let Some(rank) = rank(entry) {
-            first.entry(model(entry)).and_modify(|it| *it = rank.min(*it)).or_insert(rank);
-        }
-    }
-    let answers = |entry: &Entry<'_>| {
-        rank(entry).is_none_or(|rank| rank < ANSWERING.len() && first[&model(entry)] == rank)
-    };
-    entries.into_iter().filter(answers).collect()
-}
-
-fn choice<'a>(
-    question: Question,
-    subject: String,
-    block: &[Entry<'a>],
-    reasons: &Reasons<'a>,
-) -> Option<Answer> {
-    let mut compared: Vec<(&Entry<'a>, Speedup)> =
-        block.iter().filter_map(|entry| Some((entry, *entry.speedup()?))).collect();
-    compared.order_by(|(_, a), (_, b)| b.ratio.total_cmp(&a.ratio));
-    let ((best, speedup), others) = compared.split_first()?;
-    let pays = speedup.verdict() == Verdict::Faster;
-    let lost = speedup.verdict() == Verdict::Slower;
-    let none = match (question, best.baseline) {
-        (Question::Kernels, Some(baseline)) if lost => baseline.record.case.variant(),
-        (Question::Kernels, _) => "open".to_owned(),
-        _ => "none".to_owned(),
-    };
-    let level = others.iter().filter(|(_, other)| {
-        pays && other.verdict() == Verdict::Faster && other.interval.high >= speedup.interval.low
-    });
-    Some(Answer {
-        question,
-        subject,
-        answer: if pays { best.variant() } else { none },
-        variant: best.variant(),
-        // That the reference of a kernel is the fastest is no bad news.
-        pays: pays.then_some(true).or((lost && question != Question::Kernels).then_some(false)),
-        speedup: Speedups::of(&[*speedup]),
-        as_called: speedup.differs_as_called(),
-        weights_reduction: best.comparison.and_then(|it| it.weights_reduction),
-        sqnr_db: sqnr(best),
-        level: level
-            .map(|(entry, _)| Level { variant: entry.variant(), sqnr_db: sqnr(entry) })
-            .collect(),
-        why: reasons.among([**best].into_iter()),
-        ..Answer::default()
-    })
-}
-
-/// A recipe's; infinite if it changes nothing.
-fn sqnr(entry: &Entry<'_>) -> Option<f64> {
-    const SQNR: &Field = Field::known("sqnr");
-    let Figure { value, .. } = SQNR.figure(entry)?;
-    (entry.row.variant().is_some() && value.is_finite()).then_some(value)
-}
+/// The answer where the figures leave it open.
+const UNDECIDED: &str = "undecided";
 
 /// Whether to fuse; where no variant only fuses, what the product of another library is worth.
 fn fusion<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
@@ -350,12 +296,13 @@ fn operator<'a>(block: &[OperatorResult<'a>], reasons: &Reasons<'a>) -> Option<A
         (0, 1.., 0) => Some(false),
         _ => None,
     };
-    let verdict = match (pays, speedups.len()) {
-        (Some(true), _) => "faster".to_owned(),
-        (Some(false), _) => "slower".to_owned(),
+    let (own, aten) = (best.entry.variant(), Implementation::Aten.as_str());
+    let answer = match (pays, speedups.len()) {
+        (Some(true), _) => own.clone(),
+        (Some(false), _) => aten.to_owned(),
         (None, 1) if count(Verdict::Same) == 1 => "the same".to_owned(),
-        (None, 1) => "open".to_owned(),
-        (None, all) => format!("{faster} of {all} faster, {slower} slower"),
+        (None, 1) => UNDECIDED.to_owned(),
+        (None, all) => format!("{own}: {faster} of {all} faster, {slower} slower"),
     };
     let shares = |variant: &str| -> Option<f64> {
         let shares = block.iter().filter(|it| it.entry.variant() == variant);
@@ -372,12 +319,13 @@ fn operator<'a>(block: &[OperatorResult<'a>], reasons: &Reasons<'a>) -> Option<A
     Some(Answer {
         question: Question::Operators,
         subject: format!("{} {dtype}{size}", best.key.work.operator),
-        answer: format!("{}: {verdict}", best.entry.variant()),
-        variant: best.entry.variant(),
+        answer,
         pays,
-        speedup: Some(speedup),
-        share_of_limit: shares(&best.entry.variant()),
-        aten_share_of_limit: shares(Implementation::Aten.as_str()),
+        speedup: Some(if pays == Some(false) { speedup.inverted() } else { speedup }),
+        over: Some(if pays == Some(false) { own.clone() } else { aten.to_owned() }),
+        share_of_limit: shares(&own),
+        aten_share_of_limit: shares(aten),
+        variant: own,
         why: reasons.among(same.map(|it| it.entry)),
         ..Answer::default()
     })
@@ -400,6 +348,10 @@ fn limits(report: &Report) -> (Vec<Limits>, Option<f64>) {
         dtype: roof.dtype.plain().to_owned(),
         threads: roof.threads,
         peak_gflops: roof.peak_gflops.value,
+        reached_by: match &roof.peak_gflops.source {
+            PeakSource::Reached(id) => Some(id.clone()),
+            _ => None,
+        },
         bandwidth_gbps: roof.bandwidth_gbps.as_ref().map(|limit| limit.value),
         ridge_flop_per_byte: roof.ridge_flop_per_byte,
     });
@@ -423,16 +375,4 @@ fn unmeasured(report: &Report) -> Vec<Unmeasured> {
     counts.sort_by(|_, a, _, b| b.cmp(a));
     let of = |((status, reason), cases)| Unmeasured { status, cases, reason };
     counts.into_iter().map(of).collect()
-}
-
-/// `linear bf16 1x4096x4096`, behind the config where there are several.
-fn subject(entry: &Entry<'_>, several_configs: bool) -> String {
-    let id = &entry.row.record.case.id;
-    let mut parts = id.group.split('/');
-    let config = parts.nth(1).filter(|_| several_configs);
-    let workload = parts.next();
-    let device = parts.next().filter(|device| *device != "cpu");
-    let parameter = id.parameter.replacen('-', " ", 1);
-    let words = [config, workload, Some(&*parameter), device];
-    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

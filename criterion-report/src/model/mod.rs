@@ -42,7 +42,9 @@ pub mod training;
 mod valid;
 mod view;
 
-pub use answer::{Answer, Answers, Level, Limits, OtherProduct, Question, Speedups, Unmeasured};
+pub use answer::{
+    Answer, Answers, Beside, Level, Limits, OtherProduct, Question, Speedups, Unmeasured,
+};
 pub use caution::Caution;
 pub use circumstances::Circumstances;
 pub use comparison::{Comparison, Entry};

@@ -12,7 +12,9 @@ use super::view::Room;
 use super::{Target, markdown, screen};
 use crate::json_text::{self, Style};
 use crate::model::explain::{Library, Statement, variant};
-use crate::model::{Answer, Answers, Circumstances, Interval, Level, Question, Report, Speedups};
+use crate::model::{
+    Answer, Answers, Beside, Circumstances, Interval, Level, Question, Report, Speedups,
+};
 use crate::units;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -87,9 +89,9 @@ pub struct Section<'a> {
 }
 
 const QUESTIONS: [(Question, &str, &str, &str); 4] = [
-    (Question::Recipes, "Which recipe pays?", "show", "recipe"),
+    (Question::Recipes, "Which recipe pays?", "show", "fastest"),
     (Question::Fusion, "Does fusing pay?", "fusion", "fuse?"),
-    (Question::Operators, "How good are our kernels, against ATen?", "operators", "kernel"),
+    (Question::Operators, "How good are our kernels, against ATen?", "operators", "fastest"),
     (Question::Kernels, "Which kernel of benches/kernels is the fastest?", "kernels", "fastest"),
 ];
 
@@ -104,14 +106,15 @@ pub fn sections(answers: &Answers) -> Vec<Section<'_>> {
 
 /// An answer in words: its subject, the answer, the speed-up, and the details.
 fn cells(of: &Answer) -> [String; 4] {
-    let speedup = of.speedup.map(speedup).unwrap_or_default();
-    [of.subject.clone(), of.answer.clone(), speedup, details(of).join("; ")]
+    let speedup = of.as_called.map(|it| it.as_ratio().into()).or(of.speedup).map(figure);
+    [of.subject.clone(), of.answer.clone(), speedup.unwrap_or_default(), details(of).join("; ")]
 }
 
-/// The same, with the reason after the details.
+/// The same, with what stands below it on the screen after the details.
 pub fn cells_with_reason(of: &Answer) -> [String; 4] {
     let mut cells = cells(of);
-    let texts = [std::mem::take(&mut cells[3]), why(of).unwrap_or_default()];
+    let [beside, why] = [beside(of), why(of)].map(Option::unwrap_or_default);
+    let texts = [std::mem::take(&mut cells[3]), beside, why];
     cells[3] = texts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ");
     cells
 }
@@ -177,8 +180,11 @@ fn table(column: &str, answers: &[&Answer], Room { width, colour, .. }: Room) ->
         cells[1].paint = paint;
         Line::Cells(cells.to_vec())
     };
-    let why = |of: &&Answer| Some(Line::Spanning(Cell::default(), Cell::new(why(of)?, Paint::Dim)));
-    let lines = answers.iter().flat_map(|of| [line(of)].into_iter().chain(why(of)));
+    let below = |of: &&Answer| {
+        let texts = [beside(of).map(Cell::from), why(of).map(|it| Cell::new(it, Paint::Dim))];
+        texts.into_iter().flatten().map(|it| Line::Spanning(Cell::default(), it))
+    };
+    let lines = answers.iter().flat_map(|of| [line(of)].into_iter().chain(below(of)));
     let lines: Vec<Line> = lines.collect();
     let narrow = wrapped(&columns, &lines, width);
     render(&columns, &narrow, INDENT, width, colour)
@@ -210,12 +216,24 @@ fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line>
 fn details(of: &Answer) -> Vec<String> {
     let decibels = |db: f64| format!("{db:.0} dB");
     let mut details = Vec::new();
-    details.extend(of.as_called.map(|it| format!("as called {}", units::ratio(it.ratio, None))));
+    let shown = of.as_called.map(|it| it.as_ratio().into()).or(of.speedup);
+    let undecided = shown.filter(Speedups::is_undecided);
+    details.extend(undecided.map(|it| {
+        let [low, high] = [it.low, it.high].map(|it| units::ratio(it, None));
+        format!("between {low} and {high}: `--budget 5min` gives it more time")
+    }));
+    let on_device = of.speedup.filter(|_| of.as_called.is_some());
+    details.extend(on_device.map(|it| format!("{} on the device", units::ratio(it.ratio, None))));
+    let over = of.over.as_ref();
     match of.question {
-        Question::Recipes | Question::Kernels if of.pays != Some(true) => {
+        Question::Kernels => {
+            let variant = Some(&of.variant).filter(|it| **it != of.answer);
+            details.extend(against(variant, over));
+        }
+        Question::Recipes if of.answer != of.variant => {
             details.push(format!("closest: {}", of.variant));
         }
-        Question::Recipes | Question::Kernels => {
+        Question::Recipes => {
             let weights = of.weights_reduction.filter(|share| share.abs() >= 0.005);
             let weights = weights.map(|share| format!("weights {:+.0} %", -100.0 * share));
             details.extend(weights.map(|text| text.replace('-', "−")));
@@ -242,6 +260,9 @@ fn details(of: &Answer) -> Vec<String> {
         }
         Question::Operators => {
             let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+            let variant =
+                Some(&of.variant).filter(|it| of.pays.is_none() && !of.answer.contains(*it));
+            details.extend(against(variant, over));
             if let Some((own, aten)) = of.share_of_limit.zip(of.aten_share_of_limit) {
                 let text = format!("{} of the limit, ATen {}", percent(own), percent(aten));
                 details.push(text);
@@ -249,6 +270,29 @@ fn details(of: &Answer) -> Vec<String> {
         }
     }
     details
+}
+
+/// What a speed-up is over: `over aten`, or of two that no answer names `rust against aten`.
+fn against(variant: Option<&String>, over: Option<&String>) -> Option<String> {
+    let over = over?;
+    Some(variant.map_or(format!("over {over}"), |variant| format!("{variant} against {over}")))
+}
+
+/// How the best recipe stands beside the fastest unquantized model, if that is not the baseline.
+fn beside(of: &Answer) -> Option<String> {
+    let recipe = of.recipe.as_ref().map(|Beside { variant, speedup, .. }| {
+        format!("not quantized; the best recipe is {variant}: {}", figure(*speedup))
+    });
+    let over = of.unquantized.as_ref().filter(|it| of.answer != it.variant).map(|it| {
+        let apart = if it.in_pairs { "" } else { ", by times of their own" };
+        format!("{} over {}, the fastest unquantized{apart}", figure(it.speedup), it.variant)
+    });
+    recipe.or(over)
+}
+
+/// The speed-up, if its interval leaves it a meaning.
+fn figure(of: Speedups) -> String {
+    if of.is_undecided() { "undecided".to_owned() } else { speedup(of) }
 }
 
 /// A short form of the statement that explains an answer, because operations have long names. `None` if the answer
@@ -325,6 +369,9 @@ pub fn machine(answers: &Answers) -> Vec<String> {
                 it.dtype,
                 units::count(it.threads as usize, "thread"),
                 rate(it.peak_gflops)
+            );
+            text.extend(
+                it.reached_by.iter().map(|id| format!(" (reached by {id}, not by a probe)")),
             );
             if let Some((bandwidth, ridge)) = it.bandwidth_gbps.zip(it.ridge_flop_per_byte) {
                 text.push_str(&format!(

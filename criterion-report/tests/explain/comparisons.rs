@@ -218,10 +218,12 @@ fn an_answer_is_explained_against_its_baseline() {
 fn an_added_operation_at_its_limit_does_not_make_a_case_memory_bound() {
     let moving = |name: &str| {
         let mut it = operation(name, 500.0);
-        (it.input_bytes, it.flops) = (Some(5_000_000), None);
+        (it.input_bytes, it.flops) = (Some(50_330_000), None);
         it
     };
+    // The time that its bytes take in memory.
     let fixture = Fixture::calibrated(GELU)
+        .takes("/aten", 10_070_000)
         .profiled("/aten/", &profile(vec![moving("aten::mul")], 500.0))
         .profiled(
             "/aten-composed/",

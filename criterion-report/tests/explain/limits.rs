@@ -1,9 +1,10 @@
 //! The calibration that a case's limit comes from, or why it has none.
 
-use criterion_report::model::explain::{PartKind, Statement};
+use criterion_report::model::explain::{Bound, PartKind, Rule, Statement};
 
-use super::fixture::{Fixture, L2, L3, MEMORY};
+use super::fixture::{Fixture, L2, L3, MEMORY, PEAK};
 use super::statements::LINEAR;
+use super::statements::named;
 use super::{explained, one};
 
 #[test]
@@ -16,7 +17,9 @@ fn the_bandwidth_is_that_of_the_level_of_the_working_set() {
         (8 << 10, "memory", false, MEMORY),
         (64 << 20, "memory", false, MEMORY),
     ] {
-        let fixture = Fixture::calibrated(LINEAR).weighing("/baseline/", bytes);
+        let fixture = Fixture::calibrated(LINEAR)
+            .weighing("/baseline/", bytes)
+            .takes("/baseline/", 30_000_000);
         let of = one(&fixture.explained(), "/baseline/");
         assert_eq!(of.working_set_bytes, Some(bytes));
         assert_eq!(of.bytes, Some(bytes + 16 * 512 * 4), "and the output");
@@ -32,6 +35,28 @@ fn the_bandwidth_is_that_of_the_level_of_the_working_set() {
         one(&Fixture::calibrated(&cold).weighing("/baseline/", 4 << 20).explained(), "/baseline/");
     let limit = of.limit.expect("a limit");
     assert_eq!((limit.level.as_deref(), limit.level_is_certain), (Some("memory"), true));
+}
+
+/// On a machine whose probe of bfloat16 took a slow path, a layer was twenty times as fast as the "peak".
+#[test]
+fn a_case_that_is_faster_than_its_limit_does_not_have_it() {
+    let of = |ns: u64| {
+        let fixture = Fixture::calibrated(LINEAR).takes("/int8wo/", ns);
+        let explained = fixture.weighing("/int8wo/", 4 << 10).explained();
+        (one(&explained, "/int8wo/"), ns)
+    };
+    let flops_ns = of(1_000_000).0.limit.and_then(|it| it.flops_ns).expect("a limit");
+    // Measurements vary: 4 % above the limit it is at the limit.
+    let (at, ns) = of((flops_ns / 1.04) as u64);
+    let limit = at.limit.clone().expect("a limit");
+    assert!((limit.share - flops_ns / ns as f64).abs() < 1e-9 && limit.share > 1.03, "{limit:?}");
+    assert!(named(&at, Rule::COMPUTE_BOUND).is_some(), "{:?}", at.statements);
+    let (above, _) = of((flops_ns / 20.0) as u64);
+    assert_eq!(named(&above, Rule::COMPUTE_BOUND), None);
+    let limit = above.limit.expect("that of its bytes is left");
+    assert_eq!((limit.bound, limit.peak_gflops), (Bound::Memory, None));
+    let caution = format!("GFLOP/s of products in its dtype, which is measured to have {PEAK:.0}");
+    assert!(above.cautions.iter().any(|it| it.contains(&caution)), "{:?}", above.cautions);
 }
 
 #[test]

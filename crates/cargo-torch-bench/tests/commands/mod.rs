@@ -115,13 +115,18 @@ fn the_report_that_was_built_with_the_benchmarks_is_run() {
 fn without_arguments_it_is_the_tour() {
     let scratch = provisioned();
     let tour = scratch.clone_dir().join("configs/suites/tour");
-    fs::create_dir_all(&tour).expect("a folder");
-    for name in ["fusion.yml", "inference.yml"] {
-        fs::write(tour.join(name), "").expect("written");
-    }
-    let configs = ["fusion.yml", "inference.yml"].map(|it| tour.join(it).display().to_string());
+    let configs = |device: &str| {
+        let files = ["fusion.yml", "inference.yml"].map(|name| tour.join(device).join(name));
+        fs::create_dir_all(tour.join(device)).expect("a folder");
+        files.each_ref().iter().for_each(|it| fs::write(it, "").expect("written"));
+        files.map(|it| it.display().to_string()).join(":")
+    };
+    let (cpu, cuda) = (configs("cpu"), configs("cuda"));
     for (arguments, configs) in [
-        (&["bench"][..], configs.join(":")),
+        // The libtorch here is without CUDA, whatever the machine has.
+        (&["bench"][..], cpu.clone()),
+        (&["bench", "--device", "cuda"], cuda),
+        (&["bench", "--budget", "3min", "--device", "cpu"], cpu),
         (&["bench", "--full"], "unset".to_owned()),
         (&["bench", "--", "int8wo"], "unset".to_owned()),
     ] {
@@ -129,6 +134,8 @@ fn without_arguments_it_is_the_tour() {
         let said = scratch.log("cargo-configs");
         assert_eq!(said.last(), Some(&format!("{configs} unset")), "{arguments:?}");
     }
+    let none = ["--device cuda: it chooses the tour, and this is none"];
+    scratch.run(&["bench", "--device", "cuda", "--", "int8wo"]).assert_refused(2, &none);
     let mut bench = scratch.xtask(&["bench"]);
     bench.env("BENCH_CONFIG", "my.yml");
     Outcome::of(bench).assert_fine();

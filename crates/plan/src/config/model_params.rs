@@ -86,7 +86,7 @@ const MODEL_KEYS: &[&str] = &[
 ];
 
 /// Our own keys that concern models in inference alone.
-const SIBLING_KEYS: &[&str] = &["out", "packed", "cuda_graph"];
+const SIBLING_KEYS: &[&str] = &["out", "packed", "cuda_graph", "unquantized_dtypes"];
 
 /// Settings and variants of every model of a config.
 #[derive(Clone)]
@@ -101,6 +101,8 @@ struct Outer {
     packed: Option<bool>,
     /// Whether each eager variant gets a sibling whose step is captured in a CUDA graph.
     cuda_graph: bool,
+    /// The dtypes in which the unquantized model is a sibling, too, besides its own.
+    unquantized: Vec<Dtype>,
     /// Present in training mode.
     training: Option<Training>,
 }
@@ -125,7 +127,8 @@ pub(super) fn read(
         refuse(&fields, SIBLING_KEYS, Mode::Inference);
     }
     let own = Own::default();
-    let mut outer = Outer { own, eager, out: false, packed: None, cuda_graph: false, training };
+    let (out, packed, cuda_graph, unquantized) = (false, None, false, Vec::new());
+    let mut outer = Outer { own, eager, out, packed, cuda_graph, unquantized, training };
     fields.update("output_dir", &mut outer.own.settings.output_dir, Node::string);
     outer.read(&fields);
     // A list in the tutorial, one mapping in the README.
@@ -183,16 +186,19 @@ impl Outer {
         fields.update("out", &mut self.out, Node::boolean);
         fields.update("packed", &mut self.packed, |node| node.boolean().map(Some));
         fields.update("cuda_graph", &mut self.cuda_graph, Node::boolean);
+        if let Some(dtypes) = fields.dtypes("unquantized_dtypes").flatten() {
+            self.unquantized = dtypes;
+        }
         if let Some(training) = &mut self.training {
             training.read(fields);
             self.own.settings.training = Some(training.settings.clone());
         }
     }
 
-    /// Behind each eager variant follow its packed form, if the recipe has one, and, if asked for, its
+    /// The baseline, also in other dtypes if asked for, and the recipes. Behind each eager variant follow its packed form, if the recipe has one, and, if asked for, its
     /// form with a preallocated output (dense ones only), that in a CUDA graph, that of torch's autograd, and its
     /// compiled forms. A device without CUDA graphs has that form, too: it is reported as unsupported.
-    fn variants(&self, device: Device, compile: &[CompileMode]) -> Vec<Variant> {
+    fn variants(&self, device: Device, dtype: Dtype, compile: &[CompileMode]) -> Vec<Variant> {
         let packs = |recipe: Recipe| {
             let usual = self.packed.unwrap_or_else(|| recipe.is_usually_packed(device));
             self.training.is_none() && recipe.has_packed() && usual
@@ -200,7 +206,11 @@ impl Outer {
         let training = self.training.as_ref();
         let autograd = training.is_some_and(|training| training.autograd);
         let settings = training.map(|training| &training.settings);
-        let forms = self.eager.iter().flat_map(|&eager| {
+        let others = self.unquantized.iter().filter(|other| **other != dtype);
+        let others = others.map(|&other| Variant { dtype: Some(other), ..Variant::BASELINE });
+        let (baseline, recipes) = self.eager.split_at(1);
+        let all = baseline.iter().copied().chain(others).chain(recipes.iter().copied());
+        let forms = all.flat_map(|eager| {
             let emulated = emulation::is_emulated(eager.recipe, settings, device);
             let eager = Variant { emulated, ..eager };
             let dense = eager.sparsity.is_none();
@@ -285,7 +295,7 @@ fn read_model(
         memory: fields.flag("enable_memory_profiler"),
     };
     let compile = compile?;
-    let ways = outer.variants(device, &compile);
+    let ways = outer.variants(device, dtype, &compile);
     let passes = outer.training.map(|training| training.passes).unwrap_or_default();
     let entry = Entry {
         name,

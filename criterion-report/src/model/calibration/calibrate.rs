@@ -12,7 +12,7 @@ use super::operation::Operation;
 use super::preset::Precision;
 use super::profile::Spread;
 use super::request::Request;
-use super::roofs::{Limit, Roofs};
+use super::roofs::{Limit, Roofs, telling};
 use super::schema::{
     CallOverhead, Finding, LaunchLatency, Metadata, OperationCalibration, PeakSources, Profile,
     params,
@@ -32,7 +32,10 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
     let rows = rows(&operations, &results);
     one_machine(&rows, device)?;
     notes.extend(unmeasured(report, device));
-    let roofs = Roofs::of(&operations, device, request, &mut notes);
+    let cases: Vec<&Row> = telling(report.entries().map(|entry| entry.row))
+        .filter(|row| row.record.case.device == device)
+        .collect();
+    let roofs = Roofs::of(&operations, &cases, device, request, &mut notes);
     let profiles: BTreeMap<String, OperationCalibration> = operations
         .iter()
         .filter(|operation| operation.key.probe.is_product() || operation.key.probe.is_stream())
@@ -40,7 +43,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
         .sorted_map();
 
     let mut fusion_profiles = fusion::profiles(&results, &roofs);
-    notes.extend(fusion::overshoots(&roofs, &operations, &results));
+    notes.extend(fusion::overshoots(&roofs, &results));
     notes.extend(without_speedup(results.len() - fusion_profiles.len()));
     let by_pattern = fusion::by_pattern(&results, &fusion_profiles, &mut notes);
     fusion_profiles.extend(by_pattern);

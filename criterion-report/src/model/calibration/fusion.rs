@@ -7,8 +7,7 @@ use plan::{
 };
 use serde_json::{Map, Value, json};
 
-use super::operation::Operation;
-use super::roofs::{PeakSource, Roofline, Roofs};
+use super::roofs::{Roofline, Roofs};
 use super::schema::{FusionCalibration, params};
 use super::select::twice;
 use crate::model::fusion::{Accounting, Bytes, Compared, saved};
@@ -189,19 +188,11 @@ fn efficiency(roofs: &Roofs, result: &FusionResult<'_>, side: Option<&Row>) -> O
 }
 
 /// Says which fusions exceed a roof, which refutes its peak: one note per roof, of the highest.
-pub fn overshoots(
-    roofs: &Roofs,
-    operations: &[Operation<'_>],
-    results: &[FusionResult<'_>],
-) -> Vec<String> {
-    roofs.all.iter().filter_map(|roof| overshoot(roof, operations, results)).collect()
+pub fn overshoots(roofs: &Roofs, results: &[FusionResult<'_>]) -> Vec<String> {
+    roofs.all.iter().filter_map(|roof| overshoot(roof, results)).collect()
 }
 
-fn overshoot(
-    over: &Roofline,
-    operations: &[Operation<'_>],
-    results: &[FusionResult<'_>],
-) -> Option<String> {
+fn overshoot(over: &Roofline, results: &[FusionResult<'_>]) -> Option<String> {
     let own = results.iter().filter(|result| roof_of(result) == (over.dtype, over.threads));
     let sides = own.flat_map(FusionResult::sides).flatten();
     let mut above: Vec<(f64, &str)> = sides
@@ -217,15 +208,8 @@ fn overshoot(
         others => format!(", and {} exceeded the peak, too", units::count(others, "other case")),
     };
     let peak = units::significant(over.peak_gflops.value, 4);
-    let measured = over.peak_gflops.measured.as_ref();
-    let only = match (&over.peak_gflops.source, measured) {
-        (PeakSource::Measured, Some(best)) => {
-            let of = operations.iter().map(|it| it.key).find(|it| it.to_string() == best.operation);
-            let of = of.map_or_else(|| best.operation.clone(), |it| it.label());
-            format!("the peak is only that of {of} ({peak} GFLOP/s)")
-        }
-        (source, _) => format!("the peak, {peak} GFLOP/s ({source}), is below what was measured"),
-    };
+    let source = &over.peak_gflops.source;
+    let only = format!("the peak, {peak} GFLOP/s ({source}), is below what was measured");
     Some(format!(
         "{id} reached {} GFLOP/s of {} on {}{others}: {only}",
         units::significant(gflops, 4),

@@ -21,7 +21,7 @@ pub use placement::{Headroom, NoPlacement, Placement, Skyline, compulsory_bytes}
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
 pub use profile::{Products, Spread};
 pub use request::{OperationKind, Request};
-pub(super) use roofs::Roofs;
+pub(super) use roofs::{ABOVE, Roofs, telling};
 pub use roofs::{Best, Limit, PeakSource, Roofline};
 pub use schema::{
     CallOverhead, Finding, FusionCalibration, LaunchLatency, LevelBandwidth, Metadata,

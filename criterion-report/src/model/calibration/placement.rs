@@ -4,7 +4,7 @@ use plan::{Device, Memory, ModelWork, Pass, Work};
 
 use super::operation::Operation;
 use super::request::{OperationKind, Request};
-use super::roofs::{Roofline, Roofs};
+use super::roofs::{Roofline, Roofs, telling};
 use crate::model::place::fingerprint;
 use crate::model::row::Row;
 
@@ -115,7 +115,11 @@ impl Skyline {
     /// several measurements of one thing counts.
     pub fn all<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
         let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
-        let skyline = |((machine, _), operations): ((String, &str), Vec<Operation<'_>>)| {
+        let rows: Vec<&Row> = rows.into_iter().collect();
+        let skyline = |(place, operations): ((String, &str), Vec<Operation<'_>>)| {
+            let cases: Vec<&Row> =
+                telling(rows.iter().copied()).filter(|row| name(row) == place).collect();
+            let (machine, _) = place;
             let device = operations.first()?.key.device;
             let request = Request {
                 device: Some(device),
@@ -123,10 +127,10 @@ impl Skyline {
                 ..Request::default()
             };
             let mut notes = Vec::new();
-            let roofs = Roofs::of(&operations, device, &request, &mut notes).all;
+            let roofs = Roofs::of(&operations, &cases, device, &request, &mut notes).all;
             Some(Self { machine, device, roofs, notes }).filter(|it| !it.roofs.is_empty())
         };
-        Operation::by_machine(rows, name).filter_map(skyline).collect()
+        Operation::by_machine(rows.iter().copied(), name).filter_map(skyline).collect()
     }
 
     pub fn is_of(&self, row: &Row) -> bool {

@@ -138,7 +138,7 @@ impl Profile {
             let efficiency = efficiency.filter(|efficiency| *efficiency > 1.0)?;
             let peak = match source {
                 Some(PeakSource::Preset(name)) => format!("peak of preset {name}"),
-                Some(PeakSource::Given | PeakSource::Measured) | None => "given peak".to_owned(),
+                Some(_) | None => "given peak".to_owned(),
             };
             let percent = units::percent(efficiency);
             Some(format!("{what} is at {percent}: the {peak} is below what was measured"))

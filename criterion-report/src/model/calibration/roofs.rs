@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use plan::{Device, Dtype};
+use plan::{Device, Dtype, Mode};
 use serde::{Deserialize, Serialize};
 
 use super::memory::{Level, Memory};
@@ -12,7 +12,7 @@ use super::operation::{Operation, OperationKey};
 use super::preset::Precision;
 use super::request::{OperationKind, Request};
 use super::select::newest;
-use crate::model::Figure;
+use crate::model::{Figure, Row};
 use crate::order::Sorted as _;
 use crate::units;
 
@@ -23,6 +23,8 @@ pub enum PeakSource {
     /// The user's own figure.
     Given,
     Preset(String),
+    /// A case with this id was faster than every product that was made to find the peak.
+    Reached(String),
 }
 
 impl fmt::Display for PeakSource {
@@ -31,6 +33,7 @@ impl fmt::Display for PeakSource {
             Self::Measured => f.write_str("measured"),
             Self::Given => f.write_str("given"),
             Self::Preset(name) => write!(f, "preset {name}"),
+            Self::Reached(id) => write!(f, "reached by {id}"),
         }
     }
 }
@@ -45,12 +48,16 @@ impl TryFrom<String> for PeakSource {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        match (text.as_str(), text.strip_prefix("preset ")) {
-            ("measured", _) => Ok(Self::Measured),
-            ("given", _) => Ok(Self::Given),
-            (_, Some(name)) => Ok(Self::Preset(name.to_owned())),
-            _ => Err(format!("source of a peak `{text}` is none of measured, given, preset NAME")),
-        }
+        let of = |prefix: &str| text.strip_prefix(prefix).map(str::to_owned);
+        let known = match text.as_str() {
+            "measured" => Some(Self::Measured),
+            "given" => Some(Self::Given),
+            _ => of("preset ").map(Self::Preset).or_else(|| of("reached by ").map(Self::Reached)),
+        };
+        known.ok_or_else(|| {
+            let known = "measured, given, preset NAME, reached by ID";
+            format!("source of a peak `{text}` is none of {known}")
+        })
     }
 }
 
@@ -86,7 +93,7 @@ impl Best {
 pub struct Limit {
     /// 10⁹ per second.
     pub value: f64,
-    /// `measured`, `given` or `preset NAME`.
+    /// `measured`, `given`, `preset NAME`, or `reached by ID` of a case that was faster than what was measured.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub source: PeakSource,
     /// The best that was measured, if anything was; equal to `value` unless the source is another.
@@ -112,7 +119,7 @@ pub struct Roofline {
     pub dtype: Dtype,
     /// Intra-op threads in force.
     pub threads: u32,
-    /// 10⁹ operations per second of the best product.
+    /// 10⁹ operations per second of the best product, or of the case that was faster.
     pub peak_gflops: Limit,
     /// 10⁹ bytes per second of memory; null where it was not measured on so many threads.
     pub bandwidth_gbps: Option<Limit>,
@@ -130,6 +137,23 @@ impl Roofline {
         Self { device, dtype, threads, peak_gflops, bandwidth_gbps, ridge_flop_per_byte: ridge }
     }
 
+    /// Says that a case was faster than every product that was made to find the peak, by more than measurements vary:
+    /// nothing is at that limit, then.
+    pub fn refuted(&self) -> Option<String> {
+        let Limit { value, source, measured } = &self.peak_gflops;
+        let (PeakSource::Reached(id), Some(best)) = (source, measured) else { return None };
+        (*value > ABOVE * best.value).then(|| {
+            let [reached, peak] = [*value, best.value].map(|it| units::significant(it, 3));
+            format!(
+                "{id} reached {reached} GFLOP/s of {} on {}, and the best of the products that find the peak only {peak} \
+                 ({}): this limit is not known; measure it again with `cargo bench --bench calibration`",
+                self.dtype.plain(),
+                units::count(self.threads as usize, "thread"),
+                best.operation,
+            )
+        })
+    }
+
     /// The most that an operation of that intensity (flop per byte) can reach, in GFLOP/s.
     pub fn attainable_gflops(&self, intensity: f64) -> Option<f64> {
         let bandwidth = self.bandwidth_gbps.as_ref()?.value;
@@ -140,6 +164,16 @@ impl Roofline {
     pub fn is_memory_bound(&self, intensity: f64) -> Option<bool> {
         self.ridge_flop_per_byte.map(|ridge| intensity < ridge)
     }
+}
+
+/// What is faster than a measured limit by more than this factor refutes it.
+pub const ABOVE: f64 = 1.05;
+
+/// The cases whose rates are those of products in their dtype: unquantized models and patterns. A recipe's product may be in
+/// another one.
+pub fn telling<'a>(rows: impl IntoIterator<Item = &'a Row>) -> impl Iterator<Item = &'a Row> {
+    let is = |row: &&Row| row.is_unquantized() || row.record.case.mode == Mode::Fusion;
+    rows.into_iter().filter(is)
 }
 
 pub struct Roofs {
@@ -157,9 +191,10 @@ pub struct Roofs {
 }
 
 impl Roofs {
-    /// The roofs that the operations show; figures from elsewhere take their place where named.
+    /// The roofs that the operations show, and the device's cases; figures from elsewhere take their place where named.
     pub fn of(
         operations: &[Operation<'_>],
+        cases: &[&Row],
         device: Device,
         request: &Request<'_>,
         notes: &mut Vec<String>,
@@ -181,8 +216,9 @@ impl Roofs {
             let own: Vec<&Operation<'_>> = products()
                 .filter(|it| (it.key.dtype, it.key.threads) == (dtype, threads))
                 .collect();
-            roofs.add((dtype, threads), &own, device, request);
+            roofs.add((dtype, threads), &own, cases, device, request);
         }
+        notes.extend(roofs.all.iter().filter_map(Roofline::refuted));
         roofs.headline = roofs.all.iter().rfind(|roof| roof.dtype == Dtype::Float32).cloned();
         notes.extend(Self::partial(operations, device, request));
         notes.extend(roofs.unused(request));
@@ -196,6 +232,7 @@ impl Roofs {
         &mut self,
         (dtype, threads): (Dtype, u32),
         products: &[&Operation<'_>],
+        cases: &[&Row],
         device: Device,
         request: &Request<'_>,
     ) {
@@ -203,6 +240,16 @@ impl Roofs {
         let given = Precision::of(dtype, tf32).and_then(|precision| request.peak(precision));
         let instead = given.filter(|_| threads == self.most);
         let best = Best::of(products.iter().copied(), Operation::gflops);
+        let own = cases.iter().filter(|row| {
+            let record = &row.record;
+            (record.case.dtype, record.environment.torch.threads) == (dtype, threads)
+        });
+        let rates = own.filter_map(|row| Some((row.gflop_per_s()?, row.full_id())));
+        let fastest = rates.max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let above =
+            fastest.filter(|(rate, _)| best.as_ref().is_some_and(|best| *rate > best.value));
+        let reached = above.map(|(rate, id)| (rate, PeakSource::Reached(id.to_owned())));
+        let instead = instead.or(reached);
         let bandwidth = self.bandwidth(threads);
         let Some(limit) = Limit::new(best, instead) else { return };
         self.all.push(Roofline::new((device, dtype, threads), limit, bandwidth));
@@ -343,9 +390,12 @@ mod tests {
 
     #[test]
     fn sources_come_back_from_files() {
-        for source in
-            [PeakSource::Measured, PeakSource::Given, PeakSource::Preset("h100".to_owned())]
-        {
+        for source in [
+            PeakSource::Measured,
+            PeakSource::Given,
+            PeakSource::Preset("h100".to_owned()),
+            PeakSource::Reached("inference/a/linear/cpu/baseline/f32-8x8x8".to_owned()),
+        ] {
             let json = serde_json::to_string(&source).expect("serialises");
             assert_eq!(serde_json::from_str::<PeakSource>(&json).expect("reads"), source);
         }

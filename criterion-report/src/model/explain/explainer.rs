@@ -109,7 +109,7 @@ impl<'a> Explainer<'a> {
     /// Splits a case's time; `None` if it has no time.
     fn case(&self, row: &'a Row) -> Option<(Case<'a>, Own)> {
         let time_ns = row.time.as_ref().ok()?.median_ns;
-        let own = Own::of(row, &self.machines);
+        let own = Own::of(row, time_ns, &self.machines);
         let ceiling = own.ceiling.as_ref().ok();
         let split = Split::of(&Measured {
             row,
@@ -185,7 +185,7 @@ fn key(row: &Row) -> (&str, &str) {
 }
 
 impl Own {
-    fn of(row: &Row, machines: &Machines) -> Self {
+    fn of(row: &Row, time_ns: f64, machines: &Machines) -> Self {
         let record = &row.record;
         let bytes = compulsory_bytes(row).filter(|&bytes| bytes > 0);
         let live = record.measures.memory.map(|it| it.peak_bytes()).filter(|&bytes| bytes > 0);
@@ -201,7 +201,7 @@ impl Own {
             working_set,
             bytes,
             flops,
-            ceiling: machines.over(row, working_set),
+            ceiling: machines.over(row, working_set).map(|it| it.above(bytes, flops, time_ns)),
             counters,
             utilization,
         }
@@ -218,7 +218,8 @@ impl Own {
         match &self.ceiling {
             _ if emulated => "emulated: its time is not the recipe's".to_owned(),
             Err(why) => why.clone(),
-            Ok(_) => "neither its bytes nor its floating-point operations are known, or the calibration lacks both rates".to_owned(),
+            Ok(it) if !it.cautions.is_empty() => it.cautions.join("; "),
+            Ok(_) => "neither its bytes nor its floating-point operations are known".to_owned(),
         }
     }
 }

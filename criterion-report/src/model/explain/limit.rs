@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::machine::Ceiling;
+use crate::model::calibration::ABOVE;
+use crate::units;
 
 /// The resource that a limit belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -23,7 +25,7 @@ pub struct StepLimit {
     pub ns: f64,
     /// Which of the two it is.
     pub bound: Bound,
-    /// The limit over the case's time: 1 at the limit. It can exceed 1.
+    /// The limit over the case's time: 1 at the limit, and above it by as little as measurements vary.
     pub share: f64,
     /// The time of its bytes; null without a bandwidth.
     pub bytes_ns: Option<f64>,
@@ -54,6 +56,31 @@ impl Ceiling {
         let compute = self.flops_ns(flops).map(|ns| (Bound::Compute, ns));
         let limits = memory.into_iter().chain(compute).filter(|(_, ns)| *ns > 0.0);
         limits.max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
+    /// Without the figures that a step of `time_ns` refutes by being faster, and with a caution on each.
+    pub fn above(mut self, bytes: Option<u64>, flops: Option<u64>, time_ns: f64) -> Self {
+        let is_refuted = |ns: f64| ns > ABOVE * time_ns;
+        let caution = |what: String, limit: f64, unit: &str, ns: f64| {
+            let [own, limit] = [limit * ns / time_ns, limit].map(|it| units::significant(it, 3));
+            format!(
+                "it reaches {own} {unit} of {what}, which is measured to have {limit}: it does not have this limit"
+            )
+        };
+        if let Some((ns, limit)) = self.flops_ns(flops).zip(self.peak_gflops)
+            && is_refuted(ns)
+        {
+            self.cautions.push(caution("products in its dtype".to_owned(), limit, "GFLOP/s", ns));
+            self.peak_gflops = None;
+        }
+        if let Some((ns, limit)) = self.bytes_ns(bytes).zip(self.bandwidth_gbps)
+            && is_refuted(ns)
+        {
+            let level = self.level.clone().unwrap_or_else(|| "memory".to_owned());
+            self.cautions.push(caution(level, limit, "GB/s", ns));
+            (self.bandwidth_gbps, self.level) = (None, None);
+        }
+        self
     }
 
     /// The limit of a step that takes `time_ns`.

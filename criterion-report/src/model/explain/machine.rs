@@ -6,7 +6,7 @@ use plan::{CacheMode, Device, Dtype, Probe};
 use serde::Serialize;
 
 use crate::model::calibration::{
-    Caches, Level, Memory, Operation, OperationKind, Request, Roofline, Roofs,
+    Caches, Level, Memory, Operation, OperationKind, Request, Roofline, Roofs, telling,
 };
 use crate::model::place::fingerprint;
 use crate::model::row::Row;
@@ -58,10 +58,13 @@ impl Machines {
     /// The calibrations among the rows; the latest of several measurements of one thing counts.
     pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
-        let machine = |((name, _), operations): ((String, &str), Vec<Operation<'_>>)| {
-            Some(Machine::of(name, operations.first()?.key.device, &operations))
+        let rows: Vec<&Row> = rows.into_iter().collect();
+        let machine = |(place, operations): ((String, &str), Vec<Operation<'_>>)| {
+            let cases: Vec<&Row> =
+                telling(rows.iter().copied()).filter(|row| name(row) == place).collect();
+            Some(Machine::of(place.0, operations.first()?.key.device, &operations, &cases))
         };
-        Self(Operation::by_machine(rows, name).filter_map(machine).collect())
+        Self(Operation::by_machine(rows.iter().copied(), name).filter_map(machine).collect())
     }
 
     /// The limits that apply to a case with this working set, or why they are not known.
@@ -84,14 +87,14 @@ impl Machines {
 }
 
 impl Machine {
-    fn of(name: String, device: Device, operations: &[Operation<'_>]) -> Self {
+    fn of(name: String, device: Device, operations: &[Operation<'_>], cases: &[&Row]) -> Self {
         let request = Request {
             device: Some(device),
             operations: &[OperationKind::Matmul, OperationKind::Memory],
             ..Request::default()
         };
         let Roofs { all: roofs, memory, .. } =
-            Roofs::of(operations, device, &request, &mut Vec::new());
+            Roofs::of(operations, cases, device, &request, &mut Vec::new());
         let mut calls: BTreeMap<u32, f64> = BTreeMap::new();
         for call in operations.iter().filter(|it| it.key.probe == Probe::Call) {
             let ns = calls.entry(call.key.threads).or_insert(f64::INFINITY);
@@ -120,6 +123,9 @@ impl Machine {
             cautions.push(format!("the limits are of {of}, the case ran on {on}: {REMEDY}"));
         }
         cautions.extend(self.absent(bandwidth.is_some(), peak.is_some(), call_ns.is_some(), dtype));
+        let refuted = peak.and_then(Roofline::refuted);
+        let peak = peak.filter(|_| refuted.is_none());
+        cautions.extend(refuted);
         Some(Ceiling {
             used: CalibrationUsed { machine: self.name.clone(), threads },
             level: bandwidth.and_then(|(level, _)| level.name()),

@@ -84,6 +84,9 @@ fn unfit(entry: &Entry<'_>) -> Option<&'static str> {
         Some(variant) if variant.preallocated => {
             Some("a preallocated output, which its names cannot distinguish from a fresh one")
         }
+        Some(variant) if variant.dtype.is_some() => {
+            Some("another dtype than its siblings', which its names cannot distinguish")
+        }
         Some(variant) if variant.graph => {
             Some("a CUDA graph, which its names cannot distinguish from the eager step")
         }

@@ -1,0 +1,257 @@
+//! Chooses among the cases of a group: the recipe that pays, and the fastest implementation of a kernel.
+
+use std::collections::{BTreeSet, HashMap};
+
+use plan::{Mode, Pass};
+use statistics::{Ratio, Verdict, quotient, verdict};
+
+use super::{Answer, Beside, Level, Question, Speedups, UNDECIDED};
+use crate::model::caution::apart;
+use crate::model::comparison::Entry;
+use crate::model::field::{Field, Figure};
+use crate::model::fingerprint;
+use crate::model::reason::Reasons;
+use crate::model::report::Report;
+use crate::model::row::Row;
+use crate::model::view::gather;
+use crate::order::{Order as _, Sorted as _};
+
+/// A case of a group, and how many times faster it is than the group's baseline, as its callers have it.
+#[derive(Clone, Copy)]
+struct Contender<'a> {
+    entry: Entry<'a>,
+    over_baseline: Ratio,
+}
+
+impl<'a> Contender<'a> {
+    /// `None` where the two were not compared.
+    fn of(entry: &Entry<'a>) -> Option<Self> {
+        let over_baseline = match entry.comparison {
+            None if entry.row.time.is_ok() => Ratio { ratio: 1.0, low: 1.0, high: 1.0 },
+            _ => {
+                let speedup = entry.speedup()?;
+                speedup.as_called.map_or(speedup.as_ratio(), |it| it.as_ratio())
+            }
+        };
+        Some(Self { entry: *entry, over_baseline })
+    }
+
+    fn is_baseline(&self) -> bool {
+        self.entry.comparison.is_none()
+    }
+
+    fn verdict(&self) -> Verdict {
+        verdict(&self.over_baseline)
+    }
+
+    /// How many times faster it is than another of its group; `None` if the two were measured in different circumstances.
+    fn over(&self, other: &Self) -> Option<Ratio> {
+        let apart = apart(&self.entry.row.record, &other.entry.row.record);
+        apart.is_none().then(|| quotient(&self.over_baseline, &other.over_baseline))
+    }
+
+    fn ns(&self) -> Option<f64> {
+        self.entry.row.time.as_ref().ok().map(|time| time.median_ns)
+    }
+}
+
+/// A group at one parameter, the fastest case first.
+struct Block<'a> {
+    subject: String,
+    contenders: Vec<Contender<'a>>,
+}
+
+fn blocks<'a>(report: &'a Report, modes: &[Mode]) -> Vec<Block<'a>> {
+    let entries = report.entries().filter(|entry| modes.contains(&entry.row.record.case.mode));
+    let entries = answering(entries.collect());
+    let configs: BTreeSet<&str> =
+        entries.iter().map(|entry| &*entry.row.record.case.config).sorted_set();
+    let several = configs.len() > 1;
+    let id = |entry: &Entry<'_>| {
+        let id = &entry.row.record.case.id;
+        (id.group.clone(), id.parameter.clone())
+    };
+    let block = |block: Vec<Entry<'a>>| {
+        let mut contenders: Vec<_> = block.iter().filter_map(Contender::of).collect();
+        contenders.order_by(|a, b| b.over_baseline.ratio.total_cmp(&a.over_baseline.ratio));
+        Block { subject: subject(&block[0], several), contenders }
+    };
+    gather(entries, id).into_iter().map(block).collect()
+}
+
+/// The recipe that pays at each shape, or none.
+pub(super) fn chosen<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
+    let unquantized = unquantized(report);
+    let blocks = blocks(report, &[Mode::Inference, Mode::Training]);
+    blocks.into_iter().filter_map(|block| recipe(block, &unquantized, reasons)).collect()
+}
+
+fn recipe<'a>(
+    Block { subject, contenders }: Block<'a>,
+    elsewhere: &Unquantized<'a>,
+    reasons: &Reasons<'a>,
+) -> Option<Answer> {
+    let mut candidates = contenders.iter().filter(|it| !it.is_baseline());
+    let best = candidates.next()?;
+    let pays = best.verdict() == Verdict::Faster;
+    let lost = best.verdict() == Verdict::Slower;
+    let speedup = best.entry.speedup()?;
+    let mut unquantized = contenders.iter().filter(|it| it.entry.row.is_unquantized());
+    let unquantized = unquantized.next().filter(|it| it.verdict() == Verdict::Faster);
+    let beside = unquantized.filter(|it| it.entry.row.full_id() != best.entry.row.full_id());
+    let beside = beside.and_then(|other| {
+        let (variant, speedup) = (other.entry.variant(), best.over(other)?.into());
+        Some(Beside { variant, in_pairs: true, speedup })
+    });
+    let beside = beside.or_else(|| elsewhere.beside(best).filter(|_| unquantized.is_none()));
+    // Where the recipe is the slower one, the other dtype is the answer, whatever its baseline says.
+    let other_dtype = beside.as_ref().filter(|it| it.speedup.ratio < 1.0);
+    let recipe = contenders.iter().find(|it| !it.entry.row.is_unquantized());
+    let recipe = recipe.filter(|_| best.entry.row.is_unquantized() || other_dtype.is_some());
+    let recipe = recipe.map(|it| Beside {
+        variant: it.entry.variant(),
+        in_pairs: true,
+        speedup: it.over_baseline.into(),
+    });
+    let level = candidates.filter(|other| {
+        let meets = other.over_baseline.high >= best.over_baseline.low;
+        pays && other.verdict() == Verdict::Faster && meets
+    });
+    let answer = match other_dtype {
+        Some(other) => other.variant.clone(),
+        None if pays => best.entry.variant(),
+        None if best.verdict() == Verdict::Inconclusive => UNDECIDED.to_owned(),
+        None => "none".to_owned(),
+    };
+    Some(Answer {
+        question: Question::Recipes,
+        subject,
+        answer,
+        variant: best.entry.variant(),
+        pays: (pays || other_dtype.is_some()).then_some(true).or(lost.then_some(false)),
+        speedup: Speedups::of(&[*speedup]),
+        as_called: speedup.differs_as_called(),
+        weights_reduction: best.entry.comparison.and_then(|it| it.weights_reduction),
+        sqnr_db: sqnr(&best.entry),
+        level: level
+            .map(|it| Level { variant: it.entry.variant(), sqnr_db: sqnr(&it.entry) })
+            .collect(),
+        unquantized: beside,
+        recipe,
+        why: reasons.among([best.entry].into_iter()),
+        ..Answer::default()
+    })
+}
+
+/// The unquantized models of a report that are baselines, by all that two dtypes have in common.
+struct Unquantized<'a>(HashMap<UnquantizedKey, Vec<&'a Row>>);
+
+/// Model and shape, device, threads, machine.
+type UnquantizedKey = (String, &'static str, u32, String);
+
+fn unquantized(report: &Report) -> Unquantized<'_> {
+    let mut rows: HashMap<UnquantizedKey, Vec<&Row>> = HashMap::new();
+    for row in report.entries().map(|entry| entry.row) {
+        let is_baseline = row.is_baseline() && row.is_unquantized();
+        if let Some(key) = unquantized_key(row).filter(|_| is_baseline && row.time.is_ok()) {
+            rows.entry(key).or_default().push(row);
+        }
+    }
+    Unquantized(rows)
+}
+
+fn unquantized_key(row: &Row) -> Option<UnquantizedKey> {
+    let case = &row.record.case;
+    let work = case.work.model()?;
+    let pass = work.pass.map(|pass| pass.to_string()).unwrap_or_default();
+    let what = format!("{} {} {pass}", work.model, work.shape);
+    let threads = row.record.environment.torch.threads;
+    Some((what, case.device.as_str(), threads, fingerprint(&row.record)))
+}
+
+impl Unquantized<'_> {
+    /// The fastest baseline of another dtype at a case's shape, where it is faster than the case's own baseline. They were
+    /// not measured in turn, so that the speed-up is that of their times.
+    fn beside(&self, of: &Contender<'_>) -> Option<Beside> {
+        let ns = of.ns()?;
+        let own = of.entry.baseline?.time.as_ref().ok()?.median_ns;
+        let rows = self.0.get(&unquantized_key(of.entry.row)?)?;
+        let timed = rows.iter().filter_map(|row| {
+            let time = row.time.as_ref().ok()?;
+            Some((row.record.case.dtype, time.interval?.around(time.median_ns)))
+        });
+        let fastest = timed.min_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
+        let (dtype, other) = fastest.filter(|(_, time)| time.ratio < own)?;
+        let time = of.entry.row.time.as_ref().ok()?;
+        let speedup = quotient(&other, &time.interval?.around(ns)).into();
+        Some(Beside { variant: dtype.plain().to_owned(), in_pairs: false, speedup })
+    }
+}
+
+/// The fastest implementation of each of a user's kernels, and its margin over the next one.
+pub(super) fn fastest<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
+    let answer = |Block { subject, contenders }: Block<'a>| {
+        let [first, second, ..] = contenders[..] else { return None };
+        let margin = first.over(&second)?;
+        let is_decided = verdict(&margin) == Verdict::Faster;
+        Some(Answer {
+            question: Question::Kernels,
+            subject,
+            answer: if is_decided { first.entry.variant() } else { UNDECIDED.to_owned() },
+            variant: first.entry.variant(),
+            // That the reference of a kernel is the fastest is no bad news.
+            pays: (is_decided && !first.is_baseline()).then_some(true),
+            speedup: Some(margin.into()),
+            over: Some(second.entry.variant()),
+            why: reasons.among([first.entry].into_iter()),
+            ..Answer::default()
+        })
+    };
+    blocks(report, &[Mode::Kernels]).into_iter().filter_map(answer).collect()
+}
+
+/// The passes that say whether a recipe pays in training: the first that a model was measured in.
+const ANSWERING: [Pass; 3] = [Pass::ForwardBackward, Pass::StepSgd, Pass::StepAdamw];
+
+/// The entries without those of passes that answer nothing by themselves: of a training step one pass
+/// answers for all.
+fn answering(entries: Vec<Entry<'_>>) -> Vec<Entry<'_>> {
+    let rank = |entry: &Entry<'_>| {
+        let pass = entry.row.pass();
+        pass.map(|pass| ANSWERING.iter().position(|it| *it == pass).unwrap_or(ANSWERING.len()))
+    };
+    let model = |entry: &Entry<'_>| {
+        let case = &entry.row.record.case;
+        let model = case.work.model().map(|work| work.model.to_string());
+        (case.config.clone(), model, case.device.as_str(), case.id.parameter.clone())
+    };
+    let mut first: HashMap<_, usize> = HashMap::new();
+    for entry in &entries {
+        if let Some(rank) = rank(entry) {
+            first.entry(model(entry)).and_modify(|it| *it = rank.min(*it)).or_insert(rank);
+        }
+    }
+    let answers = |entry: &Entry<'_>| {
+        rank(entry).is_none_or(|rank| rank < ANSWERING.len() && first[&model(entry)] == rank)
+    };
+    entries.into_iter().filter(answers).collect()
+}
+
+/// A recipe's; infinite if it changes nothing.
+fn sqnr(entry: &Entry<'_>) -> Option<f64> {
+    const SQNR: &Field = Field::known("sqnr");
+    let Figure { value, .. } = SQNR.figure(entry)?;
+    (entry.row.variant().is_some() && value.is_finite()).then_some(value)
+}
+
+/// `linear bf16 1x4096x4096`, behind the config where there are several.
+fn subject(entry: &Entry<'_>, several_configs: bool) -> String {
+    let id = &entry.row.record.case.id;
+    let mut parts = id.group.split('/');
+    let config = parts.nth(1).filter(|_| several_configs);
+    let workload = parts.next();
+    let device = parts.next().filter(|device| *device != "cpu");
+    let parameter = id.parameter.replacen('-', " ", 1);
+    let words = [config, workload, Some(&*parameter), device];
+    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
