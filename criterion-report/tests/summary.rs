@@ -1,8 +1,9 @@
 //! The screen that answers, and what programs get of it.
 
+use crate::common::made::Fixture;
 use crate::common::{self, READABLE, made, many, report, write, write_on};
 use clap::ColorChoice;
-use criterion_report::model::{Location, Report, Selection};
+use criterion_report::model::{Answers, Entry, Location, Question, Report, Row, Selection};
 use criterion_report::write::Writer;
 use criterion_report::write::summary::{Format, Options};
 use insta::assert_snapshot;
@@ -95,4 +96,140 @@ fn programs_get_all_of_it() {
     assert_eq!(answers[1]["cases"], 2);
     let low = answers[1]["speedup_low"].as_f64().expect("a number");
     assert!(low > 2.9 && low < 3.0, "{low}");
+}
+
+/// A layer in bfloat16 with its recipes and in float32, as a sibling or in an entry of its own.
+fn layers(sibling: &str, entry: &str) -> String {
+    format!(
+        "quantization_config_recipe_names: [int8wo, int8dq]
+packed: false
+{sibling}
+model_params:
+  - {{ matrix_shapes: [{{ name: custom, shapes: [[64, 1024, 1024]] }}] }}
+{entry}"
+    )
+}
+
+const SIBLING: &str = "unquantized_dtypes: [float32]";
+const ENTRY: &str = "  - { high_precision_dtype: torch.float32, matrix_shapes: [{ name: custom, shapes: [[64, 1024, 1024]] }] }";
+
+/// The answers where the cases whose ids match are so many times as fast as the bfloat16 baseline, which takes 8 ms.
+fn answered(config: &str, speeds: &[(&str, f64)]) -> (String, Vec<Value>) {
+    let mut fixture = Fixture::of_config(config).takes("", 8_000_000);
+    for (filter, speed) in speeds {
+        fixture = fixture.takes(filter, (8e6 / speed) as u64).edit(filter, |it| {
+            for pair in &mut it.record.pairs {
+                *pair = common::pair_of(pair.against.clone(), *speed);
+            }
+        });
+    }
+    let (_folder, criterion) = fixture.write();
+    let report = Report::read(&Location::at(criterion), "new", Selection::default());
+    let report = report.expect("readable");
+    recommends_nothing_slow(&report, config);
+    let document: Value =
+        serde_json::from_str(&write(&summary(Format::Json), &report)).expect("JSON");
+    let answers = document["answers"].as_array().expect("a list").clone();
+    (write(&summary(Format::Text), &report), answers)
+}
+
+/// No answer about recipes is slower than an unquantized model of its shape in the same results, in any dtype.
+fn recommends_nothing_slow(report: &Report, what: &str) {
+    let called = |row: &Row| {
+        let ns = row.time.as_ref().ok()?.median_ns;
+        Some(ns.max(row.record.measures.clocks.map_or(0.0, |it| it.queue_ns)))
+    };
+    let speed = |entry: &Entry<'_>| match entry.speedup() {
+        Some(it) => it.as_called.map_or(it.ratio, |called| called.ratio),
+        None => 1.0,
+    };
+    let shape = |entry: &Entry<'_>| {
+        let case = &entry.row.record.case;
+        (case.work.model().map(|work| (work.model, work.shape)), case.device, case.mode)
+    };
+    for answer in Answers::of(report).answers {
+        let is_recommended = answer.question == Question::Recipes && answer.pays == Some(true);
+        let is_it = |entry: &Entry<'_>| {
+            let id = &entry.row.record.case.id;
+            answer.answer == id.variant
+                && answer.subject.ends_with(&id.parameter.replacen('-', " ", 1))
+        };
+        let Some(chosen) = report.entries().find(|it| is_recommended && is_it(it)) else {
+            continue;
+        };
+        for other in
+            report.entries().filter(|it| it.row.is_unquantized() && shape(it) == shape(&chosen))
+        {
+            let siblings =
+                other.row.record.case.id.parameter == chosen.row.record.case.id.parameter;
+            let is_slower = match siblings {
+                true => speed(&chosen) < speed(&other),
+                false => called(chosen.row) > called(other.row),
+            };
+            let (chosen, other) = (chosen.row.full_id(), other.row.full_id());
+            assert!(!is_slower, "{what}: {chosen} is recommended, and {other} is faster");
+        }
+    }
+}
+
+/// As on a CPU with AVX2 and without bfloat16: float32 beats every recipe.
+#[test]
+fn the_fastest_dtype_is_the_answer_where_it_beats_every_recipe() {
+    let speeds = [("/int8wo/", 3.2), ("/int8dq/", 2.0), ("float32/|/f32-", 5.06)];
+    let (text, answers) = answered(&layers(SIBLING, ""), &speeds);
+    let [answer] = &answers[..] else { panic!("{answers:?}") };
+    assert_eq!((&answer["answer"], &answer["pays"]), (&"baseline+float32".into(), &true.into()));
+    assert_eq!(answer["recipe"]["variant"], "int8wo");
+    assert!(text.contains("not quantized; the best recipe is int8wo: 3.20×"), "{text}");
+    // Another entry of the config has no pairs with this one.
+    let (text, answers) = answered(&layers("", ENTRY), &speeds);
+    assert_eq!((&answers[0]["answer"], &answers[0]["by_times"]), (&"float32".into(), &true.into()));
+    assert!(text.contains("by times, not in turn"), "{text}");
+}
+
+#[test]
+fn a_recipe_is_held_against_the_fastest_dtype_too() {
+    let speeds = [("/int8wo/", 6.0), ("/int8dq/", 2.0), ("float32/|/f32-", 2.0)];
+    for (config, name) in
+        [(layers(SIBLING, ""), "baseline+float32"), (layers("", ENTRY), "float32")]
+    {
+        let (text, answers) = answered(&config, &speeds);
+        assert_eq!(answers[0]["answer"], "int8wo");
+        let beside = &answers[0]["unquantized"];
+        let ratio = beside["speedup_factor"].as_f64().expect("a number");
+        assert!(beside["variant"] == name && (ratio - 3.0).abs() < 1e-3, "{beside}");
+        assert!(text.contains(&format!("over {name}, the fastest unquantized")), "{text}");
+    }
+    // As on a CPU with AVX-512: bfloat16 is the fastest dtype, and nothing is said of others.
+    let speeds = [("/int8wo/", 0.5), ("/int8dq/", 3.0), ("float32/|/f32-", 0.5)];
+    let (text, answers) = answered(&layers(SIBLING, ""), &speeds);
+    assert_eq!(
+        (&answers[0]["answer"], &answers[0]["unquantized"]),
+        (&"int8dq".into(), &Value::Null)
+    );
+    assert!(!text.contains("unquantized") && !text.contains("float32"), "{text}");
+}
+
+#[test]
+fn no_recorded_result_recommends_what_is_slower_than_no_quantization() {
+    for name in READABLE {
+        recommends_nothing_slow(&report(name), name);
+    }
+}
+
+#[test]
+fn an_interval_wider_than_a_factor_of_two_is_no_figure() {
+    let wide = |it: &mut made::Measured| {
+        for pair in &mut it.record.pairs {
+            (pair.speedup, pair.low, pair.high) = (1.2, 0.5, 3.0);
+        }
+    };
+    let fixture = Fixture::of_config(&layers("", "")).edit("int8", wide);
+    let (_folder, criterion) = fixture.write();
+    let report = Report::read(&Location::at(criterion), "new", Selection::default());
+    let text = write(&summary(Format::Text), &report.expect("readable"));
+    assert!(
+        text.contains("undecided  undecided  between 0.50× and 3.00×: `--budget 5min`"),
+        "{text}"
+    );
 }

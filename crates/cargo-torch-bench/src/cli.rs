@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use crate::bench::TourDevice;
 use crate::bench_arguments::runs;
@@ -281,27 +281,36 @@ enum Value {
     Apart,
 }
 
+/// The options of a command, as they are defined.
+fn options(command: &str) -> Vec<(String, Value)> {
+    let cli = Cli::command();
+    let arguments = cli.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
+    let option = |it: &clap::Arg| {
+        let takes = match it.get_action() {
+            ArgAction::SetTrue => Value::None,
+            _ if it.is_require_equals_set() => Value::Joined,
+            _ => Value::Apart,
+        };
+        Some((it.get_long()?.to_owned(), takes))
+    };
+    arguments.filter_map(option).collect()
+}
+
 /// Moves our options to the front of a command line of `bench` or `test`, and puts a `--` of our own
 /// before everything else. These commands pass on options that only cargo knows: behind the first of
 /// them clap would read none of ours, and it would drop a `--` of the user's that comes first.
 fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
     let command = words.get(1).and_then(|command| command.to_str());
-    let ours: &[(&str, Value)] = match command {
-        Some("bench") => &[
-            ("--repeat", Value::Apart),
-            ("--full", Value::None),
-            ("--verbose", Value::None),
-            ("--torchao-output", Value::Joined),
-        ],
-        Some("test") => &[("--all", Value::None), ("--nightly", Value::None)],
-        _ => return words,
-    };
+    let Some(command) = command.filter(|it| ["bench", "test"].contains(it)) else { return words };
+    let ours = options(command);
     let mut rest = words.split_off(2).into_iter();
     let mut passed_on = Vec::new();
     while let Some(word) = rest.next() {
         let text = word.to_string_lossy().into_owned();
         let (name, value) = text.split_once('=').map_or((&*text, None), |(n, v)| (n, Some(v)));
-        let is_own = |own: &str, takes| own == name && (value.is_none() || takes != Value::None);
+        let is_own = |own: &str, takes| {
+            Some(own) == name.strip_prefix("--") && (value.is_none() || takes != Value::None)
+        };
         match ours.iter().find(|(own, takes)| is_own(own, *takes)) {
             _ if text == "--" => {
                 passed_on.push(word);

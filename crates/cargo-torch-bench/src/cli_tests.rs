@@ -36,10 +36,15 @@ fn our_options_stand_anywhere_before_the_dashes_and_everything_else_is_passed_on
         ("bench --repeat 2 --repeat 1", Some(1), ""),
         ("bench --nightly", None, "--nightly"),
     ] {
-        let (budget, full, verbose, torchao_output) = (None, false, false, None);
+        let (budget, full, device, verbose, torchao_output) = (None, false, None, false, None);
         let arguments = words(arguments);
-        let expected = Command::Bench { repeat, budget, full, verbose, torchao_output, arguments };
+        let expected =
+            Command::Bench { repeat, budget, full, device, verbose, torchao_output, arguments };
         assert_eq!(parsed(line).expect(line), expected, "{line}");
+    }
+    for line in ["bench --budget 3min", "bench x --device cuda --budget=3min -- y"] {
+        let Ok(Command::Bench { budget, .. }) = parsed(line) else { panic!("{line}") };
+        assert_eq!(budget.as_deref(), Some("3min"), "{line}");
     }
     for (line, all, nightly, arguments) in [
         ("test", false, false, ""),

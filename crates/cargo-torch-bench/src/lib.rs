@@ -93,13 +93,17 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Reads a command line without running it, as the tests of documents do.
+/// Reads a command line without running it, as the tests of documents do: the arguments that `bench` passes on to
+/// `cargo bench`, none of other commands.
 ///
 /// # Errors
 /// Help, and mistakes.
 #[doc(hidden)]
-pub fn check(words: Vec<OsString>) -> Result<(), clap::Error> {
-    Cli::parsed(words).map(drop)
+pub fn check(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
+    Ok(match Cli::parsed(words)?.command {
+        Command::Bench { arguments, .. } => arguments,
+        _ => Vec::new(),
+    })
 }
 
 /// Reads a command line of a bundle's runner without running it, as the tests of documents do.

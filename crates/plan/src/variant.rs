@@ -34,7 +34,7 @@ pub struct Variant {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub graph: bool,
     /// The dtype of inputs and parameters, where it is another one than its siblings'.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "other_dtype", default, skip_serializing_if = "Option::is_none")]
     pub dtype: Option<Dtype>,
 }
 

@@ -52,6 +52,8 @@ pub struct Answer {
     /// The speed-up of that variant over the baseline, or over `over`.
     #[serde(flatten)]
     pub speedup: Option<Speedups>,
+    /// Whether the speed-up is that of two times, which were not measured in turn.
+    pub by_times: bool,
     /// For an operator or a kernel: the implementation that the speed-up is over, the next fastest one.
     pub over: Option<String>,
     /// The same as callers have it, on a device that works beside the host, where it is another one.

@@ -54,6 +54,8 @@ pub struct Document<'a> {
 /// Lines of the screen; two are left to who calls it.
 const LINES: usize = 38;
 const INDENT: usize = 2;
+/// What a speed-up is worth that is not from interleaved runs.
+const BY_TIMES: &str = "by times, not in turn";
 /// Reasons of unmeasured cases that are said.
 const REASONS: usize = 3;
 
@@ -224,6 +226,7 @@ fn details(of: &Answer) -> Vec<String> {
     }));
     let on_device = of.speedup.filter(|_| of.as_called.is_some());
     details.extend(on_device.map(|it| format!("{} on the device", units::ratio(it.ratio, None))));
+    details.extend(of.by_times.then(|| BY_TIMES.to_owned()));
     let over = of.over.as_ref();
     match of.question {
         Question::Kernels => {
@@ -283,8 +286,8 @@ fn beside(of: &Answer) -> Option<String> {
     let recipe = of.recipe.as_ref().map(|Beside { variant, speedup, .. }| {
         format!("not quantized; the best recipe is {variant}: {}", figure(*speedup))
     });
-    let over = of.unquantized.as_ref().filter(|it| of.answer != it.variant).map(|it| {
-        let apart = if it.in_pairs { "" } else { ", by times of their own" };
+    let over = of.unquantized.as_ref().map(|it| {
+        let apart = if it.in_pairs { String::new() } else { format!(", {BY_TIMES}") };
         format!("{} over {}, the fastest unquantized{apart}", figure(it.speedup), it.variant)
     });
     recipe.or(over)

@@ -41,19 +41,17 @@ fn command(words: &[&str]) -> Result<(), Fault> {
     };
     let (variables, words) = words.split_at(words.iter().take_while(is_variable).count());
     let words = words.split(|word| word.starts_with('>')).next().unwrap_or_default();
+    let config = variables.iter().find_map(|it| it.strip_prefix("BENCH_CONFIG="));
     match words {
         [] => Ok(()),
-        ["cargo", "xtask" | "torch-bench", rest @ ..] => tool(rest),
+        ["cargo", "xtask" | "torch-bench", rest @ ..] => tool(rest, config),
         ["cargo", "bench-quick" | "bench-full", rest @ ..] => {
-            tool(&[&["kernels"][..], rest].concat())
+            tool(&[&["kernels"][..], rest].concat(), config)
         }
         ["cargo", "criterion-report", rest @ ..] | ["criterion-report", rest @ ..] => {
             outcome(Cli::try_parse_from(["criterion-report"].iter().chain(rest)).map(drop))
         }
-        ["cargo", "bench", rest @ ..] => {
-            let config = variables.iter().find_map(|it| it.strip_prefix("BENCH_CONFIG="));
-            bench(rest, config)
-        }
+        ["cargo", "bench", rest @ ..] => bench(rest, config),
         [word, rest @ ..] if word.ends_with("/bin/criterion-report") => {
             outcome(Cli::try_parse_from(["criterion-report"].iter().chain(rest)).map(drop))
         }
@@ -71,9 +69,12 @@ fn known(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|it| it == word)
 }
 
-fn tool(words: &[&str]) -> Result<(), Fault> {
+fn tool(words: &[&str], config: Option<&str>) -> Result<(), Fault> {
     let words = ["xtask"].iter().chain(words).map(OsString::from).collect();
-    outcome(cargo_torch_bench::check(words))
+    let mut passed_on = Vec::new();
+    outcome(cargo_torch_bench::check(words).map(|words| passed_on = words))?;
+    let passed_on: Vec<_> = passed_on.iter().map(|word| word.to_string_lossy()).collect();
+    bench(&passed_on.iter().map(|word| &**word).collect::<Vec<_>>(), config)
 }
 
 /// Help is no mistake.
@@ -81,10 +82,19 @@ fn outcome(parsed: Result<(), clap::Error>) -> Result<(), Fault> {
     parsed.or_else(|error| if error.use_stderr() { Err(error.to_string()) } else { Ok(()) })
 }
 
+/// The options of `cargo bench` that documents name.
+const CARGO_BENCH: &str = "-p --package --workspace --bench --benches --features --no-default-features --no-run --profile --target --locked --offline --quiet -q";
+
 /// The target is there, the options are criterion's or ours, and the filter selects a case.
 fn bench(words: &[&str], config: Option<&str>) -> Result<(), Fault> {
     let end = words.iter().position(|word| *word == "--").unwrap_or(words.len());
     let (cargos, ours) = words.split_at(end);
+    let is_option = |word: &&&str| {
+        word.starts_with('-') && !known(CARGO_BENCH, word.split('=').next().unwrap_or(word))
+    };
+    if let Some(unknown) = cargos.iter().find(is_option) {
+        return Err(format!("`{unknown}` is no option of `cargo bench`"));
+    }
     let target = cargos.iter().position(|it| *it == "--bench").and_then(|at| cargos.get(at + 1));
     let manifests = ["Cargo.toml", "criterion-report/Cargo.toml"];
     let manifests = manifests.map(|it| fs::read_to_string(root().join(it)).expect("readable"));
@@ -142,6 +152,8 @@ fn wrong_commands_are_found() {
         ("cargo criterion-report show --colums x", "unexpected argument"),
         ("cargo bench --bench infrence", "no bench target `infrence`"),
         ("cargo bench -- --saev-baseline x", "no option"),
+        ("cargo xtask bench --bugdet 3min", "`--bugdet` is no option of `cargo bench`"),
+        ("cargo xtask bench -- int8w0", "selects no case"),
         ("cargo bench -- int8w0", "selects no case"),
         ("cargo bench --bench fusion -- int8wo", "selects no case"),
         ("cargo xtask doctor && frobnicate", "`frobnicate` is no known program"),

@@ -49,10 +49,6 @@ impl<'a> Contender<'a> {
         let apart = apart(&self.entry.row.record, &other.entry.row.record);
         apart.is_none().then(|| quotient(&self.over_baseline, &other.over_baseline))
     }
-
-    fn ns(&self) -> Option<f64> {
-        self.entry.row.time.as_ref().ok().map(|time| time.median_ns)
-    }
 }
 
 /// A group at one parameter, the fastest case first.
@@ -91,44 +87,56 @@ fn recipe<'a>(
     elsewhere: &Unquantized<'a>,
     reasons: &Reasons<'a>,
 ) -> Option<Answer> {
-    let mut candidates = contenders.iter().filter(|it| !it.is_baseline());
-    let best = candidates.next()?;
-    let pays = best.verdict() == Verdict::Faster;
-    let lost = best.verdict() == Verdict::Slower;
+    let candidates = || contenders.iter().filter(|it| !it.is_baseline());
+    let best = candidates().next()?;
     let speedup = best.entry.speedup()?;
-    let mut unquantized = contenders.iter().filter(|it| it.entry.row.is_unquantized());
-    let unquantized = unquantized.next().filter(|it| it.verdict() == Verdict::Faster);
-    let beside = unquantized.filter(|it| it.entry.row.full_id() != best.entry.row.full_id());
-    let beside = beside.and_then(|other| {
-        let (variant, speedup) = (other.entry.variant(), best.over(other)?.into());
-        Some(Beside { variant, in_pairs: true, speedup })
-    });
-    let beside = beside.or_else(|| elsewhere.beside(best).filter(|_| unquantized.is_none()));
-    // Where the recipe is the slower one, the other dtype is the answer, whatever its baseline says.
-    let other_dtype = beside.as_ref().filter(|it| it.speedup.ratio < 1.0);
-    let recipe = contenders.iter().find(|it| !it.entry.row.is_unquantized());
-    let recipe = recipe.filter(|_| best.entry.row.is_unquantized() || other_dtype.is_some());
-    let recipe = recipe.map(|it| Beside {
+    let (pays, lost) = (best.verdict() == Verdict::Faster, best.verdict() == Verdict::Slower);
+    let is_unquantized = |it: &&Contender<'_>| it.entry.row.is_unquantized();
+    let fastest = contenders.iter().find(is_unquantized);
+    let fastest = fastest.filter(|it| it.verdict() == Verdict::Faster);
+    let recipe = contenders.iter().find(|it| !is_unquantized(it)).map(|it| Beside {
         variant: it.entry.variant(),
         in_pairs: true,
         speedup: it.over_baseline.into(),
     });
-    let level = candidates.filter(|other| {
+    if let Some((dtype, over_baseline)) = elsewhere.faster_than(best) {
+        let of_dtype = Some(over_baseline.into());
+        return Some(Answer {
+            question: Question::Recipes,
+            subject,
+            answer: dtype.clone(),
+            variant: dtype,
+            pays: Some(true),
+            by_times: true,
+            speedup: of_dtype,
+            recipe,
+            ..Answer::default()
+        });
+    }
+    let beside = fastest.filter(|it| it.entry.row.full_id() != best.entry.row.full_id());
+    let beside = beside.and_then(|other| {
+        Some(Beside {
+            variant: other.entry.variant(),
+            in_pairs: true,
+            speedup: best.over(other)?.into(),
+        })
+    });
+    let beside = beside.or_else(|| elsewhere.beside(best).filter(|_| fastest.is_none()));
+    let level = candidates().skip(1).filter(|other| {
         let meets = other.over_baseline.high >= best.over_baseline.low;
         pays && other.verdict() == Verdict::Faster && meets
     });
-    let answer = match other_dtype {
-        Some(other) => other.variant.clone(),
-        None if pays => best.entry.variant(),
-        None if best.verdict() == Verdict::Inconclusive => UNDECIDED.to_owned(),
-        None => "none".to_owned(),
+    let answer = match best.verdict() {
+        Verdict::Faster => best.entry.variant(),
+        Verdict::Inconclusive => UNDECIDED.to_owned(),
+        Verdict::Slower | Verdict::Same => "none".to_owned(),
     };
     Some(Answer {
         question: Question::Recipes,
         subject,
         answer,
         variant: best.entry.variant(),
-        pays: (pays || other_dtype.is_some()).then_some(true).or(lost.then_some(false)),
+        pays: pays.then_some(true).or(lost.then_some(false)),
         speedup: Speedups::of(&[*speedup]),
         as_called: speedup.differs_as_called(),
         weights_reduction: best.entry.comparison.and_then(|it| it.weights_reduction),
@@ -137,13 +145,13 @@ fn recipe<'a>(
             .map(|it| Level { variant: it.entry.variant(), sqnr_db: sqnr(&it.entry) })
             .collect(),
         unquantized: beside,
-        recipe,
+        recipe: recipe.filter(|_| best.entry.row.is_unquantized()),
         why: reasons.among([best.entry].into_iter()),
         ..Answer::default()
     })
 }
 
-/// The unquantized models of a report that are baselines, by all that two dtypes have in common.
+/// The unquantized models of a report, by all that two dtypes have in common.
 struct Unquantized<'a>(HashMap<UnquantizedKey, Vec<&'a Row>>);
 
 /// Model and shape, device, threads, machine.
@@ -152,8 +160,10 @@ type UnquantizedKey = (String, &'static str, u32, String);
 fn unquantized(report: &Report) -> Unquantized<'_> {
     let mut rows: HashMap<UnquantizedKey, Vec<&Row>> = HashMap::new();
     for row in report.entries().map(|entry| entry.row) {
-        let is_baseline = row.is_baseline() && row.is_unquantized();
-        if let Some(key) = unquantized_key(row).filter(|_| is_baseline && row.time.is_ok()) {
+        // One that is a sibling in another dtype has pairs.
+        let is_meant =
+            row.is_unquantized() && row.variant().is_some_and(|variant| variant.dtype.is_none());
+        if let Some(key) = unquantized_key(row).filter(|_| is_meant) {
             rows.entry(key).or_default().push(row);
         }
     }
@@ -170,22 +180,46 @@ fn unquantized_key(row: &Row) -> Option<UnquantizedKey> {
 }
 
 impl Unquantized<'_> {
-    /// The fastest baseline of another dtype at a case's shape, where it is faster than the case's own baseline. They were
-    /// not measured in turn, so that the speed-up is that of their times.
-    fn beside(&self, of: &Contender<'_>) -> Option<Beside> {
-        let ns = of.ns()?;
-        let own = of.entry.baseline?.time.as_ref().ok()?.median_ns;
+    /// The fastest one in another dtype at a case's shape, where it is faster than the case's own baseline: its name and its
+    /// time. They were not measured in turn, so that their times are compared.
+    fn fastest(&self, of: &Contender<'_>) -> Option<(String, Ratio)> {
+        let own = called_ns(of.entry.baseline?)?;
         let rows = self.0.get(&unquantized_key(of.entry.row)?)?;
-        let timed = rows.iter().filter_map(|row| {
-            let time = row.time.as_ref().ok()?;
-            Some((row.record.case.dtype, time.interval?.around(time.median_ns)))
-        });
+        let others =
+            rows.iter().filter(|row| row.record.case.dtype != of.entry.row.record.case.dtype);
+        let timed = others.filter_map(|row| Some((row, called_ns(row)?)));
         let fastest = timed.min_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
-        let (dtype, other) = fastest.filter(|(_, time)| time.ratio < own)?;
-        let time = of.entry.row.time.as_ref().ok()?;
-        let speedup = quotient(&other, &time.interval?.around(ns)).into();
-        Some(Beside { variant: dtype.plain().to_owned(), in_pairs: false, speedup })
+        let (row, ns) = fastest.filter(|(_, ns)| ns.ratio < own.ratio)?;
+        let dtype = row.record.case.dtype.plain();
+        let name = match row.is_baseline() {
+            true => dtype.to_owned(),
+            false => format!("{} in {dtype}", row.record.case.variant()),
+        };
+        Some((name, ns))
     }
+
+    /// How many times faster a case is than that.
+    fn beside(&self, of: &Contender<'_>) -> Option<Beside> {
+        let (variant, ns) = self.fastest(of)?;
+        let speedup = quotient(&ns, &called_ns(of.entry.row)?).into();
+        Some(Beside { variant, in_pairs: false, speedup })
+    }
+
+    /// Its name where it is faster than the case, and how many times faster than the case's baseline.
+    fn faster_than(&self, of: &Contender<'_>) -> Option<(String, Ratio)> {
+        let (name, ns) = self.fastest(of)?;
+        let is_faster = ns.ratio < called_ns(of.entry.row)?.ratio;
+        is_faster.then_some((name, quotient(&called_ns(of.entry.baseline?)?, &ns)))
+    }
+}
+
+/// The time of a step for who calls it: of the device, or of the host where that takes longer to queue the work.
+fn called_ns(row: &Row) -> Option<Ratio> {
+    let time = row.time.as_ref().ok()?;
+    let device = time.interval?.around(time.median_ns);
+    let queue_ns = row.record.measures.clocks.map_or(0.0, |it| it.queue_ns);
+    let longer = |ns: f64| ns.max(queue_ns);
+    Some(Ratio { ratio: longer(device.ratio), low: longer(device.low), high: longer(device.high) })
 }
 
 /// The fastest implementation of each of a user's kernels, and its margin over the next one.
