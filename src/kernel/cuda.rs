@@ -76,7 +76,7 @@ impl Source {
     /// is missing; failed where the compiler rejects the source or there is no such function.
     pub fn function(&self, entry: &str, site: &Site) -> Result<Function, Refusal> {
         let Device::Cuda(device) = site.place else {
-            return Err(site.unsupported(&format!("{} is CUDA, for backend cuda", self.name)));
+            return Err(site.unsupported("CUDA runs on backend cuda, on a machine with a GPU"));
         };
         let text = self.whole();
         let source = machinery::Source { name: self.name, text: &text };

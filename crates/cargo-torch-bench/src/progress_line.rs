@@ -16,6 +16,8 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::human;
 
+/// Has cargo run the other bench targets, too, when cases of one have failed. Its exit code is 101 then, whatever theirs were.
+const KEEP_GOING: &str = "--no-fail-fast";
 /// Lines of the file that are shown of a run that died.
 const LAST: usize = 20;
 /// Columns of a terminal that does not say how many it has.
@@ -30,7 +32,10 @@ pub fn measure(
 ) -> Result<ExitStatus> {
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let (of_cargo, of_criterion) = arguments.split_at(end);
-    let mut cargo = bench(arguments);
+    let keep_going = log.map(|_| OsString::from(KEEP_GOING));
+    let keep_going = keep_going.filter(|it| !of_cargo.contains(it));
+    let mut cargo =
+        bench(&keep_going.into_iter().chain(arguments.iter().cloned()).collect::<Vec<_>>());
     let total_s = budget_s(of_criterion)?;
     if log.is_none() && total_s.is_none() {
         return cargo::status(cargo);
@@ -81,12 +86,14 @@ fn run(mut cargo: Command, cases: usize, log: &Path) -> Result<ExitStatus> {
 
     let mut line = ProgressLine::new(cases);
     let mut last = VecDeque::new();
+    let mut failures = Vec::new();
     for text in BufReader::new(reader).split(b'\n') {
         let text =
             text.map_err(|error| Error::new(format!("cannot read the benchmarks: {error}")))?;
         let text = String::from_utf8_lossy(&text);
         writeln!(file, "{text}").map_err(unwritable)?;
         line.see(&text);
+        failures.extend(failure(&text));
         last.push_back(text.into_owned());
         if last.len() > LAST {
             last.pop_front();
@@ -94,10 +101,30 @@ fn run(mut cargo: Command, cases: usize, log: &Path) -> Result<ExitStatus> {
     }
     line.clear();
     let status = child.wait().map_err(|error| Error::new(format!("the benchmarks: {error}")))?;
+    let only_cases =
+        !failures.is_empty() && failures.iter().all(|it| *it == Some(cargo::CASES_FAILED));
+    let status = if only_cases { exit_status(cargo::CASES_FAILED) } else { status };
     if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
         last.iter().for_each(|text| eprintln!("{text}"));
     }
     Ok(status)
+}
+
+/// How a bench target has failed, by what cargo says of it: its exit code, or no code of one that a signal ended.
+fn failure(text: &str) -> Option<Option<i32>> {
+    let (_, ended) =
+        text.trim_start().strip_prefix("process didn't exit successfully: ")?.rsplit_once(" (")?;
+    Some(ended.strip_prefix("exit status: ").and_then(|it| it.strip_suffix(')')?.parse().ok()))
+}
+
+#[cfg(unix)]
+fn exit_status(code: i32) -> ExitStatus {
+    std::os::unix::process::ExitStatusExt::from_raw(code << 8)
+}
+
+#[cfg(windows)]
+fn exit_status(code: i32) -> ExitStatus {
+    std::os::windows::process::ExitStatusExt::from_raw(code as u32)
 }
 
 struct ProgressLine {
@@ -155,6 +182,17 @@ fn said(begun: usize, cases: usize, case: &str, elapsed: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_target_has_failed_with_the_code_that_cargo_names() {
+        let of = |end: &str| {
+            failure(&format!("  process didn't exit successfully: `/x (y) --bench` ({end})"))
+        };
+        assert_eq!(of("exit status: 1"), Some(Some(1)));
+        assert_eq!(of("exit status: 101"), Some(Some(101)));
+        assert_eq!(of("signal: 11, SIGSEGV: invalid memory reference"), Some(None));
+        assert_eq!(failure("inference: 5 cases: 4 measured, 1 failed"), None);
+    }
 
     #[test]
     fn only_announcements_of_cases_move_the_line() {

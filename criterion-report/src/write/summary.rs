@@ -220,10 +220,8 @@ fn details(of: &Answer) -> Vec<String> {
     let mut details = Vec::new();
     let shown = of.as_called.map(|it| it.as_ratio().into()).or(of.speedup);
     let undecided = shown.filter(Speedups::is_undecided);
-    details.extend(undecided.map(|it| {
-        let [low, high] = [it.low, it.high].map(|it| units::ratio(it, None));
-        format!("between {low} and {high}: `--budget 5min` gives it more time")
-    }));
+    let more_time = |it| format!("{}: `--budget 5min` gives it more time", bounds(it));
+    details.extend(undecided.map(more_time));
     let on_device = of.speedup.filter(|_| of.as_called.is_some());
     details.extend(on_device.map(|it| format!("{} on the device", units::ratio(it.ratio, None))));
     details.extend(of.by_times.then(|| BY_TIMES.to_owned()));
@@ -284,13 +282,24 @@ fn against(variant: Option<&String>, over: Option<&String>) -> Option<String> {
 /// How the best recipe stands beside the fastest unquantized model, if that is not the baseline.
 fn beside(of: &Answer) -> Option<String> {
     let recipe = of.recipe.as_ref().map(|Beside { variant, speedup, .. }| {
-        format!("not quantized; the best recipe is {variant}: {}", figure(*speedup))
+        format!("not quantized; the best recipe is {variant}: {}", said(*speedup))
     });
     let over = of.unquantized.as_ref().map(|it| {
         let apart = if it.in_pairs { String::new() } else { format!(", {BY_TIMES}") };
-        format!("{} over {}, the fastest unquantized{apart}", figure(it.speedup), it.variant)
+        format!("{} over {}, the fastest unquantized{apart}", said(it.speedup), it.variant)
     });
     recipe.or(over)
+}
+
+/// The bounds of an interval that is too wide for a figure.
+fn bounds(of: Speedups) -> String {
+    let [low, high] = [of.low, of.high].map(|it| units::ratio(it, None));
+    format!("between {low} and {high}")
+}
+
+/// A speed-up in a sentence.
+fn said(of: Speedups) -> String {
+    if of.is_undecided() { bounds(of) } else { speedup(of) }
 }
 
 /// The speed-up, if its interval leaves it a meaning.

@@ -352,7 +352,7 @@ fn every_problem_is_seen_and_columns_without_a_value_are_not() {
 #[test]
 fn reasons_that_differ_by_the_precision_share_a_line() {
     let why = |precision: &str| Outcome::Unsupported {
-        reason: format!("cpu, {precision}: gemv.cu is CUDA, for backend cuda"),
+        reason: format!("cpu, {precision}: CUDA runs on backend cuda, on a machine with a GPU"),
     };
     let fixture = Fixture::of_kernels(&[
         Make("gemv", "cuda", Float32, Cpu, 1_000),

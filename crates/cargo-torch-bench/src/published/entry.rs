@@ -44,6 +44,14 @@ pub const ENTRIES: &[Entry] = &[
         ],
     },
     Entry {
+        name: "summary-noisy",
+        minutes: 5,
+        only_by_name: true,
+        runs: &["yes > /dev/null & one=$!; yes > /dev/null & two=$!; cargo xtask bench; code=$?; \
+                 kill $one $two; exit $code"],
+        files: &[File { name: "summary-noisy.txt", command: "cargo criterion-report summary" }],
+    },
+    Entry {
         name: "inference",
         minutes: 1,
         only_by_name: false,
@@ -157,6 +165,17 @@ pub const ENTRIES: &[Entry] = &[
         runs: &["BENCH_CONFIG=configs/suites/h100c.yml cargo bench --bench inference -- \
                  '/bf16-1x4096x4096$'"],
         files: &[File { name: "gpu-compiled.txt", command: "cargo criterion-report show" }],
+    },
+    Entry {
+        name: "gpu-summary",
+        minutes: 2,
+        only_by_name: true,
+        runs: &[
+            "BENCH_CONFIG=configs/suites/h100.yml cargo bench --bench inference",
+            "BENCH_CONFIG=configs/suites/h100c.yml cargo bench --bench inference -- \
+             '/bf16-1x4096x4096$'",
+        ],
+        files: &[File { name: "gpu-summary.txt", command: "cargo criterion-report summary" }],
     },
     // In passing, ten samples each: what runs on the GPU, within which accuracy.
     Entry {

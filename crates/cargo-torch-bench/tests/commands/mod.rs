@@ -60,7 +60,7 @@ fn bench_measures_and_then_reports() {
     let bench = [
         "bench --bench inference --no-run",
         "bench --bench inference -- --list int8wo",
-        "bench --bench inference -- int8wo",
+        "bench --no-fail-fast --bench inference -- int8wo",
     ];
     assert_eq!(calls(&scratch)[..3], bench);
     assert_eq!(calls(&scratch)[3..], reports(&scratch));
@@ -91,7 +91,7 @@ fn bench_provisions_first() {
     outcome.assert_fine();
     assert!(outcome.stderr.contains("linked as .libtorch"), "{outcome:?}");
     assert!(scratch.link().join("version.py").exists());
-    assert_eq!(calls(&scratch)[..3], [BUILD, "bench -- --list", "bench"]);
+    assert_eq!(calls(&scratch)[..3], [BUILD, "bench -- --list", "bench --no-fail-fast"]);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn the_report_that_was_built_with_the_benchmarks_is_run() {
     let said = &outcome.assert_fine().stdout;
     assert!(said.starts_with("summary --latest\nhtml --latest --output /"), "{said}");
     assert!(said.ends_with("; all tables: /usr/bin/echo show\n"), "{said}");
-    assert_eq!(calls(&scratch), [BUILD, "bench -- --list", "bench"]);
+    assert_eq!(calls(&scratch), [BUILD, "bench -- --list", "bench --no-fail-fast"]);
     scratch.set("fail-build", "101");
     scratch.run(&["bench"]).assert_refused(101, &[]);
     assert_eq!(calls(&scratch)[3..], [BUILD]);
@@ -174,7 +174,7 @@ fn the_first_failure_is_the_exit_code() {
     scratch.set("words", WORDS);
     let said = ["criterion's words", "so there is no report", "cargo criterion-report show"];
     scratch.run(&["bench"]).assert_refused(101, &said);
-    assert_eq!(calls(&scratch), [BUILD, "bench -- --list", "bench"]);
+    assert_eq!(calls(&scratch), [BUILD, "bench -- --list", "bench --no-fail-fast"]);
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn outside_of_the_repository_commands_work_or_say_why_not() {
     let outcome = scratch.run(&["torch-bench", "bench"]);
     let said = &outcome.assert_fine().stdout;
     assert!(said.contains("report: summary --latest\nreport: html --latest --output /"), "{said}");
-    assert_eq!(calls(&scratch), ["bench --no-run", "bench -- --list", "bench"]);
+    assert_eq!(calls(&scratch), ["bench --no-run", "bench -- --list", "bench --no-fail-fast"]);
     scratch.run(&["test", "mine"]).assert_fine();
     for command in ["setup", "doctor", "cache", "flavour", "python"] {
         assert!(scratch.run(&["torch-bench", command]).code.is_some_and(|it| it < 2), "{command}");

@@ -25,7 +25,7 @@ fn one_command_measures_and_writes_the_profile() {
         [
             "bench --bench calibration --bench fusion --no-run".to_owned(),
             "bench --bench calibration --bench fusion -- --list".to_owned(),
-            "bench --bench calibration --bench fusion".to_owned(),
+            "bench --no-fail-fast --bench calibration --bench fusion".to_owned(),
             format!(
                 "{PROGRAM} calibration {FILTER} --hardware my server --device cpu \
                  --fusion-patterns all --operations matmul,memory,call \
@@ -93,7 +93,7 @@ fn one_command_measures_and_writes_benchmark_results() {
         [
             "bench --bench operators --no-run".to_owned(),
             "bench --bench operators -- --list".to_owned(),
-            "bench --bench operators".to_owned(),
+            "bench --no-fail-fast --bench operators".to_owned(),
             format!(
                 "{PROGRAM} operators {filter} --format json --upstream-compat --output \
                  {clone}/benchmark_results.json"
@@ -199,6 +199,10 @@ fn in_a_package_of_a_user_the_one_target_measures() {
     assert!(said.starts_with(&format!("report: calibration {FILTER} --hardware x")), "{said}");
     assert_eq!(
         calls(&scratch),
-        ["bench --bench torch --no-run", "bench --bench torch -- --list", "bench --bench torch"]
+        [
+            "bench --bench torch --no-run",
+            "bench --bench torch -- --list",
+            "bench --no-fail-fast --bench torch"
+        ]
     );
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use plan::{Device, Dtype, Mode};
+use plan::{Device, Dtype, PatternFamily, Work};
 use serde::{Deserialize, Serialize};
 
 use super::memory::{Level, Memory};
@@ -169,10 +169,13 @@ impl Roofline {
 /// What is faster than a measured limit by more than this factor refutes it.
 pub const ABOVE: f64 = 1.05;
 
-/// The cases whose rates are those of products in their dtype: unquantized models and patterns. A recipe's product may be in
-/// another one.
+/// The cases whose rates are those of products in their dtype: unquantized models, and patterns without a convolution, which
+/// may take fewer operations than its formula counts (Winograd's). A recipe's product may be in another dtype.
 pub fn telling<'a>(rows: impl IntoIterator<Item = &'a Row>) -> impl Iterator<Item = &'a Row> {
-    let is = |row: &&Row| row.is_unquantized() || row.record.case.mode == Mode::Fusion;
+    let is = |row: &&Row| match &row.record.case.work {
+        Work::Fusion(work) => work.pattern.family() != PatternFamily::Conv,
+        _ => row.is_unquantized(),
+    };
     rows.into_iter().filter(is)
 }
 
