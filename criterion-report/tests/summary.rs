@@ -164,7 +164,11 @@ fn recommends_nothing_slow(report: &Report, what: &str) {
                 other.row.record.case.id.parameter == chosen.row.record.case.id.parameter;
             let is_slower = match siblings {
                 true => speed(&chosen) < speed(&other),
-                false => called(chosen.row) > called(other.row),
+                false => {
+                    let gain =
+                        called(chosen.baseline.expect("it has pairs")).zip(called(other.row));
+                    gain.is_some_and(|(baseline, other)| speed(&chosen) < baseline / other)
+                }
             };
             let (chosen, other) = (chosen.row.full_id(), other.row.full_id());
             assert!(!is_slower, "{what}: {chosen} is recommended, and {other} is faster");

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::ColorChoice;
+use plan::Device;
 use serde::Serialize;
 
 use super::show::NARROWEST;
@@ -192,19 +193,24 @@ fn table(column: &str, answers: &[&Answer], Room { width, colour, .. }: Room) ->
     render(&columns, &narrow, INDENT, width, colour)
 }
 
-/// The same lines with the last cell on as many of them as it takes.
+/// The same lines with the last cell on as many of them as it takes, or below where its column would be too narrow.
 fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line> {
     let last = columns.len() - 1;
     let mut without = lines.to_vec();
     clear(last, &mut without);
-    let room =
-        width.saturating_sub(table_width(columns, &without, INDENT) + GAP).max(NARROWEST / 2);
+    let room = width.saturating_sub(table_width(columns, &without, INDENT) + GAP);
     let mut out = Vec::new();
-    for line in lines {
+    for (line, without) in lines.iter().zip(without) {
         let Line::Cells(cells) = line else {
             out.push(line.clone());
             continue;
         };
+        if room < NARROWEST {
+            let below = (!cells[last].text.is_empty()).then(|| cells[last].clone());
+            out.push(without);
+            out.extend(below.map(|it| Line::Spanning(Cell::default(), it)));
+            continue;
+        }
         for (place, part) in wrap(&cells[last].text, room).into_iter().enumerate() {
             let mut own = if place == 0 { cells.clone() } else { vec![Cell::default(); last + 1] };
             own[last] = part.into();
@@ -334,6 +340,7 @@ fn why(of: &Answer) -> Option<String> {
 /// `8.56× [7.08, 10.36]`, or of several `1.11× to 2.22×`.
 fn speedup(of: Speedups) -> String {
     match of.cases {
+        1 if of.low == of.high => units::ratio(of.ratio, None),
         1 => units::ratio(of.ratio, Some(Interval { low: of.low, high: of.high })),
         cases => {
             format!("{} to {} ({cases})", units::ratio(of.low, None), units::ratio(of.high, None))
@@ -375,13 +382,18 @@ pub fn machine(answers: &Answers) -> Vec<String> {
         .iter()
         .map(|it| {
             let rate = |value| units::significant(value, 3);
-            let mut text = format!(
-                "{}, {}, {}: {} GFLOP/s",
-                it.device,
-                it.dtype,
-                units::count(it.threads as usize, "thread"),
-                rate(it.peak_gflops)
-            );
+            // The host's threads do not matter for the work of a device.
+            let threads = units::count(it.threads as usize, "thread");
+            let on = if it.device == Device::Cpu.as_str() {
+                format!(", {threads}")
+            } else {
+                String::new()
+            };
+            let peak = match it.peak_gflops {
+                tera if tera >= 1e4 => format!("{} TFLOP/s", rate(tera / 1e3)),
+                giga => format!("{} GFLOP/s", rate(giga)),
+            };
+            let mut text = format!("{}, {}{on}: {peak}", it.device, it.dtype);
             text.extend(
                 it.reached_by.iter().map(|id| format!(" (reached by {id}, not by a probe)")),
             );

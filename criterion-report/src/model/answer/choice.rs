@@ -100,7 +100,6 @@ fn recipe<'a>(
         speedup: it.over_baseline.into(),
     });
     if let Some((dtype, over_baseline)) = elsewhere.faster_than(best) {
-        let of_dtype = Some(over_baseline.into());
         return Some(Answer {
             question: Question::Recipes,
             subject,
@@ -108,7 +107,7 @@ fn recipe<'a>(
             variant: dtype,
             pays: Some(true),
             by_times: true,
-            speedup: of_dtype,
+            speedup: Some(over_baseline),
             recipe,
             ..Answer::default()
         });
@@ -180,46 +179,46 @@ fn unquantized_key(row: &Row) -> Option<UnquantizedKey> {
 }
 
 impl Unquantized<'_> {
-    /// The fastest one in another dtype at a case's shape, where it is faster than the case's own baseline: its name and its
-    /// time. They were not measured in turn, so that their times are compared.
-    fn fastest(&self, of: &Contender<'_>) -> Option<(String, Ratio)> {
+    /// The fastest one in another dtype at a case's shape, if it is faster than the case's own baseline: its name, and how many
+    /// times faster. The two were not measured in turn, so that their times are compared.
+    fn fastest(&self, of: &Contender<'_>) -> Option<(String, f64)> {
         let own = called_ns(of.entry.baseline?)?;
         let rows = self.0.get(&unquantized_key(of.entry.row)?)?;
-        let others =
-            rows.iter().filter(|row| row.record.case.dtype != of.entry.row.record.case.dtype);
-        let timed = others.filter_map(|row| Some((row, called_ns(row)?)));
-        let fastest = timed.min_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
-        let (row, ns) = fastest.filter(|(_, ns)| ns.ratio < own.ratio)?;
+        let dtype = of.entry.row.record.case.dtype;
+        let others = rows.iter().filter(|row| row.record.case.dtype != dtype);
+        let timed = others.filter_map(|row| Some((row, own / called_ns(row)?)));
+        let (row, gain) =
+            timed.max_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|(_, gain)| *gain > 1.0)?;
         let dtype = row.record.case.dtype.plain();
         let name = match row.is_baseline() {
             true => dtype.to_owned(),
             false => format!("{} in {dtype}", row.record.case.variant()),
         };
-        Some((name, ns))
+        Some((name, gain))
     }
 
-    /// How many times faster a case is than that.
+    /// How many times faster a case is than that: what it gains over its baseline in pairs, less what the dtype does.
     fn beside(&self, of: &Contender<'_>) -> Option<Beside> {
-        let (variant, ns) = self.fastest(of)?;
-        let speedup = quotient(&ns, &called_ns(of.entry.row)?).into();
-        Some(Beside { variant, in_pairs: false, speedup })
+        let (variant, gain) = self.fastest(of)?;
+        Some(Beside { variant, in_pairs: false, speedup: exactly(of.over_baseline.ratio / gain) })
     }
 
     /// Its name where it is faster than the case, and how many times faster than the case's baseline.
-    fn faster_than(&self, of: &Contender<'_>) -> Option<(String, Ratio)> {
-        let (name, ns) = self.fastest(of)?;
-        let is_faster = ns.ratio < called_ns(of.entry.row)?.ratio;
-        is_faster.then_some((name, quotient(&called_ns(of.entry.baseline?)?, &ns)))
+    fn faster_than(&self, of: &Contender<'_>) -> Option<(String, Speedups)> {
+        let (name, gain) = self.fastest(of)?;
+        (gain > of.over_baseline.ratio).then(|| (name, exactly(gain)))
     }
 }
 
-/// The time of a step for who calls it: of the device, or of the host where that takes longer to queue the work.
-fn called_ns(row: &Row) -> Option<Ratio> {
-    let time = row.time.as_ref().ok()?;
-    let device = time.interval?.around(time.median_ns);
+/// A ratio without an interval.
+fn exactly(ratio: f64) -> Speedups {
+    Ratio { ratio, low: ratio, high: ratio }.into()
+}
+
+/// The nanoseconds of a step for who calls it: of the device, or of the host where that takes longer to queue the work.
+fn called_ns(row: &Row) -> Option<f64> {
     let queue_ns = row.record.measures.clocks.map_or(0.0, |it| it.queue_ns);
-    let longer = |ns: f64| ns.max(queue_ns);
-    Some(Ratio { ratio: longer(device.ratio), low: longer(device.low), high: longer(device.high) })
+    Some(row.time.as_ref().ok()?.median_ns.max(queue_ns))
 }
 
 /// The fastest implementation of each of a user's kernels, and its margin over the next one.
