@@ -1,5 +1,7 @@
 //! Closed sets of words, each word written once.
 
+use crate::{units, visible};
+
 /// An enum whose members are words, in documents as in messages. It derives one of serde's traits.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident {
@@ -32,6 +34,13 @@ macro_rules! more {
 }
 
 pub(crate) use more;
+
+/// How the gate failed that the flag `--fail-on` names: the lines of its cases; `None` if there are none.
+pub fn of_failed_gate(gate: impl clap::ValueEnum, lines: &[String]) -> Option<String> {
+    let cases = units::count(lines.len(), "case");
+    let text = || format!("--fail-on {}: {cases}:{}", of_flag(gate), visible::list(lines));
+    (!lines.is_empty()).then(text)
+}
 
 /// The word that a flag has for a value.
 pub fn of_flag(value: impl clap::ValueEnum) -> String {

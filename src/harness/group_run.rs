@@ -313,7 +313,7 @@ impl<'a> GroupRun<'a> {
             pairing.look()?;
         }
         findings.pairs.push(pairing.found()?);
-        findings.notes.extend(pairing.notes());
+        pairing.note(&mut findings.notes);
         self.pairing = pairing.wants_more().then_some(pairing);
         Ok(())
     }

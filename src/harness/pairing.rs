@@ -57,17 +57,10 @@ pub struct Both {
     wall: Stopwatch,
     /// The side whose step failed.
     failed: Option<Side>,
-    clocks: Clocks,
 }
 
 /// The clock of the device's multiprocessors in each batch of either side, in MHz, where it tells.
 type Clocks = [Vec<f64>; 2];
-
-fn extend(clocks: &mut Clocks, more: &Clocks) {
-    for (clocks, more) in clocks.iter_mut().zip(more) {
-        clocks.extend(more);
-    }
-}
 
 impl Both {
     /// `candidate`, a run of `case`, beside its group's baseline, under the group's timer; `places` are where earlier builds
@@ -88,7 +81,6 @@ impl Both {
             places,
             wall: Stopwatch::start(),
             failed: None,
-            clocks: Clocks::default(),
         }
     }
 
@@ -105,17 +97,19 @@ impl Both {
         [&mut baseline.subject, &mut self.candidate.subject].map(|it| it.take_clock_mhz())
     }
 
-    /// Runs the two, and notices how fast the device's clock is meanwhile.
+    /// Runs the two, and adds to `clocks` how fast the device's clock is meanwhile.
     fn run<T>(
         &mut self,
+        clocks: &mut Clocks,
         take: impl FnOnce(&mut dyn Sides) -> Result<T, Refusal>,
     ) -> Result<T, String> {
         let _range = ranges::named(&self.id, "pair");
         // Clocks of the passes before it are not the pair's.
         drop(self.take_clocks());
         let taken = panics::catch(|| take(self));
-        let clocks = self.take_clocks();
-        extend(&mut self.clocks, &clocks);
+        for (clocks, more) in clocks.iter_mut().zip(self.take_clocks()) {
+            clocks.extend(more);
+        }
         match taken {
             Ok(taken) => taken.map_err(|refusal| match self.failed {
                 Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),
@@ -182,8 +176,9 @@ pub struct Pairing {
     pairs: Pairs,
     against: String,
     target: f64,
-    /// The clocks of sides that were dropped since.
     clocks: Clocks,
+    /// The notes that the record has of it.
+    noted: Vec<String>,
 }
 
 /// What is needed to rebuild both sides.
@@ -230,9 +225,11 @@ impl Pairing {
         };
         let on = again.baseline.device.into();
         let goal = Goal { target, budget_s, is_shared, known: both.known(), on };
-        let pairs = both.run(|sides| sides.heat_up().and_then(|()| Pairs::first(sides, goal)))?;
+        let mut clocks = Clocks::default();
+        let pairs = both
+            .run(&mut clocks, |sides| sides.heat_up().and_then(|()| Pairs::first(sides, goal)))?;
         let against = again.baseline.full_id();
-        Ok(Self { both: Some(both), again, pairs, against, target, clocks: Clocks::default() })
+        Ok(Self { both: Some(both), again, pairs, against, target, clocks, noted: Vec::new() })
     }
 
     /// Whether another look may narrow the interval, and there is time for one.
@@ -271,19 +268,17 @@ impl Pairing {
 
     /// Drops both sides' tensors until the next look.
     pub fn drop_sides(&mut self) {
-        if let Some(both) = self.both.take() {
-            extend(&mut self.clocks, &both.clocks);
-        }
+        self.both = None;
     }
 
     /// Another look.
     pub fn look(&mut self) -> Result<(), String> {
-        let Self { both, again, pairs, .. } = self;
+        let Self { both, again, pairs, clocks, .. } = self;
         let both = match both {
             Some(both) => both,
             none => none.insert(again.both()?),
         };
-        both.run(|sides| sides.heat_up().and_then(|()| pairs.look(sides)))
+        both.run(clocks, |sides| sides.heat_up().and_then(|()| pairs.look(sides)))
     }
 
     /// The result of the looks so far, in the record's form.
@@ -291,21 +286,19 @@ impl Pairing {
     /// # Panics
     /// When the sides are dropped and no look has rebuilt them.
     pub fn found(&mut self) -> Result<Pair, String> {
-        let Self { both, pairs, against, target, .. } = self;
+        let Self { both, pairs, against, target, clocks, .. } = self;
         let both = both.as_mut().expect("a look has built both sides");
-        let paired = both.run(|sides| pairs.found(sides))?;
+        let paired = both.run(clocks, |sides| pairs.found(sides))?;
         record(against.clone(), paired, *target)
     }
 
-    /// Notes for readers of the speed-up.
-    pub fn notes(&self) -> Vec<String> {
-        let mut clocks = self.clocks.clone();
-        if let Some(both) = &self.both {
-            extend(&mut clocks, &both.clocks);
-        }
-        let [baseline, candidate] = clocks;
+    /// Replaces the notes that it wrote for readers of the speed-up after earlier looks.
+    pub fn note(&mut self, notes: &mut Vec<String>) {
+        notes.retain(|note| !self.noted.contains(note));
+        let [baseline, candidate] = self.clocks.clone();
         let slowed = [slowed(Side::Baseline, baseline), slowed(Side::Candidate, candidate)];
-        slowed.into_iter().flatten().chain(self.again.timer.borrow().note()).collect()
+        self.noted = slowed.into_iter().flatten().chain(self.again.timer.borrow().note()).collect();
+        notes.extend_from_slice(&self.noted);
     }
 }
 

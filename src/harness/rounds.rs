@@ -139,7 +139,6 @@ impl Rounds {
         }
         let watch = Stopwatch::start();
         let looks = if pairing.has_sides() { 1 } else { LOOKS_IN_A_ROW };
-        let said = pairing.notes();
         let mut looked = pairing.look();
         for _ in 1..looks {
             if looked.is_ok() && pairing.wants_more() {
@@ -161,8 +160,7 @@ impl Rounds {
                 record.no_pair = Some(reason);
             }
         }
-        record.notes.retain(|note| !said.contains(note));
-        record.notes.extend(pairing.notes());
+        pairing.note(&mut record.notes);
         took(&mut record, watch);
         if goes_on && record.no_pair.is_none() {
             self.done.push(record.clone());

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use plan::{CacheMode, Case, Clocks, Device, Regime, Threads};
+use tch::Tensor;
 
 use super::clock::{FlushFn, HostClock, Stopwatch, Timing, WaitingClock, time};
 use super::cuda_device::{self, CudaDevice};
@@ -67,26 +68,35 @@ impl Timer {
         running::check()?;
         subject.settle();
         let Subject { workload, pace, .. } = subject;
-        let gate = self.gate.as_mut().map_err(|reason| reason.as_str());
+        if self.device == Device::Cuda {
+            let order = Order::open(!self.is_hot(), Duration::ZERO);
+            return self.on_cuda(&**workload, |device| match pace {
+                Some(pace) => pace.time(device, iters),
+                // How the case is queued is found once it is warm.
+                None => Ok(Timing::waited_for(sample(device, &order, iters)?.device)),
+            });
+        }
+        let step = || workload.step();
+        let mut flush = self.flush.as_mut().map(|flush| || flush.run());
+        let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
+        let taken = match self.device {
+            Device::Cpu => time(&mut HostClock, step, flush, iters)?,
+            device => time(&mut WaitingClock(|| device::synchronize(device)), step, flush, iters)?,
+        };
+        Ok(Timing::waited_for(taken))
+    }
+
+    /// Hands the CUDA device to `take`, with the steps of `workload` to run.
+    fn on_cuda<T>(
+        &mut self,
+        workload: &dyn Workload,
+        take: impl FnOnce(&mut CudaDevice<'_, Tensor>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         let mut step = || workload.step();
         let mut flush = self.flush.as_mut().map(|flush| || flush.run());
         let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
-        let taken = match (self.device, pace) {
-            (Device::Cuda, Some(pace)) => {
-                return pace.time(&mut CudaDevice::new(CUDA, &mut step, flush, gate), iters);
-            }
-            // How the case is queued is found once it is warm.
-            (Device::Cuda, None) => {
-                let order = Order::open(flush.is_some(), Duration::ZERO);
-                let mut device = CudaDevice::new(CUDA, &mut step, flush, gate);
-                sample(&mut device, &order, iters)?.device
-            }
-            (Device::Cpu, _) => time(&mut HostClock, step, flush, iters)?,
-            (device, _) => {
-                time(&mut WaitingClock(|| device::synchronize(device)), step, flush, iters)?
-            }
-        };
-        Ok(Timing::waited_for(taken))
+        let gate = self.gate.as_mut().map_err(|reason| reason.as_str());
+        take(&mut CudaDevice::new(CUDA, &mut step, flush, gate))
     }
 
     /// A hot case has its turn on a GPU: what others have left in the L2 is taken out of it, as far as the GPU can.
@@ -131,12 +141,11 @@ impl Timer {
     pub fn pace(&mut self, subject: &mut Subject) -> Result<(), Refusal> {
         if self.device == Device::Cuda {
             self.empty_l2()?;
-            let workload = &subject.workload;
-            let mut step = || workload.step();
-            let (cold, peak_khz) = (!self.is_hot(), cuda_device::peak_khz(CUDA)?);
-            let gate = self.gate.as_mut().map_err(|reason| reason.as_str());
-            let mut device = CudaDevice::new(CUDA, &mut step, None, gate);
-            subject.pace = Some(Pace::find(&mut device, cold, peak_khz, self.regime)?);
+            let peak_khz = cuda_device::peak_khz(CUDA)?;
+            let (cold, regime) = (!self.is_hot(), self.regime);
+            let pace = self
+                .on_cuda(&*subject.workload, |device| Pace::find(device, cold, peak_khz, regime))?;
+            subject.pace = Some(pace);
         }
         Ok(())
     }
@@ -165,12 +174,7 @@ impl Timer {
     /// A step by both clocks; `None` on a device that the host waits for anyway.
     pub fn clocks(&mut self, subject: &mut Subject) -> Result<Option<Clocks>, Refusal> {
         let Subject { workload, pace: Some(pace), .. } = subject else { return Ok(None) };
-        let mut step = || workload.step();
-        let mut flush = self.flush.as_mut().map(|flush| || flush.run());
-        let flush = flush.as_mut().map(|flush| flush as &mut FlushFn<'_>);
-        let gate = self.gate.as_mut().map_err(|reason| reason.as_str());
-        let mut device = CudaDevice::new(CUDA, &mut step, flush, gate);
-        Ok(Some(pace.clocks(&mut device)?))
+        self.on_cuda(&**workload, |device| pace.clocks(device)).map(Some)
     }
 
     /// Whether a step finds the cache as the step before it left it.

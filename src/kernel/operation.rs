@@ -37,7 +37,9 @@ pub trait Operation<W> {
     fn min_sqnr_db(&self, work: &W, dtype: Dtype) -> f64;
 
     /// How outputs are judged value by value; none where the ratio of norms alone decides.
-    fn by_value(&self) -> Option<&dyn ByValue<W>>;
+    fn by_value(&self) -> Option<&dyn ByValue<W>> {
+        None
+    }
 }
 
 /// The judgement of an output value by value.

@@ -6,7 +6,7 @@ use plan::{Accuracy, Case, ModelFacts, ModelSizes, ModelWork, Weights};
 use tch::Tensor;
 
 use super::compiled::Eager;
-use super::{Displaced, Refusal, Workload, moved};
+use super::{Displaced, Refusal, Workload, each_once, moved};
 use crate::models::{self, Network, Parameters};
 use crate::verify::{self, Judge, Reference};
 use crate::{device, inputs, recipes};
@@ -151,13 +151,7 @@ impl Workload for Forward {
     }
 
     fn kernels(&self) -> Vec<String> {
-        let mut kernels = Vec::new();
-        for kernel in self.model.layers().iter().flat_map(|layer| layer.kernels()) {
-            if !kernels.iter().any(|known| known == kernel) {
-                kernels.push(kernel.to_owned());
-            }
-        }
-        kernels
+        each_once(self.model.layers().iter().flat_map(|layer| layer.kernels()))
     }
 
     fn notes(&self) -> Vec<String> {

@@ -111,6 +111,17 @@ pub struct Displaced {
     _memory: Box<dyn std::any::Any>,
 }
 
+/// The names of a model's kernels, each once.
+fn each_once(kernels: impl Iterator<Item = &'static str>) -> Vec<String> {
+    let mut all = Vec::new();
+    for kernel in kernels {
+        if !all.iter().any(|known| known == kernel) {
+            all.push(kernel.to_owned());
+        }
+    }
+    all
+}
+
 /// Moves the tensors of a workload to new memory.
 fn moved(tensors: &[Tensor]) -> Result<Option<Displaced>, Refusal> {
     let blocks = storage::relocate(tensors)?;

@@ -1,12 +1,17 @@
 //! A program in a child process, with a time limit.
 
+mod workers;
+
+use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+pub use workers::Workers;
 
 /// How often a child is looked at.
 const STEP: Duration = Duration::from_millis(10);
@@ -19,7 +24,7 @@ const KEPT: usize = 1 << 16;
 pub struct Patience {
     /// After this time a note says that the child is still running; none: the caller says so.
     pub quiet: Option<Duration>,
-    /// After this time, from its start, the child is killed.
+    /// After this time, from its start or its request, the child is killed.
     pub limit: Duration,
 }
 
@@ -75,10 +80,7 @@ impl Program<'_> {
         prepare(&mut command);
         let Ended { status, stdout, stderr } = run(command, input, self.what, self.patience)?;
         if !status.success() {
-            let said = last_lines(&stderr);
-            return Err(RunError::Failed(
-                said.unwrap_or_else(|| format!("{status}, said nothing")),
-            ));
+            return Err(RunError::Failed(failure(status, &stderr)));
         }
         Ok(stdout)
     }
@@ -95,22 +97,12 @@ pub fn run(
     what: &str,
     patience: Patience,
 ) -> Result<Ended, RunError> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A group of its own, so that it ends with all that it has started.
-    command.process_group(0);
-    end_with_this_process(&mut command);
-    let mut child = command.spawn().map_err(RunError::Start)?;
-    let stdout = read(child.stdout.take(), usize::MAX);
-    let stderr = read(child.stderr.take(), KEPT);
-    let writer = write(child.stdin.take(), input.to_vec());
-    let ended = wait(&child, patience, || {
-        eprintln!("note: still {what} with {}", command.get_program().display());
-    });
-    // Before the child is reaped: until then its number is nobody else's.
-    kill_group(&child);
+    let mut process = Process::start(&mut command).map_err(RunError::Start)?;
+    let stdout = read(process.0.stdout.take(), usize::MAX);
+    let stderr = read(process.0.stderr.take(), KEPT);
+    let writer = write(process.0.stdin.take(), input.to_vec());
+    let status = process.end(patience, || note(what, command.get_program()))?;
     let io = |error: io::Error| RunError::Failed(error.to_string());
-    let status = child.wait().map_err(io)?;
-    ended?;
     let (stdout, stderr) = (join(stdout).map_err(io)?, join(stderr).map_err(io)?);
     let written = join(writer);
     // A child that fails early may leave its input unread, which is not the error to tell.
@@ -120,21 +112,70 @@ pub fn run(
     Ok(Ended { status, stdout, stderr })
 }
 
-/// Waits until the child has ended.
-fn wait(child: &Child, patience: Patience, note: impl Fn()) -> Result<(), RunError> {
+/// A child process in a group of its own, which ends with all that it has started.
+#[derive(Debug)]
+struct Process(Child);
+
+impl Process {
+    /// Its pipes are for the caller to take.
+    fn start(command: &mut Command) -> io::Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0);
+        end_with_this_process(command);
+        command.spawn().map(Self)
+    }
+
+    /// Waits until it has ended by itself; at the limit it is killed.
+    fn end(mut self, patience: Patience, note: impl Fn()) -> Result<ExitStatus, RunError> {
+        wait(patience, note, || {
+            let ended = has_ended(&self.0)?;
+            if !ended {
+                thread::sleep(STEP);
+            }
+            Ok(ended.then_some(()))
+        })?;
+        self.reap().map_err(|error| RunError::Failed(error.to_string()))
+    }
+
+    fn reap(&mut self) -> io::Result<ExitStatus> {
+        // Before the child is reaped: until then its number is nobody else's.
+        kill_group(&self.0);
+        self.0.wait()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            drop(self.reap());
+        }
+    }
+}
+
+/// Looks for something until it is there. Each look may take a [`STEP`].
+fn wait<T>(
+    patience: Patience,
+    note: impl Fn(),
+    mut look: impl FnMut() -> io::Result<Option<T>>,
+) -> Result<T, RunError> {
     let start = Instant::now();
     let Patience { mut quiet, limit } = patience;
-    while !has_ended(child).map_err(|error| RunError::Failed(error.to_string()))? {
+    loop {
+        if let Some(found) = look().map_err(|error| RunError::Failed(error.to_string()))? {
+            return Ok(found);
+        }
         if start.elapsed() >= limit {
             let limit = limit.as_secs_f64();
             return Err(RunError::Hung(format!("no answer in {limit} s, killed")));
         }
-        thread::sleep(STEP);
         if quiet.take_if(|quiet| start.elapsed() >= *quiet).is_some() {
             note();
         }
     }
-    Ok(())
+}
+
+fn note(what: &str, program: &OsStr) {
+    eprintln!("note: still {what} with {}", program.display());
 }
 
 /// Takes variables away that begin with one of these.
@@ -217,6 +258,16 @@ fn write(pipe: Option<impl Write + Send + 'static>, bytes: Vec<u8>) -> JoinHandl
 
 fn join<T>(thread: JoinHandle<io::Result<T>>) -> io::Result<T> {
     thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread that served a pipe panicked")))
+}
+
+/// Why a child has failed: its last words, if any.
+fn failure(status: ExitStatus, stderr: &[u8]) -> String {
+    match (last_lines(stderr), status.signal()) {
+        (Some(said), None) => said,
+        // It had no time to say that it ends.
+        (Some(said), Some(_)) => format!("{status} after:\n{said}"),
+        (None, _) => format!("{status}, said nothing"),
+    }
 }
 
 /// The end of what a child had to say, if anything: the error itself, and where it arose.

@@ -1,4 +1,3 @@
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 
 use super::*;
@@ -30,7 +29,7 @@ fn a_child_that_is_silent_is_told_by_how_it_ended() {
     let text = failed(shell("exec <&-; exit 3", &unread, PATIENCE));
     assert_eq!(text, "exit status: 3, said nothing");
     let text = failed(shell("kill -9 $$", b"", PATIENCE));
-    assert!(text.starts_with("signal: 9"), "{text}");
+    assert!(text.starts_with("signal: 9") && text.ends_with(", said nothing"), "{text}");
 }
 
 #[test]
@@ -69,18 +68,18 @@ fn the_end_is_kept_whatever_the_length() {
 }
 
 /// A program that starts another, which would run for long, and writes the other's number first.
-fn two_processes(folder: &Path, last: &str) -> (String, PathBuf) {
+pub(super) fn two_processes(folder: &Path, last: &str) -> (String, PathBuf) {
     let file = folder.join("number");
     let shown = file.display();
     (format!("sleep 100000 & echo $! > {shown}.new; mv {shown}.new {shown}; {last}"), file)
 }
 
-fn number(file: &Path) -> i32 {
+pub(super) fn number(file: &Path) -> i32 {
     std::fs::read_to_string(file).unwrap().trim().parse().unwrap()
 }
 
 /// Waits until a process is gone, or is a zombie whose parent has not looked.
-fn is_gone(number: i32) -> bool {
+pub(super) fn is_gone(number: i32) -> bool {
     (0..1000).any(|_| {
         thread::sleep(STEP);
         let status = std::fs::read_to_string(format!("/proc/{number}/stat"));
@@ -113,23 +112,24 @@ fn what_a_child_leaves_behind_ends_with_it_and_is_not_waited_for() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_child_does_not_outlive_a_process_that_is_killed() {
+    let test = "child::tests::a_child_does_not_outlive_a_process_that_is_killed";
+    dies_with_its_parent(test, |script| panic!("{:?}", shell(script, b"", PATIENCE)));
+}
+
+/// Runs this test in a process of its own, where it runs a script that lasts, and kills the process.
+pub(super) fn dies_with_its_parent(test: &str, run: impl FnOnce(&str)) {
     const FOLDER: &str = "FOLDER_OF_THE_CHILD_OF_THIS_TEST";
     if let Some(folder) = std::env::var_os(FOLDER) {
         // The process that is going to be killed.
-        let script = format!(
+        return run(&format!(
             "echo $$ > {0}/new; mv {0}/new {0}/number; exec sleep 100000",
             folder.display()
-        );
-        panic!("{:?}", shell(&script, b"", PATIENCE));
+        ));
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("number");
     let mut process = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "--nocapture",
-            "child::tests::a_child_does_not_outlive_a_process_that_is_killed",
-        ])
+        .args(["--exact", "--nocapture", test])
         .env(FOLDER, folder.path())
         .stdout(Stdio::null())
         .spawn()

@@ -1,7 +1,7 @@
 //! The gates of a comparison.
 
 use crate::model::compare::{Compared, Comparison, Finding, Measure, Verdict, reasons};
-use crate::{units, visible, words};
+use crate::words;
 
 /// Words of `--fail-on`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -21,11 +21,7 @@ impl Gate {
     pub fn failed(self, comparison: &Comparison) -> Option<String> {
         let lines: Vec<String> =
             comparison.cases.iter().filter_map(|case| self.failed_by(case)).collect();
-        if lines.is_empty() {
-            return None;
-        }
-        let cases = units::count(lines.len(), "case");
-        Some(format!("--fail-on {}: {cases}:{}", words::of_flag(self), visible::list(&lines)))
+        words::of_failed_gate(self, &lines)
     }
 
     fn failed_by(self, case: &Compared) -> Option<String> {

@@ -3,7 +3,7 @@
 use crate::model::compare::Verdict;
 use crate::model::kernels::{Changed, Changes, KernelResult};
 use crate::write::kernels::numbers;
-use crate::{units, visible, words};
+use crate::{units, words};
 
 /// Words of `--fail-on`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -41,11 +41,7 @@ impl Gate {
                     .collect()
             }
         };
-        if lines.is_empty() {
-            return None;
-        }
-        let cases = units::count(lines.len(), "case");
-        Some(format!("--fail-on {}: {cases}:{}", words::of_flag(self), visible::list(&lines)))
+        words::of_failed_gate(self, &lines)
     }
 }
 

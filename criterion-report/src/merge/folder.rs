@@ -20,8 +20,9 @@ use tempfile::TempDir;
 use super::carry::put;
 use super::chosen::Chosen;
 use super::manifests;
-use super::part::{Part, Remarks};
+use super::part::Part;
 use super::results::{Host, Results};
+use crate::model::compare::Remarks;
 use crate::model::{Location, file};
 
 /// The file that tells a folder of merged results from others.

@@ -11,6 +11,7 @@ use super::chosen::Source;
 use super::manifests;
 use super::results::Results;
 use crate::model::Location;
+use crate::model::compare::Remarks;
 use crate::parallel;
 
 /// A folder of results that is being written.
@@ -19,27 +20,6 @@ pub struct Part<'r> {
     pub baseline: &'r str,
     pub results: &'r [Results],
     pub remarks: Remarks,
-}
-
-/// What is missing of what was merged.
-#[derive(Debug, Default)]
-pub struct Remarks {
-    /// Files that cannot be used.
-    pub unreadable: Vec<String>,
-    /// Measured cases without an estimate.
-    pub warnings: Vec<String>,
-}
-
-impl Remarks {
-    /// Adds other ones, each line once: a planned calibration lies in two folders.
-    pub fn extend(&mut self, other: Self) {
-        for (all, new) in
-            [(&mut self.unreadable, other.unreadable), (&mut self.warnings, other.warnings)]
-        {
-            let new: Vec<String> = new.into_iter().filter(|line| !all.contains(line)).collect();
-            all.extend(new);
-        }
-    }
 }
 
 impl Part<'_> {

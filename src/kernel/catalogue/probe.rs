@@ -6,7 +6,7 @@ use tch::{Kind, TchError, Tensor};
 
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{ByValue, Named, Operation, Parts, Shipped, Site, Step};
+use crate::kernel::{Named, Operation, Parts, Shipped, Site, Step};
 use crate::native::onednn::{self, PostOp};
 use crate::native::triad::triad;
 use crate::refusal::Refusal;
@@ -122,10 +122,6 @@ impl Operation<ProbeWork> for Matmul {
     fn min_sqnr_db(&self, _: &ProbeWork, dtype: Dtype) -> f64 {
         Gates { float32: 100.0, bfloat16: 40.0, float16: 55.0 }.of(dtype)
     }
-
-    fn by_value(&self) -> Option<&dyn ByValue<ProbeWork>> {
-        None
-    }
 }
 
 /// Whose product torch's is on a CPU where it is not oneDNN's, to which torch leaves those in half
@@ -207,10 +203,6 @@ impl Operation<ProbeWork> for Stream {
     fn min_sqnr_db(&self, _: &ProbeWork, _: Dtype) -> f64 {
         EXACT_DB
     }
-
-    fn by_value(&self) -> Option<&dyn ByValue<ProbeWork>> {
-        None
-    }
 }
 
 /// An operation of torch on one element, which changes its sign: next to nothing to compute.
@@ -254,9 +246,5 @@ impl Operation<ProbeWork> for Sign {
 
     fn min_sqnr_db(&self, _: &ProbeWork, _: Dtype) -> f64 {
         EXACT_DB
-    }
-
-    fn by_value(&self) -> Option<&dyn ByValue<ProbeWork>> {
-        None
     }
 }

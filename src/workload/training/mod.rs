@@ -11,7 +11,7 @@ use plan::{Accuracy, Case, ModelFacts, ModelSizes, ModelWork, Pass, Variant};
 use tch::{Kind, Tensor};
 
 use super::compiled::Eager;
-use super::{Displaced, Refusal, Workload, moved};
+use super::{Displaced, Refusal, Workload, each_once, moved};
 use crate::measurement::memory;
 use crate::models::{self, Parameters, Passed, TrainedLayer};
 use crate::recipes::{self, Casts};
@@ -221,13 +221,7 @@ fn saved_bytes(case: &Case, passes: &Passes, input: &Tensor) -> Result<u64, Refu
 
 /// The operations of the products, each once.
 fn kernels(passes: &Passes) -> Vec<String> {
-    let mut kernels = Vec::new();
-    for kernel in passes.network.layers().iter().flat_map(|layer| layer.linear().kernels()) {
-        if !kernels.iter().any(|known| known == kernel) {
-            kernels.push(kernel.to_owned());
-        }
-    }
-    kernels
+    each_once(passes.network.layers().iter().flat_map(|layer| layer.linear().kernels()))
 }
 
 /// Whether there are numbers alone; those of float8 by way of float32.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tch::Kind;
 
-use super::python::{self, Python, TRITON};
+use super::python::{self, DRIVER, Python, TRITON};
 use crate::cache;
 use crate::cuda::Capability;
 use native::refusal::Refusal;
@@ -18,8 +18,6 @@ pub(super) const FILES: [(&str, &str); 6] = [
     ("norm.py", include_str!("norm.py")),
     ("softmax.py", include_str!("softmax.py")),
 ];
-
-const DRIVER: &str = include_str!("compile.py");
 
 /// Parameters that Triton appends: addresses of scratch memory on the device, for the kernel and
 /// for its profiler.
@@ -195,7 +193,7 @@ pub(super) fn compile(
     let what =
         format!("compiling {} of {} for {capability}", specification.kernel, specification.file);
     let request = specification.request(capability).to_string();
-    let answer = python.run(DRIVER, &what, request.as_bytes())?;
+    let answer = python.ask(&request, &what)?;
     parse(&answer)
         .map_err(|why| Refusal::Failed(format!("Triton {TRITON}, {what}: its answer: {why}")))?;
     Ok(answer)

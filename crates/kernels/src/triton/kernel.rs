@@ -64,7 +64,7 @@ impl Kernel {
         };
         let capability = Capability::of(device, specification.kernel)?;
         let plain = Specification { aligned: Vec::new(), ..specification.clone() };
-        // Each is a Python of its own that imports Triton, which takes longer than to compile: side by side.
+        // Each is compiled by a Python of its own: side by side.
         let (general, aligned_form) = std::thread::scope(|scope| {
             let aligned = (forms == Forms::Both)
                 .then(|| scope.spawn(|| compile::compiled(specification, capability)));

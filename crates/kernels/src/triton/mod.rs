@@ -1,8 +1,8 @@
 //! Triton kernels, compiled on the machine that runs them.
 //!
 //! Their source is Python, in this folder and in the program. When a case that needs one is built,
-//! a child process compiles it for the GPU at hand, which takes a second, and the result is kept on
-//! disk; from then on Python is not needed. The driver launches it on torch's current stream and
+//! a child process, which stays for the next one, compiles it for the GPU at hand, and the result is
+//! kept on disk; from then on Python is not needed. The driver launches it on torch's current stream and
 //! torch's memory. Building and testing need neither Python nor CUDA: where one is missing,
 //! `Refusal::Skipped` says how to get it.
 //!

@@ -229,9 +229,9 @@ pub struct Remarks {
 }
 
 impl Remarks {
-    /// Adds what reading another side has to say, each line once.
+    /// Adds other remarks, each line once.
     pub fn extend(&mut self, other: Self) {
-        // Runs of one folder share their defects.
+        // Runs of one folder share their defects, and a planned calibration lies in two folders.
         let add = |to: &mut Vec<String>, from: Vec<String>| {
             for line in from {
                 if !to.contains(&line) {

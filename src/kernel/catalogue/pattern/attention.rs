@@ -9,7 +9,7 @@ use tch::{Kind, TchError, Tensor};
 use super::{mkldnn, sdpa, torchscript};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{ByValue, Operation, Site, Step};
+use crate::kernel::{Operation, Site, Step};
 use crate::refusal::Refusal;
 
 #[derive(Clone, Copy)]
@@ -154,10 +154,6 @@ impl Operation<FusionWork> for Attention {
 
     fn min_sqnr_db(&self, _: &FusionWork, dtype: Dtype) -> f64 {
         self.gates.of(dtype)
-    }
-
-    fn by_value(&self) -> Option<&dyn ByValue<FusionWork>> {
-        None
     }
 }
 

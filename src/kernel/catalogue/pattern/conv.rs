@@ -10,7 +10,7 @@ use super::batch_norm::BatchNorm;
 use super::{mkldnn, torchscript};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{ByValue, Operation, Site, Step};
+use crate::kernel::{Operation, Site, Step};
 use crate::native::onednn::{self, Convolution, PostOp};
 use crate::refusal::Refusal;
 
@@ -202,10 +202,6 @@ impl Operation<FusionWork> for Conv {
 
     fn min_sqnr_db(&self, _: &FusionWork, dtype: Dtype) -> f64 {
         self.gates.of(dtype)
-    }
-
-    fn by_value(&self) -> Option<&dyn ByValue<FusionWork>> {
-        None
     }
 }
 

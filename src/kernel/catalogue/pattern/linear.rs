@@ -7,7 +7,7 @@ use tch::{TchError, Tensor};
 use super::{mkldnn, torchscript};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{ByValue, Operation, Site, Step};
+use crate::kernel::{Operation, Site, Step};
 use crate::native::addmm;
 use crate::native::onednn::{self, PostOp};
 use crate::refusal::Refusal;
@@ -219,10 +219,6 @@ def pattern(x, weight_t, bias):
 
     fn min_sqnr_db(&self, _: &FusionWork, dtype: Dtype) -> f64 {
         self.gates.of(dtype)
-    }
-
-    fn by_value(&self) -> Option<&dyn ByValue<FusionWork>> {
-        None
     }
 }
 

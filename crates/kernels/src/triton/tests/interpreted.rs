@@ -9,7 +9,6 @@ use super::samples::{KINDS, check, double, exact, hard_rows, limits, noise};
 use crate::cuda::Argument;
 use crate::operands::Operands;
 use crate::triton::kernel::Launch;
-use crate::triton::python::Python;
 
 const CPU: Device = Device::Cpu;
 const FORMULAS: [Operator; 3] = [Operator::Gelu, Operator::GeluTanh, Operator::Silu];
@@ -51,7 +50,7 @@ impl Bench {
         self.cases.push((name, out, exact, scale, relative));
     }
 
-    fn check(self, python: &Python) {
+    fn check(self, python: &libtorch::Interpreter) {
         self.interpreter.run(python);
         for (name, out, exact, scale, relative) in self.cases {
             out.check_guard();

@@ -1,5 +1,8 @@
 //! Kernels executed on the CPU by Triton's interpreter (`interpret.py`).
 
+use std::time::Duration;
+
+use libtorch::child::{self, Patience, Program, RunError};
 use serde_json::{Value, json};
 use tch::{Kind, Tensor};
 
@@ -19,16 +22,28 @@ pub(super) fn triton() -> Option<&'static Python> {
     }
 }
 
-/// The same, with what the interpreter needs besides.
-pub(in crate::triton) fn interpreter() -> Option<&'static Python> {
-    let python = triton()?;
-    match python.run("import numpy", "looking for numpy", b"") {
+/// A Python that also has what the interpreter needs.
+pub(in crate::triton) fn interpreter() -> Option<&'static libtorch::Interpreter> {
+    triton()?;
+    let python = libtorch::Interpreter::compiling();
+    match run(python, "import numpy", "looking for numpy", b"") {
         Ok(_) => Some(python),
-        Err(refusal) => lacking(&refusal.to_string()),
+        Err(error) => lacking(&format!("{error:?}")),
     }
 }
 
-fn lacking(reason: &str) -> Option<&'static Python> {
+fn run(
+    python: &libtorch::Interpreter,
+    script: &str,
+    what: &str,
+    input: &[u8],
+) -> Result<Vec<u8>, RunError> {
+    let patience = Patience { quiet: None, limit: Duration::from_secs(300) };
+    let program = Program { interpreter: python.program(), script, what, patience };
+    program.output(input, |command| child::without_variables(command, &["TRITON_"]))
+}
+
+fn lacking<T>(reason: &str) -> Option<T> {
     let is_chosen = std::env::var_os("CRITERION_TORCH_PYTHON").is_some_and(|it| !it.is_empty());
     assert!(!is_chosen, "{reason}");
     crate::skip::tool(reason);
@@ -141,7 +156,7 @@ impl Interpreter {
         panic!("an address that is in no tensor");
     }
 
-    pub fn run(mut self, python: &Python) {
+    pub fn run(mut self, python: &libtorch::Interpreter) {
         let bytes: Vec<Vec<u8>> = self
             .memory
             .iter()
@@ -155,7 +170,8 @@ impl Interpreter {
         });
         let input = [format!("{request}\n").into_bytes(), bytes.concat()].concat();
         let script = include_str!("interpret.py");
-        let output = python.run(script, "interpreting", &input).unwrap_or_else(|it| panic!("{it}"));
+        let output = run(python, script, "interpreting", &input);
+        let output = output.unwrap_or_else(|it| panic!("{it:?}"));
         assert_eq!(output.len(), bytes.concat().len());
         let mut rest = output.as_slice();
         for (tensor, bytes) in self.memory.iter_mut().zip(&bytes) {

@@ -119,15 +119,17 @@ fn every_kernel_compiles() {
 }
 
 #[test]
-fn a_mistake_is_quoted() {
+fn a_mistake_is_quoted_and_the_next_kernel_compiles() {
     let Some(python) = triton() else { return };
     let hopper = Capability { major: 9, minor: 0 };
-    let mut wrong = all(768, Kind::Half).remove(0);
+    let right = all(768, Kind::Half).remove(0);
+    let mut wrong = right.clone();
     wrong.constants.retain(|(name, _)| *name != "BLOCK");
     let refusal = compile::compile(python, &wrong, hopper).expect_err("no BLOCK");
     let Refusal::Failed(text) = refusal else { panic!("{refusal}") };
     let start = "Triton 3.6.0, compiling layer_norm of norm.py for sm_90: ";
     assert!(text.starts_with(start) && text.contains("Error"), "{text}");
+    compile::compile(python, &right, hopper).unwrap_or_else(|it| panic!("{it}"));
 }
 
 /// The public operators on a GPU, where there is one.
