@@ -79,6 +79,8 @@ fn one_mistake_one_line() {
         "model_params: { outt: true }",
         "model_params: { cuda_graph: reduce-overhead }",
         "benchmark_mode: training\nmodel_params: { cuda_graph: true }",
+        "model_params: { unquantized_dtypes: float32 }",
+        "model_params: { unquantized_dtypes: [int8] }",
         "",
         "# only a comment",
         "device: cuda\nmodel_params: {}",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plan::{Case, Config, MAX_ID, MAX_PART, Regime, Role, Threads, expand};
+use plan::{Case, Config, Dtype, MAX_ID, MAX_PART, Regime, Role, Threads, expand};
 
 use crate::common::{models, parse, plan_of};
 
@@ -213,6 +213,34 @@ fn cuda_graph_adds_a_sibling_behind_every_eager_variant_sparse_ones_included() {
         (written(baseline).get("graph"), written(graph)["graph"].as_bool()),
         (None, Some(true))
     );
+}
+
+#[test]
+fn the_unquantized_model_in_other_dtypes_stands_behind_the_baseline() {
+    let recipes = "quantization_config_recipe_names: [int8dq]\n";
+    let two = format!(
+        "{recipes}unquantized_dtypes: [float32, bfloat16, torch.float16]\nmodel_params: {{}}"
+    );
+    // Its own dtype is the baseline's already.
+    let expected = ["baseline", "baseline+float32", "baseline+float16", "int8dq"];
+    assert_eq!(variants_of(&two), expected);
+    let none = format!(
+        "unquantized_dtypes: [float32]\n{recipes}model_params: {{ unquantized_dtypes: [bfloat16] }}"
+    );
+    assert_eq!(variants_of(&none), ["baseline", "int8dq"]);
+    let compiled = "model_params: { compile: true, unquantized_dtypes: [float32] }";
+    let expected = ["baseline", "baseline+compile", "baseline+float32", "baseline+float32+compile"];
+    assert_eq!(variants_of(compiled), expected);
+
+    // A sibling: the id has the dtype of the group, and everything else is in its own.
+    let plan = plan_of("model_params: { unquantized_dtypes: [float32] }");
+    let [baseline, other] = plan.cases().collect::<Vec<_>>()[..] else { panic!("two cases") };
+    assert_eq!((baseline.role, other.role), (Role::Baseline, Role::Candidate));
+    assert_eq!(other.full_id(), "inference/test/linear/cpu/baseline+float32/bf16-1024x1024x1024");
+    assert_eq!((baseline.dtype, other.dtype), (Dtype::BFloat16, Dtype::Float32));
+    let read: Case =
+        serde_json::from_value(serde_json::to_value(other).expect("serialises")).expect("reads");
+    assert_eq!(&read, other);
 }
 
 #[test]
