@@ -140,7 +140,7 @@ fn recommends_nothing_slow(report: &Report, what: &str) {
         Some(ns.max(row.record.measures.clocks.map_or(0.0, |it| it.queue_ns)))
     };
     let speed = |entry: &Entry<'_>| match entry.speedup() {
-        Some(it) => it.as_called.map_or(it.ratio, |called| called.ratio),
+        Some(it) => it.differs_as_called().map_or(it.ratio, |called| called.ratio),
         None => 1.0,
     };
     let shape = |entry: &Entry<'_>| {

@@ -16,7 +16,7 @@ use crate::model::row::Row;
 use crate::model::view::gather;
 use crate::order::{Order as _, Sorted as _};
 
-/// A case of a group, and how many times faster it is than the group's baseline, as its callers have it.
+/// A case of a group, and how many times faster it is than the group's baseline: as its callers have it, where that differs.
 #[derive(Clone, Copy)]
 struct Contender<'a> {
     entry: Entry<'a>,
@@ -30,7 +30,7 @@ impl<'a> Contender<'a> {
             None if entry.row.time.is_ok() => Ratio { ratio: 1.0, low: 1.0, high: 1.0 },
             _ => {
                 let speedup = entry.speedup()?;
-                speedup.as_called.map_or(speedup.as_ratio(), |it| it.as_ratio())
+                speedup.differs_as_called().map_or(speedup.as_ratio(), |it| it.as_ratio())
             }
         };
         Some(Self { entry: *entry, over_baseline })
