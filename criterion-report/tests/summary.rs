@@ -20,7 +20,7 @@ fn is_one_screen(text: &str, what: &str) {
 
 #[test]
 fn every_question_has_its_answers() {
-    for name in ["every-outcome", "packed-sibling", "fusion", "calibration"] {
+    for name in ["every-outcome", "packed-sibling", "fusion", "calibration", "h100"] {
         assert_snapshot!(format!("summary-{name}"), write(&summary(Format::Text), &report(name)));
     }
 }

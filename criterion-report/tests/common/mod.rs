@@ -187,6 +187,7 @@ pub const READABLE: &[&str] = &[
     "foreign-benchmark",
     "fusion",
     "fusion-products",
+    "h100",
     "host-bound",
     "interleaved",
     "mixed-estimate",
