@@ -5,10 +5,7 @@ use clap::ColorChoice;
 use plan::Device;
 use serde::Serialize;
 
-use super::show::NARROWEST;
-use super::table::{
-    Align, Cell, GAP, Line, Paint, clear, glued, labelled, render, table_width, wrap,
-};
+use super::table::{Align, Cell, GAP, Line, Paint, clear, glued, labelled, render, table_width};
 use super::view::Room;
 use super::{Target, markdown, screen};
 use crate::json_text::{self, Style};
@@ -193,31 +190,19 @@ fn table(column: &str, answers: &[&Answer], Room { width, colour, .. }: Room) ->
     render(&columns, &narrow, INDENT, width, colour)
 }
 
-/// The same lines with the last cell on as many of them as it takes, or below where its column would be too narrow.
+/// The same lines; a last cell that has no room stands below its line.
 fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line> {
     let last = columns.len() - 1;
     let mut without = lines.to_vec();
     clear(last, &mut without);
     let room = width.saturating_sub(table_width(columns, &without, INDENT) + GAP);
-    let mut out = Vec::new();
-    for (line, without) in lines.iter().zip(without) {
-        let Line::Cells(cells) = line else {
-            out.push(line.clone());
-            continue;
-        };
-        if room < NARROWEST {
-            let below = (!cells[last].text.is_empty()).then(|| cells[last].clone());
-            out.push(without);
-            out.extend(below.map(|it| Line::Spanning(Cell::default(), it)));
-            continue;
+    let placed = lines.iter().zip(without).flat_map(|(line, without)| match line {
+        Line::Cells(cells) if cells[last].text.chars().count() > room => {
+            vec![without, Line::Spanning(Cell::default(), cells[last].clone())]
         }
-        for (place, part) in wrap(&cells[last].text, room).into_iter().enumerate() {
-            let mut own = if place == 0 { cells.clone() } else { vec![Cell::default(); last + 1] };
-            own[last] = part.into();
-            out.push(Line::Cells(own));
-        }
-    }
-    out
+        _ => vec![line.clone()],
+    });
+    placed.collect()
 }
 
 /// The other figures that matter for a decision.

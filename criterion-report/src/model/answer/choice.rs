@@ -99,7 +99,7 @@ fn recipe<'a>(
         in_pairs: true,
         speedup: it.over_baseline.into(),
     });
-    if let Some((dtype, over_baseline)) = elsewhere.faster_than(best) {
+    if let Some((dtype, over_baseline)) = elsewhere.faster_than(best, &contenders) {
         return Some(Answer {
             question: Question::Recipes,
             subject,
@@ -120,7 +120,8 @@ fn recipe<'a>(
             speedup: best.over(other)?.into(),
         })
     });
-    let beside = beside.or_else(|| elsewhere.beside(best).filter(|_| fastest.is_none()));
+    let beside =
+        beside.or_else(|| elsewhere.beside(best, &contenders).filter(|_| fastest.is_none()));
     let level = candidates().skip(1).filter(|other| {
         let meets = other.over_baseline.high >= best.over_baseline.low;
         pays && other.verdict() == Verdict::Faster && meets
@@ -179,33 +180,40 @@ fn unquantized_key(row: &Row) -> Option<UnquantizedKey> {
 }
 
 impl Unquantized<'_> {
-    /// The fastest one in another dtype at a case's shape, if it is faster than the case's own baseline: its name, and how many
-    /// times faster. The two were not measured in turn, so that their times are compared.
-    fn fastest(&self, of: &Contender<'_>) -> Option<(String, f64)> {
+    /// The fastest one at a case's shape in another dtype than its group's, or run in another way than any of `group`, if it is
+    /// faster than the case's own baseline: its name, and how many times faster. The two were not measured in turn, so that
+    /// their times are compared.
+    fn fastest(&self, of: &Contender<'_>, group: &[Contender<'_>]) -> Option<(String, f64)> {
         let own = called_ns(of.entry.baseline?)?;
         let rows = self.0.get(&unquantized_key(of.entry.row)?)?;
-        let dtype = of.entry.row.record.case.dtype;
-        let others = rows.iter().filter(|row| row.record.case.dtype != dtype);
+        let what = |row: &Row| (row.record.case.dtype, row.record.case.variant());
+        let known: Vec<_> = group.iter().map(|it| what(it.entry.row)).collect();
+        let others = rows.iter().filter(|row| !known.contains(&what(row)));
         let timed = others.filter_map(|row| Some((row, own / called_ns(row)?)));
         let (row, gain) =
             timed.max_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|(_, gain)| *gain > 1.0)?;
-        let dtype = row.record.case.dtype.plain();
+        let case = &row.record.case;
         let name = match row.is_baseline() {
-            true => dtype.to_owned(),
-            false => format!("{} in {dtype}", row.record.case.variant()),
+            true => case.dtype.plain().to_owned(),
+            false if case.dtype == of.entry.row.record.case.dtype => case.variant(),
+            false => format!("{} in {}", case.variant(), case.dtype.plain()),
         };
         Some((name, gain))
     }
 
     /// How many times faster a case is than that: what it gains over its baseline in pairs, less what the dtype does.
-    fn beside(&self, of: &Contender<'_>) -> Option<Beside> {
-        let (variant, gain) = self.fastest(of)?;
+    fn beside(&self, of: &Contender<'_>, group: &[Contender<'_>]) -> Option<Beside> {
+        let (variant, gain) = self.fastest(of, group)?;
         Some(Beside { variant, in_pairs: false, speedup: exactly(of.over_baseline.ratio / gain) })
     }
 
     /// Its name where it is faster than the case, and how many times faster than the case's baseline.
-    fn faster_than(&self, of: &Contender<'_>) -> Option<(String, Speedups)> {
-        let (name, gain) = self.fastest(of)?;
+    fn faster_than(
+        &self,
+        of: &Contender<'_>,
+        group: &[Contender<'_>],
+    ) -> Option<(String, Speedups)> {
+        let (name, gain) = self.fastest(of, group)?;
         (gain > of.over_baseline.ratio).then(|| (name, exactly(gain)))
     }
 }
