@@ -7,6 +7,7 @@ use super::{Capability, Table, Vector, methods, some};
 impl Vector for __m256 {
     const CAPABILITY: Capability = Capability::Avx2;
     const LANES: usize = 8;
+    const ENTRIES: usize = 8;
     type Mask = __m256;
     type Halves = __m128i;
 
@@ -58,13 +59,10 @@ impl Vector for __m256 {
             _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), lanes))
         };
         all_less(self: Self, bound: f32) -> bool = _mm256_movemask_ps(self.less(Self::splat(bound))) == 0xff;
-        lookup(self: Self, table: &Table) -> Self = {
-            let index = _mm256_castps_si256(self);
-            let low = _mm256_permutevar8x32_ps(_mm256_load_ps(table.0.as_ptr()), index);
-            let high = _mm256_permutevar8x32_ps(_mm256_load_ps(table.0[8..].as_ptr()), index);
-            // By the index's fourth bit, as the sign.
-            _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index)))
-        };
+        lookup(self: Self, table: &Table) -> Self = _mm256_permutevar8x32_ps(
+            _mm256_load_ps(table.0.as_ptr()),
+            _mm256_castps_si256(self),
+        );
         select(mask: Self::Mask, yes: Self, no: Self) -> Self = _mm256_blendv_ps(no, yes, mask);
 
         sum(self: Self) -> f32 = {
