@@ -98,6 +98,10 @@ unsafe fn polynomial<V: Vector, const N: usize>(x: V, index: V, rows: &[Table; N
         let mut sum = index.lookup(&rows[N - 1]);
         for row in rows[..N - 1].iter().rev() {
             sum = sum.mul_add(x, index.lookup(row));
+            // The polynomials of eight segments are chains so long that the processor does not look beyond one.
+            if V::ENTRIES == 8 {
+                sum = sum.in_step();
+            }
         }
         sum
     }
