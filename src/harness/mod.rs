@@ -51,6 +51,7 @@ pub use criterion::Criterion;
 pub use pairing::Places;
 pub use session::Session;
 
+use crate::kernels::cpu::Capability;
 use crate::native::huge_pages;
 use crate::workload::Prepare;
 use failure::Failure;
@@ -87,6 +88,7 @@ fn run(
     // Read first, so that a bad filter is one line and not criterion's panic.
     let args = args::Args::read(std::env::args())?;
     own_flags::hide()?;
+    Capability::chosen()?;
     let plan = read(plan)?;
     let folders = target_dir::settle()?;
     let _no_gradients = tch::no_grad_guard();

@@ -1,4 +1,4 @@
-//! Environment variables that steer libtorch and the libraries below it.
+//! Environment variables that steer libtorch, the libraries below it and our own kernels.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 const PREFIXES: [&str; 10] =
     ["OMP_", "GOMP_", "KMP_", "MKL_", "DNNL_", "ONEDNN_", "MALLOC_", "THP_", "TORCH_", "PYTORCH_"];
 /// Single ones; the first two also change the allocator.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "GLIBC_TUNABLES",
     "LD_PRELOAD",
     "ATEN_CPU_CAPABILITY",
+    "CRITERION_TORCH_CPU",
     "CUDA_VISIBLE_DEVICES",
     "CUDA_LAUNCH_BLOCKING",
     "CUDA_DEVICE_MAX_CONNECTIONS",

@@ -1,6 +1,12 @@
 //! The instruction set that a kernel runs with.
 
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
 use tch::TchError;
+
+/// Names the capability that kernels run with where that is not to be the most that the CPU has.
+const VARIABLE: &str = "CRITERION_TORCH_CPU";
 
 /// Instruction sets that kernels are written for, as `torch.backends.cpu.get_cpu_capability` names
 /// them; each includes those of its architecture before it.
@@ -54,15 +60,21 @@ impl Capability {
         Err(TchError::Kind(format!("this CPU does not have {self:?}")))
     }
 
-    /// The name in records of a kernel that runs with it: `criterion_torch::gelu_avx512`, also with
-    /// BF16.
-    pub fn kernel(self, name: &str) -> String {
-        let instructions = match self {
+    /// The name in `CRITERION_TORCH_CPU`.
+    fn name(self) -> &'static str {
+        match self {
             Self::Default => "default",
             Self::Neon => "neon",
             Self::Avx2 => "avx2",
-            Self::Avx512 | Self::Avx512Bf16 => "avx512",
-        };
+            Self::Avx512 => "avx512",
+            Self::Avx512Bf16 => "avx512_bf16",
+        }
+    }
+
+    /// The name in records of a kernel that runs with it: `criterion_torch::gelu_avx512`, also with
+    /// BF16.
+    pub fn kernel(self, name: &str) -> String {
+        let instructions = self.min(Self::Avx512).name();
         format!("criterion_torch::{name}_{instructions}")
     }
 
@@ -71,9 +83,34 @@ impl Capability {
         Self::ALL.into_iter().filter(|it| it.is_available())
     }
 
-    /// The most that this CPU has.
+    /// The one that kernels run with: the most that this CPU has, unless `CRITERION_TORCH_CPU` names
+    /// another.
+    ///
+    /// # Panics
+    /// Where [`Self::chosen`] is an error.
     pub fn best() -> Self {
-        Self::available().last().unwrap_or(Self::Default)
+        Self::chosen().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same. The variable is read once.
+    ///
+    /// # Errors
+    /// When the variable names no capability, or one that this CPU does not have.
+    pub fn chosen() -> Result<Self, String> {
+        static CHOSEN: OnceLock<Result<Capability, String>> = OnceLock::new();
+        CHOSEN.get_or_init(|| Self::choose(std::env::var_os(VARIABLE))).clone()
+    }
+
+    /// The capability by the value of the variable.
+    fn choose(named: Option<OsString>) -> Result<Self, String> {
+        let mut available = Self::available();
+        let Some(named) = named.filter(|it| !it.is_empty()) else {
+            return Ok(available.last().unwrap_or(Self::Default));
+        };
+        available.find(|it| named == it.name()).ok_or_else(|| {
+            let names: Vec<_> = Self::available().map(Self::name).collect();
+            format!("{VARIABLE} is {named:?}; this CPU has: {}", names.join(", "))
+        })
     }
 }
 
@@ -86,5 +123,23 @@ mod tests {
         let names = Capability::ALL.map(|it| it.kernel("gelu"));
         let ends = ["default", "neon", "avx2", "avx512", "avx512"];
         assert_eq!(names, ends.map(|end| format!("criterion_torch::gelu_{end}")));
+    }
+
+    #[test]
+    fn the_variable_chooses_among_what_the_cpu_has() {
+        let choose = |value: &str| Capability::choose(Some(value.into()));
+        let most = Capability::available().last();
+        assert_eq!(Capability::choose(None).ok(), most);
+        assert_eq!(choose("").ok(), most);
+        for capability in Capability::ALL {
+            let found = choose(capability.name());
+            assert_eq!(found.ok(), Some(capability).filter(|it| it.is_available()));
+        }
+        let foreign = if cfg!(target_arch = "x86_64") { "neon" } else { "avx2" };
+        for wrong in ["AVX2", "sse", foreign] {
+            let error = choose(wrong).unwrap_err();
+            let start = format!("CRITERION_TORCH_CPU is \"{wrong}\"; this CPU has: default");
+            assert!(error.starts_with(&start), "{error}");
+        }
     }
 }

@@ -27,7 +27,8 @@ pub unsafe fn exp<V: Vector, E: Element>(x: V) -> V {
         if is_float32::<E>() {
             // Beyond these the result is 0 and infinity.
             let x = V::splat(89.0).min(V::splat(-104.0).max(x));
-            let (growth, exponent) = exp_parts(x, V::splat(0.0));
+            // No instruction is needed to add the negative zero.
+            let (growth, exponent) = exp_parts(x, V::splat(-0.0));
             growth.add(V::splat(1.0)).scale(exponent)
         } else {
             let (fraction, exponent) = x.mul(V::splat(LOG2_E)).split();

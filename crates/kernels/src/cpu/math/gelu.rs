@@ -53,7 +53,7 @@ pub unsafe fn gelu<V: Vector, E: Element>(x: V) -> V {
     }
 }
 
-/// The same, by less work, unless some of `x` is 5.5 or more from 0.
+/// The same, by less work, unless some of `x` is 5.47 or more from 0.
 #[inline(always)]
 pub unsafe fn gelu_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
     // SAFETY: the caller's promise.

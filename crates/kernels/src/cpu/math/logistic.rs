@@ -28,7 +28,7 @@ pub unsafe fn silu<V: Vector, E: Element>(x: V) -> V {
     }
 }
 
-/// The same, by less work, unless some of `x` is 15.5 or more from 0.
+/// The same, by less work, unless some of `x` is 15 or more from 0.
 #[inline(always)]
 pub unsafe fn silu_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
     // SAFETY: the caller's promise.

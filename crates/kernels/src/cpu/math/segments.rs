@@ -2,20 +2,18 @@
 
 use crate::cpu::vector::{Element, Table, Vector};
 
-/// −P(−t) for t from 0 on, in sixteen segments: in each of them a polynomial of t's distance from its
-/// center, for bfloat16 one of t, whose largest relative error is least. The constant terms come
-/// first.
+/// −P(−t) for t from 0 on, in as many segments as an instruction looks a value up among: sixteen, or eight with
+/// polynomials of a higher degree.
 ///
-/// Segments are around 0, 1, 2, … 15; or around the square roots of 0, 2, 4, … 30, for a tail that
-/// falls as that of e^(−t²/2): its logarithm then changes by as much in one segment as in another.
+/// Of sixteen, the segments are around 0, 1, 2, … 15; or around the square roots of 0, 2, 4, … 30, for a tail that
+/// falls as that of e^(−t²/2): its logarithm then changes by as much in one segment as in another. Of eight, every
+/// second number is a center.
 #[derive(Debug)]
 pub struct Segments<const SQUARE: bool> {
     /// Up to where the errors are those that the table states.
     pub reach: f32,
-    pub centers: Table,
-    pub float32: [Table; 7],
-    pub float16: [Table; 5],
-    pub bfloat16: [Table; 4],
+    pub sixteen: Polynomials<16, 7, 5, 4>,
+    pub eight: Polynomials<8, 9, 6, 5>,
 }
 
 impl<const SQUARE: bool> Segments<SQUARE> {
@@ -47,36 +45,46 @@ impl<const SQUARE: bool> Segments<SQUARE> {
         // SAFETY: the caller's promise.
         unsafe {
             let size = x.abs();
-            let tail = match E::PRECISION {
-                f32::MANTISSA_DIGITS => Self::tail(size, &self.centers, &self.float32),
-                half::f16::MANTISSA_DIGITS => Self::tail(size, &self.centers, &self.float16),
-                _ => polynomial(size, Self::index(size), &self.bfloat16),
+            let tail = match V::ENTRIES {
+                8 => self.eight.tail::<V, E, SQUARE>(size),
+                _ => self.sixteen.tail::<V, E, SQUARE>(size),
             };
             // P(x) = 1 − P(−x), so what is needed is x or 0, and |x|·−P(−|x|).
             size.mul_add(tail, V::splat(0.0).max(x))
         }
     }
+}
 
-    /// −P(−t).
+/// In each of `COUNT` segments and for each dtype a polynomial of t's distance from the segment's center, for bfloat16
+/// in one of sixteen segments a polynomial of t, whose largest relative error is least. The constant terms come first.
+#[derive(Debug)]
+pub struct Polynomials<const COUNT: usize, const A: usize, const B: usize, const C: usize> {
+    pub centers: Table,
+    pub float32: [Table; A],
+    pub float16: [Table; B],
+    pub bfloat16: [Table; C],
+}
+
+impl<const COUNT: usize, const A: usize, const B: usize, const C: usize>
+    Polynomials<COUNT, A, B, C>
+{
+    /// −P(−t), as exact as results of the element `E` need it.
     #[inline(always)]
-    unsafe fn tail<V: Vector, const N: usize>(t: V, centers: &Table, rows: &[Table; N]) -> V {
+    unsafe fn tail<V: Vector, E: Element, const SQUARE: bool>(&self, t: V) -> V {
         // SAFETY: the caller's promise.
         unsafe {
-            let index = Self::index(t);
-            polynomial(t.sub(index.lookup(centers)), index, rows)
-        }
-    }
-
-    /// Numbers whose last four bits count the segments.
-    #[inline(always)]
-    unsafe fn index<V: Vector>(t: V) -> V {
-        // SAFETY: the caller's promise.
-        unsafe {
-            // So large that there is no room for what is between two segments.
-            if SQUARE {
-                t.mul_add(t, V::splat(1.5 * (1 << 24) as f32))
-            } else {
-                t.add(V::splat(1.5 * (1 << 23) as f32))
+            // Numbers whose last bits count the segments: so large that there is no room for what is between two.
+            let least = 1.5 * ((1_u32 << 27) / COUNT as u32) as f32;
+            let index =
+                if SQUARE { t.mul_add(t, V::splat(2.0 * least)) } else { t.add(V::splat(least)) };
+            if E::IS_BF16 && COUNT == 16 {
+                return polynomial(t, index, &self.bfloat16);
+            }
+            let distance = t.sub(index.lookup(&self.centers));
+            match E::PRECISION {
+                f32::MANTISSA_DIGITS => polynomial(distance, index, &self.float32),
+                half::f16::MANTISSA_DIGITS => polynomial(distance, index, &self.float16),
+                _ => polynomial(distance, index, &self.bfloat16),
             }
         }
     }
@@ -90,6 +98,10 @@ unsafe fn polynomial<V: Vector, const N: usize>(x: V, index: V, rows: &[Table; N
         let mut sum = index.lookup(&rows[N - 1]);
         for row in rows[..N - 1].iter().rev() {
             sum = sum.mul_add(x, index.lookup(row));
+            // The polynomials of eight segments are chains so long that the processor does not look beyond one.
+            if V::ENTRIES == 8 {
+                sum = sum.in_step();
+            }
         }
         sum
     }

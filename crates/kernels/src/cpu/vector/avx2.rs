@@ -1,5 +1,6 @@
 //! AVX2, FMA and F16C: eight lanes.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::{Capability, Table, Vector, methods, some};
@@ -7,6 +8,7 @@ use super::{Capability, Table, Vector, methods, some};
 impl Vector for __m256 {
     const CAPABILITY: Capability = Capability::Avx2;
     const LANES: usize = 8;
+    const ENTRIES: usize = 8;
     type Mask = __m256;
     type Halves = __m128i;
 
@@ -45,10 +47,15 @@ impl Vector for __m256 {
         round(self: Self) -> Self =
             _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self);
         scale(self: Self, exponent: Self) -> Self = {
-            // Two factors, as 2^exponent may be no float32.
-            let half = _mm256_mul_ps(exponent, _mm256_set1_ps(0.5)).round();
-            let rest = _mm256_sub_ps(exponent, half);
-            _mm256_mul_ps(_mm256_mul_ps(self, power_of_two(half)), power_of_two(rest))
+            // Two factors, as 2^exponent may be no float32: their biased exponents have a sum that becomes the last bits
+            // of a large number, and what stands above is shifted out.
+            let sum = exponent.add(Self::splat(1.5 * (1 << 23) as f32 + 254.0));
+            let sum = _mm256_castps_si256(sum);
+            let half = _mm256_srli_epi32::<1>(sum);
+            let rest = _mm256_sub_epi32(sum, half);
+            let half = _mm256_castsi256_ps(_mm256_slli_epi32::<23>(half));
+            let rest = _mm256_castsi256_ps(_mm256_slli_epi32::<23>(rest));
+            self.mul(half).mul(rest)
         };
 
         less(self: Self, other: Self) -> Self::Mask = _mm256_cmp_ps::<_CMP_LT_OQ>(self, other);
@@ -58,13 +65,10 @@ impl Vector for __m256 {
             _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), lanes))
         };
         all_less(self: Self, bound: f32) -> bool = _mm256_movemask_ps(self.less(Self::splat(bound))) == 0xff;
-        lookup(self: Self, table: &Table) -> Self = {
-            let index = _mm256_castps_si256(self);
-            let low = _mm256_permutevar8x32_ps(_mm256_load_ps(table.0.as_ptr()), index);
-            let high = _mm256_permutevar8x32_ps(_mm256_load_ps(table.0[8..].as_ptr()), index);
-            // By the index's fourth bit, as the sign.
-            _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index)))
-        };
+        lookup(self: Self, table: &Table) -> Self = _mm256_permutevar8x32_ps(
+            _mm256_load_ps(table.0.as_ptr()),
+            _mm256_castps_si256(self),
+        );
         select(mask: Self::Mask, yes: Self, no: Self) -> Self = _mm256_blendv_ps(no, yes, mask);
 
         sum(self: Self) -> f32 = {
@@ -84,6 +88,8 @@ impl Vector for __m256 {
             _mm_loadu_si128(some::load(from, count).as_ptr().cast());
         store_halves_first(halves: Self::Halves, to: *mut u16, count: usize) =
             some::store(|room| _mm_storeu_si128(room.cast(), halves), to, count);
+
+        four_in_step(four: [Self; 4]) -> [Self; 4] = in_step(four);
 
         from_bf16(halves: Self::Halves) -> Self =
             _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(halves)));
@@ -127,15 +133,15 @@ impl Vector for __m256 {
     }
 }
 
-/// 2 to an integer from −126 to 127.
-///
-/// # Safety
-/// The CPU has AVX2.
-#[inline(always)]
-unsafe fn power_of_two(exponent: __m256) -> __m256 {
-    // SAFETY: the caller has AVX2.
+/// Returns the registers as results of one instruction, so that the compiler does not compute one after the other.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn in_step([mut a, mut b, mut c, mut d]: [__m256; 4]) -> [__m256; 4] {
+    // SAFETY: a comment is no instruction.
     unsafe {
-        let biased = _mm256_add_epi32(_mm256_cvtps_epi32(exponent), _mm256_set1_epi32(127));
-        _mm256_castsi256_ps(_mm256_slli_epi32::<23>(biased))
+        asm!("/* {0} {1} {2} {3} */",
+            inout(ymm_reg) a, inout(ymm_reg) b, inout(ymm_reg) c, inout(ymm_reg) d,
+            options(pure, nomem, nostack, preserves_flags));
     }
+    [a, b, c, d]
 }

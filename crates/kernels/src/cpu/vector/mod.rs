@@ -29,7 +29,7 @@ pub use together::{REGISTERS, Together};
 
 use super::Capability;
 
-/// A [`Vector`] looks values up in it: a line of a cache.
+/// A [`Vector`] looks values up in it, in [`Vector::ENTRIES`] of them: a line of a cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Table(pub [f32; 16]);
@@ -48,6 +48,8 @@ pub trait Vector: Copy {
     const CAPABILITY: Capability;
     /// Values in it.
     const LANES: usize;
+    /// Values of a [`Table`] that one instruction reaches.
+    const ENTRIES: usize = 16;
     /// Yes or no for each lane.
     type Mask: Copy;
     /// As many elements of 16 bits.
@@ -122,7 +124,8 @@ pub trait Vector: Copy {
     unsafe fn first(count: usize) -> Self::Mask;
     /// Whether every lane is less than the bound, or NaN; one with a NaN may also be said not to be.
     unsafe fn all_less(self, bound: f32) -> bool;
-    /// For each lane the value of a table that the last four of the lane's bits are the index of.
+    /// For each lane the value of a table that the last bits of the lane are the index of: as many as count
+    /// [`Self::ENTRIES`].
     unsafe fn lookup(self, table: &Table) -> Self;
     /// `yes` where the mask says so, else `no`.
     unsafe fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;

@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use super::*;
 
 #[test]
-fn a_table_is_indexed_by_four_bits() {
+fn a_table_is_indexed_by_the_last_bits() {
     struct Lookup;
     impl Kernel for Lookup {
         type Output = ();
@@ -22,7 +22,7 @@ fn a_table_is_indexed_by_four_bits() {
                     V::load(all.as_ptr()).lookup(&table).store(found.as_mut_ptr());
                 }
                 for (lane, found) in found[..V::LANES].iter().enumerate() {
-                    assert_eq!(*found, table.0[(first as usize + lane) % 16], "{lane}");
+                    assert_eq!(*found, table.0[(first as usize + lane) % V::ENTRIES], "{lane}");
                 }
             }
         }

@@ -50,6 +50,7 @@ macro_rules! lanewise {
 impl<V: Vector> Vector for Together<V> {
     const CAPABILITY: Capability = V::CAPABILITY;
     const LANES: usize = REGISTERS * V::LANES;
+    const ENTRIES: usize = V::ENTRIES;
     type Mask = [V::Mask; REGISTERS];
     type Halves = [V::Halves; REGISTERS];
 
