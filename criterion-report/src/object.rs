@@ -44,18 +44,19 @@ macro_rules! object {
 pub(crate) use object;
 
 /// Objects that have a schema: each field with its description, its type and, behind `=`, its value, which
-/// follows from the arguments of `of`. Bindings that several values need are in brackets before the braces.
+/// follows from the arguments of the function `of`. Bindings that several values need are in brackets before
+/// the braces.
 macro_rules! document {
     ($(
         $(#[$meta:meta])*
-        $vis:vis struct $name:ident $(<$life:lifetime>)? = |$($arg:ident: $arg_type:ty),*|
+        $vis:vis struct $name:ident $(<$life:lifetime>)? = of($($arg:ident: $arg_type:ty),*)
         $([$($local:pat = $init:expr;)*])? {
             $($(#[$field_meta:meta])* $field:ident: $type:ty = $value:expr,)*
         }
     )*) => {$(
-        $(#[$meta])*
         #[derive(serde::Serialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        $(#[$meta])*
         $vis struct $name $(<$life>)? {
             $($(#[$field_meta])* $field: $type,)*
         }

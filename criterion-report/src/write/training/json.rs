@@ -11,7 +11,7 @@ use crate::object::document;
 
 document! {
     pub struct Document<'a> =
-    |report: &'a Report, results: &[TrainingResult<'a>], skylines: &[Skyline]| {
+    of(report: &'a Report, results: &[TrainingResult<'a>], skylines: &[Skyline]) {
         /// `criterion-torch/training`.
         schema: &'static str = "criterion-torch/training",
         /// 1; counts incompatible changes.
@@ -28,7 +28,7 @@ document! {
     }
 
     /// A recipe at a shape.
-    struct ResultOf<'a> = |of: &TrainingResult<'a>, skylines: &[Skyline]| [
+    struct ResultOf<'a> = of(of: &TrainingResult<'a>, skylines: &[Skyline]) [
         work = of.key.work;
         share = of.casts_share();
         bounds = share.and_then(|it| it.interval);
@@ -84,7 +84,7 @@ document! {
     }
 
     /// A part of a training step.
-    struct PassOf = |entry: &Entry<'_>| [
+    struct PassOf = of(entry: &Entry<'_>) [
         time = entry.row.time.as_ref().ok();
         bounds = time.and_then(|it| it.interval);
         speedup = entry.speedup();
@@ -113,7 +113,7 @@ document! {
 
     /// The map of a recipe.
     struct CrossoverOf<'a> =
-    |first: &TrainingResult<'a>, variant: String, map: Result<MapOf, String>| {
+    of(first: &TrainingResult<'a>, variant: String, map: Result<MapOf, String>) {
         config: &'a str = first.config,
         model: String = first.key.work.model.to_string(),
         dtype: &'static str = first.key.dtype.plain(),
@@ -125,7 +125,7 @@ document! {
         map: Option<MapOf> = map.ok(),
     }
 
-    struct MapOf = |of: &Crossover<'_, '_>| [
+    struct MapOf = of(of: &Crossover<'_, '_>) [
         prediction = &of.prediction;
         errors = prediction.errors;
         (casts, products, whole) = match prediction.recipe {
@@ -150,14 +150,14 @@ document! {
         fields: Vec<FieldOf> = of.fields.iter().map(FieldOf::of).collect(),
     }
 
-    struct CostOf = |cost: Cost, error: Option<ModelError>| {
+    struct CostOf = of(cost: Cost, error: Option<ModelError>) {
         #[serde(flatten)]
         cost: Cost = cost,
         /// Error at shapes that were left out of the fit.
         error: Option<ModelError> = error,
     }
 
-    struct GainsOf = |of: &Crossover<'_, '_>, column: usize| [
+    struct GainsOf = of(of: &Crossover<'_, '_>, column: usize) [
         (k, n) = of.kns[column];
         (gains, m) = match of.gains(column) {
             Gains::Everywhere => ("everywhere", None),
@@ -177,7 +177,7 @@ document! {
         predicted_beyond_m: Option<u64> = of.beyond(column),
     }
 
-    struct FieldOf = |field: &Field| {
+    struct FieldOf = of(field: &Field) {
         m: u64 = field.shape.m,
         k: u64 = field.shape.k,
         n: u64 = field.shape.n,
