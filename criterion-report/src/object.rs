@@ -51,14 +51,14 @@ macro_rules! document {
         $(#[$meta:meta])*
         $vis:vis struct $name:ident $(<$life:lifetime>)? = of($($arg:ident: $arg_type:ty),*)
         $([$($local:pat = $init:expr;)*])? {
-            $($(#[$field_meta:meta])* $field:ident: $type:ty = $value:expr,)*
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty = $value:expr,)*
         }
     )*) => {$(
         #[derive(serde::Serialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         $(#[$meta])*
         $vis struct $name $(<$life>)? {
-            $($(#[$field_meta])* $field: $type,)*
+            $($(#[$field_meta])* $field_vis $field: $type,)*
         }
 
         impl $(<$life>)? $name $(<$life>)? {

@@ -245,4 +245,3 @@ impl Serialize for Measures<'_> {
         map.end()
     }
 }
-
