@@ -44,12 +44,12 @@ macro_rules! object {
 pub(crate) use object;
 
 /// Objects that have a schema: each field with its description, its type and, behind `=`, its value, which
-/// follows from the arguments of the function `of`. Bindings that several values need are in brackets before
+/// follows from the arguments of the function before the braces. Bindings that several values need are in brackets before
 /// the braces.
 macro_rules! document {
     ($(
         $(#[$meta:meta])*
-        $vis:vis struct $name:ident $(<$life:lifetime>)? = of($($arg:ident: $arg_type:ty),*)
+        $vis:vis struct $name:ident $(<$life:lifetime>)? = $of:ident($($arg:ident: $arg_type:ty),*)
         $([$($local:pat = $init:expr;)*])? {
             $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty = $value:expr,)*
         }
@@ -62,7 +62,7 @@ macro_rules! document {
         }
 
         impl $(<$life>)? $name $(<$life>)? {
-            $vis fn of($($arg: $arg_type),*) -> Self {
+            $vis fn $of($($arg: $arg_type),*) -> Self {
                 $($(let $local = $init;)*)?
                 Self { $($field: $value,)* }
             }

@@ -42,20 +42,19 @@ document! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub as_called: Option<AsCalled> = pair.called.as_ref().map(AsCalled::of),
     }
-}
 
-/// How many times faster a candidate is for who calls it: by the longer of the device's time and of the host's for queueing
-/// the work, in the same blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AsCalled {
-    /// The other case's time over the candidate's.
-    #[serde(rename = "speedup_factor")]
-    pub ratio: f64,
-    #[serde(flatten, with = "SpeedupBounds")]
-    pub interval: Interval,
-    /// Median nanoseconds of a step of the other case and of the candidate in the timed batches.
-    pub steps_ns: (f64, f64),
+    /// How many times faster a candidate is for who calls it: by the longer of the device's time and of the host's for queueing
+    /// the work, in the same blocks.
+    #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+    pub struct AsCalled = of(called: &PairAsCalled) {
+        /// The other case's time over the candidate's.
+        #[serde(rename = "speedup_factor")]
+        pub ratio: f64 = called.speedup,
+        #[serde(flatten, with = "SpeedupBounds")]
+        pub interval: Interval = Interval { low: called.low, high: called.high },
+        /// Median nanoseconds of a step of the other case and of the candidate in the timed batches.
+        pub steps_ns: (f64, f64) = called.steps_ns,
+    }
 }
 
 /// An interval among the other words of a speed-up.
@@ -112,11 +111,6 @@ impl Levels {
 }
 
 impl AsCalled {
-    fn of(called: &PairAsCalled) -> Self {
-        let PairAsCalled { speedup: ratio, low, high, steps_ns, .. } = *called;
-        Self { ratio, interval: Interval { low, high }, steps_ns }
-    }
-
     /// That of several runs, where all of them have it; `steps_ns` then gives its steps.
     fn of_runs(
         pairs: &[&Pair],
