@@ -35,8 +35,9 @@ document! {
         b: &'a SideFacts = &comparison.b,
         /// The noise floors that widened the intervals of sides with one run.
         floors: Vec<Floor> = {
-            let floors = comparison.floors.iter().map(|(source, cases)| Floor::of(*source, *cases));
-            floors.filter(|floor| floor.source != IGNORED).collect()
+            let floors = comparison.floors.iter();
+            let widening = floors.filter(|(source, _)| **source != FloorSource::Ignored);
+            widening.map(|(source, cases)| Floor::of(*source, *cases)).collect()
         },
         /// Cases of each verdict, the worst first; all verdicts are there.
         counts: Vec<Count> = Verdict::ALL.iter().map(|it| Count::of(*it, comparison)).collect(),
@@ -49,7 +50,7 @@ document! {
             FloorSource::Case { runs } => ("case", Some(runs), None, None),
             FloorSource::Pooled { cases } => ("pooled", None, Some(cases), None),
             FloorSource::Assumed => ("assumed", None, None, Some(ASSUMED)),
-            FloorSource::Ignored => (IGNORED, None, None, None),
+            FloorSource::Ignored => ("ignored", None, None, None),
         };
     ] {
         /// `case`: the case's own; `pooled`: that of other cases of the machine; `assumed`: nothing is
@@ -74,9 +75,6 @@ document! {
         cases: usize = comparison.count(verdict),
     }
 }
-
-/// The source of a floor that widens nothing.
-const IGNORED: &str = "ignored";
 
 pub fn write(comparison: &Comparison, out: &mut dyn Write) -> Result<()> {
     json_text::write(&Document::of(comparison), Style::Pretty, out)?;
