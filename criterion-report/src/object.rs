@@ -43,7 +43,7 @@ macro_rules! object {
 
 pub(crate) use object;
 
-/// Objects that have a schema: each field with its description, its type and, behind `=`, its value, which
+/// Objects as structs, with a schema: each field with its description, its type and, behind `=`, its value, which
 /// follows from the arguments of the function before the braces. Bindings that several values need are in brackets before
 /// the braces.
 macro_rules! document {
