@@ -43,6 +43,35 @@ macro_rules! object {
 
 pub(crate) use object;
 
+/// Objects as structs, with a schema: each field with its description, its type and, behind `=`, its value, which
+/// follows from the arguments of the function before the braces. Bindings that several values need are in brackets before
+/// the braces.
+macro_rules! document {
+    ($(
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident $(<$life:lifetime>)? = $of:ident($($arg:ident: $arg_type:ty),*)
+        $([$($local:pat = $init:expr;)*])? {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty = $value:expr,)*
+        }
+    )*) => {$(
+        #[derive(serde::Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        $(#[$meta])*
+        $vis struct $name $(<$life>)? {
+            $($(#[$field_meta])* $field_vis $field: $type,)*
+        }
+
+        impl $(<$life>)? $name $(<$life>)? {
+            $vis fn $of($($arg: $arg_type),*) -> Self {
+                $($(let $local = $init;)*)?
+                Self { $($field: $value,)* }
+            }
+        }
+    )*};
+}
+
+pub(crate) use document;
+
 /// A value of the catalogue for an entry, if there is one and has it: `column!(entry, "latency")`, or a
 /// part of it in another unit, `column!(entry, "latency", Low / 1e6)`.
 macro_rules! column {

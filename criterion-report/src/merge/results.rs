@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 use plan::{Mode, Outcome, Record, RunManifest};
 
 use crate::model::line::{Line, Unusable, parse};
+use crate::model::profile_files::is_inside;
 use crate::model::{self, Location, ResultFolders, Run, fingerprint, read_runs, saved};
 use crate::parallel;
 use crate::units;
@@ -245,12 +246,9 @@ impl Results {
 
     /// Whether a path of a profile's file leads into the folder of records.
     pub fn profile_file(&self, path: &str) -> Option<PathBuf> {
-        let is_inside = Path::new(path)
-            .components()
-            .all(|part| matches!(part, std::path::Component::Normal(_)));
         let file = self.location.records.join(path);
-        (is_inside && fs::symlink_metadata(&file).is_ok_and(|about| about.is_file()))
-            .then_some(file)
+        let is_file = fs::symlink_metadata(&file).is_ok_and(|about| about.is_file());
+        (is_inside(path) && is_file).then_some(file)
     }
 }
 

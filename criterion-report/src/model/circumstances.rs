@@ -8,6 +8,7 @@ use plan::{Environment, HostFacts, Record};
 use serde::Serialize;
 
 use super::row::Row;
+use crate::object::document;
 
 // Lowest and highest value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -30,34 +31,35 @@ impl fmt::Display for Span {
     }
 }
 
-// One machine, library and working tree, and what varied under them. Threads, allocator and CUDA
-// device vary by case: the environment has those of one of them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Circumstance"))]
-pub struct Circumstances {
-    /// Machine, library and working tree.
-    pub environment: Arc<Environment>,
-    /// Intra-op threads of its cases.
-    pub threads: BTreeSet<u32>,
-    /// Host allocators of its cases.
-    pub allocators: BTreeSet<String>,
-    /// CUDA devices of its cases.
-    pub cuda_devices: BTreeSet<String>,
-    /// Frequency governors of its cases.
-    pub governors: BTreeSet<String>,
-    /// How quiet the machine was, from 0 to 1, where a run measured it.
-    pub quiet: Option<Span>,
-    /// Runnable processes over one minute, when the runs began.
-    #[serde(rename = "load_1m")]
-    pub load: Option<Span>,
-    /// When the first case ended, seconds since the Unix epoch.
-    pub first: u64,
-    /// When the last case ended.
-    pub last: u64,
-    /// Number of cases.
-    #[serde(rename = "cases")]
-    pub rows: usize,
+document! {
+    // One machine, library and working tree, and what varied under them. Threads, allocator and CUDA
+    // device vary by case: the environment has those of one of them.
+    #[derive(Debug, Clone, PartialEq)]
+    #[cfg_attr(feature = "schema", schemars(rename = "Circumstance"))]
+    pub struct Circumstances = new(record: &Record) {
+        /// Machine, library and working tree.
+        pub environment: Arc<Environment> = Arc::clone(&record.environment),
+        /// Intra-op threads of its cases.
+        pub threads: BTreeSet<u32> = BTreeSet::new(),
+        /// Host allocators of its cases.
+        pub allocators: BTreeSet<String> = BTreeSet::new(),
+        /// CUDA devices of its cases.
+        pub cuda_devices: BTreeSet<String> = BTreeSet::new(),
+        /// Frequency governors of its cases.
+        pub governors: BTreeSet<String> = BTreeSet::new(),
+        /// How quiet the machine was, from 0 to 1, where a run measured it.
+        pub quiet: Option<Span> = None,
+        /// Runnable processes over one minute, when the runs began.
+        #[serde(rename = "load_1m")]
+        pub load: Option<Span> = None,
+        /// When the first case ended, seconds since the Unix epoch.
+        pub first: u64 = record.timestamp,
+        /// When the last case ended.
+        pub last: u64 = record.timestamp,
+        /// Number of cases.
+        #[serde(rename = "cases")]
+        pub rows: usize = 0,
+    }
 }
 
 impl Circumstances {
@@ -83,21 +85,6 @@ impl Circumstances {
 
     pub fn hold_of(&self, record: &Record) -> bool {
         facts(&self.environment) == facts(&record.environment)
-    }
-
-    fn new(record: &Record) -> Self {
-        Self {
-            environment: Arc::clone(&record.environment),
-            threads: BTreeSet::new(),
-            allocators: BTreeSet::new(),
-            cuda_devices: BTreeSet::new(),
-            governors: BTreeSet::new(),
-            quiet: None,
-            load: None,
-            first: record.timestamp,
-            last: record.timestamp,
-            rows: 0,
-        }
     }
 
     fn add(&mut self, record: &Record) {

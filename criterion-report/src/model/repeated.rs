@@ -149,15 +149,7 @@ fn estimate(runs: Vec<RunMedian>) -> Estimate {
     let side = sides_ratio(&runs, &ONE, NOTHING).expect("both sides have a run");
     let Ratio { ratio, low, high } = side.ratio;
     let error = (between_variance(&runs) / runs.len() as f64).sqrt();
-    Estimate {
-        confidence_interval: ConfidenceInterval {
-            confidence_level: CONFIDENCE_LEVEL,
-            lower_bound: low,
-            upper_bound: high,
-        },
-        point_estimate: ratio,
-        standard_error: ratio * error,
-    }
+    estimated(ratio, [low, high], ratio * error)
 }
 
 /// A value in the widest interval that the runs allow.
@@ -166,13 +158,15 @@ fn widest(value: f64, of_runs: impl Iterator<Item = Estimate> + Clone) -> Estima
     let lowest = bounds.clone().map(|it| it.lower_bound).fold(value, f64::min);
     let highest = bounds.map(|it| it.upper_bound).fold(value, f64::max);
     let errors: Vec<f64> = of_runs.map(|run| run.standard_error).collect();
-    Estimate {
-        confidence_interval: ConfidenceInterval {
-            confidence_level: CONFIDENCE_LEVEL,
-            lower_bound: lowest,
-            upper_bound: highest,
-        },
-        point_estimate: value,
-        standard_error: mean(&errors),
-    }
+    estimated(value, [lowest, highest], mean(&errors))
+}
+
+const fn estimated(
+    point_estimate: f64,
+    [lower_bound, upper_bound]: [f64; 2],
+    standard_error: f64,
+) -> Estimate {
+    let confidence_level = CONFIDENCE_LEVEL;
+    let confidence_interval = ConfidenceInterval { confidence_level, lower_bound, upper_bound };
+    Estimate { confidence_interval, point_estimate, standard_error }
 }

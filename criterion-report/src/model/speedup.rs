@@ -7,53 +7,54 @@ use statistics::{Benefit, CONFIDENCE_LEVEL, Processor, Ratio, Verdict, mean, ver
 use super::repeated::Without;
 use super::row::Row;
 use super::time::Interval;
-use crate::object::object;
+use crate::object::{document, object};
 
 /// Timed batches in a block: two of each side.
 const WHOLE_BLOCK: u64 = 4;
 
-/// How many times faster a candidate is, measured interleaved with the other case.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Speedup {
-    /// The other case's time over the candidate's; above 1 the candidate is faster.
-    #[serde(rename = "speedup_factor")]
-    pub ratio: f64,
-    #[serde(flatten, with = "SpeedupBounds")]
-    pub interval: Interval,
-    pub confidence_level: f64,
-    pub blocks: usize,
-    /// The levels of the blocks, and how much each varies.
-    #[serde(flatten)]
-    pub levels: Levels,
-    /// Median nanoseconds of a step of the other case and of the candidate in the timed batches, where
-    /// they are recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steps_ns: Option<(f64, f64)>,
-    pub batches_per_block: u64,
-    /// Half-width of the interval that was asked for, relative to the ratio.
-    pub target: f64,
-    /// Why no more blocks were taken.
-    pub stopped: Stop,
-    /// The runs that it is of; absent where one took all blocks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs: Option<RunsOf>,
-    /// The same as callers have it, on a device that works beside the host; absent elsewhere and in older records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub as_called: Option<AsCalled>,
-}
+document! {
+    /// How many times faster a candidate is, measured interleaved with the other case.
+    #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+    pub struct Speedup = of(pair: &Pair) {
+        /// The other case's time over the candidate's; above 1 the candidate is faster.
+        #[serde(rename = "speedup_factor")]
+        pub ratio: f64 = pair.speedup,
+        #[serde(flatten, with = "SpeedupBounds")]
+        pub interval: Interval = Interval { low: pair.low, high: pair.high },
+        pub confidence_level: f64 = pair.confidence_level,
+        pub blocks: usize = pair.log_ratios.len(),
+        /// The levels of the blocks, and how much each varies.
+        #[serde(flatten)]
+        pub levels: Levels = Levels::of(pair),
+        /// Median nanoseconds of a step of the other case and of the candidate in the timed batches, where
+        /// they are recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub steps_ns: Option<(f64, f64)> = pair.steps_ns,
+        pub batches_per_block: u64 = pair.batches_per_block,
+        /// Half-width of the interval that was asked for, relative to the ratio.
+        pub target: f64 = pair.target,
+        /// Why no more blocks were taken.
+        pub stopped: Stop = pair.stopped,
+        /// The runs that it is of; absent where one took all blocks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub runs: Option<RunsOf> = None,
+        /// The same as callers have it, on a device that works beside the host; absent elsewhere and in older records.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub as_called: Option<AsCalled> = pair.called.as_ref().map(AsCalled::of),
+    }
 
-/// How many times faster a candidate is for who calls it: by the longer of the device's time and of the host's for queueing
-/// the work, in the same blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AsCalled {
-    /// The other case's time over the candidate's.
-    #[serde(rename = "speedup_factor")]
-    pub ratio: f64,
-    #[serde(flatten, with = "SpeedupBounds")]
-    pub interval: Interval,
-    /// Median nanoseconds of a step of the other case and of the candidate in the timed batches.
-    pub steps_ns: (f64, f64),
+    /// How many times faster a candidate is for who calls it: by the longer of the device's time and of the host's for queueing
+    /// the work, in the same blocks.
+    #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+    pub struct AsCalled = of(called: &PairAsCalled) {
+        /// The other case's time over the candidate's.
+        #[serde(rename = "speedup_factor")]
+        pub ratio: f64 = called.speedup,
+        #[serde(flatten, with = "SpeedupBounds")]
+        pub interval: Interval = Interval { low: called.low, high: called.high },
+        /// Median nanoseconds of a step of the other case and of the candidate in the timed batches.
+        pub steps_ns: (f64, f64) = called.steps_ns,
+    }
 }
 
 /// An interval among the other words of a speed-up.
@@ -95,10 +96,18 @@ object! {
 
 /// Several runs, each of which counts as much.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunsOf {
     pub count: usize,
     /// Standard deviation of a run's ln(speed-up).
     pub between: f64,
+}
+
+impl Levels {
+    fn of(pair: &Pair) -> Self {
+        let builds = (pair.builds > 0).then_some(pair.builds);
+        Self { builds, within: pair.within, between: pair.between }
+    }
 }
 
 impl AsCalled {
@@ -152,30 +161,6 @@ impl Speedup {
         let some = found.iter().any(Result::is_ok);
         let (what, of) = ("no speed-up".to_owned(), row.runs.len());
         some.then(|| Without { what, runs: whys.count(), of, reason })
-    }
-
-    fn of(pair: &Pair) -> Self {
-        Self {
-            ratio: pair.speedup,
-            interval: Interval { low: pair.low, high: pair.high },
-            confidence_level: pair.confidence_level,
-            blocks: pair.log_ratios.len(),
-            levels: Levels {
-                builds: (pair.builds > 0).then_some(pair.builds),
-                within: pair.within,
-                between: pair.between,
-            },
-            steps_ns: pair.steps_ns,
-            batches_per_block: pair.batches_per_block,
-            target: pair.target,
-            stopped: pair.stopped,
-            runs: None,
-            as_called: pair.called.as_ref().map(|it| AsCalled {
-                ratio: it.speedup,
-                interval: Interval { low: it.low, high: it.high },
-                steps_ns: it.steps_ns,
-            }),
-        }
     }
 
     /// The speed-up of the pairs of several runs, of which there is at least one.

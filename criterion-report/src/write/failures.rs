@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::show::footnotes::{Footnotes, Note};
-use super::table::{Cell, Line, Paint, wrap};
+use super::table::{Cell, Line, Paint};
+use super::view::{Room, paragraph};
 use crate::model::{Entry, NoSpeedup, NoTime, Row, Time};
 use crate::units;
 
@@ -20,9 +21,8 @@ pub fn common<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Option<String> {
 }
 
 /// A [`common`] failure in the place of a table.
-pub fn render(text: &str, width: usize, colour: bool) -> String {
-    let lines = wrap(text, width - 4);
-    lines.iter().map(|part| format!("    {}\n", Paint::Warn.on(part, colour))).collect()
+pub fn table(text: &str, room: Room) -> String {
+    paragraph(text, 4, Paint::Warn, room)
 }
 
 /// A reason without the recipe or the pattern and variant that it names: the row names them, too,

@@ -44,6 +44,7 @@ pub fn encoded(path: &str) -> String {
 }
 
 /// A line in the table of a profiled step: an operation, the sum of several, or the time outside of all operations.
+#[derive(Default)]
 pub struct Line {
     pub name: String,
     /// Shapes of the tensors, `64x1024, 1024x1024`.
@@ -122,9 +123,7 @@ fn idle(device_ns: f64, profile: &Profile) -> Line {
 }
 
 fn named(name: String) -> Line {
-    let [shapes, calls, self_time, total_time, device_time, mflop, bytes] =
-        [const { String::new() }; 7];
-    Line { name, shapes, calls, self_time, total_time, device_time, share: None, mflop, bytes }
+    Line { name, ..Line::default() }
 }
 
 fn share(ns: f64, profile: &Profile) -> f64 {

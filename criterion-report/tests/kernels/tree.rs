@@ -365,8 +365,8 @@ fn reasons_that_differ_by_the_precision_share_a_line() {
     folder.written(&[]);
     let text = folder.text("reports/summary.md");
     let failed = "| failed | `kernels/default/sort/cpu/kernel/f64-4096` | wrong |\n";
-    let both = "| unsupported | `kernels/default/gemv/cpu/cuda/f32-4096` and 1 more | cpu: gemv.cu is \
-                CUDA, for backend cuda |\n";
+    let both = "| unsupported | `kernels/default/gemv/cpu/cuda/f32-4096` and 1 more | cpu: CUDA runs on \
+                backend cuda, on a machine with a GPU |\n";
     assert!(text.contains(&format!("{failed}{both}")), "{text}");
 }
 

@@ -39,7 +39,7 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
     let profiles: BTreeMap<String, OperationCalibration> = operations
         .iter()
         .filter(|operation| operation.key.probe.is_product() || operation.key.probe.is_stream())
-        .map(|operation| (operation.key.to_string(), profile_of(operation, &roofs)))
+        .map(|operation| (operation.key.to_string(), OperationCalibration::of(operation, &roofs)))
         .sorted_map();
 
     let mut fusion_profiles = fusion::profiles(&results, &roofs);
@@ -69,8 +69,10 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
     let peak = roofs.headline.as_ref().map(|roof| taken(roof.peak_gflops.clone()));
     let (peak, peak_source) = peak.or_else(|| request.peak(Precision::Float32)).unzip();
     let (bandwidth, bandwidth_source) = memory.map(taken).unzip();
+    let of_probe =
+        |is_meant: fn(&Probe) -> bool| operations.iter().filter(move |it| is_meant(&it.key.probe));
     let mut profile = Profile {
-        metadata: metadata(&operations, request),
+        metadata: Metadata::of(&operations, request),
         theoretical_peak_gflops: peak,
         theoretical_bandwidth_gbps: bandwidth,
         best_measured_gflops: gflops.map(|it| it.best),
@@ -88,8 +90,8 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
         peak_source: Some(PeakSources { gflops: peak_source, bandwidth: bandwidth_source }),
         bandwidth_by_level: roofs.memory.by_level(device),
         rooflines: roofs.all,
-        launch_latencies: operations.iter().filter_map(launch).collect(),
-        call_overheads: operations.iter().filter_map(call).collect(),
+        launch_latencies: of_probe(|it| *it == Probe::Launch).map(LaunchLatency::of).collect(),
+        call_overheads: of_probe(Probe::is_call).map(CallOverhead::of).collect(),
         fusion_strategy: PatternAdvice::all(&results),
         environment: newest(&operations).map(|it| (*it.row.record.environment).clone()),
         preflight_checks: findings(report, &run_ids),
@@ -102,68 +104,8 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
     Ok(profile)
 }
 
-/// An operation in upstream's schema.
-fn profile_of(operation: &Operation<'_>, roofs: &Roofs) -> OperationCalibration {
-    let Operation { key, time, .. } = operation;
-    let intensity = operation.intensity();
-    let memory_bound = roofs.roof(key).and_then(|roof| roof.is_memory_bound(intensity));
-    let shape = match key.probe {
-        Probe::Matmul | Probe::MatmulOnednn => vec![key.size, key.size],
-        _ => vec![key.size / key.dtype.bytes()],
-    };
-    OperationCalibration {
-        // Upstream's word, whichever library it is by; `operation` says that.
-        operation_type: if key.probe.is_product() { Probe::Matmul } else { key.probe }.to_string(),
-        measured_gflops: operation.gflops().value,
-        efficiency: roofs.efficiency(operation),
-        achieved_bandwidth_gbps: operation.gbps().value,
-        memory_bound,
-        compute_bound: memory_bound.map(|memory| !memory),
-        arithmetic_intensity: intensity,
-        batch_size: 1,
-        input_shape: shape.clone(),
-        output_shape: shape,
-        mean_latency_ms: time.mean_ns / 1e6,
-        std_latency_ms: time.std_dev_ns / 1e6,
-        min_latency_ms: time.fastest_ns / 1e6,
-        max_latency_ms: time.slowest_ns / 1e6,
-        num_trials: time.samples as u64,
-        extra_params: extra(operation, roofs),
-    }
-}
-
-fn launch(operation: &Operation<'_>) -> Option<LaunchLatency> {
-    let Operation { key, row, time, .. } = operation;
-    let measures = &row.record.measures;
-    (key.probe == Probe::Launch).then(|| LaunchLatency {
-        device: key.device,
-        threads: key.threads,
-        queue_us: measures.clocks.map(|clocks| clocks.queue_ns / 1e3),
-        round_trip_us: measures.latency.map(|latency| latency.p50_ns / 1e3),
-        median_us: time.median_ns / 1e3,
-        low_us: time.interval.map(|it| it.low / 1e3),
-        high_us: time.interval.map(|it| it.high / 1e3),
-        num_trials: time.samples as u64,
-        full_id: row.full_id().to_owned(),
-    })
-}
-
-fn call(operation: &Operation<'_>) -> Option<CallOverhead> {
-    let Operation { key, row, time, .. } = operation;
-    key.probe.is_call().then(|| CallOverhead {
-        probe: key.probe,
-        device: key.device,
-        threads: key.threads,
-        queue_ns: row.record.measures.clocks.map(|clocks| clocks.queue_ns),
-        median_ns: time.median_ns,
-        low_ns: time.interval.map(|it| it.low),
-        high_ns: time.interval.map(|it| it.high),
-        num_trials: time.samples as u64,
-        full_id: row.full_id().to_owned(),
-    })
-}
-
-fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
+/// What upstream's schema of an operation has no field for.
+pub(super) fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
     let Operation { key, time, row, .. } = operation;
     let record = &row.record;
     let bounds = |interval: Option<Interval>| interval.map(|it| [it.low, it.high]);
@@ -227,29 +169,6 @@ fn findings(report: &Report, run_ids: &BTreeSet<String>) -> Vec<Finding> {
         run_id: run.run_id.clone(),
     });
     finding.collect()
-}
-
-fn metadata(operations: &[Operation<'_>], request: &Request<'_>) -> Metadata {
-    let samples: BTreeSet<usize> =
-        operations.iter().map(|operation| operation.time.samples).sorted_set();
-    let same = samples.first().filter(|_| samples.len() == 1);
-    let newest = newest(operations).map(|operation| &operation.row.record);
-    let environment = newest.map(|record| &record.environment);
-    Metadata {
-        hardware_name: request.hardware.to_owned(),
-        calibration_date: units::rfc3339(newest.map_or(0, |record| record.timestamp)),
-        calibration_tool_version: concat!("criterion-report ", env!("CARGO_PKG_VERSION"))
-            .to_owned(),
-        cpu_model: environment.map(|it| it.host.cpu_model.clone()).unwrap_or_default(),
-        cpu_count: environment.map_or(0, |it| it.host.cpus),
-        total_memory_gb: environment
-            .map_or(0.0, |it| it.host.memory_bytes as f64 / f64::from(1 << 30)),
-        python_version: None,
-        pytorch_version: environment.map(|it| it.torch.libtorch.clone()),
-        numpy_version: None,
-        num_warmup_runs: None,
-        num_measurement_runs: same.map(|&samples| samples as u64),
-    }
 }
 
 fn rows<'a>(operations: &[Operation<'a>], results: &[FusionResult<'a>]) -> Vec<&'a Row> {

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use super::roofs::{Roofline, Roofs};
 use super::schema::{FusionCalibration, params};
 use super::select::twice;
-use crate::model::fusion::{Accounting, Bytes, Compared, saved};
-use crate::model::{FusionResult, Report, Row, Speedup};
+use crate::model::fusion::{Bytes, Compared};
+use crate::model::{FusionResult, Report, Row};
 use crate::order::{Order as _, Sorted as _};
 use crate::units;
 
@@ -49,7 +49,7 @@ pub fn profiles(
 ) -> BTreeMap<String, FusionCalibration> {
     let profile = |result: &FusionResult<'_>| {
         let speedup = result.entry.speedup()?;
-        Some((key(result), calibration(result, speedup, roofs)))
+        Some((key(result), FusionCalibration::of(result, speedup, roofs)))
     };
     results.iter().filter_map(profile).collect()
 }
@@ -112,34 +112,8 @@ fn key(result: &FusionResult<'_>) -> String {
     format!("{text}_device={device}_dtype={dtype}_shape={size}_threads={threads}_variant={variant}")
 }
 
-fn calibration(result: &FusionResult<'_>, speedup: &Speedup, roofs: &Roofs) -> FusionCalibration {
-    let [unfused_latency_ms, fused_latency_ms] =
-        result.sides().map(|row| Some(row?.time.as_ref().ok()?.median_ns / 1e6));
-    let [unfused_gflops, fused_gflops] = result.sides().map(|row| row?.gflop_per_s());
-    let bytes = result.bytes(Accounting::Upstream);
-    let [unfused_memory_bytes, fused_memory_bytes] = bytes;
-    let operators = operators(result);
-    FusionCalibration {
-        fusion_pattern: result.key.work.pattern.upstream().to_owned(),
-        num_operators: operators.len() as u64,
-        operators,
-        unfused_latency_ms,
-        unfused_gflops,
-        unfused_memory_bytes,
-        fused_latency_ms,
-        fused_gflops,
-        fused_memory_bytes,
-        speedup_factor: speedup.ratio,
-        memory_reduction: saved(bytes),
-        gflops_improvement: speedup.gflops_improvement(),
-        input_shape: result.key.work.input_shape(),
-        extra_params: extra(result, roofs),
-        num_trials: speedup.blocks as u64,
-    }
-}
-
 /// The operations of the unfused form, without their namespace.
-fn operators(result: &FusionResult<'_>) -> Vec<String> {
+pub(super) fn operators(result: &FusionResult<'_>) -> Vec<String> {
     let unfused = result.key.work.unfused();
     let operations = unfused.operations(result.key.dtype, result.key.place.device);
     let name = |name: &str| name.trim_start_matches("aten::").to_owned();
@@ -147,7 +121,7 @@ fn operators(result: &FusionResult<'_>) -> Vec<String> {
 }
 
 /// The values that upstream has no field for, under the names of `fusion`'s document.
-fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Value> {
+pub(super) fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Value> {
     let record = &result.entry.row.record;
     let [unfused_efficiency, fused_efficiency] =
         result.sides().map(|row| json!(efficiency(roofs, result, row)));

@@ -17,11 +17,12 @@ pub use calibrate::calibrate;
 pub(super) use memory::Memory;
 pub use memory::{Caches, Level};
 pub use operation::{Operation, OperationKey};
+pub(super) use placement::by_machine;
 pub use placement::{Headroom, NoPlacement, Placement, Skyline, compulsory_bytes};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
 pub use profile::{Products, Spread};
 pub use request::{OperationKind, Request};
-pub(super) use roofs::{ABOVE, Roofs, telling};
+pub(super) use roofs::{ABOVE, Roofs};
 pub use roofs::{Best, Limit, PeakSource, Roofline};
 pub use schema::{
     CallOverhead, Finding, FusionCalibration, LaunchLatency, LevelBandwidth, Metadata,

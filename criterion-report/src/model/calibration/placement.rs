@@ -110,27 +110,41 @@ fn step_bytes(work: &ModelWork, memory: Memory, output: u64) -> u64 {
     }
 }
 
-impl Skyline {
-    /// The skylines of every machine and device that the rows have calibrations of. The latest of
-    /// several measurements of one thing counts.
-    pub fn all<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
-        let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
-        let rows: Vec<&Row> = rows.into_iter().collect();
-        let skyline = |(place, operations): ((String, &str), Vec<Operation<'_>>)| {
-            let cases: Vec<&Row> =
-                telling(rows.iter().copied()).filter(|row| name(row) == place).collect();
-            let (machine, _) = place;
-            let device = operations.first()?.key.device;
-            let request = Request {
-                device: Some(device),
-                operations: &[OperationKind::Matmul, OperationKind::Memory],
-                ..Request::default()
-            };
-            let mut notes = Vec::new();
-            let roofs = Roofs::of(&operations, &cases, device, &request, &mut notes).all;
-            Some(Self { machine, device, roofs, notes }).filter(|it| !it.roofs.is_empty())
+/// What `of` makes of each machine and device that the rows have calibrations of: of its name, its operations, the
+/// roofs that follow from them and the notes on these. The latest of several measurements of one thing counts.
+pub fn by_machine<'a, T>(
+    rows: impl IntoIterator<Item = &'a Row>,
+    of: impl Fn(String, Device, &[Operation<'_>], Roofs, Vec<String>) -> T,
+) -> Vec<T> {
+    let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
+    let rows: Vec<&Row> = rows.into_iter().collect();
+    let machine = |(place, operations): ((String, &str), Vec<Operation<'_>>)| {
+        let cases: Vec<&Row> =
+            telling(rows.iter().copied()).filter(|row| name(row) == place).collect();
+        let device = operations.first()?.key.device;
+        let request = Request {
+            device: Some(device),
+            operations: &[OperationKind::Matmul, OperationKind::Memory],
+            ..Request::default()
         };
-        Operation::by_machine(rows.iter().copied(), name).filter_map(skyline).collect()
+        let mut notes = Vec::new();
+        let roofs = Roofs::of(&operations, &cases, device, &request, &mut notes);
+        Some(of(place.0, device, &operations, roofs, notes))
+    };
+    Operation::by_machine(rows.iter().copied(), name).filter_map(machine).collect()
+}
+
+impl Skyline {
+    /// The skylines of every machine and device that the rows have calibrations of.
+    pub fn all<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
+        let mut all = by_machine(rows, |machine, device, _, roofs, notes| Self {
+            machine,
+            device,
+            roofs: roofs.all,
+            notes,
+        });
+        all.retain(|it| !it.roofs.is_empty());
+        all
     }
 
     pub fn is_of(&self, row: &Row) -> bool {

@@ -6,8 +6,15 @@ use plan::{Check, Device, Environment, Probe};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::roofs::{Best, PeakSource, Roofline};
-use crate::model::PatternAdvice;
+use super::operation::Operation;
+use super::request::Request;
+use super::roofs::{Best, PeakSource, Roofline, Roofs};
+use super::select::newest;
+use crate::model::fusion::{Accounting, saved};
+use crate::model::{FusionResult, PatternAdvice, Speedup};
+use crate::object::document;
+use crate::order::Sorted as _;
+use crate::units;
 
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
 /// the objects in them: its loader takes neither more nor fewer. Values that it has no field for
@@ -131,167 +138,193 @@ pub struct PeakSources {
     pub bandwidth: Option<PeakSource>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Metadata {
-    /// `--hardware`, or the product that the preset names.
-    pub hardware_name: String,
-    /// When the last operation ended, RFC 3339 in UTC; upstream's has no zone.
-    pub calibration_date: String,
-    /// `criterion-report` and its version.
-    pub calibration_tool_version: String,
-    /// Model of the processor; upstream's is an architecture.
-    pub cpu_model: String,
-    /// Logical CPUs that the process may use; upstream counts cores.
-    pub cpu_count: u32,
-    /// Physical memory in units of 2³⁰ bytes.
-    pub total_memory_gb: f64,
-    /// Null: no Python is involved.
-    pub python_version: Option<String>,
-    /// libtorch's version.
-    #[serde(default)]
-    pub pytorch_version: Option<String>,
-    /// Null: no Python is involved.
-    #[serde(default)]
-    pub numpy_version: Option<String>,
-    /// Null: warming up takes a time, not a number of runs.
-    #[serde(default)]
-    pub num_warmup_runs: Option<u64>,
-    /// Samples, if every operation has as many; else null.
-    #[serde(default)]
-    pub num_measurement_runs: Option<u64>,
-}
+document! {
+    #[derive(Debug, Clone, PartialEq, Deserialize)]
+    pub struct Metadata = of(operations: &[Operation<'_>], request: &Request<'_>) [
+        newest = newest(operations).map(|operation| &operation.row.record);
+        environment = newest.map(|record| &record.environment);
+        host = environment.map(|environment| &environment.host);
+        samples = operations.iter().map(|it| it.time.samples as u64).sorted_set();
+    ] {
+        /// `--hardware`, or the product that the preset names.
+        pub hardware_name: String = request.hardware.to_owned(),
+        /// When the last operation ended, RFC 3339 in UTC; upstream's has no zone.
+        pub calibration_date: String = units::rfc3339(newest.map_or(0, |record| record.timestamp)),
+        /// `criterion-report` and its version.
+        pub calibration_tool_version: String =
+            concat!("criterion-report ", env!("CARGO_PKG_VERSION")).to_owned(),
+        /// Model of the processor; upstream's is an architecture.
+        pub cpu_model: String = host.map(|it| it.cpu_model.clone()).unwrap_or_default(),
+        /// Logical CPUs that the process may use; upstream counts cores.
+        pub cpu_count: u32 = host.map_or(0, |it| it.cpus),
+        /// Physical memory in units of 2³⁰ bytes.
+        pub total_memory_gb: f64 =
+            host.map_or(0.0, |it| it.memory_bytes as f64 / f64::from(1 << 30)),
+        /// Null: no Python is involved.
+        pub python_version: Option<String> = None,
+        /// libtorch's version.
+        #[serde(default)]
+        pub pytorch_version: Option<String> = environment.map(|it| it.torch.libtorch.clone()),
+        /// Null: no Python is involved.
+        #[serde(default)]
+        pub numpy_version: Option<String> = None,
+        /// Null: warming up takes a time, not a number of runs.
+        #[serde(default)]
+        pub num_warmup_runs: Option<u64> = None,
+        /// Samples, if every operation has as many; else null.
+        #[serde(default)]
+        pub num_measurement_runs: Option<u64> =
+            samples.first().filter(|_| samples.len() == 1).copied(),
+    }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct OperationCalibration {
-    /// `matmul`, by whichever library; `copy`, `scale`, `add`, `triad`. Upstream stores its copy as `add`.
-    pub operation_type: String,
-    /// GFLOP/s at the median time; upstream's is at the mean.
-    pub measured_gflops: f64,
-    /// Of a product, its share of the peak of its dtype and threads; of a bandwidth, its share of that of
-    /// its level. Null if the level is unclear.
-    pub efficiency: Option<f64>,
-    /// GB/s at the median time.
-    pub achieved_bandwidth_gbps: f64,
-    /// Whether the intensity is below the ridge point of its dtype and threads; null without one.
-    pub memory_bound: Option<bool>,
-    /// The opposite.
-    pub compute_bound: Option<bool>,
-    /// flop/byte.
-    pub arithmetic_intensity: f64,
-    /// 1.
-    pub batch_size: u64,
-    /// Shape of one operand.
-    pub input_shape: Vec<u64>,
-    /// Shape of the result.
-    pub output_shape: Vec<u64>,
-    /// Mean of criterion's samples in milliseconds; each sample is an average over its steps.
-    pub mean_latency_ms: f64,
-    /// Their standard deviation.
-    pub std_latency_ms: f64,
-    /// The fastest of them.
-    pub min_latency_ms: f64,
-    /// The slowest of them.
-    pub max_latency_ms: f64,
-    /// Samples.
-    pub num_trials: u64,
-    /// `operation`, `dtype`, `device`, `threads` in force, `median_latency_ms` with `_interval`,
-    /// `confidence_level`, `implementation` (kernels), `cautions`, `full_id`, `run_id`. Products have
-    /// `matrix_size`, `measured_gflops_interval` and `attainable_gflops`; bandwidths have `array_bytes`,
-    /// `passes`, `level` and `achieved_bandwidth_gbps_interval`.
-    #[serde(default)]
-    pub extra_params: Map<String, Value>,
-}
+    #[derive(Debug, Clone, PartialEq, Deserialize)]
+    pub struct OperationCalibration = of(operation: &Operation<'_>, roofs: &Roofs) [
+        Operation { key, time, .. } = operation;
+        intensity = operation.intensity();
+        memory_bound = roofs.roof(key).and_then(|roof| roof.is_memory_bound(intensity));
+        shape = match key.probe {
+            Probe::Matmul | Probe::MatmulOnednn => vec![key.size, key.size],
+            _ => vec![key.size / key.dtype.bytes()],
+        };
+    ] {
+        /// `matmul`, by whichever library; `copy`, `scale`, `add`, `triad`. Upstream stores its copy as `add`.
+        // It is upstream's word, whichever library computes it; `operation` in `extra_params` says that.
+        pub operation_type: String =
+            if key.probe.is_product() { Probe::Matmul } else { key.probe }.to_string(),
+        /// GFLOP/s at the median time; upstream's is at the mean.
+        pub measured_gflops: f64 = operation.gflops().value,
+        /// Of a product, its share of the peak of its dtype and threads; of a bandwidth, its share of that of
+        /// its level. Null if the level is unclear.
+        pub efficiency: Option<f64> = roofs.efficiency(operation),
+        /// GB/s at the median time.
+        pub achieved_bandwidth_gbps: f64 = operation.gbps().value,
+        /// Whether the intensity is below the ridge point of its dtype and threads; null without one.
+        pub memory_bound: Option<bool> = memory_bound,
+        /// The opposite.
+        pub compute_bound: Option<bool> = memory_bound.map(|memory| !memory),
+        /// flop/byte.
+        pub arithmetic_intensity: f64 = intensity,
+        /// 1.
+        pub batch_size: u64 = 1,
+        /// Shape of one operand.
+        pub input_shape: Vec<u64> = shape.clone(),
+        /// Shape of the result.
+        pub output_shape: Vec<u64> = shape,
+        /// Mean of criterion's samples in milliseconds; each sample is an average over its steps.
+        pub mean_latency_ms: f64 = time.mean_ns / 1e6,
+        /// Their standard deviation.
+        pub std_latency_ms: f64 = time.std_dev_ns / 1e6,
+        /// The fastest of them.
+        pub min_latency_ms: f64 = time.fastest_ns / 1e6,
+        /// The slowest of them.
+        pub max_latency_ms: f64 = time.slowest_ns / 1e6,
+        /// Samples.
+        pub num_trials: u64 = time.samples as u64,
+        /// `operation`, `dtype`, `device`, `threads` in force, `median_latency_ms` with `_interval`,
+        /// `confidence_level`, `implementation` (kernels), `cautions`, `full_id`, `run_id`. Products have
+        /// `matrix_size`, `measured_gflops_interval` and `attainable_gflops`; bandwidths have `array_bytes`,
+        /// `passes`, `level` and `achieved_bandwidth_gbps_interval`.
+        #[serde(default)]
+        pub extra_params: Map<String, Value> = super::calibrate::extra(operation, roofs),
+    }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FusionCalibration {
-    /// Upstream's name of the pattern.
-    pub fusion_pattern: String,
-    /// The operations of the unfused form, in order.
-    pub operators: Vec<String>,
-    /// Their number.
-    pub num_operators: u64,
-    /// Median in milliseconds; null if criterion's estimate does not belong to this measurement.
-    pub unfused_latency_ms: Option<f64>,
-    /// GFLOP/s at that median.
-    pub unfused_gflops: Option<f64>,
-    /// Its bytes by upstream's formula.
-    pub unfused_memory_bytes: Option<u64>,
-    /// Median in milliseconds, as above.
-    pub fused_latency_ms: Option<f64>,
-    /// GFLOP/s at that median.
-    pub fused_gflops: Option<f64>,
-    /// Its bytes by upstream's formula; null for variants that upstream lacks.
-    pub fused_memory_bytes: Option<u64>,
-    /// Speed-up from pairs, not the quotient of the medians.
-    pub speedup_factor: f64,
-    /// 1 − fused/unfused bytes, by formula.
-    pub memory_reduction: Option<f64>,
-    /// `speedup_factor` − 1: both forms do the same operations.
-    pub gflops_improvement: f64,
-    /// Shape of the input, as upstream has it.
-    pub input_shape: Vec<u64>,
-    /// Keys of a result of `criterion-report fusion --format json`, under the same names: which case it is,
-    /// interval and benefit of the speed-up, bytes and allocations of both forms with their reductions,
-    /// kernels, cautions. `threads` is the number in force. Besides: `unfused_samples`, `fused_samples`,
-    /// `unfused_efficiency` and `fused_efficiency` (share of the roof; above 1 refutes the peak).
-    #[serde(default)]
-    pub extra_params: Map<String, Value>,
-    /// Blocks of pairs behind the speed-up.
-    pub num_trials: u64,
-}
+    #[derive(Debug, Clone, PartialEq, Deserialize)]
+    pub struct FusionCalibration = of(result: &FusionResult<'_>, speedup: &Speedup, roofs: &Roofs) [
+        [unfused_ms, fused_ms] =
+            result.sides().map(|row| Some(row?.time.as_ref().ok()?.median_ns / 1e6));
+        [unfused_gflops, fused_gflops] = result.sides().map(|row| row?.gflop_per_s());
+        bytes = result.bytes(Accounting::Upstream);
+        operators = super::fusion::operators(result);
+    ] {
+        /// Upstream's name of the pattern.
+        pub fusion_pattern: String = result.key.work.pattern.upstream().to_owned(),
+        /// The operations of the unfused form, in order.
+        pub operators: Vec<String> = operators.clone(),
+        /// Their number.
+        pub num_operators: u64 = operators.len() as u64,
+        /// Median in milliseconds; null if criterion's estimate does not belong to this measurement.
+        pub unfused_latency_ms: Option<f64> = unfused_ms,
+        /// GFLOP/s at that median.
+        pub unfused_gflops: Option<f64> = unfused_gflops,
+        /// Its bytes by upstream's formula.
+        pub unfused_memory_bytes: Option<u64> = bytes[0],
+        /// Median in milliseconds, as above.
+        pub fused_latency_ms: Option<f64> = fused_ms,
+        /// GFLOP/s at that median.
+        pub fused_gflops: Option<f64> = fused_gflops,
+        /// Its bytes by upstream's formula; null for variants that upstream lacks.
+        pub fused_memory_bytes: Option<u64> = bytes[1],
+        /// Speed-up from pairs, not the quotient of the medians.
+        pub speedup_factor: f64 = speedup.ratio,
+        /// 1 − fused/unfused bytes, by formula.
+        pub memory_reduction: Option<f64> = saved(bytes),
+        /// `speedup_factor` − 1: both forms do the same operations.
+        pub gflops_improvement: f64 = speedup.gflops_improvement(),
+        /// Shape of the input, as upstream has it.
+        pub input_shape: Vec<u64> = result.key.work.input_shape(),
+        /// Keys of a result of `criterion-report fusion --format json`, under the same names: which case it is,
+        /// interval and benefit of the speed-up, bytes and allocations of both forms with their reductions,
+        /// kernels, cautions. `threads` is the number in force. Besides: `unfused_samples`, `fused_samples`,
+        /// `unfused_efficiency` and `fused_efficiency` (share of the roof; above 1 refutes the peak).
+        #[serde(default)]
+        pub extra_params: Map<String, Value> = super::fusion::extra(result, roofs),
+        /// Blocks of pairs behind the speed-up.
+        pub num_trials: u64 = speedup.blocks as u64,
+    }
 
-/// Time of a kernel that does next to nothing. It is no operation with a limit to be measured by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LaunchLatency {
-    /// Where it ran.
-    pub device: Device,
-    /// Intra-op threads in force.
-    pub threads: u32,
-    /// The host's time for queueing it, in microseconds: the latency of a launch where work is
-    /// queued.
-    pub queue_us: Option<f64>,
-    /// From the call until the host knows that it is done, in microseconds.
-    pub round_trip_us: Option<f64>,
-    /// Median of the time that it takes the device, in microseconds; the harness hides queueing.
-    pub median_us: f64,
-    /// Lower bound of it; null in quick mode.
-    pub low_us: Option<f64>,
-    /// Upper bound of it; null in quick mode.
-    pub high_us: Option<f64>,
-    /// Criterion's samples.
-    pub num_trials: u64,
-    /// Criterion's id.
-    pub full_id: String,
-}
+    /// Time of a kernel that does next to nothing. It is no operation with a limit to be measured by.
+    #[derive(Debug, Clone, PartialEq, Deserialize)]
+    pub struct LaunchLatency = of(operation: &Operation<'_>) [
+        Operation { key, row, time, .. } = operation;
+        measures = &row.record.measures;
+    ] {
+        /// Where it ran.
+        pub device: Device = key.device,
+        /// Intra-op threads in force.
+        pub threads: u32 = key.threads,
+        /// The host's time for queueing it, in microseconds: the latency of a launch where work is
+        /// queued.
+        pub queue_us: Option<f64> = measures.clocks.map(|clocks| clocks.queue_ns / 1e3),
+        /// From the call until the host knows that it is done, in microseconds.
+        pub round_trip_us: Option<f64> = measures.latency.map(|latency| latency.p50_ns / 1e3),
+        /// Median of the time that it takes the device, in microseconds; the harness hides queueing.
+        pub median_us: f64 = time.median_ns / 1e3,
+        /// Lower bound of it; null in quick mode.
+        pub low_us: Option<f64> = time.interval.map(|it| it.low / 1e3),
+        /// Upper bound of it; null in quick mode.
+        pub high_us: Option<f64> = time.interval.map(|it| it.high / 1e3),
+        /// Criterion's samples.
+        pub num_trials: u64 = time.samples as u64,
+        /// Criterion's id.
+        pub full_id: String = row.full_id().to_owned(),
+    }
 
-/// Time of a call of an operation on one element: the way there, eagerly or into a package that was
-/// compiled of it. It is no operation with a limit to be measured by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CallOverhead {
-    /// `call`, eagerly; `compiled_call`.
-    pub probe: Probe,
-    /// Where it ran.
-    pub device: Device,
-    /// Intra-op threads in force.
-    pub threads: u32,
-    /// Nanoseconds that the host takes to queue it: the call, where work is queued; null on the host.
-    pub queue_ns: Option<f64>,
-    /// Median of the time that it takes the device, in nanoseconds: on the host the call, elsewhere
-    /// the work alone, for the harness hides queueing.
-    pub median_ns: f64,
-    /// Lower bound of it; null in quick mode.
-    pub low_ns: Option<f64>,
-    /// Upper bound of it; null in quick mode.
-    pub high_ns: Option<f64>,
-    /// Criterion's samples.
-    pub num_trials: u64,
-    /// Criterion's id.
-    pub full_id: String,
+    /// Time of a call of an operation on one element: the way there, eagerly or into a package that was
+    /// compiled of it. It is no operation with a limit to be measured by.
+    #[derive(Debug, Clone, PartialEq, Deserialize)]
+    pub struct CallOverhead = of(operation: &Operation<'_>) [
+        Operation { key, row, time, .. } = operation;
+    ] {
+        /// `call`, eagerly; `compiled_call`.
+        pub probe: Probe = key.probe,
+        /// Where it ran.
+        pub device: Device = key.device,
+        /// Intra-op threads in force.
+        pub threads: u32 = key.threads,
+        /// Nanoseconds that the host takes to queue it: the call, where work is queued; null on the host.
+        pub queue_ns: Option<f64> = row.record.measures.clocks.map(|clocks| clocks.queue_ns),
+        /// Median of the time that it takes the device, in nanoseconds: on the host the call, elsewhere
+        /// the work alone, for the harness hides queueing.
+        pub median_ns: f64 = time.median_ns,
+        /// Lower bound of it; null in quick mode.
+        pub low_ns: Option<f64> = time.interval.map(|it| it.low),
+        /// Upper bound of it; null in quick mode.
+        pub high_ns: Option<f64> = time.interval.map(|it| it.high),
+        /// Criterion's samples.
+        pub num_trials: u64 = time.samples as u64,
+        /// Criterion's id.
+        pub full_id: String = row.full_id().to_owned(),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,8 @@
 //! Two sides, compared case by case.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::{Result, bail};
-use serde::Serialize;
 
 use super::finding::{Compared, Finding, Measure, Verdict};
 use super::floor::{FloorSource, Floors};
@@ -14,6 +13,7 @@ use super::point::{Point, two_hosts};
 use super::policy::Policy;
 use super::side::Side;
 use super::thresholds::Thresholds;
+use crate::object::document;
 use crate::order::Order as _;
 use crate::parallel;
 
@@ -43,31 +43,20 @@ pub struct Comparison {
     pub floors: BTreeMap<FloorSource, usize>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SideFacts {
-    /// Its name, as it was asked for.
-    pub name: String,
-    /// Names of its runs.
-    #[serde(rename = "launches")]
-    pub runs: Vec<String>,
-    /// Revisions of its measured cases, each once.
-    pub revisions: Vec<String>,
-    /// Machines of its measured cases, each once.
-    pub hosts: Vec<String>,
-}
-
-impl SideFacts {
-    fn of(side: &Side) -> Self {
-        let owned = |texts: std::collections::BTreeSet<&str>| {
-            texts.into_iter().map(str::to_owned).collect()
-        };
-        Self {
-            name: side.name.clone(),
-            runs: side.runs.iter().map(|run| run.name.clone()).collect(),
-            revisions: owned(side.revisions()),
-            hosts: owned(side.hosts()),
-        }
+document! {
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct SideFacts = of(side: &Side) [
+        owned = |texts: BTreeSet<&str>| texts.into_iter().map(str::to_owned).collect();
+    ] {
+        /// Its name, as it was asked for.
+        pub name: String = side.name.clone(),
+        /// Names of its runs.
+        #[serde(rename = "launches")]
+        pub runs: Vec<String> = side.runs.iter().map(|run| run.name.clone()).collect(),
+        /// Revisions of its measured cases, each once.
+        pub revisions: Vec<String> = owned(side.revisions()),
+        /// Machines of its measured cases, each once.
+        pub hosts: Vec<String> = owned(side.hosts()),
     }
 }
 

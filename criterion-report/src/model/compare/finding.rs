@@ -7,6 +7,7 @@ use statistics::Ratio;
 use super::pairing::Pairing;
 use super::policy::Policy;
 use crate::model::Interval;
+use crate::object::document;
 use crate::words::words;
 
 words! {
@@ -62,52 +63,53 @@ words! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Measured"))]
-pub struct Finding {
-    /// What was compared.
-    pub measure: Measure,
-    /// The measure, or which error an accuracy is: `relative_error` or `rmse`.
-    pub name: &'static str,
-    /// `ns`, `B`, `J` or null.
-    pub unit: Option<&'static str>,
-    /// Value of A, over its runs.
-    #[serde(serialize_with = "stat")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
-    pub a: Option<f64>,
-    /// Value of B.
-    #[serde(serialize_with = "stat")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
-    pub b: Option<f64>,
-    /// B over A.
-    #[serde(serialize_with = "stat")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
-    pub ratio: Option<f64>,
-    /// Lower bound of the ratio's interval.
-    #[serde(serialize_with = "stat")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
-    pub low: Option<f64>,
-    /// Upper bound.
-    #[serde(serialize_with = "stat")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
-    pub high: Option<f64>,
-    /// Level of the interval: 0.95, or of single runs by the policy `within` criterion's.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
-    pub confidence_level: Option<f64>,
-    /// The threshold; null by the policy `hud`.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
-    pub threshold: Option<f64>,
-    /// Two-sided p of no difference.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
-    pub p: Option<f64>,
-    /// The same for all cases at once, by Holm's method.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
-    pub adjusted_p: Option<f64>,
-    /// The verdict on this measure.
-    pub verdict: Verdict,
-    /// What it rests on.
-    pub reason: String,
+document! {
+    #[derive(Debug, Clone, PartialEq)]
+    #[cfg_attr(feature = "schema", schemars(rename = "Measured"))]
+    pub struct Finding = of(measure: Measure, verdict: Verdict, reason: impl Into<String>) {
+        /// What was compared.
+        pub measure: Measure = measure,
+        /// The measure, or which error an accuracy is: `relative_error` or `rmse`.
+        pub name: &'static str = measure.word(),
+        /// `ns`, `B`, `J` or null.
+        pub unit: Option<&'static str> = measure.unit(),
+        /// Value of A, over its runs.
+        #[serde(serialize_with = "stat")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
+        pub a: Option<f64> = None,
+        /// Value of B.
+        #[serde(serialize_with = "stat")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
+        pub b: Option<f64> = None,
+        /// B over A.
+        #[serde(serialize_with = "stat")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
+        pub ratio: Option<f64> = None,
+        /// Lower bound of the ratio's interval.
+        #[serde(serialize_with = "stat")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
+        pub low: Option<f64> = None,
+        /// Upper bound.
+        #[serde(serialize_with = "stat")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
+        pub high: Option<f64> = None,
+        /// Level of the interval: 0.95, or of single runs by the policy `within` criterion's.
+        #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
+        pub confidence_level: Option<f64> = None,
+        /// The threshold; null by the policy `hud`.
+        #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
+        pub threshold: Option<f64> = None,
+        /// Two-sided p of no difference.
+        #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
+        pub p: Option<f64> = None,
+        /// The same for all cases at once, by Holm's method.
+        #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
+        pub adjusted_p: Option<f64> = None,
+        /// The verdict on this measure.
+        pub verdict: Verdict = verdict,
+        /// What it rests on.
+        pub reason: String = reason.into(),
+    }
 }
 
 /// An error may be infinite or NaN.
@@ -116,26 +118,6 @@ fn stat<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Finding {
-    /// One without numbers.
-    pub fn new(measure: Measure, verdict: Verdict, reason: impl Into<String>) -> Self {
-        Self {
-            measure,
-            name: measure.word(),
-            unit: measure.unit(),
-            a: None,
-            b: None,
-            ratio: None,
-            low: None,
-            high: None,
-            confidence_level: None,
-            threshold: None,
-            p: None,
-            adjusted_p: None,
-            verdict,
-            reason: reason.into(),
-        }
-    }
-
     /// With the values of both sides.
     pub fn with_values(self, a: f64, b: f64) -> Self {
         Self { a: Some(a), b: Some(b), ..self }

@@ -77,7 +77,7 @@ pub fn judge(
     let family = p.iter().filter(|p| !p.is_nan()).count();
     let judged = cases.iter().zip(holm(&p)).map(|(case, adjusted_p)| match case.as_ref()? {
         Ok(noisy) => Some(Judged { measure, noisy, adjusted_p, family }.finding()),
-        Err(reason) => Some(Finding::new(measure, Verdict::NotCompared, reason.as_str())),
+        Err(reason) => Some(Finding::of(measure, Verdict::NotCompared, reason.as_str())),
     });
     judged.collect()
 }
@@ -135,7 +135,7 @@ struct Judged<'a> {
 impl Judged<'_> {
     fn finding(&self) -> Finding {
         let (verdict, reason) = self.verdict();
-        let finding = Finding::new(self.measure, verdict, reason)
+        let finding = Finding::of(self.measure, verdict, reason)
             .with_values(centre(&self.noisy.a), centre(&self.noisy.b))
             .with_ratio(&self.noisy.ratio, CONFIDENCE_LEVEL);
         Finding { p: Some(self.noisy.p), adjusted_p: Some(self.adjusted_p), ..finding }

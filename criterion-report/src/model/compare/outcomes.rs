@@ -67,7 +67,7 @@ impl<'a> Outcomes<'a> {
     pub fn finding(&self, pairing: &Pairing<'_>) -> Option<Finding> {
         let id = pairing.full_id;
         if let Some(reason) = self.apart(id) {
-            return Some(Finding::new(Measure::Outcome, Verdict::NotCompared, reason));
+            return Some(Finding::of(Measure::Outcome, Verdict::NotCompared, reason));
         }
         let Words { a: name, absent, gone } = self.words;
         let a: Vec<&Point> = self.a.points_of(id).collect();
@@ -75,7 +75,7 @@ impl<'a> Outcomes<'a> {
         let broken = |points: &[&'a Point]| -> Vec<&'a Point> {
             points.iter().copied().filter(|point| point.is_broken()).collect()
         };
-        let found = |verdict, reason: String| Some(Finding::new(Measure::Outcome, verdict, reason));
+        let found = |verdict, reason: String| Some(Finding::of(Measure::Outcome, verdict, reason));
         let (broken_a, broken_b) = (broken(&a), broken(&b));
         match (pairing.a.is_empty(), pairing.b.is_empty()) {
             (false, false) => match broken_b.first() {
@@ -119,8 +119,8 @@ impl<'a> Outcomes<'a> {
         let of_a = || format!("{}'s latest run did not select it", self.words.a);
         let excuse = self.passed_over(id).or_else(|| a.iter().all(|it| it.earlier).then(of_a));
         Some(match excuse {
-            Some(excuse) => Finding::new(Measure::Outcome, Verdict::NotCompared, excuse),
-            None => Finding::new(Measure::Outcome, Verdict::Missing, reason),
+            Some(excuse) => Finding::of(Measure::Outcome, Verdict::NotCompared, excuse),
+            None => Finding::of(Measure::Outcome, Verdict::Missing, reason),
         })
     }
 

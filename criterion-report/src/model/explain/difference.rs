@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::operation::{is_attention, is_product};
 use super::split::Split;
+use crate::object::document;
 use crate::order::{Order as _, Sorted as _};
 
 /// What happened to an operation.
@@ -25,30 +26,40 @@ pub enum Change {
     Outside,
 }
 
-/// An operation on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Changed {
-    /// What happened to it.
-    pub change: Change,
-    /// Its name; null for `outside`.
-    pub operation: Option<String>,
-    /// The baseline's operation in its place; null unless it is `replaced`.
-    pub instead_of: Option<String>,
-    /// The shapes of its arguments, if it runs with several lists of shapes; else null.
-    pub shapes: Option<Vec<Vec<i64>>>,
-    /// Calls in a step of the baseline.
-    pub baseline_calls: f64,
-    /// Calls in a step of the candidate.
-    pub calls: f64,
-    /// Its nanoseconds in a step of the baseline.
-    pub baseline_ns: f64,
-    /// Its nanoseconds in a step of the candidate.
-    pub ns: f64,
-    /// Candidate less baseline: below zero the candidate saves time.
-    pub difference_ns: f64,
-    /// Its share of the difference of the two times; null where these are equal.
-    pub share: Option<f64>,
+document! {
+    /// An operation on both sides.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Changed = of(key: &Key<'_>, before: Option<Side>, after: Option<Side>) [
+        (name, shapes) = key;
+        change = match (name, before, after) {
+            (None, ..) => Change::Outside,
+            (_, None, _) => Change::Added,
+            (_, _, None) => Change::Removed,
+            _ => Change::Changed,
+        };
+        (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+    ] {
+        /// What happened to it.
+        pub change: Change = change,
+        /// Its name; null for `outside`.
+        pub operation: Option<String> = name.map(str::to_owned),
+        /// The baseline's operation in its place; null unless it is `replaced`.
+        pub instead_of: Option<String> = None,
+        /// The shapes of its arguments, if it runs with several lists of shapes; else null.
+        pub shapes: Option<Vec<Vec<i64>>> = shapes.map(<[_]>::to_vec),
+        /// Calls in a step of the baseline.
+        pub baseline_calls: f64 = before.calls,
+        /// Calls in a step of the candidate.
+        pub calls: f64 = after.calls,
+        /// Its nanoseconds in a step of the baseline.
+        pub baseline_ns: f64 = before.ns,
+        /// Its nanoseconds in a step of the candidate.
+        pub ns: f64 = after.ns,
+        /// Candidate less baseline: below zero the candidate saves time.
+        pub difference_ns: f64 = after.ns - before.ns,
+        /// Its share of the difference of the two times; null where these are equal.
+        pub share: Option<f64> = None,
+    }
 }
 
 /// A candidate against its baseline. The differences of `operations` add up to `difference_ns`.
@@ -71,7 +82,7 @@ pub struct Difference {
 
 /// The calls and the time of an operation on one side.
 #[derive(Debug, Clone, Copy, Default)]
-struct Side {
+pub struct Side {
     calls: f64,
     ns: f64,
 }
@@ -93,7 +104,7 @@ impl Difference {
         let keys: BTreeSet<&Key<'_>> = before.keys().chain(after.keys()).sorted_set();
         let operations: Vec<Changed> = keys
             .into_iter()
-            .map(|key| changed(key, before.get(key).copied(), after.get(key).copied()))
+            .map(|key| Changed::of(key, before.get(key).copied(), after.get(key).copied()))
             .collect();
         // One that only calls another product is not the one that computes it.
         let works = |name: &str| [other, own].iter().any(|split| split.works(name));
@@ -166,26 +177,4 @@ fn sides<'s>(split: &'s Split, several: &BTreeSet<&str>) -> BTreeMap<Key<'s>, Si
         side.ns += slice.ns;
     }
     sides
-}
-
-fn changed((name, shapes): &Key<'_>, before: Option<Side>, after: Option<Side>) -> Changed {
-    let change = match (name, before, after) {
-        (None, ..) => Change::Outside,
-        (_, None, _) => Change::Added,
-        (_, _, None) => Change::Removed,
-        _ => Change::Changed,
-    };
-    let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-    Changed {
-        change,
-        operation: name.map(str::to_owned),
-        instead_of: None,
-        shapes: shapes.map(<[_]>::to_vec),
-        baseline_calls: before.calls,
-        calls: after.calls,
-        baseline_ns: before.ns,
-        ns: after.ns,
-        difference_ns: after.ns - before.ns,
-        share: None,
-    }
 }

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{CacheMode, Device, Dtype, Probe};
 use serde::Serialize;
 
-use crate::model::calibration::{
-    Caches, Level, Memory, Operation, OperationKind, Request, Roofline, Roofs, telling,
-};
+use crate::model::calibration::{Caches, Level, Memory, Operation, Roofline, Roofs, by_machine};
 use crate::model::place::fingerprint;
 use crate::model::row::Row;
 use crate::units;
@@ -55,16 +53,11 @@ pub(super) struct Ceiling {
 const REMEDY: &str = "measure its limits with `cargo bench --bench calibration`";
 
 impl Machines {
-    /// The calibrations among the rows; the latest of several measurements of one thing counts.
+    /// The calibrations among the rows.
     pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
-        let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
-        let rows: Vec<&Row> = rows.into_iter().collect();
-        let machine = |(place, operations): ((String, &str), Vec<Operation<'_>>)| {
-            let cases: Vec<&Row> =
-                telling(rows.iter().copied()).filter(|row| name(row) == place).collect();
-            Some(Machine::of(place.0, operations.first()?.key.device, &operations, &cases))
-        };
-        Self(Operation::by_machine(rows.iter().copied(), name).filter_map(machine).collect())
+        Self(by_machine(rows, |name, device, operations, roofs, _| {
+            Machine::of(name, device, operations, roofs)
+        }))
     }
 
     /// The limits that apply to a case with this working set, or why they are not known.
@@ -87,14 +80,8 @@ impl Machines {
 }
 
 impl Machine {
-    fn of(name: String, device: Device, operations: &[Operation<'_>], cases: &[&Row]) -> Self {
-        let request = Request {
-            device: Some(device),
-            operations: &[OperationKind::Matmul, OperationKind::Memory],
-            ..Request::default()
-        };
-        let Roofs { all: roofs, memory, .. } =
-            Roofs::of(operations, cases, device, &request, &mut Vec::new());
+    fn of(name: String, device: Device, operations: &[Operation<'_>], roofs: Roofs) -> Self {
+        let Roofs { all: roofs, memory, .. } = roofs;
         let mut calls: BTreeMap<u32, f64> = BTreeMap::new();
         for call in operations.iter().filter(|it| it.key.probe == Probe::Call) {
             let ns = calls.entry(call.key.threads).or_insert(f64::INFINITY);

@@ -34,6 +34,7 @@ use crate::model::place::Place;
 use crate::model::speedup::{Speedup, SpeedupBounds};
 use crate::model::time::Interval;
 use crate::model::view::gather;
+use crate::object::document;
 use crate::order::Order as _;
 use crate::words::words;
 
@@ -97,6 +98,13 @@ fn gains(case: Benefit) -> bool {
 
 fn loses(case: Benefit) -> bool {
     case.highest() == Band::Slower
+}
+
+/// Whether its interval leaves open that it gains, or that it loses.
+fn is_open(case: Benefit) -> bool {
+    let may_gain = case.highest() >= Band::Moderate && !gains(case);
+    let may_lose = case.lowest() == Band::Slower && !loses(case);
+    may_gain || may_lose
 }
 
 /// The speed-up of a case; its size is as ids have it.
@@ -169,44 +177,58 @@ impl OverControl {
     }
 }
 
-/// The advice on a variant at a place, and its evidence: cases by the product of the unfused
-/// operations, or cases by another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct VariantAdvice {
-    /// The variant.
-    pub variant: FusionVariant,
-    /// Mode of `torch.compile`; null if eager.
-    pub compile: Option<CompileMode>,
-    /// Whether it runs fewer operations than `unfused`; null if compiled.
-    pub fuses: Option<bool>,
-    /// Whether its product comes from the library of `unfused` in all these cases; null if no recorded
-    /// kernel tells.
-    pub same_product: Option<bool>,
-    /// Whether it says something about fusing: it fuses, and its product is that of `unfused`.
-    pub votes: bool,
-    /// What to do with it.
-    pub advice: Advice,
-    /// Its cases, measured or not.
-    pub cases: usize,
-    /// Those that have a speed-up.
-    pub cases_with_speedup: usize,
-    /// The case of the lowest speed-up.
-    pub lowest: Option<Point>,
-    /// The case of the highest speed-up.
-    pub highest: Option<Point>,
-    /// Cases that gain: the whole interval is at least 1.1.
-    pub gaining: Vec<Point>,
-    /// Cases that lose: the whole interval is below 0.95.
-    pub losing: Vec<Point>,
-    /// Cases whose interval leaves open whether they gain or lose.
-    pub undecided: Vec<Point>,
-    /// `mkldnn` by another product: what fusing adds, if its control ran at the same size.
-    pub over_control: Vec<OverControl>,
-    /// In the report's order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(skip))]
-    pub speedups: Option<Vec<Evidence>>,
+document! {
+    /// The advice on a variant at a place, and its evidence: cases by the product of the unfused
+    /// operations, or cases by another.
+    #[derive(Debug, Clone, PartialEq, Deserialize)]
+    pub struct VariantAdvice = of(
+        variant: FusionVariant,
+        fuses: Option<bool>,
+        same_product: Option<bool>,
+        speedups: Vec<Evidence>
+    ) [
+        those = |are: fn(Benefit) -> bool| {
+            let own = speedups.iter().filter(|it| are(it.speedup.benefit()));
+            own.map(Evidence::point).collect()
+        };
+        by_ratio = |a: &&Evidence, b: &&Evidence| a.speedup.ratio.total_cmp(&b.speedup.ratio);
+        votes = fuses == Some(true) && same_product == Some(true);
+        advice = Advice::of(speedups.iter().map(|it| it.speedup.benefit()));
+    ] {
+        /// The variant.
+        pub variant: FusionVariant = variant,
+        /// Mode of `torch.compile`; null if eager.
+        pub compile: Option<CompileMode> = None,
+        /// Whether it runs fewer operations than `unfused`; null if compiled.
+        pub fuses: Option<bool> = fuses,
+        /// Whether its product comes from the library of `unfused` in all these cases; null if no recorded
+        /// kernel tells.
+        pub same_product: Option<bool> = same_product,
+        /// Whether it says something about fusing: it fuses, and its product is that of `unfused`.
+        pub votes: bool = votes,
+        /// What to do with it.
+        pub advice: Advice = if votes { advice } else { advice.of_speed() },
+        /// Its cases, measured or not.
+        pub cases: usize = speedups.len(),
+        /// Those that have a speed-up.
+        pub cases_with_speedup: usize = speedups.len(),
+        /// The case of the lowest speed-up.
+        pub lowest: Option<Point> = speedups.iter().min_by(by_ratio).map(Evidence::point),
+        /// The case of the highest speed-up.
+        pub highest: Option<Point> = speedups.iter().max_by(by_ratio).map(Evidence::point),
+        /// Cases that gain: the whole interval is at least 1.1.
+        pub gaining: Vec<Point> = those(gains),
+        /// Cases that lose: the whole interval is below 0.95.
+        pub losing: Vec<Point> = those(loses),
+        /// Cases whose interval leaves open whether they gain or lose.
+        pub undecided: Vec<Point> = those(is_open),
+        /// `mkldnn` by another product: what fusing adds, if its control ran at the same size.
+        pub over_control: Vec<OverControl> = Vec::new(),
+        /// In the report's order.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub speedups: Option<Vec<Evidence>> = Some(speedups),
+    }
 }
 
 impl VariantAdvice {
@@ -220,44 +242,6 @@ impl VariantAdvice {
         let fuses = compile.is_none().then(|| own.iter().any(|it| it.fuses() == Some(true)));
         let advice = Self::of(variant, fuses, own[0].same_product(), speedups.collect());
         Self { compile, cases: own.len(), ..advice }
-    }
-
-    /// The advice on a variant that is not compiled, with a speed-up of each case.
-    fn of(
-        variant: FusionVariant,
-        fuses: Option<bool>,
-        same_product: Option<bool>,
-        speedups: Vec<Evidence>,
-    ) -> Self {
-        let open = |case: Benefit| {
-            let may_gain = case.highest() >= Band::Moderate && !gains(case);
-            let may_lose = case.lowest() == Band::Slower && !loses(case);
-            may_gain || may_lose
-        };
-        let those = |are: fn(Benefit) -> bool| {
-            let own = speedups.iter().filter(|it| are(it.speedup.benefit()));
-            own.map(Evidence::point).collect()
-        };
-        let by_ratio = |a: &&Evidence, b: &&Evidence| a.speedup.ratio.total_cmp(&b.speedup.ratio);
-        let votes = fuses == Some(true) && same_product == Some(true);
-        let advice = Advice::of(speedups.iter().map(|it| it.speedup.benefit()));
-        Self {
-            variant,
-            compile: None,
-            fuses,
-            same_product,
-            votes,
-            advice: if votes { advice } else { advice.of_speed() },
-            cases: speedups.len(),
-            cases_with_speedup: speedups.len(),
-            lowest: speedups.iter().min_by(by_ratio).map(Evidence::point),
-            highest: speedups.iter().max_by(by_ratio).map(Evidence::point),
-            gaining: those(gains),
-            losing: those(loses),
-            undecided: those(open),
-            over_control: Vec::new(),
-            speedups: Some(speedups),
-        }
     }
 
     /// Whether it says what another product is worth.
@@ -288,30 +272,35 @@ impl VariantAdvice {
     }
 }
 
-/// The advice on a pattern at a place: the worth of its best variant, of those that fuse by the
-/// product of the unfused operations. A variant that runs as many operations as the unfused side, or
-/// more, or another product, says nothing about fusing; its own line says what it is worth.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PatternAdvice {
-    #[serde(flatten)]
-    pub place: Place,
-    /// Our name of the pattern.
-    pub pattern: Pattern,
-    /// Upstream's name of it.
-    fusion_pattern: String,
-    /// The advice of `best_variant`; inconclusive without one.
-    pub advice: Advice,
-    /// The variant with the best advice among those that have a vote and a speed-up; of several the
-    /// one with the most speed-ups, then the one with the highest geometric mean.
-    #[serde(rename = "best_variant")]
-    pub best: Option<FusionVariant>,
-    /// Whether to take another library's product: the advice of the best such variant, by the same order.
-    pub other_product_advice: Option<Advice>,
-    /// That variant.
-    pub other_product_variant: Option<FusionVariant>,
-    /// Every variant, in the pattern's order; one twice whose product is another in some cases.
-    pub variants: Vec<VariantAdvice>,
+document! {
+    /// The advice on a pattern at a place: the worth of its best variant, of those that fuse by the
+    /// product of the unfused operations. A variant that runs as many operations as the unfused side, or
+    /// more, or another product, says nothing about fusing; its own line says what it is worth.
+    #[derive(Debug, Clone, PartialEq, Deserialize)]
+    pub struct PatternAdvice = of(place: &Place, pattern: Pattern, results: &[&FusionResult<'_>]) [
+        variants = variants(pattern, results);
+        own = best(&variants, |it| it.votes);
+        other = best(&variants, VariantAdvice::is_other_product);
+    ] {
+        #[serde(flatten)]
+        pub place: Place = place.clone(),
+        /// Our name of the pattern.
+        pub pattern: Pattern = pattern,
+        /// Upstream's name of it.
+        fusion_pattern: String = pattern.upstream().to_owned(),
+        /// The advice of `best_variant`; inconclusive without one.
+        pub advice: Advice = own.map_or(Advice::Inconclusive, |best| best.advice),
+        /// The variant with the best advice among those that have a vote and a speed-up; of several the
+        /// one with the most speed-ups, then the one with the highest geometric mean.
+        #[serde(rename = "best_variant")]
+        pub best: Option<FusionVariant> = own.map(|best| best.variant),
+        /// Whether to take another library's product: the advice of the best such variant, by the same order.
+        pub other_product_advice: Option<Advice> = other.map(|best| best.advice),
+        /// That variant.
+        pub other_product_variant: Option<FusionVariant> = other.map(|best| best.variant),
+        /// Every variant, in the pattern's order; one twice whose product is another in some cases.
+        pub variants: Vec<VariantAdvice> = variants,
+    }
 }
 
 impl PatternAdvice {
@@ -325,42 +314,32 @@ impl PatternAdvice {
         blocks.into_iter().map(of).collect()
     }
 
-    fn of(place: &Place, pattern: Pattern, results: &[&FusionResult<'_>]) -> Self {
-        // Eager before compiled in every mode; by the same product, by another, by who knows which.
-        let order = |own: &Vec<&FusionResult<'_>>| {
-            let FusionWork { variant, compile, .. } = own[0].key.work;
-            let products = [Some(true), Some(false), None];
-            let product = products.iter().position(|it| *it == own[0].same_product());
-            let mode = CompileMode::ALL.iter().position(|it| Some(*it) == compile);
-            (pattern.variants().iter().position(|it| *it == variant), mode, product)
-        };
-        let kind =
-            |it: &&FusionResult<'_>| (it.key.work.variant, it.key.work.compile, it.same_product());
-        let mut kinds = gather(results.iter().copied(), kind);
-        kinds.order_by_key(order);
-        let mut variants: Vec<VariantAdvice> =
-            kinds.iter().map(|own| VariantAdvice::of_cases(own)).collect();
-        compare_with_control(&mut variants);
-        let own = best(&variants, |it| it.votes);
-        let other = best(&variants, VariantAdvice::is_other_product);
-        Self {
-            place: place.clone(),
-            pattern,
-            fusion_pattern: pattern.upstream().to_owned(),
-            advice: own.map_or(Advice::Inconclusive, |best| best.advice),
-            best: own.map(|best| best.variant),
-            other_product_advice: other.map(|best| best.advice),
-            other_product_variant: other.map(|best| best.variant),
-            variants,
-        }
-    }
-
     /// The same without the speed-ups that it was made of.
     pub fn without_evidence(&self) -> Self {
         let mut without = self.clone();
         without.variants.iter_mut().for_each(|variant| variant.speedups = None);
         without
     }
+}
+
+/// The advice on each variant by each kind of product.
+fn variants(pattern: Pattern, results: &[&FusionResult<'_>]) -> Vec<VariantAdvice> {
+    // Eager before compiled in every mode; by the same product, by another, by who knows which.
+    let order = |own: &Vec<&FusionResult<'_>>| {
+        let FusionWork { variant, compile, .. } = own[0].key.work;
+        let products = [Some(true), Some(false), None];
+        let product = products.iter().position(|it| *it == own[0].same_product());
+        let mode = CompileMode::ALL.iter().position(|it| Some(*it) == compile);
+        (pattern.variants().iter().position(|it| *it == variant), mode, product)
+    };
+    let kind =
+        |it: &&FusionResult<'_>| (it.key.work.variant, it.key.work.compile, it.same_product());
+    let mut kinds = gather(results.iter().copied(), kind);
+    kinds.order_by_key(order);
+    let mut variants: Vec<VariantAdvice> =
+        kinds.iter().map(|own| VariantAdvice::of_cases(own)).collect();
+    compare_with_control(&mut variants);
+    variants
 }
 
 /// Derives what fusing adds to `mkldnn` over its control.

@@ -1,40 +1,26 @@
 //! The document of `explain --format json`.
 
-use serde::Serialize;
-
 use crate::model::explain::Explanation;
+use crate::object::document;
 
-/// The document of `--format json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Document<'a> {
-    /// `criterion-torch/explain`.
-    schema: &'static str,
-    /// 1; counts incompatible changes.
-    version: u32,
-    /// The name of the results that were read.
-    baseline: &'a str,
-    /// The cases with a time.
-    cases: Vec<Explained<'a>>,
-}
+document! {
+    /// The document of `--format json`.
+    pub struct Document<'a> = of(baseline: &'a str, all: &'a [Explanation]) {
+        /// `criterion-torch/explain`.
+        schema: &'static str = "criterion-torch/explain",
+        /// 1; counts incompatible changes.
+        version: u32 = 1,
+        /// The name of the results that were read.
+        baseline: &'a str = baseline,
+        /// The cases with a time.
+        cases: Vec<Explained<'a>> = all.iter().map(Explained::of).collect(),
+    }
 
-/// A case with its statements as sentences.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Explained<'a> {
-    #[serde(flatten)]
-    of: &'a Explanation,
-    /// The statements in words, in their order.
-    sentences: Vec<String>,
-}
-
-impl<'a> Document<'a> {
-    pub fn of(baseline: &'a str, all: &'a [Explanation]) -> Self {
-        let explained = |of: &'a Explanation| {
-            let sentences = of.statements.iter().map(ToString::to_string).collect();
-            Explained { of, sentences }
-        };
-        let cases = all.iter().map(explained).collect();
-        Self { schema: "criterion-torch/explain", version: 1, baseline, cases }
+    /// A case with its statements as sentences.
+    struct Explained<'a> = of(of: &'a Explanation) {
+        #[serde(flatten)]
+        of: &'a Explanation = of,
+        /// The statements in words, in their order.
+        sentences: Vec<String> = of.statements.iter().map(ToString::to_string).collect(),
     }
 }

@@ -2,7 +2,6 @@
 
 use super::words;
 use crate::model::explain::Explanation;
-use crate::units;
 use crate::write::Align;
 use crate::write::markdown::{plain, table};
 
@@ -34,16 +33,9 @@ fn case(of: &Explanation) -> String {
         out += &table(&columns, &rows);
     }
     if let Some(difference) = &of.difference {
-        let columns = [
-            ("difference", Align::Right),
-            ("of it", Align::Right),
-            ("change", Align::Left),
-            ("calls", Align::Left),
-            ("operation", Align::Left),
-        ];
         let rows = words::changes(difference).into_iter().map(in_code).collect::<Vec<_>>();
         let versus = plain(&words::versus(difference));
-        out += &format!("\nAgainst {versus}\n\n{}", table(&columns, &rows));
+        out += &format!("\nAgainst {versus}\n\n{}", table(&words::CHANGES, &rows));
     }
     out
 }
@@ -57,13 +49,11 @@ fn in_code<const N: usize>(mut cells: [String; N]) -> Vec<String> {
 }
 
 fn lines(of: &[&Explanation]) -> String {
-    let columns =
-        [("time", Align::Right), ("without a profile", Align::Left), ("case", Align::Left)];
     let row = |it: &&Explanation| {
-        let said = if it.emulated { "emulated".to_owned() } else { plain(&words::headline(it)) };
-        in_code([units::time(it.time_ns), said, it.full_id.clone()])
+        let [time, said, id] = words::other(it);
+        in_code([time, plain(&said), id])
     };
     let rows: Vec<Vec<String>> = of.iter().map(row).collect();
     let commands = words::commands(of).join(", ");
-    format!("{}\nProfiles: {}\n", table(&columns, &rows), plain(&commands))
+    format!("{}\nProfiles: {}\n", table(&words::OTHERS, &rows), plain(&commands))
 }

@@ -2,7 +2,6 @@
 
 use super::words;
 use crate::model::explain::Explanation;
-use crate::units;
 use crate::write::table::{Align, Cell, Line, Paint, fit, labelled, render};
 use crate::write::view::{Room, paragraph};
 
@@ -58,29 +57,16 @@ fn parts(of: &Explanation, room: Room) -> String {
 }
 
 fn changes(of: Vec<[String; 5]>, room: Room) -> String {
-    let columns = [
-        ("difference", Align::Right),
-        ("of it", Align::Right),
-        ("change", Align::Left),
-        ("calls", Align::Left),
-        ("operation", Align::Left),
-    ];
     let line = |cells: [String; 5]| Line::Cells(cells.map(Cell::from).into());
     let mut lines: Vec<Line> = of.into_iter().map(line).collect();
-    fit(&columns, &mut lines, INDENT, room.terminal, &[3]);
-    render(&columns, &lines, INDENT, room.width, room.colour)
+    fit(&words::CHANGES, &mut lines, INDENT, room.terminal, &[3]);
+    render(&words::CHANGES, &lines, INDENT, room.width, room.colour)
 }
 
 /// One line per case without a profile, and the commands that profile them.
 fn lines(of: &[&Explanation], room: Room) -> String {
-    let columns =
-        [("time", Align::Right), ("without a profile", Align::Left), ("case", Align::Left)];
-    let line = |it: &&Explanation| {
-        let said = if it.emulated { "emulated".to_owned() } else { words::headline(it) };
-        let cells = [units::time(it.time_ns), said, it.full_id.clone()];
-        Line::Cells(cells.map(Cell::from).into())
-    };
+    let line = |it: &&Explanation| Line::Cells(words::other(it).map(Cell::from).into());
     let table: Vec<Line> = of.iter().map(line).collect();
-    let out = render(&columns, &table, 0, room.width, room.colour);
+    let out = render(&words::OTHERS, &table, 0, room.width, room.colour);
     out + &labelled("profile", &words::commands(of).join(", "), room.width, room.colour)
 }

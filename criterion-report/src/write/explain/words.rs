@@ -3,7 +3,26 @@
 use crate::model::explain::{Bound, Change, Changed, Difference, Explanation, StepLimit};
 use crate::model::{Interval, once};
 use crate::units;
-use crate::write::profile;
+use crate::write::{Align, profile};
+
+/// The columns of a difference from the baseline.
+pub const CHANGES: [(&str, Align); 5] = [
+    ("difference", Align::Right),
+    ("of it", Align::Right),
+    ("change", Align::Left),
+    ("calls", Align::Left),
+    ("operation", Align::Left),
+];
+
+/// The columns of cases without a profile.
+pub const OTHERS: [(&str, Align); 3] =
+    [("time", Align::Right), ("without a profile", Align::Left), ("case", Align::Left)];
+
+/// A case without a profile.
+pub fn other(of: &Explanation) -> [String; 3] {
+    let said = if of.emulated { "emulated".to_owned() } else { headline(of) };
+    [units::time(of.time_ns), said, of.full_id.clone()]
+}
 
 /// Parts and operations of less than this share are summed up in one line.
 const SMALL: f64 = 0.01;

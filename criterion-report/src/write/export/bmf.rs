@@ -8,6 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::{Finite, figures};
 use crate::json_text::{self, Style};
 use crate::model::{Entry, Report};
+use crate::object::document;
 use crate::write::Notes;
 
 /// Benchmarks by `full_id`, which is their name and may be 1024 characters long.
@@ -15,13 +16,14 @@ struct Benchmarks<'a>(&'a Report);
 
 struct Measures<'a>(Entry<'a>);
 
-#[derive(serde::Serialize)]
-struct Metric {
-    value: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lower_value: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    upper_value: Option<f64>,
+document! {
+    struct Metric = of(figure: &Finite) {
+        value: f64 = figure.value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lower_value: Option<f64> = figure.interval.map(|it| it.low),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        upper_value: Option<f64> = figure.interval.map(|it| it.high),
+    }
 }
 
 impl Serialize for Benchmarks<'_> {
@@ -34,13 +36,8 @@ impl Serialize for Benchmarks<'_> {
 impl Serialize for Measures<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for Finite { field, value, interval } in figures(&self.0) {
-            let metric = Metric {
-                value,
-                lower_value: interval.map(|it| it.low),
-                upper_value: interval.map(|it| it.high),
-            };
-            map.serialize_entry(field.name, &metric)?;
+        for figure in figures(&self.0) {
+            map.serialize_entry(figure.field.name, &Metric::of(&figure))?;
         }
         map.end()
     }

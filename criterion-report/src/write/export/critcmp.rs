@@ -7,6 +7,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::json_text::{self, Style};
 use crate::model::{Benchmark, CriterionResult, Estimates, Report};
+use crate::object::document;
 use crate::units;
 use crate::write::Notes;
 
@@ -18,27 +19,21 @@ struct Baseline<'a> {
 
 struct Benchmarks<'a>(&'a Report);
 
-#[derive(serde::Serialize)]
-struct Case<'a> {
-    baseline: &'a str,
-    fullname: String,
-    criterion_benchmark_v1: &'a Benchmark,
-    criterion_estimates_v1: &'a Estimates,
+document! {
+    struct Case<'a> = of(baseline: &'a str, result: &'a CriterionResult) {
+        baseline: &'a str = baseline,
+        fullname: String = format!("{baseline}/{}", result.benchmark.full_id),
+        criterion_benchmark_v1: &'a Benchmark = &result.benchmark,
+        criterion_estimates_v1: &'a Estimates = &result.estimates,
+    }
 }
 
 impl Serialize for Benchmarks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let baseline = self.0.baseline.as_str();
         let mut map = serializer.serialize_map(None)?;
-        for CriterionResult { benchmark, estimates, .. } in results(self.0) {
-            let fullname = format!("{baseline}/{}", benchmark.full_id);
-            let case = Case {
-                baseline,
-                fullname,
-                criterion_benchmark_v1: benchmark,
-                criterion_estimates_v1: estimates,
-            };
-            map.serialize_entry(&benchmark.full_id, &case)?;
+        for result in results(self.0) {
+            map.serialize_entry(&result.benchmark.full_id, &Case::of(baseline, result))?;
         }
         map.end()
     }

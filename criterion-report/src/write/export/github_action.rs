@@ -9,6 +9,7 @@ use serde::ser::{Serialize, Serializer};
 use super::{Finite, figures};
 use crate::json_text::{self, Style};
 use crate::model::{Better, Entry, Interval, Report};
+use crate::object::document;
 use crate::write::Notes;
 
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -20,14 +21,28 @@ pub struct Options {
 
 struct List<'a>(&'a Report, Better);
 
-#[derive(serde::Serialize)]
-struct Bench {
-    name: String,
-    unit: &'static str,
-    value: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<String>,
-    extra: String,
+document! {
+    struct Bench = of(entry: &Entry<'_>, figure: Finite) [
+        Finite { field, value, interval } = figure;
+        record = &entry.row.record;
+    ] {
+        name: String = format!("{}: {}", record.full_id, field.name),
+        unit: &'static str = field.unit.symbol,
+        value: f64 = value,
+        // The further bound: the interval of a bootstrap is not symmetrical.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        range: Option<String> =
+            interval.map(|it| format!("± {}", (value - it.low).max(it.high - value))),
+        extra: String = {
+            let commit = record.environment.git_revision.as_deref();
+            let mut extra = vec![field.description.to_owned()];
+            extra.extend(interval.map(|Interval { low, high }| format!("[{low}, {high}]")));
+            extra.extend(commit.map(|commit| format!("commit {commit}")));
+            extra.push(record.environment.host.cpu_model.clone());
+            extra.extend(entry.cautions().iter().map(ToString::to_string));
+            extra.join("\n")
+        },
+    }
 }
 
 impl Serialize for List<'_> {
@@ -37,26 +52,6 @@ impl Serialize for List<'_> {
             let figures = figures(&entry).filter(move |it| it.field.better == Some(better));
             figures.map(move |figure| Bench::of(&entry, figure)).collect::<Vec<_>>()
         }))
-    }
-}
-
-impl Bench {
-    fn of(entry: &Entry<'_>, Finite { field, value, interval }: Finite) -> Self {
-        let record = &entry.row.record;
-        let commit = record.environment.git_revision.as_deref();
-        let mut extra = vec![field.description.to_owned()];
-        extra.extend(interval.map(|Interval { low, high }| format!("[{low}, {high}]")));
-        extra.extend(commit.map(|commit| format!("commit {commit}")));
-        extra.push(record.environment.host.cpu_model.clone());
-        extra.extend(entry.cautions().iter().map(ToString::to_string));
-        Self {
-            name: format!("{}: {}", record.full_id, field.name),
-            unit: field.unit.symbol,
-            value,
-            // The further bound: the interval of a bootstrap is not symmetrical.
-            range: interval.map(|it| format!("± {}", (value - it.low).max(it.high - value))),
-            extra: extra.join("\n"),
-        }
     }
 }
 

@@ -9,14 +9,13 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use clap::ColorChoice;
 use plan::Environment;
-use serde::Serialize;
 
 pub use super::view::Format;
 use super::view::{Room, page};
 use super::{Target, screen};
 use crate::json_text::{self, Style};
 use crate::model::{Circumstances, FusionResult, PatternAdvice, Report, gather};
-use crate::object::object;
+use crate::object::{document, object};
 use crate::units;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -73,28 +72,15 @@ object! {
     }
 }
 
-#[derive(Serialize)]
-struct Circumstance<'a> {
-    #[serde(flatten)]
-    environment: &'a Environment,
-    threads: &'a BTreeSet<u32>,
-    allocators: &'a BTreeSet<String>,
-    cuda_devices: &'a BTreeSet<String>,
-    first_timestamp: u64,
-    last_timestamp: u64,
-    cases: usize,
-}
-
-impl<'a> Circumstance<'a> {
-    fn of(of: &'a Circumstances) -> Self {
-        Self {
-            environment: &of.environment,
-            threads: &of.threads,
-            allocators: &of.allocators,
-            cuda_devices: &of.cuda_devices,
-            first_timestamp: of.first,
-            last_timestamp: of.last,
-            cases: of.rows,
-        }
+document! {
+    struct Circumstance<'a> = of(of: &'a Circumstances) {
+        #[serde(flatten)]
+        environment: &'a Environment = &of.environment,
+        threads: &'a BTreeSet<u32> = &of.threads,
+        allocators: &'a BTreeSet<String> = &of.allocators,
+        cuda_devices: &'a BTreeSet<String> = &of.cuda_devices,
+        first_timestamp: u64 = of.first,
+        last_timestamp: u64 = of.last,
+        cases: usize = of.rows,
     }
 }

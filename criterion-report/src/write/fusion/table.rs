@@ -43,7 +43,7 @@ fn layout<'a>() -> Layout<FusionResult<'a>> {
 pub fn table(results: &[&FusionResult<'_>], room: Room) -> Table {
     let title = room.bold(&results[0].entry.row.record.case.id.group);
     if let Some(text) = failures::common(results.iter().map(|result| result.entry.row)) {
-        let text = title + &failures::render(&text, room.width, room.colour);
+        let text = title + &failures::table(&text, room);
         return Table { text, ..Table::default() };
     }
     let shared = failures::shared(results.iter().map(|result| result.entry.row));

@@ -9,9 +9,10 @@ use super::profiles::Links;
 use super::roofs::Place;
 use crate::model::calibration::Skyline;
 use crate::model::{Distribution, Entry, Heatmap, HeatmapKind, Report};
+use crate::object::document;
 use crate::{units, visible};
 
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub struct Data {
     /// Names of the units of time with the nanoseconds in each, for the axes.
     time_units: Vec<(&'static str, f64)>,
@@ -47,27 +48,10 @@ impl Data {
     }
 }
 
-/// A map; the colours of its fields follow from the cases.
-#[derive(Debug, Serialize)]
-pub struct Map {
-    group: Text,
-    /// `shapes`, `sweep` or `crossover`.
-    kind: &'static str,
-    /// Variant, dtype and k of a sweep.
-    title: Text,
-    rows: Vec<Text>,
-    columns: Vec<Text>,
-    /// Row by row the place of the case, or null.
-    cells: Vec<Option<usize>>,
-    /// Row by row the speed-up of a crossover's field, measured or predicted; absent of other maps.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    speedups: Vec<Figure>,
-}
-
-impl Map {
-    pub fn of(map: Heatmap, strings: &mut Strings) -> Self {
-        let Heatmap { group, kind, rows, columns, cells, speedups } = map;
-        let (kind, title) = match kind {
+document! {
+    /// A map; the colours of its fields follow from the cases.
+    pub struct Map = of(map: Heatmap, strings: &mut Strings) [
+        (kind, title) = match map.kind {
             HeatmapKind::Shapes => ("shapes", "dtype and shape × variant".to_owned()),
             HeatmapKind::Sweep { variant, dtype, k } => {
                 ("sweep", format!("{variant}, {dtype}, k = {k}"))
@@ -76,15 +60,19 @@ impl Map {
                 ("crossover", format!("{variant} over the baseline run the same way, {dtype}"))
             }
         };
-        Self {
-            group: strings.text(&group),
-            kind,
-            title: strings.text(&title),
-            rows: rows.iter().map(|name| strings.text(name)).collect(),
-            columns: columns.iter().map(|name| strings.text(name)).collect(),
-            cells,
-            speedups: speedups.into_iter().map(Figure).collect(),
-        }
+    ] {
+        group: Text = strings.text(&map.group),
+        /// `shapes`, `sweep` or `crossover`.
+        kind: &'static str = kind,
+        /// Variant, dtype and k of a sweep.
+        title: Text = strings.text(&title),
+        rows: Vec<Text> = map.rows.iter().map(|name| strings.text(name)).collect(),
+        columns: Vec<Text> = map.columns.iter().map(|name| strings.text(name)).collect(),
+        /// Row by row the place of the case, or null.
+        cells: Vec<Option<usize>> = map.cells,
+        /// Row by row the speed-up of a crossover's field, measured or predicted; absent of other maps.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        speedups: Vec<Figure> = map.speedups.into_iter().map(Figure).collect(),
     }
 }
 
@@ -133,6 +121,7 @@ impl Strings {
 /// A figure with six significant digits, for a place in a chart or in an order; where one is to be
 /// read it is a text of its own. A non-finite number is a word: JSON has no infinity.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure(pub f64);
 
 impl Serialize for Figure {

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use plan::{Profile, ProfileFileKind};
+use plan::{ProfileFile, ProfileFileKind};
 use serde::Serialize;
 
 use super::data::Figure;
 use crate::model::Entry;
+use crate::object::document;
 use crate::write::profile;
 use crate::{units, visible};
 
@@ -16,7 +17,7 @@ const SHOWN: usize = 12;
 const LARGEST_PICTURE: u64 = 256 << 10;
 
 /// A case's profile in words.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub struct Panel {
     head: String,
     /// Share of the step, then texts: name, shapes, calls, time of its own, total, device, MFLOP, inputs.
@@ -28,13 +29,14 @@ pub struct Panel {
     timeline: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-struct File {
-    name: &'static str,
-    path: String,
-    size: String,
-    /// The link from the page to the file; `None` if the file does not exist.
-    link: Option<String>,
+document! {
+    struct File = of(file: &ProfileFile, links: &Links) {
+        name: &'static str = profile::noun(file),
+        path: String = visible::line(&file.path).into_owned(),
+        size: String = units::bytes(file.bytes),
+        /// The link from the page to the file; `None` if the file does not exist.
+        link: Option<String> = links.to(&file.path),
+    }
 }
 
 impl Panel {
@@ -68,22 +70,12 @@ impl Panel {
             head: profile::head(of, entry),
             lines: profile::lines(of, SHOWN).into_iter().map(line).collect(),
             facts: facts.into_iter().filter_map(said).collect(),
-            files: files(of, links),
+            files: of.files.iter().map(|file| File::of(file, links)).collect(),
             timeline: of
                 .file(ProfileFileKind::MemoryTimeline)
                 .and_then(|it| links.picture(&it.path)),
         })
     }
-}
-
-fn files(of: &Profile, links: &Links) -> Vec<File> {
-    let file = |it| File {
-        name: profile::noun(it),
-        path: visible::line(&it.path).into_owned(),
-        size: units::bytes(it.bytes),
-        link: links.to(&it.path),
-    };
-    of.files.iter().map(file).collect()
 }
 
 /// The relative path from the page to the records' folder, to which file names are relative.

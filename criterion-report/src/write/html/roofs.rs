@@ -5,10 +5,11 @@ use serde::Serialize;
 use super::data::Figure;
 use crate::model::calibration::{Limit, Roofline, Skyline};
 use crate::model::{Row, fingerprint};
+use crate::object::document;
 use crate::{units, visible};
 
 /// A chart that cases share: a device of a machine and a number of threads.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub struct Place {
     /// `cpu, 2 threads: AMD EPYC 7763, 2 CPUs, 8 GiB`.
     label: String,
@@ -16,14 +17,16 @@ pub struct Place {
     notes: Vec<String>,
 }
 
-/// A roof with its figures and what there is to read about them.
-#[derive(Debug, Serialize)]
-struct Roof {
-    dtype: &'static str,
-    peak: Figure,
-    bandwidth: Option<Figure>,
-    ridge: Option<Figure>,
-    text: String,
+document! {
+    /// A roof with its figures and what there is to read about them.
+    struct Roof = of(roof: &Roofline) {
+        dtype: &'static str = roof.dtype.short(),
+        peak: Figure = Figure(roof.peak_gflops.value),
+        bandwidth: Option<Figure> =
+            roof.bandwidth_gbps.as_ref().map(|limit| Figure(limit.value)),
+        ridge: Option<Figure> = roof.ridge_flop_per_byte.map(Figure),
+        text: String = text(roof),
+    }
 }
 
 impl Place {
@@ -51,37 +54,28 @@ impl Place {
     }
 }
 
-impl Roof {
-    fn of(roof: &Roofline) -> Self {
-        let measured = |limit: &Limit| match &limit.measured {
-            Some(best) => format!(" ({})", best.operation),
-            None => String::new(),
-        };
-        let number = |value: f64| units::grouped(&units::significant(value, 4));
-        let mut text = format!(
-            "{}, {}: {} GFLOP/s{}",
-            roof.dtype.short(),
-            units::count(roof.threads as usize, "thread"),
-            number(roof.peak_gflops.value),
-            measured(&roof.peak_gflops),
-        );
-        if let (Some(limit), Some(ridge)) = (&roof.bandwidth_gbps, roof.ridge_flop_per_byte) {
-            text.push_str(&format!(
-                "; memory {} GB/s{}; ridge at {} FLOP/B",
-                number(limit.value),
-                measured(limit),
-                units::significant(ridge, 3),
-            ));
-        } else {
-            text.push_str("; no bandwidth of memory was measured on so many threads");
-        }
-        let text = visible::lines(&text).into_owned();
-        Self {
-            dtype: roof.dtype.short(),
-            peak: Figure(roof.peak_gflops.value),
-            bandwidth: roof.bandwidth_gbps.as_ref().map(|limit| Figure(limit.value)),
-            ridge: roof.ridge_flop_per_byte.map(Figure),
-            text,
-        }
+fn text(roof: &Roofline) -> String {
+    let measured = |limit: &Limit| match &limit.measured {
+        Some(best) => format!(" ({})", best.operation),
+        None => String::new(),
+    };
+    let number = |value: f64| units::grouped(&units::significant(value, 4));
+    let mut text = format!(
+        "{}, {}: {} GFLOP/s{}",
+        roof.dtype.short(),
+        units::count(roof.threads as usize, "thread"),
+        number(roof.peak_gflops.value),
+        measured(&roof.peak_gflops),
+    );
+    if let (Some(limit), Some(ridge)) = (&roof.bandwidth_gbps, roof.ridge_flop_per_byte) {
+        text.push_str(&format!(
+            "; memory {} GB/s{}; ridge at {} FLOP/B",
+            number(limit.value),
+            measured(limit),
+            units::significant(ridge, 3),
+        ));
+    } else {
+        text.push_str("; no bandwidth of memory was measured on so many threads");
     }
+    visible::lines(&text).into_owned()
 }

@@ -99,9 +99,7 @@ fn tables(
     };
     for block in of_groups(results) {
         let table = match (failures::common(block.iter().map(|it| it.entry.row)), by) {
-            (Some(text), _) => {
-                Table { text: failures::render(&text, room.width, room.colour), ..Table::default() }
-            }
+            (Some(text), _) => Table { text: failures::table(&text, room), ..Table::default() },
             (None, Some(axis)) => summary::along(axis, &block, room),
             (None, None) => table::table(&block, mean, room),
         };

@@ -9,7 +9,8 @@ use crate::model::{Entry, Field};
 use crate::order::Order as _;
 use crate::write::choice::Choice;
 use crate::write::failures;
-use crate::write::table::{self, Align, Cell, Line, Paint, render, table_width, wrap};
+use crate::write::table::{self, Align, Cell, Line, Paint, render, table_width};
+use crate::write::view::{Room, paragraph};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Sorting {
@@ -48,36 +49,30 @@ impl Sorting {
 
 /// The table of a group in these columns. Where it is wider than the terminal, intervals go, then
 /// the last columns, which are named.
-pub fn table(
-    entries: &[Entry<'_>],
-    columns: &[&'static Field],
-    width: usize,
-    colour: bool,
-) -> String {
+pub fn table(entries: &[Entry<'_>], columns: &[&'static Field], room: Room) -> String {
     let group = &entries[0].row.record.case.id.group;
-    let mut out = format!("{}\n", Paint::Bold.on(group, colour));
+    let mut out = room.bold(group);
     if let Some(text) = failures::common(entries.iter().map(|entry| entry.row)) {
-        return out + &failures::render(&text, width, colour);
+        return out + &failures::table(&text, room);
     }
     let headings = columns.iter().map(|column| (column.name, Align::Right));
     let headings: Vec<(&str, Align)> =
         [("", Align::Left)].into_iter().chain(headings).chain([("", Align::Left)]).collect();
-    let fit = |lines: &[Line]| table_width(&headings, lines, INDENT) <= width;
+    let fit = |lines: &[Line]| table_width(&headings, lines, INDENT) <= room.width;
     let (mut lines, mut footnotes) =
         Footnotes::of(|footnotes| self::lines(entries, columns, true, footnotes), fit);
     if !fit(&lines) {
         lines = self::lines(entries, columns, false, &mut footnotes);
     }
     let last_first: Vec<usize> = (1..=columns.len()).rev().collect();
-    let left_out = table::fit(&headings, &mut lines, INDENT, Some(width), &last_first);
-    out.push_str(&render(&headings, &lines, INDENT, width, colour));
+    let left_out = table::fit(&headings, &mut lines, INDENT, Some(room.width), &last_first);
+    out.push_str(&render(&headings, &lines, INDENT, room.width, room.colour));
     if !left_out.is_empty() {
         let names: Vec<&str> = left_out.iter().rev().map(|&column| headings[column].0).collect();
-        for part in wrap(&format!("no room for: {}", names.join(", ")), width - INDENT) {
-            out.push_str(&format!("    {}\n", Paint::Dim.on(&part, colour)));
-        }
+        let text = format!("no room for: {}", names.join(", "));
+        out.push_str(&paragraph(&text, INDENT, Paint::Dim, room));
     }
-    out.push_str(&footnotes.render(width, colour));
+    out.push_str(&footnotes.render(room.width, room.colour));
     out
 }
 

@@ -8,14 +8,10 @@ use crate::model::{Comparison, Entry, Gain, NoSpeedup};
 use crate::units;
 use crate::write::table::{Align, Cell, Line, Paint, render};
 use crate::write::verdict;
+use crate::write::view::Room;
 
 /// A line per compiled case; nothing without any.
-pub fn table(
-    entries: &[Entry<'_>],
-    footnotes: &mut Footnotes,
-    width: usize,
-    colour: bool,
-) -> String {
+pub fn table(entries: &[Entry<'_>], footnotes: &mut Footnotes, room: Room) -> String {
     let compiled = entries.iter().filter(|entry| gain(entry.compilation).is_some());
     let compiled: Vec<Entry<'_>> = compiled.copied().collect();
     if compiled.is_empty() {
@@ -35,7 +31,7 @@ pub fn table(
         lines.push(parameter_heading(&parameter[0]));
         lines.extend(parameter.iter().map(|entry| line(entry, footnotes)));
     }
-    format!("\n{}", render(&columns, &lines, 4, width, colour))
+    format!("\n{}", render(&columns, &lines, 4, room.width, room.colour))
 }
 
 /// Whatever there is to say of a comparison: none of a case that is not measured.

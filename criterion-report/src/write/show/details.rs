@@ -8,6 +8,7 @@ use super::{ABSENT, parameters, profile};
 use crate::model::{Entry, Field, Value};
 use crate::units;
 use crate::write::table::{Align, Cell, Line, clear, render, table_width};
+use crate::write::view::Room;
 
 struct Column {
     heading: &'static str,
@@ -159,12 +160,7 @@ const SECTIONS: &[Section] = &[
 ];
 
 /// The tables of one group, for the cases that were measured.
-pub fn tables(
-    entries: &[Entry<'_>],
-    footnotes: &mut Footnotes,
-    width: usize,
-    colour: bool,
-) -> String {
+pub fn tables(entries: &[Entry<'_>], footnotes: &mut Footnotes, room: Room) -> String {
     let measured = entries.iter().filter(|entry| entry.row.record.outcome == Outcome::Measured);
     let measured: Vec<Entry<'_>> = measured.copied().collect();
     let mut out = String::new();
@@ -181,22 +177,22 @@ pub fn tables(
             lines.push(parameter_heading(&siblings[0]));
             lines.extend(siblings.iter().map(|entry| line(section, entry, footnotes)));
         }
-        if table_width(&headings, &lines, 4) > width
+        if table_width(&headings, &lines, 4) > room.width
             && let Some(rate) = headings.iter().position(|(heading, _)| *heading == RATE)
         {
             clear(rate, &mut lines);
         }
         out.push('\n');
-        out.push_str(&render(&headings, &lines, 4, width, colour));
+        out.push_str(&render(&headings, &lines, 4, room.width, room.colour));
     }
-    out.push_str(&profile::table(&measured, footnotes, width, colour));
-    out.push_str(&kernels(&measured, width, colour));
-    out.push_str(&notes(entries, footnotes, width, colour));
+    out.push_str(&profile::table(&measured, footnotes, room));
+    out.push_str(&kernels(&measured, room));
+    out.push_str(&notes(entries, footnotes, room));
     out
 }
 
 /// The notes of each case that have figures of its own.
-fn notes(entries: &[Entry<'_>], footnotes: &Footnotes, width: usize, colour: bool) -> String {
+fn notes(entries: &[Entry<'_>], footnotes: &Footnotes, room: Room) -> String {
     let mut lines = Vec::new();
     for siblings in parameters(entries.iter().copied()) {
         let of_case = |entry: &Entry<'_>| {
@@ -220,11 +216,11 @@ fn notes(entries: &[Entry<'_>], footnotes: &Footnotes, width: usize, colour: boo
         return String::new();
     }
     let columns = [("notes", Align::Left), ("", Align::Left)];
-    format!("\n{}", render(&columns, &lines, 4, width, colour))
+    format!("\n{}", render(&columns, &lines, 4, room.width, room.colour))
 }
 
 /// The kernels of each variant, once if they are the same for all shapes.
-fn kernels(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
+fn kernels(entries: &[Entry<'_>], room: Room) -> String {
     let mut lines = Vec::new();
     for record in entries.iter().map(|entry| &entry.row.record) {
         let kernels = Cell::from(record.kernels.join(", "));
@@ -237,7 +233,7 @@ fn kernels(entries: &[Entry<'_>], width: usize, colour: bool) -> String {
         return String::new();
     }
     let columns = [("kernels", Align::Left), ("", Align::Left)];
-    format!("\n{}", render(&columns, &lines, 4, width, colour))
+    format!("\n{}", render(&columns, &lines, 4, room.width, room.colour))
 }
 
 fn line(section: &Section, entry: &Entry<'_>, footnotes: &mut Footnotes) -> Line {

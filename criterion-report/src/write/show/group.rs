@@ -9,23 +9,20 @@ use super::{compiled, details, parameters};
 use crate::model::{Entry, Row};
 use crate::order::Sorted as _;
 use crate::units::{self, ByteUnit};
-use crate::write::table::{Align, Cell, Line, Paint, clear, render, table_width, wrap};
-use crate::write::{failures, verdict, view};
+use crate::write::table::{Align, Cell, Line, Paint, clear, render, table_width};
+use crate::write::view::{self, Room, paragraph};
+use crate::write::{failures, verdict};
 
 /// Columns that `--details` repeats, which give way, in this order, where the table is too wide.
 const GIVE_WAY: [usize; 2] = [7, 6];
 
 /// Heading, prose, one line per case, the details if asked for, footnotes.
-pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -> String {
+pub fn table(entries: &[Entry<'_>], details: bool, room: Room) -> String {
     let group = &entries[0].row.record.case.id.group;
-    let mut out = format!("{}\n", Paint::Bold.on(group, colour));
-    for prose in prose(entries) {
-        for part in wrap(prose, width - 2) {
-            out.push_str(&format!("  {part}\n"));
-        }
-    }
+    let mut out = room.bold(group);
+    out.extend(prose(entries).into_iter().map(|text| paragraph(text, 2, Paint::Plain, room)));
     if let Some(text) = failures::common(entries.iter().map(|entry| entry.row)) {
-        return out + &failures::render(&text, width, colour);
+        return out + &failures::table(&text, room);
     }
     let time = format!("time{}", level(entries.iter().filter_map(time_level)));
     let speedup = format!("speed-up{}", level(entries.iter().filter_map(speedup_level)));
@@ -58,20 +55,20 @@ pub fn table(entries: &[Entry<'_>], details: bool, width: usize, colour: bool) -
         }
         lines
     };
-    let fit = |lines: &[Line]| table_width(&columns, lines, 4) <= width;
+    let fit = |lines: &[Line]| table_width(&columns, lines, 4) <= room.width;
     let (mut lines, mut footnotes) = Footnotes::of(lines, fit);
     footnotes.whole = details;
     for column in GIVE_WAY {
-        if table_width(&columns, &lines, 4) > width {
+        if table_width(&columns, &lines, 4) > room.width {
             clear(column, &mut lines);
         }
     }
-    out.push_str(&render(&columns, &lines, 4, width, colour));
-    out.push_str(&compiled::table(entries, &mut footnotes, width, colour));
+    out.push_str(&render(&columns, &lines, 4, room.width, room.colour));
+    out.push_str(&compiled::table(entries, &mut footnotes, room));
     if details {
-        out.push_str(&details::tables(entries, &mut footnotes, width, colour));
+        out.push_str(&details::tables(entries, &mut footnotes, room));
     }
-    out.push_str(&footnotes.render(width, colour));
+    out.push_str(&footnotes.render(room.width, room.colour));
     out
 }
 

@@ -44,7 +44,8 @@ pub(crate) const WIDTH: usize = 100;
 pub(crate) const NARROWEST: usize = 60;
 
 pub fn write(report: &Report, options: &Options, target: Target) -> String {
-    let Room { width, colour, .. } = Room::of(target, options.color);
+    let room = Room::of(target, options.color);
+    let Room { width, colour, .. } = room;
     let columns = choice::fields(&options.columns).unwrap_or_default();
     let mut out = header::header(report, width, colour);
     let table = |mut group: Vec<Entry<'_>>| {
@@ -52,9 +53,9 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
             sorting.sort(&mut group);
         }
         if columns.is_empty() {
-            group::table(&group, options.details, width, colour)
+            group::table(&group, options.details, room)
         } else {
-            chosen::table(&group, &columns, width, colour)
+            chosen::table(&group, &columns, room)
         }
     };
     for table in parallel::map_into(groups(report), table) {

@@ -9,6 +9,7 @@ use crate::model::Entry;
 use crate::units;
 use crate::write::profile;
 use crate::write::table::{Align, Cell, Line, Paint, render, table_width};
+use crate::write::view::Room;
 
 /// Operations of a step that have a line of their own.
 const SHOWN: usize = 6;
@@ -28,12 +29,7 @@ const COLUMNS: [(&str, Align); 9] = [
 ];
 
 /// A table of the cases that have a profile; nothing without any.
-pub fn table(
-    entries: &[Entry<'_>],
-    footnotes: &mut Footnotes,
-    width: usize,
-    colour: bool,
-) -> String {
+pub fn table(entries: &[Entry<'_>], footnotes: &mut Footnotes, room: Room) -> String {
     let profiled = entries.iter().filter(|entry| entry.row.record.profile.is_some());
     let mut lines = Vec::new();
     for siblings in parameters(profiled.copied()) {
@@ -43,8 +39,8 @@ pub fn table(
     if lines.is_empty() {
         return String::new();
     }
-    shorten(&mut lines, width);
-    format!("\n{}", render(&COLUMNS, &lines, INDENT, width, colour))
+    shorten(&mut lines, room.width);
+    format!("\n{}", render(&COLUMNS, &lines, INDENT, room.width, room.colour))
 }
 
 /// A case with its operations and its further facts.

@@ -77,7 +77,7 @@ fn machine(result: &TrainingResult<'_>) -> Cell {
 /// What the parts of a step take, at each shape.
 pub fn times(block: &Block<'_, '_>, skylines: &[Skyline], title: &str, room: Room) -> Table {
     if let Some(text) = failures::common(block.iter().flat_map(|it| it.rows())) {
-        let text = title.to_owned() + &failures::render(&text, room.width, room.colour);
+        let text = title.to_owned() + &failures::table(&text, room);
         return Table { text, ..Table::default() };
     }
     let timed = |result| Timed { result, rate: Rate::of(result, skylines) };
