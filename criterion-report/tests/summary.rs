@@ -47,7 +47,7 @@ fn an_answer_has_its_reason() {
 
 #[test]
 fn it_is_one_screen_of_any_results() {
-    for name in READABLE {
+    for name in READABLE.iter().chain(&["h100"]) {
         is_one_screen(&write(&summary(Format::Text), &report(name)), name);
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -216,7 +216,7 @@ fn a_recipe_is_held_against_the_fastest_dtype_too() {
 
 #[test]
 fn no_recorded_result_recommends_what_is_slower_than_no_quantization() {
-    for name in READABLE {
+    for name in READABLE.iter().chain(&["h100"]) {
         recommends_nothing_slow(&report(name), name);
     }
 }

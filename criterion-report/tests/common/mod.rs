@@ -187,7 +187,6 @@ pub const READABLE: &[&str] = &[
     "foreign-benchmark",
     "fusion",
     "fusion-products",
-    "h100",
     "host-bound",
     "interleaved",
     "mixed-estimate",

@@ -6,9 +6,12 @@ use super::group::{level, parameter_heading};
 use super::{ABSENT, parameters};
 use crate::model::{Comparison, Entry, Gain, NoSpeedup};
 use crate::units;
-use crate::write::table::{Align, Cell, Line, Paint, render};
+use crate::write::table::{Align, Cell, Line, Paint, fit, render};
 use crate::write::verdict;
 use crate::write::view::Room;
+
+/// The column that gives way where the table is too wide.
+const PACKAGE: usize = 4;
 
 /// A line per compiled case; nothing without any.
 pub fn table(entries: &[Entry<'_>], footnotes: &mut Footnotes, room: Room) -> String {
@@ -31,6 +34,7 @@ pub fn table(entries: &[Entry<'_>], footnotes: &mut Footnotes, room: Room) -> St
         lines.push(parameter_heading(&parameter[0]));
         lines.extend(parameter.iter().map(|entry| line(entry, footnotes)));
     }
+    fit(&columns, &mut lines, 4, Some(room.width), &[PACKAGE]);
     format!("\n{}", render(&columns, &lines, 4, room.width, room.colour))
 }
 

@@ -14,7 +14,7 @@ use crate::write::view::{self, Room, paragraph};
 use crate::write::{failures, verdict};
 
 /// Columns that `--details` repeats, which give way, in this order, where the table is too wide.
-const GIVE_WAY: [usize; 2] = [7, 6];
+const GIVE_WAY: [usize; 3] = [7, 6, 5];
 
 /// Heading, prose, one line per case, the details if asked for, footnotes.
 pub fn table(entries: &[Entry<'_>], details: bool, room: Room) -> String {
