@@ -1,5 +1,6 @@
 //! Explains an answer by the statement about one of its cases.
 
+use plan::Device;
 use serde::Serialize;
 
 use super::comparison::Entry;
@@ -31,7 +32,14 @@ impl<'a> Reasons<'a> {
         let explanation = self.0.explain(&longest)?;
         let profiled = explanation.profile.is_some();
         let baseline = longest.baseline.map(|row| row.full_id());
-        let says = |it: &&Statement| says_something(it, profiled, baseline);
+        // Where it is unknown in which cache the data lie, the bandwidth of memory is no limit.
+        let on_host = longest.row.record.case.device == Device::Cpu;
+        let is_certain =
+            !on_host || explanation.limit.as_ref().is_none_or(|limit| limit.level_is_certain);
+        let says = |it: &&Statement| {
+            says_something(it, profiled, baseline)
+                && (is_certain || !matches!(it, Statement::MemoryBound { .. }))
+        };
         let comparing = explanation.statements.iter().find(|it| it.is_comparison() && says(it));
         let statement = comparing.or_else(|| explanation.statements.iter().find(says))?.clone();
         Some(Reason { full_id: longest.row.full_id().to_owned(), statement })

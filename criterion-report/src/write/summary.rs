@@ -379,9 +379,9 @@ pub fn machine(answers: &Answers) -> Vec<String> {
                 giga => format!("{} GFLOP/s", rate(giga)),
             };
             let mut text = format!("{}, {}{on}: {peak}", it.device, it.dtype);
-            text.extend(
-                it.reached_by.iter().map(|id| format!(" (reached by {id}, not by a probe)")),
-            );
+            if it.reached_by.is_some() {
+                text.push_str(" (by a case, the probes reached less)");
+            }
             if let Some((bandwidth, ridge)) = it.bandwidth_gbps.zip(it.ridge_flop_per_byte) {
                 text.push_str(&format!(
                     ", memory {} GB/s, ridge point {} FLOP/B",
