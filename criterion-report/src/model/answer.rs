@@ -11,7 +11,7 @@ use plan::{CheckStatus, Implementation, Mode, Outcome};
 use serde::Serialize;
 use statistics::{Ratio, Verdict, mean};
 
-use super::calibration::{OperationKind, PeakSource, Request, calibrate};
+use super::calibration::{ABOVE, OperationKind, PeakSource, Request, calibrate};
 use super::fusion::{Advice, FusionResult, PatternAdvice, VariantAdvice};
 use super::operators::OperatorResult;
 use super::reason::{Reason, Reasons};
@@ -62,8 +62,8 @@ pub struct Answer {
     pub weights_reduction: Option<f64>,
     /// For a recipe, decibels of its output against a high-precision reference.
     pub sqnr_db: Option<f64>,
-    /// For a recipe, the fastest unquantized model, if that is not the baseline: in another dtype, or run in another way. The
-    /// speed-up is the recipe's over it.
+    /// For a recipe, the fastest unquantized model beside the baseline, in another dtype or run in another way, if it may be as
+    /// fast as the baseline or the recipe. The speed-up is the recipe's over it.
     pub unquantized: Option<Beside>,
     /// The fastest recipe, if an unquantized model is faster. The speed-up is the recipe's over the baseline.
     pub recipe: Option<Beside>,
@@ -71,7 +71,7 @@ pub struct Answer {
     pub level: Vec<Level>,
     /// For a pattern: the best variant by another library's product.
     pub other_product: Option<OtherProduct>,
-    /// For an operator: the share of the machine's limit that our kernel reaches.
+    /// For an operator: the share of the machine's limit that our kernel reaches; null where it exceeds the limit.
     pub share_of_limit: Option<f64>,
     /// The share that ATen reaches.
     pub aten_share_of_limit: Option<f64>,
@@ -310,7 +310,8 @@ fn operator<'a>(block: &[OperatorResult<'a>], reasons: &Reasons<'a>) -> Option<A
         let shares = block.iter().filter(|it| it.entry.variant() == variant);
         let shares: Vec<f64> =
             shares.filter_map(|it| Some(it.efficiency.as_ref().ok()?.share.ln())).collect();
-        (!shares.is_empty()).then(|| mean(&shares).exp())
+        // What is faster than the limit shows that this was disturbed.
+        (!shares.is_empty()).then(|| mean(&shares).exp()).filter(|share| *share <= ABOVE)
     };
     let same = block.iter().filter(|it| it.entry.variant() == best.entry.variant());
     let dtype = best.key.dtype.short();

@@ -277,7 +277,7 @@ fn beside(of: &Answer) -> Option<String> {
     });
     let over = of.unquantized.as_ref().map(|it| {
         let apart = if it.in_pairs { String::new() } else { format!(", {BY_TIMES}") };
-        format!("{} over {}, the fastest unquantized{apart}", said(it.speedup), it.variant)
+        format!("{} over unquantized {}{apart}", said(it.speedup), it.variant)
     });
     recipe.or(over)
 }

@@ -92,8 +92,10 @@ fn recipe<'a>(
     let speedup = best.entry.speedup()?;
     let (pays, lost) = (best.verdict() == Verdict::Faster, best.verdict() == Verdict::Slower);
     let is_unquantized = |it: &&Contender<'_>| it.entry.row.is_unquantized();
-    let fastest = contenders.iter().find(is_unquantized);
-    let fastest = fastest.filter(|it| it.verdict() == Verdict::Faster);
+    // One that may be as fast as the best is one to be held against, too.
+    let fastest = candidates().find(is_unquantized).filter(|it| {
+        it.verdict() == Verdict::Faster || it.over_baseline.high >= best.over_baseline.low
+    });
     let recipe = contenders.iter().find(|it| !is_unquantized(it)).map(|it| Beside {
         variant: it.entry.variant(),
         in_pairs: true,
