@@ -9,6 +9,7 @@ use ::libtorch::Libtorch;
 
 use crate::bench_arguments::{BenchArguments, has_budget, leaves_results};
 use crate::cargo;
+use crate::cli;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::files;
@@ -39,13 +40,6 @@ impl TourDevice {
     /// The fastest one that this libtorch reaches here.
     fn best(libtorch: &Libtorch) -> Self {
         if libtorch.has_cuda && Driver::find().is_some() { Self::Cuda } else { Self::Cpu }
-    }
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Cuda => "cuda",
-        }
     }
 }
 
@@ -79,15 +73,15 @@ pub fn command(
 /// or, from .cargo/config.toml, the very value that cargo would set again.
 fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Result<ExitCode> {
     cargo::require_report(workspace.root())?;
-    let libtorch = setup::before(workspace)?;
-    let (root, results) = (workspace.root(), cargo::results(workspace)?);
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     // A budget only limits the time of the tour; it does not select anything else.
     let is_tour = arguments.is_empty() || end == 0 && is_budget_alone(arguments);
     if let Some(device) = extent.device.filter(|_| !is_tour) {
-        let what = format!("--device {}: it chooses the tour, and this is none", device.word());
+        let what = format!("--device {}: it chooses the tour, and this is none", cli::word(device));
         return Err(Error::usage(what).remedy("leave out --device, or the other arguments"));
     }
+    let libtorch = setup::before(workspace)?;
+    let (root, results) = (workspace.root(), cargo::results(workspace)?);
     let device = extent.device.unwrap_or_else(|| TourDevice::best(&libtorch));
     let configs = if extent.full || !is_tour { None } else { tour(root, device)? };
     if configs.is_some() && extent.device.is_none() && device == TourDevice::Cuda {
@@ -218,7 +212,7 @@ fn is_budget_alone(arguments: &[OsString]) -> bool {
 
 /// The configs of a device's tour, unless the user names others or the package has none.
 fn tour(root: &Path, device: TourDevice) -> Result<Option<OsString>> {
-    let folder = root.join(TOUR).join(device.word());
+    let folder = root.join(TOUR).join(cli::word(device));
     if env::var_os(CONFIGS).is_some_and(|configs| !configs.is_empty()) || !folder.is_dir() {
         return Ok(None);
     }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::bench::TourDevice;
 use crate::bench_arguments::runs;
@@ -62,8 +62,9 @@ pub enum Command {
     /// Run setup and a tour of the benchmarks, then say what pays on this machine
     ///
     /// Without arguments it is a tour of 90 seconds (configs/suites/tour), of the GPU if there is one
-    /// that libtorch reaches, and of the CPU if not. With arguments, BENCH_CONFIG or --full it is `cargo bench` with its default suites, about five minutes. Then
-    /// one screen says what the results say, and report.html is written beside the records.
+    /// that libtorch reaches, and of the CPU if not. With arguments, BENCH_CONFIG or --full it is
+    /// `cargo bench` with its default suites, about five minutes. Then one screen says what the
+    /// results say, and report.html is written beside the records.
     #[command(after_long_help = cli_examples::BENCH)]
     Bench {
         /// Measure in N runs, each a process of its own; before `--`
@@ -269,6 +270,11 @@ impl Cli {
             std::process::exit(error.exit_code())
         })
     }
+}
+
+/// A value of an option as it is written on the command line.
+pub fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().expect("none is hidden").get_name().to_owned()
 }
 
 /// How the value of an option is written.

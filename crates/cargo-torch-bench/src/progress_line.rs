@@ -32,10 +32,11 @@ pub fn measure(
 ) -> Result<ExitStatus> {
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let (of_cargo, of_criterion) = arguments.split_at(end);
-    let keep_going = log.map(|_| OsString::from(KEEP_GOING));
-    let keep_going = keep_going.filter(|it| !of_cargo.contains(it));
-    let mut cargo =
-        bench(&keep_going.into_iter().chain(arguments.iter().cloned()).collect::<Vec<_>>());
+    let mut words = arguments.to_vec();
+    if log.is_some() && !of_cargo.iter().any(|word| word == KEEP_GOING) {
+        words.insert(0, KEEP_GOING.into());
+    }
+    let mut cargo = bench(&words);
     let total_s = budget_s(of_criterion)?;
     if log.is_none() && total_s.is_none() {
         return cargo::status(cargo);

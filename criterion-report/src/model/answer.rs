@@ -310,7 +310,7 @@ fn operator<'a>(block: &[OperatorResult<'a>], reasons: &Reasons<'a>) -> Option<A
         let shares = block.iter().filter(|it| it.entry.variant() == variant);
         let shares: Vec<f64> =
             shares.filter_map(|it| Some(it.efficiency.as_ref().ok()?.share.ln())).collect();
-        // What is faster than the limit shows that this was disturbed.
+        // The limit was disturbed, if an implementation is faster.
         (!shares.is_empty()).then(|| mean(&shares).exp()).filter(|share| *share <= ABOVE)
     };
     let same = block.iter().filter(|it| it.entry.variant() == best.entry.variant());

@@ -104,9 +104,14 @@ pub fn sections(answers: &Answers) -> Vec<Section<'_>> {
     all.filter(|section| !section.answers.is_empty()).collect()
 }
 
+/// The speed-up that stands in the column: as called, where that is another one.
+fn shown(of: &Answer) -> Option<Speedups> {
+    of.as_called.map(|it| it.as_ratio().into()).or(of.speedup)
+}
+
 /// An answer in words: its subject, the answer, the speed-up, and the details.
 fn cells(of: &Answer) -> [String; 4] {
-    let speedup = of.as_called.map(|it| it.as_ratio().into()).or(of.speedup).map(figure);
+    let speedup = shown(of).map(figure);
     [of.subject.clone(), of.answer.clone(), speedup.unwrap_or_default(), details(of).join("; ")]
 }
 
@@ -209,8 +214,7 @@ fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line>
 fn details(of: &Answer) -> Vec<String> {
     let decibels = |db: f64| format!("{db:.0} dB");
     let mut details = Vec::new();
-    let shown = of.as_called.map(|it| it.as_ratio().into()).or(of.speedup);
-    let undecided = shown.filter(Speedups::is_undecided);
+    let undecided = shown(of).filter(Speedups::is_undecided);
     let more_time = |it| format!("{}: `--budget 5min` gives it more time", bounds(it));
     details.extend(undecided.map(more_time));
     let on_device = of.speedup.filter(|_| of.as_called.is_some());

@@ -10,9 +10,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use clap::ValueEnum as _;
-
 use crate::cargo;
+use crate::cli::word;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::human;
@@ -78,8 +77,8 @@ impl Options {
         match given.iter().find(|(_, is_given, of)| *is_given && !of.contains(&self.to)) {
             None => Ok(()),
             Some((option, _, of)) => {
-                let names: Vec<String> = of.iter().map(|it| it.word()).collect();
-                Err(Error::usage(format!("--to {} has no {option}", self.to.word()))
+                let names: Vec<String> = of.iter().map(|it| word(*it)).collect();
+                Err(Error::usage(format!("--to {} has no {option}", word(self.to)))
                     .remedy(format!("leave it out; it is for {}", names.join(" and "))))
             }
         }
@@ -92,13 +91,6 @@ enum Scheduler {
     Kubernetes,
     Github,
     Skypilot,
-}
-
-impl Scheduler {
-    /// Its word on the command line.
-    fn word(self) -> String {
-        self.to_possible_value().expect("none is hidden").get_name().to_owned()
-    }
 }
 
 /// The files for a scheduler, and how they are used.

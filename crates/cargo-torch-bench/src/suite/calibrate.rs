@@ -8,6 +8,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use plan::Device;
 
 use super::{Config, Suite, device, each_once, list, output};
+use crate::cli::word;
 use crate::error::Result;
 use crate::workspace::Workspace;
 
@@ -83,11 +84,6 @@ fn peak(text: &str) -> std::result::Result<String, &'static str> {
         Ok(peak) if peak > 0.0 && peak.is_finite() => Ok(text.to_owned()),
         _ => Err("a peak is a number above 0; without the option it is measured"),
     }
-}
-
-/// A value as it is written on the command line.
-fn word<T: ValueEnum>(value: T) -> String {
-    value.to_possible_value().expect("none is skipped").get_name().to_owned()
 }
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {

@@ -87,7 +87,7 @@ impl Capability {
     /// another.
     ///
     /// # Panics
-    /// Where [`Self::chosen`] is an error.
+    /// If [`Self::chosen`] is an error.
     pub fn best() -> Self {
         Self::chosen().unwrap_or_else(|error| panic!("{error}"))
     }

@@ -27,7 +27,7 @@ impl<'a> Contender<'a> {
     /// `None` where the two were not compared.
     fn of(entry: &Entry<'a>) -> Option<Self> {
         let over_baseline = match entry.comparison {
-            None if entry.row.time.is_ok() => Ratio { ratio: 1.0, low: 1.0, high: 1.0 },
+            None if entry.row.time.is_ok() => exactly(1.0),
             _ => {
                 let speedup = entry.speedup()?;
                 speedup.differs_as_called().map_or(speedup.as_ratio(), |it| it.as_ratio())
@@ -42,6 +42,11 @@ impl<'a> Contender<'a> {
 
     fn verdict(&self) -> Verdict {
         verdict(&self.over_baseline)
+    }
+
+    /// Whether it may be as fast as the best of its group, by their intervals.
+    fn meets(&self, best: &Self) -> bool {
+        self.over_baseline.high >= best.over_baseline.low
     }
 
     /// How many times faster it is than another of its group; `None` if the two were measured in different circumstances.
@@ -90,44 +95,47 @@ fn recipe<'a>(
     let candidates = || contenders.iter().filter(|it| !it.is_baseline());
     let best = candidates().next()?;
     let speedup = best.entry.speedup()?;
-    let (pays, lost) = (best.verdict() == Verdict::Faster, best.verdict() == Verdict::Slower);
     let is_unquantized = |it: &&Contender<'_>| it.entry.row.is_unquantized();
     // One that may be as fast as the best is one to be held against, too.
-    let fastest = candidates().find(is_unquantized).filter(|it| {
-        it.verdict() == Verdict::Faster || it.over_baseline.high >= best.over_baseline.low
-    });
+    let fastest = candidates().find(is_unquantized);
+    let fastest = fastest.filter(|it| it.verdict() == Verdict::Faster || it.meets(best));
     let recipe = contenders.iter().find(|it| !is_unquantized(it)).map(|it| Beside {
         variant: it.entry.variant(),
         in_pairs: true,
         speedup: it.over_baseline.into(),
     });
-    if let Some((dtype, over_baseline)) = elsewhere.faster_than(best, &contenders) {
+    let elsewhere = elsewhere.fastest(best, &contenders);
+    if let Some((name, gain)) = elsewhere.as_ref().filter(|(_, it)| *it > best.over_baseline.ratio)
+    {
         return Some(Answer {
             question: Question::Recipes,
             subject,
-            answer: dtype.clone(),
-            variant: dtype,
+            answer: name.clone(),
+            variant: name.clone(),
             pays: Some(true),
             by_times: true,
-            speedup: Some(over_baseline),
+            speedup: Some(exactly(*gain).into()),
             recipe,
             ..Answer::default()
         });
     }
-    let beside = fastest.filter(|it| it.entry.row.full_id() != best.entry.row.full_id());
-    let beside = beside.and_then(|other| {
-        Some(Beside {
-            variant: other.entry.variant(),
-            in_pairs: true,
-            speedup: best.over(other)?.into(),
-        })
+    let beside = match fastest {
+        Some(it) if it.entry.row.full_id() == best.entry.row.full_id() => None,
+        Some(it) => best.over(it).map(|ratio| (it.entry.variant(), true, ratio)),
+        // What the case gains over its baseline in pairs, less what the other gains by their times.
+        None => {
+            elsewhere.map(|(name, gain)| (name, false, exactly(best.over_baseline.ratio / gain)))
+        }
+    };
+    let unquantized = beside.map(|(variant, in_pairs, ratio)| Beside {
+        variant,
+        in_pairs,
+        speedup: ratio.into(),
     });
-    let beside =
-        beside.or_else(|| elsewhere.beside(best, &contenders).filter(|_| fastest.is_none()));
-    let level = candidates().skip(1).filter(|other| {
-        let meets = other.over_baseline.high >= best.over_baseline.low;
-        pays && other.verdict() == Verdict::Faster && meets
-    });
+    let level = candidates()
+        .skip(1)
+        .filter(|_| best.verdict() == Verdict::Faster)
+        .filter(|it| it.verdict() == Verdict::Faster && it.meets(best));
     let answer = match best.verdict() {
         Verdict::Faster => best.entry.variant(),
         Verdict::Inconclusive => UNDECIDED.to_owned(),
@@ -138,7 +146,11 @@ fn recipe<'a>(
         subject,
         answer,
         variant: best.entry.variant(),
-        pays: pays.then_some(true).or(lost.then_some(false)),
+        pays: match best.verdict() {
+            Verdict::Faster => Some(true),
+            Verdict::Slower => Some(false),
+            Verdict::Same | Verdict::Inconclusive => None,
+        },
         speedup: Speedups::of(&[*speedup]),
         as_called: speedup.differs_as_called(),
         weights_reduction: best.entry.comparison.and_then(|it| it.weights_reduction),
@@ -146,7 +158,7 @@ fn recipe<'a>(
         level: level
             .map(|it| Level { variant: it.entry.variant(), sqnr_db: sqnr(&it.entry) })
             .collect(),
-        unquantized: beside,
+        unquantized,
         recipe: recipe.filter(|_| best.entry.row.is_unquantized()),
         why: reasons.among([best.entry].into_iter()),
         ..Answer::default()
@@ -202,27 +214,11 @@ impl Unquantized<'_> {
         };
         Some((name, gain))
     }
-
-    /// How many times faster a case is than that: what it gains over its baseline in pairs, less what the dtype does.
-    fn beside(&self, of: &Contender<'_>, group: &[Contender<'_>]) -> Option<Beside> {
-        let (variant, gain) = self.fastest(of, group)?;
-        Some(Beside { variant, in_pairs: false, speedup: exactly(of.over_baseline.ratio / gain) })
-    }
-
-    /// Its name where it is faster than the case, and how many times faster than the case's baseline.
-    fn faster_than(
-        &self,
-        of: &Contender<'_>,
-        group: &[Contender<'_>],
-    ) -> Option<(String, Speedups)> {
-        let (name, gain) = self.fastest(of, group)?;
-        (gain > of.over_baseline.ratio).then(|| (name, exactly(gain)))
-    }
 }
 
 /// A ratio without an interval.
-fn exactly(ratio: f64) -> Speedups {
-    Ratio { ratio, low: ratio, high: ratio }.into()
+const fn exactly(ratio: f64) -> Ratio {
+    Ratio { ratio, low: ratio, high: ratio }
 }
 
 /// The nanoseconds of a step for who calls it: of the device, or of the host where that takes longer to queue the work.

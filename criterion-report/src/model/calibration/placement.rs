@@ -1,5 +1,7 @@
 //! The place of a case under the measured roofs of its machine.
 
+use std::collections::HashMap;
+
 use plan::{Device, Memory, ModelWork, Pass, Work};
 
 use super::operation::Operation;
@@ -110,7 +112,7 @@ fn step_bytes(work: &ModelWork, memory: Memory, output: u64) -> u64 {
     }
 }
 
-/// What `of` makes of each machine and device that the rows have calibrations of: of its name, its operations, the
+/// Calls `of` for each machine and device that the rows have calibrations of, with its name, its operations, the
 /// roofs that follow from them and the notes on these. The latest of several measurements of one thing counts.
 pub fn by_machine<'a, T>(
     rows: impl IntoIterator<Item = &'a Row>,
@@ -118,9 +120,12 @@ pub fn by_machine<'a, T>(
 ) -> Vec<T> {
     let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
     let rows: Vec<&Row> = rows.into_iter().collect();
+    let mut cases: HashMap<_, Vec<&Row>> = HashMap::new();
+    for row in telling(rows.iter().copied()) {
+        cases.entry(name(row)).or_default().push(row);
+    }
     let machine = |(place, operations): ((String, &str), Vec<Operation<'_>>)| {
-        let cases: Vec<&Row> =
-            telling(rows.iter().copied()).filter(|row| name(row) == place).collect();
+        let cases = cases.get(&place).map(Vec::as_slice).unwrap_or_default();
         let device = operations.first()?.key.device;
         let request = Request {
             device: Some(device),
@@ -128,7 +133,7 @@ pub fn by_machine<'a, T>(
             ..Request::default()
         };
         let mut notes = Vec::new();
-        let roofs = Roofs::of(&operations, &cases, device, &request, &mut notes);
+        let roofs = Roofs::of(&operations, cases, device, &request, &mut notes);
         Some(of(place.0, device, &operations, roofs, notes))
     };
     Operation::by_machine(rows.iter().copied(), name).filter_map(machine).collect()

@@ -166,7 +166,7 @@ impl Roofline {
     }
 }
 
-/// What is faster than a measured limit by more than this factor refutes it.
+/// A limit is refuted by whatever is faster than it by more than this factor.
 pub const ABOVE: f64 = 1.05;
 
 /// The cases whose rates are those of products in their dtype: unquantized models, and patterns without a convolution, which

@@ -5,8 +5,8 @@ use crate::cpu::vector::{Element, Table, Vector};
 /// −P(−t) for t from 0 on, in as many segments as an instruction looks a value up among: sixteen, or eight with
 /// polynomials of a higher degree.
 ///
-/// Of sixteen, the segments are around 0, 1, 2, … 15; or around the square roots of 0, 2, 4, … 30, for a tail that
-/// falls as that of e^(−t²/2): its logarithm then changes by as much in one segment as in another. Of eight, every
+/// Sixteen segments are around 0, 1, 2, … 15; or around the square roots of 0, 2, 4, … 30, for a tail that
+/// falls as that of e^(−t²/2): its logarithm then changes by as much in one segment as in another. With eight, every
 /// second number is a center.
 #[derive(Debug)]
 pub struct Segments<const SQUARE: bool> {
