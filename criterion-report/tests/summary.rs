@@ -234,3 +234,36 @@ fn an_interval_wider_than_a_factor_of_two_is_no_figure() {
     let text = write(&summary(Format::Text), &report.expect("readable"));
     assert!(text.contains("between 0.50× and 3.00×: `--budget 5min`"), "{text}");
 }
+
+#[test]
+fn other_programs_on_the_cpus_of_a_case_leave_the_answer_open() {
+    let speeds = [("/int8wo/", 6.0), ("/int8dq/", 2.0), ("float32/", 0.86)];
+    let (_, answers) = answered(&layers(SIBLING, ""), &speeds);
+    assert_eq!((&answers[0]["answer"], &answers[0]["pays"]), (&"int8wo".into(), &true.into()));
+    // As measured beside two busy programs: four time slices in a step of 15.9 ms, half of the CPU time.
+    let contended = |switches| {
+        let fixture = Fixture::of_config(&layers(SIBLING, "")).edit("float32/", move |it| {
+            it.record.measures.counters = Some(plan::Counters {
+                iters: 3,
+                minor_faults: 0.0,
+                major_faults: 0.0,
+                voluntary_switches: 0.0,
+                involuntary_switches: switches,
+                user_ns: 8e6,
+                system_ns: 0.0,
+                wall_ns: 15.9e6,
+                fault_share: None,
+            });
+        });
+        let (_folder, criterion) = fixture.write();
+        let report = Report::read(&Location::at(criterion), "new", Selection::default());
+        let report = report.expect("readable");
+        let answer = Answers::of(&report).answers.remove(0);
+        (answer.answer == "undecided", answer.contended, write(&summary(Format::Text), &report))
+    };
+    let (undecided, contended_at_4, text) = contended(4.0);
+    assert!(undecided && contended_at_4, "{text}");
+    assert!(text.contains("other programs took the CPUs: measure again"), "{text}");
+    let (undecided, contended_at_1, text) = contended(1.0);
+    assert!(!undecided && !contended_at_1 && !text.contains("other programs"), "{text}");
+}

@@ -45,6 +45,8 @@ pub struct Answer {
     pub subject: String,
     /// The fastest variant, an advice, or that nothing pays or nothing is certain.
     pub answer: String,
+    /// Whether other programs took the CPUs from a case that it is from, so that it is left open.
+    pub contended: bool,
     /// Whether it is good news: faster for certain, or slower; null where neither is known.
     pub pays: Option<bool>,
     /// The best variant, whether it pays or not.
@@ -85,8 +87,8 @@ pub struct Answer {
 pub struct Beside {
     /// The variant; the baseline of another dtype has that one's name.
     pub variant: String,
-    /// Whether the speed-up is from interleaved runs; else it is that of two times.
-    pub in_pairs: bool,
+    /// Whether the speed-up is that of two times, which were not measured in turn.
+    pub by_times: bool,
     /// A speed-up that has to do with it.
     #[serde(flatten)]
     pub speedup: Speedups,
@@ -172,7 +174,7 @@ pub struct Limits {
     pub threads: u32,
     /// GFLOP/s of the best product.
     pub peak_gflops: f64,
-    /// The case that reached it, where no probe did.
+    /// The case that reached it, where it is above the probes by more than measurements vary.
     pub reached_by: Option<String>,
     /// GB/s of memory; null where it was not measured on so many threads.
     pub bandwidth_gbps: Option<f64>,
@@ -229,6 +231,22 @@ impl Answers {
 /// The answer where the figures leave it open.
 const UNDECIDED: &str = "undecided";
 
+/// Leaves an answer open if other programs took the CPUs from a case that it is from, so that no figure of it is its own.
+fn open_if(contended: bool, answer: Answer) -> Answer {
+    if !contended {
+        return answer;
+    }
+    let Answer { question, subject, variant, .. } = answer;
+    Answer {
+        question,
+        subject,
+        answer: UNDECIDED.to_owned(),
+        variant,
+        contended,
+        ..Answer::default()
+    }
+}
+
 /// Whether to fuse; where no variant only fuses, what the product of another library is worth.
 fn fusion<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
     let results = FusionResult::all(report);
@@ -242,25 +260,29 @@ fn fusion<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
             let pattern = (it.key.work.pattern, &it.key.place);
             pattern == (advice.pattern, &advice.place) && it.entry.variant() == shown.name()
         };
-        Some(Answer {
-            question: Question::Fusion,
-            subject: advice.pattern.to_string(),
-            answer: word.word().to_owned(),
-            variant: shown.name(),
-            pays: match word {
-                Advice::Fuse | Advice::Faster => Some(true),
-                Advice::Avoid | Advice::Slower => Some(false),
-                _ => None,
+        let contended = results.iter().filter(is_of).any(|it| it.entry.row.is_contended());
+        Some(open_if(
+            contended,
+            Answer {
+                question: Question::Fusion,
+                subject: advice.pattern.to_string(),
+                answer: word.word().to_owned(),
+                variant: shown.name(),
+                pays: match word {
+                    Advice::Fuse | Advice::Faster => Some(true),
+                    Advice::Avoid | Advice::Slower => Some(false),
+                    _ => None,
+                },
+                speedup: factors(shown),
+                other_product: other.map(|other| OtherProduct {
+                    variant: other.name(),
+                    advice: other.advice.word().to_owned(),
+                    speedup: factors(other),
+                }),
+                why: reasons.among(results.iter().filter(is_of).map(|it| it.entry)),
+                ..Answer::default()
             },
-            speedup: factors(shown),
-            other_product: other.map(|other| OtherProduct {
-                variant: other.name(),
-                advice: other.advice.word().to_owned(),
-                speedup: factors(other),
-            }),
-            why: reasons.among(results.iter().filter(is_of).map(|it| it.entry)),
-            ..Answer::default()
-        })
+        ))
     };
     PatternAdvice::all(&results).iter().filter_map(answer).collect()
 }
@@ -319,19 +341,23 @@ fn operator<'a>(block: &[OperatorResult<'a>], reasons: &Reasons<'a>) -> Option<A
         1 => format!(" {}", best.key.work.size),
         _ => String::new(),
     };
-    Some(Answer {
-        question: Question::Operators,
-        subject: format!("{} {dtype}{size}", best.key.work.operator),
-        answer,
-        pays,
-        speedup: Some(if pays == Some(false) { speedup.inverted() } else { speedup }),
-        over: Some(if pays == Some(false) { own.clone() } else { aten.to_owned() }),
-        share_of_limit: shares(&own),
-        aten_share_of_limit: shares(aten),
-        variant: own,
-        why: reasons.among(same.map(|it| it.entry)),
-        ..Answer::default()
-    })
+    let contended = same.clone().any(|it| it.entry.row.is_contended());
+    Some(open_if(
+        contended,
+        Answer {
+            question: Question::Operators,
+            subject: format!("{} {dtype}{size}", best.key.work.operator),
+            answer,
+            pays,
+            speedup: Some(if pays == Some(false) { speedup.inverted() } else { speedup }),
+            over: Some(if pays == Some(false) { own.clone() } else { aten.to_owned() }),
+            share_of_limit: shares(&own),
+            aten_share_of_limit: shares(aten),
+            variant: own,
+            why: reasons.among(same.map(|it| it.entry)),
+            ..Answer::default()
+        },
+    ))
 }
 
 /// Peaks of each device that was calibrated; what a call costs on the host.
@@ -352,7 +378,7 @@ fn limits(report: &Report) -> (Vec<Limits>, Option<f64>) {
         threads: roof.threads,
         peak_gflops: roof.peak_gflops.value,
         reached_by: match &roof.peak_gflops.source {
-            PeakSource::Reached(id) => Some(id.clone()),
+            PeakSource::Reached(id) if roof.refuted().is_some() => Some(id.clone()),
             _ => None,
         },
         bandwidth_gbps: roof.bandwidth_gbps.as_ref().map(|limit| limit.value),

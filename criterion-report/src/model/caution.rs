@@ -102,6 +102,11 @@ fn of_run(row: &Row) -> Vec<Caution> {
              --details`)",
         ));
     }
+    if row.is_contended() {
+        let text = "other programs often took the CPUs from it: its times are partly theirs; stop \
+                    them and measure again";
+        cautions.push(text.into());
+    }
     let worded = row.outdated.iter().chain(&row.record.notes);
     cautions.extend(worded.map(|text| text.as_str().into()));
     cautions

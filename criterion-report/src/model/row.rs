@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use plan::{Accuracy, Gate, LastSample, Outcome, Pass, Recipe, Record, Role, Variant};
+use plan::{Accuracy, Counters, Gate, LastSample, Outcome, Pass, Recipe, Record, Role, Variant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,6 +11,12 @@ use super::criterion_result::CriterionResult;
 use super::inputs::CaseFiles;
 use super::time::Time;
 use crate::units;
+
+/// More switches per second of wall time away from threads that would go on are other programs': quiet machines have up to
+/// 140, those with as many busy programs as CPUs 230 to 2000 on all threads (`docs/results/amd-epyc-2-cpus`).
+const OFTEN_PER_S: f64 = 200.0;
+/// The share of their CPUs' time from which threads had all of it.
+const FULL: f64 = 0.95;
 
 /// One case as it went, with its time where there is one that can be trusted.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,6 +161,20 @@ impl Row {
     /// Whether it is the model as it was before quantization and sparsification, compiled or not.
     pub fn is_unquantized(&self) -> bool {
         self.variant().is_some_and(|it| it.recipe == Recipe::Baseline && it.sparsity.is_none())
+    }
+
+    /// Whether other programs took the CPUs so often that its times are partly theirs. Threads that wait for each other then
+    /// take whole time slices for a step, at every step, so that no interval shows it.
+    pub fn is_contended(&self) -> bool {
+        let is_contended = |run: &Self| {
+            let Some(counters) = run.record.measures.counters else { return false };
+            let Counters { wall_ns, user_ns, system_ns, involuntary_switches, .. } = counters;
+            let threads = f64::from(run.record.environment.torch.threads);
+            // Threads that fill the CPUs all the time were only in each other's way.
+            let lacked_time = user_ns + system_ns < FULL * threads * wall_ns;
+            lacked_time && involuntary_switches > OFTEN_PER_S * wall_ns / 1e9
+        };
+        self.in_runs().any(is_contended)
     }
 
     /// Its output against a reference; none of a kernel that has no reference.

@@ -54,6 +54,8 @@ const LINES: usize = 38;
 const INDENT: usize = 2;
 /// What a speed-up is worth that is not from interleaved runs.
 const BY_TIMES: &str = "by times, not in turn";
+/// What an answer says where times are partly those of other programs.
+const CONTENDED: &str = "other programs took the CPUs: measure again";
 /// Reasons of unmeasured cases that are said.
 const REASONS: usize = 3;
 
@@ -212,6 +214,9 @@ fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line>
 
 /// The other figures that matter for a decision.
 fn details(of: &Answer) -> Vec<String> {
+    if of.contended {
+        return vec![CONTENDED.to_owned()];
+    }
     let decibels = |db: f64| format!("{db:.0} dB");
     let mut details = Vec::new();
     let undecided = shown(of).filter(Speedups::is_undecided);
@@ -280,7 +285,7 @@ fn beside(of: &Answer) -> Option<String> {
         format!("not quantized; the best recipe is {variant}: {}", said(*speedup))
     });
     let over = of.unquantized.as_ref().map(|it| {
-        let apart = if it.in_pairs { String::new() } else { format!(", {BY_TIMES}") };
+        let apart = if it.by_times { format!(", {BY_TIMES}") } else { String::new() };
         format!("{} over unquantized {}{apart}", said(it.speedup), it.variant)
     });
     recipe.or(over)

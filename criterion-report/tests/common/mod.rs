@@ -18,6 +18,7 @@ use regex::Regex;
 use tempfile::TempDir;
 
 /// Whether texts that differ from what is stored take its place, as insta's snapshots do.
+#[cfg(feature = "schema")]
 pub fn is_update() -> bool {
     std::env::var("INSTA_UPDATE").is_ok_and(|value| value == "always")
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use plan::{Mode, Pass};
 use statistics::{Ratio, Verdict, quotient, verdict};
 
-use super::{Answer, Beside, Level, Question, Speedups, UNDECIDED};
+use super::{Answer, Beside, Level, Question, Speedups, UNDECIDED, open_if};
 use crate::model::caution::apart;
 use crate::model::comparison::Entry;
 use crate::model::field::{Field, Figure};
@@ -60,6 +60,8 @@ impl<'a> Contender<'a> {
 struct Block<'a> {
     subject: String,
     contenders: Vec<Contender<'a>>,
+    /// Whether other programs took the CPUs from one of them.
+    contended: bool,
 }
 
 fn blocks<'a>(report: &'a Report, modes: &[Mode]) -> Vec<Block<'a>> {
@@ -75,7 +77,8 @@ fn blocks<'a>(report: &'a Report, modes: &[Mode]) -> Vec<Block<'a>> {
     let block = |block: Vec<Entry<'a>>| {
         let mut contenders: Vec<_> = block.iter().filter_map(Contender::of).collect();
         contenders.order_by(|a, b| b.over_baseline.ratio.total_cmp(&a.over_baseline.ratio));
-        Block { subject: subject(&block[0], several), contenders }
+        let contended = block.iter().any(|it| it.row.is_contended());
+        Block { subject: subject(&block[0], several), contenders, contended }
     };
     gather(entries, id).into_iter().map(block).collect()
 }
@@ -84,11 +87,13 @@ fn blocks<'a>(report: &'a Report, modes: &[Mode]) -> Vec<Block<'a>> {
 pub(super) fn chosen<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
     let unquantized = unquantized(report);
     let blocks = blocks(report, &[Mode::Inference, Mode::Training]);
-    blocks.into_iter().filter_map(|block| recipe(block, &unquantized, reasons)).collect()
+    let answer =
+        |block: Block<'a>| Some(open_if(block.contended, recipe(block, &unquantized, reasons)?));
+    blocks.into_iter().filter_map(answer).collect()
 }
 
 fn recipe<'a>(
-    Block { subject, contenders }: Block<'a>,
+    Block { subject, contenders, .. }: Block<'a>,
     elsewhere: &Unquantized<'a>,
     reasons: &Reasons<'a>,
 ) -> Option<Answer> {
@@ -101,7 +106,7 @@ fn recipe<'a>(
     let fastest = fastest.filter(|it| it.verdict() == Verdict::Faster || it.meets(best));
     let recipe = contenders.iter().find(|it| !is_unquantized(it)).map(|it| Beside {
         variant: it.entry.variant(),
-        in_pairs: true,
+        by_times: false,
         speedup: it.over_baseline.into(),
     });
     let elsewhere = elsewhere.fastest(best, &contenders);
@@ -121,15 +126,15 @@ fn recipe<'a>(
     }
     let beside = match fastest {
         Some(it) if it.entry.row.full_id() == best.entry.row.full_id() => None,
-        Some(it) => best.over(it).map(|ratio| (it.entry.variant(), true, ratio)),
+        Some(it) => best.over(it).map(|ratio| (it.entry.variant(), false, ratio)),
         // What the case gains over its baseline in pairs, less what the other gains by their times.
         None => {
-            elsewhere.map(|(name, gain)| (name, false, exactly(best.over_baseline.ratio / gain)))
+            elsewhere.map(|(name, gain)| (name, true, exactly(best.over_baseline.ratio / gain)))
         }
     };
-    let unquantized = beside.map(|(variant, in_pairs, ratio)| Beside {
+    let unquantized = beside.map(|(variant, by_times, ratio)| Beside {
         variant,
-        in_pairs,
+        by_times,
         speedup: ratio.into(),
     });
     let level = candidates()
@@ -229,22 +234,25 @@ fn called_ns(row: &Row) -> Option<f64> {
 
 /// The fastest implementation of each of a user's kernels, and its margin over the next one.
 pub(super) fn fastest<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
-    let answer = |Block { subject, contenders }: Block<'a>| {
+    let answer = |Block { subject, contenders, contended }: Block<'a>| {
         let [first, second, ..] = contenders[..] else { return None };
         let margin = first.over(&second)?;
         let is_decided = verdict(&margin) == Verdict::Faster;
-        Some(Answer {
-            question: Question::Kernels,
-            subject,
-            answer: if is_decided { first.entry.variant() } else { UNDECIDED.to_owned() },
-            variant: first.entry.variant(),
-            // That the reference of a kernel is the fastest is no bad news.
-            pays: (is_decided && !first.is_baseline()).then_some(true),
-            speedup: Some(margin.into()),
-            over: Some(second.entry.variant()),
-            why: reasons.among([first.entry].into_iter()),
-            ..Answer::default()
-        })
+        Some(open_if(
+            contended,
+            Answer {
+                question: Question::Kernels,
+                subject,
+                answer: if is_decided { first.entry.variant() } else { UNDECIDED.to_owned() },
+                variant: first.entry.variant(),
+                // That the reference of a kernel is the fastest is no bad news.
+                pays: (is_decided && !first.is_baseline()).then_some(true),
+                speedup: Some(margin.into()),
+                over: Some(second.entry.variant()),
+                why: reasons.among([first.entry].into_iter()),
+                ..Answer::default()
+            },
+        ))
     };
     blocks(report, &[Mode::Kernels]).into_iter().filter_map(answer).collect()
 }
