@@ -15,6 +15,18 @@ pub struct Error {
 
 pub type Result<T> = std::result::Result<T, Error>;
 
+impl From<plan::git::Error> for Error {
+    fn from(error: plan::git::Error) -> Self {
+        let text = error.to_string();
+        match error {
+            plan::git::Error::Start(_) => {
+                Self::new(text).remedy("install git, or put it on the PATH")
+            }
+            plan::git::Error::Failed(_) => Self::new(text),
+        }
+    }
+}
+
 impl Error {
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), remedies: Vec::new(), exit_code: 1 }

@@ -42,7 +42,6 @@ mod torchao;
 
 mod kernels;
 
-mod git;
 mod side;
 
 mod runs;

@@ -10,7 +10,7 @@ use crate::bench_arguments::BenchArguments;
 use crate::cargo::{self, not_run};
 use crate::claim::Claim;
 use crate::error::{Error, Result};
-use crate::git;
+use plan::git;
 
 #[derive(Debug)]
 pub struct Side {

@@ -21,8 +21,9 @@ pub mod exit;
 mod expand;
 mod expression;
 pub mod flag;
+pub mod git;
 mod hash;
-mod history;
+pub mod history;
 mod id;
 mod kernel;
 #[cfg(feature = "configs")]
@@ -58,7 +59,7 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use expand::{expand, load, read};
 pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
-pub use history::{HISTORY, branch_references};
+pub use history::HISTORY;
 pub use id::{MAX_ID, MAX_PART, case_id};
 pub use kernel::{KernelTolerances, KernelWork, OVERRIDE_VARIABLE, SkipCondition};
 #[cfg(feature = "configs")]

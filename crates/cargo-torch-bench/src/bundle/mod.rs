@@ -23,7 +23,6 @@ use std::time::Instant;
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git;
 use crate::gpu_check::SELF_TEST;
 use crate::human;
 use crate::setup;
@@ -34,6 +33,7 @@ use libraries::{Found, Needs};
 use manifest::{Manifest, Part};
 pub use options::Options;
 use pack::{Entry, Form, Source};
+use plan::git;
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     if !cfg!(target_os = "linux") {
@@ -156,7 +156,9 @@ fn contents(
     let manifest = Manifest {
         format: Manifest::FORMAT,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        revision: revision(root),
+        revision: git::revision(root)
+            .inspect_err(|error| eprintln!("note: the bundle has no revision: {error}"))
+            .ok(),
         target: target_cpu::host()?,
         glibc: needs.glibc(),
         cpu: manifest::Cpu { target_cpu: options.target_cpu.clone(), features: built.features },
@@ -233,18 +235,6 @@ fn sizes(entries: &[Entry]) -> Result<Vec<manifest::File>> {
     files
         .map(|entry| Ok(manifest::File { path: entry.place.clone(), bytes: entry.bytes()? }))
         .collect()
-}
-
-/// The commit, as records have it: with `-dirty` if tracked files other than documents differ from it.
-fn revision(root: &Path) -> Option<String> {
-    let told = |error: Error| {
-        eprintln!("note: the bundle has no revision: {}", error.what());
-        None
-    };
-    let commit = git::ask(root, &["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(told)?;
-    let status = ["status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs", ":!*.md"];
-    let changed = git::ask(root, &status).unwrap_or_else(told)?;
-    Some(if changed.is_empty() { commit } else { format!("{commit}-dirty") })
 }
 
 /// The sizes of the parts, and what to do next.

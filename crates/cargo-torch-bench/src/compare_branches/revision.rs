@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::git;
+use plan::{git, history};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
@@ -27,11 +27,11 @@ impl Revision {
         if said == HERE {
             return Ok(Self { said, commit: None });
         }
-        let Some(commit) = commit(folder, &said)? else {
+        let Some(commit) = history::commit(folder, &said)? else {
             return Err(unknown(folder, &said)?);
         };
         // Git takes the tag, and who is on the branch may not think of it.
-        if let Some(branch) = self::commit(folder, &format!("refs/heads/{said}"))?
+        if let Some(branch) = history::commit(folder, &format!("refs/heads/{said}"))?
             && branch != commit
         {
             return Err(Error::usage(format!("there are a branch and a tag \"{said}\""))
@@ -56,11 +56,6 @@ impl Revision {
             _ => name.to_owned(),
         }
     }
-}
-
-fn commit(folder: &Path, revision: &str) -> Result<Option<String>> {
-    let revision = format!("{revision}^{{commit}}");
-    git::ask(folder, &["rev-parse", "--verify", "--quiet", "--end-of-options", &revision])
 }
 
 fn unknown(folder: &Path, said: &str) -> Result<Error> {

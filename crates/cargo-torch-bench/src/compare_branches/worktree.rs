@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git;
 use crate::human;
 use crate::workspace::Workspace;
+use plan::git;
 
 /// The worktrees of one clone, which one command at a time has.
 pub struct Worktrees {
@@ -103,7 +103,8 @@ impl Worktrees {
 /// Also a locked one, one that was changed, and one that is gone.
 fn remove(root: &Path, place: &Path) -> Result<()> {
     let remove = ["worktree", "remove", "--force", "--force"].map(Path::new);
-    git::git(root, &[&remove[..], &[place]].concat()).map(|_| ())
+    git::git(root, &[&remove[..], &[place]].concat())?;
+    Ok(())
 }
 
 /// Checks that nobody has worked in there.

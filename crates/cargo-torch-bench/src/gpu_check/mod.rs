@@ -18,7 +18,6 @@ use crate::cargo;
 use crate::doctor::{self, Check};
 use crate::error::Result;
 use crate::files;
-use crate::git;
 use crate::human;
 use crate::setup;
 use crate::workspace::{self, Workspace};
@@ -27,6 +26,7 @@ pub use bench::Bench;
 use bench::Taken;
 use finding::Finding;
 use page::{Done, Page};
+use plan::git;
 pub use step::{CONFIGS, SELF_TEST, TARGETS};
 use step::{STEPS, Step, Work};
 

@@ -4,11 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
+use plan::{git, history};
 
 use super::absolute;
 use super::configs::Overrides;
 use crate::error::{Error, Result};
-use crate::git;
 
 #[derive(Debug, PartialEq, Eq, Args)]
 pub struct Options {
@@ -141,33 +141,22 @@ fn is_recorded(name: &OsStr, records: &Path) -> bool {
 /// single-branch clone fetches it.
 fn is_branch(name: &OsStr, root: &Path) -> Result<bool> {
     let Some(name) = name.to_str() else { return Ok(false) };
-    let head = format!("refs/heads/{name}");
-    if !git::is_repository(root)?
-        || git::ask_strictly(root, &["check-ref-format", &head], 1)?.is_none()
-    {
+    if !history::may_be_branch(root, name)? {
         return Ok(false);
     }
-    for reference in plan::branch_references(name) {
-        let commit = format!("{reference}^{{commit}}");
-        let parse = ["rev-parse", "--quiet", "--verify", &commit];
-        let Some(commit) = git::ask_strictly(root, &parse, 1)? else { continue };
+    if let Some((_, commit)) = history::branch(root, name)? {
         // The report takes the first of them that is there.
         let history = format!("{}/", plan::HISTORY);
         let files = git::git(root, &["ls-tree", "--name-only", &commit, "--", &history])?;
         return Ok(!files.is_empty());
     }
-    if git::ask_strictly(root, &["config", "--get", "remote.origin.url"], 1)?.is_none() {
-        return Ok(false);
-    }
-    let found = git::ask_strictly(root, &["ls-remote", "--exit-code", "origin", &head], 2);
-    let found = found.map_err(|error| {
+    history::is_at_origin(root, name).map_err(|error| {
         let what = format!("--compare-to {name}: whether origin has that branch is unknown");
-        error
+        Error::from(error)
             .during(&what)
             .remedy(format!("measure it first, with --save-baseline {name}"))
             .remedy(format!("git fetch origin {name}:refs/remotes/origin/{name}"))
-    })?;
-    Ok(found.is_some())
+    })
 }
 
 /// Whether a word is a path, not a mere name.

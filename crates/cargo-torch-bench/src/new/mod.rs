@@ -11,10 +11,10 @@ use crate::cargo::{self, Package};
 use crate::configuration::{Naming, lines_for};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git;
 use crate::source::Link;
 use crate::workspace::{self, Workspace};
 use manifest::Manifest;
+use plan::git;
 
 /// The options of `new`.
 #[derive(Debug, PartialEq, Eq, clap::Args)]
@@ -189,9 +189,7 @@ fn ignores_link(workspace: &Workspace) -> Result<Option<bool>> {
     let is_inside = git::ask(root, &["rev-parse", "--is-inside-work-tree"]).unwrap_or(None);
     match is_inside {
         None => Ok(None),
-        Some(_) => {
-            git::ask(root, &["check-ignore", ".libtorch"]).map(|found| Some(found.is_some()))
-        }
+        Some(_) => Ok(Some(git::ask(root, &["check-ignore", ".libtorch"])?.is_some())),
     }
 }
 

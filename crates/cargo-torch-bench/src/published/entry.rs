@@ -247,7 +247,8 @@ mod tests {
     use super::super::RESULTS;
     use super::super::header::Header;
     use super::*;
-    use crate::{files, git, skip};
+    use crate::{files, skip};
+    use plan::git;
 
     #[test]
     fn all_of_them_together_take_less_than_half_an_hour() {

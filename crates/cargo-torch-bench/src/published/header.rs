@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git;
+use plan::git;
 
 /// `# key: value` lines.
 #[derive(Debug, PartialEq)]

@@ -11,12 +11,12 @@ use std::process::{Command, ExitCode, Stdio};
 use crate::cargo::{self, CASES_FAILED};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git;
 use crate::results::HOME;
 use crate::setup;
 use crate::workspace::{self, Workspace};
 use entry::{Entry, File};
 use header::Header;
+use plan::git;
 
 /// Folders of results and of pictures in the clone.
 pub const RESULTS: &str = "docs/results";

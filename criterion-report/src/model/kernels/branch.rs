@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
+use plan::git::{self, git};
+use plan::history;
 
 use super::past::Past;
 use crate::model::compare::Point;
@@ -127,32 +128,25 @@ impl<'n> Found<'n> {
 
 /// The reference and the commit of a branch.
 fn resolve(folder: &Path, branch: &str) -> Result<Option<(String, String)>> {
-    if !is_repository(folder)? {
-        return Ok(None);
-    }
-    let head = format!("refs/heads/{branch}");
-    if ask(folder, &["check-ref-format", &head], 1)?.is_none() {
-        return Ok(None);
-    }
-    let commit = |name: &str| {
-        let commit = format!("{name}^{{commit}}");
-        ask(folder, &["rev-parse", "--quiet", "--verify", "--end-of-options", &commit], 1)
-    };
-    for reference in plan::branch_references(branch) {
-        if let Some(commit) = commit(&reference)? {
-            return Ok(Some((shortened(&reference).to_owned(), commit)));
+    match history::may_be_branch(folder, branch) {
+        // Without git there is no repository that could be asked.
+        Err(git::Error::Start(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        answer => {
+            if !answer? {
+                return Ok(None);
+            }
         }
     }
-    if ask(folder, &["config", "--get", "remote.origin.url"], 1)?.is_none() {
-        return Ok(None);
+    if let Some((reference, commit)) = history::branch(folder, branch)? {
+        return Ok(Some((shortened(&reference).to_owned(), commit)));
     }
-    let found = ask(folder, &["ls-remote", "--exit-code", "origin", &head], 2).with_context(|| {
+    let is_there = history::is_at_origin(folder, branch).with_context(|| {
         format!(
             "`{branch}` is no saved baseline, and whether origin has a branch of that name is unknown: \
              measure it and save a baseline, or run `git fetch origin {branch}:refs/remotes/origin/{branch}`"
         )
     })?;
-    if found.is_none() {
+    if !is_there {
         return Ok(None);
     }
     let is_shallow = git(folder, &["rev-parse", "--is-shallow-repository"])? == "true";
@@ -161,9 +155,10 @@ fn resolve(folder: &Path, branch: &str) -> Result<Option<(String, String)>> {
         // In a full clone, `--depth` would make it shallow.
         fetch.push("--depth=1");
     }
+    let head = format!("refs/heads/{branch}");
     fetch.extend(["origin", &head]);
     git(folder, &fetch).with_context(|| format!("the branch `{branch}` cannot be fetched"))?;
-    let commit = commit("FETCH_HEAD")?.context("git fetched nothing")?;
+    let commit = history::commit(folder, "FETCH_HEAD")?.context("git fetched nothing")?;
     Ok(Some((format!("{branch}, just fetched from origin,"), commit)))
 }
 
@@ -179,50 +174,4 @@ fn said(reference: &str, commit: &str, files: &[String]) -> String {
         if more > 0 { format!(" and {} more", units::count(more, "file")) } else { String::new() };
     let first = files.first().map_or("no file", String::as_str);
     format!("{first}{more} of {reference} at {commit}")
-}
-
-/// Whether the folder is in a repository. Without git there is none that could be asked.
-fn is_repository(folder: &Path) -> Result<bool> {
-    let arguments = ["rev-parse", "--git-dir"];
-    let output = match command(folder, &arguments).output() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-        output => output.context("cannot run git")?,
-    };
-    if String::from_utf8_lossy(&output.stderr).contains("not a git repository") {
-        return Ok(false);
-    }
-    printed(&arguments, &output)?;
-    Ok(true)
-}
-
-/// The output of git; `None` where it ends with the exit code that means no.
-fn ask(folder: &Path, arguments: &[&str], no: i32) -> Result<Option<String>> {
-    let output = command(folder, arguments).output().context("cannot run git")?;
-    if output.status.code() == Some(no) {
-        return Ok(None);
-    }
-    printed(arguments, &output).map(Some)
-}
-
-/// The output of git, which has to succeed.
-fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
-    let output = command(folder, arguments).output().context("cannot run git")?;
-    printed(arguments, &output)
-}
-
-fn printed(arguments: &[&str], output: &Output) -> Result<String> {
-    if !output.status.success() {
-        let why = String::from_utf8_lossy(&output.stderr);
-        bail!("git {} failed ({}): {}", arguments.join(" "), output.status, why.trim());
-    }
-    let text = String::from_utf8(output.stdout.clone()).context("git printed no UTF-8")?;
-    Ok(text.trim_end().to_owned())
-}
-
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(folder).args(arguments);
-    // Git must not wait for a password that nobody types. `is_repository` looks for an English sentence.
-    git.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-    git
 }
