@@ -10,8 +10,7 @@ use crate::json_text::{self, Style};
 use crate::model::Report;
 use crate::model::calibration::{OperationKind, Preset, PresetPeak, Profile, Request, calibrate};
 use crate::units;
-use crate::write::show::{NARROWEST, WIDTH};
-use crate::write::{Align, Cell, Line, Paint, render, wrap};
+use crate::write::{Align, Cell, Line, NARROWEST, Paint, WIDTH, render, wrap};
 
 /// Modes of the cases that a profile is made of.
 pub const MODES: &[Mode] = &[Mode::Calibration, Mode::Fusion];

@@ -7,8 +7,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use humantime::format_rfc3339_seconds;
 use serde_json::Value;
+use statistics::Interval;
 
-use crate::model::{Interval, LAST_MOMENT};
+/// The last second of the year 9999.
+pub const LAST_MOMENT: u64 = 253_402_300_799;
 
 /// Nanoseconds in each unit of time, the smallest first.
 pub const TIME_UNITS: &[(&str, f64)] = &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];

@@ -68,7 +68,7 @@ pub use drift::{Drift, drift};
 pub use hierarchical::{Floor, MIN_SAMPLES, RunMedian, SidesRatio, between_variance, sides_ratio};
 pub use holm::holm;
 pub use mann_whitney::{EXACT, MannWhitney, least_p, mann_whitney};
-pub use paired::{CONFIDENCE_LEVEL, MIN_BLOCKS, Ratio, block, ratio};
+pub use paired::{CONFIDENCE_LEVEL, Interval, MIN_BLOCKS, Ratio, block, ratio};
 pub use planner::{
     Limit, Limits, Pilot, SamplePlan, plan, plan_in_twos, sample_iters, single_calls,
 };

@@ -67,6 +67,27 @@ impl Ratio {
     }
 }
 
+/// The bounds of an interval, without the value that it is of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+}
+
+impl Interval {
+    /// A ratio with this interval.
+    pub const fn around(self, ratio: f64) -> Ratio {
+        Ratio { ratio, low: self.low, high: self.high }
+    }
+
+    /// Half its width, relative to the `value` that it is of.
+    pub fn half_width(self, value: f64) -> f64 {
+        self.around(value).half_width()
+    }
+}
+
 /// Level of the interval.
 pub const CONFIDENCE_LEVEL: f64 = 0.95;
 /// Fewest blocks of one build that give an interval.

@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 
 use super::criterion_result::{Benchmark, CriterionResult, Estimates, Samples};
 use super::file;
-use super::inputs::CaseFiles;
+use super::row::CaseFiles;
 use crate::parallel;
 
 /// The results of a baseline under criterion's root, with the folder of each, and what cannot be

@@ -10,7 +10,8 @@ use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
 use super::criterion_result::{Benchmark, CriterionResult, Estimates};
-use super::inputs::{CaseFiles, Inputs};
+use super::inputs::Inputs;
+use super::row::CaseFiles;
 use super::row::NoTime;
 use super::runs::Run;
 use super::{file, valid};

@@ -2,36 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use anyhow::Result;
 use indexmap::IndexMap;
-use plan::{Mode, Record};
 
-use super::criterion_files::ResultFolders;
-use super::criterion_result::CriterionResult;
-use super::location::Location;
-use super::records::read_runs;
-use super::row::NoTime;
+use super::row::CaseFiles;
 use super::runs::Run;
-use super::saved::Saved;
 use super::selection::Selection;
-use crate::parallel;
-
-/// The files of one case.
-#[derive(Debug)]
-pub struct CaseFiles {
-    pub record: Box<Record>,
-    /// Criterion's results of this id. A folder left by an older run can claim it a second time.
-    pub results: Vec<Box<CriterionResult>>,
-    /// Why a case of an exported file has no time, which follows from results that the file leaves
-    /// out.
-    pub no_time: Option<NoTime>,
-}
-
-impl From<Box<Record>> for CaseFiles {
-    fn from(record: Box<Record>) -> Self {
-        Self { record, results: Vec::new(), no_time: None }
-    }
-}
 
 /// Everything that runs left under one name.
 #[derive(Debug, Default)]
@@ -64,23 +39,6 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Reads what lies at `location` under `baseline`, of the modes that are asked for: of all runs
-    /// that were saved under the name with a number each, if there are such.
-    pub fn read(location: &Location, baseline: &str, selection: &Selection<'_>) -> Result<Self> {
-        let Saved { names, left_out } = Saved::under(&location.records, baseline)?;
-        if names.iter().all(|name| name == baseline) {
-            return Self::read_run(location, baseline, selection);
-        }
-        let read = |name: String| {
-            let inputs = Self::read_run(location, &name, selection)?;
-            Ok((name, inputs))
-        };
-        let read = parallel::map_into(names, read).into_iter().collect::<Result<_>>()?;
-        let mut inputs = Self::of_runs(read);
-        inputs.warnings.extend(left_out);
-        Ok(inputs)
-    }
-
     /// The files of several runs, by name.
     pub fn of_runs(mut of_runs: Vec<(String, Self)>) -> Self {
         let mut all = Self::default();
@@ -100,42 +58,6 @@ impl Inputs {
             }
         }
         Self { of_runs, ..all }
-    }
-
-    fn read_run(location: &Location, baseline: &str, selection: &Selection<'_>) -> Result<Self> {
-        let (read, found) = rayon::join(
-            || Self::of_records(&location.records, baseline),
-            || ResultFolders::under(&location.criterion, baseline),
-        );
-        let mut inputs = read?;
-        let (runs, unusable) = read_runs(&location.records);
-        inputs.runs = runs;
-        inputs.unreadable.extend(unusable);
-        inputs.foreign = found.foreign(&inputs.cases);
-        inputs.retain(selection);
-        inputs.unreadable.extend(found.read(&mut inputs.cases));
-        if selection.reads(Mode::Calibration) {
-            inputs.read_calibrations(location, baseline)?;
-        }
-        Ok(inputs)
-    }
-
-    /// Reads the calibration of each machine that `merge` has put beside the records.
-    fn read_calibrations(&mut self, location: &Location, baseline: &str) -> Result<()> {
-        let selection = Selection { modes: Some(&[Mode::Calibration]), ..Selection::default() };
-        let read = |machine: Location| Self::read_run(&machine, baseline, &selection);
-        let machines = location.machines(baseline)?;
-        for machine in parallel::map_into(machines, read) {
-            match machine {
-                Ok(mut machine) => {
-                    self.calibrations.extend(machine.cases.into_values());
-                    self.warnings.append(&mut machine.warnings);
-                    self.unreadable.append(&mut machine.unreadable);
-                }
-                Err(why) => self.unreadable.push(why.to_string()),
-            }
-        }
-        Ok(())
     }
 
     /// Leaves out the cases of modes that are not asked for, as [`Self::read`] does.

@@ -3,7 +3,8 @@
 
 use indexmap::IndexMap;
 
-use super::inputs::{CaseFiles, Inputs};
+use super::inputs::Inputs;
+use super::row::CaseFiles;
 use super::row::{InRun, Row};
 use super::runs::{Missing, Runs};
 use crate::parallel;

@@ -28,6 +28,7 @@ mod operators;
 mod place;
 mod possible;
 pub(crate) mod profile_files;
+mod read;
 mod reason;
 mod records;
 mod repeated;
@@ -54,6 +55,7 @@ pub use criterion_result::{
 };
 pub use distribution::Distribution;
 pub use exported::{CritcmpBaseline, CritcmpBenchmark, Exported};
+pub(crate) use field::column;
 pub use field::{Better, Column, Field, Figure, MEASURES, Part, Unit, Value};
 pub use frontier::TradeOff;
 pub use fusion::{
@@ -62,7 +64,7 @@ pub use fusion::{
 };
 pub use gain::{Gain, GainSource};
 pub use heatmap::{Heatmap, HeatmapKind};
-pub use inputs::{CaseFiles, Inputs};
+pub use inputs::Inputs;
 pub use location::Location;
 pub use machines::{Machine, Machines};
 pub use operators::{
@@ -70,13 +72,12 @@ pub use operators::{
     Standing, Summary, upstreams_estimate,
 };
 pub use place::{Place, fingerprint, machine};
-pub(crate) use possible::LAST_MOMENT;
 pub use reason::Reason;
 pub(crate) use records::files;
 pub use records::{read_runs, record_of_line};
 pub use repeated::Without;
 pub use report::Report;
-pub use row::{InRun, NoTime, Row};
+pub use row::{CaseFiles, InRun, NoTime, Row};
 pub(crate) use runs::OLDER;
 pub use runs::{Missing, Run, Runs};
 pub use selection::Selection;

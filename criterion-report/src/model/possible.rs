@@ -5,8 +5,6 @@
 pub const LARGEST: f64 = 1e18;
 /// No amount of memory is larger, so that sums of them have room: an exbibyte.
 pub const MOST_BYTES: u64 = 1 << 60;
-/// The last second of the year 9999.
-pub const LAST_MOMENT: u64 = 253_402_300_799;
 
 /// And no time or ratio is smaller, so that one over it is none that is too large.
 const SMALLEST: f64 = 1e-18;

@@ -17,7 +17,7 @@ use plan::{Record, RunManifest};
 use super::inputs::Inputs;
 use super::line::{Line, Stamp, Unusable, parse};
 use super::runs::Run;
-use super::{file, possible, saved};
+use super::{file, saved};
 use crate::order::Order as _;
 use crate::parallel;
 use crate::{units, visible};
@@ -194,7 +194,7 @@ fn read_run(path: &Path) -> Result<Run, String> {
         ));
     }
     for (name, moment) in [("started", Some(manifest.started)), ("finished", manifest.finished)] {
-        if let Some(moment) = moment.filter(|moment| *moment > possible::LAST_MOMENT) {
+        if let Some(moment) = moment.filter(|moment| *moment > units::LAST_MOMENT) {
             return Err(format!("`{name}` is {moment}, after the year 9999"));
         }
     }

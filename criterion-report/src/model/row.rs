@@ -8,9 +8,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::criterion_result::CriterionResult;
-use super::inputs::CaseFiles;
 use super::time::Time;
 use crate::units;
+
+/// The files of one case.
+#[derive(Debug)]
+pub struct CaseFiles {
+    pub record: Box<Record>,
+    /// Criterion's results of this id. A folder left by an older run can claim it a second time.
+    pub results: Vec<Box<CriterionResult>>,
+    /// Why a case of an exported file has no time, which follows from results that the file leaves
+    /// out.
+    pub no_time: Option<NoTime>,
+}
+
+impl From<Box<Record>> for CaseFiles {
+    fn from(record: Box<Record>) -> Self {
+        Self { record, results: Vec::new(), no_time: None }
+    }
+}
 
 /// More switches per second of wall time away from threads that would go on are other programs': quiet machines have up to
 /// 140, those with as many busy programs as CPUs 230 to 2000 on all threads (`docs/results/amd-epyc-2-cpus`).

@@ -1,24 +1,6 @@
 //! Criterion's time of one case.
 
-use statistics::Ratio;
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    pub low: f64,
-    pub high: f64,
-}
-
-impl Interval {
-    /// A ratio with this interval.
-    pub const fn around(self, ratio: f64) -> Ratio {
-        Ratio { ratio, low: self.low, high: self.high }
-    }
-
-    /// Half its width, relative to the `value` that it is of.
-    pub fn half_width(self, value: f64) -> f64 {
-        self.around(value).half_width()
-    }
-}
+pub use statistics::Interval;
 
 /// Criterion's estimates of a step's time, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,9 +5,8 @@ use std::fmt::Display;
 use plan::{CaseId, Pair, Profile, Range, Record};
 
 use super::field::{self, Field, Figure, Value};
-use super::possible::{
-    LARGEST, LAST_MOMENT, MOST_BYTES, level, not_below_zero, not_negative, positive, signed,
-};
+use super::possible::{LARGEST, MOST_BYTES, level, not_below_zero, not_negative, positive, signed};
+use crate::units::LAST_MOMENT;
 
 /// Says what of a record cannot be: the field and its value.
 pub fn check(record: &Record) -> Result<(), String> {

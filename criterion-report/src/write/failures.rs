@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::show::footnotes::{Footnotes, Note};
+use super::footnotes::{Footnotes, Note};
 use super::table::{Cell, Line, Paint};
 use super::view::{Room, paragraph};
 use crate::model::{Entry, NoSpeedup, NoTime, Row, Time};

@@ -10,7 +10,10 @@ pub mod dashboard;
 pub mod explain;
 pub mod export;
 mod failures;
+mod footer;
+mod footnotes;
 pub mod fusion;
+mod header;
 pub mod html;
 mod in_order;
 pub mod kernels;
@@ -36,7 +39,9 @@ use crate::units;
 use crate::words::more;
 
 use in_order::{in_order, joined};
-pub(crate) use table::{Align, Cell, Line, Paint, render, screen, table_width, wrap};
+pub(crate) use table::{
+    Align, Cell, Line, NARROWEST, Paint, WIDTH, render, screen, table_width, wrap,
+};
 pub(crate) use view::is_coloured;
 
 /// Every format that a report can be written in; its name is the subcommand.

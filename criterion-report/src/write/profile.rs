@@ -7,7 +7,6 @@ use plan::{GpuCounters, MemoryProfile, OperationProfile, Profile, ProfileFile, P
 use crate::model::profile_files::is_inside;
 use crate::model::{Entry, Field};
 use crate::units;
-use crate::write::explain::words::of_shapes;
 
 /// A profile file in the folder of the records; `None` if it does not exist there.
 pub fn file(records: &Path, path: &str) -> Option<PathBuf> {
@@ -302,4 +301,11 @@ mod tests {
         );
         assert_eq!(text(&["a", "b"]).as_deref(), Some("a (2.00 KiB), b (2.00 KiB)"));
     }
+}
+
+/// `16x1024, 1024x1024`: those of tensors.
+pub fn of_shapes(shapes: &[Vec<i64>]) -> String {
+    let tensors = shapes.iter().filter(|shape| !shape.is_empty());
+    let sizes = |shape: &Vec<i64>| shape.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
+    tensors.map(sizes).collect::<Vec<_>>().join(", ")
 }

@@ -187,6 +187,11 @@ pub fn fit(
     left_out
 }
 
+/// Columns that text keeps to where ids and names let it, unless a terminal says otherwise.
+pub(crate) const WIDTH: usize = 100;
+/// Narrower than this, text is no easier to read than lines that the terminal breaks.
+pub(crate) const NARROWEST: usize = 60;
+
 pub const GAP: usize = 2;
 
 fn column_width(heading: &str, column: usize, lines: &[Line]) -> usize {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::ColorChoice;
 
-use super::Target;
-use super::show::footnotes::{Footnotes, Note};
-use super::show::group::level;
-use super::show::{NARROWEST, WIDTH, footer, header};
-use super::table::{Align, Cell, Line, Paint, clear, fit, is_empty, render, table_width, wrap};
+use super::footnotes::{Footnotes, Note};
+use super::table::{
+    Align, Cell, Line, NARROWEST, Paint, WIDTH, clear, fit, is_empty, render, table_width, wrap,
+};
+use super::{Target, footer, header};
 use crate::model::{Report, Row};
 use crate::order::Sorted as _;
 use crate::units;
@@ -98,6 +98,16 @@ impl<T> Column<T> {
     fn heading_over(&self, rows: &[&T]) -> String {
         let level = level(rows.iter().filter_map(|row| (self.level)(row)));
         format!("{}{level}", self.heading).trim_start().to_owned()
+    }
+}
+
+/// ` [95%]`, if all intervals are of one confidence level.
+pub(super) fn level(levels: impl Iterator<Item = f64>) -> String {
+    let levels: BTreeSet<String> =
+        levels.map(|level| format!(" [{}%]", (level * 1e4).round() / 1e2)).sorted_set();
+    match levels.len() {
+        1 => levels.into_iter().collect(),
+        _ => String::new(),
     }
 }
 

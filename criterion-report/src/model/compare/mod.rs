@@ -1,6 +1,7 @@
 //! Two sides, each of one run or several, compared case by case and measure by measure.
 
 mod aa;
+pub mod branch;
 mod comparison;
 mod counted;
 mod finding;
@@ -8,6 +9,7 @@ mod floor;
 mod noisy;
 mod outcomes;
 mod pairing;
+pub mod past;
 mod point;
 mod policy;
 mod side;

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use plan::RunManifest;
 
+use super::past::{Past, SUMMARY};
 use super::point::Point;
-use crate::model::kernels::{Past, SUMMARY};
 use crate::model::saved::{Saved, known};
 use crate::model::{CritcmpBaseline, Entry, Exported, Inputs, Location, Report, Selection};
 use crate::order::Sorted as _;

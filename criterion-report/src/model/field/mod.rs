@@ -306,3 +306,28 @@ pub const MEASURES: [&Field; 34] = [
     Field::known("compile-time"),
     Field::known("package-size"),
 ];
+
+/// A value of the catalogue for an entry, if there is one and has it: `column!(entry, "latency")`, or a
+/// part of it in another unit, `column!(entry, "latency", Low / 1e6)`.
+macro_rules! column {
+    (@ $entry:expr, $field:literal, $part:ident, $scale:expr) => {{
+        const COLUMN: $crate::model::Column = $crate::model::Column::new($field, $field)
+            .part($crate::model::Part::$part)
+            .per($scale);
+        $entry.as_ref().and_then(|entry| COLUMN.value(entry))
+    }};
+    ($entry:expr, $field:literal) => {
+        $crate::model::column!(@ $entry, $field, Value, 1.0)
+    };
+    ($entry:expr, $field:literal / $scale:expr) => {
+        $crate::model::column!(@ $entry, $field, Value, $scale)
+    };
+    ($entry:expr, $field:literal, $part:ident) => {
+        $crate::model::column!(@ $entry, $field, $part, 1.0)
+    };
+    ($entry:expr, $field:literal, $part:ident / $scale:expr) => {
+        $crate::model::column!(@ $entry, $field, $part, $scale)
+    };
+}
+
+pub(crate) use column;

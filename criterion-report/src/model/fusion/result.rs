@@ -7,12 +7,13 @@ use statistics::Benefit;
 
 use super::product;
 use crate::model::caution::Caution;
+use crate::model::column;
 use crate::model::comparison::Entry;
 use crate::model::report::Report;
 use crate::model::row::Row;
 use crate::model::speedup::Speedup;
 use crate::model::view::Key;
-use crate::object::{column, object};
+use crate::object::object;
 
 /// A variant of a pattern, measured or not, against the unfused operations at the same size: the
 /// baseline of its entry.

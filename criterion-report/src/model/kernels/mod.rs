@@ -2,20 +2,18 @@
 //! from those of another time.
 
 mod advice;
-mod branch;
 mod compare;
 mod leaderboard;
-mod past;
 mod result;
 
 pub use super::compare::Point;
+pub use super::compare::branch::BranchHistory;
+pub use super::compare::past::{Past, SCHEMA, SUMMARY, Trend, VERSION, history, trends};
 pub use advice::{
     PrecisionGain, Rival, Valued, descending, high_peak, most, narrower, nondeterministic,
     precision_gains, rivals, shares_of_bandwidth, slow_call, slow_first_call, unsteady,
     without_counts, without_reference,
 };
-pub use branch::BranchHistory;
 pub use compare::{Changed, Changes, compare};
 pub use leaderboard::{Contest, contests};
-pub use past::{Past, SCHEMA, SUMMARY, Trend, VERSION, history, trends};
 pub use result::KernelResult;

@@ -11,8 +11,8 @@ use crate::model::Interval;
 use crate::model::calibration::{FusionCalibration, Profile};
 use crate::order::Order as _;
 use crate::units;
+use crate::write::footnotes::Footnotes;
 use crate::write::fusion::strategy as advice;
-use crate::write::show::footnotes::Footnotes;
 use crate::write::table::{Align, Cell, GAP, Line, Paint, clear, fit, render, table_width, wrap};
 use crate::write::verdict;
 

@@ -7,8 +7,8 @@ mod operations;
 use plan::CheckStatus;
 use serde_json::{Map, Value};
 
-use super::show::{NARROWEST, WIDTH};
 use super::table::{ABSENT, Paint, labelled, remarks, screen, wrap};
+use super::table::{NARROWEST, WIDTH};
 use crate::model::calibration::{Finding, Profile};
 use crate::units;
 

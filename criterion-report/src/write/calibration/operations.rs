@@ -8,7 +8,7 @@ use super::{ABSENT, efficiency, heading, rate, strings, text};
 use crate::model::calibration::{OperationCalibration, Profile};
 use crate::order::Order as _;
 use crate::units;
-use crate::write::show::footnotes::Footnotes;
+use crate::write::footnotes::Footnotes;
 use crate::write::table::{Align, Cell, Line, Paint, fit, render};
 
 /// Columns that give way, in this order, where the table is too wide: what bounds an operation,

@@ -7,7 +7,7 @@ use super::text;
 use crate::model::compare::{Compared, Comparison, Finding, Verdict};
 use crate::parallel;
 use crate::units;
-use crate::write::show::footnotes::Footnotes;
+use crate::write::footnotes::Footnotes;
 use crate::write::{Align, Cell, Line, Paint, render, screen, table_width, wrap};
 
 const COLUMNS: &[(&str, Align)] = &[

@@ -178,17 +178,10 @@ fn changed(of: &Changed) -> [String; 5] {
         None => String::new(),
     };
     let before = of.instead_of.as_ref().map(|name| format!("{name} → ")).unwrap_or_default();
-    let shapes = of.shapes.as_ref().map(|shapes| format!(" ({})", of_shapes(shapes)));
+    let shapes = of.shapes.as_ref().map(|shapes| format!(" ({})", profile::of_shapes(shapes)));
     let name = of.operation.clone().unwrap_or_default() + &shapes.unwrap_or_default();
     let name = before + &name;
     [signed(of.difference_ns), percent(of.share), word.to_owned(), calls, name]
-}
-
-/// `16x1024, 1024x1024`: those of tensors.
-pub fn of_shapes(shapes: &[Vec<i64>]) -> String {
-    let tensors = shapes.iter().filter(|shape| !shape.is_empty());
-    let sizes = |shape: &Vec<i64>| shape.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
-    tensors.map(sizes).collect::<Vec<_>>().join(", ")
 }
 
 fn signed(ns: f64) -> String {

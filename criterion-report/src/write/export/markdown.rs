@@ -8,8 +8,8 @@ use crate::model::{
     Circumstances, Entry, Field, Figure, Interval, NoTime, Report, Row, fingerprint, gather,
 };
 use crate::units;
+use crate::write::footnotes::{Footnotes, Note};
 use crate::write::markdown::{code, or_absent, plain, reason, revision, table};
-use crate::write::show::footnotes::{Footnotes, Note};
 use crate::write::{Align, Notes};
 
 /// The most characters of a comment, a little below what GitHub takes.

@@ -6,7 +6,7 @@ use statistics::{Band, Benefit};
 
 use crate::model::{Accounting, FusionResult, other_products, saved, sdpa_dispatch};
 use crate::units;
-use crate::write::show::footnotes::{Footnotes, Note};
+use crate::write::footnotes::{Footnotes, Note};
 use crate::write::table::{ABSENT, Cell, Line, Paint};
 use crate::write::view::{Layout, Room, Table, left, paragraph, right, significant};
 use crate::write::{failures, verdict, view};

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use plan::{Device, KernelWork, Outcome};
 use serde_json::{Value, json};
 
+use crate::model::column;
 use crate::model::kernels::{KernelResult, SCHEMA, VERSION};
 use crate::model::{self, NoSpeedup, Speedup, Time};
-use crate::object::{column, object};
+use crate::object::object;
 use crate::order::Sorted as _;
 
 const MIB: f64 = (1 << 20) as f64;

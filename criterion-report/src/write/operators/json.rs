@@ -9,10 +9,11 @@ use anyhow::Result;
 use plan::{CompileMode, Implementation};
 
 use crate::json_text::{self, Style};
+use crate::model::column;
 use crate::model::{
     EfficiencySource, Missing, OperatorResult, Report, Standing, upstreams_estimate,
 };
-use crate::object::{column, object};
+use crate::object::object;
 use crate::units;
 use crate::write::Notes;
 

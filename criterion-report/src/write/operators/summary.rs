@@ -2,7 +2,7 @@
 
 use super::Block;
 use crate::model::{Axis, Mean, Summary};
-use crate::write::show::footnotes::{Footnotes, Note};
+use crate::write::footnotes::{Footnotes, Note};
 use crate::write::table::{ABSENT, Cell, Line, Paint};
 use crate::write::verdict::SIGNS;
 use crate::write::view::{Layout, Room, Table, left, right};

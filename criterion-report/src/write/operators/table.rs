@@ -7,7 +7,7 @@ use plan::Latency;
 use super::Block;
 use crate::model::{EfficiencySource, NoEfficiency, OperatorResult, Standing};
 use crate::units;
-use crate::write::show::footnotes::{Footnotes, Note};
+use crate::write::footnotes::{Footnotes, Note};
 use crate::write::table::{ABSENT, Cell, Line, Paint};
 use crate::write::view::{Column, Layout, Room, Table, left, right, significant};
 use crate::write::{failures, verdict, view};

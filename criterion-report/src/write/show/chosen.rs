@@ -2,13 +2,13 @@
 
 use std::str::FromStr;
 
-use super::footnotes::Footnotes;
 use super::group::{notes, parameter_heading};
 use super::{ABSENT, parameters};
 use crate::model::{Entry, Field};
 use crate::order::Order as _;
 use crate::write::choice::Choice;
 use crate::write::failures;
+use crate::write::footnotes::Footnotes;
 use crate::write::table::{self, Align, Cell, Line, Paint, render, table_width};
 use crate::write::view::{Room, paragraph};
 

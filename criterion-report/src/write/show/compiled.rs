@@ -1,14 +1,15 @@
 //! The gains of compiling in a group: against the same case run eagerly, and against the unquantized
 //! model compiled in the same mode. The table above it compares with the eager baseline.
 
-use super::footnotes::Footnotes;
-use super::group::{level, parameter_heading};
+use super::group::parameter_heading;
 use super::{ABSENT, parameters};
 use crate::model::{Comparison, Entry, Gain, NoSpeedup};
 use crate::units;
+use crate::write::footnotes::Footnotes;
 use crate::write::table::{Align, Cell, Line, Paint, fit, render};
 use crate::write::verdict;
 use crate::write::view::Room;
+use crate::write::view::level;
 
 /// The column that gives way where the table is too wide.
 const PACKAGE: usize = 4;

@@ -2,11 +2,11 @@
 
 use plan::{Outcome, Range};
 
-use super::footnotes::Footnotes;
 use super::group::{self, parameter_heading};
 use super::{ABSENT, parameters, profile};
 use crate::model::{Entry, Field, Value};
 use crate::units;
+use crate::write::footnotes::Footnotes;
 use crate::write::table::{Align, Cell, Line, clear, render, table_width};
 use crate::write::view::Room;
 

@@ -1,16 +1,15 @@
 //! The table of one criterion group.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use plan::{ProbeKind, Work};
 
-use super::footnotes::{Footnotes, Note};
 use super::{compiled, details, parameters};
 use crate::model::{Entry, Row};
-use crate::order::Sorted as _;
 use crate::units::{self, ByteUnit};
+use crate::write::footnotes::{Footnotes, Note};
 use crate::write::table::{Align, Cell, Line, Paint, clear, render, table_width};
-use crate::write::view::{self, Room, paragraph};
+use crate::write::view::{self, Room, level, paragraph};
 use crate::write::{failures, verdict};
 
 /// Columns that `--details` repeats, which give way, in this order, where the table is too wide.
@@ -174,16 +173,6 @@ fn weights_bytes(entry: &Entry<'_>) -> Option<u64> {
 
 fn weights(entry: &Entry<'_>, unit: ByteUnit) -> String {
     weights_bytes(entry).map(|bytes| unit.number(bytes)).unwrap_or_default()
-}
-
-/// ` [95%]`, if all intervals are of one confidence level.
-pub fn level(levels: impl Iterator<Item = f64>) -> String {
-    let levels: BTreeSet<String> =
-        levels.map(|level| format!(" [{}%]", (level * 1e4).round() / 1e2)).sorted_set();
-    match levels.len() {
-        1 => levels.into_iter().collect(),
-        _ => String::new(),
-    }
 }
 
 fn time_level(entry: &Entry<'_>) -> Option<f64> {

@@ -3,10 +3,7 @@
 mod chosen;
 mod compiled;
 mod details;
-pub(super) mod footer;
-pub(super) mod footnotes;
-pub(super) mod group;
-pub(super) mod header;
+mod group;
 mod profile;
 
 use clap::ColorChoice;
@@ -14,7 +11,7 @@ use clap::ColorChoice;
 use super::choice::{self, Choice};
 use super::table::ABSENT;
 use super::view::Room;
-use super::{Target, screen};
+use super::{Target, footer, header, screen};
 use crate::model::{Entry, Report, gather};
 use crate::parallel;
 pub use chosen::Sorting;
@@ -37,11 +34,6 @@ pub struct Options {
     #[arg(long, value_name = "COLUMN[:desc]")]
     pub sort: Option<Sorting>,
 }
-
-/// Columns that text keeps to where ids and names let it, unless a terminal says otherwise.
-pub(crate) const WIDTH: usize = 100;
-/// Narrower than this, text is no easier to read than lines that the terminal breaks.
-pub(crate) const NARROWEST: usize = 60;
 
 pub fn write(report: &Report, options: &Options, target: Target) -> String {
     let room = Room::of(target, options.color);

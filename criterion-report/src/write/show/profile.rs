@@ -2,11 +2,11 @@
 
 use plan::Profile;
 
-use super::footnotes::Footnotes;
 use super::group::parameter_heading;
 use super::{ABSENT, parameters};
 use crate::model::Entry;
 use crate::units;
+use crate::write::footnotes::Footnotes;
 use crate::write::profile;
 use crate::write::table::{Align, Cell, Line, Paint, render, table_width};
 use crate::write::view::Room;

@@ -7,7 +7,7 @@ use crate::model::calibration::Skyline;
 use crate::model::training::{Rate, TrainingResult};
 use crate::model::{NoSpeedup, Row};
 use crate::units;
-use crate::write::show::footnotes::{Footnotes, Note};
+use crate::write::footnotes::{Footnotes, Note};
 use crate::write::table::{ABSENT, Cell, Line, Paint};
 use crate::write::verdict::{of_verdict, sign};
 use crate::write::view::{Layout, Room, Table, left, right, significant};

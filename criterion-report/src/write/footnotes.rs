@@ -5,9 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::WIDTH;
 use crate::model::Caution;
-use crate::write::table::{Line, Paint, glued, hanging};
+use crate::write::table::{Line, Paint, WIDTH, glued, hanging};
 
 const INDENT: usize = 4;
 

@@ -9,7 +9,7 @@ use plan::git::{self, git};
 use plan::history;
 
 use super::past::Past;
-use crate::model::compare::Point;
+use super::point::Point;
 use crate::order::{Order as _, Sorted as _};
 use crate::units;
 

@@ -8,7 +8,7 @@ use anyhow::Result;
 use plan::Stat;
 use serde::Deserialize;
 
-use crate::model::compare::{Estimate, Point};
+use super::point::{Estimate, Point};
 use crate::model::file;
 use crate::model::{Interval, possible};
 use crate::order::Order as _;
