@@ -1,6 +1,12 @@
 //! Objects of documents as tables of names and values, written in their order.
 
 use serde::ser::SerializeMap;
+use serde_json::{Map, Value};
+
+/// An object of these names and values.
+pub fn map<const N: usize>(entries: [(&str, Value); N]) -> Map<String, Value> {
+    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
 
 /// Names and values that can stand among those of another object.
 pub trait Fields {

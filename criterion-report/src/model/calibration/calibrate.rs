@@ -4,24 +4,21 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::Result;
 use plan::Probe;
-use serde_json::{Map, Value, json};
 
 use super::fusion;
-use super::memory::Level;
+use super::limit::Limit;
 use super::operation::Operation;
 use super::preset::Precision;
 use super::profile::Spread;
 use super::request::Request;
-use super::roofs::{Limit, Roofs, telling};
+use super::roofs::{Roofs, telling};
 use super::schema::{
-    CallOverhead, Finding, LaunchLatency, Metadata, OperationCalibration, PeakSources, Profile,
-    params,
+    CallOverhead, Finding, FusionCalibration, LaunchLatency, Metadata, OperationCalibration,
+    PeakSources, Profile,
 };
 use super::select::{device, latest, newest, one_machine, unmeasured};
-use crate::model::{
-    Circumstances, FusionResult, Interval, PatternAdvice, Report, Row, sdpa_dispatch,
-};
-use crate::order::Sorted as _;
+use crate::model::{Circumstances, FusionResult, PatternAdvice, Report, Row, sdpa_dispatch};
+use crate::order::{Order as _, Sorted as _};
 use crate::units;
 
 pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
@@ -42,10 +39,10 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
         .map(|operation| (operation.key.to_string(), OperationCalibration::of(operation, &roofs)))
         .sorted_map();
 
-    let mut fusion_profiles = fusion::profiles(&results, &roofs);
+    let mut fusion_profiles = fusion_profiles(&results, &roofs);
     notes.extend(fusion::overshoots(&roofs, &results));
     notes.extend(without_speedup(results.len() - fusion_profiles.len()));
-    let by_pattern = fusion::by_pattern(&results, &fusion_profiles, &mut notes);
+    let by_pattern = self::by_pattern(&results, &fusion_profiles, &mut notes);
     fusion_profiles.extend(by_pattern);
     notes.extend(dispatch(&results));
     notes.extend(
@@ -104,41 +101,42 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
     Ok(profile)
 }
 
-/// What upstream's schema of an operation has no field for.
-pub(super) fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
-    let Operation { key, time, row, .. } = operation;
-    let record = &row.record;
-    let bounds = |interval: Option<Interval>| interval.map(|it| [it.low, it.high]);
-    let milliseconds = |it: Interval| [it.low / 1e6, it.high / 1e6];
-    let attainable = roofs.roof(key).and_then(|it| it.attainable_gflops(operation.intensity()));
-    let mut extra = params([
-        ("operation", json!(key.probe)),
-        ("dtype", json!(key.dtype)),
-        ("device", json!(key.device)),
-        ("threads", json!(key.threads)),
-        ("median_latency_ms", json!(time.median_ns / 1e6)),
-        ("median_latency_ms_interval", json!(time.interval.map(milliseconds))),
-        ("confidence_level", json!(time.confidence_level)),
-        ("implementation", json!(record.kernels.join(", "))),
-        ("cautions", json!(fusion::cautions(Some(row)))),
-        ("full_id", json!(record.full_id)),
-        ("run_id", json!(record.run_id)),
-    ]);
-    if key.probe.is_product() {
-        extra.extend(params([
-            ("matrix_size", json!(key.size)),
-            ("measured_gflops_interval", json!(bounds(operation.gflops().interval))),
-            ("attainable_gflops", json!(attainable)),
-        ]));
-    } else {
-        extra.extend(params([
-            ("array_bytes", json!(key.size)),
-            ("passes", json!(operation.passes)),
-            ("level", json!(roofs.memory.level(key).and_then(Level::name))),
-            ("achieved_bandwidth_gbps_interval", json!(bounds(operation.gbps().interval))),
-        ]));
+fn fusion_profiles(
+    results: &[FusionResult<'_>],
+    roofs: &Roofs,
+) -> BTreeMap<String, FusionCalibration> {
+    let profile = |result: &FusionResult<'_>| {
+        let speedup = result.entry.speedup()?;
+        Some((fusion::key(result), FusionCalibration::of(result, speedup, roofs)))
+    };
+    results.iter().filter_map(profile).collect()
+}
+
+/// The same, keyed by pattern name only, as upstream's `get_fusion_speedup` looks them up. Each pattern keeps one of the
+/// cases that upstream measures: the one on the most threads, and among those the one with the most operations. In
+/// upstream's files the largest size comes last and replaces the others. If that case has no speed-up, the pattern is
+/// left out.
+fn by_pattern(
+    results: &[FusionResult<'_>],
+    profiles: &BTreeMap<String, FusionCalibration>,
+    notes: &mut Vec<String>,
+) -> BTreeMap<String, FusionCalibration> {
+    let mut own: Vec<&FusionResult<'_>> =
+        results.iter().filter(|it| fusion::is_upstreams(it)).collect();
+    own.order_by_key(|it| (it.entry.row.record.environment.torch.threads, it.key.work.flops()));
+    let largest: BTreeMap<&str, &FusionResult<'_>> =
+        own.into_iter().map(|it| (it.key.work.pattern.upstream(), it)).sorted_map();
+    let mut named = BTreeMap::new();
+    for (name, result) in largest {
+        match profiles.get(&fusion::key(result)) {
+            Some(profile) => drop(named.insert(name.to_owned(), profile.clone())),
+            None => notes.push(format!(
+                "`fusion_profiles` has no `{name}` alone: its largest case, {}, has no speed-up",
+                result.entry.row.full_id()
+            )),
+        }
     }
-    extra
+    named
 }
 
 fn without_speedup(count: usize) -> Option<String> {

@@ -1,18 +1,16 @@
 //! The results of `fusion` in upstream's schema, and whether they lie below the peaks that products made.
 
-use std::collections::BTreeMap;
-
 use plan::{
     Allocator, CacheMode, Device, Dtype, FusionShape, FusionVariant, MemoryFormat, PatternFamily,
 };
 use serde_json::{Map, Value, json};
 
 use super::roofs::{Roofline, Roofs};
-use super::schema::{FusionCalibration, params};
 use super::select::twice;
 use crate::model::fusion::{Bytes, Compared};
 use crate::model::{FusionResult, Report, Row};
-use crate::order::{Order as _, Sorted as _};
+use crate::object::map;
+use crate::order::Order as _;
 use crate::units;
 
 /// The results of these families on the device, in the report's order. Of several with one key,
@@ -43,45 +41,8 @@ pub fn results<'a>(
     kept
 }
 
-pub fn profiles(
-    results: &[FusionResult<'_>],
-    roofs: &Roofs,
-) -> BTreeMap<String, FusionCalibration> {
-    let profile = |result: &FusionResult<'_>| {
-        let speedup = result.entry.speedup()?;
-        Some((key(result), FusionCalibration::of(result, speedup, roofs)))
-    };
-    results.iter().filter_map(profile).collect()
-}
-
-/// The same keyed by pattern name only, as upstream's `get_fusion_speedup` looks them up. Each pattern keeps one of the
-/// cases that upstream measures: the one on the most threads, and among those the one with the most operations. In
-/// upstream's files the largest size comes last and replaces the others. If that case has no speed-up, the pattern is
-/// left out.
-pub fn by_pattern(
-    results: &[FusionResult<'_>],
-    profiles: &BTreeMap<String, FusionCalibration>,
-    notes: &mut Vec<String>,
-) -> BTreeMap<String, FusionCalibration> {
-    let mut own: Vec<&FusionResult<'_>> = results.iter().filter(|it| is_upstreams(it)).collect();
-    own.order_by_key(|it| (it.entry.row.record.environment.torch.threads, it.key.work.flops()));
-    let largest: BTreeMap<&str, &FusionResult<'_>> =
-        own.into_iter().map(|it| (it.key.work.pattern.upstream(), it)).sorted_map();
-    let mut named = BTreeMap::new();
-    for (name, result) in largest {
-        match profiles.get(&key(result)) {
-            Some(profile) => drop(named.insert(name.to_owned(), profile.clone())),
-            None => notes.push(format!(
-                "`fusion_profiles` has no `{name}` alone: its largest case, {}, has no speed-up",
-                result.entry.row.full_id()
-            )),
-        }
-    }
-    named
-}
-
 /// Whether upstream measures such a case: the fused variant in float32, with upstream's fixed settings.
-fn is_upstreams(result: &FusionResult<'_>) -> bool {
+pub(super) fn is_upstreams(result: &FusionResult<'_>) -> bool {
     let key = &result.key;
     let plain = match key.work.size {
         FusionShape::Linear { .. } => true,
@@ -96,7 +57,7 @@ fn is_upstreams(result: &FusionResult<'_>) -> bool {
 
 /// Pattern, variant, and all else that tells two results apart:
 /// `Linear_Bias_device=cpu_dtype=float32_shape=512x1024x1024_threads=2_variant=fused`.
-fn key(result: &FusionResult<'_>) -> String {
+pub(super) fn key(result: &FusionResult<'_>) -> String {
     let key = &result.key;
     let mut text = key.work.pattern.upstream().to_owned();
     let place = &key.place;
@@ -134,7 +95,7 @@ pub(super) fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Val
     }
     // It is the machine's, and the threads are those in force.
     extra.remove("processor");
-    extra.extend(params([
+    extra.extend(map([
         ("threads", json!(record.environment.torch.threads)),
         ("unfused_samples", unfused_samples),
         ("fused_samples", fused_samples),

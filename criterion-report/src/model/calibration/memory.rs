@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plan::{Cache, Device};
+use serde::{Deserialize, Serialize};
 
+use super::limit::{Best, Limit, PeakSource};
 use super::operation::{Operation, OperationKey};
-use super::roofs::{Best, Limit, PeakSource};
-use super::schema::LevelBandwidth;
 use crate::order::Sorted as _;
 use crate::units;
 
@@ -36,6 +36,19 @@ impl Level {
             Self::Unclear => None,
         }
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LevelBandwidth {
+    /// Where it ran.
+    pub device: Device,
+    /// `L1`, `L2`, …, `memory`.
+    pub level: String,
+    /// Intra-op threads in force.
+    pub threads: u32,
+    /// GB/s of the best of STREAM's operations on arrays that lie there.
+    pub gbps: Best,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,7 @@
 
 mod calibrate;
 mod fusion;
+mod limit;
 mod memory;
 mod operation;
 mod placement;
@@ -14,17 +15,18 @@ mod schema;
 mod select;
 
 pub use calibrate::calibrate;
+pub use limit::{Best, Limit, PeakSource};
 pub(super) use memory::Memory;
-pub use memory::{Caches, Level};
+pub use memory::{Caches, Level, LevelBandwidth};
 pub use operation::{Operation, OperationKey};
 pub(super) use placement::by_machine;
 pub use placement::{Headroom, NoPlacement, Placement, Skyline, compulsory_bytes};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
 pub use profile::{Products, Spread};
 pub use request::{OperationKind, Request};
+pub use roofs::Roofline;
 pub(super) use roofs::{ABOVE, Roofs};
-pub use roofs::{Best, Limit, PeakSource, Roofline};
 pub use schema::{
-    CallOverhead, Finding, FusionCalibration, LaunchLatency, LevelBandwidth, Metadata,
-    OperationCalibration, PeakSources, Profile,
+    CallOverhead, Finding, FusionCalibration, LaunchLatency, Metadata, OperationCalibration,
+    PeakSources, Profile,
 };

@@ -180,7 +180,7 @@ impl Skyline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::roofs::{Best, Limit};
+    use super::super::limit::{Best, Limit};
     use super::*;
 
     #[test]

@@ -7,8 +7,9 @@ use plan::Dtype;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::limit::PeakSource;
 use super::operation::OperationKey;
-use super::roofs::{PeakSource, Roofline};
+use super::roofs::Roofline;
 use super::schema::{FusionCalibration, OperationCalibration, Profile};
 use crate::model::file;
 use crate::units;

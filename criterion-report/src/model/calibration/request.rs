@@ -2,8 +2,8 @@
 
 use plan::{Device, PatternFamily, Probe, ProbeKind};
 
+use super::limit::PeakSource;
 use super::preset::{Precision, Preset};
-use super::roofs::PeakSource;
 
 /// A kind of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]

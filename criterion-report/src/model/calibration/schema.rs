@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 
 use plan::{Check, Device, Environment, Probe};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::fusion;
+use super::limit::PeakSource;
+use super::memory::{Level, LevelBandwidth};
 use super::operation::Operation;
 use super::request::Request;
-use super::roofs::{Best, PeakSource, Roofline, Roofs};
+use super::roofs::{Roofline, Roofs};
 use super::select::newest;
 use crate::model::fusion::{Accounting, saved};
-use crate::model::{FusionResult, PatternAdvice, Speedup};
-use crate::object::document;
+use crate::model::{FusionResult, Interval, PatternAdvice, Speedup};
+use crate::object::{document, map};
 use crate::order::Sorted as _;
 use crate::units;
 
@@ -104,10 +107,6 @@ pub struct Profile {
     /// Notes for readers of the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-}
-
-pub(super) fn params<const N: usize>(entries: [(&str, Value); N]) -> Map<String, Value> {
-    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 impl Profile {
@@ -225,7 +224,7 @@ document! {
         /// `matrix_size`, `measured_gflops_interval` and `attainable_gflops`; bandwidths have `array_bytes`,
         /// `passes`, `level` and `achieved_bandwidth_gbps_interval`.
         #[serde(default)]
-        pub extra_params: Map<String, Value> = super::calibrate::extra(operation, roofs),
+        pub extra_params: Map<String, Value> = extra(operation, roofs),
     }
 
     #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -234,7 +233,7 @@ document! {
             result.sides().map(|row| Some(row?.time.as_ref().ok()?.median_ns / 1e6));
         [unfused_gflops, fused_gflops] = result.sides().map(|row| row?.gflop_per_s());
         bytes = result.bytes(Accounting::Upstream);
-        operators = super::fusion::operators(result);
+        operators = fusion::operators(result);
     ] {
         /// Upstream's name of the pattern.
         pub fusion_pattern: String = result.key.work.pattern.upstream().to_owned(),
@@ -267,7 +266,7 @@ document! {
         /// kernels, cautions. `threads` is the number in force. Besides: `unfused_samples`, `fused_samples`,
         /// `unfused_efficiency` and `fused_efficiency` (share of the roof; above 1 refutes the peak).
         #[serde(default)]
-        pub extra_params: Map<String, Value> = super::fusion::extra(result, roofs),
+        pub extra_params: Map<String, Value> = fusion::extra(result, roofs),
         /// Blocks of pairs behind the speed-up.
         pub num_trials: u64 = speedup.blocks as u64,
     }
@@ -327,17 +326,41 @@ document! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LevelBandwidth {
-    /// Where it ran.
-    pub device: Device,
-    /// `L1`, `L2`, …, `memory`.
-    pub level: String,
-    /// Intra-op threads in force.
-    pub threads: u32,
-    /// GB/s of the best of STREAM's operations on arrays that lie there.
-    pub gbps: Best,
+/// What upstream's schema of an operation has no field for.
+fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
+    let Operation { key, time, row, .. } = operation;
+    let record = &row.record;
+    let bounds = |interval: Option<Interval>| interval.map(|it| [it.low, it.high]);
+    let milliseconds = |it: Interval| [it.low / 1e6, it.high / 1e6];
+    let attainable = roofs.roof(key).and_then(|it| it.attainable_gflops(operation.intensity()));
+    let mut extra = map([
+        ("operation", json!(key.probe)),
+        ("dtype", json!(key.dtype)),
+        ("device", json!(key.device)),
+        ("threads", json!(key.threads)),
+        ("median_latency_ms", json!(time.median_ns / 1e6)),
+        ("median_latency_ms_interval", json!(time.interval.map(milliseconds))),
+        ("confidence_level", json!(time.confidence_level)),
+        ("implementation", json!(record.kernels.join(", "))),
+        ("cautions", json!(fusion::cautions(Some(row)))),
+        ("full_id", json!(record.full_id)),
+        ("run_id", json!(record.run_id)),
+    ]);
+    if key.probe.is_product() {
+        extra.extend(map([
+            ("matrix_size", json!(key.size)),
+            ("measured_gflops_interval", json!(bounds(operation.gflops().interval))),
+            ("attainable_gflops", json!(attainable)),
+        ]));
+    } else {
+        extra.extend(map([
+            ("array_bytes", json!(key.size)),
+            ("passes", json!(operation.passes)),
+            ("level", json!(roofs.memory.level(key).and_then(Level::name))),
+            ("achieved_bandwidth_gbps_interval", json!(bounds(operation.gbps().interval))),
+        ]));
+    }
+    extra
 }
 
 impl OperationCalibration {

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, anyhow, bail};
 use statistics::{RunMedian, between_variance};
 
+use super::compared::Compared;
 use super::comparison::{Comparison, Settings, compare};
-use super::finding::{Compared, Measure, Verdict};
+use super::finding::{Measure, Verdict};
 use super::floor::{CaseNoise, Floors, HostNoise, Profile, Sigmas};
 use super::noisy::energies_of;
 use super::outcomes::{Hosts, Words};

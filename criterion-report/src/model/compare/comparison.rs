@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::{Result, bail};
 
-use super::finding::{Compared, Finding, Measure, Verdict};
+use super::compared::Compared;
+use super::finding::{Finding, Measure, Verdict};
 use super::floor::{FloorSource, Floors};
 use super::noisy;
 use super::outcomes::{Hosts, Outcomes, Words};

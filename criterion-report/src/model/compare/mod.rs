@@ -2,6 +2,7 @@
 
 mod aa;
 pub mod branch;
+mod compared;
 mod comparison;
 mod counted;
 mod finding;
@@ -18,8 +19,9 @@ mod upstream;
 mod within;
 
 pub use aa::{Aa, AaCase, aa};
+pub use compared::Compared;
 pub use comparison::{Comparison, Settings, SideFacts, compare};
-pub use finding::{Compared, Finding, Measure, Verdict, reasons};
+pub use finding::{Finding, Measure, Verdict, reasons};
 pub use floor::{
     ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, KnownFloor, Profile, Sigmas,
 };

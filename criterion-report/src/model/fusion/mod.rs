@@ -1,6 +1,7 @@
 //! Fusion: what each variant of a pattern gains over the pattern's unfused operations.
 
 mod advice;
+mod library;
 mod product;
 mod result;
 

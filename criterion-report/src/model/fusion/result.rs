@@ -5,7 +5,7 @@ use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, Work};
 use serde_json::{Map, Value};
 use statistics::Benefit;
 
-use super::product;
+use super::library;
 use crate::model::caution::Caution;
 use crate::model::column;
 use crate::model::comparison::Entry;
@@ -98,7 +98,7 @@ impl<'a> FusionResult<'a> {
     /// by the recorded kernels; none where they do not tell.
     pub fn same_product(&self) -> Option<bool> {
         let unfused = self.entry.baseline.map(|row| row.record.kernels.as_slice());
-        product::same_product(&self.key, unfused, &self.entry.row.record.kernels)
+        library::same_product(&self.key, unfused, &self.entry.row.record.kernels)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{ModelKind, Pass, Shape};
 use statistics::Verdict;
 
-use super::prediction::{Prediction, gain};
+use super::prediction::{NoCrossover, Prediction, gain};
 use super::result::TrainingResult;
 use crate::model::gain::Gain;
 use crate::model::view::gather;
@@ -55,20 +55,6 @@ pub enum Gains {
     UpTo(u64),
     /// Here and there, without an order.
     Scattered,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoCrossover {
-    #[error(
-        "emulated: its products run dequantized on this device, so its time is not the recipe's"
-    )]
-    Emulated,
-    #[error("the sizes of a package's own model are not known")]
-    NoSizes,
-    #[error(
-        "`forward_backward` was measured at {found} of the {needed} shapes that a cost model needs"
-    )]
-    FewShapes { found: usize, needed: usize },
 }
 
 impl<'r, 'a> Crossover<'r, 'a> {

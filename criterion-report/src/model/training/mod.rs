@@ -11,8 +11,8 @@ mod scaling;
 
 pub use additivity::Additivity;
 pub use cost::{Cost, Load, ModelError, Sample, Terms};
-pub use crossover::{Crossover, Field, Gains, NoCrossover};
+pub use crossover::{Crossover, Field, Gains};
 pub use peak::{Rate, upstream_peak};
-pub use prediction::{Errors, Prediction, RecipeCost};
+pub use prediction::{Errors, NoCrossover, Prediction, RecipeCost};
 pub use result::TrainingResult;
 pub use scaling::scaling_repr;

@@ -3,7 +3,6 @@
 use plan::{Dtype, ModelKind, ModelSizes, Pass, Shape};
 
 use super::cost::{Cost, Load, ModelError, Sample, Terms, without};
-use super::crossover::NoCrossover;
 use super::result::TrainingResult;
 use crate::model::gain::Gain;
 use crate::model::place::fingerprint;
@@ -37,6 +36,20 @@ pub struct Errors {
     pub whole: Option<ModelError>,
     /// Of the speed-up, against the measured one.
     pub speedup: Option<ModelError>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoCrossover {
+    #[error(
+        "emulated: its products run dequantized on this device, so its time is not the recipe's"
+    )]
+    Emulated,
+    #[error("the sizes of a package's own model are not known")]
+    NoSizes,
+    #[error(
+        "`forward_backward` was measured at {found} of the {needed} shapes that a cost model needs"
+    )]
+    FewShapes { found: usize, needed: usize },
 }
 
 /// The shapes that a cost model needs: one more than a cost has parts, so that one can be left out.

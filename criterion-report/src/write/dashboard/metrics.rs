@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use plan::{Case, Dtype, Mode, Outcome, Pass, Work};
 
 use super::record::{Info, Metric, Name};
-use super::v3::failure_type;
 use crate::model::{Entry, Field, Gain, GainSource, Interval, Time};
 
 /// One number, with its interval where it has one.
@@ -183,5 +182,16 @@ const fn dtype_name(dtype: Dtype) -> &'static str {
         Dtype::Float32 => "Float32",
         Dtype::Float64 => "Float64",
         Dtype::Float8E4M3Fn => "Float8E4M3Fn",
+    }
+}
+
+/// The dashboard's word for a failure; `None` for skipped and merely tested cases.
+pub fn failure_type(outcome: &Outcome) -> Option<&'static str> {
+    match outcome {
+        Outcome::Measured | Outcome::Tested | Outcome::Skipped { .. } => None,
+        Outcome::Unsupported { .. }
+        | Outcome::Oom { .. }
+        | Outcome::Timeout { .. }
+        | Outcome::Failed { .. } => Some(outcome.status()),
     }
 }

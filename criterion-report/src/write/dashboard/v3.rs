@@ -4,7 +4,7 @@ use plan::{
     Allocator, CacheMode, Case, CompileMode, Dtype, ModelKind, ModelWork, Outcome, Threads, Work,
 };
 
-use super::metrics::metrics;
+use super::metrics::{failure_type, metrics};
 use super::record::{DbCase, Dependencies, Dependency, Info, Runner};
 use super::{ORIGIN, arch};
 use crate::model::{Entry, Row};
@@ -80,17 +80,6 @@ fn circumstances<'a>(info: &mut Info<'a>, entry: &Entry<'a>) {
 /// The mode, or the tutorial's word for none.
 pub fn compile_mode(case: &Case) -> &'static str {
     case.work.compile().map_or("false", |mode| mode.as_str())
-}
-
-/// The dashboard's word for a failure; `None` for skipped and merely tested cases.
-pub fn failure_type(outcome: &Outcome) -> Option<&'static str> {
-    match outcome {
-        Outcome::Measured | Outcome::Tested | Outcome::Skipped { .. } => None,
-        Outcome::Unsupported { .. }
-        | Outcome::Oom { .. }
-        | Outcome::Timeout { .. }
-        | Outcome::Failed { .. } => Some(outcome.status()),
-    }
 }
 
 fn model_info(row: &Row) -> Info<'_> {

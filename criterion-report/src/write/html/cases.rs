@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::data::Spread;
-use super::data::{Figure, Strings};
 use super::explanations::Panel as Why;
+use super::figures::{Figure, Spread, Strings};
 use super::profiles::{Links, Panel};
 use super::roofs::Place;
 use crate::model::calibration::{Placement, Skyline};

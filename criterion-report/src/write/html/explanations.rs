@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::data::Figure;
+use super::figures::Figure;
 use crate::model::explain::{Difference, Explanation, Part, PartKind, Statement};
 use crate::model::gather;
 use crate::order::Order as _;

@@ -7,6 +7,7 @@ mod cases;
 mod circumstances;
 mod data;
 mod explanations;
+mod figures;
 mod notices;
 mod profiles;
 mod roofs;

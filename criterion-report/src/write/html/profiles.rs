@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use plan::{ProfileFile, ProfileFileKind};
 use serde::Serialize;
 
-use super::data::Figure;
+use super::figures::Figure;
 use crate::model::Entry;
 use crate::object::document;
 use crate::write::profile;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::data::Figure;
+use super::figures::Figure;
 use crate::model::calibration::{Limit, Roofline, Skyline};
 use crate::model::{Row, fingerprint};
 use crate::object::document;

@@ -2,8 +2,7 @@
 
 use std::str::FromStr;
 
-use super::group::{notes, parameter_heading};
-use super::{ABSENT, parameters};
+use super::{ABSENT, notes, parameter_heading, parameters};
 use crate::model::{Entry, Field};
 use crate::order::Order as _;
 use crate::write::choice::Choice;

@@ -1,8 +1,7 @@
 //! The gains of compiling in a group: against the same case run eagerly, and against the unquantized
 //! model compiled in the same mode. The table above it compares with the eager baseline.
 
-use super::group::parameter_heading;
-use super::{ABSENT, parameters};
+use super::{ABSENT, parameter_heading, parameters};
 use crate::model::{Comparison, Entry, Gain, NoSpeedup};
 use crate::units;
 use crate::write::footnotes::Footnotes;

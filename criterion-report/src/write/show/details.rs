@@ -2,8 +2,7 @@
 
 use plan::{Outcome, Range};
 
-use super::group::{self, parameter_heading};
-use super::{ABSENT, parameters, profile};
+use super::{ABSENT, parameter_heading, parameters, profile};
 use crate::model::{Entry, Field, Value};
 use crate::units;
 use crate::write::footnotes::Footnotes;
@@ -197,7 +196,7 @@ fn notes(entries: &[Entry<'_>], footnotes: &Footnotes, room: Room) -> String {
     for siblings in parameters(entries.iter().copied()) {
         let of_case = |entry: &Entry<'_>| {
             let variant = entry.row.record.case.variant();
-            let notes = group::notes(entry).into_iter().filter_map(|note| {
+            let notes = super::notes(entry).into_iter().filter_map(|note| {
                 let mark = footnotes.mark_of_differing(&note)?;
                 Some(Line::Spanning(
                     variant.clone().into(),

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use plan::{ProbeKind, Work};
 
-use super::{compiled, details, parameters};
+use super::{compiled, details, notes, parameter_heading, parameters};
 use crate::model::{Entry, Row};
 use crate::units::{self, ByteUnit};
-use crate::write::footnotes::{Footnotes, Note};
+use crate::write::footnotes::Footnotes;
 use crate::write::table::{Align, Cell, Line, Paint, clear, render, table_width};
 use crate::write::view::{self, Room, level, paragraph};
 use crate::write::{failures, verdict};
@@ -140,18 +140,6 @@ fn unit(entries: &[Entry<'_>]) -> ByteUnit {
     ByteUnit::of(sizes.filter(|size| *size > 0).min().unwrap_or(0))
 }
 
-/// `bf16-64x1024x1024  (custom)`, above the cases of one dtype and shape; of a kernel its whole problem
-/// size.
-pub fn parameter_heading(entry: &Entry<'_>) -> Line {
-    let case = &entry.row.record.case;
-    let names = match entry.row.problem_size() {
-        Some(fields) => units::fields(fields),
-        None => case.shape_names.join(", "),
-    };
-    let names = if names.is_empty() { names } else { format!("  ({names})") };
-    Line::Text(Cell::new(format!("  {}{names}", case.id.parameter), Paint::Dim))
-}
-
 /// The configs' descriptions of these cases, each text once.
 fn prose<'a>(entries: &[Entry<'a>]) -> Vec<&'a str> {
     let mut texts = Vec::new();
@@ -230,12 +218,4 @@ fn weights_cell(entry: &Entry<'_>, sizes: Sizes) -> Cell {
     let reduction = entry.comparison.and_then(|comparison| comparison.weights_reduction);
     let reduction = reduction.map(|fraction| format!(" {:>6}", units::reduction(fraction)));
     format!("{:>width$}{}", weights(entry, unit), reduction.unwrap_or_default()).into()
-}
-
-pub fn notes(entry: &Entry<'_>) -> Vec<Note> {
-    let mut notes = failures::notes(entry);
-    let compared = entry.comparison.into_iter().flat_map(|comparison| &comparison.cautions);
-    notes.extend(compared.map(Note::from));
-    notes.extend(entry.row.cautions().iter().map(Note::from));
-    notes
 }

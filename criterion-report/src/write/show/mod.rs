@@ -9,11 +9,12 @@ mod profile;
 use clap::ColorChoice;
 
 use super::choice::{self, Choice};
-use super::table::ABSENT;
+use super::footnotes::Note;
+use super::table::{ABSENT, Cell, Line, Paint};
 use super::view::Room;
-use super::{Target, footer, header, screen};
+use super::{Target, failures, footer, header, screen};
 use crate::model::{Entry, Report, gather};
-use crate::parallel;
+use crate::{parallel, units};
 pub use chosen::Sorting;
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -68,4 +69,24 @@ fn groups(report: &Report) -> Vec<Vec<Entry<'_>>> {
 /// Entries of one dtype and shape.
 fn parameters<'a>(entries: impl IntoIterator<Item = Entry<'a>>) -> Vec<Vec<Entry<'a>>> {
     gather(entries, |entry| &entry.row.record.case.id.parameter)
+}
+
+/// `bf16-64x1024x1024  (custom)`, above the cases of one dtype and shape; of a kernel its whole problem
+/// size.
+fn parameter_heading(entry: &Entry<'_>) -> Line {
+    let case = &entry.row.record.case;
+    let names = match entry.row.problem_size() {
+        Some(fields) => units::fields(fields),
+        None => case.shape_names.join(", "),
+    };
+    let names = if names.is_empty() { names } else { format!("  ({names})") };
+    Line::Text(Cell::new(format!("  {}{names}", case.id.parameter), Paint::Dim))
+}
+
+fn notes(entry: &Entry<'_>) -> Vec<Note> {
+    let mut notes = failures::notes(entry);
+    let compared = entry.comparison.into_iter().flat_map(|comparison| &comparison.cautions);
+    notes.extend(compared.map(Note::from));
+    notes.extend(entry.row.cautions().iter().map(Note::from));
+    notes
 }

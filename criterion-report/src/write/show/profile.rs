@@ -2,8 +2,7 @@
 
 use plan::Profile;
 
-use super::group::parameter_heading;
-use super::{ABSENT, parameters};
+use super::{ABSENT, parameter_heading, parameters};
 use crate::model::Entry;
 use crate::units;
 use crate::write::footnotes::Footnotes;
