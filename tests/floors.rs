@@ -1,5 +1,6 @@
 //! The house stands: a file imports only from floors below its own.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The sources of a crate, and its modules from the ground up. Inside a floor, too, a module imports
@@ -188,6 +189,140 @@ fn imports_go_down() {
     }
 }
 
+/// The sources of all crates.
+const SOURCES: [&str; 9] = [
+    "src",
+    "criterion-report/src",
+    "crates/build/src",
+    "crates/cargo-torch-bench/src",
+    "crates/kernels/src",
+    "crates/libtorch/src",
+    "crates/native/src",
+    "crates/plan/src",
+    "crates/statistics/src",
+];
+
+/// Modules that may import one another: CUDA's gemlite multiplies many rows by Triton's product, and Triton's kernels are
+/// loaded and launched as CUDA's are.
+const MAY: [&str; 2] = ["cuda", "triton"];
+
+#[test]
+fn no_modules_of_a_folder_import_one_another_in_a_circle() {
+    let mut circles = BTreeSet::new();
+    for source in SOURCES {
+        for (folder, modules) in imports_of_folders(&root().join(source)) {
+            for module in modules.keys().filter(|module| !MAY.contains(&module.as_str())) {
+                let way = way_back(module, &modules).map(|way| way.join(" → "));
+                circles.extend(way.map(|way| format!("{source}, {}: {way}", folder.join("::"))));
+            }
+        }
+    }
+    assert!(circles.is_empty(), "{circles:#?}");
+}
+
+/// Per folder of a crate, each of its modules with those beside it that its files name.
+type Folders = BTreeMap<Vec<String>, BTreeMap<String, BTreeSet<String>>>;
+
+fn imports_of_folders(source: &Path) -> Folders {
+    let mut folders = Folders::new();
+    for file in rust_files(source.to_str().expect("a plain name")) {
+        let inside = file.strip_prefix(source).expect("a file of the crate").with_extension("");
+        let place: Vec<String> =
+            inside.iter().map(|it| it.to_str().expect("plain names").to_owned()).collect();
+        let is_test = |name: &String| name == "tests" || name.ends_with("_tests");
+        if place.iter().any(is_test) {
+            continue;
+        }
+        let here = match &place[..] {
+            [folder @ .., last] if last == "mod" || last == "lib" || last == "main" => folder,
+            all => all,
+        };
+        for path in paths(&code(&file)) {
+            let Some(target) = absolute(&path, here) else { continue };
+            // The folder where both parted company.
+            let common = here.iter().zip(&target).take_while(|(a, b)| a == b).count();
+            let (Some(own), Some(other)) = (here.get(common), target.get(common)) else { continue };
+            let modules = folders.entry(here[..common].to_vec()).or_default();
+            modules.entry(own.clone()).or_default().insert(other.clone());
+        }
+    }
+    folders
+}
+
+/// The modules from one back to itself, if its imports lead there.
+fn way_back(module: &str, modules: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
+    let mut known = BTreeSet::new();
+    let mut ways = vec![vec![module.to_owned()]];
+    while let Some(way) = ways.pop() {
+        for next in modules.get(way.last().expect("a way begins somewhere")).into_iter().flatten() {
+            let longer = [&way[..], std::slice::from_ref(next)].concat();
+            if next == module {
+                return Some(longer);
+            }
+            if known.insert(next.clone()) {
+                ways.push(longer);
+            }
+        }
+    }
+    None
+}
+
+/// All paths that begin with `crate`, `super` or `self`, those in braces one by one.
+fn paths(code: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for start in ["crate::", "super::", "self::"] {
+        for (at, _) in code.match_indices(start) {
+            let before = code[..at].chars().next_back();
+            if !before.is_some_and(|c| c.is_alphanumeric() || "_$:".contains(c)) {
+                branches(&code[at..], &mut Vec::new(), &mut found);
+            }
+        }
+    }
+    found
+}
+
+/// Adds the paths of a tree of imports, which begins `text`; returns its length.
+fn branches(text: &str, stem: &mut Vec<String>, found: &mut Vec<Vec<String>>) -> usize {
+    let (mut at, depth) = (0, stem.len());
+    loop {
+        at += text[at..].len() - text[at..].trim_start().len();
+        if text[at..].starts_with('{') {
+            at += 1;
+            while !text[at..].trim_start().starts_with('}') {
+                at += branches(&text[at..], stem, found).max(1);
+                at += text[at..].find([',', '}']).unwrap_or(text[at..].len());
+                at += usize::from(text[at..].starts_with(','));
+                if at >= text.len() {
+                    break;
+                }
+            }
+            at += text[at..].find('}').map_or(0, |end| end + 1);
+            break;
+        }
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let name: String = text[at..].chars().take_while(|c| is_name(*c)).collect();
+        at += name.len();
+        stem.push(name);
+        if !text[at..].starts_with("::") {
+            found.push(stem.clone());
+            break;
+        }
+        at += 2;
+    }
+    stem.truncate(depth);
+    at
+}
+
+/// A path from the root of its crate, if it stays in the crate.
+fn absolute(path: &[String], here: &[String]) -> Option<Vec<String>> {
+    let ups = path.iter().take_while(|name| *name == "super").count();
+    match &path[0][..] {
+        "crate" => Some(path[1..].to_vec()),
+        "self" => Some([here, &path[1..]].concat()),
+        _ => Some([here.get(..here.len().checked_sub(ups)?)?, &path[ups..]].concat()),
+    }
+}
+
 /// The document with the floors' tables.
 const GUIDE: &str = "CONTRIBUTING.md";
 /// The variable with which the test writes the tables.
@@ -244,6 +379,23 @@ fn the_ground_floor_and_the_report_know_nothing_of_torch() {
             assert!(!named, "{manifest} depends on {forbidden}");
         }
     }
+}
+
+#[test]
+fn circles_are_found() {
+    let text = "use super::{a::{B, C}, d};\nuse crate::e::{self, f};\nx(self::g::h(), $crate::i);";
+    let found: Vec<String> = paths(text).iter().map(|path| path.join("::")).collect();
+    let expected =
+        ["crate::e::self", "crate::e::f", "super::a::B", "super::a::C", "super::d", "self::g::h"];
+    assert_eq!(found, expected);
+    let here = ["write".to_owned(), "show".to_owned()];
+    let path = |text: &str| text.split("::").map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(absolute(&path("super::view::Room"), &here), Some(path("write::view::Room")));
+    assert_eq!(absolute(&path("crate::units"), &here), Some(path("units")));
+    let import = |one: &str, other: &str| (one.to_owned(), BTreeSet::from([other.to_owned()]));
+    let circle = BTreeMap::from([import("a", "b"), import("b", "c"), import("c", "a")]);
+    assert_eq!(way_back("b", &circle), Some(path("b::c::a::b")));
+    assert_eq!(way_back("a", &BTreeMap::from([import("a", "b"), import("b", "c")])), None);
 }
 
 #[test]

@@ -25,7 +25,7 @@ use crate::measurement::conditions::ConditionsProbe;
 use crate::measurement::counters::fault_warning;
 use crate::measurement::gpu::is_power;
 use crate::measurement::probes;
-use crate::native::{allocator, is_out_of_memory};
+use crate::native::allocator;
 use crate::threads;
 use crate::workload::{Prepare, Refusal};
 
@@ -261,7 +261,7 @@ impl<'a> GroupRun<'a> {
             (Ok(()), _) if measures => Outcome::Measured,
             (Ok(()), _) => Outcome::Tested,
             (Err(_), Some(refusal)) => refusal.into(),
-            (Err(caught), None) => outcome_of_panic(caught),
+            (Err(caught), None) => caught.outcome(),
         }
     }
 
@@ -276,7 +276,7 @@ impl<'a> GroupRun<'a> {
             Passes { case, quick, timer: &mut timer, subject, step_s, measures, notes };
         let cut_short = match panics::catch(|| passes.run()) {
             Ok(()) => None,
-            Err(caught) => outcome_of_panic(caught).reason().map(str::to_owned),
+            Err(caught) => caught.outcome().reason().map(str::to_owned),
         };
         passes::explain(measures, cut_short.as_deref());
         let counters = measures.counters.as_ref();
@@ -379,14 +379,6 @@ fn settled<T>(result: Result<Result<T, Refusal>, Caught>) -> Result<T, Outcome> 
     match result {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(refusal)) => Err(refusal.into()),
-        Err(caught) => Err(outcome_of_panic(caught)),
-    }
-}
-
-pub(super) fn outcome_of_panic(caught: Caught) -> Outcome {
-    match caught {
-        Caught::Panic(message) if is_out_of_memory(&message) => Outcome::Oom { reason: message },
-        Caught::Panic(message) => Outcome::Failed { error: message },
-        Caught::Other(payload) => std::panic::resume_unwind(payload),
+        Err(caught) => Err(caught.outcome()),
     }
 }

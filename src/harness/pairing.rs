@@ -8,7 +8,6 @@ use statistics::{BuildsRatio, CONFIDENCE_LEVEL, quantile};
 
 use super::case_run::{CaseRun, release};
 use super::clock::{Stopwatch, Timing};
-use super::group_run::outcome_of_panic;
 use super::pairs::{Called, Goal, Known, NoRatio, Paired, Pairs, Side, Sides};
 use super::panics;
 use super::ranges;
@@ -115,7 +114,7 @@ impl Both {
                 Some(Side::Baseline) => format!("its baseline, in turn with it: {refusal}"),
                 _ => format!("in turn with its baseline: {refusal}"),
             }),
-            Err(caught) => Err(outcome_of_panic(caught).reason().unwrap_or_default().to_owned()),
+            Err(caught) => Err(caught.outcome().reason().unwrap_or_default().to_owned()),
         }
     }
 }
@@ -196,9 +195,7 @@ impl Again {
             let built = panics::catch(|| CaseRun::again(case, self.prepare, &self.timer));
             match built {
                 Ok(built) => built.map_err(|refusal| format!("rebuilding it: {refusal}")),
-                Err(caught) => {
-                    Err(outcome_of_panic(caught).reason().unwrap_or_default().to_owned())
-                }
+                Err(caught) => Err(caught.outcome().reason().unwrap_or_default().to_owned()),
             }
         };
         let baseline = Rc::new(RefCell::new(build(&self.baseline)?));

@@ -4,6 +4,10 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 
+use plan::Outcome;
+
+use crate::native::is_out_of_memory;
+
 thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
     static WHERE: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -34,6 +38,17 @@ pub enum Caught {
     Panic(String),
     /// `resume_unwind` with a payload of its own.
     Other(Box<dyn Any + Send>),
+}
+
+impl Caught {
+    /// The outcome of the case; other payloads go on as they came.
+    pub fn outcome(self) -> Outcome {
+        match self {
+            Self::Panic(message) if is_out_of_memory(&message) => Outcome::Oom { reason: message },
+            Self::Panic(message) => Outcome::Failed { error: message },
+            Self::Other(payload) => panic::resume_unwind(payload),
+        }
+    }
 }
 
 fn message(payload: &(dyn Any + Send)) -> Option<String> {

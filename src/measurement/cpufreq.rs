@@ -1,10 +1,10 @@
 //! Frequencies of the host's processor as Linux's cpufreq shows them: they show whether the processor runs below its
 //! nominal frequency, or whether its limit was lowered.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::conditions::range;
-use super::host_readings::number;
 
 /// Relative tolerance: a frequency may be read this much too low.
 const TOLERANCE: f64 = 0.05;
@@ -88,6 +88,11 @@ fn current_cpu() -> u32 {
     return u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0);
     #[cfg(not(target_os = "linux"))]
     0
+}
+
+/// The number that a file of `/sys` holds.
+pub(super) fn number(file: &Path) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

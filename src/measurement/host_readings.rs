@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::conditions::{Reading, Readings};
 use super::cpu_clock;
-use super::cpufreq::Cpufreq;
+use super::cpufreq::{Cpufreq, number};
 
 /// Drivers that report the temperature of the processor itself: Intel's, AMD's, the Raspberry Pi's,
 /// and the ones of ARM servers.
@@ -140,10 +140,6 @@ fn entries(folder: &Path, prefix: &str) -> impl Iterator<Item = PathBuf> {
     let mut found: Vec<PathBuf> = found.filter(numbered).collect();
     found.sort();
     found.into_iter()
-}
-
-pub(super) fn number(file: &Path) -> Option<u64> {
-    fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ::libtorch::packages::Key;
 use plan::Case;
 
-use super::{Refusal, compiled, eager, preflight};
+use super::traceable::job;
+use super::{Refusal, eager, preflight};
 use crate::compile::{Compiled, Job};
 
 /// A case's operations, traced.
@@ -31,7 +32,7 @@ impl Ahead {
     pub fn of(case: &Case) -> Result<Option<Self>, Refusal> {
         let Some(mode) = case.work.compile() else { return Ok(None) };
         preflight(case)?;
-        let job = compiled::job(case, mode, &*eager(case)?)?;
+        let job = job(case, mode, &*eager(case)?)?;
         Ok(Some(Self { full_id: case.full_id(), job }))
     }
 

@@ -1,49 +1,16 @@
 //! A case as Inductor compiles it: the operations of its eager twin, traced, compiled, and run from a
 //! package.
 
-use std::time::Duration;
-
 use plan::{Accuracy, Agreement, Case, Compilation, CompileMode, ModelFacts, Weights};
 use tch::Tensor;
 
 use super::captured::{Captured, Words};
+use super::traceable::{Eager, job};
 use super::{Displaced, Refusal, Workload, ahead};
-use crate::compile::{self, Job, Options};
+use crate::compile;
 use crate::native::{self, package::Package};
 use crate::verify::{self, Distance};
-use crate::{device, kernel, threads};
-
-/// A workload of operations of libtorch, which can be traced.
-pub(super) trait Eager: Workload {
-    /// Every tensor that a step reads, sharing their storage; the input comes first. They become the
-    /// inputs of what is compiled, which holds no weight of its own.
-    fn tensors(&self) -> Vec<Tensor>;
-
-    /// A step with all tensors that it computes, none of which shares memory with another or with
-    /// [`Self::tensors`]: they become the outputs of what is compiled.
-    fn outputs(&self) -> Result<Vec<Tensor>, Refusal> {
-        Ok(vec![self.step()?])
-    }
-
-    /// The outputs of the case, whoever computed them, against the float64 reference.
-    fn judge(&self, outputs: &[Tensor]) -> Result<Accuracy, Refusal>;
-}
-
-/// The eager case traced: what there is to compile.
-pub(super) fn job(case: &Case, mode: CompileMode, eager: &dyn Eager) -> Result<Job, Refusal> {
-    let options = Options {
-        mode,
-        threads: u64::from(threads::count(case.settings.threads)),
-        device: case.device,
-        place: device::resolve(case.device)?,
-        timeout: Duration::from_secs_f64(case.settings.compile_timeout_s),
-    };
-    let tensors = eager.tensors();
-    let inputs: Vec<&Tensor> = tensors.iter().collect();
-    // The tracer is to see the threads that the steps will have.
-    threads::settle(case.settings.threads);
-    tch::no_grad(|| Job::new(&inputs, options, || eager.outputs()))
-}
+use crate::{device, kernel};
 
 pub(super) struct Compiled {
     eager: Box<dyn Eager>,

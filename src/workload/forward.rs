@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use plan::{Accuracy, Case, ModelFacts, ModelSizes, ModelWork, Weights};
 use tch::Tensor;
 
-use super::compiled::Eager;
+use super::traceable::Eager;
 use super::{Displaced, Refusal, Workload, each_once, moved};
 use crate::models::{self, Network, Parameters};
 use crate::verify::{self, Judge, Reference};

@@ -4,7 +4,7 @@ use plan::{Accuracy, Case, ModelFacts, ModelWork, Weights};
 use tch::{Device, Tensor};
 
 use super::captured::{Captured, Words};
-use super::compiled::Eager;
+use super::traceable::Eager;
 use super::{Displaced, Refusal, Workload};
 use crate::device;
 

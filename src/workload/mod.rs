@@ -11,6 +11,7 @@ pub mod generated;
 mod graphed;
 mod kernel;
 mod preflight;
+mod traceable;
 mod training;
 
 pub use ahead::Ahead;
@@ -18,13 +19,14 @@ pub use preflight::preflight;
 
 pub use crate::refusal::Refusal;
 
-use compiled::{Compiled, Eager};
+use compiled::Compiled;
 use forward::Forward;
 use graphed::Graphed;
 use plan::{
     Accuracy, Case, Compilation, Device, Implementation, KernelFacts, ModelFacts, Weights, Work,
 };
 use tch::Tensor;
+use traceable::Eager;
 use training::Training;
 
 use crate::native::storage;

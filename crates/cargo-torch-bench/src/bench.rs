@@ -9,10 +9,10 @@ use ::libtorch::Libtorch;
 
 use crate::bench_arguments::{BenchArguments, has_budget, leaves_results};
 use crate::cargo;
-use crate::cli;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::name::word;
 use crate::progress_line;
 use crate::results::{self, HOME};
 use crate::runs;
@@ -77,7 +77,7 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
     // A budget only limits the time of the tour; it does not select anything else.
     let is_tour = arguments.is_empty() || end == 0 && is_budget_alone(arguments);
     if let Some(device) = extent.device.filter(|_| !is_tour) {
-        let what = format!("--device {}: it chooses the tour, and this is none", cli::word(device));
+        let what = format!("--device {}: it chooses the tour, and this is none", word(device));
         return Err(Error::usage(what).remedy("leave out --device, or the other arguments"));
     }
     let libtorch = setup::before(workspace)?;
@@ -212,7 +212,7 @@ fn is_budget_alone(arguments: &[OsString]) -> bool {
 
 /// The configs of a device's tour, unless the user names others or the package has none.
 fn tour(root: &Path, device: TourDevice) -> Result<Option<OsString>> {
-    let folder = root.join(TOUR).join(cli::word(device));
+    let folder = root.join(TOUR).join(word(device));
     if env::var_os(CONFIGS).is_some_and(|configs| !configs.is_empty()) || !folder.is_dir() {
         return Ok(None);
     }

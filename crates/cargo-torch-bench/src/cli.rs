@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{ArgAction, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use crate::bench::TourDevice;
 use crate::bench_arguments::runs;
@@ -270,11 +270,6 @@ impl Cli {
             std::process::exit(error.exit_code())
         })
     }
-}
-
-/// A value of an option as it is written on the command line.
-pub fn word(value: impl ValueEnum) -> String {
-    value.to_possible_value().expect("none is hidden").get_name().to_owned()
 }
 
 /// How the value of an option is written.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use ::libtorch::command;
+use clap::ValueEnum;
 
 /// The alias, with which all texts are written.
 pub const ALIAS: &str = command::ALIAS;
@@ -21,4 +22,9 @@ pub fn settle(mut words: Vec<OsString>) -> Vec<OsString> {
 /// A text that names the alias, with the command that was typed instead.
 pub fn as_typed(text: &str) -> String {
     text.replace(ALIAS, command::name())
+}
+
+/// A value of an option as it is written on the command line.
+pub fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().expect("none is hidden").get_name().to_owned()
 }

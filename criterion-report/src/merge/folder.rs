@@ -116,7 +116,7 @@ fn write_all(mut part: Part<'_>, chosen: &Chosen<'_>) -> Result<Remarks> {
     let rows = chosen.rows.iter().map(|(_, found)| found.full_id.as_str());
     let planned = rows.chain(chosen.missing.iter().map(|(id, _)| *id)).collect();
     part.write(&chosen.rows, &planned)?;
-    manifests::whole_plan(&part, chosen)?;
+    manifests::whole_plan(&part.location.records, part.baseline, part.results, chosen)?;
     let mut names = HashSet::new();
     for (host, calibration) in &chosen.calibrations {
         let location = part.location.machine(part.baseline, &slug(host, &mut names));

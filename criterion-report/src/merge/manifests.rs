@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
+use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
@@ -10,16 +11,21 @@ use serde_json::Value;
 
 use super::carry::{put, unlike};
 use super::chosen::{Chosen, Source};
-use super::part::Part;
+use super::results::Results;
 use crate::json_text::{self, Style};
 use crate::model::file;
 
 /// Carries over the manifests of the runs that a record or a selected case is of. Only `ids` stay among the selected
 /// cases: reports would call the others missing.
-pub fn carry(part: &Part<'_>, sources: &[Source<'_>], ids: &HashSet<&str>) -> Result<()> {
-    let folder = part.location.records.join("runs");
+pub fn carry(
+    records: &Path,
+    all: &[Results],
+    sources: &[Source<'_>],
+    ids: &HashSet<&str>,
+) -> Result<()> {
+    let folder = records.join("runs");
     fs::create_dir_all(&folder)?;
-    for (place, results) in part.results.iter().enumerate() {
+    for (place, results) in all.iter().enumerate() {
         let runs: HashSet<&str> =
             results.runs.iter().map(|run| run.manifest.run_id.as_str()).collect();
         let of_folder = sources.iter().filter(|(of, _)| *of == place);
@@ -48,10 +54,15 @@ pub fn carry(part: &Part<'_>, sources: &[Source<'_>], ids: &HashSet<&str>) -> Re
 
 /// Writes a manifest of all planned cases of each bench target, without which the last shard would be the latest run,
 /// and nobody would miss a case that no run selected.
-pub fn whole_plan(part: &Part<'_>, chosen: &Chosen<'_>) -> Result<()> {
+pub fn whole_plan(
+    records: &Path,
+    baseline: &str,
+    all: &[Results],
+    chosen: &Chosen<'_>,
+) -> Result<()> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = now.context("the system clock is set before 1970")?.as_secs();
-    let runs = part.results.iter().flat_map(|results| &results.runs).map(|run| &run.manifest);
+    let runs = all.iter().flat_map(|results| &results.runs).map(|run| &run.manifest);
     let latest = runs.map(|it| it.finished.unwrap_or(it.started)).max().unwrap_or(0);
     // Another machine's clock may be ahead of this one's.
     let merged = now.max(latest.saturating_add(1));
@@ -60,7 +71,7 @@ pub fn whole_plan(part: &Part<'_>, chosen: &Chosen<'_>) -> Result<()> {
             version: RunManifest::VERSION,
             run_id: format!("merged-{target}"),
             target: target.to_owned(),
-            baseline: Some(part.baseline.to_owned()),
+            baseline: Some(baseline.to_owned()),
             started: merged,
             finished: Some(merged),
             args: Vec::new(),
@@ -74,7 +85,7 @@ pub fn whole_plan(part: &Part<'_>, chosen: &Chosen<'_>) -> Result<()> {
             selected,
             outcomes,
         };
-        let file = part.location.records.join("runs").join(format!("merged-{target}.json"));
+        let file = records.join("runs").join(format!("merged-{target}.json"));
         put(&file, json_text::to_string(&manifest, Style::Compact)?.as_bytes())?;
     }
     Ok(())

@@ -26,7 +26,7 @@ impl Part<'_> {
     /// Writes records, estimates and profiles of the sources, and the manifests of the runs that selected `ids`.
     pub fn write(&mut self, sources: &[Source<'_>], ids: &HashSet<&str>) -> Result<()> {
         self.records(sources)?;
-        manifests::carry(self, sources, ids)?;
+        manifests::carry(&self.location.records, self.results, sources, ids)?;
         self.estimates(sources)?;
         self.profiles(sources)
     }

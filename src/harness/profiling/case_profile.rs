@@ -11,7 +11,6 @@ use super::{DEVICE, HARDWARE, MEMORY, OPERATIONS, Wanted};
 use crate::device;
 use crate::harness::case_run::settle_allocator;
 use crate::harness::flush::Flush;
-use crate::harness::group_run::outcome_of_panic;
 use crate::harness::passes::FLUSHED;
 use crate::harness::{panics, ranges, running};
 use crate::measurement::profiler::Subject;
@@ -28,7 +27,7 @@ pub fn profile(case: &Case, wanted: Wanted, root: &Path, prepare: Prepare) -> Pr
     let failed = match panics::catch(parts) {
         Ok(Ok(())) => None,
         Ok(Err(refusal)) => Some(refusal.to_string()),
-        Err(caught) => outcome_of_panic(caught).reason().map(str::to_owned),
+        Err(caught) => caught.outcome().reason().map(str::to_owned),
     };
     drop(running);
     wanted.explain(&mut profile, failed.as_deref().unwrap_or("it was not taken"));

@@ -17,7 +17,7 @@ pub(super) use sampled::prepare;
 pub(super) use stream::prepare as of_stream;
 use tch::Tensor;
 
-use super::compiled::Eager;
+use super::traceable::Eager;
 use super::{Displaced, Refusal, Workload, moved};
 use crate::inputs::Inputs;
 use crate::kernel::{Shipped, Site, Step};

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use plan::{Accuracy, Case, ModelFacts, ModelSizes, ModelWork, Pass, Variant};
 use tch::{Kind, Tensor};
 
-use super::compiled::Eager;
+use super::traceable::Eager;
 use super::{Displaced, Refusal, Workload, each_once, moved};
 use crate::measurement::memory;
 use crate::models::{self, Parameters, Passed, TrainedLayer};

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::cargo;
-use crate::cli::word;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::human;
+use crate::name::word;
 use sweep::Sweep;
 
 /// The options of `submit`.

@@ -8,8 +8,8 @@ use clap::{ArgAction, Args, ValueEnum};
 use plan::Device;
 
 use super::{Config, Suite, device, each_once, list, output};
-use crate::cli::word;
 use crate::error::Result;
+use crate::name::word;
 use crate::workspace::Workspace;
 
 const STEM: &str = "calibrate";

@@ -4,67 +4,17 @@
 use std::path::Path;
 
 use super::backends;
-use super::entry::{Entry, Place, Subject};
+use super::entry::Entry;
+use super::model::{ModelParams, refuse};
 use super::node::{Fields, Node, without_repetition};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::training_params::{self, Training};
 use super::{Suite, at_the_top, compile_key, emulation, shape_set, top};
-use crate::diagnostic::Diagnostic;
-use crate::id;
 use crate::settings::Profiling;
 use crate::shape::Shape;
 use crate::user::UserFiles;
 use crate::variant::Variant;
 use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Pass, Recipe, Sparsity, UserWord};
-use crate::work::{ModelWork, Work};
-
-/// One entry of `model_params`. Its ways are its variants, those that are compiled included.
-pub type ModelParams = Entry<ModelKind, Shape, Variant>;
-
-impl Subject for ModelKind {
-    type Size = Shape;
-    type Way = Variant;
-
-    fn size_text(self, _group: &str, shape: &Shape) -> String {
-        canonical(self, *shape).to_string()
-    }
-
-    fn ways(self, listed: Option<&[Variant]>, _device: Device) -> Vec<Variant> {
-        listed.unwrap_or_default().to_vec()
-    }
-
-    fn work(
-        self,
-        shape: &Shape,
-        variant: Variant,
-        _compile: Option<CompileMode>,
-        _place: Place,
-    ) -> Work {
-        Work::Model(ModelWork { model: self, variant, shape: canonical(self, *shape), pass: None })
-    }
-
-    fn refusal(self, group: &str, config: &Path) -> Option<Diagnostic> {
-        refuse_long(group, config)
-    }
-}
-
-/// Criterion would cut it.
-pub(super) fn refuse_long(group: &str, config: &Path) -> Option<Diagnostic> {
-    (group.len() > id::MAX_PART).then(|| {
-        let message = format!("`{group}` is longer than a group can be, {} bytes", id::MAX_PART);
-        let remedy = "give the model or the config a shorter name";
-        Diagnostic::whole_file(config, message, remedy)
-    })
-}
-
-/// The shape as the model uses it: the transformer block ignores n, so k stands for it, and shapes
-/// that differ in n alone are one case. A package's model is known when it runs.
-pub(super) fn canonical(model: ModelKind, shape: Shape) -> Shape {
-    match model {
-        ModelKind::Linear | ModelKind::LnLinear(_) | ModelKind::User(_) => shape,
-        ModelKind::TransformerBlock => Shape { n: shape.k, ..shape },
-    }
-}
 
 pub(super) const KEY: &str = "model_params";
 
@@ -256,14 +206,6 @@ fn words<T: PartialEq>(
     };
     let words = node.each(word).unwrap_or_default().into_iter().flatten().flatten();
     without_repetition(words)
-}
-
-/// An error for each of these keys, which are those of another mode.
-pub(super) fn refuse(fields: &Fields<'_>, keys: &[&str], mode: Mode) {
-    for node in keys.iter().filter_map(|key| fields.get(key)) {
-        let message = format!("this key has a meaning in {mode} mode only");
-        node.report(message, format!("write `benchmark_mode: {mode}`, or delete it"));
-    }
 }
 
 fn read_model(

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::entry::{Entry, Place, Subject};
-use super::model_params::{self, ModelParams};
+use super::model::{ModelParams, canonical, refuse, refuse_long};
 use super::node::{Fields, Node, without_repetition};
 use crate::diagnostic::Diagnostic;
 use crate::settings::TrainingSettings;
@@ -45,7 +45,7 @@ impl Subject for TrainingStep {
     type Way = Variant;
 
     fn size_text(self, _group: &str, shape: &Shape) -> String {
-        model_params::canonical(self.model, *shape).to_string()
+        canonical(self.model, *shape).to_string()
     }
 
     fn ways(self, listed: Option<&[Variant]>, _device: Device) -> Vec<Variant> {
@@ -61,12 +61,12 @@ impl Subject for TrainingStep {
         _place: Place,
     ) -> Work {
         let Self { model, pass } = self;
-        let shape = model_params::canonical(model, *shape);
+        let shape = canonical(model, *shape);
         Work::Model(ModelWork { model, variant, shape, pass: Some(pass) })
     }
 
     fn refusal(self, group: &str, config: &Path) -> Option<Diagnostic> {
-        model_params::refuse_long(group, config)
+        refuse_long(group, config)
     }
 }
 
@@ -97,7 +97,7 @@ pub(super) fn read(
     sparsities: &[Sparsity],
 ) -> Option<Training> {
     if mode != Mode::Training {
-        model_params::refuse(fields, &[KEYS, OWN_KEYS].concat(), Mode::Training);
+        refuse(fields, &[KEYS, OWN_KEYS].concat(), Mode::Training);
         return None;
     }
     let mut settings = TrainingSettings::default();

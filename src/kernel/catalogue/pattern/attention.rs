@@ -123,23 +123,23 @@ impl Operation<FusionWork> for Attention {
                 Ok(if in_place { step } else { step.reading(reads) })
             }
             (FusionVariant::Fused, v @ None) | (FusionVariant::Baddbmm, v @ Some(_)) => {
-                let v = v.map(|v| fold(&v)).transpose()?;
+                let v = v.map(|v| sdpa::fold(&v)).transpose()?;
                 let scores = FusedScores::new(&q, &k, mask)?;
                 let rest = Rest { ends: it.ends, v, is_folded: true };
                 Ok(Step::new(&it.kernels(&["aten::baddbmm"]), move || {
-                    unfold(&rest.run(scores.run()?)?, heads)
+                    sdpa::unfold(&rest.run(scores.run()?)?, heads)
                 }))
             }
             (FusionVariant::TorchScript, None) => {
                 let source = it.source("torch.bmm", scale(&q)?, mask.is_some());
                 let unfused = it.kernels(&operations(["aten::mul", "aten::add"], mask.is_some()));
-                let (q, k) = (fold(&q)?, fold(&k)?);
+                let (q, k) = (sdpa::fold(&q)?, sdpa::fold(&k)?);
                 let step = match mask {
                     None => torchscript::build(site, &source, [q, k], &unfused)?,
                     Some(mask) => torchscript::build(site, &source, [q, k, mask], &unfused)?,
                 };
                 let kernels = step.kernels.clone();
-                Ok(Step::new::<Refusal>(&kernels, move || Ok(unfold(&step.run()?, heads)?)))
+                Ok(Step::new::<Refusal>(&kernels, move || Ok(sdpa::unfold(&step.run()?, heads)?)))
             }
             (FusionVariant::OnednnGraph, v) => {
                 let source = it.source("torch.matmul", scale(&q)?, mask.is_some());
@@ -272,7 +272,7 @@ impl FusedScores {
             Some(mask) => (mask, 1.0),
             None => (Tensor::f_zeros([1, 1, 1], (q.kind(), q.device()))?, 0.0),
         };
-        Ok(Self { q: fold(q)?, k_t: fold(k)?.f_transpose(-2, -1)?, input, beta, alpha })
+        Ok(Self { q: sdpa::fold(q)?, k_t: sdpa::fold(k)?.f_transpose(-2, -1)?, input, beta, alpha })
     }
 
     /// `[b·heads, s, s]`
@@ -285,16 +285,4 @@ impl FusedScores {
 fn scale(q: &Tensor) -> Result<f64, TchError> {
     let (_, _, _, d) = q.size4()?;
     Ok((d as f64).sqrt().recip())
-}
-
-/// `[b·heads, s, d]` of `[b, heads, s, d]`, a view: every head of a sequence is an example.
-pub(super) fn fold(tensor: &Tensor) -> Result<Tensor, TchError> {
-    let (b, heads, s, d) = tensor.size4()?;
-    tensor.f_view([b * heads, s, d])
-}
-
-/// The heads of `[b·heads, s, ·]` as an axis of their own again, a view.
-pub(super) fn unfold(tensor: &Tensor, heads: i64) -> Result<Tensor, TchError> {
-    let (all, s, last) = tensor.size3()?;
-    tensor.f_view([all / heads, heads, s, last])
 }

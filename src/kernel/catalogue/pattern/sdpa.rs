@@ -9,7 +9,6 @@
 use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork};
 use tch::{TchError, Tensor};
 
-use super::attention::{fold, unfold};
 use crate::kernel::{Site, Step};
 use crate::native::sdpa::{SdpaBackend, sdpa_backend};
 use crate::refusal::Refusal;
@@ -89,4 +88,16 @@ pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
     } else {
         Ok(())
     }
+}
+
+/// `[b·heads, s, d]` of `[b, heads, s, d]`, a view: every head of a sequence is an example.
+pub(super) fn fold(tensor: &Tensor) -> Result<Tensor, TchError> {
+    let (b, heads, s, d) = tensor.size4()?;
+    tensor.f_view([b * heads, s, d])
+}
+
+/// The heads of `[b·heads, s, ·]` as an axis of their own again, a view.
+pub(super) fn unfold(tensor: &Tensor, heads: i64) -> Result<Tensor, TchError> {
+    let (all, s, last) = tensor.size3()?;
+    tensor.f_view([all / heads, heads, s, last])
 }
