@@ -13,13 +13,18 @@ pub fn put(text: &str, file: Option<&Path>) -> Result<()> {
     stream(file, |out| Ok(out.write_all(text.as_bytes())?)).map(|_| ())
 }
 
+/// Whether a path names standard output, as for other programs.
+pub fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// Lets `write` write to the file, or to standard output without one. Nothing is returned where the
 /// reader of a pipe has closed it early (`| head`): it has what it wanted.
 pub fn stream<T>(
     file: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> Result<T>,
 ) -> Result<Option<T>> {
-    let Some(file) = file else { return print(write) };
+    let Some(file) = file.filter(|it| !is_standard(it)) else { return print(write) };
     let written = match real_file(file) {
         Ok(Some(real)) => replace(&real, write),
         // A pipe or a device is not replaced, it is written to.

@@ -22,6 +22,42 @@ fn schema_prints_the_published_file() {
 }
 
 #[test]
+fn a_dash_is_standard_output_and_no_file() {
+    let folder = common::copied("two-siblings");
+    let criterion = folder.path().join("criterion");
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let run = |args: &[&str]| {
+        let mut report = Command::new(env!("CARGO_BIN_EXE_criterion-report"));
+        let report = report.args(args).arg("--criterion-dir").arg(&criterion);
+        report.current_dir(here.path()).output().expect("it starts")
+    };
+    for args in [&["csv"][..], &["show"], &["html"], &["export", "json"], &["summary"]] {
+        let (plain, dash) = (run(args), run(&[args, &["-o", "-"]].concat()));
+        assert!(dash.status.success() && !dash.stdout.is_empty(), "{args:?}: {}", err(&dash));
+        assert_eq!(out(&plain), out(&dash), "{args:?}");
+    }
+    let shard = criterion.to_str().expect("UTF-8");
+    let merged = common::run(&["merge", shard, "--plan", "plan.json", "--output", "-"]);
+    assert!(!merged.status.success(), "{}", out(&merged));
+    assert!(err(&merged).contains("name it with --output DIR"), "{}", err(&merged));
+    assert_eq!(fs::read_dir(here.path()).expect("a folder").count(), 0);
+}
+
+#[test]
+fn details_name_the_environment_variables_that_were_set() {
+    let folder = common::copied("two-siblings");
+    let path = folder.path().join("criterion-torch/new/inference.jsonl");
+    let text = fs::read_to_string(&path).expect("readable");
+    let set = "\"variables\":{\"LD_PRELOAD\":\"libjemalloc.so\"},\"quiet\":";
+    let bare = regex::Regex::new("(\"variables\":\\{[^}]*\\},)?\"quiet\":").expect("a pattern");
+    fs::write(&path, &*bare.replace_all(&text, set)).expect("writable");
+    let criterion = folder.path().join("criterion");
+    let show = ["show", "--details", "--criterion-dir", criterion.to_str().expect("UTF-8")];
+    let shown = common::run(&show);
+    assert!(out(&shown).contains("LD_PRELOAD=libjemalloc.so"), "{}", out(&shown));
+}
+
+#[test]
 fn exit_codes() {
     for (fixture, args, code) in [
         ("two-siblings", &["show"][..], 0),

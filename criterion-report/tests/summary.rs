@@ -2,11 +2,13 @@
 
 use crate::common::made::Fixture;
 use crate::common::{self, READABLE, made, many, report, write, write_on};
+use crate::kernels::fixture::Make;
 use clap::ColorChoice;
 use criterion_report::model::{Answers, Entry, Location, Question, Report, Row, Selection};
 use criterion_report::write::Writer;
 use criterion_report::write::summary::{Format, Options};
 use insta::assert_snapshot;
+use plan::{Device, Dtype};
 use serde_json::Value;
 
 fn summary(format: Format) -> Writer {
@@ -214,6 +216,27 @@ fn a_recipe_is_held_against_the_fastest_dtype_too() {
     assert!(!text.contains("unquantized") && !text.contains("float32"), "{text}");
 }
 
+/// A kernel that returns what it has computed before, or computes it when it is asked for its output.
+#[test]
+fn no_kernel_is_faster_than_memory() {
+    let answered = |ns: u64| {
+        let kernel = "pressure_poisson";
+        let fixture = Fixture::of_kernels(&[
+            Make(kernel, "kernel", Dtype::Float32, Device::Cpu, 2_000_000),
+            Make(kernel, "red_black_sor", Dtype::Float32, Device::Cpu, ns),
+        ]);
+        let report = fixture.kernels_report();
+        (Answers::of(&report).answers.remove(0), write(&summary(Format::Text), &report))
+    };
+    let (answer, text) = answered(1_000_000);
+    assert!(answer.open.is_none() && answer.speedup.is_some(), "4 GB/s: {text}");
+    let (answer, text) = answered(100);
+    assert!(answer.open.is_some() && answer.speedup.is_none(), "40 TB/s: {text}");
+    let why = "red_black_sor would move 40000 GB/s, which no memory does: it leaves work out";
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(why) && !words.contains('×'), "{text}");
+}
+
 #[test]
 fn no_recorded_result_recommends_what_is_slower_than_no_quantization() {
     for name in READABLE.iter().chain(&["h100"]) {
@@ -259,7 +282,11 @@ fn other_programs_on_the_cpus_of_a_case_leave_the_answer_open() {
         let report = Report::read(&Location::at(criterion), "new", Selection::default());
         let report = report.expect("readable");
         let answer = Answers::of(&report).answers.remove(0);
-        (answer.answer == "undecided", answer.contended, write(&summary(Format::Text), &report))
+        (
+            answer.answer == "undecided",
+            answer.open.is_some(),
+            write(&summary(Format::Text), &report),
+        )
     };
     let (undecided, contended_at_4, text) = contended(4.0);
     assert!(undecided && contended_at_4, "{text}");

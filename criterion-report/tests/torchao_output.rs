@@ -34,6 +34,32 @@ fn cell(folder: &Path, name: &str, column: &str) -> String {
 }
 
 #[test]
+fn an_output_dir_of_a_record_leads_nowhere_else() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let outside = tempfile::tempdir().expect("a temporary folder");
+    for elsewhere in [outside.path().to_str().expect("UTF-8"), "../../victim", "a/../../victim"] {
+        let results = profiled_siblings();
+        let path = results.path().join("criterion-torch/new/inference.jsonl");
+        let text = fs::read_to_string(&path).expect("readable");
+        let own = "\"output_dir\":\"benchmarks/microbenchmarks/results\"";
+        assert!(text.contains(own), "{text}");
+        let other = text.replace(own, &format!("\"output_dir\":\"{elsewhere}\""));
+        fs::write(&path, other).expect("writable");
+        let folder = here.path().join("folder/of/the/user");
+        fs::create_dir_all(&folder).expect("created");
+        let output = run(results.path(), &folder, &["--torchao-output"]);
+        let told = err(&output);
+        assert!(!output.status.success() && told.contains(elsewhere), "{told}");
+        assert!(told.contains("--torchao-output=FOLDER"), "{told}");
+        let asked = run(results.path(), &folder, &["--torchao-output=asked"]);
+        assert!(asked.status.success(), "{}", err(&asked));
+        assert!(folder.join("asked/inference").is_dir());
+        let victim = here.path().join("folder/of/victim").exists();
+        assert!(names(outside.path()).is_empty() && !victim, "{elsewhere}");
+    }
+}
+
+#[test]
 fn files_lie_where_torchaos_runner_has_them() {
     let (results, here) = (profiled_siblings(), tempfile::tempdir().expect("a temporary folder"));
     let folder = here.path().join(FOLDER);

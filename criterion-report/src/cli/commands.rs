@@ -99,6 +99,9 @@ impl Source {
         let profile = options.profile(&report)?;
         if let Some(file) = &self.output {
             output::put(&calibration::json(&profile)?, Some(file))?;
+            if output::is_standard(file) {
+                return Ok(self.end(&report));
+            }
         }
         let width = output::terminal_width();
         output::put(&write::calibration::write(&profile, width, colour), None)?;
@@ -171,7 +174,7 @@ impl Source {
         if !asked.is_empty() {
             bail!("`merge` reads the folders that it is given: omit {}", asked.join(", "));
         }
-        let Some(output) = &self.output else {
+        let Some(output) = self.output.as_ref().filter(|it| !output::is_standard(it)) else {
             bail!("`merge` writes a folder: name it with --output DIR");
         };
         let merged = options.run(&self.baseline, self.filter.as_ref(), output)?;
@@ -188,6 +191,9 @@ impl Source {
         }
         if self.from.is_some() {
             bail!("--from does not apply to `aa`: give the name of several runs");
+        }
+        if self.output.as_deref().is_some_and(output::is_standard) {
+            bail!("`aa` adds to a profile: name a file with --output, or omit it");
         }
         let filter = self.filter.as_ref();
         let selection = Selection { filter, latest: self.latest, ..Selection::default() };

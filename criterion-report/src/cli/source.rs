@@ -35,7 +35,7 @@ pub(super) struct Source {
     /// Filtered-out cases still serve as baselines of those shown.
     #[arg(long, global = true, value_name = "REGEX")]
     pub(super) filter: Option<Regex>,
-    /// Write to this file, replaced only when complete
+    /// Write to this file, replaced only when complete; `-` is standard output
     #[arg(long, short, global = true, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
     /// Only cases that the latest run of their bench target selected

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use clap::ColorChoice;
 
 use crate::model::compare::{
-    Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Rule, Settings, Side, Thresholds,
-    Words, compare, threshold,
+    Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Rule, Settings, Side, SideFacts,
+    Thresholds, Words, compare, threshold,
 };
 use crate::model::{Location, Selection};
 use crate::write::compare::Format;
@@ -112,6 +112,7 @@ impl Options {
             }
         }
         remarks.warnings.extend(of_one_measurement(&comparison));
+        remarks.warnings.extend(of_other_variables(&comparison));
         if selection.filter.is_none() {
             remarks.warnings.extend(self.idle_rules(&comparison));
         }
@@ -173,6 +174,19 @@ impl Options {
         }
         Ok(profile)
     }
+}
+
+/// Says with which environment variables each side was measured, if not with the same.
+fn of_other_variables(comparison: &Comparison) -> Option<String> {
+    let (a, b) = (&comparison.a, &comparison.b);
+    let said = |side: &SideFacts| {
+        let set: Vec<&str> =
+            side.variables.iter().map(|it| if it.is_empty() { "none" } else { it }).collect();
+        format!("{} with {}", side.name, set.join(" and with "))
+    };
+    let both_known = !a.variables.is_empty() && !b.variables.is_empty();
+    (both_known && a.variables != b.variables)
+        .then(|| format!("measured with other environment variables: {}, {}", said(a), said(b)))
 }
 
 /// Says that nothing was changed and measured again between the sides.

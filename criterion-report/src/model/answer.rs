@@ -16,6 +16,7 @@ use super::fusion::{Advice, FusionResult, PatternAdvice, VariantAdvice};
 use super::operators::OperatorResult;
 use super::reason::{Reason, Reasons};
 use super::report::Report;
+use super::row::Row;
 use super::speedup::{AsCalled, Speedup};
 use super::view::gather;
 use crate::order::Sorted as _;
@@ -45,8 +46,8 @@ pub struct Answer {
     pub subject: String,
     /// The fastest variant, an advice, or that nothing pays or nothing is certain.
     pub answer: String,
-    /// Whether other programs took the CPUs from a case that it is from, so that it is left open.
-    pub contended: bool,
+    /// Why it is left open, whatever its figures are: no figure is given then.
+    pub open: Option<String>,
     /// Whether it is good news: faster for certain, or slower; null where neither is known.
     pub pays: Option<bool>,
     /// The best variant, whether it pays or not.
@@ -231,20 +232,18 @@ impl Answers {
 /// The answer where the figures leave it open.
 const UNDECIDED: &str = "undecided";
 
-/// Leaves an answer open if other programs took the CPUs from a case that it is from, so that no figure of it is its own.
-fn open_if(contended: bool, answer: Answer) -> Answer {
-    if !contended {
+/// Why an answer stays open that is from one of these cases: what they took is not their own.
+fn contended<'a>(mut cases: impl Iterator<Item = &'a Row>) -> Option<String> {
+    cases.any(Row::is_contended).then(|| "other programs took the CPUs: measure again".to_owned())
+}
+
+/// Leaves an answer open if there is a reason for that.
+fn open_if(open: Option<String>, answer: Answer) -> Answer {
+    if open.is_none() {
         return answer;
     }
     let Answer { question, subject, variant, .. } = answer;
-    Answer {
-        question,
-        subject,
-        answer: UNDECIDED.to_owned(),
-        variant,
-        contended,
-        ..Answer::default()
-    }
+    Answer { question, subject, answer: UNDECIDED.to_owned(), variant, open, ..Answer::default() }
 }
 
 /// Whether to fuse; where no variant only fuses, what the product of another library is worth.
@@ -260,9 +259,9 @@ fn fusion<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
             let pattern = (it.key.work.pattern, &it.key.place);
             pattern == (advice.pattern, &advice.place) && it.entry.variant() == shown.name()
         };
-        let contended = results.iter().filter(is_of).any(|it| it.entry.row.is_contended());
+        let open = contended(results.iter().filter(is_of).map(|it| it.entry.row));
         Some(open_if(
-            contended,
+            open,
             Answer {
                 question: Question::Fusion,
                 subject: advice.pattern.to_string(),
@@ -341,9 +340,9 @@ fn operator<'a>(block: &[OperatorResult<'a>], reasons: &Reasons<'a>) -> Option<A
         1 => format!(" {}", best.key.work.size),
         _ => String::new(),
     };
-    let contended = same.clone().any(|it| it.entry.row.is_contended());
+    let open = contended(same.clone().map(|it| it.entry.row));
     Some(open_if(
-        contended,
+        open,
         Answer {
             question: Question::Operators,
             subject: format!("{} {dtype}{size}", best.key.work.operator),

@@ -263,9 +263,9 @@ impl Caution {
 }
 
 /// The difference of two records because of which their pairs are of two experiments that do not
-/// compare. Revisions may differ: the code of one case may have changed and that of the other not.
+/// compare. Revisions may differ: the code of one case may have changed and that of the other not. Variables may, too.
 pub fn apart(one: &Record, other: &Record) -> Option<&'static str> {
-    differences(one, other).map(|(what, _)| what).find(|what| *what != REVISION)
+    differences(one, other).map(|(what, _)| what).find(|what| ![REVISION, VARIABLES].contains(what))
 }
 
 /// Whether a single run is that of one row only. Rows of several runs have those in common.
@@ -286,7 +286,10 @@ fn is_wide(time: &Time) -> bool {
 /// The only one of the circumstances that is not of the machine.
 const REVISION: &str = "git revision";
 
-fn circumstances(record: &Record) -> [(&'static str, Cow<'_, str>); 6] {
+/// One that pairs may differ in all the same: a scheduler sets some for each part of a job.
+const VARIABLES: &str = "environment variables";
+
+fn circumstances(record: &Record) -> [(&'static str, Cow<'_, str>); 7] {
     let environment = &record.environment;
     [
         ("machine", (&environment.host.hostname).into()),
@@ -294,6 +297,7 @@ fn circumstances(record: &Record) -> [(&'static str, Cow<'_, str>); 6] {
         ("libtorch", (&environment.torch.libtorch).into()),
         ("threads", environment.torch.threads.to_string().into()),
         ("allocator", (&environment.allocator).into()),
+        (VARIABLES, environment.set_variables().into()),
         (REVISION, environment.git_revision.as_deref().unwrap_or("none").into()),
     ]
 }

@@ -116,6 +116,6 @@ fn facts(of: &Environment) -> impl PartialEq + '_ {
         (hostname, os, cpu_model, cpus, memory_bytes),
         (&torch.libtorch, &torch.tch, &torch.cpu_capability, &torch.cuda),
         &torch.float32_matmul_precision,
-        (&of.git_revision, &of.rustc),
+        (&of.git_revision, &of.rustc, &of.variables),
     )
 }

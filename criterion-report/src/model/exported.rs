@@ -10,11 +10,12 @@ use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
 use super::criterion_result::{Benchmark, CriterionResult, Estimates};
+use super::file::{self, Unusable};
 use super::inputs::Inputs;
 use super::row::CaseFiles;
 use super::row::NoTime;
 use super::runs::Run;
-use super::{file, valid};
+use super::valid;
 use crate::units;
 
 #[derive(Debug)]
@@ -209,17 +210,17 @@ fn lines(text: &[u8], path: &Path) -> serde_json::Result<(Head, Vec<Case>)> {
     let mut head: Head = serde_json::from_slice(first)?;
     let Count { cases: expected } = serde_json::from_slice(first)?;
     let mut cases = Vec::with_capacity(expected.min(text.len()));
-    let mut found = 0;
+    let (mut found, mut unusable) = (0, Unusable::default());
     for (index, line) in lines.filter(|(_, line)| !line.is_empty()) {
         found += 1;
         match serde_json::from_slice(line) {
             Ok(case) => cases.push(case),
             Err(why) => {
-                let place = format!("{}:{}", path.display(), index + 1);
-                head.unreadable.push(format!("{place}: not a case: {why}; export it again"));
+                unusable.add(|| format!(":{}: not a case: {why}; export it again", index + 1));
             }
         }
     }
+    head.unreadable.extend(unusable.of_file(path));
     if found != expected {
         head.unreadable.push(format!(
             "{}: {} of {expected}: cut off, or two files in one; export it again",
@@ -244,14 +245,15 @@ pub struct CritcmpBaseline {
 impl CritcmpBaseline {
     /// Without what cannot be used.
     fn checked(mut self, path: &Path) -> Self {
+        let mut unusable = Unusable::default();
         self.benchmarks.retain(|it| match it.estimates.check() {
             Ok(()) => true,
             Err(why) => {
-                let id = &it.benchmark.full_id;
-                self.unreadable.push(format!("{}: {id}: {why}", path.display()));
+                unusable.add(|| format!(": {}: {why}", it.benchmark.full_id));
                 false
             }
         });
+        self.unreadable = unusable.of_file(path).collect();
         self
     }
 }

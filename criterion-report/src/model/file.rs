@@ -19,6 +19,37 @@ pub fn unusable(path: &Path, why: impl Display) -> anyhow::Error {
     anyhow!("{}: {why}", path.display())
 }
 
+/// What cannot be used of a file: the first lines, and how many more there are.
+#[derive(Debug, Default)]
+pub struct Unusable {
+    first: Vec<String>,
+    more: usize,
+}
+
+impl Unusable {
+    /// The most lines that are told of one file: nobody reads more.
+    const MOST: usize = 10;
+
+    /// Adds what is told behind the file's name.
+    pub fn add(&mut self, text: impl FnOnce() -> String) {
+        match self.first.len() < Self::MOST {
+            true => self.first.push(text()),
+            false => self.more += 1,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+
+    /// Each with the file's name.
+    pub fn of_file(self, path: &Path) -> impl Iterator<Item = String> {
+        let more = (self.more > 0).then(|| format!(": and {} more", self.more));
+        let name = path.display().to_string();
+        self.first.into_iter().chain(more).map(move |text| name.clone() + &text)
+    }
+}
+
 /// The entries of a folder; none if there is no such folder.
 pub fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
     match fs::read_dir(folder) {

@@ -14,7 +14,7 @@ use super::file;
 
 /// Whether a path of a record leads into the folder of the records.
 pub fn is_inside(path: &str) -> bool {
-    Path::new(path).components().all(|it| matches!(it, Component::Normal(_)))
+    Path::new(path).components().all(|it| matches!(it, Component::Normal(_) | Component::CurDir))
 }
 
 /// Removes the files that are not the profile's own any more from it, and says why under `files` in `absent`.

@@ -71,6 +71,7 @@ impl Inputs {
     fn read_file(&mut self, path: &Path) -> Vec<Stamp> {
         let mut older = Vec::new();
         let before = self.cases.len();
+        let mut unusable = file::Unusable::default();
         let read = file::lines(path, |lines| {
             let parsed = parallel::map(lines, |(number, line)| {
                 (!line.trim_ascii().is_empty()).then(|| (*number, parse(line)))
@@ -80,12 +81,13 @@ impl Inputs {
                     Ok(Line::Record(record)) => self.add(record, before),
                     Ok(Line::Older(stamp)) => older.push(stamp),
                     Err(Unusable { why, begun }) => {
-                        self.unreadable.push(format!("{}:{number}: {why}", path.display()));
+                        unusable.add(|| format!(":{number}: {why}"));
                         self.cut_off.extend(begun);
                     }
                 }
             }
         });
+        self.unreadable.extend(unusable.of_file(path));
         self.unreadable.extend(read.err().map(|error| format!("{}: {error}", path.display())));
         older.retain(|stamp| !self.cases.contains_key(&stamp.full_id));
         self.recorded.extend(older.iter().map(|stamp| stamp.run_id.clone()));

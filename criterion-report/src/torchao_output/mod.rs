@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use indexmap::IndexSet;
 use plan::{Mode, ProfileFile};
 
+use crate::model::profile_files::is_inside;
 use crate::model::{Report, Row};
 use crate::output;
 use crate::units;
@@ -41,6 +42,17 @@ pub fn write(
     };
     if options.layout == Layout::Training {
         bail!("--torchao-output takes the layout of training for its cases alone: omit --layout");
+    }
+    // A record may be of somebody else's config.
+    let is_elsewhere = |row: &&Row| !is_inside(&row.record.case.settings.output_dir);
+    let rows = report.entries().map(|entry| entry.row).filter(|_| folder.is_none());
+    if let Some(row) = { rows }.find(is_elsewhere) {
+        bail!(
+            "{}: its output_dir `{}` leads out of the current folder: say where to write with \
+             --torchao-output=FOLDER",
+            row.full_id(),
+            row.record.case.settings.output_dir
+        );
     }
     let of = |row: &Row| Folder::of(row, folder);
     let folders: IndexSet<Folder> = report.entries().map(|entry| of(entry.row)).collect();

@@ -1,5 +1,7 @@
 //! Under which circumstances the numbers were measured.
 
+use std::collections::BTreeSet;
+
 use crate::model::{Circumstances, Report, Speedup};
 use crate::units;
 use crate::write::table::{Paint, hanging, labelled};
@@ -29,6 +31,14 @@ pub fn header(report: &Report, width: usize, colour: bool) -> String {
         out.push_str(&format!("{}\n", Paint::Warn.on(&line, colour)));
     }
     out
+}
+
+/// The environment variables that steer the libraries, where some were set.
+pub fn variables(report: &Report, width: usize, colour: bool) -> String {
+    let set: BTreeSet<String> =
+        report.circumstances.iter().map(|it| it.environment.set_variables()).collect();
+    let set = set.iter().filter(|it| !it.is_empty());
+    set.map(|it| labelled("variables", it, width, colour)).collect()
 }
 
 /// The meaning of a speed-up's interval; `None` if there is none.

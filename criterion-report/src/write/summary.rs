@@ -54,8 +54,6 @@ const LINES: usize = 38;
 const INDENT: usize = 2;
 /// What a speed-up is worth that is not from interleaved runs.
 const BY_TIMES: &str = "by times, not in turn";
-/// What an answer says where times are partly those of other programs.
-const CONTENDED: &str = "other programs took the CPUs: measure again";
 /// Reasons of unmeasured cases that are said.
 const REASONS: usize = 3;
 
@@ -214,8 +212,8 @@ fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line>
 
 /// The other figures that matter for a decision.
 fn details(of: &Answer) -> Vec<String> {
-    if of.contended {
-        return vec![CONTENDED.to_owned()];
+    if let Some(why) = &of.open {
+        return vec![why.clone()];
     }
     let decibels = |db: f64| format!("{db:.0} dB");
     let mut details = Vec::new();

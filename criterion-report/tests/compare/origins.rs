@@ -8,6 +8,29 @@ use plan::Dtype::Float32;
 use crate::compare::folder::*;
 use crate::kernels::fixture::{Fixture, Make};
 
+/// A preloaded allocator, and one with another number of threads.
+#[test]
+fn environment_variables_that_differ_are_shown() {
+    let folder = Folder::new();
+    let with = |set: &'static [(&'static str, &'static str)]| {
+        move |run: u64| {
+            main_branch(run).edit("", move |it| {
+                let variables = &mut it.record.environment_mut().variables;
+                *variables =
+                    set.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+            })
+        }
+    };
+    folder.save("a", 1, with(&[("LD_PRELOAD", "libmimalloc.so")]));
+    folder.save("b", 1, with(&[]));
+    folder.save("c", 1, with(&[]));
+    let told = folder.says(0, &["compare", "a", "b"]);
+    let expected =
+        "measured with other environment variables: a with LD_PRELOAD=libmimalloc.so, b with none";
+    assert!(one_line(&told).contains(expected), "{told}");
+    assert!(!folder.says(0, &["compare", "b", "c"]).contains("environment variables"));
+}
+
 #[test]
 fn machines_are_refused_unless_asked_for() {
     let folder = Folder::new();

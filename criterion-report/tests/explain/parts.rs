@@ -212,6 +212,31 @@ fn an_operation_in_the_place_of_another_one_is_one_change() {
     near(replaced.share.expect("of it"), 0.6);
 }
 
+/// Without a step that looks at all others for each: a profile can have so many.
+#[test]
+fn many_operations_take_each_others_places_by_their_lengths() {
+    const MANY: usize = 20_000;
+    let products = |side: &str| {
+        let all = (0..MANY).map(|at| operation(&format!("{side}{at}::mm"), 1.0 + at as f64));
+        profile(all.collect(), 0.0)
+    };
+    let fixture = Fixture::of_config(LINEAR)
+        .profiled("/baseline/", &products("before"))
+        .profiled("/int8wo/", &products("after"));
+    let of = one(&fixture.explained(), "/int8wo/");
+    let operations = &of.difference.as_ref().expect("both have a profile").operations;
+    let replaced = operations.iter().filter(|it| it.change == Change::Replaced);
+    let pairs = replaced.map(|it| (it.operation.as_deref(), it.instead_of.as_deref()));
+    let in_order = pairs.filter(|(after, before)| {
+        let of = |name: &Option<&str>, side| {
+            name.and_then(|it| it.strip_prefix(side)).map(str::to_owned)
+        };
+        of(after, "after") == of(before, "before") && after.is_some()
+    });
+    assert_eq!(in_order.count(), MANY);
+    assert_eq!(of.operations.len(), MANY);
+}
+
 #[test]
 fn a_product_with_other_shapes_is_not_in_its_own_place() {
     let (small, large): (&[i64], &[i64]) = (&[16, 512], &[16, 1024]);

@@ -142,6 +142,14 @@ pub struct Environment {
     pub quiet: Option<Quiet>,
 }
 
+impl Environment {
+    /// The variables with their values, `OMP_NUM_THREADS=2, …`; empty where none was set.
+    pub fn set_variables(&self) -> String {
+        let set = self.variables.iter().map(|(name, value)| format!("{name}={value}"));
+        set.collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// Reads circumstances; where they equal those that this thread read last, these are taken.
 pub(super) fn shared<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<Environment>, D::Error> {
     thread_local! {

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use plan::{Mode, Pass};
+use plan::{Device, Mode, Pass};
 use statistics::{Ratio, Verdict, quotient, verdict};
 
-use super::{Answer, Beside, Level, Question, Speedups, UNDECIDED, open_if};
+use super::{Answer, Beside, Level, Question, Speedups, UNDECIDED, contended, open_if};
+use crate::model::calibration::{BEYOND_LAST, Caches};
 use crate::model::caution::apart;
 use crate::model::comparison::Entry;
 use crate::model::field::{Field, Figure};
@@ -15,6 +16,7 @@ use crate::model::report::Report;
 use crate::model::row::Row;
 use crate::model::view::gather;
 use crate::order::{Order as _, Sorted as _};
+use crate::units;
 
 /// A case of a group, and how many times faster it is than the group's baseline: as its callers have it, where that differs.
 #[derive(Clone, Copy)]
@@ -60,8 +62,8 @@ impl<'a> Contender<'a> {
 struct Block<'a> {
     subject: String,
     contenders: Vec<Contender<'a>>,
-    /// Whether other programs took the CPUs from one of them.
-    contended: bool,
+    /// Why its answer stays open.
+    open: Option<String>,
 }
 
 fn blocks<'a>(report: &'a Report, modes: &[Mode]) -> Vec<Block<'a>> {
@@ -77,8 +79,8 @@ fn blocks<'a>(report: &'a Report, modes: &[Mode]) -> Vec<Block<'a>> {
     let block = |block: Vec<Entry<'a>>| {
         let mut contenders: Vec<_> = block.iter().filter_map(Contender::of).collect();
         contenders.order_by(|a, b| b.over_baseline.ratio.total_cmp(&a.over_baseline.ratio));
-        let contended = block.iter().any(|it| it.row.is_contended());
-        Block { subject: subject(&block[0], several), contenders, contended }
+        let open = contended(block.iter().map(|it| it.row));
+        Block { subject: subject(&block[0], several), contenders, open }
     };
     gather(entries, id).into_iter().map(block).collect()
 }
@@ -88,7 +90,7 @@ pub(super) fn chosen<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answe
     let unquantized = unquantized(report);
     let blocks = blocks(report, &[Mode::Inference, Mode::Training]);
     let answer =
-        |block: Block<'a>| Some(open_if(block.contended, recipe(block, &unquantized, reasons)?));
+        |block: Block<'a>| Some(open_if(block.open.clone(), recipe(block, &unquantized, reasons)?));
     blocks.into_iter().filter_map(answer).collect()
 }
 
@@ -234,12 +236,21 @@ fn called_ns(row: &Row) -> Option<f64> {
 
 /// The fastest implementation of each of a user's kernels, and its margin over the next one.
 pub(super) fn fastest<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
-    let answer = |Block { subject, contenders, contended }: Block<'a>| {
+    let most = |is_cpu| {
+        let probes = report.entries().map(|it| it.row).filter(|it| {
+            let case = &it.record.case;
+            case.mode == Mode::Calibration && (case.device == Device::Cpu) == is_cpu
+        });
+        probes.filter_map(Row::gb_per_s).reduce(f64::max)
+    };
+    let [on_cpu, on_gpu] = [true, false].map(most);
+    let answer = |Block { subject, contenders, open }: Block<'a>| {
         let [first, second, ..] = contenders[..] else { return None };
         let margin = first.over(&second)?;
         let is_decided = verdict(&margin) == Verdict::Faster;
+        let is_cpu = first.entry.row.record.case.device == Device::Cpu;
         Some(open_if(
-            contended,
+            open.or_else(|| impossible(first.entry.row, if is_cpu { on_cpu } else { on_gpu })),
             Answer {
                 question: Question::Kernels,
                 subject,
@@ -255,6 +266,32 @@ pub(super) fn fastest<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answ
         ))
     };
     blocks(report, &[Mode::Kernels]).into_iter().filter_map(answer).collect()
+}
+
+/// GB/s that no CPU moves: two vectors of 64 bytes read and one written in each of 5·10⁹ cycles a second.
+const CPU_GB_PER_S: f64 = 960.0;
+/// GB/s that no GPU moves within its chip.
+const GPU_GB_PER_S: f64 = 2e5;
+
+/// Says that a kernel would move more bytes than memory moves: it leaves work out, or has done it elsewhere. `measured` is
+/// the most GB/s of the machine's own probes; of what lies in caches only what no chip can do is refused.
+fn impossible(row: &Row, measured: Option<f64>) -> Option<String> {
+    let (rate, bytes) = (row.gb_per_s()?, row.moved_bytes()?);
+    let host = &row.record.environment.host;
+    let last = Caches::new(&host.caches, host.cpus).last(host.cpus);
+    let is_beyond = last.is_some_and(|last| bytes > last.saturating_mul(BEYOND_LAST));
+    let most = match row.record.case.device {
+        Device::Cpu => CPU_GB_PER_S * f64::from(host.cpus.max(1)),
+        _ => GPU_GB_PER_S,
+    };
+    let most = measured.filter(|_| is_beyond).map_or(most, |measured| most.min(2.0 * measured));
+    (rate > most).then(|| {
+        let rate = units::significant(rate, 2);
+        format!(
+            "{} would move {rate} GB/s, which no memory does: it leaves work out",
+            row.record.case.variant()
+        )
+    })
 }
 
 /// The passes that say whether a recipe pays in training: the first that a model was measured in.

@@ -17,7 +17,7 @@ mod select;
 pub use calibrate::calibrate;
 pub use limit::{Best, Limit, PeakSource};
 pub(super) use memory::Memory;
-pub use memory::{Caches, Level, LevelBandwidth};
+pub use memory::{BEYOND_LAST, Caches, Level, LevelBandwidth};
 pub use operation::{Operation, OperationKey};
 pub(super) use placement::by_machine;
 pub use placement::{Headroom, NoPlacement, Placement, Skyline, compulsory_bytes};

@@ -56,6 +56,8 @@ document! {
         pub runs: Vec<String> = side.runs.iter().map(|run| run.name.clone()).collect(),
         /// Revisions of its measured cases, each once.
         pub revisions: Vec<String> = owned(side.revisions()),
+        /// Environment variables that steer the libraries and were set, each list once.
+        pub variables: Vec<String> = owned(side.variables()),
         /// Machines of its measured cases, each once.
         pub hosts: Vec<String> = owned(side.hosts()),
     }

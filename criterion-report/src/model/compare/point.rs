@@ -109,6 +109,8 @@ pub struct Point {
     pub earlier: bool,
     /// Revision of the sources, as git says it, with `-dirty` behind where there were changes.
     pub revision: Option<String>,
+    /// Environment variables that steer the libraries; not known of a case without a record.
+    pub variables: Option<String>,
     /// ‖out − ref‖₂ / ‖ref‖₂; absent without a reference.
     pub relative_error: Option<f64>,
     /// √(mean (out − ref)²)
@@ -147,6 +149,7 @@ impl Point {
             reason: Self::reason(row),
             earlier,
             revision: record.environment.git_revision.clone(),
+            variables: Some(record.environment.set_variables()),
             time: Estimate::of_row(row),
             relative_error: accuracy.map(|accuracy| accuracy.relative_error.0),
             rmse: accuracy.and_then(|accuracy| accuracy.rmse).map(|rmse| rmse.0),

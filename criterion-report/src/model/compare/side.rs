@@ -153,6 +153,11 @@ impl Side {
         self.measured().filter_map(|point| point.revision.as_deref()).collect()
     }
 
+    /// Environment variables that its measured cases ran with, each list once.
+    pub fn variables(&self) -> BTreeSet<&str> {
+        self.measured().filter_map(|point| point.variables.as_deref()).collect()
+    }
+
     /// Machines that its measured cases are of, each once.
     pub fn hosts(&self) -> BTreeSet<&str> {
         self.measured().filter_map(|point| point.host.as_deref()).collect()

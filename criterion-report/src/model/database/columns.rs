@@ -27,6 +27,10 @@ fn check_column(column: &Value, value: &Value, path: &str, found: &mut Vec<Found
     if text::not_finite(value).is_some() || ELSEWHERE.contains(&path) {
         return;
     }
+    if value.is_null() {
+        found.push((Trap::Null, path.to_owned(), text::brief(value)));
+        return;
+    }
     let definition = column["$ref"].as_str().and_then(|name| FILE.pointer(name.strip_prefix('#')?));
     let column = definition.unwrap_or(column);
     let fits = match (column["type"].as_str(), value) {
@@ -52,8 +56,22 @@ fn check_column(column: &Value, value: &Value, path: &str, found: &mut Vec<Found
         _ => false,
     };
     if !fits {
-        found.push((Trap::WrongType, path.to_owned(), text::brief(value)));
+        let trap = trap(column["type"].as_str(), value);
+        found.push((trap, path.to_owned(), text::brief(value)));
     }
+}
+
+/// What becomes of a value of another type than the column's, which has one of the schema's names. By its default settings
+/// ClickHouse reads quoted numbers, takes true and false for 1 and 0, and stores the text of anything in a column of
+/// strings.
+pub fn trap(column: Option<&str>, value: &Value) -> Trap {
+    let is_taken = match (column, value) {
+        (Some("string"), _) | (Some("integer" | "number"), Value::Bool(_)) => true,
+        (Some("integer"), Value::String(text)) => text.parse::<u64>().is_ok(),
+        (Some("number"), Value::String(text)) => text.parse::<f64>().is_ok(),
+        _ => false,
+    };
+    if is_taken { Trap::Converted } else { Trap::WrongType }
 }
 
 fn check_key(object: &Value, key: &str, value: &Value, path: String, found: &mut Vec<Found>) {

@@ -6,21 +6,23 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::text;
-use crate::model::file;
+use crate::model::file::{self, Unusable};
 
 #[derive(Debug, Default)]
 pub struct Read {
     pub records: usize,
     pub byte_order_mark: bool,
     /// The lines that are not JSON, or the whole file.
-    pub unreadable: Vec<String>,
+    pub unusable: Unusable,
 }
 
 /// Hands every record to `visit`. A file of lines is read one line at a time.
 pub fn read(path: &Path, mut visit: impl FnMut(Value)) -> Read {
     let mut read = Read::default();
     let whole = file::open_all(path).and_then(|file| read.file(BufReader::new(file), &mut visit));
-    read.unreadable.extend(whole.err().map(|error| error.to_string()));
+    if let Err(error) = whole {
+        read.unusable.add(|| format!(": {error}"));
+    }
     read
 }
 
@@ -54,7 +56,7 @@ impl Read {
                     self.line(index + 1, line, visit);
                 }
             }
-            Err(error) => self.unreadable.push(why(&error)),
+            Err(error) => self.unusable.add(|| format!(": {}", why(&error))),
         }
         Ok(())
     }
@@ -65,10 +67,10 @@ impl Read {
         }
         match text::parse(line) {
             Ok(value) => self.add(value, visit),
-            Err(error) => {
+            Err(error) => self.unusable.add(|| {
                 let why = why(&error).replace("at line 1 column", "at column");
-                self.unreadable.push(format!("line {number}: {why}"));
-            }
+                format!(": line {number}: {why}")
+            }),
         }
     }
 
@@ -104,7 +106,7 @@ mod tests {
         let (mut read, mut seen) = (Read::default(), 0);
         read.file(text.as_bytes(), &mut |_| seen += 1).expect("it is all there");
         assert_eq!(read.records, seen);
-        (seen, read.unreadable)
+        (seen, read.unusable.of_file(Path::new("f")).collect())
     }
 
     #[test]
@@ -139,8 +141,15 @@ mod tests {
                  at line 1 column 128",
             ),
         ] {
-            assert_eq!(reading(text), (count, vec![expected.to_owned()]), "{text}");
+            assert_eq!(reading(text), (count, vec![format!("f: {expected}")]), "{text}");
         }
+    }
+
+    #[test]
+    fn of_many_bad_lines_the_first_are_named_and_the_others_counted() {
+        let (count, told) = reading(&("{}\n".to_owned() + &"{\n".repeat(5_000)));
+        assert_eq!((count, told.len(), &*told[10]), (1, 11, "f: and 4990 more"));
+        assert!(told[9].starts_with("f: line 11: not JSON"), "{told:?}");
     }
 
     /// Gives a line with each call, and checks what became of those before.

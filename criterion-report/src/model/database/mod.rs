@@ -49,7 +49,7 @@ pub fn validate(files: &[PathBuf]) -> Checked {
             checked.findings.extend(known.record([index, number], &record));
             number += 1;
         });
-        let is_empty = read.records == 0 && read.unreadable.is_empty();
+        let is_empty = read.records == 0 && read.unusable.is_empty();
         let whole = |trap, found: &str| Finding {
             trap,
             file: path.clone(),
@@ -64,8 +64,7 @@ pub fn validate(files: &[PathBuf]) -> Checked {
             checked.findings.push(whole(Trap::NoRecord, "it holds no record"));
         }
         checked.files += usize::from(is_empty || read.records > 0);
-        let place = path.display();
-        checked.unreadable.extend(read.unreadable.iter().map(|why| format!("{place}: {why}")));
+        checked.unreadable.extend(read.unusable.of_file(path));
     }
     checked.findings.extend(known.cut());
     checked

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::columns::{self, trap};
 use super::text::{brief, not_finite};
 use super::trap::Found;
-use super::{Trap, columns, pointer};
+use super::{Trap, pointer};
 
 /// Seconds of the year 5138; milliseconds of 1973.
 const LATEST: u64 = 100_000_000_000;
@@ -153,7 +154,8 @@ const FAILURE_REPORT: &str = "FAILURE_REPORT";
 
 fn number_trap(value: &Value, failed: bool) -> Option<Trap> {
     let Some(number) = value.as_f64() else {
-        return not_finite(value).is_none().then_some(Trap::WrongType);
+        let trap = if value.is_null() { Trap::Null } else { trap(Some("number"), value) };
+        return not_finite(value).is_none().then_some(trap);
     };
     if failed {
         Some(Trap::FailedWithValue)

@@ -57,6 +57,12 @@ traps! {
     Error "wrong-type" WrongType:
         "a file is inserted at once: one value of a wrong type loses all of it",
         "write the type that the schema says (`criterion-report schema pytorch-oss-benchmark-v3`)";
+    Warning "null" Null:
+        "the column's default takes its place: 0, or an empty text, list or map",
+        "leave the key out, or write a value";
+    Warning "converted" Converted:
+        "the server converts it to the type of the column",
+        "write the type that the schema says (`criterion-report schema pytorch-oss-benchmark-v3`)";
     Error "no-metric" NoMetric:
         "the record is skipped with a warning in the log of the job",
         "write a `metric` with a name and values";
@@ -80,11 +86,11 @@ traps! {
     Error "failed-with-value" FailedWithValue:
         "the value of a case that failed is drawn like a measured one",
         "leave the metric out, and write one that counts the failure (FAILURE_REPORT)";
-    Error "nested-value" NestedValue:
-        "the column is a map of strings, and a file is inserted at once: all of it is lost",
+    Warning "nested-value" NestedValue:
+        "the column is a map of strings: its text in the file is stored, and no query looks into it",
         "write it as a string of JSON";
     Warning "not-a-string" NotAString:
-        "the column is a map of strings: it is converted as the server likes",
+        "the column is a map of strings: its text in the file is stored",
         "write it as a string";
     Warning "empty-runners" EmptyRunners:
         "the uploader fills `runners` in only where the key is absent: the machine is lost",

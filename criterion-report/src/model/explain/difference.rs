@@ -1,6 +1,6 @@
 //! The operations that a candidate adds, removes or changes against its baseline.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -107,8 +107,8 @@ impl Difference {
             .map(|key| Changed::of(key, before.get(key).copied(), after.get(key).copied()))
             .collect();
         // One that only calls another product is not the one that computes it.
-        let works = |name: &str| [other, own].iter().any(|split| split.works(name));
-        let operations = replaced(operations, |name| is_product(name) && works(name));
+        let working: HashSet<&str> = [other, own].into_iter().flat_map(Split::working).collect();
+        let operations = replaced(operations, |name| is_product(name) && working.contains(name));
         let mut operations = replaced(operations, is_attention);
         for it in &mut operations {
             it.share = (difference_ns != 0.0).then(|| it.difference_ns / difference_ns);
@@ -138,19 +138,31 @@ fn replaced(operations: Vec<Changed>, is_meant: impl Fn(&str) -> bool) -> Vec<Ch
     let (mut removed, mut rest): (Vec<Changed>, Vec<Changed>) =
         operations.into_iter().partition(|it| is(it, Change::Removed));
     removed.order_by(|a, b| b.baseline_ns.total_cmp(&a.baseline_ns));
+    let mut added: Vec<usize> =
+        (0..rest.len()).filter(|at| is(&rest[*at], Change::Added)).collect();
+    added.order_by(|a, b| rest[*a].ns.total_cmp(&rest[*b].ns).then(a.cmp(b)));
+    // By rank: those of each name, and the longest of each name.
+    let mut of_names: HashMap<String, Vec<usize>> = HashMap::new();
+    let name =
+        |rest: &[Changed], rank: usize| rest[added[rank]].operation.clone().unwrap_or_default();
+    for rank in 0..added.len() {
+        of_names.entry(name(&rest, rank)).or_default().push(rank);
+    }
+    let mut longest: BTreeSet<usize> = of_names.values_mut().filter_map(Vec::pop).collect();
     for old in removed {
-        let others = rest.iter_mut().filter(|it| is(it, Change::Added));
-        let others = others.filter(|it| it.operation != old.operation);
-        match others.max_by(|a, b| a.ns.total_cmp(&b.ns)) {
-            Some(new) => {
-                new.change = Change::Replaced;
-                new.instead_of = old.operation;
-                new.baseline_calls = old.baseline_calls;
-                new.baseline_ns = old.baseline_ns;
-                new.difference_ns = new.ns - old.baseline_ns;
-            }
-            None => rest.push(old),
-        }
+        let is_other = |rank: &&usize| rest[added[**rank]].operation != old.operation;
+        let Some(&rank) = longest.iter().rev().find(is_other) else {
+            rest.push(old);
+            continue;
+        };
+        longest.remove(&rank);
+        longest.extend(of_names.get_mut(&name(&rest, rank)).and_then(Vec::pop));
+        let new = &mut rest[added[rank]];
+        new.change = Change::Replaced;
+        new.instead_of = old.operation;
+        new.baseline_calls = old.baseline_calls;
+        new.baseline_ns = old.baseline_ns;
+        new.difference_ns = new.ns - old.baseline_ns;
     }
     rest
 }

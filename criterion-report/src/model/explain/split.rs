@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use indexmap::IndexMap;
 use plan::{Device, OperationProfile, Profile};
 
 use super::limit::Bound;
@@ -178,7 +179,7 @@ impl Split {
 
     /// The operations, all shapes of each together, the longest first; empty without a profile.
     pub fn operations(&self) -> Vec<OperationTime> {
-        let mut operations: Vec<OperationTime> = Vec::new();
+        let mut operations: IndexMap<Option<&str>, OperationTime> = IndexMap::new();
         for slice in
             self.slices.iter().filter(|it| self.has_profile && (it.ns > 0.0 || it.name.is_some()))
         {
@@ -191,11 +192,12 @@ impl Split {
                 flops: slice.flops,
                 limit_ns: slice.limit.map(|(_, ns)| ns),
             };
-            match operations.iter_mut().find(|it| it.name == own.name) {
+            match operations.get_mut(&slice.name.as_deref()) {
                 Some(known) => known.add(&own),
-                None => operations.push(own),
+                None => drop(operations.insert(slice.name.as_deref(), own)),
             }
         }
+        let mut operations: Vec<OperationTime> = operations.into_values().collect();
         operations.order_by(|a, b| b.ns.total_cmp(&a.ns).then_with(|| a.name.cmp(&b.name)));
         operations
     }
@@ -212,9 +214,9 @@ impl Split {
         meant.map(|it| it.ns).sum()
     }
 
-    /// Whether an operation of that name does work itself, instead of leaving it to its callees.
-    pub fn works(&self, name: &str) -> bool {
-        self.slices.iter().any(|it| it.works && it.name.as_deref() == Some(name))
+    /// The operations that do work themselves, instead of leaving it to their callees.
+    pub fn working(&self) -> impl Iterator<Item = &str> {
+        self.slices.iter().filter(|it| it.works).filter_map(|it| it.name.as_deref())
     }
 
     /// The longest operation, including its callees, for which `is_meant` holds.

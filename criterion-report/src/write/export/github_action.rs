@@ -10,6 +10,7 @@ use super::{Finite, figures};
 use crate::json_text::{self, Style};
 use crate::model::{Better, Entry, Interval, Report};
 use crate::object::document;
+use crate::units;
 use crate::write::Notes;
 
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -49,19 +50,33 @@ impl Serialize for List<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(report, better) = *self;
         serializer.collect_seq(report.entries().flat_map(move |entry| {
-            let figures = figures(&entry).filter(move |it| it.field.better == Some(better));
+            let figures = meant(&entry, better).filter(|it| it.value != 0.0);
             figures.map(move |figure| Bench::of(&entry, figure)).collect::<Vec<_>>()
         }))
     }
 }
 
 /// The values of one direction.
+fn meant<'e>(entry: &'e Entry<'_>, better: Better) -> impl Iterator<Item = Finite> + 'e {
+    figures(entry).filter(move |it| it.field.better == Some(better))
+}
+
+/// The values of one direction but for zeros, to which the action's ratio of any other value is infinite.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> Result<Notes> {
     json_text::write(&List(report, options.better), Style::Pretty, out)?;
     writeln!(out)?;
     let mut notes = super::without_figures(report);
-    let has_values = |entry| figures(&entry).any(|it| it.field.better == Some(options.better));
-    if !report.entries().any(has_values) {
+    let count = |is: fn(&Finite) -> bool| -> usize {
+        report.entries().map(|entry| meant(&entry, options.better).filter(is).count()).sum()
+    };
+    let zeros = count(|it| it.value == 0.0);
+    if zeros > 0 {
+        let zeros = units::count(zeros, "value");
+        notes.push(format!(
+            "{zeros} of 0 left out: github-action-benchmark would alert at the first that is not 0"
+        ));
+    }
+    if count(|it| it.value != 0.0) == 0 {
         notes.push("it is empty, and github-action-benchmark refuses an empty list".to_owned());
     }
     Ok(notes)

@@ -115,7 +115,7 @@ fn library(of: &Circumstances) -> Facts {
 }
 
 fn measuring(of: &Circumstances) -> Facts {
-    let Environment { git_revision, git_branch, rustc, variables, .. } = &*of.environment;
+    let Environment { git_revision, git_branch, rustc, .. } = &*of.environment;
     let mut facts = vec![("measured", units::period(of.first, of.last))];
     let git = git_revision.as_ref().map(|revision| match git_branch {
         Some(branch) => format!("{revision} on {branch}"),
@@ -125,9 +125,8 @@ fn measuring(of: &Circumstances) -> Facts {
     facts.push(("compiler", rustc.clone()));
     facts.extend(of.quiet.map(|quiet| ("quiet score", quiet.to_string())));
     facts.extend(of.load.map(|load| ("load", load.to_string())));
-    let variables: Vec<String> =
-        variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    facts.extend((!variables.is_empty()).then(|| ("variables", variables.join(", "))));
+    let variables = of.environment.set_variables();
+    facts.extend((!variables.is_empty()).then_some(("variables", variables)));
     facts
 }
 

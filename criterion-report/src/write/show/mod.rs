@@ -41,6 +41,9 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
     let Room { width, colour, .. } = room;
     let columns = choice::fields(&options.columns).unwrap_or_default();
     let mut out = header::header(report, width, colour);
+    if options.details {
+        out.push_str(&header::variables(report, width, colour));
+    }
     let table = |mut group: Vec<Entry<'_>>| {
         if let Some(sorting) = options.sort {
             sorting.sort(&mut group);
