@@ -40,6 +40,8 @@ pub struct Args {
     pub needs: Needs,
     /// `--quick`: two points, no warm-up.
     pub quick: bool,
+    /// `--output-format bencher`: a line `test ID ... bench: …` for each case.
+    pub bencher: bool,
     /// Flags that win over a config's `sampling`.
     pub overrides: Overrides,
     /// `--wait`: another run in the same folder is waited for.
@@ -62,6 +64,8 @@ pub struct Needs {
     pub baseline: Option<String>,
     /// `--load-baseline NAME`: the samples come from it, and nothing is run.
     pub samples: Option<String>,
+    /// Compared with where it is there, and not replaced.
+    pub beside: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -79,17 +83,21 @@ impl Args {
     pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let flags = flags::read(arguments)?;
         let name = |flag| flags.get_one::<String>(flag).cloned();
-        let needs = Needs { baseline: name("baseline"), samples: name("load-baseline") };
-        let compares = needs.baseline.is_some() || name("baseline-lenient").is_some();
-        let saves = !flags.get_flag("discard-baseline") && needs.samples.is_none();
-        let saved_as = (saves && !compares)
-            .then(|| name("save-baseline").unwrap_or_else(|| "base".to_owned()));
+        let (baseline, samples) = (name("baseline"), name("load-baseline"));
+        let compares = baseline.is_some() || name("baseline-lenient").is_some();
+        let saves = !flags.get_flag("discard-baseline") && samples.is_none();
+        let own = || name("save-baseline").unwrap_or_else(|| "base".to_owned());
+        let saved_as = (saves && !compares).then(own);
+        let is_beside = baseline.is_none() && saved_as.is_none();
+        let beside = is_beside.then(|| name("baseline-lenient").unwrap_or_else(own));
+        let needs = Needs { baseline, samples, beside };
         let args = Self {
             action: action(&flags),
             saved_as,
             saves,
             needs,
             quick: flags.get_flag("quick"),
+            bencher: name("output-format").is_some_and(|format| format == "bencher"),
             overrides: Overrides {
                 samples: flags.get_one("sample-size").copied(),
                 warm_up_s: flags.get_one("warm-up-time").copied(),
@@ -160,6 +168,40 @@ impl Args {
     /// Whether the samples come from disk: nothing is run.
     pub fn loads(&self) -> bool {
         self.needs.samples.is_some()
+    }
+
+    /// What is to be said of the filter, and of that of `--profile`, if it selects none of the ids of the plan.
+    pub fn unmatched(&self, ids: &[String]) -> Vec<String> {
+        let profiles = self.profiles.as_ref();
+        let is_profiled = |id: &String| profiles.is_none_or(|pattern| pattern.is_match(id));
+        let filters = [
+            ("the filter", self.filter(), ids.iter().any(|id| self.selects(id))),
+            ("--profile", profiles.map(Regex::as_str), ids.iter().any(is_profiled)),
+        ];
+        let say = |(what, filter, is_matched): (&str, Option<&str>, bool)| {
+            let filter = filter.filter(|_| !is_matched && !ids.is_empty())?;
+            let escaped = flag::escaped_filter(filter, ids).filter(|_| !self.is_exact());
+            let remedy = match escaped {
+                Some(escaped) => format!("as a regular expression, that text is '{escaped}'"),
+                None => "`--list` shows them".to_owned(),
+            };
+            Some(format!("{what} {filter} selects none of {} cases; {remedy}", ids.len()))
+        };
+        filters.into_iter().filter_map(say).collect()
+    }
+
+    /// Begins the line of a case in bencher's format where criterion does not: it names a case when it begins to sample it.
+    pub fn begin_line(&self, case: &Case) {
+        if self.bencher && self.action == Action::Measure && (self.quick || self.loads()) {
+            print!("test {} ... ", case.full_id());
+        }
+    }
+
+    /// Ends the line of a case that failed; criterion has begun it if it `samples`.
+    pub fn end_line(&self, samples: bool) {
+        if self.bencher && self.action == Action::Measure && (self.quick || samples) {
+            println!("FAILED");
+        }
     }
 
     /// Whether criterion will select the benchmark with this id.
@@ -263,6 +305,11 @@ mod tests {
         ] {
             let args = read(line);
             assert_eq!((args.saved_as.as_deref(), args.saves), (saved_as, saves), "{line}");
+            // Criterion compares with one name, which is replaced, needed, or only looked at.
+            let needs = args.needs;
+            let beside = needs.beside.as_deref();
+            let names = [saved_as, needs.baseline.as_deref(), beside];
+            assert_eq!(names.iter().flatten().count(), 1, "{line}: {names:?}");
         }
     }
 
@@ -284,6 +331,34 @@ mod tests {
         let matching = read("--bench a|b");
         assert_eq!((matching.filter(), matching.is_exact()), (Some("a|b"), false));
         assert!(!read("--bench --ignored").selects("a"));
+    }
+
+    #[test]
+    fn a_filter_that_selects_nothing_says_so_and_how_a_part_of_an_id_is_written() {
+        let ids = ["a/int8wo+packed/b".to_owned(), "a/int8wo/b".to_owned()];
+        for (line, said) in [
+            ("int8wo.packed", None),
+            (
+                "int8wo+packed",
+                Some(
+                    r"the filter int8wo+packed selects none of 2 cases; as a regular expression, that text is 'int8wo\+packed'",
+                ),
+            ),
+            ("int4wo", Some("the filter int4wo selects none of 2 cases; `--list` shows them")),
+            (
+                "--exact int8wo+packed",
+                Some("the filter int8wo+packed selects none of 2 cases; `--list` shows them"),
+            ),
+            (
+                "--profile=o+p",
+                Some(
+                    r"--profile o+p selects none of 2 cases; as a regular expression, that text is 'o\+p'",
+                ),
+            ),
+        ] {
+            assert_eq!(read(line).unmatched(&ids), Vec::from_iter(said), "{line}");
+            assert!(read(line).unmatched(&[]).is_empty(), "{line}: a part may be empty");
+        }
     }
 
     #[test]

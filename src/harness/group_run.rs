@@ -229,10 +229,12 @@ impl<'a> GroupRun<'a> {
         let mut taken = Taken::default();
         let range = ranges::of(case, "sampling");
         let bench = panics::catch(|| {
+            args.begin_line(case);
             group.bench_function(criterion_id(case), |bencher| {
                 bencher.iter_custom(|iters| match samples.next(iters, &mut taken) {
                     Ok(time) => time,
                     Err(refusal) => {
+                        args.end_line(taken.is_warm);
                         failure = Some(refusal);
                         std::panic::resume_unwind(Box::new(Stopped))
                     }

@@ -5,7 +5,7 @@
 //! as soon as its case ends, so that a crash costs one case; the last line of an id is the valid
 //! one, and a run that ends compacts its files to one line per id.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -159,27 +159,55 @@ fn ends_torn(file: &mut File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// Keeps the last line of each id. Lines that cannot be read are kept as they are: they are
-/// evidence for a reader, not ours to delete.
+/// A line of a file of records.
+enum Line {
+    /// A record of this case.
+    Whole(String),
+    /// What a process that was killed left of one; the case, if it got so far.
+    Torn(Option<String>),
+    Other,
+}
+
+impl Line {
+    fn of(line: &[u8]) -> Self {
+        #[derive(serde::Deserialize)]
+        struct Key {
+            full_id: String,
+        }
+        match serde_json::from_slice::<Key>(line) {
+            // Unless it was cut inside of a character.
+            _ if std::str::from_utf8(line).is_err_and(|it| it.error_len().is_some()) => Self::Other,
+            Ok(key) => Self::Whole(key.full_id),
+            Err(error) if error.is_eof() => Self::Torn(Record::begun(line).map(|(id, _)| id)),
+            Err(_) => Self::Other,
+        }
+    }
+}
+
+/// Keeps the last line of each id. A torn line is history as soon as its case was measured again; one that names no case
+/// says nothing: the manifest of its run says which case is missing. Other lines that cannot be read are kept as they are:
+/// they are evidence for a reader, not ours to delete.
 fn compact(path: &Path) -> io::Result<()> {
-    #[derive(serde::Deserialize)]
-    struct Key {
-        full_id: String,
-    }
-    let key = |line: &[u8]| {
-        let text = std::str::from_utf8(line).ok()?;
-        serde_json::from_str::<Key>(text).ok()
-    };
     let bytes = fs::read(path)?;
-    let mut place: HashMap<String, usize> = HashMap::new();
-    let mut lines: Vec<&[u8]> = Vec::new();
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let slot =
-            key(line).map_or(lines.len(), |key| *place.entry(key.full_id).or_insert(lines.len()));
-        if slot == lines.len() { lines.push(line) } else { lines[slot] = line }
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let lines: Vec<(&[u8], Line)> = lines.map(|line| (line, Line::of(line))).collect();
+    let mut last: HashMap<&str, usize> = HashMap::new();
+    for (at, (_, line)) in lines.iter().enumerate() {
+        if let Line::Whole(id) = line {
+            last.insert(id, at);
+        }
     }
-    let ended = lines.iter().flat_map(|line| [*line, b"\n"]);
-    partial::write(path, &ended.collect::<Vec<_>>().concat())
+    let mut written = HashSet::new();
+    let kept = lines.iter().enumerate().filter_map(|(at, (text, line))| match line {
+        Line::Whole(id) => written.insert(id).then(|| lines[last[&**id]].0),
+        Line::Torn(id) => {
+            let again = last.get(id.as_deref()?).is_some_and(|whole| *whole > at);
+            (!again).then_some(*text)
+        }
+        Line::Other => Some(*text),
+    });
+    let ended: Vec<&[u8]> = kept.flat_map(|line| [line, b"\n"]).collect();
+    partial::write(path, &ended.concat())
 }
 
 #[cfg(test)]
@@ -221,12 +249,33 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_costs_only_itself() {
+    fn a_torn_line_is_kept_until_its_case_is_measured_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.jsonl");
-        fs::write(&path, r#"{"full_id":"a","#).unwrap();
+        let torn = |id: &str| format!(r#"{{"version":2,"full_id":"{id}","run_id":"r","case":{{"#);
+        let whole = |id: &str| format!(r#"{{"full_id":"{id}","run_id":"s"}}"#);
+        let (no_json, no_case) = (r#"{"full_id":"b"]"#, r#"{"version":2,"full_id":"b"#);
+        let all: [&str; 6] = [&whole("a"), &torn("a"), &torn("b"), no_case, no_json, &whole("c")];
+        for line in all {
+            append_line(&path, format!("{line}\n").as_bytes()).unwrap();
+        }
+        compact(&path).unwrap();
+        let left = [whole("a"), torn("a"), torn("b"), no_json.to_owned(), whole("c")];
+        assert_eq!(lines(&path), left, "neither a nor b was measured again");
+        for id in ["b", "a"] {
+            append_line(&path, format!("{}\n", whole(id)).as_bytes()).unwrap();
+        }
+        compact(&path).unwrap();
+        assert_eq!(lines(&path), [&*whole("a"), no_json, &*whole("c"), &*whole("b")]);
+    }
+
+    #[test]
+    fn a_torn_line_does_not_swallow_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        fs::write(&path, r#"{"full_id":"a","run_id":"r","#).unwrap();
         append_line(&path, b"{\"full_id\":\"b\"}\n").unwrap();
         compact(&path).unwrap();
-        assert_eq!(lines(&path), [r#"{"full_id":"a","#, r#"{"full_id":"b"}"#]);
+        assert_eq!(lines(&path), [r#"{"full_id":"a","run_id":"r","#, r#"{"full_id":"b"}"#]);
     }
 }

@@ -122,15 +122,13 @@ pub fn leaves_results(arguments: &[OsString]) -> bool {
 
 /// Folders are called after it, and removed when it is measured again.
 fn check_name(name: &str) -> Result<()> {
-    let wrong = if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) {
-        "it becomes the name of a folder"
-    } else if name.contains('@') {
-        "`@` stands before the number of a run"
-    } else {
-        return Ok(());
-    };
-    Err(Error::usage(format!("--save-baseline \"{name}\": {wrong}"))
-        .remedy("use letters, digits, `-`, `_`"))
+    let numbered = name
+        .contains('@')
+        .then(|| "`@` stands before the number of a run; use letters, digits, `-`, `_`".to_owned());
+    let wrong = flag::saved_name(name).err().or(numbered);
+    wrong.map_or(Ok(()), |why| {
+        Err(Error::usage(format!("--save-baseline \"{}\": {why}", name.escape_debug())))
+    })
 }
 
 fn text(word: &OsStr) -> Result<String> {

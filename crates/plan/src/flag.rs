@@ -256,6 +256,63 @@ pub fn duration(text: &str) -> Result<f64, String> {
     })
 }
 
+/// Checks the name of saved results.
+///
+/// # Errors
+/// When no folder can have it.
+pub fn name(text: &str) -> Result<(), String> {
+    /// Criterion and the records add to it, and a file system ends at 255.
+    const LONGEST: usize = 100;
+    let is_folder = |text: &str| !text.starts_with('.') && !text.contains(['/', '\\']);
+    match text.len() {
+        1..=LONGEST if is_folder(text) && !text.contains(char::is_control) => Ok(()),
+        0..=LONGEST => {
+            Err("it becomes the name of a folder; use letters, digits, `-`, `_`".to_owned())
+        }
+        bytes => Err(format!(
+            "it becomes the name of a folder and has {bytes} bytes; use {LONGEST} at most"
+        )),
+    }
+}
+
+/// Checks a name to save results under: what criterion, the records or the tools call so is not to be hidden or replaced.
+/// `NAME@1` is the first of several runs under NAME.
+///
+/// # Errors
+/// When no folder can have it, or something else has.
+pub fn saved_name(text: &str) -> Result<(), String> {
+    const TAKEN: [&str; 6] = ["new", "change", "report", "runs", "profiles", "lock"];
+    const FILES: [&str; 6] = ["json", "jsonl", "lock", "html", "txt", "running"];
+    name(text)?;
+    let text = text.to_ascii_lowercase();
+    let several =
+        text.rsplit_once('@').filter(|(_, run)| run.bytes().all(|it| it.is_ascii_digit()));
+    let name = several.map_or(&*text, |(name, _)| name);
+    if TAKEN.contains(&name) {
+        return Err(format!("`{name}` is reserved; use another name"));
+    }
+    match text.rsplit_once('.') {
+        Some((_, ending)) if FILES.contains(&ending) => Err(format!(
+            "a file beside the results may be called so; use a name that does not end in `.{ending}`"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The filter that selects an id in which `filter` literally stands, if it is not that filter itself: in an expression, `+`
+/// and others mean something else.
+pub fn escaped_filter(filter: &str, ids: &[impl AsRef<str>]) -> Option<String> {
+    let mut escaped = String::new();
+    for character in filter.chars() {
+        if r"\.+*?()|[]{}^$".contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    let stands = || ids.iter().any(|id| id.as_ref().contains(filter));
+    (escaped != filter && stands()).then_some(escaped)
+}
+
 /// The value of a flag among words: joined to it or the next word, empty where it has none.
 pub fn value<'w>(words: impl IntoIterator<Item = &'w str>, name: &str) -> Option<&'w str> {
     let mut words = words.into_iter();
@@ -317,6 +374,39 @@ mod tests {
         for word in ["int8wo", "--", "-", "--wiat", "-x", "a=b"] {
             assert!(Flag::of(word).is_none(), "{word}");
         }
+    }
+
+    #[test]
+    fn a_name_to_save_under_is_nobody_elses() {
+        for text in ["main", "pr-12_a.b", "v1.2", "main@3", "a@x", "newer", "a b"] {
+            assert_eq!(saved_name(text), Ok(()), "{text}");
+        }
+        let long = "a".repeat(101);
+        for (text, why) in [
+            ("", "name of a folder"),
+            ("a\nb", "name of a folder"),
+            ("..", "name of a folder"),
+            (&long, "has 101 bytes; use 100 at most"),
+            ("new", "`new` is reserved"),
+            ("new@1", "`new` is reserved"),
+            ("Runs@12", "`runs` is reserved"),
+            ("noise.json", "does not end in `.json`"),
+            ("launches.lock", "does not end in `.lock`"),
+            ("report.html", "does not end in `.html`"),
+        ] {
+            let error = saved_name(text).expect_err(text);
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        assert_eq!((name("new"), name("new@1")), (Ok(()), Ok(())), "they can be compared with");
+    }
+
+    #[test]
+    fn a_part_of_an_id_is_escaped_where_it_means_something_else() {
+        let escaped = |filter| escaped_filter(filter, &["a/int8wo+packed/b.c"]);
+        assert_eq!(escaped("int8wo+packed").as_deref(), Some(r"int8wo\+packed"));
+        assert_eq!(escaped("b.c").as_deref(), Some(r"b\.c"));
+        assert_eq!(escaped("int8wo"), None, "it selects the id as it is");
+        assert_eq!(escaped("int4wo+packed"), None, "no id has it");
     }
 
     #[test]
