@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::path::Path;
 
 use crate::case::{Case, CaseId};
 use crate::hash::fnv1a;
@@ -24,6 +25,12 @@ const MAX_CONFIG: usize = 24;
 const SIZE_NEIGHBOURS: usize = 2 + 5 + 16;
 /// Bytes of a shortened part after its head: `~` and six hexadecimal digits.
 const TAIL: usize = 7;
+
+/// Whether a file in a folder of configs, whose stem is a part of ids, is one: `.yml` or `.yaml`, in letters of any case.
+pub fn is_config(file: &Path) -> bool {
+    let ending = file.extension().map(|it| it.to_ascii_lowercase());
+    ending.is_some_and(|it| it == "yml" || it == "yaml")
+}
 
 /// Criterion's group id.
 pub fn group(mode: Mode, config: &str, workload: impl Display, device: Device) -> String {
@@ -130,6 +137,16 @@ mod tests {
             }
         }
         assert_eq!(size("kernels/default/a/cpu", "64x64x64-200-1e-6"), "64x64x64-200-1e-6");
+    }
+
+    #[test]
+    fn a_config_is_known_by_its_ending() {
+        for name in ["a.yml", "a.yaml", "UPPER.YML", "b.c.Yaml"] {
+            assert!(is_config(Path::new(name)), "{name}");
+        }
+        for name in ["yml", ".yml", "a.yml.bak", "a.json", "a.yml~"] {
+            assert!(!is_config(Path::new(name)), "{name}");
+        }
     }
 
     #[test]
