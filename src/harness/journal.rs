@@ -17,6 +17,7 @@ use super::profiling::Wanted;
 use super::store::Store;
 use crate::measurement;
 use crate::native::allocator;
+use crate::threads;
 
 /// The records and the manifest of one run.
 #[derive(Debug)]
@@ -180,9 +181,13 @@ impl Journal {
     fn record(&self, case: &Case, outcome: Outcome, findings: Findings) -> Result<Record, String> {
         let allocator =
             measurement::allocator_label(case.settings.allocator, allocator::retention());
-        let environment = measurement::environment(case, allocator, self.quiet.clone())
+        let mut environment = measurement::environment(case, &allocator, self.quiet.clone())
             .map_err(|error| error.to_string())?;
         let measured = outcome == Outcome::Measured;
+        if measured {
+            // As they ran. Not asked before a case has run: threads keep the allocator that they start with.
+            environment.torch.threads = threads::running().map_err(|error| error.to_string())?;
+        }
         let Findings {
             kernels,
             weights,

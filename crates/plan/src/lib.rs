@@ -29,6 +29,7 @@ mod kernel;
 mod library;
 mod linears;
 mod record;
+pub mod results;
 mod settings;
 mod shape;
 mod shard;

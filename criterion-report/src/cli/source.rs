@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use plan::results;
 use regex::Regex;
 
 use super::{GATE_FAILED, NEW, UNUSABLE};
@@ -17,8 +18,9 @@ use crate::{output, units, visible};
 pub(super) struct Source {
     /// Criterion's folder; the records lie in `criterion-torch` beside it
     ///
-    /// By default $CRITERION_HOME, else $CARGO_TARGET_DIR/criterion, else target/criterion of the
-    /// nearest folder upwards that has a Cargo.lock or a target folder.
+    /// By default $CRITERION_HOME, else `criterion` in the folder that cargo builds in here. Without
+    /// a package or cargo: $CARGO_TARGET_DIR/criterion, else target/criterion of the nearest folder
+    /// upwards that has a Cargo.lock or a target folder.
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) criterion_dir: Option<PathBuf>,
     /// Read a file of `export json` or `export jsonl` instead of folders
@@ -91,7 +93,17 @@ impl Source {
     pub(super) fn location(&self) -> Result<Location> {
         Ok(match &self.criterion_dir {
             Some(folder) => Location::at(folder.clone()),
-            None => Location::find(|name| std::env::var_os(name), &std::env::current_dir()?),
+            None => {
+                let (criterion, guessed) = results::of_tool(&std::env::current_dir()?);
+                if let Some(why) = guessed {
+                    let place = criterion.display();
+                    output::tell_line(
+                        "warning",
+                        &format!("{why}; reading {place}; --criterion-dir says another"),
+                    );
+                }
+                Location::at(criterion)
+            }
         })
     }
 

@@ -62,6 +62,7 @@ const TESTS: &[(&str, fn())] = tests! {
         a_part_that_the_machine_failed_is_worth_another_try;
     threads: each_sibling_runs_on_its_own_threads_and_its_record_says_so,
         a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads,
+        threads_that_openmp_withholds_are_not_recorded,
         threads_are_the_candidates_where_its_baseline_fails_beside_it;
 };
 
