@@ -390,7 +390,7 @@ impl Recipe {
             "int8wo" => "int8wo[-v2|-v018]",
             "int8dq" => "int8dq[-v2|-v018]",
             "int4wo" => "int4wo-{32|64|128|256}[-hqq|-hqq-fp16solver|-tilepacked]",
-            "float8dq" => "float8dq-{tensor|row}",
+            "float8dq" => "float8dq[-tensor|-row]",
             "float8" => "float8-{tensorwise|rowwise|rowwise_with_gw_hp}",
             "mxfp8" | "mxfp4" | "nvfp4" => {
                 "{mxfp8|mxfp4|nvfp4}[wo], in training also mxfp8-emulated-rceil"
@@ -465,7 +465,10 @@ impl FromStr for Recipe {
 
 /// Words of torchao's `string_to_config`, in any of its versions, by the part that it looks for; and why they have no case.
 const NOT_HERE: &[(&str, &str)] = &[
-    ("marlin", "Marlin's kernels are in torchao's CUDA extension, and without sparsity torchao quantizes nothing"),
+    (
+        "marlin",
+        "Marlin's kernels are in torchao's CUDA extension, and without sparsity torchao quantizes nothing",
+    ),
     ("int8adq-int4w-symm", "its CUTLASS kernel is in torchao's CUDA extension"),
     ("float8_a1x128_w128x128", "its products of blocks are torchao's Triton kernels"),
     ("int4_groupwise_weight_float8_rowwise_activation", "its product is FBGEMM's"),
@@ -496,7 +499,9 @@ fn parse(text: &str) -> Option<Recipe> {
         ("int8_rowwise_weight_only", []) => Recipe::INT8WO,
         ("int8_rowwise", []) => Recipe::INT8DQ,
         ("float8_rowwise", []) => Recipe::Float8dqRow,
-        ("int4_groupwise_hqq_weight_only", []) => Recipe::Int4wo { group: 32, numerics: Int4Numerics::Hqq },
+        ("int4_groupwise_hqq_weight_only", []) => {
+            Recipe::Int4wo { group: 32, numerics: Int4Numerics::Hqq }
+        }
         ("int8wo", version) => Recipe::Int8wo { numerics: ending(version)? },
         ("int8dq", version) => Recipe::Int8dq { numerics: ending(version)? },
         ("int8dq_prefill_wo_decode", []) => Recipe::Int8dqPrefillWoDecode,

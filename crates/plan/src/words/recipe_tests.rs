@@ -34,7 +34,7 @@ fn wrong_words_say_what_to_write() {
             "int4wo-48",
             "this family is written int4wo-{32|64|128|256}[-hqq|-hqq-fp16solver|-tilepacked]",
         ),
-        ("float8dq", "this family is written float8dq-{tensor|row}"),
+        ("float8dq-col", "this family is written float8dq[-tensor|-row]"),
         ("uintx-4-064", "this family is written uintx-<1..8 bits>-<group>[-hqq]"),
         ("uintx-9-64", "this family is written uintx-<1..8 bits>-<group>[-hqq]"),
         (
@@ -82,7 +82,10 @@ fn every_word_of_torchao_is_known() {
         ("fp6", "fp6"),
         ("uintx-2-64", "uintx-2-64"),
         ("uintx-4-64-hqq", "uintx-4-64-hqq"),
-        ("int8_dynamic_activation_intx_weight-4-32-false", "int8_dynamic_activation_intx_weight-4-32-false"),
+        (
+            "int8_dynamic_activation_intx_weight-4-32-false",
+            "int8_dynamic_activation_intx_weight-4-32-false",
+        ),
         ("float8wo", "float8wo"),
         ("float8dq", "float8dq-tensor"),
         ("float8dq-tensor", "float8dq-tensor"),
