@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use plan::results;
+use plan::{flag, results};
 use regex::Regex;
 
 use super::{GATE_FAILED, NEW, UNUSABLE};
@@ -129,10 +129,14 @@ impl Source {
         {
             let read = units::count(report.rows_read, "recorded case");
             let latest = if self.latest { ", of those that the latest run selected" } else { "" };
+            let others: Vec<&String> = report.left_out.iter().collect();
+            let remedy = flag::escaped_filter(filter.as_str(), &others).map_or_else(
+                || "`criterion-report show --columns full-id` lists their ids".to_owned(),
+                |escaped| format!("as a regular expression, that text is '{escaped}'"),
+            );
             say(&report.unreadable, &report.warnings);
             bail!(
-                "--filter {filter} matches none of {read} in {}{latest}\n  `criterion-report show \
-                 --columns full-id` lists their ids",
+                "--filter {filter} matches none of {read} in {}{latest}\n  {remedy}",
                 place.display()
             );
         }
