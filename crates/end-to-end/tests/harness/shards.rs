@@ -259,7 +259,8 @@ pub fn a_case_whose_result_is_not_whole_is_measured_again() {
     let file = |name: &str, file: &str| case.join(name).join(format!("{file}.json"));
     let text = |path: &Path| std::fs::read_to_string(path).expect("readable");
     let other = home.path().join("other");
-    let damages: [(&str, &dyn Fn(&Path)); 6] = [
+    type Damage<'d> = (&'static str, &'d dyn Fn(&Path));
+    let damages: [Damage<'_>; 6] = [
         ("gone", &|path| std::fs::remove_file(path).expect("removed")),
         ("empty", &|path| std::fs::write(path, "").expect("written")),
         ("cut off", &|path| std::fs::write(path, &text(path)[..50]).expect("written")),
