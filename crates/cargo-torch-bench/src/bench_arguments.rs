@@ -122,13 +122,12 @@ pub fn leaves_results(arguments: &[OsString]) -> bool {
 
 /// Folders are called after it, and removed when it is measured again.
 fn check_name(name: &str) -> Result<()> {
-    let numbered = name
-        .contains('@')
-        .then(|| "`@` stands before the number of a run; use letters, digits, `-`, `_`".to_owned());
-    let wrong = flag::saved_name(name).err().or(numbered);
-    wrong.map_or(Ok(()), |why| {
-        Err(Error::usage(format!("--save-baseline \"{}\": {why}", name.escape_debug())))
-    })
+    const NUMBERED: &str = "`@` stands before the number of a run; use letters, digits, `-`, `_`";
+    let numbered = name.contains('@').then(|| NUMBERED.to_owned());
+    let Some(why) = flag::saved_name(name).err().or(numbered) else { return Ok(()) };
+    let (wrong, remedy) = why.split_once("; ").unwrap_or((&why, "use another name"));
+    let wrong = format!("--save-baseline \"{}\": {wrong}", name.escape_debug());
+    Err(Error::usage(wrong).remedy(remedy))
 }
 
 fn text(word: &OsStr) -> Result<String> {
@@ -227,6 +226,7 @@ mod tests {
             ("-- -s ../x", "--save-baseline \"../x\": it becomes the name of a folder"),
             ("-- -s a/b", "--save-baseline \"a/b\": it becomes the name of a folder"),
             ("-- -s main@2", "--save-baseline \"main@2\": `@` stands before the number of a run"),
+            ("-- -s new", "--save-baseline \"new\": `new` is reserved"),
             ("-- -s a -s b", "two names, \"a\" and \"b\""),
         ] {
             let error = parsed(line).expect_err(line);
