@@ -1,7 +1,13 @@
 //! Threads inside one operator, which siblings may differ in.
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+
 use once_cell::sync::Lazy;
 use plan::Threads;
+
+use crate::native::{self, parallel::parallel_for};
 
 /// Asked once: the answer is read from files, and it is wanted before every batch that is timed.
 static CPUS: Lazy<u32> = Lazy::new(|| {
@@ -22,9 +28,45 @@ pub fn settle(threads: Threads) {
     }
 }
 
+/// How many threads an operator runs on: OpenMP may give fewer than it is asked for.
+///
+/// # Errors
+/// When libtorch cannot run anything on them.
+pub fn running() -> Result<u32, native::Error> {
+    let asked = tch::get_num_threads().unsigned_abs();
+    if cfg!(not(target_os = "linux")) {
+        // A pool of threads: which of them takes a part is left to chance.
+        return Ok(asked);
+    }
+    let seen = Mutex::<HashSet<ThreadId>>::default();
+    parallel_for(asked as usize, |_| {
+        seen.lock().unwrap_or_else(PoisonError::into_inner).insert(thread::current().id());
+    })?;
+    let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(u32::try_from(seen.len()).unwrap_or(asked))
+}
+
+/// What is to be said where these are fewer.
+pub fn shortfall() -> Option<String> {
+    let (asked, running) = (tch::get_num_threads().unsigned_abs(), running().ok()?);
+    (running < asked).then(|| {
+        format!("operators run on {running} of {asked} threads: OpenMP gives no more (OMP_THREAD_LIMIT, OMP_DYNAMIC)")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_that_run_are_counted() {
+        let asked = tch::get_num_threads();
+        for count in [1, 2, 3] {
+            tch::set_num_threads(count);
+            assert_eq!((running(), shortfall()), (Ok(count.unsigned_abs()), None));
+        }
+        tch::set_num_threads(asked);
+    }
 
     #[test]
     fn all_are_those_that_the_process_may_use() {

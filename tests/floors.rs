@@ -27,6 +27,7 @@ const PLAN: House = House {
             "exit",
             "shard",
             "budget",
+            "results",
         ],
         &["settings", "variant", "expression", "library"],
         &["catalogue", "kernel", "user"],

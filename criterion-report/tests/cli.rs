@@ -173,6 +173,9 @@ fn errors_say_what_to_do() {
     error: --filter int4wo matches none of 2 recorded cases in tests/fixtures/two-siblings/criterion-torch
       `criterion-report show --columns full-id` lists their ids
     ");
+    let escaped = on("compiled-modes", &["show", "--filter", "baseline+compile"]);
+    let said = r"as a regular expression, that text is 'baseline\+compile'";
+    assert!(err(&escaped).contains(said), "{}", err(&escaped));
     assert_snapshot!(err(&on("two-siblings", &["dashboard", "-o", "results.jsonl"])), @r"
     error: results.jsonl: the uploader takes only files named *.json; write to a name that ends in .json
     ");
@@ -197,6 +200,22 @@ fn a_file_is_complete_or_untouched() {
     assert!(std::fs::read_to_string(&file).expect("readable").starts_with("[\n"));
     let left: Vec<_> = std::fs::read_dir(folder.path()).expect("readable").collect();
     assert_eq!(left.len(), 1, "only the file itself");
+}
+
+#[test]
+fn without_a_revision_gits_reason_is_shown() {
+    let folder = common::copied("two-siblings");
+    let records = folder.path().join("criterion-torch/new/inference.jsonl");
+    let text = std::fs::read_to_string(&records).expect("readable");
+    let reason = "fatal: detected dubious ownership in repository at '/x'";
+    let revision = r#""git_revision":"1f0c2ab""#;
+    assert!(text.contains(revision));
+    let text = text.replace(revision, &format!(r#""git_refusal":"{reason}""#));
+    std::fs::write(&records, text).expect("written");
+    let criterion = folder.path().join("criterion");
+    let output = run(&["show", "--criterion-dir", criterion.to_str().expect("UTF-8")]);
+    let words: Vec<&str> = out(&output).split_whitespace().collect();
+    assert!(words.join(" ").contains(&format!("git none ({reason})")), "{}", out(&output));
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub struct Args {
     pub needs: Needs,
     /// `--quick`: two points, no warm-up.
     pub quick: bool,
+    /// `--output-format bencher`: a line `test ID ... bench: …` for each case.
+    pub bencher: bool,
     /// Flags that win over a config's `sampling`.
     pub overrides: Overrides,
     /// `--wait`: another run in the same folder is waited for.
@@ -62,6 +64,8 @@ pub struct Needs {
     pub baseline: Option<String>,
     /// `--load-baseline NAME`: the samples come from it, and nothing is run.
     pub samples: Option<String>,
+    /// Compared with where it is there, and not replaced.
+    pub beside: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -79,17 +83,21 @@ impl Args {
     pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let flags = flags::read(arguments)?;
         let name = |flag| flags.get_one::<String>(flag).cloned();
-        let needs = Needs { baseline: name("baseline"), samples: name("load-baseline") };
-        let compares = needs.baseline.is_some() || name("baseline-lenient").is_some();
-        let saves = !flags.get_flag("discard-baseline") && needs.samples.is_none();
-        let saved_as = (saves && !compares)
-            .then(|| name("save-baseline").unwrap_or_else(|| "base".to_owned()));
+        let (baseline, samples) = (name("baseline"), name("load-baseline"));
+        let compares = baseline.is_some() || name("baseline-lenient").is_some();
+        let saves = !flags.get_flag("discard-baseline") && samples.is_none();
+        let own = || name("save-baseline").unwrap_or_else(|| "base".to_owned());
+        let saved_as = (saves && !compares).then(own);
+        let is_beside = baseline.is_none() && saved_as.is_none();
+        let beside = is_beside.then(|| name("baseline-lenient").unwrap_or_else(own));
+        let needs = Needs { baseline, samples, beside };
         let args = Self {
             action: action(&flags),
             saved_as,
             saves,
             needs,
             quick: flags.get_flag("quick"),
+            bencher: name("output-format").is_some_and(|format| format == "bencher"),
             overrides: Overrides {
                 samples: flags.get_one("sample-size").copied(),
                 warm_up_s: flags.get_one("warm-up-time").copied(),
@@ -162,6 +170,40 @@ impl Args {
         self.needs.samples.is_some()
     }
 
+    /// What is to be said of the filter, and of that of `--profile`, if it selects none of the ids of the plan.
+    pub fn unmatched(&self, ids: &[String]) -> Vec<String> {
+        let profiles = self.profiles.as_ref();
+        let is_profiled = |id: &String| profiles.is_none_or(|pattern| pattern.is_match(id));
+        let filters = [
+            ("the filter", self.filter(), ids.iter().any(|id| self.selects(id))),
+            ("--profile", profiles.map(Regex::as_str), ids.iter().any(is_profiled)),
+        ];
+        let say = |(what, filter, is_matched): (&str, Option<&str>, bool)| {
+            let filter = filter.filter(|_| !is_matched && !ids.is_empty())?;
+            let escaped = flag::escaped_filter(filter, ids).filter(|_| !self.is_exact());
+            let remedy = match escaped {
+                Some(escaped) => format!("as a regular expression, that text is '{escaped}'"),
+                None => "`--list` shows them".to_owned(),
+            };
+            Some(format!("{what} {filter} selects none of {} cases; {remedy}", ids.len()))
+        };
+        filters.into_iter().filter_map(say).collect()
+    }
+
+    /// Begins the line of a case in bencher's format where criterion does not: it names a case when it begins to sample it.
+    pub fn begin_line(&self, case: &Case) {
+        if self.bencher && self.action == Action::Measure && (self.quick || self.loads()) {
+            print!("test {} ... ", case.full_id());
+        }
+    }
+
+    /// Ends the line of a case that failed; criterion has begun it if it `samples`.
+    pub fn end_line(&self, samples: bool) {
+        if self.bencher && self.action == Action::Measure && (self.quick || samples) {
+            println!("FAILED");
+        }
+    }
+
     /// Whether criterion will select the benchmark with this id.
     pub fn selects(&self, full_id: &str) -> bool {
         match &self.filter {
@@ -229,118 +271,5 @@ fn filter(flags: &ArgMatches) -> Result<Filter, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(line: &str) -> Args {
-        let words = std::iter::once("bench").chain(line.split_whitespace()).map(str::to_owned);
-        Args::read(words).expect("valid arguments")
-    }
-
-    #[test]
-    fn actions_are_criterions() {
-        for (line, action) in [
-            ("", Action::Test),
-            ("--bench", Action::Measure),
-            ("--bench --test", Action::Test),
-            ("--bench --list --format terse", Action::List),
-            ("--bench --profile-time 2", Action::Profile),
-        ] {
-            assert_eq!(read(line).action, action, "{line}");
-        }
-    }
-
-    #[test]
-    fn baselines_are_criterions() {
-        for (line, saved_as, saves) in [
-            ("--bench", Some("base"), true),
-            ("--bench --save-baseline main", Some("main"), true),
-            ("--bench -s main", Some("main"), true),
-            ("--bench --baseline main", None, true),
-            ("--bench --baseline-lenient main", None, true),
-            ("--bench --discard-baseline", None, false),
-            ("--bench --load-baseline new --baseline main", None, false),
-        ] {
-            let args = read(line);
-            assert_eq!((args.saved_as.as_deref(), args.saves), (saved_as, saves), "{line}");
-        }
-    }
-
-    #[test]
-    fn a_filter_is_found_among_other_flags() {
-        for line in [
-            "--bench int8wo",
-            "--bench --sample-size 10 int8wo",
-            "int8wo --bench --color never --noise-threshold 0.05",
-            "--bench -V int8wo",
-        ] {
-            let args = read(line);
-            assert!(args.selects("inference/a/linear/cpu/int8wo/bf16-1x1x1"), "{line}");
-            assert!(!args.selects("inference/a/linear/cpu/int8dq/bf16-1x1x1"), "{line}");
-        }
-        let exact = read("--bench --exact a/b/c");
-        assert!(exact.selects("a/b/c") && !exact.selects("a/b/cd"));
-        assert_eq!((exact.filter(), exact.is_exact()), (Some("a/b/c"), true));
-        let matching = read("--bench a|b");
-        assert_eq!((matching.filter(), matching.is_exact()), (Some("a|b"), false));
-        assert!(!read("--bench --ignored").selects("a"));
-    }
-
-    #[test]
-    fn an_unknown_flag_is_an_error_and_ours_is_none() {
-        let error = Args::read(["bench", "--wiat"].map(str::to_owned)).unwrap_err();
-        assert!(error.contains("'--wiat'") && error.contains("'--wait'"), "{error}");
-        assert!(read("--bench --wait").waits);
-        assert!(!read("--bench").waits);
-    }
-
-    #[test]
-    fn a_budget_is_a_time_with_its_unit() {
-        assert_eq!(read("--bench --budget 10min int8wo").budget_s, Some(600.0));
-        assert_eq!(read("--bench").budget_s, None);
-        let error = Args::read(["bench", "--budget", "10"].map(str::to_owned)).unwrap_err();
-        assert!(error.contains("such as 90s, 10min or 2h"), "{error}");
-    }
-
-    #[test]
-    fn a_part_is_asked_for_or_there_is_none() {
-        let part = |line: &str| read(line).part.map(|part| part.shard);
-        assert_eq!(part("--bench int8wo"), None);
-        let shard =
-            |partition| RunShard { index: 3, count: 16, partition, from: "flag".to_owned() };
-        assert_eq!(part("--shard 3/16 --bench"), Some(shard(Partition::Balanced)));
-        assert_eq!(part("--bench --partition hash --shard=3/16"), Some(shard(Partition::Hash)));
-        assert!(read("--bench --shard 1/2").is_repeated() && !read("--bench").is_repeated());
-        let error = Args::read(["bench", "--partition", "hash"].map(str::to_owned)).unwrap_err();
-        assert!(error.contains("--shard 1/4"), "{error}");
-    }
-
-    #[test]
-    fn what_is_kept_under_no_name_cannot_be_resumed() {
-        for line in ["--bench --resume", "--bench --resume -s main", "--resume --list"] {
-            assert!(read(line).resumes, "{line}");
-        }
-        for option in ["--baseline", "--baseline-lenient", "--load-baseline", "--discard-baseline"]
-        {
-            let name = (option != "--discard-baseline").then_some("main");
-            let words = ["bench", "--bench", "--resume", option].into_iter().chain(name);
-            let error = Args::read(words.map(str::to_owned)).unwrap_err();
-            assert!(error.contains("--resume") && error.contains("omit"), "{option}: {error}");
-        }
-    }
-
-    #[test]
-    fn cases_to_profile_are_chosen_by_an_expression() {
-        assert!(read("--bench").profiles.is_none());
-        let all = read("--bench --profile").profiles.expect("asked for");
-        assert!(all.is_match("a/b/c"));
-        let some = read("--bench --profile=/int8wo/").profiles.expect("asked for");
-        assert!(some.is_match("a/int8wo/b") && !some.is_match("a/int8dq/b"));
-    }
-
-    #[test]
-    fn a_filter_that_is_no_expression_is_an_error_with_a_remedy() {
-        let error = Args::read(["bench", "--bench", "("].map(str::to_owned)).unwrap_err();
-        assert!(error.contains("`(`") && error.contains("--exact"), "{error}");
-    }
-}
+#[path = "args_tests.rs"]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Once;
 
 use plan::{
     Accuracy, Allocator, Case, Compilation, Device, KernelFacts, LastSample, Measures, Memory,
@@ -171,8 +172,9 @@ pub fn settle_allocator(wanted: Allocator) {
         }
         (Allocator::System, Retention::System) => Ok(()),
     };
+    static SAID: Once = Once::new();
     if let Err(error) = settled {
-        eprintln!("note: the allocator could not be set: {error}");
+        SAID.call_once(|| eprintln!("note: the allocator could not be set: {error}"));
     }
 }
 

@@ -89,8 +89,8 @@ fn parser(value: Value) -> ValueParser {
         Value::Resamples => within(1_u64..=10_000_000, "a whole number"),
         Value::Threshold => within(0.0..=1000.0, "a share such as 0.05,"),
         Value::Share => within(0.000_001..=0.999_999, "a share such as 0.95,"),
-        Value::Name => ValueParser::new(name),
-        Value::NewName => ValueParser::new(saved_name),
+        Value::Name => named(flag::name),
+        Value::NewName => named(flag::saved_name),
         Value::Word(words) => words.to_vec().into(),
         Value::Pattern => ValueParser::new(pattern),
         Value::Shard => ValueParser::new(str::parse::<AskedShard>),
@@ -109,29 +109,14 @@ where
     })
 }
 
+fn named(check: fn(&str) -> Result<(), String>) -> ValueParser {
+    ValueParser::new(move |text: &str| check(text).map(|()| text.to_owned()))
+}
+
 fn pattern(text: &str) -> Result<Regex, String> {
     Regex::new(text).map_err(|error| {
         format!("not a regular expression: {error}\nescape special characters with `\\`")
     })
-}
-
-/// A name is a folder's.
-fn name(text: &str) -> Result<String, String> {
-    if text.is_empty() || text.contains(['/', '\\']) || text.starts_with('.') {
-        return Err("it becomes the name of a folder; use letters, digits, `-`, `_`".to_owned());
-    }
-    Ok(text.to_owned())
-}
-
-/// A name that neither criterion nor the records use for something else.
-fn saved_name(text: &str) -> Result<String, String> {
-    const TAKEN: [&str; 6] = ["new", "change", "report", "runs", "profiles", "lock"];
-    match name(text)? {
-        name if TAKEN.contains(&name.as_str()) => {
-            Err("this name is reserved; use another".to_owned())
-        }
-        name => Ok(name),
-    }
 }
 
 #[cfg(test)]
@@ -172,7 +157,10 @@ mod tests {
             ("--noise-threshold", &["-0.1", "nan", "inf", "1e30", "abc", ""]),
             ("--confidence-level", &share),
             ("--significance-level", &share),
-            ("--save-baseline", &[&name[..], &["new", "change", "runs", "lock"]].concat()),
+            (
+                "--save-baseline",
+                &[&name[..], &["new", "new@1", "change", "runs", "lock", "noise.json"]].concat(),
+            ),
             ("--baseline", &name),
             ("--baseline-lenient", &name),
             ("--load-baseline", &name),

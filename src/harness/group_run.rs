@@ -21,6 +21,7 @@ use super::running;
 use super::samples::{Samples, Taken};
 use super::timer::Timer;
 use super::{pilot, sampling};
+use crate::measurement::cautions;
 use crate::measurement::conditions::ConditionsProbe;
 use crate::measurement::counters::fault_warning;
 use crate::measurement::gpu::is_power;
@@ -101,6 +102,9 @@ impl<'a> GroupRun<'a> {
             if case.role == Role::Baseline {
                 self.partner = Partner::Absent(format!("its baseline is {status}"));
             }
+        }
+        if outcome == Outcome::Measured {
+            findings.notes.extend(cautions());
         }
         if let Some(error) = outcome.reason().or(findings.no_pair.as_deref()) {
             self.fault.look(case.device, &case.full_id(), error);
@@ -229,10 +233,12 @@ impl<'a> GroupRun<'a> {
         let mut taken = Taken::default();
         let range = ranges::of(case, "sampling");
         let bench = panics::catch(|| {
+            args.begin_line(case);
             group.bench_function(criterion_id(case), |bencher| {
                 bencher.iter_custom(|iters| match samples.next(iters, &mut taken) {
                     Ok(time) => time,
                     Err(refusal) => {
+                        args.end_line(taken.is_warm);
                         failure = Some(refusal);
                         std::panic::resume_unwind(Box::new(Stopped))
                     }
@@ -280,7 +286,10 @@ impl<'a> GroupRun<'a> {
         };
         passes::explain(measures, cut_short.as_deref());
         let counters = measures.counters.as_ref();
-        notes.extend(counters.and_then(|it| fault_warning(it, allocator::retention())));
+        notes
+            .extend(counters.and_then(|it| {
+                fault_warning(it, allocator::retention(), allocator::replaced_by())
+            }));
     }
 
     /// The case against its baseline, in its time, building a baseline that the filter left out aside.

@@ -17,6 +17,7 @@ use super::profiling::Wanted;
 use super::store::Store;
 use crate::measurement;
 use crate::native::allocator;
+use crate::threads;
 
 /// The records and the manifest of one run.
 #[derive(Debug)]
@@ -97,13 +98,13 @@ impl Journal {
         self.manifest.checks = checks;
     }
 
-    /// Writes the manifest of a run that measures; says so when the filter selects none of the
-    /// `planned` cases.
-    pub fn open(&self, planned: usize) -> Result<(), Failure> {
-        if self.manifest.selected.is_empty() && planned > 0 {
-            let target = &self.manifest.target;
-            eprintln!("{target}: the filter selects none of {planned} cases; `--list` shows them");
-        }
+    /// Has a case profiled that an earlier run has measured.
+    pub fn profile(&mut self, unprofiled: Vec<(Record, Wanted)>) {
+        self.to_profile = unprofiled;
+    }
+
+    /// Writes the manifest of a run that measures.
+    pub fn open(&self) -> Result<(), Failure> {
         self.store.write_manifest(&self.manifest).map_err(|error| not_stored(&error))
     }
 
@@ -180,9 +181,13 @@ impl Journal {
     fn record(&self, case: &Case, outcome: Outcome, findings: Findings) -> Result<Record, String> {
         let allocator =
             measurement::allocator_label(case.settings.allocator, allocator::retention());
-        let environment = measurement::environment(case, allocator, self.quiet.clone())
+        let mut environment = measurement::environment(case, &allocator, self.quiet.clone())
             .map_err(|error| error.to_string())?;
         let measured = outcome == Outcome::Measured;
+        if measured {
+            // As they ran. Not asked before a case has run: threads keep the allocator that they start with.
+            environment.torch.threads = threads::running().map_err(|error| error.to_string())?;
+        }
         let Findings {
             kernels,
             weights,
@@ -246,7 +251,7 @@ impl Journal {
 }
 
 /// The error, with the remedy, of a file that cannot be written.
-fn not_stored(error: &io::Error) -> Failure {
+pub fn not_stored(error: &io::Error) -> Failure {
     let text = format!(
         "{error}\nThe run ends here; what was stored before is kept. Make room on that disk, or name \
          a folder on another one (CRITERION_HOME, or CARGO_TARGET_DIR), and run it again."

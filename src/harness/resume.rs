@@ -1,7 +1,7 @@
 //! What an earlier run has measured under the same name, so that it need not be measured again: `--resume`.
 //!
 //! A case is kept if it was measured from the same text of its config, for as long, by the same libtorch, and if criterion's
-//! samples of it are there. A group whose other cases still have to be measured is kept only if it was measured on this kind
+//! samples of it are there and whole. It is profiled if that is asked for and was not done. A group whose other cases still have to be measured is kept only if it was measured on this kind
 //! of machine, because a baseline and its siblings are compared.
 
 use std::collections::hash_map::Entry;
@@ -13,24 +13,31 @@ use std::path::Path;
 use plan::{Case, Device, Environment, Outcome, Plan, Record};
 
 use super::args::Args;
-use super::store;
+use super::profiling::Wanted;
 use super::target_dir::Folders;
+use super::{saved, store};
 use crate::measurement;
 
-/// The ids of the cases that are kept, of those of `plan` that are selected.
-pub fn measured(
-    target: &str,
-    plan: &Plan,
-    args: &Args,
-    folders: &Folders,
-) -> Result<HashSet<String>, String> {
+/// The selected cases that need not be measured.
+#[derive(Default)]
+pub struct Kept {
+    pub ids: HashSet<String>,
+    /// The records of those that lack a profile which is asked for.
+    pub unprofiled: Vec<(Record, Wanted)>,
+}
+
+/// What an earlier run has measured of `plan`.
+pub fn measured(target: &str, plan: &Plan, args: &Args, folders: &Folders) -> Result<Kept, String> {
     let Some(name) = args.saved_as.as_deref().filter(|_| args.resumes) else {
-        return Ok(HashSet::new());
+        return Ok(Kept::default());
     };
-    let path = store::file(&folders.records, name, target);
-    let earlier = read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let read = |name| {
+        let path = store::file(&folders.records, name, target);
+        read(&path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let earlier = Earlier { name, args, folders, named: read(name)?, latest: read("new")? };
     let mut here: HashMap<Device, Environment> = HashMap::new();
-    let (mut kept, mut all) = (HashSet::new(), 0);
+    let (mut kept, mut all) = (Kept::default(), 0);
     for group in &plan.groups {
         let selected = group.cases.iter().filter(|case| args.selects(&case.full_id()));
         let selected: Vec<&Case> = selected.collect();
@@ -44,46 +51,79 @@ pub fn measured(
             }
         };
         let here = &*here;
-        let (good, open): (Vec<&Case>, Vec<&Case>) = selected.iter().copied().partition(|case| {
-            earlier.get(&case.full_id()).is_some_and(|record| {
-                is_good(record, case, args, here) && has_samples(case, &folders.criterion, name)
-            })
-        });
-        let will_run =
-            |case: &&Case| earlier.get(&case.full_id()).is_none_or(|it| !is_settled(it, case));
-        let is_whole = !open.iter().any(will_run);
-        let is_here =
-            |case: &&Case| machine(&earlier[&case.full_id()].environment) == machine(here);
-        kept.extend(good.into_iter().filter(|case| is_whole || is_here(case)).map(Case::full_id));
+        let (good, open): (Vec<_>, Vec<_>) = selected
+            .iter()
+            .map(|case| (*case, earlier.good(case, here)))
+            .partition(|it| it.1.is_some());
+        let is_whole = open.iter().all(|(case, _)| earlier.is_settled(case));
+        for (case, record) in good {
+            let record = record.expect("it is good");
+            if is_whole || machine(&record.environment) == machine(here) {
+                let lacking = earlier.lacking(record, case);
+                kept.unprofiled.extend(lacking.map(|wanted| (record.clone(), wanted)));
+                kept.ids.insert(case.full_id());
+            }
+        }
     }
     // A part of a plan may have no case of a bench target.
     if all > 0 {
         eprintln!(
             "{target}: {} of {all} cases were measured as `{name}` and are kept (--resume)",
-            kept.len()
+            kept.ids.len()
         );
     }
     Ok(kept)
 }
 
-/// Whether its numbers are such as this run would find.
-fn is_good(record: &Record, case: &Case, args: &Args, here: &Environment) -> bool {
-    record.version == Record::VERSION
-        && record.outcome == Outcome::Measured
-        && record.case.config_hash == case.config_hash
-        && record.wall.is_none_or(|wall| wall.as_configured == args.leaves_times())
-        && record.environment.torch.libtorch == here.torch.libtorch
+/// The records that there are under the name, and of the latest runs, which criterion's other folder is of.
+struct Earlier<'a> {
+    name: &'a str,
+    args: &'a Args,
+    folders: &'a Folders,
+    named: HashMap<String, Record>,
+    latest: HashMap<String, Record>,
 }
 
-/// Criterion's half of the result may be in a folder that did not survive.
-fn has_samples(case: &Case, criterion: &Path, name: &str) -> bool {
-    criterion.join(case.id.directory()).join(name).join("sample.json").is_file()
-}
+impl Earlier<'_> {
+    /// The record of a case, if its numbers are such as this run would find and all that belongs to it is there. A run that
+    /// was killed may have written over criterion's half of a result, in one of its folders or in both.
+    fn good(&self, case: &Case, here: &Environment) -> Option<&Record> {
+        let record = self.named.get(&case.full_id())?;
+        let is_latest = self.is_latest(record);
+        let has_samples = |name| {
+            let found = saved::last_sample(&self.folders.criterion, case, name);
+            found.is_some() && found == record.last_sample
+        };
+        let is_good = record.version == Record::VERSION
+            && record.outcome == Outcome::Measured
+            && record.case.config_hash == case.config_hash
+            && record.wall.is_none_or(|wall| wall.as_configured == self.args.leaves_times())
+            && record.environment.torch.libtorch == here.torch.libtorch
+            && has_samples(self.name)
+            && (!is_latest || has_samples("new"))
+            // A profile is added to both records, so they have to be the same one.
+            && (is_latest || self.lacking(record, case).is_none());
+        is_good.then_some(record)
+    }
 
-/// Whether the case will be refused again, on every machine.
-fn is_settled(record: &Record, case: &Case) -> bool {
-    matches!(record.outcome, Outcome::Unsupported { .. })
-        && record.case.config_hash == case.config_hash
+    /// Whether the latest record of its case is of the same run.
+    fn is_latest(&self, record: &Record) -> bool {
+        self.latest.get(&record.full_id).is_some_and(|latest| latest.run_id == record.run_id)
+    }
+
+    /// The profile that is asked for, unless it is there.
+    fn lacking(&self, record: &Record, case: &Case) -> Option<Wanted> {
+        let wanted = Wanted::of(case, self.args.profiles.as_ref())?;
+        (!wanted.is_in(record.profile.as_ref(), &self.folders.records)).then_some(wanted)
+    }
+
+    /// Whether the case will be refused again, on every machine.
+    fn is_settled(&self, case: &Case) -> bool {
+        self.named.get(&case.full_id()).is_some_and(|record| {
+            matches!(record.outcome, Outcome::Unsupported { .. })
+                && record.case.config_hash == case.config_hash
+        })
+    }
 }
 
 /// What reports tell machines apart by.

@@ -28,6 +28,8 @@ pub struct Taken {
     pub last: Option<LastSample>,
     /// Nanoseconds of a step in each, criterion's warm-up left out.
     pub steps_ns: Vec<f64>,
+    /// Whether criterion has warmed up.
+    pub is_warm: bool,
     /// When the first one began, by the host's clock.
     began_s: Option<f64>,
 }
@@ -36,14 +38,14 @@ impl Samples<'_> {
     pub fn next(&mut self, iters: u64, taken: &mut Taken) -> Result<Duration, Refusal> {
         let now_s = (self.clock)();
         let began_s = *taken.began_s.get_or_insert(now_s);
-        let is_warm = now_s - began_s > self.warm_up.as_secs_f64();
+        taken.is_warm = now_s - began_s > self.warm_up.as_secs_f64();
         // 1. Criterion saves nothing of a case of which one sample took no time at all.
         let time = (self.take)(iters)?.max(Duration::from_nanos(1));
         // 2.
         let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         taken.last = Some(LastSample { iters, ns });
         // 3.
-        if is_warm {
+        if taken.is_warm {
             taken.steps_ns.push(ns as f64 / iters as f64);
             (self.read)();
         }

@@ -19,13 +19,13 @@ use super::expected;
 use super::failure::Failure;
 use super::fault::Fault;
 use super::group_run::{GroupRun, criterion_id};
-use super::journal::Journal;
+use super::journal::{Journal, not_stored};
 use super::lock::{Lock, Run};
 use super::pairing::Pairing;
 use super::part;
 use super::profiling::{Pass, Wanted};
 use super::progress::Progress;
-use super::resume;
+use super::resume::{self, Kept};
 use super::rounds::Rounds;
 use super::running;
 use super::saved;
@@ -74,12 +74,14 @@ impl Session {
         let measures = args.action == Action::Measure && !args.loads();
         let run = Run::new(target);
         let lock = measures.then(|| Lock::take(&folders.records, &run, args.waits)).transpose()?;
-        let resumed = match measures {
+        let Kept { ids: resumed, unprofiled } = match measures {
             true => resume::measured(target, &plan, &args, &folders)?,
-            false => HashSet::new(),
+            false => Kept::default(),
         };
         let Folders { criterion, records } = folders;
         let asked: Vec<&Case> = plan.cases().filter(|case| args.selects(&case.full_id())).collect();
+        let ids: Vec<String> = plan.cases().map(Case::full_id).collect();
+        args.unmatched(&ids).iter().for_each(|said| eprintln!("{target}: {said}"));
         let is_open = |case: &&Case| !resumed.contains(&case.full_id());
         let selected: Vec<&Case> = asked.iter().copied().filter(is_open).collect();
         if args.action == Action::Measure {
@@ -129,8 +131,9 @@ impl Session {
             look(&mut journal, cuda, threads);
         }
         if args.action != Action::List {
-            journal.open(plan.cases().count())?;
+            journal.open()?;
         }
+        journal.profile(unprofiled);
         let args = Rc::new(args);
         let (fault, starved, broken) = (Rc::<Fault>::default(), None, None);
         let rounds = Rounds::new(Rc::clone(&fault), budget);
@@ -186,6 +189,9 @@ impl Session {
         for case in cases {
             let listed = self.args.action == Action::List;
             if listed || (self.runs(case) && !self.is_passed_over(case)) {
+                if !listed {
+                    self.args.begin_line(case);
+                }
                 group.bench_function(criterion_id(case), |_| ());
             }
         }
@@ -260,6 +266,11 @@ impl Session {
             self.progress.as_ref().map(|progress| progress.next(&full_id, self.rounds.owed().1));
         // Written before anything can go wrong, so that a crash has a name.
         self.journal.starts(&full_id)?;
+        if self.args.action == Action::Measure && self.args.saves {
+            for name in ["new"].into_iter().chain(self.args.saved_as.as_deref()) {
+                saved::make_way(&self.criterion, case, name).map_err(|error| not_stored(&error))?;
+            }
+        }
         let spent = self.rounds.budget().and_then(|budget| budget.spent());
         let (outcome, findings) = match spent {
             Some(outcome) => (outcome, Findings::default()),

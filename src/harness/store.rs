@@ -5,7 +5,7 @@
 //! as soon as its case ends, so that a crash costs one case; the last line of an id is the valid
 //! one, and a run that ends compacts its files to one line per id.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -159,74 +159,57 @@ fn ends_torn(file: &mut File) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// Keeps the last line of each id. Lines that cannot be read are kept as they are: they are
-/// evidence for a reader, not ours to delete.
+/// A line of a file of records.
+enum Line {
+    /// A record of this case.
+    Whole(String),
+    /// What a process that was killed left of one; the case, if it got so far.
+    Torn(Option<String>),
+    Other,
+}
+
+impl Line {
+    fn of(line: &[u8]) -> Self {
+        #[derive(serde::Deserialize)]
+        struct Key {
+            full_id: String,
+        }
+        match serde_json::from_slice::<Key>(line) {
+            // Unless it was cut inside of a character.
+            _ if std::str::from_utf8(line).is_err_and(|it| it.error_len().is_some()) => Self::Other,
+            Ok(key) => Self::Whole(key.full_id),
+            Err(error) if error.is_eof() => Self::Torn(Record::begun(line).map(|(id, _)| id)),
+            Err(_) => Self::Other,
+        }
+    }
+}
+
+/// Keeps the last line of each id. A torn line is history as soon as its case was measured again; one that names no case
+/// says nothing: the manifest of its run says which case is missing. Other lines that cannot be read are kept as they are:
+/// they are evidence for a reader, not ours to delete.
 fn compact(path: &Path) -> io::Result<()> {
-    #[derive(serde::Deserialize)]
-    struct Key {
-        full_id: String,
-    }
-    let key = |line: &[u8]| {
-        let text = std::str::from_utf8(line).ok()?;
-        serde_json::from_str::<Key>(text).ok()
-    };
     let bytes = fs::read(path)?;
-    let mut place: HashMap<String, usize> = HashMap::new();
-    let mut lines: Vec<&[u8]> = Vec::new();
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let slot =
-            key(line).map_or(lines.len(), |key| *place.entry(key.full_id).or_insert(lines.len()));
-        if slot == lines.len() { lines.push(line) } else { lines[slot] = line }
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let lines: Vec<(&[u8], Line)> = lines.map(|line| (line, Line::of(line))).collect();
+    let mut last: HashMap<&str, usize> = HashMap::new();
+    for (at, (_, line)) in lines.iter().enumerate() {
+        if let Line::Whole(id) = line {
+            last.insert(id, at);
+        }
     }
-    let ended = lines.iter().flat_map(|line| [*line, b"\n"]);
-    partial::write(path, &ended.collect::<Vec<_>>().concat())
+    let mut written = HashSet::new();
+    let kept = lines.iter().enumerate().filter_map(|(at, (text, line))| match line {
+        Line::Whole(id) => written.insert(id).then(|| lines[last[&**id]].0),
+        Line::Torn(id) => {
+            let again = last.get(id.as_deref()?).is_some_and(|whole| *whole > at);
+            (!again).then_some(*text)
+        }
+        Line::Other => Some(*text),
+    });
+    let ended: Vec<&[u8]> = kept.flat_map(|line| [line, b"\n"]).collect();
+    partial::write(path, &ended.concat())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lines(path: &Path) -> Vec<String> {
-        fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
-    }
-
-    #[test]
-    fn compaction_keeps_the_last_line_of_each_id_in_the_first_ones_place() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.jsonl");
-        let (a1, b, a2) =
-            (r#"{"full_id":"a","n":1}"#, r#"{"full_id":"b"}"#, r#"{"full_id":"a","n":2}"#);
-        for line in [a1, b, a2] {
-            append_line(&path, format!("{line}\n").as_bytes()).unwrap();
-        }
-        compact(&path).unwrap();
-        assert_eq!(lines(&path), [a2, b]);
-    }
-
-    #[test]
-    fn a_byte_that_is_not_utf_8_costs_only_its_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.jsonl");
-        let (a1, a2, bad) = (
-            &br#"{"full_id":"a","n":1}"#[..],
-            br#"{"full_id":"a","n":2}"#,
-            b"{\"full_id\":\"a\",\"n\":\"\xff\"}",
-        );
-        for line in [a1, a2, bad] {
-            append_line(&path, &[line, b"\n"].concat()).unwrap();
-        }
-        compact(&path).unwrap();
-        let expected: Vec<u8> = [a2, &b"\n"[..], bad, b"\n"].concat();
-        assert_eq!(fs::read(&path).unwrap(), expected, "it replaces no line that can be read");
-    }
-
-    #[test]
-    fn a_torn_line_costs_only_itself() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.jsonl");
-        fs::write(&path, r#"{"full_id":"a","#).unwrap();
-        append_line(&path, b"{\"full_id\":\"b\"}\n").unwrap();
-        compact(&path).unwrap();
-        assert_eq!(lines(&path), [r#"{"full_id":"a","#, r#"{"full_id":"b"}"#]);
-    }
-}
+#[path = "store_tests.rs"]
+mod tests;

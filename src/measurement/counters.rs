@@ -61,9 +61,16 @@ fn fault_share(spent: Usage, fault_ns: f64) -> f64 {
 /// A line for the reader when page faults take more than a tenth of a step, and what to do about it.
 /// How much is in the counters: without figures, reports say it once for all cases. `retention` is
 /// the allocator's state while the step was counted.
-pub fn fault_warning(counters: &Counters, retention: Retention) -> Option<String> {
+pub fn fault_warning(
+    counters: &Counters,
+    retention: Retention,
+    replaced_by: Option<&str>,
+) -> Option<String> {
     counters.fault_share.filter(|share| *share > NOTABLE_SHARE)?;
+    let replaced =
+        replaced_by.map(|library| format!("{library} maps outputs anew; run without it"));
     let meaning = match retention {
+        _ if replaced.is_some() => replaced.as_deref().unwrap_or_default(),
         Retention::System => {
             "the C library maps large outputs anew at every step; `allocator: retained` keeps them \
              mapped"
@@ -116,16 +123,25 @@ mod tests {
     #[test]
     fn notable_faults_are_told_with_what_to_do() {
         let counters = per_step(4, SPENT, 4e6, Some(800.0));
-        let warning = fault_warning(&counters, Retention::System).unwrap();
+        let warning = fault_warning(&counters, Retention::System, None).unwrap();
         assert!(warning.starts_with("page faults take more than 10 % of a step ("), "{warning}");
         let more = Counters { fault_share: Some(0.7), minor_faults: 9e3, ..counters };
-        assert_eq!(fault_warning(&more, Retention::System).unwrap(), warning, "one line for all");
+        assert_eq!(
+            fault_warning(&more, Retention::System, None).unwrap(),
+            warning,
+            "one line for all"
+        );
         assert!(warning.contains("`allocator: retained`"), "{warning}");
-        let warning = fault_warning(&counters, Retention::Retained).unwrap();
+        let warning = fault_warning(&counters, Retention::Retained, None).unwrap();
         assert!(warning.contains("already retained"), "{warning}");
         let few = Counters { fault_share: Some(0.1), ..counters };
-        assert_eq!(fault_warning(&few, Retention::System), None);
-        assert_eq!(fault_warning(&Counters { fault_share: None, ..few }, Retention::System), None);
+        let warning = fault_warning(&counters, Retention::System, Some("libmimalloc.so")).unwrap();
+        assert!(warning.ends_with("libmimalloc.so maps outputs anew; run without it"), "{warning}");
+        assert_eq!(fault_warning(&few, Retention::System, None), None);
+        assert_eq!(
+            fault_warning(&Counters { fault_share: None, ..few }, Retention::System, None),
+            None
+        );
     }
 
     #[test]
@@ -185,7 +201,7 @@ mod tests {
             step().unwrap();
             let counters = count(10, &mut step).unwrap();
             println!("cost of a fault: {:?} ns", page_fault::cost_ns());
-            println!("{}", fault_warning(&counters, Retention::System).unwrap_or_default());
+            println!("{}", fault_warning(&counters, Retention::System, None).unwrap_or_default());
             println!("{counters:?}\nfaults {}", counters.minor_faults);
             return;
         }

@@ -1,15 +1,15 @@
 //! The circumstances of a measurement.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use once_cell::sync::{Lazy, OnceCell};
-use plan::{Allocator, Case, Device, Environment, Quiet, TorchFacts};
+use plan::{Allocator, Case, Device, Environment, Quiet, TorchFacts, git};
 
 use super::nvml;
 use super::{host, variables};
 use crate::native::allocator::Retention;
-use crate::native::{self, cuda, numerics, runtime};
+use crate::native::{self, allocator, cuda, numerics, runtime};
+use crate::threads;
 
 static GIT: Lazy<Git> = Lazy::new(Git::read);
 
@@ -29,6 +29,7 @@ pub fn environment(
         allocator: allocator.to_owned(),
         git_revision: GIT.revision.clone(),
         git_branch: GIT.branch.clone(),
+        git_refusal: GIT.refusal.clone(),
         rustc: env!("CRITERION_TORCH_RUSTC").to_owned(),
         variables: variables::variables(),
         quiet,
@@ -36,12 +37,21 @@ pub fn environment(
 }
 
 /// How the record names the allocator that was in force.
-pub fn allocator_label(wanted: Allocator, retention: Retention) -> &'static str {
-    match (wanted, retention) {
+pub fn allocator_label(wanted: Allocator, retention: Retention) -> String {
+    let settled = match (wanted, retention) {
         (_, Retention::Retained) => "retained",
         (Allocator::System, Retention::System) => "system",
         (Allocator::Retained, Retention::System) => "system (retention is not available here)",
-    }
+    };
+    allocator::replaced_by().unwrap_or(settled).to_owned()
+}
+
+/// What is to be said of the allocator and of the threads where they are not those that were asked for.
+pub fn cautions() -> impl Iterator<Item = String> {
+    let replaced = allocator::replaced_by().map(|library| {
+        format!("{library} serves `malloc` in place of the system: `allocator` has no effect, and page faults are its own")
+    });
+    replaced.into_iter().chain(threads::shortfall())
 }
 
 fn torch(case: &Case) -> Result<TorchFacts, native::Error> {
@@ -114,6 +124,8 @@ struct Git {
     /// them is measured, and published results are among them.
     revision: Option<String>,
     branch: Option<String>,
+    /// Why there is no revision although there is a repository, or why git does not say.
+    refusal: Option<String>,
 }
 
 impl Git {
@@ -121,7 +133,7 @@ impl Git {
     /// names it, else of the executable's folder; never of the current directory, which may be another repository.
     fn read() -> Self {
         if let Ok(revision) = std::env::var(BUNDLED) {
-            return Self { revision: Some(revision), branch: None };
+            return Self { revision: Some(revision), ..Self::default() };
         }
         let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
         let beside = || Some(std::env::current_exe().ok()?.parent()?.to_owned());
@@ -129,70 +141,22 @@ impl Git {
     }
 
     fn of(folder: &Path) -> Self {
-        let git = |args: &[&str]| {
-            let output = Command::new("git").current_dir(folder).args(args).output().ok()?;
-            let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            output.status.success().then_some(text)
-        };
-        let revision = || {
-            let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-            let measured = [".", ":!docs", ":!*.md"];
-            let status = ["status", "--porcelain", "--untracked-files=no", "--"];
-            let dirty = git(&[&status[..], &measured].concat())?;
-            Some(if dirty.is_empty() { commit } else { format!("{commit}-dirty") })
+        let (revision, refusal) = match git::revision(folder) {
+            Ok(revision) => (Some(revision), None),
+            Err(git::Error::Failed { why, .. }) if why.contains("not a git repository") => {
+                (None, None)
+            }
+            Err(git::Error::Failed { why, .. }) => {
+                (None, Some(why.split_whitespace().collect::<Vec<_>>().join(" ")))
+            }
+            Err(error) => (None, Some(error.to_string())),
         };
         // Fails where a commit is checked out and no branch.
-        Self { revision: revision(), branch: git(&["symbolic-ref", "--short", "-q", "HEAD"]) }
+        let branch = git::ask(folder, &["symbolic-ref", "--short", "-q", "HEAD"]).ok().flatten();
+        Self { revision, branch, refusal }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_branch_has_a_name_and_a_commit_alone_has_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let git = |args: &[&str]| {
-            let status = Command::new("git")
-                .current_dir(folder.path())
-                .args(["-c", "user.name=n", "-c", "user.email=n@example.org"])
-                .args(args)
-                .status();
-            assert!(status.unwrap().success(), "{args:?}");
-        };
-        assert_eq!(Git::of(folder.path()), Git::default(), "outside a repository");
-        git(&["init", "-q", "-b", "faster"]);
-        git(&["commit", "-q", "--allow-empty", "-m", "first"]);
-        let Git { revision, branch } = Git::of(folder.path());
-        assert_eq!(
-            (revision.as_ref().map(String::len), branch.as_deref()),
-            (Some(12), Some("faster"))
-        );
-        git(&["checkout", "-q", "--detach"]);
-        assert_eq!(Git::of(folder.path()), Git { revision, branch: None });
-    }
-
-    #[test]
-    fn versions_are_found_in_libtorchs_own_words() {
-        let x86 = "PyTorch built with:\n  - GCC 13.3\n  - Intel(R) oneAPI Math Kernel Library Version \
-                   2024.2-Product Build 20240605 for Intel(R) 64 architecture applications\n  \
-                   - Intel(R) MKL-DNN v3.10.2 (Git Hash f1d471933dc852f956fd05389f9313c7148783d5)\n";
-        assert_eq!(mkl(x86).as_deref(), Some("2024.2"));
-        assert_eq!(onednn(x86).as_deref(), Some("3.10.2"));
-        let older =
-            "  - Intel(R) Math Kernel Library Version 2020.0.0 Product Build 20191122 for\n";
-        assert_eq!(mkl(older).as_deref(), Some("2020.0.0"));
-        let arm = "PyTorch built with:\n  - GCC 11.2\n  - OpenMP 201511 (a.k.a. OpenMP 4.5)\n";
-        assert_eq!((mkl(arm), onednn(arm)), (None, None));
-    }
-
-    #[test]
-    fn libtorch_tells_its_circumstances() {
-        let configuration = runtime::facts().unwrap().configuration;
-        let numerics = numerics::read().unwrap();
-        println!("{:?} {:?} {numerics:?}", mkl(&configuration), onednn(&configuration));
-        assert_eq!(mkl(&configuration).is_some(), configuration.contains("Math Kernel Library"));
-        assert_eq!(onednn(&configuration).is_some(), configuration.contains("MKL-DNN v"));
-    }
-}
+#[path = "environment_tests.rs"]
+mod tests;

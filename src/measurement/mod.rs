@@ -35,5 +35,5 @@ mod usage;
 pub mod utilization;
 mod variables;
 
-pub use environment::{allocator_label, cuda_facts, environment};
+pub use environment::{allocator_label, cautions, cuda_facts, environment};
 pub use host::{cores, host};

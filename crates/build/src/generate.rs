@@ -215,7 +215,7 @@ fn absent(package: &Path, mode: Option<Mode>) -> String {
     }
 }
 
-/// Every `.yml` and `.yaml` directly inside `folder`, in the order of their names.
+/// Every config directly inside `folder`, in the order of their names.
 fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
     const REMEDY: &str = "put a config there, or name one with BENCH_CONFIG";
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
@@ -223,7 +223,7 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
         .map_err(|error| {
             Diagnostic::whole_file(folder, format!("cannot be read: {error}"), REMEDY)
         })?;
-    files.retain(|file| file.extension().is_some_and(|it| it == "yml" || it == "yaml"));
+    files.retain(|file| plan::is_config(file));
     files.sort();
     if files.is_empty() {
         return Err(Diagnostic::whole_file(folder, "holds no config".to_owned(), REMEDY).into());

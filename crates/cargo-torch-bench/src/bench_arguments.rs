@@ -122,15 +122,12 @@ pub fn leaves_results(arguments: &[OsString]) -> bool {
 
 /// Folders are called after it, and removed when it is measured again.
 fn check_name(name: &str) -> Result<()> {
-    let wrong = if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) {
-        "it becomes the name of a folder"
-    } else if name.contains('@') {
-        "`@` stands before the number of a run"
-    } else {
-        return Ok(());
-    };
-    Err(Error::usage(format!("--save-baseline \"{name}\": {wrong}"))
-        .remedy("use letters, digits, `-`, `_`"))
+    const NUMBERED: &str = "`@` stands before the number of a run; use letters, digits, `-`, `_`";
+    let numbered = name.contains('@').then(|| NUMBERED.to_owned());
+    let Some(why) = flag::saved_name(name).err().or(numbered) else { return Ok(()) };
+    let (wrong, remedy) = why.split_once("; ").unwrap_or((&why, "use another name"));
+    let wrong = format!("--save-baseline \"{}\": {wrong}", name.escape_debug());
+    Err(Error::usage(wrong).remedy(remedy))
 }
 
 fn text(word: &OsStr) -> Result<String> {
@@ -229,6 +226,7 @@ mod tests {
             ("-- -s ../x", "--save-baseline \"../x\": it becomes the name of a folder"),
             ("-- -s a/b", "--save-baseline \"a/b\": it becomes the name of a folder"),
             ("-- -s main@2", "--save-baseline \"main@2\": `@` stands before the number of a run"),
+            ("-- -s new", "--save-baseline \"new\": `new` is reserved"),
             ("-- -s a -s b", "two names, \"a\" and \"b\""),
         ] {
             let error = parsed(line).expect_err(line);

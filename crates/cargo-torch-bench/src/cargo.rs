@@ -1,8 +1,9 @@
 //! How cargo and the report are run.
 
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Output, Stdio};
 
+use plan::results::{TARGET, variable};
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
@@ -102,8 +103,7 @@ pub fn at_home(mut cargo: Command, home: &Path) -> Command {
 
 /// The results of the clone, where its benchmarks run.
 pub fn results(workspace: &Workspace) -> Result<Results> {
-    let root = workspace.root();
-    Results::of_environment(root, &target(root)?)
+    Results::of_environment(&target(workspace.root())?)
 }
 
 /// The folder in which cargo builds the clone at `root`. Variables and cargo's configuration decide.
@@ -259,6 +259,11 @@ pub fn count_listed(printed: &[u8]) -> usize {
 pub fn in_folder(folder: &Path) -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(folder);
+    // They begin where the user is.
+    for name in TARGET {
+        let place = variable(name).and_then(|place| path::absolute(place).ok());
+        cargo.envs(place.map(|place| (name, place)));
+    }
     cargo
 }
 

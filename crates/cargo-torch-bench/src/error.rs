@@ -22,7 +22,7 @@ impl From<plan::git::Error> for Error {
             plan::git::Error::Start(_) => {
                 Self::new(text).remedy("install git, or put it on the PATH")
             }
-            plan::git::Error::Failed(_) => Self::new(text),
+            plan::git::Error::Failed { .. } => Self::new(text),
         }
     }
 }

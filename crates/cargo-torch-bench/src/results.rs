@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use plan::results;
 use walkdir::WalkDir;
 
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::files;
 
-/// Names criterion's folder to the benchmarks and to the report.
-pub const HOME: &str = "CRITERION_HOME";
+pub use plan::results::HOME;
 
 /// The results of one clone.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,29 +23,23 @@ pub struct Results {
 }
 
 impl Results {
-    /// The results of the clone at `root`, where its benchmarks run, which cargo builds in `target`.
-    pub fn of_environment(root: &Path, target: &Path) -> Result<Self> {
-        match env::var_os(HOME) {
-            Some(home) if home.is_empty() => Err(Error::usage(format!("{HOME} names no folder"))
-                .remedy(format!("unset {HOME}, and results are where cargo builds"))),
-            Some(home) => Ok(Self::at(root.join(home))),
-            None => Ok(Self::at(target.join("criterion"))),
-        }
+    /// The results of a clone that cargo builds in `target`: where a benchmark or a report has them that is started from here.
+    pub fn of_environment(target: &Path) -> Result<Self> {
+        let here = env::current_dir()
+            .map_err(|error| Error::new(format!("no current folder: {error}")))?;
+        Ok(Self::at(results::home(&here).unwrap_or_else(|| target.join("criterion"))))
     }
 
-    /// The option by which `cargo criterion-report` finds them at `root`, if it needs one: it knows
-    /// these variables, but nothing else by which cargo is configured.
+    /// The option by which `cargo criterion-report` finds them at `root`, if it needs one.
     pub fn option(&self, root: &Path) -> String {
-        let variables = [HOME, "CARGO_TARGET_DIR"];
-        let known = variables.iter().any(|name| env::var_os(name).is_some());
-        if known || self.criterion == root.join("target/criterion") {
+        if results::of_tool(root).0 == self.criterion {
             return String::new();
         }
         format!(" --criterion-dir {}", self.criterion.display())
     }
 
     fn at(criterion: PathBuf) -> Self {
-        Self { records: criterion.with_file_name("criterion-torch"), criterion }
+        Self { records: results::records(&criterion), criterion }
     }
 
     /// Held by whoever has several runs leave their results here.

@@ -94,7 +94,10 @@ extern "C" Status ctn_autograd_linear(
     LinearFunction function,
     at::Tensor** out) noexcept {
   return border::guard([&] {
+    std::unique_ptr<void, void (*)(void*)> context(function.context, function.free);
     const auto held = c10::make_intrusive<autograd::Functions>(function);
+    // Its owner now; without memory for one, it is freed here.
+    static_cast<void>(context.release());
     // Programs that measure turn gradients off for all their threads.
     const at::AutoGradMode enabled(true);
     *out = tensor::release(autograd::Linear::apply(*input, *weight, held));

@@ -12,6 +12,7 @@
 #include <torch/csrc/profiler/orchestration/observer.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -183,7 +184,9 @@ class WithoutUnknownBlocks final : public std::streambuf {
   void begin() {
     std::lock_guard<std::mutex> lock(mutex_);
     if (scopes_++ == 0) {
-      under_ = std::cerr.rdbuf(this);
+      // Known before another thread's message can come through here.
+      under_ = std::cerr.rdbuf();
+      std::cerr.rdbuf(this);
     }
   }
 
@@ -200,25 +203,25 @@ class WithoutUnknownBlocks final : public std::streambuf {
     if (message.find("Memory block of unknown size was allocated before") != message.npos) {
       return length;
     }
-    return under_->sputn(text, length);
+    return under_.load()->sputn(text, length);
   }
 
   int_type overflow(int_type character) override {
     if (traits_type::eq_int_type(character, traits_type::eof())) {
       return traits_type::not_eof(character);
     }
-    return under_->sputc(traits_type::to_char_type(character));
+    return under_.load()->sputc(traits_type::to_char_type(character));
   }
 
   int sync() override {
-    return under_->pubsync();
+    return under_.load()->pubsync();
   }
 
  private:
   std::mutex mutex_;
   size_t scopes_ = 0;
   // Stays when the last scope ends: another thread may be in the middle of a message.
-  std::streambuf* under_ = nullptr;
+  std::atomic<std::streambuf*> under_ = nullptr;
 };
 
 WithoutUnknownBlocks& without_unknown_blocks() {

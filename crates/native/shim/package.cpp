@@ -232,7 +232,9 @@ extern "C" Status ctn_package_load(
     const auto device = device_index < 0 ? c10::Device(c10::kCPU) : cuda::device(device_index);
     std::vector<at::Tensor> bound;
     for (const auto* input : inputs) {
-      bound.push_back(*input);
+      // Of the same memory, with a form of its own: the compiled code relies on the one that was asked about, and the
+      // caller may give the tensor another one.
+      bound.push_back(input->detach());
     }
     *out = border::handle(package::load(path.str(), device, std::move(bound)));
   });

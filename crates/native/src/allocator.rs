@@ -4,6 +4,7 @@
 //! output pays 12 000 page faults per call. That is the cost of the allocator and not of the operator. `retain` keeps
 //! freed memory mapped, and a call then faults only when the heap has to grow.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::Error;
@@ -36,6 +37,12 @@ impl Retention {
 /// a thread that already has an arena of its own keeps it, and blocks above 64 MiB are then mapped anew as before.
 /// Afterwards all threads share one arena, which costs programs that allocate from many threads at once.
 pub fn retain() -> Result<(), Error> {
+    if let Some(library) = replaced_by() {
+        return Err(Error::Allocator(format!(
+            "{library} serves `malloc` in place of the C library, whose allocator alone can be set; run without it, or \
+             use `allocator: system`"
+        )));
+    }
     platform::retain()?;
     RETAINED.store(true, Ordering::Relaxed);
     Ok(())
@@ -52,6 +59,12 @@ pub fn retention() -> Retention {
     if RETAINED.load(Ordering::Relaxed) { Retention::Retained } else { Retention::System }
 }
 
+/// The library or program that serves the memory of tensors in place of the C library, such as a preloaded mimalloc.
+pub fn replaced_by() -> Option<&'static str> {
+    static FOUND: OnceLock<Option<String>> = OnceLock::new();
+    FOUND.get_or_init(platform::replaced_by).as_deref()
+}
+
 /// Gives freed memory back to the system; between cases, so that one does not inherit the other's pages. Says whether
 /// any went back.
 pub fn release() -> Result<bool, Error> {
@@ -60,9 +73,33 @@ pub fn release() -> Result<bool, Error> {
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod platform {
-    use std::ffi::c_int;
+    use std::ffi::{CStr, c_int};
+    use std::mem::MaybeUninit;
+    use std::path::Path;
 
     use super::Error;
+
+    pub(super) fn replaced_by() -> Option<String> {
+        // Those that libtorch and Rust call; a library may replace one of them alone.
+        [c"posix_memalign", c"malloc", c"free"].into_iter().find_map(home)
+    }
+
+    /// The file that a function of the C library is called from, unless it is the C library.
+    fn home(function: &CStr) -> Option<String> {
+        // SAFETY: the name ends in NUL, and is looked up as a call of this program would be.
+        let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, function.as_ptr()) };
+        let mut found = MaybeUninit::<libc::Dl_info>::uninit();
+        // SAFETY: any address may be asked about, and `found` is writable.
+        if unsafe { libc::dladdr(address, found.as_mut_ptr()) } == 0 {
+            return None;
+        }
+        // SAFETY: dladdr has filled it.
+        let file = unsafe { found.assume_init() }.dli_fname;
+        // SAFETY: the name of a file that stays loaded, as its function is in use.
+        let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
+        let name = Path::new(&*file).file_name()?.to_string_lossy().into_owned();
+        (!name.starts_with("libc.so.") && !name.starts_with("libc-2.")).then_some(name)
+    }
 
     /// Enough that a step's small tensors grow the heap once and not bit by bit.
     const TOP_PAD: c_int = 64 << 20;
@@ -104,6 +141,10 @@ mod platform {
         ))
     }
 
+    pub(super) fn replaced_by() -> Option<String> {
+        None
+    }
+
     pub(super) fn retain() -> Result<(), Error> {
         unsupported()
     }
@@ -114,83 +155,5 @@ mod platform {
 }
 
 #[cfg(all(test, target_os = "linux", target_env = "gnu"))]
-mod tests {
-    use std::mem::MaybeUninit;
-    use std::process::Command;
-
-    use tch::{Device, Kind, Tensor};
-
-    use super::*;
-
-    /// Tells the copy of the test program that `faulting_in` starts which behaviour to measure.
-    const CHILD: &str = "CRITERION_TORCH_TEST_RETENTION";
-    const CALLS: usize = 10;
-    /// 50 MB.
-    const ELEMENTS: i64 = 12_500_000;
-    const PAGES: u64 = 4 * ELEMENTS as u64 / 4096;
-
-    /// How many of `CALLS` calls with a fresh output each had to fault it in. In the retained heap a small block may
-    /// come to lie where the output was, and the heap then grows once more: that is one call and not all.
-    fn faulting_calls() -> usize {
-        let input = Tensor::rand([ELEMENTS], (Kind::Float, Device::Cpu));
-        let faults = || {
-            let mut usage = MaybeUninit::<libc::rusage>::uninit();
-            // SAFETY: `usage` is writable.
-            assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) }, 0);
-            // SAFETY: getrusage filled it.
-            unsafe { usage.assume_init() }.ru_minflt.unsigned_abs()
-        };
-        let faulting = |_: &usize| {
-            let before = faults();
-            drop(input.gelu("none"));
-            faults() - before > PAGES / 10
-        };
-        for call in 0..3 {
-            faulting(&call);
-        }
-        (0..CALLS).filter(faulting).count()
-    }
-
-    fn measure_as(retention: &str) {
-        // Huge pages would hide most faults on the machines that have them switched on.
-        // SAFETY: changes nothing but the kernel's choice of page size for this process.
-        assert_eq!(unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) }, 0);
-        if retention == Retention::Retained.as_str() {
-            retain().expect("glibc");
-        }
-        assert_eq!(super::retention().as_str(), retention);
-        println!("faulting {}", faulting_calls());
-        if retention == Retention::Retained.as_str() {
-            assert!(release().expect("glibc"), "50 MB of freed output were there to be given back");
-        }
-    }
-
-    /// Runs this very test in a process of its own: `retain` cannot be undone.
-    fn faulting_in(retention: Retention) -> usize {
-        let test = "allocator::tests::retained_memory_stops_page_faults";
-        let output = Command::new(std::env::current_exe().expect("the test program has a path"))
-            .args(["--exact", test, "--nocapture"])
-            .env(CHILD, retention.as_str())
-            // Test threads get their arenas before the test runs; a program calls `retain` before it has threads.
-            .env("MALLOC_ARENA_MAX", "1")
-            .output()
-            .expect("the test program starts");
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-        text.lines()
-            .find_map(|line| line.split_once("faulting ")?.1.parse().ok())
-            .unwrap_or_else(|| panic!("no count in:\n{text}"))
-    }
-
-    #[test]
-    fn retained_memory_stops_page_faults() {
-        if let Ok(retention) = std::env::var(CHILD) {
-            return measure_as(&retention);
-        }
-        let system = faulting_in(Retention::System);
-        let retained = faulting_in(Retention::Retained);
-        println!("of {CALLS} calls, system {system}, retained {retained}");
-        assert_eq!(system, CALLS);
-        assert!(retained <= 2, "{retained}");
-    }
-}
+#[path = "allocator_tests.rs"]
+mod tests;

@@ -256,6 +256,63 @@ pub fn duration(text: &str) -> Result<f64, String> {
     })
 }
 
+/// Checks the name of saved results.
+///
+/// # Errors
+/// When no folder can have it.
+pub fn name(text: &str) -> Result<(), String> {
+    /// Criterion and the records add to it, and a file system ends at 255.
+    const LONGEST: usize = 100;
+    let is_folder = |text: &str| !text.starts_with('.') && !text.contains(['/', '\\']);
+    match text.len() {
+        1..=LONGEST if is_folder(text) && !text.contains(char::is_control) => Ok(()),
+        0..=LONGEST => {
+            Err("it becomes the name of a folder; use letters, digits, `-`, `_`".to_owned())
+        }
+        bytes => Err(format!(
+            "it becomes the name of a folder and has {bytes} bytes; use {LONGEST} at most"
+        )),
+    }
+}
+
+/// Checks a name to save results under: what criterion, the records or the tools call so is not to be hidden or replaced.
+/// `NAME@1` is the first of several runs under NAME.
+///
+/// # Errors
+/// When no folder can have it, or something else has.
+pub fn saved_name(text: &str) -> Result<(), String> {
+    const TAKEN: [&str; 6] = ["new", "change", "report", "runs", "profiles", "lock"];
+    const FILES: [&str; 6] = ["json", "jsonl", "lock", "html", "txt", "running"];
+    name(text)?;
+    let text = text.to_ascii_lowercase();
+    let several =
+        text.rsplit_once('@').filter(|(_, run)| run.bytes().all(|it| it.is_ascii_digit()));
+    let name = several.map_or(&*text, |(name, _)| name);
+    if TAKEN.contains(&name) {
+        return Err(format!("`{name}` is reserved; use another name"));
+    }
+    match text.rsplit_once('.') {
+        Some((_, ending)) if FILES.contains(&ending) => Err(format!(
+            "a file beside the results may be called so; use a name that does not end in `.{ending}`"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The filter that selects an id in which `filter` literally stands, if it is not that filter itself: in an expression, `+`
+/// and others mean something else.
+pub fn escaped_filter(filter: &str, ids: &[impl AsRef<str>]) -> Option<String> {
+    let mut escaped = String::new();
+    for character in filter.chars() {
+        if r"\.+*?()|[]{}^$".contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    let stands = || ids.iter().any(|id| id.as_ref().contains(filter));
+    (escaped != filter && stands()).then_some(escaped)
+}
+
 /// The value of a flag among words: joined to it or the next word, empty where it has none.
 pub fn value<'w>(words: impl IntoIterator<Item = &'w str>, name: &str) -> Option<&'w str> {
     let mut words = words.into_iter();
@@ -284,90 +341,5 @@ pub fn filter(arguments: &[String]) -> Option<(&str, bool)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_is_joined_or_apart() {
-        for (line, expected) in [
-            ("int8wo", None),
-            ("--quick -s main", Some("main")),
-            ("--save-baseline=main -s other", Some("main")),
-            ("-smain", Some("main")),
-            ("--save-baseline", Some("")),
-        ] {
-            assert_eq!(value(line.split(' '), "save-baseline"), expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_word_is_an_option_with_or_without_its_value() {
-        for (word, name, value, written) in [
-            ("--save-baseline", "save-baseline", None, "--save-baseline"),
-            ("--save-baseline=", "save-baseline", Some(""), "--save-baseline"),
-            ("--save-baseline=a=b", "save-baseline", Some("a=b"), "--save-baseline"),
-            ("--colour=never", "color", Some("never"), "--colour"),
-            ("-s", "save-baseline", None, "-s"),
-            ("-smain", "save-baseline", Some("main"), "-s"),
-            ("-s=main", "save-baseline", Some("main"), "-s"),
-        ] {
-            let (flag, found) = Flag::of(word).expect(word);
-            assert_eq!((flag.name, found, Flag::written(word, found)), (name, value, written));
-        }
-        for word in ["int8wo", "--", "-", "--wiat", "-x", "a=b"] {
-            assert!(Flag::of(word).is_none(), "{word}");
-        }
-    }
-
-    #[test]
-    fn a_duration_has_its_unit() {
-        for (text, seconds) in [("90s", 90.0), ("10min", 600.0), ("1.5h", 5400.0), ("2 min", 120.0)]
-        {
-            assert_eq!(duration(text), Ok(seconds), "{text}");
-        }
-        for text in ["10", "min", "-1s", "0.5s", "1e9h", "NaNs", "10m"] {
-            assert!(duration(text).unwrap_err().contains("10min"), "{text}");
-        }
-    }
-
-    #[test]
-    fn names_and_letters_are_unique() {
-        let names = FLAGS.iter().flat_map(|it| [Some(it.name), it.alias]).flatten();
-        let letters: Vec<String> =
-            FLAGS.iter().filter_map(|it| it.short).map(String::from).collect();
-        let mut all: Vec<&str> = names.chain(letters.iter().map(String::as_str)).collect();
-        let count = all.len();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), count);
-    }
-
-    #[test]
-    fn partitions_are_those_of_plans() {
-        let (flag, _) = Flag::of("--partition").expect("an option");
-        let words = crate::shard::Partition::ALL.iter().map(|it| it.as_str());
-        assert_eq!(flag.value, Some(Value::Word(&["balanced", "hash"])));
-        assert!(words.eq(["balanced", "hash"]));
-    }
-
-    #[test]
-    fn a_filter_is_what_belongs_to_no_option() {
-        for (line, expected) in [
-            ("--bench", None),
-            ("--bench --save-baseline sort", None),
-            ("--bench -s sort", None),
-            ("--save-baseline=main --bench", None),
-            ("sort --bench", Some(("sort", false))),
-            ("--bench --sample-size 10 -V sort", Some(("sort", false))),
-            ("--bench --profile sort", Some(("sort", false))),
-            ("--shard 3/16 --resume sort --bench", Some(("sort", false))),
-            ("--shard=auto --partition hash --bench", None),
-            ("--profile=gelu --bench", None),
-            ("--exact sort --color never", Some(("sort", true))),
-            ("--bench -- --list", Some(("--list", false))),
-        ] {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(filter(&words), expected, "{line}");
-        }
-    }
-}
+#[path = "flag_tests.rs"]
+mod tests;

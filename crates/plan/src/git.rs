@@ -17,9 +17,14 @@ pub enum Error {
     /// It did not start.
     #[error("cannot run git: {0}")]
     Start(#[from] io::Error),
-    /// It ended with an exit code that is no answer: what it was asked, where, and its own words.
-    #[error("{0}")]
-    Failed(String),
+    /// It ended with an exit code that is no answer.
+    #[error("{asked}: {why}")]
+    Failed {
+        /// What was asked, and where.
+        asked: String,
+        /// Its own words.
+        why: String,
+    },
 }
 
 /// Makes a command ask git about its folder, and not about the repository of a hook that called it.
@@ -96,8 +101,10 @@ fn succeeded<S: AsRef<OsStr>>(
     }
     let words: Vec<_> = arguments.iter().map(|word| word.as_ref().to_string_lossy()).collect();
     let (words, folder, status) = (words.join(" "), folder.display(), output.status);
-    let why = String::from_utf8_lossy(&output.stderr);
-    Err(Error::Failed(format!("git {words} in {folder} failed ({status}): {}", why.trim())))
+    Err(Error::Failed {
+        asked: format!("git {words} in {folder} failed ({status})"),
+        why: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
 }
 
 fn run<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Result<Output, Error> {

@@ -30,6 +30,7 @@ mod kernel;
 mod library;
 mod linears;
 mod record;
+pub mod results;
 mod settings;
 mod shape;
 mod shard;
@@ -60,7 +61,7 @@ pub use expand::{expand, load, read};
 pub use expression::{Expression, ExpressionError, Fact, FactValue, Kind};
 pub use hash::{fnv1a, fnv1a_128};
 pub use history::HISTORY;
-pub use id::{MAX_ID, MAX_PART, case_id};
+pub use id::{MAX_ID, MAX_PART, case_id, is_config};
 pub use kernel::{KernelTolerances, KernelWork, OVERRIDE_VARIABLE, SkipCondition};
 #[cfg(feature = "configs")]
 pub use library::{Brings, CargoPackage, Library, Package};

@@ -92,6 +92,14 @@ fn one_mistake_one_line() {
         "1: 2\nmodel_params: {}",
         "model_params: { matrix_shapes: [{ name: llama, min_power: 3 }] }",
         "model_params: { matrix_shapes: [{ name: custom, shapes: [[1, 2, 3]], max_power: 3 }] }",
+        "model_params:\n  energy: true\n  threads: 2\n  energy: false",
+        "model_params: { energy: true, \"energy\": false }\nmodel_params: {}",
+        "benchmark_mode: kernels\noverride: { seed: 18446744073709551616 }",
+        "model_params: { threads: -18446744073709551616 }\nöäü: 99999999999999999999",
+        "model_params: { threads: 0x1_0 }",
+        "model_params: { energy: !mine true }",
+        "model_params: !!python/tuple [{ name: x }]",
+        "!!map\nmodel_params: !!map { name: !!set { x } }",
     ];
     let text = cases.map(|text| format!("{text}\n  -> {}\n", errors(text))).join("\n");
     insta::assert_snapshot!(text);

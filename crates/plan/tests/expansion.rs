@@ -359,6 +359,30 @@ fn merge_keys_are_merged() {
     assert_eq!((last.names[0].as_str(), last.settings.threads), ("b", Threads::Count(2)));
 }
 
+/// As PyYAML merges: the last of several wins, the first of a list, and above all what is written out. Tags of YAML's own
+/// types change nothing.
+#[test]
+fn several_merge_keys_are_merged() {
+    let shapes =
+        |rows: u64| format!("matrix_shapes: [{{ name: custom, shapes: [[{rows}, 1, 1]] }}]");
+    let [a, b, c, d] = [1, 2, 3, 4].map(shapes);
+    let plan = plan_of(&format!(
+        "model_params:\n\
+         \x20 - &one {{ name: one, threads: 2, {a} }}\n\
+         \x20 - &two {{ name: ü, threads: 3, {b} }}\n\
+         \x20 - {{ <<: *one, {c}, <<: *two }}\n\
+         \x20 - <<: *two\n\
+         \x20   {d}\n\
+         \x20   <<: [*one, *two]\n\
+         \x20   name: !!str last\n"
+    ));
+    let found: Vec<_> = plan.groups.iter().map(|group| &group.cases[0]).collect();
+    let said = |at: usize| (found[at].names[0].as_str(), found[at].settings.threads);
+    assert_eq!(found.len(), 4);
+    assert_eq!(said(2), ("ü", Threads::Count(3)));
+    assert_eq!(said(3), ("last", Threads::Count(2)));
+}
+
 #[test]
 fn a_list_of_ones_own_lies_beside_the_config() {
     let folder = std::env::temp_dir().join(format!("plan-shapes-{}", std::process::id()));

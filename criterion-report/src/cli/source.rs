@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use plan::{flag, results};
 use regex::Regex;
 
 use super::{GATE_FAILED, NEW, UNUSABLE};
@@ -17,8 +18,9 @@ use crate::{output, units, visible};
 pub(super) struct Source {
     /// Criterion's folder; the records lie in `criterion-torch` beside it
     ///
-    /// By default $CRITERION_HOME, else $CARGO_TARGET_DIR/criterion, else target/criterion of the
-    /// nearest folder upwards that has a Cargo.lock or a target folder.
+    /// By default $CRITERION_HOME, else `criterion` in the folder that cargo builds in here. Without
+    /// a package or cargo: $CARGO_TARGET_DIR/criterion, else target/criterion of the nearest folder
+    /// upwards that has a Cargo.lock or a target folder.
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) criterion_dir: Option<PathBuf>,
     /// Read a file of `export json` or `export jsonl` instead of folders
@@ -91,7 +93,17 @@ impl Source {
     pub(super) fn location(&self) -> Result<Location> {
         Ok(match &self.criterion_dir {
             Some(folder) => Location::at(folder.clone()),
-            None => Location::find(|name| std::env::var_os(name), &std::env::current_dir()?),
+            None => {
+                let (criterion, guessed) = results::of_tool(&std::env::current_dir()?);
+                if let Some(why) = guessed {
+                    let place = criterion.display();
+                    output::tell_line(
+                        "warning",
+                        &format!("{why}; reading {place}; --criterion-dir says another"),
+                    );
+                }
+                Location::at(criterion)
+            }
         })
     }
 
@@ -117,10 +129,14 @@ impl Source {
         {
             let read = units::count(report.rows_read, "recorded case");
             let latest = if self.latest { ", of those that the latest run selected" } else { "" };
+            let others: Vec<&String> = report.left_out.iter().collect();
+            let remedy = flag::escaped_filter(filter.as_str(), &others).map_or_else(
+                || "`criterion-report show --columns full-id` lists their ids".to_owned(),
+                |escaped| format!("as a regular expression, that text is '{escaped}'"),
+            );
             say(&report.unreadable, &report.warnings);
             bail!(
-                "--filter {filter} matches none of {read} in {}{latest}\n  `criterion-report show \
-                 --columns full-id` lists their ids",
+                "--filter {filter} matches none of {read} in {}{latest}\n  {remedy}",
                 place.display()
             );
         }

@@ -1,11 +1,7 @@
 //! A line of a file of records: a record, one of an older version, or why it is neither.
 
-use std::cell::RefCell;
-use std::fmt;
-
 use plan::Record;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::valid;
 
@@ -74,7 +70,7 @@ fn no_record(line: &[u8], error: &serde_json::Error) -> Unusable {
     if error.is_eof() {
         // A process that ends while it writes leaves half a line; later runs write on after it.
         let why = "incomplete record skipped; measure its case again".to_owned();
-        return Unusable { why, begun: begun(line) };
+        return Unusable { why, begun: Record::begun(line) };
     }
     let why = if error.is_data() {
         // A branch with a further recipe or model leaves words that this build does not know.
@@ -87,40 +83,7 @@ fn no_record(line: &[u8], error: &serde_json::Error) -> Unusable {
             "not a record: {error}; delete the line and measure its case again with `cargo bench`"
         )
     };
-    Unusable { why, begun: begun(line) }
-}
-
-/// Case and run of a record that cannot be used, if both are complete.
-fn begun(line: &[u8]) -> Option<(String, String)> {
-    #[derive(Default)]
-    struct Beginning {
-        full_id: Option<String>,
-        run_id: Option<String>,
-    }
-    /// Keeps what it has read when the rest fails.
-    struct Keep<'a>(&'a RefCell<Beginning>);
-    impl<'de> Visitor<'de> for Keep<'_> {
-        type Value = ();
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a record")
-        }
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-            while let Some(key) = map.next_key::<String>()? {
-                match key.as_str() {
-                    "full_id" => self.0.borrow_mut().full_id = map.next_value()?,
-                    "run_id" => self.0.borrow_mut().run_id = map.next_value()?,
-                    _ => drop(map.next_value::<IgnoredAny>()?),
-                }
-            }
-            Ok(())
-        }
-    }
-    let beginning = RefCell::default();
-    let mut text = serde_json::Deserializer::from_slice(line);
-    // The text is known to fail: its beginning is all that is wanted.
-    text.deserialize_map(Keep(&beginning)).ok();
-    let Beginning { full_id, run_id } = beginning.into_inner();
-    full_id.zip(run_id)
+    Unusable { why, begun: Record::begun(line) }
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ fn facts(of: &Circumstances, baseline: &str, several: bool) -> Vec<(&'static str
         join(of.allocators.iter().cloned().collect()),
         torch.float32_matmul_precision,
     );
-    let git = of.environment.git_revision.as_deref().unwrap_or("none");
+    let git = of.environment.git();
     let rows = if several { format!(", {}", units::count(of.rows, "case")) } else { String::new() };
     // `rustc 1.95.0 (59807616e 2026-04-14)`, or the version alone.
     let rustc = of.environment.rustc.trim_start_matches("rustc ");

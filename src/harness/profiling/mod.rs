@@ -13,7 +13,7 @@ mod child;
 mod pass;
 mod place;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use plan::{Case, Profile, Profiling};
 use regex::Regex;
@@ -36,6 +36,8 @@ pub struct Wanted {
 const OPERATIONS: &str = "operations";
 const MEMORY: &str = "memory";
 const HARDWARE: &str = "hardware";
+/// Why a profile lacks a part that may be asked for later.
+const NOT_ASKED: &str = "not asked for; --profile takes all parts";
 /// The activity of a GPU, which a profile may lack although it has the host's operations.
 const DEVICE: &str = "device";
 
@@ -73,14 +75,24 @@ impl Wanted {
         [(OPERATIONS, self.operations), (MEMORY, self.memory), (HARDWARE, self.hardware)]
     }
 
+    /// Whether an earlier profile has these parts, or says why it has not. Its files are in `root`.
+    pub fn is_in(self, profile: Option<&Profile>, root: &Path) -> bool {
+        profile.is_some_and(|it| {
+            let was_asked = |name| it.absent.get(name).is_none_or(|reason| reason != NOT_ASKED);
+            self.parts().iter().all(|(name, wanted)| !wanted || was_asked(*name))
+                && it.files.iter().all(|file| {
+                    std::fs::read(root.join(&file.path)).is_ok_and(|content| file.has(&content))
+                })
+        })
+    }
+
     /// Records a reason for each absent part: `failed` for those that were asked for.
     fn explain(self, profile: &mut Profile, failed: &str) {
         let counted = profile.hardware.is_some() || profile.gpu.is_some();
         let is_there = [profile.steps > 0, profile.memory.is_some(), counted];
         for ((name, wanted), is_there) in self.parts().into_iter().zip(is_there) {
             if !is_there {
-                let reason =
-                    if wanted { failed } else { "not asked for; --profile takes all parts" };
+                let reason = if wanted { failed } else { NOT_ASKED };
                 profile.absent.entry(name.to_owned()).or_insert_with(|| reason.to_owned());
             }
         }

@@ -38,7 +38,7 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
     // Before anything is downloaded or built.
     let revisions = [Revision::resolve(root, a)?, Revision::resolve(root, b)?];
     let target = cargo::target(root)?;
-    let results = Results::of_environment(root, &target)?;
+    let results = Results::of_environment(&target)?;
     // Until the comparison is printed.
     let claim = results.claim()?;
     let worktrees = Worktrees::claim(&target)?;

@@ -96,7 +96,7 @@ fn default_suite(root: &Path) -> Result<Vec<PathBuf>> {
         return Ok(vec![STAND_IN.into()]);
     }
     let mut suite = files::inside(&folder)?;
-    suite.retain(|file| file.extension().is_some_and(|it| it == "yml" || it == "yaml"));
+    suite.retain(|file| plan::is_config(file));
     if suite.is_empty() {
         return Err(Error::new(format!("{} holds no config", folder.display()))
             .remedy("put one there: `benchmark_mode: kernels` is enough")

@@ -49,15 +49,20 @@ const TESTS: &[(&str, fn())] = tests! {
     profiles: a_profile_is_in_the_record_and_what_dies_takes_nothing_with_it,
         nothing_is_profiled_unless_asked_for,
         a_later_profile_replaces_all_files_of_an_earlier_one,
-        results_that_are_not_kept_are_not_profiled;
+        results_that_are_not_kept_are_not_profiled,
+        a_run_that_goes_on_makes_the_profiles_that_are_lacking;
     shards: three_parts_are_the_whole,
         a_part_is_recorded_with_its_origin,
         a_wrong_part_runs_nothing,
         a_part_that_was_cut_off_is_continued,
+        a_case_whose_result_is_not_whole_is_measured_again,
+        a_damaged_baseline_is_none,
+        a_line_for_bencher_is_whole,
         what_was_measured_otherwise_is_measured_again,
         a_part_that_the_machine_failed_is_worth_another_try;
     threads: each_sibling_runs_on_its_own_threads_and_its_record_says_so,
         a_baseline_prepared_for_its_candidate_leaves_the_candidates_threads,
+        threads_that_openmp_withholds_are_not_recorded,
         threads_are_the_candidates_where_its_baseline_fails_beside_it;
 };
 

@@ -255,6 +255,43 @@ pub fn results_that_are_not_kept_are_not_profiled() {
     assert!(!run.home.path().join("criterion-torch/profiles").exists());
 }
 
+/// As after a kill in the pass that profiles: everything is measured, and a part of the profiles is missing.
+pub fn a_run_that_goes_on_makes_the_profiles_that_are_lacking() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let run = |arguments: &[&str]| {
+        let arguments = [arguments, &["/flag/.*/bf16-4x|/asks/"]].concat();
+        let output = SUITE.command(home.path(), &arguments).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let records = |said: &str| {
+        let [base, new] = ["base", "new"].map(|name| SUITE.records(home.path(), name, said));
+        assert_eq!(base, new, "{said}");
+        base
+    };
+    let before = records(&run(&["--quick"]));
+    assert!(before[1].profile.is_none() ^ before[0].profile.is_none(), "a config asks for one");
+    for (arguments, profiled) in [
+        (&["--quick", "--resume"][..], None),
+        // One lacks its profile, the other one what the config does not ask for.
+        (&["--quick", "--resume", "--profile"], Some("profiles: 2 cases")),
+        (&["--quick", "--resume", "--profile"], None),
+    ] {
+        let said = run(arguments);
+        assert!(said.contains("2 of 2 cases were measured as `base`"), "{arguments:?}: {said}");
+        assert!(profiled.map_or(!said.contains("profiling"), |it| said.contains(it)), "{said}");
+        let after = records(&said);
+        assert!(after.iter().zip(&before).all(|(after, before)| after.run_id == before.run_id));
+    }
+    fine(home.path(), profile(&records(""), FINE));
+    let file = home.path().join("criterion-torch").join(&profile(&records(""), ASKS).files[0].path);
+    fs::remove_file(&file).expect("removed");
+    let said = run(&["--quick", "--resume", "--profile"]);
+    assert!(said.contains("profiles: 1 case"), "{said}");
+    assert!(file.is_file(), "{said}");
+}
+
 fn id(rows: u64) -> String {
     format!("inference/flag/linear/cpu/baseline/bf16-{rows}x8x6")
 }

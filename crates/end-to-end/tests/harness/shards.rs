@@ -29,6 +29,7 @@ model_params:
 
 /// Makes the candidate with three rows take the process with it, as a kill would.
 const KILLED: &str = "SHARDS_KILLED";
+const LOST: &str = "inference/parts/linear/cpu/int8wo/bf16-3x1x1";
 /// All that say which of several a job is: a test may itself run as one of them.
 const VARIABLES: [&str; 9] = [
     "SLURM_ARRAY_TASK_ID",
@@ -210,19 +211,19 @@ pub fn a_part_that_was_cut_off_is_continued() {
             true => text,
             false => text.replace(r#""cpu_model":""#, r#""cpu_model":"another "#),
         };
-        // What a kill leaves of a line.
-        std::fs::write(&file, text + "{\"version\":2,").expect("writable");
+        // What kills leave of a line: the beginning of one that is measured below, and less.
+        let lost = format!(r#"{{"version":2,"full_id":"{LOST}","run_id":"x","timestamp":1,"#);
+        std::fs::write(&file, text + &lost + "\n{\"version\":2,").expect("writable");
 
         // Groups 1 and 2 are whole, and the baseline of 3; that has to be of its candidate's machine.
         let kept = if is_same_machine { 5 } else { 4 };
         let (output, said) = run(home.path(), &[&part[..], &["--resume"]].concat(), &[]);
         assert_eq!(output.status.code(), Some(0), "{said}");
-        assert!(said.contains("--resume cannot read 1 line of "), "{said}");
+        assert!(said.contains("--resume cannot read 2 lines of "), "{said}");
         let line = format!("shards: {kept} of 10 cases were measured as `base` and are kept");
         assert!(said.contains(&line), "{line}: {said}");
         let left = 10 - kept;
         assert!(said.contains(&format!("10 cases: {left} measured, {kept} kept")), "{said}");
-        std::fs::write(&file, without_cut_off(&file)).expect("writable");
         let (runs, records) = runs(home.path(), &said);
         let [killed, whole] = &runs[..] else { panic!("{runs:?}") };
         assert_eq!((killed.finished, killed.resumed.len()), (None, 0));
@@ -236,18 +237,131 @@ pub fn a_part_that_was_cut_off_is_continued() {
     }
 }
 
-/// The lines that are whole: a cut off one stays, as evidence.
-fn without_cut_off(file: &Path) -> String {
-    let text = std::fs::read_to_string(file).expect("records");
-    text.lines().filter(|line| line.ends_with('}')).map(|line| format!("{line}\n")).collect()
-}
-
 fn nothing_is_missing(home: &Path) {
     let mut report = Command::new(env!("CARGO_BIN_EXE_report"));
     report.args(["show", "--strict", "--baseline", "base", "--criterion-dir"]);
     let output = report.arg(home.join("criterion")).output().expect("the report can be started");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
+/// What kills and mistakes leave of criterion's half of a result, in the folder of either of its names.
+pub fn a_case_whose_result_is_not_whole_is_measured_again() {
+    let home = home();
+    let run = |arguments: &[&str]| {
+        let arguments = [&["--quick", "/bf16-1x1x1"], arguments].concat();
+        let (output, said) = run(home.path(), &arguments, &[]);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        said
+    };
+    run(&[]);
+    let case = home.path().join("criterion/inference_parts_linear_cpu/int8wo/bf16-1x1x1");
+    let file = |name: &str, file: &str| case.join(name).join(format!("{file}.json"));
+    let text = |path: &Path| std::fs::read_to_string(path).expect("readable");
+    let other = home.path().join("other");
+    type Damage<'d> = (&'static str, &'d dyn Fn(&Path));
+    let damages: [Damage<'_>; 6] = [
+        ("gone", &|path| std::fs::remove_file(path).expect("removed")),
+        ("empty", &|path| std::fs::write(path, "").expect("written")),
+        ("cut off", &|path| std::fs::write(path, &text(path)[..50]).expect("written")),
+        ("a folder", &|path| {
+            std::fs::remove_file(path).expect("removed");
+            std::fs::create_dir(path).expect("made");
+        }),
+        ("a pipe", &|path| {
+            std::fs::remove_file(path).expect("removed");
+            let made = Command::new("mkfifo").arg(path).status().expect("mkfifo can be started");
+            assert!(made.success());
+        }),
+        ("another run's", &|path| assert!(std::fs::copy(&other, path).expect("copied") > 0)),
+    ];
+    let parts = ["sample", "estimates", "benchmark"];
+    let all = damages.map(|it| ("base", "sample", it));
+    let others = [("base", 1), ("base", 2), ("new", 0), ("new", 1), ("new", 2)];
+    let others = others.map(|(name, part)| (name, parts[part], damages[4 + part % 2]));
+    for (name, part, (what, damage)) in all.into_iter().chain(others) {
+        let path = file(name, part);
+        let replaced = match part {
+            "sample" => text(&path).replace("\"times\":[", "\"times\":[1"),
+            "estimates" => text(&path).replace("\"point_estimate\":", "\"point_estimate\":1"),
+            _ => text(&path).replace("int8wo", "int4wo"),
+        };
+        assert_ne!(replaced, text(&path));
+        std::fs::write(&other, replaced).expect("written");
+        damage(&path);
+        let said = run(&["--resume"]);
+        for expected in ["1 of 2 cases were measured as `base`", "2 cases: 1 measured, 1 kept"] {
+            assert!(said.contains(expected), "{name}/{part} {what}: {said}");
+        }
+    }
+    let said = run(&["--resume"]);
+    assert!(said.contains("2 of 2 cases"), "{said}");
+    // Another run's samples under `new` are of no concern to this name.
+    run(&["--save-baseline", "other"]);
+    let said = run(&["--resume"]);
+    assert!(said.contains("2 of 2 cases"), "{said}");
+}
+
+pub fn a_damaged_baseline_is_none() {
+    let one = "/int8wo/bf16-1x1x1";
+    for is_empty in [true, false] {
+        let home = home();
+        let run = |arguments: &[&str]| {
+            let (output, said) = run(home.path(), &[&["--quick", one], arguments].concat(), &[]);
+            (output.status.code(), said)
+        };
+        assert_eq!(run(&[]).0, Some(0));
+        let base = home.path().join("criterion/inference_parts_linear_cpu/int8wo/bf16-1x1x1/base");
+        let damage = || match is_empty {
+            true => {
+                std::fs::remove_dir_all(&base).expect("removed");
+                std::fs::create_dir(&base).expect("made");
+            }
+            false => {
+                std::fs::write(base.join("sample.json"), "{\"sampling_mode\":").expect("written")
+            }
+        };
+        damage();
+        let load = ["--load-baseline", "new", "--baseline", "base"];
+        for arguments in [&["--baseline", "base"][..], &load] {
+            let (code, said) = run(arguments);
+            assert_eq!(code, Some(2), "{arguments:?}: {said}");
+            assert!(said.contains("no selected case has a baseline `base`"), "{said}");
+        }
+        for arguments in [&["--baseline-lenient", "base"][..], &["--discard-baseline"]] {
+            let (code, said) = run(arguments);
+            assert_eq!(code, Some(2), "{arguments:?}: {said}");
+            assert!(said.contains("a file of this baseline is missing or damaged"), "{said}");
+        }
+        let (code, said) = run(&[]);
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(said.matches("is incomplete or damaged").count(), 1, "{said}");
+        assert!(!said.to_lowercase().contains("error"), "{said}");
+        let (code, said) = run(&["--baseline", "base"]);
+        assert_eq!(code, Some(0), "it was saved again: {said}");
+    }
+}
+
+/// Criterion names a case when it begins to sample it, which it does not with these options.
+pub fn a_line_for_bencher_is_whole() {
+    let home = home();
+    let one = ["--output-format", "bencher", "/int8wo/bf16-[12]x"];
+    let load = ["--load-baseline", "base", "--baseline", "base"];
+    for options in [&["--quick"][..], &load, &[]] {
+        let (output, said) = run(home.path(), &[options, &one].concat(), &[]);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines.len(), 2, "{options:?}: {text}");
+        for (line, rows) in lines.iter().zip(1..) {
+            let head =
+                format!("test inference/parts/linear/cpu/int8wo/bf16-{rows}x1x1 ... bench: ");
+            assert!(
+                line.starts_with(&head) && line.contains("ns/iter (+/- "),
+                "{options:?}: {text}"
+            );
+        }
+    }
 }
 
 pub fn what_was_measured_otherwise_is_measured_again() {

@@ -124,6 +124,22 @@ pub fn threads_are_the_candidates_where_its_baseline_fails_beside_it() {
     assert!(reason.contains("its baseline, in turn with it") && reason.contains("inside a pair"));
 }
 
+/// Libtorch believes to have as many threads as it asks for.
+pub fn threads_that_openmp_withholds_are_not_recorded() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let id = "calibration/many/matmul/cpu/3-threads/f32-32";
+    let mut command = SUITE.command(home.path(), &["--quick", "--exact", id]);
+    command.env("OMP_THREAD_LIMIT", "1");
+    let run = SUITE.run_in(home, command);
+    assert_eq!(run.status, Some(0), "{}", run.said);
+    let records = run.records(&SUITE);
+    let [record] = &records[..] else { panic!("only what is selected is recorded") };
+    assert_eq!(record.environment.torch.threads, 1);
+    let note =
+        "operators run on 1 of 3 threads: OpenMP gives no more (OMP_THREAD_LIMIT, OMP_DYNAMIC)";
+    assert!(record.notes.iter().any(|it| it == note), "{:?}", record.notes);
+}
+
 const NO_GPU: &str = "it is read of CUDA devices, and this is cpu";
 
 fn measured_on_its_own_threads(record: &Record) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_yaml::Value;
 
-use super::positions::Positions;
+use super::positions::{FURTHER, Flaw, MERGE, Positions};
 use super::yaml;
 use crate::case::MOST_CASES;
 use crate::diagnostic::{Diagnostic, Diagnostics, Found};
@@ -22,15 +22,24 @@ pub(super) struct Document {
 impl Document {
     /// The document `text` of `file`, and what it says.
     pub(super) fn parse(file: &Path, text: &str) -> Result<(Self, Value), Diagnostics> {
-        let mut value: Value = yaml::parse(text).map_err(|error| syntax(file, &error))?;
+        let mut positions = Positions::of(text);
+        if !positions.flaws.is_empty() {
+            let mut found = Found::default();
+            for Flaw { at: (line, column), path: key, message, remedy } in positions.flaws.drain(..)
+            {
+                found.add(Diagnostic { file: file.to_owned(), line, column, key, message, remedy });
+            }
+            return Err(found.told(file).expect("there are some"));
+        }
+        let mut value: Value =
+            yaml::parse(&with(text, &positions.additions)).map_err(|error| syntax(file, &error))?;
+        if !positions.additions.is_empty() {
+            join_merges(&mut value);
+        }
         value.apply_merge().map_err(|error| syntax(file, &error))?;
-        let document = Self {
-            file: file.to_owned(),
-            positions: Positions::of(text),
-            errors: RefCell::default(),
-            sizes: Cell::default(),
-        };
-        Ok((document, value))
+        let file = file.to_owned();
+        let (errors, sizes) = (RefCell::default(), Cell::default());
+        Ok((Self { file, positions, errors, sizes }, value))
     }
 
     /// Ends the reading, with `read` if there was no error.
@@ -76,6 +85,48 @@ impl Document {
         let file = self.file.clone();
         let key = key.to_owned();
         self.collect(Diagnostic { file, line, column, key, message, remedy });
+    }
+}
+
+/// The text with each addition behind so many characters.
+fn with(text: &str, additions: &[(usize, String)]) -> String {
+    let mut whole = String::with_capacity(text.len());
+    let mut next = additions.iter().peekable();
+    for (at, character) in text.chars().enumerate() {
+        whole
+            .extend(next.next_if(|(place, _)| *place == at).map(|(_, addition)| addition.as_str()));
+        whole.push(character);
+    }
+    whole.extend(next.map(|(_, addition)| addition.as_str()));
+    whole
+}
+
+/// Makes one list of all `<<` of each mapping. Of several, PyYAML lets the last one win; of a list, the first entry.
+fn join_merges(value: &mut Value) {
+    match value {
+        Value::Sequence(items) => items.iter_mut().for_each(join_merges),
+        Value::Mapping(mapping) => {
+            let is_further =
+                |key: &&str| key.strip_prefix(MERGE).is_some_and(|it| it.starts_with(FURTHER));
+            let further: Vec<String> = mapping
+                .keys()
+                .filter_map(Value::as_str)
+                .filter(is_further)
+                .map(str::to_owned)
+                .collect();
+            let mut all = Vec::new();
+            if !further.is_empty() {
+                for key in further.iter().map(String::as_str).rev().chain([MERGE]) {
+                    match mapping.remove(key) {
+                        Some(Value::Sequence(items)) => all.extend(items),
+                        one => all.extend(one),
+                    }
+                }
+                mapping.insert(MERGE.into(), Value::Sequence(all));
+            }
+            mapping.iter_mut().for_each(|(_, value)| join_merges(value));
+        }
+        _ => {}
     }
 }
 

@@ -108,7 +108,11 @@ impl<'d> Node<'d> {
         match self.value {
             Value::Null => "null".to_owned(),
             Value::Bool(value) => value.to_string(),
-            Value::Number(value) => value.to_string(),
+            // A number that is too large for its type would be shown rounded.
+            Value::Number(value) => {
+                let written = self.document.positions.text(&self.path);
+                written.map_or_else(|| value.to_string(), str::to_owned)
+            }
             Value::String(value) => value.clone(),
             Value::Sequence(_) => "a list".to_owned(),
             Value::Mapping(_) => "a mapping".to_owned(),
@@ -138,7 +142,7 @@ impl<'d> Node<'d> {
         for key in mapping.keys() {
             let name = match key {
                 Value::String(name) => name.clone(),
-                other => Node { value: other, ..self.clone() }.shown(),
+                other => Node { value: other, path: String::new(), ..self.clone() }.shown(),
             };
             if allowed.contains(&name.as_str()) {
                 continue;

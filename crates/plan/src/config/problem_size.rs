@@ -177,7 +177,7 @@ fn scalar(node: &Node<'_>, kind: Scalar) -> Option<Value> {
                     .ok(),
                 None => node.wrong_type(
                     &format!("a whole number from {least} to {most} (`{name}`)"),
-                    "a number in that range, without a point",
+                    "a number in that range, in digits alone",
                 ),
             }
         }

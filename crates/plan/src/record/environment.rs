@@ -132,6 +132,9 @@ pub struct Environment {
     /// Git branch of the working tree; absent outside a repository and where no branch is checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_branch: Option<String>,
+    /// What git says instead of a revision, where it is not that there is no repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_refusal: Option<String>,
     /// Compiler that built the benchmark.
     pub rustc: String,
     /// Variables that steer the libraries and were set (`OMP_NUM_THREADS`, `GLIBC_TUNABLES`, …).
@@ -147,6 +150,15 @@ impl Environment {
     pub fn set_variables(&self) -> String {
         let set = self.variables.iter().map(|(name, value)| format!("{name}={value}"));
         set.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The revision in words: `none`, with git's reason, where there is none.
+    pub fn git(&self) -> String {
+        match (&self.git_revision, &self.git_refusal) {
+            (Some(revision), _) => revision.clone(),
+            (None, Some(refusal)) => format!("none ({refusal})"),
+            (None, None) => "none".to_owned(),
+        }
     }
 }
 

@@ -11,9 +11,12 @@ mod pair;
 mod profile;
 mod wall;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 pub use accuracy::{Accuracy, Agreement, Gate, Stat, TensorAccuracy};
@@ -140,6 +143,16 @@ impl Record {
         serde_json::from_slice(line)
     }
 
+    /// Case and run of a line that is no whole record, if both are complete.
+    pub fn begun(line: &[u8]) -> Option<(String, String)> {
+        let beginning = RefCell::default();
+        let mut text = serde_json::Deserializer::from_slice(line);
+        // The text is known to fail: its beginning is all that is wanted.
+        text.deserialize_map(KeepBeginning(&beginning)).ok();
+        let Beginning { full_id, run_id } = beginning.into_inner();
+        full_id.zip(run_id)
+    }
+
     /// The circumstances, no longer shared with other records.
     pub fn environment_mut(&mut self) -> &mut Environment {
         Arc::make_mut(&mut self.environment)
@@ -148,6 +161,34 @@ impl Record {
     /// The pair of this case and the one with the id `other`.
     pub fn pair_with(&self, other: &str) -> Option<&Pair> {
         self.pairs.iter().find(|pair| pair.against == other)
+    }
+}
+
+#[derive(Default)]
+struct Beginning {
+    full_id: Option<String>,
+    run_id: Option<String>,
+}
+
+/// Keeps what it has read when the rest fails.
+struct KeepBeginning<'a>(&'a RefCell<Beginning>);
+
+impl<'de> Visitor<'de> for KeepBeginning<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a record")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "full_id" => self.0.borrow_mut().full_id = map.next_value()?,
+                "run_id" => self.0.borrow_mut().run_id = map.next_value()?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
     }
 }
 

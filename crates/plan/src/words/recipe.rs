@@ -390,7 +390,7 @@ impl Recipe {
             "int8wo" => "int8wo[-v2|-v018]",
             "int8dq" => "int8dq[-v2|-v018]",
             "int4wo" => "int4wo-{32|64|128|256}[-hqq|-hqq-fp16solver|-tilepacked]",
-            "float8dq" => "float8dq-{tensor|row}",
+            "float8dq" => "float8dq[-tensor|-row]",
             "float8" => "float8-{tensorwise|rowwise|rowwise_with_gw_hp}",
             "mxfp8" | "mxfp4" | "nvfp4" => {
                 "{mxfp8|mxfp4|nvfp4}[wo], in training also mxfp8-emulated-rceil"
@@ -453,11 +453,32 @@ impl FromStr for Recipe {
     /// One that is built in.
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
         parse(text).ok_or_else(|| {
+            if let Some((_, reason)) = NOT_HERE.iter().find(|(part, _)| text.contains(part)) {
+                let remedy = format!("it is torchao's, and not measured here: {reason}; remove it");
+                return UnknownWord { what: "recipe", found: text.to_owned(), remedy };
+            }
             let unknown = UnknownWord::new("recipe", text, SPELLINGS.iter().copied());
             UnknownWord { remedy: Self::grammar(text).unwrap_or(unknown.remedy), ..unknown }
         })
     }
 }
+
+/// Words of torchao's `string_to_config`, in any of its versions, by the part that it looks for; and why they have no case.
+const NOT_HERE: &[(&str, &str)] = &[
+    (
+        "marlin",
+        "Marlin's kernels are in torchao's CUDA extension, and without sparsity torchao quantizes nothing",
+    ),
+    ("int8adq-int4w-symm", "its CUTLASS kernel is in torchao's CUDA extension"),
+    ("float8_a1x128_w128x128", "its products of blocks are torchao's Triton kernels"),
+    ("int4_groupwise_weight_float8_rowwise_activation", "its product is FBGEMM's"),
+    ("codebook", "a prototype that looks weights up in Python and has no product of its own"),
+    ("gptq", "it calibrates a whole language model with text"),
+    ("autoround", "it calibrates a whole language model with text"),
+    ("awq", "it calibrates a whole language model with text"),
+    ("smoothquant", "it calibrates a whole language model with text"),
+    ("spinquant", "it rotates a whole language model"),
+];
 
 fn parse(text: &str) -> Option<Recipe> {
     let mut parts = text.split('-');
@@ -473,7 +494,14 @@ fn parse(text: &str) -> Option<Recipe> {
         u8::try_from(bits).ok()
     };
     Some(match (family, rest.as_slice()) {
-        (Recipe::BASELINE, []) => Recipe::Baseline,
+        (Recipe::BASELINE | "None", []) => Recipe::Baseline,
+        // The words of torchao's other `string_to_config`, for whole models.
+        ("int8_rowwise_weight_only", []) => Recipe::INT8WO,
+        ("int8_rowwise", []) => Recipe::INT8DQ,
+        ("float8_rowwise", []) => Recipe::Float8dqRow,
+        ("int4_groupwise_hqq_weight_only", []) => {
+            Recipe::Int4wo { group: 32, numerics: Int4Numerics::Hqq }
+        }
         ("int8wo", version) => Recipe::Int8wo { numerics: ending(version)? },
         ("int8dq", version) => Recipe::Int8dq { numerics: ending(version)? },
         ("int8dq_prefill_wo_decode", []) => Recipe::Int8dqPrefillWoDecode,
@@ -484,7 +512,8 @@ fn parse(text: &str) -> Option<Recipe> {
             numerics: ending(numerics)?,
         },
         ("float8wo", []) => Recipe::Float8wo,
-        ("float8dq", ["tensor"]) => Recipe::Float8dqTensor,
+        // Upstream's default is one scale per tensor.
+        ("float8dq", [] | ["tensor"]) => Recipe::Float8dqTensor,
         ("float8dq", ["row"]) => Recipe::Float8dqRow,
         // Upstream's defaults: 4 bits, groups of 64.
         ("gemlitewo", []) => Recipe::Gemlitewo { bits: 4, group: 64, fp16_solver: false },

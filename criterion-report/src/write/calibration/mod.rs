@@ -59,7 +59,7 @@ fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     machine.extend(host.governor.iter().map(|governor| format!(", governor {governor}")));
     library.push_str(&format!(", {}", torch.cpu_capability));
     library.push_str(&format!(", float32 matmul {}", torch.float32_matmul_precision));
-    let git = environment.git_revision.as_deref().unwrap_or("none");
+    let git = environment.git();
     let caches: Vec<String> = host
         .caches
         .iter()

@@ -115,13 +115,11 @@ fn library(of: &Circumstances) -> Facts {
 }
 
 fn measuring(of: &Circumstances) -> Facts {
-    let Environment { git_revision, git_branch, rustc, .. } = &*of.environment;
+    let Environment { git_branch, rustc, .. } = &*of.environment;
     let mut facts = vec![("measured", units::period(of.first, of.last))];
-    let git = git_revision.as_ref().map(|revision| match git_branch {
-        Some(branch) => format!("{revision} on {branch}"),
-        None => revision.clone(),
-    });
-    facts.extend(git.map(|git| ("git", git)));
+    let git = of.environment.git();
+    let branch = git_branch.as_ref().map(|branch| format!(" on {branch}")).unwrap_or_default();
+    facts.extend((git != "none").then(|| ("git", git + &branch)));
     facts.push(("compiler", rustc.clone()));
     facts.extend(of.quiet.map(|quiet| ("quiet score", quiet.to_string())));
     facts.extend(of.load.map(|load| ("load", load.to_string())));
