@@ -9,6 +9,7 @@ use walkdir::WalkDir;
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::template;
 
 /// Names criterion's folder to the benchmarks and to the report.
 pub const HOME: &str = "CRITERION_HOME";
@@ -41,7 +42,7 @@ impl Results {
         if known || self.criterion == root.join("target/criterion") {
             return String::new();
         }
-        format!(" --criterion-dir {}", self.criterion.display())
+        format!(" --criterion-dir {}", template::path(&self.criterion))
     }
 
     fn at(criterion: PathBuf) -> Self {
