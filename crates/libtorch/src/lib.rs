@@ -19,11 +19,17 @@ mod versions;
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 pub use interpreter::Interpreter;
 pub use python::{COMPILER_PYTHON, Chosen, compiler_python, environment, interpreter};
 pub use versions::{CXX_STANDARD, TCH, TORCHAO, TRITON, VERSION};
+
+/// A note for people. Where standard error cannot be written to, nobody can be told.
+fn note(text: std::fmt::Arguments<'_>) {
+    std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("note: {text}\n")).ok();
+}
 
 /// The environment variable that names a Python with torch, and torchao where that is compared.
 pub const PYTHON: &str = "SELF_TEST_PYTHON";
@@ -81,6 +87,9 @@ impl Libtorch {
                 ));
             }
         }
+        if let Some(how) = cut(root) {
+            return Err(format!("libtorch in {} is incomplete: {how}", root.display()));
+        }
         if has_old_abi(root) {
             return Err(format!(
                 "libtorch in {} has the C++ ABI of before GCC 5 (_GLIBCXX_USE_CXX11_ABI=0), which tch does not link",
@@ -90,6 +99,54 @@ impl Libtorch {
         let has_cuda = root.join(CUDA_LIBRARY).exists();
         Ok(Self { root: root.to_path_buf(), version, has_cuda })
     }
+}
+
+/// How a library differs from what was installed, by the wheel's list of sizes where there is one; else by its own header.
+/// The CPU flavour is a wheel without the libraries of CUDA.
+fn cut(root: &Path) -> Option<String> {
+    let Some(record) = record(root) else { return is_cut_elf(&root.join(cpu_library())) };
+    record.lines().find_map(|line| {
+        let mut fields = line.rsplitn(3, ',');
+        let (size, _hash, file) =
+            (fields.next()?.parse::<u64>().ok()?, fields.next()?, fields.next()?);
+        let name = file.strip_prefix("torch/lib/").filter(|name| !name.contains('/'))?;
+        let is_of_cuda = name.contains("cuda") || name.contains("nvshmem");
+        match fs::symlink_metadata(root.join("lib").join(name)) {
+            Ok(found) if found.is_symlink() || found.len() == size => None,
+            Ok(found) => {
+                Some(format!("lib/{name} has {} bytes, and {size} in its wheel", found.len()))
+            }
+            Err(_) if is_of_cuda => None,
+            Err(error) => Some(format!("lib/{name}: {error}")),
+        }
+    })
+}
+
+/// What pip has written of the wheel's files, beside the folder.
+fn record(root: &Path) -> Option<String> {
+    let beside = fs::read_dir(root.canonicalize().ok()?.parent()?).ok()?;
+    let mut names = beside.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_torch = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("torch-") && name.ends_with(".dist-info")
+    };
+    fs::read_to_string(names.find(is_torch)?.join("RECORD")).ok()
+}
+
+/// Whether a library of 64 bits, little-endian, ends before its table of sections, which stands last.
+fn is_cut_elf(library: &Path) -> Option<String> {
+    let mut header = [0; 64];
+    let mut file = fs::File::open(library).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.read_exact(&mut header).ok()?;
+    if !header.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let number = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
+    let table = u64::from_le_bytes(header[0x28..0x30].try_into().ok()?);
+    let whole = table.saturating_add(number(0x3a) * number(0x3c));
+    let name = library.file_name()?.display();
+    (length < whole).then(|| format!("{name} has {length} bytes, and {whole} by its own header"))
 }
 
 /// Whether the names of functions that take strings are those of the old C++ ABI. Only GCC's library has had two, and
@@ -213,6 +270,46 @@ mod tests {
         {
             assert_eq!(release(version) == VERSION, same, "{version}");
         }
+    }
+
+    #[test]
+    fn a_library_that_was_cut_is_noticed() {
+        let site = tempfile::tempdir().expect("a temporary folder");
+        let root = site.path().join("torch");
+        let put = |file: &str, bytes: &[u8]| {
+            let path = site.path().join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, bytes).expect("written");
+        };
+        let cpu = format!("torch/{}", cpu_library());
+        put("torch/version.py", b"__version__ = '2.11.0'");
+        put("torch/lib/libc10.so", b"elf");
+        put(&format!("torch/{TORCH_HEADER}"), b"// header");
+        // The largest library's own header: 2 sections of 64 bytes from byte 128 on.
+        let mut elf = vec![0; 256];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (elf[0x28], elf[0x3a], elf[0x3c]) = (128, 64, 2);
+        put(&cpu, &elf);
+        Libtorch::inspect(&root).expect("whole");
+        put(&cpu, &elf[..255]);
+        let refusal = || Libtorch::inspect(&root).expect_err("it was cut");
+        assert!(refusal().contains("has 255 bytes, and 256 by its own header"), "{}", refusal());
+        // The wheel's list knows the others, too.
+        put(&cpu, &elf);
+        let record = format!(
+            "torch/__init__.py,sha256=x,1\n{cpu},sha256=x,256\ntorch/lib/libc10.so,sha256=x,4\n\
+             torch/lib/libtorch_cuda.so,sha256=x,9\ntorch-2.11.0.dist-info/RECORD,,\n"
+        );
+        put("torch-2.11.0.dist-info/RECORD", record.as_bytes());
+        assert!(
+            refusal().ends_with("lib/libc10.so has 3 bytes, and 4 in its wheel"),
+            "{}",
+            refusal()
+        );
+        put("torch/lib/libc10.so", b"elf!");
+        Libtorch::inspect(&root).expect("without the libraries of CUDA it is the CPU's");
+        fs::remove_file(root.join("lib/libc10.so")).expect("it was there");
+        assert!(refusal().contains("lib/libc10.so: "), "{}", refusal());
     }
 
     #[test]

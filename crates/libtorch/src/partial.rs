@@ -1,10 +1,12 @@
 //! Files and folders that come to be beside their place, and appear there by one rename.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use tempfile::{Builder, TempDir};
+
+use crate::lock::{self, Taken};
 
 /// Between the name of the place and a random number. It is no process id: containers that share a folder may have one
 /// and the same.
@@ -56,6 +58,42 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Has an unfinished file or folder count as being made for as long as it stays open.
+///
+/// # Errors
+/// `AlreadyExists` where another process was just removing it: make another one.
+pub fn hold(path: &Path, opened: &File) -> io::Result<()> {
+    match opened.try_lock() {
+        Ok(()) if lock::leads_to(path, opened) => Ok(()),
+        Ok(()) | Err(TryLockError::WouldBlock) => Err(io::ErrorKind::AlreadyExists.into()),
+        // Some network file systems know no locks; nothing is removed there.
+        Err(TryLockError::Error(error)) if lock::is_lockless(&error) => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Removes the unfinished files and folders in `folder` that no process holds, if their place is one of ours.
+///
+/// # Errors
+/// When the folder cannot be read, or something in it not be removed.
+pub fn sweep(folder: &Path, is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let is_left = place_of(&entry.file_name().to_string_lossy()).is_some_and(&is_ours);
+        if !is_left || !(kind.is_file() || kind.is_dir()) {
+            continue;
+        }
+        if let Ok(Taken::Free(Some(_held))) = lock::take(&entry.path()) {
+            match kind.is_dir() {
+                true => fs::remove_dir_all(entry.path())?,
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Removes a folder that may be gone already, so that nobody sees a part of it.
 ///
 /// # Errors
@@ -86,6 +124,30 @@ mod tests {
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
         entries.map(|name| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn what_no_process_holds_any_longer_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["a.tar.partial-1", "a.tar.partial-2", "b.txt.partial-3", "a.tar"] {
+            fs::write(path(name), "x").unwrap();
+        }
+        fs::create_dir_all(path("c.tar.partial-4/inner")).unwrap();
+        let held = File::open(path("a.tar.partial-2")).unwrap();
+        hold(&path("a.tar.partial-2"), &held).unwrap();
+        sweep(folder.path(), |place| place.ends_with(".tar")).unwrap();
+        let mut left = names(folder.path());
+        left.sort();
+        assert_eq!(left, ["a.tar", "a.tar.partial-2", "b.txt.partial-3"]);
+        drop(held);
+        sweep(folder.path(), |place| place.ends_with(".tar")).unwrap();
+        assert_eq!(names(folder.path()).len(), 2);
+        // Removed between its making and its holding.
+        let gone = File::create_new(path("d.tar.partial-5")).unwrap();
+        fs::remove_file(path("d.tar.partial-5")).unwrap();
+        let error = hold(&path("d.tar.partial-5"), &gone).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The manifest of a bundle: what is in it, and what it needs of a host.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
@@ -149,7 +149,26 @@ impl Manifest {
             ))
             .remedy("start the bundle's own torch-bench-run"));
         }
-        serde_json::from_str(&text).map_err(other)
+        let manifest: Self = serde_json::from_str(&text).map_err(other)?;
+        let is_inside = |it: &&str| {
+            let mut parts = Path::new(it).components();
+            !it.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
+        };
+        if let Some(place) = manifest.places().find(|it| !is_inside(it)) {
+            let what =
+                format!("{}: {place:?} is not the path of something in the bundle", path.display());
+            return Err(
+                Error::new(what).remedy("make the bundle again, or take it from whom you trust")
+            );
+        }
+        Ok(manifest)
+    }
+
+    /// All paths in it, relative to the bundle.
+    fn places(&self) -> impl Iterator<Item = &str> {
+        let files = self.files.iter().map(|file| &file.path);
+        let benches = self.benches.iter().map(|bench| &bench.file);
+        files.chain(benches).chain(&self.torch.folder).map(String::as_str)
     }
 }
 
@@ -200,6 +219,12 @@ pub mod tests {
             (manifest().text().replace("2.34", "two"), "`two` is not a version"),
             (manifest().text().replace("\"filter\"", "\"filters\""), "unknown field `filters`"),
             ("{".to_owned(), "EOF"),
+            (manifest().text().replace("lib/torch", "/lib"), "\"/lib\" is not the path"),
+            (
+                manifest().text().replace("lib/torch", "lib/../../x"),
+                "\"lib/../../x\" is not the path",
+            ),
+            (manifest().text().replace("lib/torch", ""), "\"\" is not the path"),
         ] {
             put(&text);
             let error = Manifest::read(folder.path()).expect_err(what);

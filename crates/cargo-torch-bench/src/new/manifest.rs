@@ -1,6 +1,8 @@
 //! `new` adds the bench target and flags to Cargo.toml here. All else keeps its form.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
 
@@ -28,6 +30,20 @@ impl Manifest {
 
     pub fn text(&self) -> String {
         self.document.to_string()
+    }
+
+    /// Refuses what cannot be added to.
+    pub fn check(&self, path: &Path) -> Result<()> {
+        let inline = |kind: &&str| self.document.contains_key(kind) && self.targets(kind).is_none();
+        let Some(kind) = ["bench", "bin"].into_iter().find(inline) else { return Ok(()) };
+        Err(Error::new(format!("{}: `{kind}` is a list in one value", path.display()))
+            .remedy(format!("write each of its targets as a table: [[{kind}]]")))
+    }
+
+    /// The file that the bench target of that name has, if it names one.
+    pub fn bench_file(&self) -> Option<&Path> {
+        let mut benches = self.targets("bench")?.iter();
+        Some(Path::new(benches.find(|it| is_named(it, TARGET))?.get("path")?.as_str()?))
     }
 
     /// Lists the changes that a bench target of that name needs, if the user has one, before it works.
@@ -81,6 +97,49 @@ impl Manifest {
             all.push(target);
         }
         all.get_mut(found.unwrap_or(all.len() - 1)).expect("it is there")
+    }
+}
+
+/// The user's manifest as it lies on disk: cargo and toml_edit end lines with LF, and a file replaces a link.
+pub struct Original<'p> {
+    path: &'p Path,
+    /// The file itself, and the link to it if `path` is one.
+    real: PathBuf,
+    link: Option<PathBuf>,
+    text: String,
+}
+
+impl<'p> Original<'p> {
+    pub fn read(path: &'p Path) -> Result<Self> {
+        let real = path.canonicalize().map_err(|error| Error::io("read", path, &error))?;
+        Ok(Self { path, text: files::read(&real)?, link: fs::read_link(path).ok(), real })
+    }
+
+    /// Writes the text in the form of the original; without one, the original.
+    pub fn write(&self, text: Option<&str>) -> Result<()> {
+        let io = |error| Error::io("write", self.path, &error);
+        let permissions = fs::metadata(&self.real).map_err(io)?.permissions();
+        let text = text.map_or_else(|| self.text.clone(), |text| self.with_its_endings(text));
+        files::write(&self.real, text)?;
+        fs::set_permissions(&self.real, permissions).map_err(io)?;
+        match &self.link {
+            Some(to) if !self.path.is_symlink() => fs::remove_file(self.path)
+                .and_then(|()| std::os::unix::fs::symlink(to, self.path))
+                .map_err(io),
+            _ => Ok(()),
+        }
+    }
+
+    /// Every line ends as it did, and a new one as the first.
+    fn with_its_endings(&self, text: &str) -> String {
+        let lines = self.text.split_inclusive('\n').filter_map(|line| {
+            let line = line.strip_suffix('\n')?;
+            Some(line.strip_suffix('\r').map_or((line, "\n"), |line| (line, "\r\n")))
+        });
+        let usual = lines.clone().next().map_or("\n", |(_, end)| end);
+        let old: BTreeMap<_, _> = lines.collect();
+        let lines = text.lines().map(|line| [line, old.get(line).copied().unwrap_or(usual)]);
+        lines.flatten().collect()
     }
 }
 
@@ -138,6 +197,26 @@ mod tests {
             let found = edited(before, has_library, programs);
             assert_eq!(found, (after, changes.to_owned()), "{before}");
         }
+    }
+
+    #[test]
+    fn a_manifest_keeps_its_lines_ends_its_link_and_its_permissions() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let [real, path] = ["real.toml", "Cargo.toml"].map(|name| folder.path().join(name));
+        fs::write(&real, "a\r\nb\nc").expect("written");
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).expect("changed");
+        std::os::unix::fs::symlink("real.toml", &path).expect("linked");
+        let original = Original::read(&path).expect("readable");
+        // As a rename does it.
+        fs::remove_file(&path).expect("it was there");
+        fs::write(&path, "").expect("written");
+        original.write(Some("a\nb\nc\nd\n")).expect("writable");
+        assert_eq!(fs::read_to_string(&real).expect("readable"), "a\r\nb\nc\r\nd\r\n");
+        assert_eq!(fs::read_link(&path).expect("a link").as_os_str(), "real.toml");
+        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        original.write(None).expect("writable");
+        assert_eq!(fs::read_to_string(&path).expect("readable"), "a\r\nb\nc");
     }
 
     #[test]
