@@ -11,6 +11,7 @@ use std::process::{self, Stdio};
 
 use crate::error::{Error, Result};
 use crate::files;
+use crate::template;
 use ::libtorch::command;
 
 /// Held until dropped.
@@ -66,7 +67,7 @@ impl Claim {
         .remedy(
             "wait until that ends: two at once would slow each other down and mix what they leave",
         )
-        .remedy(format!("to see which process it is: fuser -v {}", self.path.display()))
+        .remedy(format!("to see which process it is: fuser -v {}", template::path(&self.path)))
     }
 
     /// The claim as what a child process reads: nothing of use to it, but held by it, too. So a

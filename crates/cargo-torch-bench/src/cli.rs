@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
@@ -262,11 +263,12 @@ impl Cli {
     pub fn read() -> Self {
         Self::parsed(name::settle(std::env::args_os().collect())).unwrap_or_else(|error| {
             let text = name::as_typed(&error.render().ansi().to_string());
-            if error.use_stderr() {
-                anstream::eprint!("{text}")
-            } else {
-                anstream::print!("{text}")
-            }
+            let written = match error.use_stderr() {
+                true => anstream::stderr().write_all(text.as_bytes()),
+                false => anstream::stdout().write_all(text.as_bytes()),
+            };
+            // As clap's own: help that nobody reads is no failure.
+            written.ok();
             std::process::exit(error.exit_code())
         })
     }

@@ -12,6 +12,7 @@ use crate::flavour::Flavour;
 use crate::human;
 use crate::python::Python;
 use crate::setup;
+use crate::template;
 use ::libtorch::{
     COMPILER_PYTHON, Chosen, TORCHAO, TRITON, VERSION, compiler_python, interpreter, release,
 };
@@ -86,8 +87,8 @@ fn found(place: &Path) -> Result<Option<PathBuf>> {
         Ok(()) => Ok(Some(interpreter(place))),
         Err(Unfit::Lacking(_)) => Ok(None),
         Err(Unfit::Broken(why)) => {
-            let place = place.display();
-            Err(Error::new(format!("torch and torchao in {place} cannot be used: {why}"))
+            let (shown, place) = (place.display(), template::path(place));
+            Err(Error::new(format!("torch and torchao in {shown} cannot be used: {why}"))
                 .remedy("run this again if the cause may be temporary")
                 .remedy(format!("or have them installed again: rm -r {place}")))
         }

@@ -3,9 +3,14 @@
 //! In this repository it is also `cargo xtask`, which has developer commands, too. It builds before libtorch is there.
 //! The order of the modules is the order in which they build on each other.
 
+// First, because its macros hold in the modules below it.
+#[macro_use]
+mod output;
+
 mod error;
 mod human;
 mod name;
+mod template;
 
 mod files;
 
@@ -48,8 +53,6 @@ mod runs;
 
 mod progress_line;
 
-mod template;
-
 mod gpu_check;
 
 mod bench;
@@ -69,6 +72,7 @@ mod cli;
 mod skip;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bench::Extent;
@@ -83,7 +87,7 @@ pub fn main() -> ExitCode {
     if bundle::run::is_called() {
         return bundle::run::main();
     }
-    match run() {
+    match run().and_then(|code| output::check().map(|()| code)) {
         Ok(code) => code,
         Err(error) => {
             eprint!("{error}");
@@ -144,6 +148,22 @@ pub fn reports(words: Vec<OsString>) -> Result<Vec<Vec<OsString>>, clap::Error> 
         _ => Ok(Vec::new()),
     };
     reports.map_err(|error| clap::Error::raw(clap::error::ErrorKind::Io, error))
+}
+
+/// Refuses words of a foreign bundle that are not `bundle`'s own, or that write elsewhere.
+fn check_bundle(made_by: &[String]) -> Result<(), Error> {
+    let output = PathBuf::from("x.tar");
+    let words = ["", "bundle", "--output", "x.tar"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(made_by.iter().cloned());
+    match Cli::parsed(words.map(OsString::from).collect()).map(|it| it.command) {
+        Ok(Command::Bundle(options)) if options.output == output => Ok(()),
+        _ => Err(Error::usage(format!(
+            "the manifest's made_by is no command line of `bundle`: {made_by:?}"
+        ))
+        .remedy("make the bundle with this version of cargo-torch-bench")),
+    }
 }
 
 fn run() -> Result<ExitCode, Error> {

@@ -10,6 +10,7 @@ use walkdir::WalkDir;
 use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::template;
 
 pub use plan::results::HOME;
 
@@ -35,7 +36,7 @@ impl Results {
         if results::of_tool(root).0 == self.criterion {
             return String::new();
         }
-        format!(" --criterion-dir {}", self.criterion.display())
+        format!(" --criterion-dir {}", template::path(&self.criterion))
     }
 
     fn at(criterion: PathBuf) -> Self {

@@ -10,6 +10,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::output;
 use crate::setup;
 use crate::workspace::Workspace;
 use ::libtorch::command;
@@ -91,7 +92,7 @@ impl Skips {
     /// Runs the tests and shows what they print; how they ended, and a line for each that is ignored.
     fn run(&self, mut cargo: Command) -> io::Result<(ExitStatus, Vec<String>)> {
         let mut child = cargo.env(LIST, &self.list).stdout(Stdio::piped()).spawn()?;
-        let ignored = shown(&mut child, &mut io::stdout())?;
+        let ignored = shown(&mut child, &mut output::Stdout)?;
         Ok((child.wait()?, ignored))
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::repository::copy;
-use crate::common::{Outcome, Scratch};
+use crate::common::{Outcome, Scratch, wait_until};
 use serde_json::Value;
 
 const FUSION: &str = "benchmark_mode: fusion\nfusion_params:\n  \
@@ -242,7 +242,17 @@ fn a_bundle_runs_where_nothing_is_installed() {
     // The build host's folder of libtorch is gone, as it is anywhere else.
     fs::rename(&lab.torch, lab.torch.with_file_name("away")).expect("moved");
     let listed = bundle.run(&["--", "--list"]);
-    listed.assert_fine();
+    let ids: Vec<String> = lab.ids.iter().map(|id| format!("{id}: benchmark")).collect();
+    let listed: Vec<_> = listed.assert_fine().stdout.lines().map(str::to_owned).collect();
+    assert!(ids.iter().all(|id| listed.contains(id)), "{listed:?}");
+    let one = bundle.run(&["--", "--list", &lab.ids[0]]);
+    assert_eq!(one.assert_fine().stdout, format!("{}\n", ids[0]));
+    // Through links, in another folder.
+    symlink(bundle.root.join("torch-bench-run"), lab.scratch.fake("link")).expect("linked");
+    symlink("link", lab.scratch.fake("second")).expect("linked");
+    let mut run = Command::new(lab.scratch.fake("second"));
+    run.args(["--", "--list", &lab.ids[0]]).current_dir(&bundle.host);
+    assert_eq!(Outcome::of(run).assert_fine().stdout, format!("{}\n", ids[0]));
     assert!(
         !bundle.host.join("somewhere else/torch-bench-results").exists(),
         "nothing was measured"
@@ -268,6 +278,15 @@ fn a_bundle_runs_where_nothing_is_installed() {
     bundle.run(&["--no-calibration", "--resume", "--", "fused"]).assert_fine();
     assert_eq!(bundle.started(), [format!("fusion [--bench --resume fused] {LIBRARY} false")]);
 
+    for words in [&["--check"][..], &["--help"], &["--", "--quick"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut run = Command::new(bundle.root.join("torch-bench-run"));
+        run.args(words).current_dir(&bundle.host).stdout(writer);
+        let ended = run.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
+        let outcome = Outcome::from(ended.wait_with_output().expect("it ends"));
+        assert!(!outcome.assert_fine().stderr.contains("panicked"), "{outcome:?}");
+    }
     let checked = bundle.run(&["--check"]);
     assert!(checked.assert_fine().stdout.starts_with("this host fits: "), "{checked:?}");
     bundle
@@ -377,6 +396,75 @@ fn a_damaged_bundle_is_noticed() {
         1,
         &["the bench target fusion was ended by signal: 6", "libc10.so is damaged"],
     );
+}
+
+#[test]
+fn a_program_that_cannot_be_loaded_is_named_and_files_of_others_are() {
+    let lab = Lab::new();
+    let bundle = lab.bundle("--bench fusion");
+    bundle.run(&["--verify", "--check"]).assert_fine();
+    let fusion = bundle.root.join("benches/fusion");
+    let whole = fs::read(&fusion).expect("readable");
+    // Of the same length: nothing of a program, and half of one.
+    let half = [&whole[..whole.len() / 2], &vec![0; whole.len() - whole.len() / 2]].concat();
+    for garbage in [vec![b'x'; whole.len()], half] {
+        fs::write(&fusion, garbage).expect("written");
+        let refused = bundle.run(&[]);
+        refused.assert_refused(2, &["benches/fusion is damaged", "unpack the bundle again"]);
+    }
+    fs::write(&fusion, &whole).expect("written");
+    let sums = bundle.root.join("SHA256SUMS");
+    let text = fs::read_to_string(&sums).expect("readable");
+    fs::write(&sums, text.lines().next().expect("a line").to_owned() + "\n").expect("written");
+    bundle.run(&["--verify"]).assert_refused(2, &["SHA256SUMS lacks benches/fusion"]);
+    fs::write(&sums, text).expect("written");
+    fs::write(bundle.root.join("lib/torch/lib/libmore.so"), "").expect("written");
+    bundle.run(&["--verify"]).assert_refused(2, &["libmore.so was not packed into the bundle"]);
+    bundle.change_manifest("/benches/0/file", "../../bin/sh");
+    bundle
+        .run(&[])
+        .assert_refused(2, &["\"../../bin/sh\" is not the path of something in the bundle"]);
+}
+
+#[test]
+fn a_bench_target_ends_with_its_runner() {
+    let lab = Lab::new();
+    let bundle = lab.bundle("--bench fusion");
+    let mut run = Command::new(bundle.root.join("torch-bench-run"));
+    run.arg("--no-calibration").current_dir(&bundle.host).env("BUNDLED_ENDS", "fusion wait");
+    let mut run = run.spawn().expect("it starts");
+    let pid = bundle.host.join("torch-bench-results/criterion/pid");
+    let read = || fs::read_to_string(&pid).unwrap_or_default();
+    wait_until("the bench target runs", || !read().is_empty());
+    let bench = PathBuf::from(format!("/proc/{}", read()));
+    assert!(bench.exists());
+    run.kill().expect("killed");
+    run.wait().expect("it has ended");
+    // A zombie is one until init has seen it.
+    let state = || fs::read_to_string(bench.join("stat")).unwrap_or_default();
+    wait_until("the bench target ends", || !bench.exists() || state().contains(") Z "));
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_noticed_before_the_build_and_leftovers_go() {
+    let lab = Lab::new();
+    fs::create_dir(lab.package.join("folder.tar")).expect("made");
+    for (output, code) in [("no/such/x.tar", 1), ("folder.tar", 1), ("..tar", 2), ("...tar.zst", 2)]
+    {
+        let refused = lab.tool(&format!("bundle --bench none --output {output}"));
+        refused.assert_refused(code, &[output, "--output "]);
+    }
+    assert!(!lab.package.join("target").exists(), "nothing was built");
+    let partial = |name: &str| lab.package.join(name);
+    for name in ["x.tar.partial-abc", "y.tar.zst.partial-abc", "z.txt.partial-abc"] {
+        fs::write(partial(name), "left by a killed process").expect("written");
+    }
+    let held = fs::File::open(partial("x.tar.partial-abc")).expect("there");
+    held.try_lock().expect("nobody has it");
+    lab.tool("bundle --output x.tar --bench none").assert_refused(101, &["none"]);
+    let left = |name: &str| partial(name).exists();
+    assert!(left("x.tar.partial-abc") && left("z.txt.partial-abc"));
+    assert!(!left("y.tar.zst.partial-abc") && !left("x.tar"));
 }
 
 #[test]

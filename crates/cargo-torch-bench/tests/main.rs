@@ -2,6 +2,7 @@
 
 mod bundle;
 mod cache;
+mod closed;
 mod commands;
 mod common;
 mod flavours;

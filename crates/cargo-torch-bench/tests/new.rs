@@ -238,6 +238,71 @@ fn what_exists_stays_and_what_it_lacks_is_told() {
 }
 
 #[test]
+fn the_manifest_keeps_its_form() {
+    let crlf = MANIFEST.replace('\n', "\r\n");
+    let lab = Lab::with(&[("real.toml", &crlf), ("src/lib.rs", "")]);
+    std::os::unix::fs::symlink("real.toml", lab.package.join("Cargo.toml")).expect("linked");
+    lab.added().assert_fine();
+    let link = fs::read_link(lab.package.join("Cargo.toml")).expect("still a link");
+    assert_eq!(link, Path::new("real.toml"));
+    let manifest = lab.read("real.toml");
+    assert!(manifest.contains("[[bench]]\r\nname = \"torch\"\r\n"), "{manifest:?}");
+    assert_eq!(manifest.matches('\n').count(), manifest.matches("\r\n").count(), "{manifest:?}");
+    lab.assert_benches();
+}
+
+/// All that is in the package: paths with what links lead to.
+fn everything(folder: &Path) -> Vec<(PathBuf, Option<PathBuf>, String)> {
+    let entries = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
+    let paths = entries.map(|entry| entry.expect("readable").into_path());
+    let seen = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        (path.clone(), fs::read_link(&path).ok(), text)
+    };
+    paths.map(seen).collect()
+}
+
+#[test]
+fn what_cannot_be_added_is_refused_before_anything_is_written() {
+    type Prepare = fn(&Path);
+    let link: Prepare = |package| {
+        std::os::unix::fs::symlink("nowhere", package.join("build.rs")).expect("linked");
+    };
+    let folder_link: Prepare = |package| {
+        std::os::unix::fs::symlink("nowhere", package.join("benches")).expect("linked");
+    };
+    let kernels: Prepare = |package| put(package, &[("benches/kernels", "")]);
+    let cases: [(Prepare, &str); 7] = [
+        (link, "build.rs is a link that leads nowhere"),
+        (folder_link, "benches is no folder, and benches/torch.rs is to be in it"),
+        (|package| put(package, &[("benches", "")]), "benches is no folder"),
+        (|package| put(package, &[("configs/inference", ""), ("x", "")]), ""),
+        (kernels, ""),
+        (|package| put(package, &[("benches/torch/main.rs", "")]), "called torch already"),
+        (
+            |package| {
+                let manifest = format!("bench = [{{ name = \"torch\" }}]\n{MANIFEST}");
+                put(package, &[("Cargo.toml", &manifest), ("benches/torch.rs", "")]);
+            },
+            "write each of its targets as a table: [[bench]]",
+        ),
+    ];
+    for (prepare, said) in cases {
+        let lab = Lab::with(&[("Cargo.toml", MANIFEST), ("src/lib.rs", "")]);
+        prepare(&lab.package);
+        let before = everything(&lab.package);
+        let outcome = lab.added();
+        if said.is_empty() {
+            // The user has something better there.
+            outcome.assert_fine();
+        } else {
+            outcome.assert_refused(1, &[said, "help: "]);
+            assert_eq!(everything(&lab.package), before, "{said}");
+        }
+    }
+}
+
+#[test]
 fn nothing_is_written_before_everything_is_checked() {
     let files = [("Cargo.toml", MANIFEST), ("src/lib.rs", "")];
     let lab = Lab::with(&files);
@@ -252,9 +317,9 @@ fn nothing_is_written_before_everything_is_checked() {
     let elsewhere = lab.added_in("", &["--path", ".."]);
     elsewhere.assert_refused(2, &["--path: no package in ", "a checkout of criterion-torch"]);
     let unknown = lab.added_in("", &["--registry", "nowhere"]);
-    unknown.assert_refused(101, &["cargo add --dev criterion-torch@", "`nowhere`", "--path DIR"]);
+    unknown.assert_refused(1, &["cargo add --dev criterion-torch@", "`nowhere`", "--path DIR"]);
     put(&lab.package.join("../checkout/crates/build"), &[("Cargo.toml", "[package]\n")]);
-    lab.added().assert_refused(101, &["cargo add --build criterion-torch-build --path "]);
+    lab.added().assert_refused(1, &["cargo add --build criterion-torch-build --path "]);
     assert!(unchanged());
     let both = lab.added_in("", &["--registry", "a", "--path", "b"]);
     both.assert_refused(2, &["cannot be used with"]);

@@ -175,7 +175,7 @@ fn wait<T>(
 }
 
 fn note(what: &str, program: &OsStr) {
-    eprintln!("note: still {what} with {}", program.display());
+    crate::note(format_args!("still {what} with {}", program.display()));
 }
 
 /// Takes variables away that begin with one of these.
@@ -190,7 +190,7 @@ pub fn without_variables(command: &mut Command, prefixes: &[&str]) {
 /// Has the kernel kill the child when the thread that starts it ends, which waits for it: when this
 /// process ends, in whatever way. Processes that the child itself has started end by themselves.
 #[cfg(target_os = "linux")]
-fn end_with_this_process(command: &mut Command) {
+pub fn end_with_this_process(command: &mut Command) {
     let parent = std::process::id();
     let before_exec = move || {
         // SAFETY: takes numbers only, and may be called between fork and exec.
@@ -209,7 +209,7 @@ fn end_with_this_process(command: &mut Command) {
 
 /// Other systems have no such call: there a child may run on to its own end.
 #[cfg(not(target_os = "linux"))]
-fn end_with_this_process(_: &mut Command) {}
+pub fn end_with_this_process(_: &mut Command) {}
 
 /// Whether the child has ended; it is not reaped.
 fn has_ended(child: &Child) -> io::Result<bool> {

@@ -19,11 +19,17 @@ mod versions;
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 pub use interpreter::Interpreter;
 pub use python::{COMPILER_PYTHON, Chosen, compiler_python, environment, interpreter};
 pub use versions::{CXX_STANDARD, TCH, TORCHAO, TRITON, VERSION};
+
+/// A note for people. Where standard error cannot be written to, nobody can be told.
+fn note(text: std::fmt::Arguments<'_>) {
+    std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("note: {text}\n")).ok();
+}
 
 /// The environment variable that names a Python with torch, and torchao where that is compared.
 pub const PYTHON: &str = "SELF_TEST_PYTHON";
@@ -81,6 +87,9 @@ impl Libtorch {
                 ));
             }
         }
+        if let Some(how) = cut(root) {
+            return Err(format!("libtorch in {} is incomplete: {how}", root.display()));
+        }
         if has_old_abi(root) {
             return Err(format!(
                 "libtorch in {} has the C++ ABI of before GCC 5 (_GLIBCXX_USE_CXX11_ABI=0), which tch does not link",
@@ -90,6 +99,54 @@ impl Libtorch {
         let has_cuda = root.join(CUDA_LIBRARY).exists();
         Ok(Self { root: root.to_path_buf(), version, has_cuda })
     }
+}
+
+/// How a library differs from what was installed, by the wheel's list of sizes where there is one; else by its own header.
+/// The CPU flavour is a wheel without the libraries of CUDA.
+fn cut(root: &Path) -> Option<String> {
+    let Some(record) = record(root) else { return is_cut_elf(&root.join(cpu_library())) };
+    record.lines().find_map(|line| {
+        let mut fields = line.rsplitn(3, ',');
+        let (size, _hash, file) =
+            (fields.next()?.parse::<u64>().ok()?, fields.next()?, fields.next()?);
+        let name = file.strip_prefix("torch/lib/").filter(|name| !name.contains('/'))?;
+        let is_of_cuda = name.contains("cuda") || name.contains("nvshmem");
+        match fs::symlink_metadata(root.join("lib").join(name)) {
+            Ok(found) if found.is_symlink() || found.len() == size => None,
+            Ok(found) => {
+                Some(format!("lib/{name} has {} bytes, and {size} in its wheel", found.len()))
+            }
+            Err(_) if is_of_cuda => None,
+            Err(error) => Some(format!("lib/{name}: {error}")),
+        }
+    })
+}
+
+/// What pip has written of the wheel's files, beside the folder.
+fn record(root: &Path) -> Option<String> {
+    let beside = fs::read_dir(root.canonicalize().ok()?.parent()?).ok()?;
+    let mut names = beside.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_torch = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("torch-") && name.ends_with(".dist-info")
+    };
+    fs::read_to_string(names.find(is_torch)?.join("RECORD")).ok()
+}
+
+/// Whether a library of 64 bits, little-endian, ends before its table of sections, which stands last.
+fn is_cut_elf(library: &Path) -> Option<String> {
+    let mut header = [0; 64];
+    let mut file = fs::File::open(library).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.read_exact(&mut header).ok()?;
+    if !header.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let number = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
+    let table = u64::from_le_bytes(header[0x28..0x30].try_into().ok()?);
+    let whole = table.saturating_add(number(0x3a) * number(0x3c));
+    let name = library.file_name()?.display();
+    (length < whole).then(|| format!("{name} has {length} bytes, and {whole} by its own header"))
 }
 
 /// Whether the names of functions that take strings are those of the old C++ ABI. Only GCC's library has had two, and
@@ -187,59 +244,5 @@ pub fn release(version: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HEADER: &str = "#pragma once\n/// major version\n#define TORCH_VERSION_MAJOR 2\n\n\
-        #define TORCH_VERSION_MINOR 11\n#define TORCH_VERSION_PATCH 0\n\
-        #define TORCH_VERSION \\\n  \"2.11.0\"\n";
-
-    #[test]
-    fn every_form_of_a_version_is_read() {
-        let python = "from typing import Optional\n__all__ = ['__version__']\n\
-            __version__ = '2.11.0+cu130'\ndebug = False\n";
-        assert_eq!(from_build_version("2.11.0+cpu\n"), Some("2.11.0+cpu".into()));
-        assert_eq!(from_build_version("\n"), None);
-        assert_eq!(from_python(python), Some("2.11.0+cu130".into()));
-        assert_eq!(from_python("__all__ = ['__version__']"), None);
-        assert_eq!(from_header(HEADER), Some("2.11.0".into()));
-        assert_eq!(from_header("#define TORCH_VERSION_MAJOR 2"), None);
-    }
-
-    #[test]
-    fn the_build_suffix_does_not_count_and_a_pre_release_is_not_the_release() {
-        for (version, same) in
-            [("2.11.0", true), ("2.11.0+cpu", true), ("2.11.0a0+git", false), ("2.10.0", false)]
-        {
-            assert_eq!(release(version) == VERSION, same, "{version}");
-        }
-    }
-
-    #[test]
-    fn a_folder_is_refused_until_it_is_whole() {
-        let root = std::env::temp_dir().join(format!("xtask-libtorch-{}", std::process::id()));
-        let put = |file: &str, text: &str| {
-            let path = root.join(file);
-            fs::create_dir_all(path.parent().expect("a file lies in a folder"))
-                .expect("make a scratch folder");
-            fs::write(path, text).expect("write a scratch file");
-        };
-        let refusal = || Libtorch::inspect(&root).expect_err("not whole yet").replace('\\', "/");
-
-        assert!(refusal().ends_with("is not a folder"));
-        put("lib/libc10.so", "elf");
-        assert!(refusal().contains("none of build-version, version.py, include/"), "{}", refusal());
-        put("include/torch/headeronly/version.h", HEADER);
-        assert!(refusal().ends_with(&format!("{} is missing", cpu_library())), "{}", refusal());
-        put(cpu_library(), "elf");
-        put(TORCH_HEADER, "");
-        assert!(refusal().ends_with("torch.h is missing"), "{}", refusal());
-        put(TORCH_HEADER, "// header");
-        let found = Libtorch::inspect(&root).expect("whole now");
-        assert_eq!((found.version.as_str(), found.has_cuda), ("2.11.0", false));
-        put(CUDA_LIBRARY, "elf");
-        put("build-version", "2.10.0+cpu");
-        assert!(refusal().ends_with("wanted 2.11.0, found 2.10.0+cpu"), "{}", refusal());
-        fs::remove_dir_all(&root).expect("remove the scratch folder");
-    }
-}
+#[path = "lib_tests.rs"]
+mod tests;

@@ -85,14 +85,17 @@ fn patiently<T>(
         }
         thread::sleep(STEP);
         if !is_told && start.elapsed() >= QUIET {
-            eprintln!("note: waiting for another process that has locked {}", path.display());
+            crate::note(format_args!(
+                "waiting for another process that has locked {}",
+                path.display()
+            ));
             is_told = true;
         }
     }
 }
 
 /// Whether the file system knows no locks.
-fn is_lockless(error: &io::Error) -> bool {
+pub(crate) fn is_lockless(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported
 }
 
@@ -156,7 +159,7 @@ pub fn is_left_over(lock: &Path, partial: &Path) -> bool {
     }
 }
 
-fn leads_to(path: &Path, file: &File) -> bool {
+pub(crate) fn leads_to(path: &Path, file: &File) -> bool {
     let identity = |it: fs::Metadata| (it.dev(), it.ino());
     match (fs::metadata(path), file.metadata()) {
         (Ok(there), Ok(here)) => identity(there) == identity(here),

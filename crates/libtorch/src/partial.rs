@@ -1,10 +1,12 @@
 //! Files and folders that come to be beside their place, and appear there by one rename.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use tempfile::{Builder, TempDir};
+
+use crate::lock::{self, Taken};
 
 /// Between the name of the place and a random number. It is no process id: containers that share a folder may have one
 /// and the same.
@@ -56,6 +58,42 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Has an unfinished file or folder count as being made for as long as it stays open.
+///
+/// # Errors
+/// `AlreadyExists` where another process was just removing it: make another one.
+pub fn hold(path: &Path, opened: &File) -> io::Result<()> {
+    match opened.try_lock() {
+        Ok(()) if lock::leads_to(path, opened) => Ok(()),
+        Ok(()) | Err(TryLockError::WouldBlock) => Err(io::ErrorKind::AlreadyExists.into()),
+        // Some network file systems know no locks; nothing is removed there.
+        Err(TryLockError::Error(error)) if lock::is_lockless(&error) => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Removes the unfinished files and folders in `folder` that no process holds, if their place is one of ours.
+///
+/// # Errors
+/// When the folder cannot be read, or something in it not be removed.
+pub fn sweep(folder: &Path, is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let is_left = place_of(&entry.file_name().to_string_lossy()).is_some_and(&is_ours);
+        if !is_left || !(kind.is_file() || kind.is_dir()) {
+            continue;
+        }
+        if let Ok(Taken::Free(Some(_held))) = lock::take(&entry.path()) {
+            match kind.is_dir() {
+                true => fs::remove_dir_all(entry.path())?,
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Removes a folder that may be gone already, so that nobody sees a part of it.
 ///
 /// # Errors
@@ -80,76 +118,5 @@ pub fn is_partial(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
-        entries.map(|name| name.into_string().unwrap()).collect()
-    }
-
-    #[test]
-    fn what_is_given_up_leaves_nothing() {
-        let cache = tempfile::tempdir().unwrap();
-        let partial = beside(&cache.path().join("torch-2.11.0")).unwrap();
-        assert!(is_partial(partial.path()) && partial.path().parent() == Some(cache.path()));
-        assert_eq!(place_of(&names(cache.path())[0]), Some("torch-2.11.0"));
-        fs::write(partial.path().join("file"), "x").unwrap();
-        drop(partial);
-        assert!(names(cache.path()).is_empty());
-    }
-
-    #[test]
-    fn the_first_to_move_wins_and_the_second_leaves_nothing() {
-        let cache = tempfile::tempdir().unwrap();
-        let place = cache.path().join("torch");
-        let [first, second] = ["first", "second"].map(|text| {
-            let partial = beside(&place).unwrap();
-            fs::write(partial.path().join("file"), text).unwrap();
-            partial
-        });
-        move_to(first, &place).unwrap();
-        let error = move_to(second, &place).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::DirectoryNotEmpty);
-        assert_eq!(fs::read_to_string(place.join("file")).unwrap(), "first");
-        assert_eq!(names(cache.path()), ["torch"]);
-        assert!(!is_partial(&place));
-        remove(&place).unwrap();
-        remove(&place).unwrap();
-        assert!(names(cache.path()).is_empty());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_folder_has_the_permissions_of_any_other() {
-        let cache = tempfile::tempdir().unwrap();
-        let partial = beside(&cache.path().join("torch")).unwrap();
-        fs::create_dir(cache.path().join("usual")).unwrap();
-        let permissions = |path: &Path| fs::metadata(path).unwrap().permissions();
-        assert_eq!(permissions(partial.path()), permissions(&cache.path().join("usual")));
-    }
-
-    #[test]
-    fn what_cannot_be_put_in_place_leaves_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        // A folder that is not empty cannot be replaced by a file.
-        let path = folder.path().join("x.jsonl");
-        fs::create_dir_all(path.join("inside")).unwrap();
-        assert!(write(&path, b"text").is_err());
-        assert_eq!(names(folder.path()), ["x.jsonl"]);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_replaced_file_can_be_read_by_whom_any_other_can() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().unwrap();
-        let [written, usual] = ["new/x.json", "usual"].map(|name| folder.path().join(name));
-        write(&written, b"before").unwrap();
-        write(&written, b"text").unwrap();
-        assert_eq!(fs::read(&written).unwrap(), b"text");
-        fs::write(&usual, "text").unwrap();
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode(&written), mode(&usual));
-    }
-}
+#[path = "partial_tests.rs"]
+mod tests;

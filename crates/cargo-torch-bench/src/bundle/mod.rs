@@ -26,6 +26,7 @@ use crate::files;
 use crate::gpu_check::SELF_TEST;
 use crate::human;
 use crate::setup;
+use crate::template;
 use crate::workspace::Workspace;
 use ::libtorch::{Libtorch, VERSION};
 use built::{Built, Wish};
@@ -40,6 +41,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
         return Err(Error::usage("bundle: bundles are made on Linux, for hosts with Linux"));
     }
     let (folder, form) = form(&options.output)?;
+    let output = pack::begin(&options.output, |name| self::form(Path::new(name)).is_ok())?;
     let flags = options.flags(workspace)?;
     let root = workspace.root();
     if options.gpu_check {
@@ -73,7 +75,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let criterion = cargo::results(workspace)?.criterion;
     let plan = built::plan(&report, &built.benches, filter, &criterion)?;
     let (manifest, entries) = contents(root, options, &libtorch, built, report, plan)?;
-    let bytes = pack::write(&options.output, &folder, &entries, form)?;
+    let bytes = pack::write(output, &folder, &entries, form)?;
     tell(options, &folder, &manifest, bytes, started);
     Ok(ExitCode::SUCCESS)
 }
@@ -86,8 +88,9 @@ fn form(output: &Path) -> Result<(String, Form)> {
     let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let forms = [(".tar.zst", Form::Zstd(LEVEL)), (".tar", Form::Plain)];
     let found = forms.into_iter().find_map(|(end, form)| Some((name.strip_suffix(end)?, form)));
-    match found.filter(|(folder, _)| !folder.is_empty()) {
-        Some((folder, form)) => Ok((folder.to_owned(), form)),
+    // The folders `.` and `..` would be unpacked over what is there.
+    match found.filter(|(folder, _)| !["", ".", ".."].contains(folder)) {
+        Some((folder, form)) => Ok((template::one_line(folder.as_ref())?, form)),
         None => Err(Error::usage(format!(
             "--output {}: the name of a bundle ends in .tar.zst or .tar",
             output.display()
@@ -261,9 +264,11 @@ fn tell(options: &Options, folder: &str, manifest: &Manifest, bytes: u64, starte
     if !needs.is_empty() {
         println!("needs     {}", needs.join(", "));
     }
-    let name = files::name(&options.output);
+    let [name, launcher] =
+        [files::name(&options.output), format!("{folder}/{}", manifest::LAUNCHER)]
+            .map(template::path);
     let next = if options.gpu_check { manifest::GPU_CHECK } else { "--shard 1/16" };
-    println!("next      tar -xf {name} && {folder}/{} {next}", manifest::LAUNCHER);
+    println!("next      tar -xf {name} && {launcher} {next}");
 }
 
 #[cfg(test)]
@@ -277,6 +282,9 @@ mod tests {
             ("my.sweep.tar", Some(("my.sweep", Form::Plain))),
             ("sweep.zip", None),
             (".tar", None),
+            ("..tar", None),
+            ("...tar.zst", None),
+            ("a\nb.tar", None),
             ("sweep", None),
         ] {
             let found = form(Path::new(name)).map_err(|error| error.exit_code());

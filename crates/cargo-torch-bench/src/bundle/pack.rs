@@ -2,17 +2,19 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, IsTerminal as _, Read, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 use tar::{Builder, EntryType, Header};
+use tempfile::NamedTempFile;
 
 use super::manifest::CHECKSUMS;
 use crate::error::{Error, Result};
 use crate::human;
+use ::libtorch::partial;
 
 /// Each of these is compressed for itself. Decompressors take a file of several such frames as one.
 const FRAME: usize = 16 << 20;
@@ -57,26 +59,49 @@ pub enum Form {
     Plain,
 }
 
-/// Writes the entries, then their checksums, into `to`, below a folder of this name. Returns the archive's size.
-pub fn write(to: &Path, folder: &str, entries: &[Entry], form: Form) -> Result<u64> {
+/// An archive that is being made beside its place.
+#[derive(Debug)]
+pub struct Output<'p> {
+    to: &'p Path,
+    beside: NamedTempFile,
+}
+
+fn unwritable(to: &Path, error: &io::Error) -> Error {
+    Error::io("write", to, error).remedy("choose another place: --output FILE")
+}
+
+/// Begins an archive, so that it is known early whether it can be written. Removes what earlier ones have left in that
+/// folder if no process makes them any longer.
+pub fn begin<'p>(to: &'p Path, is_bundle: impl Fn(&str) -> bool) -> Result<Output<'p>> {
+    let unwritable = |error: io::Error| unwritable(to, &error);
+    if to.is_dir() {
+        return Err(unwritable(ErrorKind::IsADirectory.into()));
+    }
+    let folder = to.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    partial::sweep(folder, is_bundle).map_err(unwritable)?;
     let name = to.file_name().unwrap_or_default().to_string_lossy();
     let mut builder = tempfile::Builder::new();
-    let prefix = format!("{name}{}", ::libtorch::partial::MARK);
-    let beside = builder.prefix(&prefix).make_in(to.parent().unwrap_or(Path::new("")), |path| {
+    let prefix = format!("{name}{}", partial::MARK);
+    let beside = builder.prefix(&prefix).make_in(folder, |path| {
         // The permissions are those that the umask leaves.
-        File::create_new(path)
+        let file = File::create_new(path)?;
+        partial::hold(path, &file)?;
+        Ok(file)
     });
-    let unwritable = |error: &io::Error| {
-        Error::io("write", to, error).remedy("choose another place: --output FILE")
-    };
-    let beside = beside.map_err(|error| unwritable(&error))?;
+    Ok(Output { to, beside: beside.map_err(unwritable)? })
+}
+
+/// Writes the entries, then their checksums, below a folder of this name. Returns the archive's size.
+pub fn write(output: Output<'_>, folder: &str, entries: &[Entry], form: Form) -> Result<u64> {
+    let Output { to, beside } = output;
+    let unwritable = |error: io::Error| unwritable(to, &error);
     let packed = match form {
         Form::Plain => fill(beside.as_file(), folder, entries)?.flush(),
         Form::Zstd(level) => fill(Frames::new(beside.as_file(), level), folder, entries)?.finish(),
     };
-    packed.map_err(|error| unwritable(&error))?;
-    let metadata = beside.as_file().metadata().map_err(|error| unwritable(&error))?;
-    beside.persist(to).map_err(|error| unwritable(&error.error))?;
+    packed.map_err(unwritable)?;
+    let metadata = beside.as_file().metadata().map_err(unwritable)?;
+    beside.persist(to).map_err(|error| unwritable(error.error))?;
     Ok(metadata.len())
 }
 

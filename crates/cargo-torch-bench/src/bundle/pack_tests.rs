@@ -21,7 +21,8 @@ fn what_is_packed_can_be_unpacked_and_its_checksums_are_right() {
         entry("lib/link.so", Source::Link("library.so".to_owned())),
     ];
     for (name, form) in [("a.tar.zst", Form::Zstd(3)), ("a.tar", Form::Plain)] {
-        let size = write(&path(name), "a", &entries, form).expect("it can be written");
+        let size = write(begin(&path(name), |_| false).expect("writable"), "a", &entries, form)
+            .expect("it can be written");
         assert_eq!(size, fs::metadata(path(name)).expect("it is there").len());
         let bytes = fs::read(path(name)).expect("readable");
         let bytes = match form {
@@ -55,7 +56,9 @@ fn what_is_packed_can_be_unpacked_and_its_checksums_are_right() {
 fn what_cannot_be_packed_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let gone = entry("lib/gone.so", Source::File(folder.path().join("gone")));
-    let error = write(&folder.path().join("a.tar"), "a", &[gone], Form::Plain).expect_err("gone");
+    let to = folder.path().join("a.tar");
+    let error = write(begin(&to, |_| false).expect("writable"), "a", &[gone], Form::Plain)
+        .expect_err("gone");
     assert!(error.what().contains("cannot read") && error.what().contains("gone"), "{error}");
     assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0);
 }

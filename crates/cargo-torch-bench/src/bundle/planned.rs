@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use super::manifest::PLAN;
 use crate::error::{Error, Result};
@@ -23,10 +24,21 @@ pub struct Planned {
     #[serde(default)]
     pub memory_bytes: Option<u64>,
     /// Estimated seconds.
+    #[serde(deserialize_with = "seconds")]
     pub seconds: f64,
     /// Estimated seconds with the fewest samples.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "seconds")]
     pub seconds_at_least: f64,
+}
+
+/// An estimate that can be summed and is a time: thirty years at most.
+fn seconds<'d, D: Deserializer<'d>>(from: D) -> std::result::Result<f64, D::Error> {
+    const MOST: f64 = 1e9;
+    let seconds = f64::deserialize(from)?;
+    if (0.0..=MOST).contains(&seconds) {
+        return Ok(seconds);
+    }
+    Err(D::Error::custom(format!("estimated seconds are from 0 to {MOST:e}, and not {seconds:e}")))
 }
 
 impl Planned {

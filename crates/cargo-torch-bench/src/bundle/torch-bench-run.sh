@@ -1,7 +1,19 @@
 #!/bin/sh
 # Starts the runner of this bundle, or says why this host cannot. It needs a shell and nothing else.
-case $0 in
-*/*) here=${0%/*} ;;
+self=$0
+while [ -h "$self" ]; do
+    to=$(readlink -- "$self") || {
+        printf 'error: %s is a link\n  help: start what it leads to\n' "$self" >&2
+        exit 2
+    }
+    case $to:$self in
+    /*) self=$to ;;
+    *:*/*) self=${self%/*}/$to ;;
+    *) self=$to ;;
+    esac
+done
+case $self in
+*/*) here=${self%/*} ;;
 *) here=. ;;
 esac
 here=$(CDPATH='' cd -- "$here" && pwd -P) || exit 2

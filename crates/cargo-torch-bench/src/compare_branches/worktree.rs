@@ -8,6 +8,7 @@ use crate::claim::Claim;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::human;
+use crate::template;
 use crate::workspace::Workspace;
 use plan::git;
 
@@ -21,7 +22,13 @@ impl Worktrees {
     /// They lie below what cargo builds, as they can be made again.
     pub fn claim(target: &Path) -> Result<Self> {
         let claim = Claim::take(&target.join("compare.lock"))?;
-        Ok(Self { folder: target.join("compare"), _claim: claim })
+        let folder = target.join("compare");
+        if folder.is_symlink() {
+            let what = "is a link, and what is behind it may be somebody else's";
+            return Err(Error::new(format!("{} {what}", folder.display()))
+                .remedy(format!("remove the link: rm {}", template::path(&folder))));
+        }
+        Ok(Self { folder, _claim: claim })
     }
 
     /// A checkout of `commit` of the clone at `root`, in a folder called `short`. Worktrees named
@@ -143,6 +150,10 @@ fn few(lines: &str) -> String {
 
 /// Whether git takes the folder for a worktree, and not for a part of the checkout around it.
 fn is_worktree(place: &Path) -> Result<bool> {
+    // What a link leads to is not ours, whatever it is.
+    if place.is_symlink() {
+        return Ok(false);
+    }
     let top = git::ask(place, &["rev-parse", "--show-toplevel"])?;
     let place = place.canonicalize().map_err(|error| Error::io("resolve", place, &error))?;
     Ok(top.is_some_and(|top| Path::new(&top) == place))

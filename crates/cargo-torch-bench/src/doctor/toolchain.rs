@@ -8,6 +8,7 @@ use std::process::Command;
 use super::{Check, Mark};
 use crate::ask::first_line;
 use crate::python::Python;
+use crate::template;
 
 pub fn check() -> Vec<Check> {
     let mut checks = vec![tool("rustc", "RUSTC", "rustc"), tool("cargo", "CARGO", "cargo")];
@@ -81,7 +82,7 @@ fn compiler_check(compiler: Option<&Compiler>) -> Check {
         Check::missing(
             name,
             format!("{found}, but it is not called c++"),
-            format!("export CXX={}", program.display()),
+            format!("export CXX={}", template::path(program)),
         )
     }
 }

@@ -1,6 +1,8 @@
 //! `new` adds the bench target and flags to Cargo.toml here. All else keeps its form.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
 
@@ -28,6 +30,20 @@ impl Manifest {
 
     pub fn text(&self) -> String {
         self.document.to_string()
+    }
+
+    /// Refuses what cannot be added to.
+    pub fn check(&self, path: &Path) -> Result<()> {
+        let inline = |kind: &&str| self.document.contains_key(kind) && self.targets(kind).is_none();
+        let Some(kind) = ["bench", "bin"].into_iter().find(inline) else { return Ok(()) };
+        Err(Error::new(format!("{}: `{kind}` is a list in one value", path.display()))
+            .remedy(format!("write each of its targets as a table: [[{kind}]]")))
+    }
+
+    /// The file that the bench target of that name has, if it names one.
+    pub fn bench_file(&self) -> Option<&Path> {
+        let mut benches = self.targets("bench")?.iter();
+        Some(Path::new(benches.find(|it| is_named(it, TARGET))?.get("path")?.as_str()?))
     }
 
     /// Lists the changes that a bench target of that name needs, if the user has one, before it works.
@@ -84,6 +100,49 @@ impl Manifest {
     }
 }
 
+/// The user's manifest as it lies on disk: cargo and toml_edit end lines with LF, and a file replaces a link.
+pub struct Original<'p> {
+    path: &'p Path,
+    /// The file itself, and the link to it if `path` is one.
+    real: PathBuf,
+    link: Option<PathBuf>,
+    text: String,
+}
+
+impl<'p> Original<'p> {
+    pub fn read(path: &'p Path) -> Result<Self> {
+        let real = path.canonicalize().map_err(|error| Error::io("read", path, &error))?;
+        Ok(Self { path, text: files::read(&real)?, link: fs::read_link(path).ok(), real })
+    }
+
+    /// Writes the text in the form of the original; without one, the original.
+    pub fn write(&self, text: Option<&str>) -> Result<()> {
+        let io = |error| Error::io("write", self.path, &error);
+        let permissions = fs::metadata(&self.real).map_err(io)?.permissions();
+        let text = text.map_or_else(|| self.text.clone(), |text| self.with_its_endings(text));
+        files::write(&self.real, text)?;
+        fs::set_permissions(&self.real, permissions).map_err(io)?;
+        match &self.link {
+            Some(to) if !self.path.is_symlink() => fs::remove_file(self.path)
+                .and_then(|()| std::os::unix::fs::symlink(to, self.path))
+                .map_err(io),
+            _ => Ok(()),
+        }
+    }
+
+    /// Every line ends as it did, and a new one as the first.
+    fn with_its_endings(&self, text: &str) -> String {
+        let lines = self.text.split_inclusive('\n').filter_map(|line| {
+            let line = line.strip_suffix('\n')?;
+            Some(line.strip_suffix('\r').map_or((line, "\n"), |line| (line, "\r\n")))
+        });
+        let usual = lines.clone().next().map_or("\n", |(_, end)| end);
+        let old: BTreeMap<_, _> = lines.collect();
+        let lines = text.lines().map(|line| [line, old.get(line).copied().unwrap_or(usual)]);
+        lines.flatten().collect()
+    }
+}
+
 fn is_named(target: &Table, name: &str) -> bool {
     target.get("name").and_then(Item::as_str) == Some(name)
 }
@@ -95,65 +154,5 @@ fn exclude(target: Option<&mut dyn TableLike>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn edited(text: &str, has_library: bool, programs: &[&str]) -> (String, String) {
-        let document = text.parse().expect("a manifest");
-        let programs = programs.iter().map(|&name| name.to_owned()).collect();
-        let package = Package::with_targets(has_library, programs);
-        let manifest = Manifest { document, changes: Vec::new() }.with_targets(&package);
-        (manifest.text(), manifest.changes.join(", "))
-    }
-
-    #[test]
-    fn only_what_is_missing_is_added_and_the_rest_keeps_its_form() {
-        const BENCH: &str = "\n[[bench]]\nname = \"torch\"\nharness = false\n";
-        let package = "[package] # mine\nname = \"a\"\n";
-        let library = format!("{package}\n[lib]\nbench = false\n{BENCH}");
-        let program = format!("{package}\n[[bin]]\nname = \"a\"\nbench = false\n{BENCH}");
-        for (before, has_library, programs, after, changes) in [
-            (package, true, &[][..], library.clone(), "[lib] bench = false, [[bench]] torch"),
-            (package, false, &["a"], program, "[[bin]] a: bench = false, [[bench]] torch"),
-            (&library, true, &[], library.clone(), ""),
-            // As the user has it.
-            (
-                "[lib]\nname = \"b\" # short\nbench = true\n",
-                true,
-                &[],
-                format!("[lib]\nname = \"b\" # short\nbench = true\n{BENCH}"),
-                "[[bench]] torch",
-            ),
-            (
-                "[[bin]]\nname = \"a\"\npath = \"x.rs\"\n\n[[bench]]\nname = \"other\"\n",
-                false,
-                &["a"],
-                format!(
-                    "[[bin]]\nname = \"a\"\npath = \"x.rs\"\nbench = false\n\n[[bench]]\nname = \
-                     \"other\"\n{BENCH}"
-                ),
-                "[[bin]] a: bench = false, [[bench]] torch",
-            ),
-        ] {
-            let found = edited(before, has_library, programs);
-            assert_eq!(found, (after, changes.to_owned()), "{before}");
-        }
-    }
-
-    #[test]
-    fn a_bench_target_of_that_name_needs_no_harness() {
-        for (text, faults) in [
-            ("", &[][..]),
-            ("[[bench]]\nname = \"torch\"\nharness = false\n", &[]),
-            (
-                "[[bench]]\nname = \"torch\"\n",
-                &["Cargo.toml: add `harness = false` to [[bench]] torch"],
-            ),
-            ("[package]\nbuild = false\n", &["Cargo.toml: remove `build = false` from [package]"]),
-        ] {
-            let document = text.parse().expect("a manifest");
-            let manifest = Manifest { document, changes: Vec::new() };
-            assert_eq!(manifest.bench_faults(), faults, "{text}");
-        }
-    }
-}
+#[path = "manifest_tests.rs"]
+mod tests;

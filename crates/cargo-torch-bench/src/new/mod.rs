@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::source::Link;
 use crate::workspace::{self, Workspace};
-use manifest::Manifest;
+use manifest::{Manifest, Original};
 use plan::git;
 
 /// The options of `new`.
@@ -97,14 +97,18 @@ impl Addition {
         // The manifest may name another file.
         let script = package.build_script.as_deref().unwrap_or(Path::new(BUILD.0));
         addition.include(folder, script, BUILD, "criterion_torch_build::main", "its `main`")?;
-        addition.include(folder, Path::new(BENCH.0), BENCH, "criterion_torch::main!", "it")?;
+        let manifest = Manifest::read(&package.manifest)?;
+        manifest.check(&package.manifest)?;
+        let bench = manifest.bench_file().unwrap_or(Path::new(BENCH.0));
+        addition.include(folder, bench, BENCH, "criterion_torch::main!", "it")?;
         for (owner, examples) in EXAMPLES {
             match folder.join(owner).exists() {
                 true => addition.kept.push(format!("{owner}, without the example")),
                 false => addition.files.extend(examples),
             }
         }
-        addition.missing.extend(Manifest::read(&package.manifest)?.bench_faults());
+        addition.files.iter().try_for_each(|(place, _)| check_free(folder, place))?;
+        addition.missing.extend(manifest.bench_faults());
         if let Naming::Lacking(file) = &addition.naming {
             addition.missing.push(format!("{}: {}", file.display(), lines_for(file)?));
         }
@@ -136,16 +140,15 @@ impl Addition {
 
     /// Cargo first, which may still fail; then the rest.
     fn make(self, package: &Package) -> Result<ExitCode> {
+        let original = Original::read(&package.manifest)?;
         for add in &self.cargo_adds {
-            add.run(package, &[])?;
+            add.run(package, &[]).or_else(|error| original.write(None).and(Err(error)))?;
         }
         let manifest = Manifest::read(&package.manifest)?.with_targets(package);
         let names = self.cargo_adds.iter().map(|add| add.name.to_owned());
         let changes: Vec<String> = names.chain(manifest.changes.iter().cloned()).collect();
-        if !manifest.changes.is_empty() {
-            files::write(&package.manifest, manifest.text())?;
-        }
         if !changes.is_empty() {
+            original.write(Some(&manifest.text()))?;
             println!("changed  Cargo.toml: {}", changes.join(", "));
         }
         for (place, text) in &self.files {
@@ -174,6 +177,24 @@ impl Addition {
         println!("next     {}cargo bench", crate::name::as_typed(setup));
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Refuses a place that cannot be made: what is there may be a link that leads nowhere, which does not count as existing.
+fn check_free(folder: &Path, place: &str) -> Result<()> {
+    let path = folder.join(place);
+    let above = path.ancestors().skip(1).take_while(|it| *it != folder);
+    let mut taken = above.filter(|it| it.symlink_metadata().is_ok() && !it.is_dir());
+    let same_target = path.with_extension("").join("main.rs");
+    let what = if let Some(above) = taken.next() {
+        format!("{} is no folder, and {place} is to be in it", above.display())
+    } else if path.symlink_metadata().is_ok() {
+        format!("{} is a link that leads nowhere", path.display())
+    } else if place == BENCH.0 && same_target.exists() {
+        format!("{} is a bench target called torch already", same_target.display())
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(what).remedy("move or rename it"))
 }
 
 /// Writes a file that is not there; another that came meanwhile stays.
@@ -232,7 +253,7 @@ impl CargoAdd {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         let what = format!("cargo add {} failed: {}", self.words.join(" "), said.trim());
-        Err(Error::failed(what, cargo::code(output.status))
+        Err(Error::new(what)
             .remedy("name a checkout with --path DIR, or a registry with --registry NAME"))
     }
 }

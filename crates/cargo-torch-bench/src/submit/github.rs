@@ -1,9 +1,11 @@
 //! GitHub: a workflow that makes the bundle, runs its shards as a matrix, and merges them.
 
+use serde_yaml::Value;
+
 use super::sweep::Sweep;
-use super::{Options, Submission};
+use super::{Options, Submission, refuse_unless_name};
 use crate::error::{Error, Result};
-use crate::template::{appended, filled, quoted};
+use crate::template::{appended, path, yaml};
 use plan::exit::RETRY;
 
 /// Options about things of this machine that a runner lacks.
@@ -11,32 +13,34 @@ const OF_THIS_MACHINE: [&str; 2] = ["--without-libtorch", "--compiled"];
 
 pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
     let runner = options.runner.as_deref().unwrap_or("ubuntu-latest");
-    let words: Vec<&String> = sweep.manifest.made_by.iter().chain(&sweep.words).collect();
-    if let Some(word) = words.iter().find(|word| word.contains("${{")) {
+    refuse_unless_name("--runner", runner, "-._/", "GitHub gives to runners")?;
+    let Sweep { manifest, words, .. } = sweep;
+    let mut made_by = manifest.made_by.clone();
+    // Only what `bundle` knows, and no other place for the bundle.
+    crate::check_bundle(&made_by)?;
+    let folder = sweep.bundle_name();
+    if let Some(word) = made_by.iter().chain(words).chain([&folder]).find(|it| it.contains("${{")) {
         return Err(Error::usage(format!("GitHub would replace what {word} has in it")));
     }
-    let mut made_by = sweep.manifest.made_by.clone();
     made_by.retain(|word| !OF_THIS_MACHINE.contains(&word.as_str()));
-    let bundle = quoted(&sweep.bundle_name());
-    let (name, retry) = (sweep.name(), RETRY.to_string());
-    let list: Vec<String> = (1..=sweep.shards).map(|shard| shard.to_string()).collect();
-    let at_once = options.at_once.map(|most| format!("      max-parallel: {most}\n"));
-    let shard = sweep.shard(&bundle, "SHARD", "results");
-    let workflow = filled(
+    let (bundle, archive) = (path(&folder), path(format!("{folder}.tar.zst")));
+    let name = sweep.name();
+    let list: Vec<u32> = (1..=sweep.shards).collect();
+    let workflow = yaml(
         include_str!("github.yml"),
         &[
-            ("NAME", &name),
-            ("RUNNER", runner),
-            ("VERSION", env!("CARGO_PKG_VERSION")),
-            ("OPTIONS", &appended(&made_by)),
-            ("BUNDLE", &bundle),
-            ("LIMIT", &sweep.limit_minutes()),
-            ("AT_ONCE", &at_once.unwrap_or_default()),
-            ("LIST", &list.join(", ")),
-            ("RUN", &shard),
-            ("RETRY", &retry),
-            ("SUMMARY", &sweep.summary(&bundle, "merged")),
-            ("MERGE", &sweep.merge(&bundle, "results/*/", "merged")),
+            ("NAME", name.as_str().into()),
+            ("RUNNER", runner.into()),
+            ("VERSION", env!("CARGO_PKG_VERSION").into()),
+            ("OPTIONS", appended(&made_by).into()),
+            ("ARCHIVE", archive.into()),
+            ("LIMIT", sweep.limit_minutes().into()),
+            ("AT_ONCE", options.at_once.map_or(Value::Null, Value::from)),
+            ("LIST", list.into()),
+            ("RUN", sweep.shard(&bundle, "SHARD", "results").into()),
+            ("RETRY", RETRY.into()),
+            ("SUMMARY", sweep.summary(&bundle, "merged").into()),
+            ("MERGE", sweep.merge(&bundle, "results/*/", "merged").into()),
         ],
     );
     Ok(Submission {

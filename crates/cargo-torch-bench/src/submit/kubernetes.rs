@@ -1,9 +1,12 @@
 //! Kubernetes: an Indexed Job of shards, and a pod by which the bundle gets into the volume and the results out of it.
 
+use serde_json::json;
+use serde_yaml::Value;
+
 use super::sweep::Sweep;
-use super::{Options, Submission};
-use crate::error::{Error, Result};
-use crate::template::{filled, quoted};
+use super::{Options, Submission, refuse_unless_name};
+use crate::error::Result;
+use crate::template::{path, quoted, yaml};
 use plan::exit::{CASES_FAILED, UNUSABLE};
 
 /// The folder of the volume in a pod.
@@ -13,35 +16,36 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
     let claim = options.claim.as_deref().unwrap_or_default();
     let image = options.image.as_deref().unwrap_or("debian:stable-slim");
     for (option, value) in [("--claim", claim), ("--image", image)] {
-        let is_plain = |it: char| it.is_ascii_alphanumeric() || "-._/:@".contains(it);
-        if value.is_empty() || !value.chars().all(is_plain) {
-            return Err(Error::usage(format!(
-                "{option} '{value}' is no name that Kubernetes takes"
-            )));
-        }
+        refuse_unless_name(option, value, "-._/:@", "Kubernetes takes")?;
     }
     let name = sweep.name();
     let (bundle, results) = (format!("{VOLUME}/{name}-bundle"), format!("{VOLUME}/{name}"));
     let shard = sweep.shard(&bundle, "shard", &format!("\"{results}/$shard\""));
-    let shards_file = filled(
+    let shards_file = yaml(
         include_str!("kubernetes-shards.yaml"),
         &[
-            ("NAME", &name),
-            ("SHARDS", &sweep.shards.to_string()),
-            ("AT_ONCE", &options.at_once.unwrap_or(sweep.shards).min(sweep.shards).to_string()),
-            ("PERMANENT", &format!("{CASES_FAILED}, {UNUSABLE}")),
-            ("LIMIT", &sweep.limit().as_secs().to_string()),
-            ("ALONE", &alone(options, &name)),
-            ("IMAGE", image),
-            ("RUN", &shard),
-            ("RESOURCES", &resources(sweep, options)),
-            ("VOLUME", VOLUME),
-            ("CLAIM", claim),
+            ("NAME", name.as_str().into()),
+            ("SHARDS", sweep.shards.into()),
+            ("AT_ONCE", options.at_once.unwrap_or(sweep.shards).min(sweep.shards).into()),
+            ("PERMANENT", vec![CASES_FAILED, UNUSABLE].into()),
+            ("LIMIT", sweep.limit().as_secs().into()),
+            ("ALONE", alone(options, &name)),
+            ("IMAGE", image.into()),
+            // Kubernetes itself replaces `$(NAME)`.
+            ("RUN", shard.replace("$(", "$$(").into()),
+            ("RESOURCES", resources(sweep, options)),
+            ("VOLUME", VOLUME.into()),
+            ("CLAIM", claim.into()),
         ],
     );
-    let files_file = filled(
+    let files_file = yaml(
         include_str!("kubernetes-files.yaml"),
-        &[("NAME", &name), ("IMAGE", image), ("VOLUME", VOLUME), ("CLAIM", claim)],
+        &[
+            ("NAME", name.as_str().into()),
+            ("IMAGE", image.into()),
+            ("VOLUME", VOLUME.into()),
+            ("CLAIM", claim.into()),
+        ],
     );
     let pod = format!("{name}-files");
     let merge = sweep.merge(&bundle, &format!("{results}/[0-9]*/"), &format!("{results}/merged"));
@@ -53,7 +57,7 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
         submit: vec![
             "kubectl apply -f files.yaml".to_owned(),
             format!("kubectl wait --for=condition=Ready --timeout=5m pod/{pod}"),
-            format!("kubectl cp {} {pod}:{bundle}", quoted(&sweep.bundle)),
+            format!("kubectl cp {} {pod}:{bundle}", path(&sweep.bundle)),
             "kubectl apply -f shards.yaml".to_owned(),
         ],
         then: vec![
@@ -66,28 +70,23 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
 }
 
 /// Keeps two shards from one host, unless they ask for CPUs.
-fn alone(options: &Options, name: &str) -> String {
+fn alone(options: &Options, name: &str) -> Value {
     if options.cpus.is_some() {
-        return String::new();
+        return Value::Null;
     }
-    format!(
-        "      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector: {{ matchLabels: {{ app: {name} }} }}
-"
-    )
+    written(json!({ "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [
+        { "topologyKey": "kubernetes.io/hostname", "labelSelector": { "matchLabels": { "app": name } } },
+    ] } }))
 }
 
 /// Equal requests and limits: the kubelet's static policy gives a pod with whole CPUs its own ones.
-fn resources(sweep: &Sweep, options: &Options) -> String {
-    let cpus = options.cpus.map(|cpus| format!("cpu: {cpus}"));
-    let gpu = sweep.has_gpu.then(|| "nvidia.com/gpu: 1".to_owned());
-    let all: Vec<String> = cpus.into_iter().chain(gpu).collect();
-    if all.is_empty() {
-        return String::new();
-    }
-    let all = all.join(", ");
-    format!("          resources: {{ requests: {{ {all} }}, limits: {{ {all} }} }}\n")
+fn resources(sweep: &Sweep, options: &Options) -> Value {
+    let cpus = options.cpus.map(|cpus| ("cpu".to_owned(), cpus.into()));
+    let gpu = sweep.has_gpu.then(|| ("nvidia.com/gpu".to_owned(), 1.into()));
+    let all: serde_json::Map<_, _> = cpus.into_iter().chain(gpu).collect();
+    if all.is_empty() { Value::Null } else { written(json!({ "requests": all, "limits": all })) }
+}
+
+fn written(json: serde_json::Value) -> Value {
+    serde_yaml::to_value(json).expect("JSON is YAML")
 }

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::human;
 use crate::name::word;
+use crate::template;
 use sweep::Sweep;
 
 /// The options of `submit`.
@@ -107,6 +108,7 @@ pub fn command(options: &Options) -> Result<ExitCode> {
     options.check()?;
     let sweep = Sweep::of(options)?;
     let output = &options.output;
+    template::one_line(output.as_os_str())?;
     refuse_results(output)?;
     files::make_folder(output)?;
     let output = output.canonicalize().map_err(|error| Error::io("read", output, &error))?;
@@ -131,7 +133,20 @@ fn refuse_results(output: &Path) -> Result<()> {
     }
     Err(Error::usage(format!("{} has results already", results.display()))
         .remedy("name another folder: --output DIR")
-        .remedy(format!("or remove them: rm -r '{}'", results.display())))
+        .remedy(format!("or remove them: rm -r {}", template::path(&results))))
+}
+
+/// Refuses a name that a scheduler, or YAML 1.1, could take for something else.
+fn refuse_unless_name(option: &str, value: &str, marks: &str, kind: &str) -> Result<()> {
+    let is_word = ["yes", "no", "on", "off", "y", "n"].contains(&&*value.to_lowercase());
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || marks.contains(it);
+    let has_letter = value.chars().any(|it| it.is_ascii_alphabetic());
+    let begins = value.starts_with(|it: char| it.is_ascii_alphanumeric());
+    if begins && has_letter && !is_word && value.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{option} '{value}' is no name that {kind}"))
+        .remedy(format!("it begins with a letter or digit, and has letters, digits and {marks}")))
 }
 
 fn tell(options: &Options, sweep: &Sweep, submission: &Submission) {
@@ -149,7 +164,7 @@ fn tell(options: &Options, sweep: &Sweep, submission: &Submission) {
         println!("  {output}/{name:<16} {what}");
     }
     if !options.run {
-        println!("submit    cd '{output}'");
+        println!("submit    cd {}", template::path(&options.output));
         submission.submit.iter().for_each(|line| println!("          {line}"));
     }
     for (index, line) in submission.then.iter().enumerate() {

@@ -1,9 +1,11 @@
 //! SkyPilot: managed jobs, one for each shard, and one that merges what they have put into a bucket.
 
+use serde_yaml::Value;
+
 use super::sweep::Sweep;
-use super::{Options, Submission};
+use super::{Options, Submission, refuse_unless_name};
 use crate::error::{Error, Result};
-use crate::template::{filled, quoted};
+use crate::template::{quoted, yaml};
 use plan::exit::RETRY;
 
 /// The folders of the bundle and of the bucket on the host of a job.
@@ -17,36 +19,33 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
         return Err(Error::usage(format!("--bucket '{bucket}' is no URL of a bucket"))
             .remedy("--bucket s3://my-bucket"));
     }
-    // In YAML a string of JSON is a string.
-    let source = serde_json::Value::from(&*sweep.bundle).to_string();
+    let gpu = options.gpu.as_deref().unwrap_or("H100");
+    refuse_unless_name("--gpu", gpu, "-._", "SkyPilot gives to a GPU")?;
     let (name, shards) = (sweep.name(), sweep.shards);
-    let limit = sweep.limit().as_secs().to_string();
-    let run = sweep.shard(BUNDLE, "shard", "results");
-    let shards_file = filled(
-        include_str!("skypilot-shards.yaml"),
-        &[
-            ("NAME", &name),
-            ("RESOURCES", &resources(sweep, options)),
-            ("RETRY", &RETRY.to_string()),
-            ("BUNDLE", BUNDLE),
-            ("SOURCE", &source),
-            ("BUCKET", BUCKET),
-            ("URL", bucket),
-            ("LIMIT", &limit),
-            ("RUN", &run),
-        ],
-    );
     let folder = format!("{BUCKET}/{name}");
-    let merge_file = filled(
-        include_str!("skypilot-merge.yaml"),
-        &[
-            ("NAME", &name),
+    let of_both = || -> Vec<(&str, Value)> {
+        let texts = [
+            ("NAME", &*name),
             ("BUNDLE", BUNDLE),
-            ("SOURCE", &source),
+            ("SOURCE", &sweep.bundle),
             ("BUCKET", BUCKET),
             ("URL", bucket),
-            ("MERGE", &sweep.merge(BUNDLE, &format!("{folder}/[0-9]*/"), "merged")),
-        ],
+        ];
+        texts.map(|(name, text)| (name, text.into())).into()
+    };
+    let of_shards: [(&str, Value); 5] = [
+        ("CPUS", options.cpus.map_or(Value::Null, Value::from)),
+        ("GPU", sweep.has_gpu.then(|| format!("{gpu}:1")).map_or(Value::Null, Value::from)),
+        ("RETRY", RETRY.into()),
+        ("LIMIT", sweep.limit().as_secs().into()),
+        ("RUN", sweep.shard(BUNDLE, "shard", "results").into()),
+    ];
+    let merge = sweep.merge(BUNDLE, &format!("{folder}/[0-9]*/"), "merged");
+    let shards_file =
+        yaml(include_str!("skypilot-shards.yaml"), &[&of_both()[..], &of_shards].concat());
+    let merge_file = yaml(
+        include_str!("skypilot-merge.yaml"),
+        &[&of_both()[..], &[("MERGE", merge.into())]].concat(),
     );
     Ok(Submission {
         files: vec![
@@ -60,11 +59,4 @@ pub fn submission(sweep: &Sweep, options: &Options) -> Result<Submission> {
             format!("its results are in {}", quoted(&format!("{bucket}/{name}/merged"))),
         ],
     })
-}
-
-fn resources(sweep: &Sweep, options: &Options) -> String {
-    let cpus = options.cpus.map(|cpus| format!("  cpus: {cpus}\n"));
-    let gpu = options.gpu.as_deref().unwrap_or("H100");
-    let gpu = sweep.has_gpu.then(|| format!("  accelerators: \"{gpu}:1\"\n"));
-    cpus.into_iter().chain(gpu).collect()
 }

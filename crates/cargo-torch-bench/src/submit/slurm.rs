@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::sweep::{Sweep, one_line};
+use super::sweep::Sweep;
 use super::{Options, Submission};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files;
-use crate::template::{filled, quoted};
+use crate::template::{filled, one_line, path};
 use plan::exit::RETRY;
 
 /// The shards' results, in the folder of the scripts.
@@ -16,26 +16,25 @@ const LOGS: &str = "logs";
 pub fn submission(sweep: &Sweep, options: &Options, output: &Path) -> Result<Submission> {
     files::make_folder(&output.join(LOGS))?;
     let (folder, bundle) = (one_line(output.as_os_str())?, &sweep.bundle);
-    // sbatch reads what stands between quotes, and knows no other escape there.
-    if let Some(path) = [&folder, bundle].into_iter().find(|path| path.contains('"')) {
-        return Err(Error::usage(format!("sbatch cannot read the folder {path}"))
-            .remedy("use a path without quotation marks"));
-    }
+    // Where sbatch reads its own lines, a backslash takes its meaning from what follows, also between quotes.
+    let chdir = ["\\", "\"", "'", "#"]
+        .iter()
+        .fold(folder.clone(), |text, it| text.replace(it, &format!("\\{it}")));
     let at_once = options.at_once.map(|most| format!("%{most}")).unwrap_or_default();
     let mut resources =
         options.cpus.map_or("--exclusive".to_owned(), |cpus| format!("--cpus-per-task={cpus}"));
     if sweep.has_gpu {
         resources.push_str("\n#SBATCH --gres=gpu:1");
     }
-    let (bundle, retry) = (quoted(bundle), RETRY.to_string());
+    let (bundle, retry) = (path(bundle), RETRY.to_string());
     let name = sweep.name();
     let shard = sweep.shard(&bundle, "shard", "\"results/$shard\"");
-    let limit = sweep.limit_minutes();
+    let limit = sweep.limit_minutes().to_string();
     let script = filled(
         include_str!("slurm-shards.sh"),
         &[
             ("NAME", &name),
-            ("FOLDER", &folder),
+            ("FOLDER", &chdir),
             ("ARRAY", &format!("1-{}{at_once}", sweep.shards)),
             ("RESOURCES", &resources),
             ("LIMIT", &limit),
@@ -47,7 +46,7 @@ pub fn submission(sweep: &Sweep, options: &Options, output: &Path) -> Result<Sub
         include_str!("slurm-merge.sh"),
         &[
             ("NAME", &name),
-            ("FOLDER", &folder),
+            ("FOLDER", &chdir),
             ("MERGE", &sweep.merge(&bundle, "results/*/", "merged")),
         ],
     );
@@ -62,8 +61,8 @@ pub fn submission(sweep: &Sweep, options: &Options, output: &Path) -> Result<Sub
         ],
         then: vec![
             "squeue --me".to_owned(),
-            format!("cat {}", quoted(&format!("{folder}/logs/merge.log"))),
-            sweep.summary(&bundle, &quoted(&format!("{folder}/merged"))),
+            format!("cat {}", path(format!("{folder}/logs/merge.log"))),
+            sweep.summary(&bundle, &path(format!("{folder}/merged"))),
         ],
     })
 }

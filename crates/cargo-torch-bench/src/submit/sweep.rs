@@ -1,7 +1,6 @@
 //! The cases of a bundle that a scheduler runs, divided so that a shard takes minutes.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use crate::bundle::manifest::{LAUNCHER, Manifest, PLAN};
 use crate::bundle::planned::{self, Planned};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::template;
+use crate::template::{self, one_line};
 
 /// How long a shard is meant to measure. Sites ask for few and not too short jobs, and a lost shard costs what it took.
 const SHARD_S: f64 = 300.0;
@@ -49,6 +48,7 @@ impl Sweep {
         })?;
         let manifest = Manifest::read(&bundle)?;
         let words = words(options)?;
+        manifest.made_by.iter().try_for_each(|word| one_line(word.as_ref()).map(drop))?;
         let planned = planned::read(&bundle)?;
         if planned.is_empty() {
             return Err(Error::usage(format!("{} plans no case", bundle.display()))
@@ -76,8 +76,8 @@ impl Sweep {
         Duration::from_secs((seconds / 60.0).ceil() as u64 * 60)
     }
 
-    pub fn limit_minutes(&self) -> String {
-        (self.limit().as_secs() / 60).to_string()
+    pub fn limit_minutes(&self) -> u64 {
+        self.limit().as_secs() / 60
     }
 
     /// The name of the bundle's folder.
@@ -200,13 +200,4 @@ fn words(options: &Options) -> Result<Vec<String>> {
         return refused("--exact is about one case", "give a regular expression: -- '^ID$'");
     }
     Ok(words)
-}
-
-/// A word or path as a script can have it.
-pub fn one_line(word: &OsStr) -> Result<String> {
-    let text = word.to_str().filter(|text| !text.contains(['\n', '\r']));
-    text.map(str::to_owned).ok_or_else(|| {
-        Error::usage(format!("{} cannot stand in a script", word.display()))
-            .remedy("it has to be one line of UTF-8")
-    })
 }

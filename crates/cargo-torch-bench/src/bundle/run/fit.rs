@@ -123,7 +123,12 @@ fn loaded(
         manifest.benches.iter().map(|bench| bundle.join(&bench.file)).collect();
     let traces =
         |path: &OsString| programs.iter().map(|it| Trace::of(it, path)).collect::<Result<Vec<_>>>();
-    let first = traces(&path).map_err(|error| vec![error])?;
+    // What the loader says of a damaged program is no help.
+    let damaged = |error: Error| match checksums::damaged(bundle, manifest) {
+        Ok(found) if !found.is_empty() => found,
+        _ => vec![error.remedy("unpack the bundle again: tar -xf BUNDLE.tar.zst")],
+    };
+    let first = traces(&path).map_err(damaged)?;
     if first.iter().all(Trace::is_whole) {
         return Ok(path);
     }

@@ -27,9 +27,11 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::gpu_check::{Bench, Subject};
 use crate::human;
+use crate::output;
 use crate::progress_line::{self, shared_file};
 use crate::results::HOME;
-use ::libtorch::command;
+use crate::template;
+use ::libtorch::{child, command};
 use limits::CALIBRATION;
 use plan::{budget, exit};
 use torch::Chosen;
@@ -41,7 +43,8 @@ use torch::Chosen;
 /// if the bundle has the bench target for them, and one bench target after the other.
 ///
 /// Exit codes: 0 fine; 1 a case failed; 2 a wrong command line, or this host does not fit: trying
-/// again does not help; 75 something was killed, lost or full: try again, with --resume.
+/// again does not help; 2 also where another run has the folder of results: wait for the process that
+/// is named; 75 something was killed, lost or full: try again, with --resume.
 #[derive(Debug, Parser)]
 #[command(name = LAUNCHER, version, max_term_width = 100)]
 #[command(after_long_help = EXAMPLES)]
@@ -118,7 +121,8 @@ pub fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     command::called(command::INSTALLED);
-    let code = run(&Options::parse()).unwrap_or_else(|errors| {
+    let told = |code| output::check().map(|()| code).map_err(|error| vec![error]);
+    let code = run(&Options::parse()).and_then(told).unwrap_or_else(|errors| {
         errors.iter().for_each(|error| eprint!("{error}"));
         exit::UNUSABLE
     });
@@ -141,7 +145,10 @@ fn run(options: &Options) -> std::result::Result<u8, Vec<Error>> {
     let one = |error: Error| vec![error];
     let bundle = Bundle::open().map_err(one)?;
     if options.verify {
-        refuse(checksums::damaged(&bundle.root).map_err(one)?)?;
+        let mut found = checksums::damaged(&bundle.root, &bundle.manifest).map_err(one)?;
+        let strangers = checksums::strangers(&bundle.root, &bundle.manifest, &options.output);
+        found.extend(strangers.map_err(one)?);
+        refuse(found)?;
     }
     let Bundle { root, manifest } = &bundle;
     let torch = torch::choose(root, &manifest.torch, options.libtorch.as_deref());
@@ -235,7 +242,11 @@ impl Host<'_> {
     /// The ids that a bench target lists.
     fn ids(&self, bench: &manifest::Bench) -> Result<std::result::Result<Vec<String>, u8>> {
         let mut list = self.command(bench);
-        list.arg("--list").args(self.flags()).args(self.words());
+        // Given twice it would be refused.
+        let words = self.words();
+        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        let options = words[..end].iter().filter(|word| *word != "--list");
+        list.arg("--list").args(self.flags()).args(options).args(&words[end..]);
         let output = list.output().map_err(|error| cargo::not_run(&list, &error))?;
         if !output.status.success() {
             eprint!("{}", String::from_utf8_lossy(&output.stderr));
@@ -292,9 +303,12 @@ impl Host<'_> {
             codes.push(self.ended(job.bench, command)?);
         }
         if measures {
-            let output = self.options.output.display();
+            let output = &self.options.output;
+            let report = template::path(self.bundle.root.join("bin/criterion-report"));
+            let criterion = template::path(output.join("criterion"));
             eprintln!(
-                "{LAUNCHER}: results in {output}; tables: bin/criterion-report show --criterion-dir {output}/criterion"
+                "{LAUNCHER}: results in {}; tables: {report} show --criterion-dir {criterion}",
+                output.display()
             );
         }
         Ok(words::worst(codes))
@@ -345,9 +359,19 @@ impl Host<'_> {
         if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
             eprintln!("error: the bench target {} was ended by {status}", bench.name);
             if words::is_fault(signal) || signal == libc::SIGBUS {
-                checksums::damaged(&self.bundle.root)?.iter().for_each(|error| eprint!("{error}"));
+                self.tell_damage()?;
             }
         }
+        if status.code() == Some(words::NOT_LOADED) {
+            eprintln!("error: the bench target {} cannot be loaded on this host", bench.name);
+            self.tell_damage()?;
+        }
+        Ok(())
+    }
+
+    fn tell_damage(&self) -> Result<()> {
+        let Bundle { root, manifest } = self.bundle;
+        checksums::damaged(root, manifest)?.iter().for_each(|error| eprint!("{error}"));
         Ok(())
     }
 
@@ -356,6 +380,8 @@ impl Host<'_> {
         let mut command = Command::new(self.bundle.root.join(&bench.file));
         // Nothing is asked: a scheduler has no terminal.
         command.arg("--bench").stdin(Stdio::null());
+        // Else it would go on, and hold the folder of results against the next try.
+        child::end_with_this_process(&mut command);
         command.envs(self.variables());
         command.envs(self.shared.iter().map(|shared| (budget::SHARED, shared.path())));
         command.env(HOME, self.output().join("criterion"));

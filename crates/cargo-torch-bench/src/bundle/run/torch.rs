@@ -7,6 +7,7 @@ use std::process::Command;
 use super::super::manifest::Torch;
 use crate::ask::first_line;
 use crate::error::{Error, Result};
+use crate::template::quoted;
 use ::libtorch::{COMPILER_PYTHON, Libtorch};
 
 /// It, and who chose it.
@@ -39,9 +40,10 @@ pub fn choose(bundle: &Path, torch: &Torch, named: Option<&Path>) -> Result<Chos
     command.args(["-c", FIND]);
     let none = |why: String| {
         let release = &torch.release;
+        let requirement = quoted(&format!("torch=={release}"));
         Error::new(format!("the bundle has no libtorch, and this host has none: {why}"))
             .remedy(format!("name a libtorch {release}: --libtorch DIR"))
-            .remedy(format!("install it: pip install torch=={release}"))
+            .remedy(format!("install it: pip install {requirement}"))
             .remedy("make the bundle without --without-libtorch")
     };
     let shown = python.display();
@@ -55,10 +57,11 @@ pub fn choose(bundle: &Path, torch: &Torch, named: Option<&Path>) -> Result<Chos
 /// A libtorch of the host, if the benchmarks can use it.
 fn fitting(torch: &Torch, root: &Path, by: &str) -> Result<Chosen> {
     let release = &torch.release;
+    let requirement = quoted(&format!("torch=={release}"));
     let other = |what: String| {
         Error::new(format!("{by}: {what}"))
             .remedy(format!("name the folder of a libtorch {release}: --libtorch DIR"))
-            .remedy(format!("install it: pip install torch=={release}"))
+            .remedy(format!("install it: pip install {requirement}"))
     };
     // LD_LIBRARY_PATH takes whole paths.
     let root =

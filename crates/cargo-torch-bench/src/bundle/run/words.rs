@@ -9,6 +9,9 @@ use plan::flag::{Flag, Value};
 /// Options that are about the choice of cases or about all of a run.
 const OF_A_CHOICE: [&str; 3] = ["exact", "budget", "profile"];
 
+/// By which the loader and shells end where a program cannot be loaded.
+pub const NOT_LOADED: i32 = 127;
+
 /// The options among the words, without a filter and what belongs to one.
 pub fn options(words: &[OsString]) -> Vec<OsString> {
     let mut kept = Vec::new();
@@ -33,7 +36,7 @@ pub fn code(status: ExitStatus) -> u8 {
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return if is_fault(signal) { CASES_FAILED } else { RETRY };
     }
-    crate::cargo::code(status)
+    if status.code() == Some(NOT_LOADED) { UNUSABLE } else { crate::cargo::code(status) }
 }
 
 /// Whether a program's own fault ended it.
@@ -82,6 +85,7 @@ mod tests {
         assert_eq!(code(0), 0);
         assert_eq!(code(1 << 8), 1);
         assert_eq!(code(75 << 8), RETRY);
+        assert_eq!(code(NOT_LOADED << 8), UNUSABLE);
         for signal in [libc::SIGKILL, libc::SIGTERM, libc::SIGHUP, libc::SIGBUS] {
             assert_eq!(code(signal), RETRY, "{signal}");
         }
