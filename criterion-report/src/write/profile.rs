@@ -273,6 +273,13 @@ pub fn files(profile: &Profile) -> Option<String> {
     Some(if begin == 0 { files } else { format!("{}*: {files}", &first[..begin]) })
 }
 
+/// `16x1024, 1024x1024`: those of tensors.
+pub fn of_shapes(shapes: &[Vec<i64>]) -> String {
+    let tensors = shapes.iter().filter(|shape| !shape.is_empty());
+    let sizes = |shape: &Vec<i64>| shape.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
+    tensors.map(sizes).collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,11 +308,4 @@ mod tests {
         );
         assert_eq!(text(&["a", "b"]).as_deref(), Some("a (2.00 KiB), b (2.00 KiB)"));
     }
-}
-
-/// `16x1024, 1024x1024`: those of tensors.
-pub fn of_shapes(shapes: &[Vec<i64>]) -> String {
-    let tensors = shapes.iter().filter(|shape| !shape.is_empty());
-    let sizes = |shape: &Vec<i64>| shape.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
-    tensors.map(sizes).collect::<Vec<_>>().join(", ")
 }
