@@ -87,14 +87,6 @@ fn names_and_letters_are_unique() {
 }
 
 #[test]
-fn partitions_are_those_of_plans() {
-    let (flag, _) = Flag::of("--partition").expect("an option");
-    let words = crate::shard::Partition::ALL.iter().map(|it| it.as_str());
-    assert_eq!(flag.value, Some(Value::Word(&["balanced", "hash"])));
-    assert!(words.eq(["balanced", "hash"]));
-}
-
-#[test]
 fn a_filter_is_what_belongs_to_no_option() {
     for (line, expected) in [
         ("--bench", None),
