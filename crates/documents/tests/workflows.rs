@@ -50,6 +50,7 @@ fn they_are_what_github_takes() {
         ("github-workflows", files("workflows")),
         ("github-issue-forms", forms),
         ("github-issue-config", config),
+        ("dependabot", vec![root().join(".github/dependabot.yml")]),
     ] {
         assert!(!files.is_empty(), "{schema}");
         let mut check = Command::new("python3");

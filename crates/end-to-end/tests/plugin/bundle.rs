@@ -112,6 +112,8 @@ fn nightly_a_bundle_runs_as_another_user_on_a_bare_host() {
     let host = Host::with(&[bench, unpacked.join("lib/torch/lib/libtorch_cpu.so")]);
 
     let launcher = format!("{PLACE}/torch-bench-run");
+    let listed = host.run(unpacked, &[&launcher, "--", "--list", FEW]);
+    assert!(succeeded(&listed).lines().all(|line| line.ends_with(": benchmark")), "{listed:?}");
     let checked = host.run(unpacked, &[&launcher, "--check", "--verify"]);
     let checked = succeeded(&checked);
     assert!(checked.starts_with("this host fits: "), "{checked}");
