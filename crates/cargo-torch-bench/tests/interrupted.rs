@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 use std::fs::{self, File};
+use std::os::unix::fs::symlink;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
@@ -126,4 +127,30 @@ fn locked_and_lost_worktrees_are_cleaned_up() {
     assert_eq!(left.matches("worktree ").count(), 2, "the clone and what is the user's: {left}");
     assert!(!compare.exists());
     repository.xtask("compare-branches main pr --runs 1", &[]).assert_fine();
+}
+
+#[test]
+fn what_is_behind_a_link_stays() {
+    let repository = Repository::new();
+    let foreign = repository.scratch.empty().join("foreign");
+    fs::create_dir(&foreign).expect("made");
+    fs::write(foreign.join("file"), "mine").expect("written");
+    // Also another worktree of the same clone, which git itself would remove.
+    let place = repository.scratch.empty().join("worktree");
+    repository.git(&["worktree", "add", "--quiet", "--detach", &place.display().to_string()]);
+    let compare = repository.clone.join("target/compare");
+    fs::create_dir_all(&compare).expect("made");
+    for (name, to) in [("a", &foreign), ("b", &place)] {
+        symlink(to, compare.join(name)).expect("linked");
+    }
+    repository.xtask("compare-branches --clean", &[]).assert_fine();
+    assert!(!compare.exists(), "the links are gone");
+    assert!(foreign.join("file").exists() && place.join("Cargo.toml").exists());
+
+    symlink(&foreign, &compare).expect("linked");
+    for line in ["compare-branches --clean", "compare-branches main . --runs 1"] {
+        let refused = repository.xtask(line, &[]);
+        refused.assert_refused(1, &["target/compare is a link", "remove the link: rm "]);
+    }
+    assert!(foreign.join("file").exists());
 }

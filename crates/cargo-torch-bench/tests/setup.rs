@@ -37,6 +37,25 @@ fn setup_provisions_once_and_then_does_nothing() {
 }
 
 #[test]
+fn a_library_that_was_cut_is_installed_again_and_the_doctor_says_so() {
+    let scratch = Scratch::new();
+    scratch.run(&["setup", "--cpu"]).assert_fine();
+    let site = scratch.cache().join("torch-2.11.0-cpu");
+    let record = "torch/lib/libtorch_cpu.so,sha256=x,4\ntorch/lib/libtorch_cuda.so,sha256=x,9\n";
+    let info = site.join("torch-2.11.0.dist-info");
+    fs::create_dir(&info).expect("made");
+    fs::write(info.join("RECORD"), record).expect("written");
+    scratch.run(&["setup", "--cpu"]).assert_fine();
+    assert_eq!(scratch.installs().len(), 1, "whole by its list");
+    fs::write(site.join("torch/lib/libtorch_cpu.so"), "cp").expect("cut");
+    let said = scratch.run(&["doctor"]).stdout;
+    assert!(said.contains("lib/libtorch_cpu.so has 2 bytes, and 4 in its wheel"), "{said}");
+    let again = scratch.run(&["setup", "--cpu"]);
+    assert!(again.assert_fine().stderr.contains("is damaged, installing it again"), "{again:?}");
+    assert_eq!(scratch.installs().len(), 2);
+}
+
+#[test]
 fn a_configuration_of_the_users_is_read_and_not_edited() {
     let scratch = Scratch::new();
     let config = scratch.clone_dir().join(".cargo/config.toml");
