@@ -278,6 +278,15 @@ fn a_bundle_runs_where_nothing_is_installed() {
     bundle.run(&["--no-calibration", "--resume", "--", "fused"]).assert_fine();
     assert_eq!(bundle.started(), [format!("fusion [--bench --resume fused] {LIBRARY} false")]);
 
+    for words in [&["--check"][..], &["--help"], &["--", "--quick"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut run = Command::new(bundle.root.join("torch-bench-run"));
+        run.args(words).current_dir(&bundle.host).stdout(writer);
+        let ended = run.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
+        let outcome = Outcome::from(ended.wait_with_output().expect("it ends"));
+        assert!(!outcome.assert_fine().stderr.contains("panicked"), "{outcome:?}");
+    }
     let checked = bundle.run(&["--check"]);
     assert!(checked.assert_fine().stdout.starts_with("this host fits: "), "{checked:?}");
     bundle

@@ -74,8 +74,12 @@ pub fn whole_plan(part: &Part<'_>, chosen: &Chosen<'_>) -> Result<()> {
             selected,
             outcomes,
         };
-        let file = part.location.records.join("runs").join(format!("merged-{target}.json"));
-        put(&file, json_text::to_string(&manifest, Style::Compact)?.as_bytes())?;
+        let text = json_text::to_string(&manifest, Style::Compact)?;
+        // A file of a shard may have that name.
+        let folder = part.location.records.join("runs");
+        if let Some(file) = unlike(&folder, &manifest.run_id, "json", text.as_bytes())? {
+            put(&file, text.as_bytes())?;
+        }
     }
     Ok(())
 }

@@ -144,3 +144,19 @@ fn merged_results_can_be_merged_again() {
     assert!(said.starts_with("exit 0\nmerged 4 of 4"), "{said}");
     assert_eq!(sweep.report(&["show", "--strict"]).0, Some(0));
 }
+
+/// A shard's own manifest may have the name of the one that a merge adds.
+#[test]
+fn a_manifest_with_the_name_of_a_merges_own_is_kept_beside_it() {
+    let sweep = two_shards();
+    let runs = sweep.path("1/criterion-torch/runs");
+    let manifest = fs::read_dir(&runs).expect("a folder").next().expect("a run").expect("readable");
+    fs::rename(manifest.path(), runs.join("merged-inference.json")).expect("renamed");
+    let said = sweep.merge(&["1", "2"]);
+    assert!(said.starts_with("exit 0\nmerged 4 of 4"), "{said}");
+    let merged = sweep.path("merged/criterion-torch/runs");
+    for name in ["merged-inference.json", "merged-inference~2.json"] {
+        assert!(merged.join(name).exists(), "{name}");
+    }
+    assert_eq!(sweep.report(&["show", "--strict"]).0, Some(0));
+}
