@@ -102,12 +102,8 @@ pub fn one_line(word: &OsStr) -> Result<String> {
 /// A path as one word of a shell, which no program takes for an option and no shell for an assignment.
 pub fn path(path: impl AsRef<Path>) -> String {
     let path = path.as_ref().display().to_string();
-    let dashed = if path.starts_with('-') { "./" } else { "" };
-    if path.contains('=') {
-        single(&format!("{dashed}{path}"))
-    } else {
-        quoted(&format!("{dashed}{path}"))
-    }
+    let path = if path.starts_with('-') { format!("./{path}") } else { path };
+    if path.contains('=') { single(&path) } else { quoted(&path) }
 }
 
 /// One word of a shell.

@@ -251,6 +251,8 @@ fn what_no_scheduler_could_run_is_refused() {
     ] {
         lab.submit(options, words).assert_refused(2, &[said]);
     }
+    lab.submit("--to skypilot --bucket s3://b --output a\u{1b}b", &[])
+        .assert_refused(2, &["cannot stand in a script"]);
     let other = lab.submit("--to slurm --bundle elsewhere", &[]);
     other.assert_refused(1, &["elsewhere", "tar -xf BUNDLE.tar.zst"]);
     fs::create_dir_all(lab.folder().join("torch-bench-sweep/results")).expect("writable");

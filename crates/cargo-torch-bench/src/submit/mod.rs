@@ -108,6 +108,7 @@ pub fn command(options: &Options) -> Result<ExitCode> {
     options.check()?;
     let sweep = Sweep::of(options)?;
     let output = &options.output;
+    template::one_line(output.as_os_str())?;
     refuse_results(output)?;
     files::make_folder(output)?;
     let output = output.canonicalize().map_err(|error| Error::io("read", output, &error))?;
