@@ -37,7 +37,8 @@ fn cell(folder: &Path, name: &str, column: &str) -> String {
 fn an_output_dir_of_a_record_leads_nowhere_else() {
     let here = tempfile::tempdir().expect("a temporary folder");
     let outside = tempfile::tempdir().expect("a temporary folder");
-    for elsewhere in [outside.path().to_str().expect("UTF-8"), "../../victim", "a/../../victim"] {
+    let absolute = outside.path().to_str().expect("UTF-8");
+    for elsewhere in [absolute, "../../victim", "a/../../victim", "link/below"] {
         let results = profiled_siblings();
         let path = results.path().join("criterion-torch/new/inference.jsonl");
         let text = fs::read_to_string(&path).expect("readable");
@@ -47,6 +48,7 @@ fn an_output_dir_of_a_record_leads_nowhere_else() {
         fs::write(&path, other).expect("writable");
         let folder = here.path().join("folder/of/the/user");
         fs::create_dir_all(&folder).expect("created");
+        std::os::unix::fs::symlink(outside.path(), folder.join("link")).ok();
         let output = run(results.path(), &folder, &["--torchao-output"]);
         let told = err(&output);
         assert!(!output.status.success() && told.contains(elsewhere), "{told}");

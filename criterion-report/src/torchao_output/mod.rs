@@ -43,21 +43,13 @@ pub fn write(
     if options.layout == Layout::Training {
         bail!("--torchao-output takes the layout of training for its cases alone: omit --layout");
     }
-    // A record may be of somebody else's config.
-    let is_elsewhere = |row: &&Row| !is_inside(&row.record.case.settings.output_dir);
-    let rows = report.entries().map(|entry| entry.row).filter(|_| folder.is_none());
-    if let Some(row) = { rows }.find(is_elsewhere) {
-        bail!(
-            "{}: its output_dir `{}` leads out of the current folder: say where to write with \
-             --torchao-output=FOLDER",
-            row.full_id(),
-            row.record.case.settings.output_dir
-        );
-    }
     let of = |row: &Row| Folder::of(row, folder);
     let folders: IndexSet<Folder> = report.entries().map(|entry| of(entry.row)).collect();
     if folders.is_empty() {
         bail!("no record of a model; measure first with `cargo bench --bench inference`");
+    }
+    if folder.is_none() {
+        folders.iter().try_for_each(Folder::stays_here)?;
     }
     let mut written = Written::default();
     for folder in &folders {
@@ -91,6 +83,22 @@ impl Folder {
         let case = &row.record.case;
         let folder = instead.unwrap_or(Path::new(&case.settings.output_dir));
         Self { path: folder.join(case.mode.as_str()), mode: case.mode }
+    }
+
+    /// Refuses an `output_dir` that leads out of the current folder: a record may be of somebody else's config.
+    fn stays_here(&self) -> Result<()> {
+        let here = Path::new(".").canonicalize().context("the current folder")?;
+        // What is not there yet is no link.
+        let real = self.path.ancestors().find_map(|it| it.canonicalize().ok());
+        let is_inside = self.path.to_str().is_some_and(is_inside);
+        if !is_inside || real.is_some_and(|real| !real.starts_with(&here)) {
+            bail!(
+                "the output_dir of a record leads out of the current folder, to {}: say where to write with \
+                 --torchao-output=FOLDER",
+                self.path.display()
+            );
+        }
+        Ok(())
     }
 
     fn layout(&self, options: &csv::Options) -> Layout {
