@@ -89,7 +89,7 @@ impl Folder {
         let beside = beside.with_context(failed)?;
         // Held until this ends, in whatever way. Where folders cannot be locked, none is ever found free.
         let held = File::open(beside.path()).with_context(failed)?;
-        let _unlocked = held.lock();
+        held.lock().ok();
         // In the temporary folder, which only its owner may read, lies one with the usual permissions.
         let new = beside.path().join("new");
         let location = Location::at(new.join("criterion"));

@@ -250,9 +250,10 @@ impl Times {
     /// Finds them, and what of them cannot be used.
     fn under(results: &Results, baseline: &str) -> (Self, Vec<String>) {
         let location = results.location.clone();
-        let (by_id, unusable) = match location.criterion.is_dir() {
-            true => ResultFolders::under(&location.criterion, baseline).by_id(),
-            false => Default::default(),
+        let (by_id, unusable) = if location.criterion.is_dir() {
+            ResultFolders::under(&location.criterion, baseline).by_id()
+        } else {
+            (HashMap::new(), Vec::new())
         };
         (Self { location, by_id }, unusable)
     }
