@@ -178,7 +178,7 @@ impl Line {
             // Unless it was cut inside of a character.
             _ if std::str::from_utf8(line).is_err_and(|it| it.error_len().is_some()) => Self::Other,
             Ok(key) => Self::Whole(key.full_id),
-            Err(error) if error.is_eof() => Self::Torn(Record::begun(line).map(|(id, _)| id)),
+            Err(error) if error.is_eof() => Self::Torn(Record::begun(line).0),
             Err(_) => Self::Other,
         }
     }

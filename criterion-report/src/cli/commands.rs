@@ -180,9 +180,9 @@ impl Source {
         let merged = options.run(&self.baseline, self.filter.as_ref(), output)?;
         say(&merged.unreadable, &merged.warnings);
         output::put(&merged.text, None)?;
-        let missing: Vec<String> =
-            merged.missing.iter().map(|text| text.trim_end().to_owned()).collect();
-        Ok(gated(merged.unreadable.is_empty(), &missing).unwrap_or(ExitCode::SUCCESS))
+        let incomplete: Vec<String> =
+            merged.incomplete.iter().map(|text| text.trim_end().to_owned()).collect();
+        Ok(gated(merged.unreadable.is_empty(), &incomplete).unwrap_or(ExitCode::SUCCESS))
     }
 
     pub(super) fn aa(&self, options: &compare::AaOptions) -> Result<ExitCode> {

@@ -1,6 +1,6 @@
 //! The record of each planned case that counts, and what is not merged.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::planned::{Plan, Planned};
 use super::results::{Found, Host, Results};
@@ -23,10 +23,13 @@ pub struct Chosen<'r> {
     pub foreign: Vec<Source<'r>>,
     /// Of cases with several records, the one that counts and the others.
     pub dropped: Vec<(Source<'r>, Vec<Source<'r>>)>,
+    /// What of the build or the configs the rows do not have in common, with the folders of each value.
+    pub mixed: Vec<String>,
 }
 
 /// How the record is chosen where a case has several.
-pub const RULE: &str = "a measured one before all others, then the latest";
+pub const RULE: &str =
+    "a measured one, with a time if there is one, before all others, then the latest";
 
 impl<'r> Chosen<'r> {
     pub fn of(plan: &'r Plan, results: &'r [Results], shards: &Shards) -> Self {
@@ -60,14 +63,16 @@ impl<'r> Chosen<'r> {
             found.into_values().flatten().filter(is_foreign).collect();
         foreign.order_by(|(a, one), (b, other)| (&one.full_id, a).cmp(&(&other.full_id, b)));
         let calibrations = calibrations(sources().filter(|(_, it)| it.is_calibration));
-        Self { rows, calibrations, missing, foreign, dropped }
+        let mixed = mixed(&rows, results);
+        Self { rows, calibrations, missing, foreign, dropped, mixed }
     }
 }
 
 /// A key that is the least for the record that counts. Of records that differ in nothing that counts it is that of
 /// the folder that was named first.
-fn rank(&(place, found): &Source<'_>) -> (bool, std::cmp::Reverse<u64>, usize) {
-    (!found.is_measured, std::cmp::Reverse(found.timestamp), place)
+fn rank(&(place, found): &Source<'_>) -> (bool, bool, std::cmp::Reverse<u64>, usize) {
+    let has_time = matches!(found.time, Some(Ok(_)));
+    (!found.is_measured, !has_time, std::cmp::Reverse(found.timestamp), place)
 }
 
 /// The records of calibration that count on each machine.
@@ -84,6 +89,25 @@ fn calibrations<'r>(
     }
     let each = machines.into_iter();
     each.map(|(host, of_machine)| (host, of_machine.into_values().collect())).collect()
+}
+
+/// The facts of the rows' origin that have several values, each with the folders of its results.
+fn mixed(rows: &[Source<'_>], results: &[Results]) -> Vec<String> {
+    let mut facts: BTreeMap<&str, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
+    for (place, found) in rows {
+        let folder = results[*place].folder.display();
+        for (what, value) in &found.origin {
+            facts.entry(what).or_default().entry(value).or_default().insert(folder.to_string());
+        }
+    }
+    let of =
+        |what, value, folders| format!("{what} {value} in {}", Vec::from_iter(folders).join(", "));
+    let several = facts.into_iter().filter(|(_, values)| values.len() > 1);
+    several
+        .flat_map(|(what, values)| {
+            values.into_iter().map(move |(value, folders)| of(what, value, folders))
+        })
+        .collect()
 }
 
 /// The last run that selected each case, and the place of its folder.

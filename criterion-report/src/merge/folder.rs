@@ -10,7 +10,7 @@
 //! ```
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,10 @@ use crate::model::{Location, file};
 
 /// The file that tells a folder of merged results from others.
 const SAID: &str = "merge.txt";
+
+/// Folders in which results are merged are named so.
+const PREFIX: &str = ".merge.";
+const SUFFIX: &str = ".tmp";
 
 /// The place of the merged results.
 #[derive(Debug)]
@@ -80,8 +84,12 @@ impl Folder {
         let failed = || format!("cannot write {}", self.0.display());
         let parent = self.0.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
         fs::create_dir_all(parent).with_context(failed)?;
-        let beside = tempfile::Builder::new().prefix(".merge.").suffix(".tmp").tempdir_in(parent);
+        remove_left_over(parent).with_context(failed)?;
+        let beside = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(parent);
         let beside = beside.with_context(failed)?;
+        // Held until this ends, in whatever way. Where folders cannot be locked, none is ever found free.
+        let held = File::open(beside.path()).with_context(failed)?;
+        held.lock().ok();
         // In the temporary folder, which only its owner may read, lies one with the usual permissions.
         let new = beside.path().join("new");
         let location = Location::at(new.join("criterion"));
@@ -108,6 +116,28 @@ impl Folder {
         }
         Ok(beside.close()?)
     }
+}
+
+/// Removes the folders of merges that were interrupted: no process holds them any more.
+fn remove_left_over(parent: &Path) -> io::Result<()> {
+    for entry in file::entries(parent)? {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_merge = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+        if !(is_merge && entry.file_type()?.is_dir()) {
+            continue;
+        }
+        let path = entry.path();
+        // Another user's, or gone meanwhile.
+        let Ok(folder) = File::open(&path) else { continue };
+        // An empty one is about to be held. One with both was left between two renames, and has the only copy of the
+        // earlier results.
+        let is_partial = || path.join("new").exists() != path.join("old").exists();
+        if folder.try_lock().is_ok() && is_partial() {
+            fs::remove_dir_all(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes the rows, and below their records the calibration of each machine.
@@ -147,18 +177,5 @@ fn slug(host: &Host, known: &mut HashSet<String>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn host(hostname: &str) -> Host {
-        Host { machine: String::new(), hostname: hostname.to_owned() }
-    }
-
-    #[test]
-    fn every_machine_has_a_folder_of_its_own_in_the_results() {
-        let mut known = HashSet::new();
-        let hosts = ["node-1", "node-1", "../..", "a/b", "a_b", ""];
-        let names = hosts.map(|name| slug(&host(name), &mut known));
-        assert_eq!(names, ["node-1", "node-1~2", "_", "a_b", "a_b~2", "host"]);
-    }
-}
+#[path = "folder_tests.rs"]
+mod tests;

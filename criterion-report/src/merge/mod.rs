@@ -14,7 +14,7 @@ mod shards;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use regex::Regex;
 
 use chosen::Chosen;
@@ -24,6 +24,8 @@ use results::Results;
 use said::Said;
 use shards::Shards;
 
+use crate::visible;
+
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Folders of results, each with `criterion` and `criterion-torch` in it, such as `target`
@@ -32,6 +34,9 @@ pub struct Options {
     /// The plan that has to be complete: what `plan --format json` printed
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
+    /// Merge results of several git revisions, versions of libtorch or edits of a config, too
+    #[arg(long)]
+    mixed: bool,
 }
 
 /// What merging came to.
@@ -39,8 +44,8 @@ pub struct Options {
 pub struct Merged {
     /// What was merged, and what was not.
     pub text: String,
-    /// The planned cases without a record, with the reasons; none where the plan is complete.
-    pub missing: Option<String>,
+    /// The planned cases without a record and the measured ones without a time, with the reasons.
+    pub incomplete: Vec<String>,
     /// Files and lines that should be results and cannot be used.
     pub unreadable: Vec<String>,
     /// Remarks that are not defects.
@@ -56,10 +61,19 @@ impl Options {
         let (results, mut warnings) = Results::read_all(&self.folders, baseline)?;
         let shards = Shards::of(&results);
         let chosen = Chosen::of(&plan, &results, &shards);
+        if !(self.mixed || chosen.mixed.is_empty()) {
+            bail!(
+                "the results are not of one build and one config: run what differs again, or merge them all the \
+                 same with --mixed{}",
+                visible::list(&chosen.mixed)
+            );
+        }
         let said =
             Said { plan: &plan, results: &results, shards: &shards, chosen: &chosen, output };
-        let (text, missing) = (said.summary(), said.missing());
-        let whole = format!("{text}{}", missing.as_deref().unwrap_or_default());
+        let text = said.summary();
+        let incomplete: Vec<String> =
+            said.missing().into_iter().chain(said.without_time()).collect();
+        let whole = format!("{text}{}", incomplete.concat());
         let remarks = folder.write(baseline, &results, &chosen, &whole)?;
         let mut unreadable = remarks.unreadable;
         warnings.extend(remarks.warnings);
@@ -67,6 +81,6 @@ impl Options {
             unreadable.extend(of_folder.unreadable);
             warnings.extend(of_folder.warnings);
         }
-        Ok(Merged { text, missing, unreadable, warnings })
+        Ok(Merged { text, incomplete, unreadable, warnings })
     }
 }

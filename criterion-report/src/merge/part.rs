@@ -52,24 +52,14 @@ impl Part<'_> {
     }
 
     /// Criterion's files of the measured cases.
-    fn estimates(&mut self, sources: &[Source<'_>]) -> Result<()> {
-        let measured = sources.iter().copied().filter(|(_, found)| found.is_measured);
-        let (with, without): (Vec<Source<'_>>, Vec<Source<'_>>) =
-            measured.partition(|(place, found)| self.results[*place].has_estimate(&found.full_id));
-        self.remarks.warnings.extend(without.into_iter().map(|(place, found)| {
-            let folder = self.results[place].folder.display();
-            format!("{folder}: {}: measured, and criterion left no estimate of it", found.full_id)
-        }));
+    fn estimates(&self, sources: &[Source<'_>]) -> Result<()> {
         let carry = |(place, found): &Source<'_>| -> Result<()> {
-            let results = &self.results[*place];
-            for folder in &results.criterion[&found.full_id] {
-                let (from, to) =
-                    (results.location.criterion.join(folder), self.location.criterion.join(folder));
-                carry_folder(&from, to).with_context(|| from.display().to_string())?;
-            }
-            Ok(())
+            let Some(Ok(folder)) = &found.time else { return Ok(()) };
+            let [from, to] = [&self.results[*place].location, &self.location]
+                .map(|it| it.criterion.join(folder));
+            carry_folder(&from, to).with_context(|| from.display().to_string())
         };
-        parallel::map(&with, carry).into_iter().collect()
+        parallel::map(sources, carry).into_iter().collect()
     }
 
     /// The files of profiled cases.

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use indexmap::IndexMap;
-use plan::{Mode, Outcome, Record, RunManifest};
+use plan::{Mode, Outcome, Record, RunManifest, Work};
 
-use crate::model::line::{Line, Unusable, parse};
+use crate::model::line::{self, Line};
 use crate::model::profile_files::is_inside;
-use crate::model::{self, Location, ResultFolders, Run, fingerprint, read_runs, saved};
+use crate::model::{
+    self, Location, NoTime, ResultFolder, ResultFolders, Run, fingerprint, own_result, read_runs,
+    read_unlinked, saved,
+};
 use crate::parallel;
 use crate::units;
 
@@ -30,20 +33,22 @@ pub struct Results {
     pub cut_off: HashMap<String, String>,
     /// The runs that saved under the name, the oldest first.
     pub runs: Vec<Run>,
-    /// Criterion's folders of each id, from criterion's root.
-    pub criterion: HashMap<String, Vec<PathBuf>>,
     pub unreadable: Vec<String>,
     pub warnings: Vec<String>,
 }
 
 /// A record as it stands in its file, with what is needed of it here.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Found {
     pub full_id: String,
     pub run_id: String,
     pub timestamp: u64,
     pub status: &'static str,
     pub is_measured: bool,
+    /// Criterion's folder of this measurement, from criterion's root, or why it cannot be used; none unless measured.
+    pub time: Option<Result<PathBuf, String>>,
+    /// Facts that all results of one run have in common, each with its value.
+    pub origin: [(String, String); 3],
     pub is_calibration: bool,
     pub host: Host,
     /// Name of its file, without the ending: the bench target.
@@ -63,7 +68,7 @@ pub struct Host {
 }
 
 impl Found {
-    fn of(record: &Record, target: &str, line: &[u8]) -> Self {
+    fn of(record: &Record, target: &str, line: &[u8], times: &Times) -> Self {
         let files = record.profile.iter().flat_map(|profile| &profile.files);
         Self {
             full_id: record.full_id.clone(),
@@ -71,6 +76,8 @@ impl Found {
             timestamp: record.timestamp,
             status: record.outcome.status(),
             is_measured: record.outcome == Outcome::Measured,
+            time: (record.outcome == Outcome::Measured).then(|| times.of(record)),
+            origin: origin(record),
             is_calibration: record.case.mode == Mode::Calibration,
             host: Host {
                 machine: fingerprint(record),
@@ -144,22 +151,17 @@ impl Results {
             older: HashSet::new(),
             cut_off: HashMap::new(),
             runs: Vec::new(),
-            criterion: HashMap::new(),
             unreadable: Vec::new(),
             warnings: Vec::new(),
             location,
         };
+        let (times, unusable) = Times::under(&results, baseline);
         let mut recorded = HashSet::new();
         for path in model::files(&results.location.records.join(baseline), "jsonl")? {
-            results.read_records(&path, &mut recorded);
+            results.read_records(&path, &times, &mut recorded);
         }
         results.read_runs(baseline, &recorded);
-        if results.location.criterion.is_dir() {
-            let found = ResultFolders::under(&results.location.criterion, baseline);
-            let (by_id, unusable) = found.by_id(&results.location.criterion);
-            results.criterion = by_id;
-            results.unreadable.extend(unusable);
-        }
+        results.unreadable.extend(unusable);
         Ok(results)
     }
 
@@ -169,37 +171,28 @@ impl Results {
     }
 
     /// Reads a file of records; the last line of a case counts, as it does for every report.
-    fn read_records(&mut self, path: &Path, recorded: &mut HashSet<String>) {
+    fn read_records(&mut self, path: &Path, times: &Times, recorded: &mut HashSet<String>) {
         let target = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let before = self.records.len();
-        let read = model::file::lines(path, |lines| {
-            let parsed = parallel::map(lines, |(number, line)| {
-                (!line.trim_ascii().is_empty()).then(|| {
-                    let parsed = parse(line).map(|parsed| match parsed {
-                        Line::Record(record) => Ok(Found::of(&record, &target, line)),
-                        Line::Older(stamp) => Err(stamp),
-                    });
-                    (*number, parsed)
-                })
-            });
-            for (number, line) in parsed.into_iter().flatten() {
-                match line {
-                    Ok(Ok(found)) => {
-                        recorded.insert(found.run_id.clone());
-                        self.add(found, before);
-                    }
-                    Ok(Err(stamp)) => {
-                        recorded.insert(stamp.run_id);
-                        self.older.insert(stamp.full_id);
-                    }
-                    Err(Unusable { why, begun }) => {
-                        self.unreadable.push(format!("{}:{number}: {why}", path.display()));
-                        self.cut_off.extend(begun);
-                    }
+        let (remarks, begun) = line::read(
+            path,
+            |line, text| match line {
+                Line::Record(record) => Ok(Found::of(&record, &target, text, times)),
+                Line::Older(stamp) => Err(stamp),
+            },
+            |line| match line {
+                Ok(found) => {
+                    recorded.insert(found.run_id.clone());
+                    self.add(found, before);
                 }
-            }
-        });
-        self.unreadable.extend(read.err().map(|error| format!("{}: {error}", path.display())));
+                Err(stamp) => {
+                    recorded.insert(stamp.run_id);
+                    self.older.insert(stamp.full_id);
+                }
+            },
+        );
+        self.unreadable.extend(remarks);
+        self.cut_off.extend(begun);
     }
 
     /// The first `before` cases are of other files: a case that moved to another bench target has the newer of
@@ -234,11 +227,6 @@ impl Results {
         }
     }
 
-    /// Whether criterion left an estimate of a case.
-    pub fn has_estimate(&self, full_id: &str) -> bool {
-        self.criterion.contains_key(full_id)
-    }
-
     /// The files of the runs' manifests.
     pub fn manifests(&self) -> Result<Vec<PathBuf>> {
         model::files(&self.location.records.join("runs"), "json")
@@ -250,6 +238,58 @@ impl Results {
         let is_file = fs::symlink_metadata(&file).is_ok_and(|about| about.is_file());
         (is_inside(path) && is_file).then_some(file)
     }
+}
+
+/// Criterion's folders of each id.
+struct Times {
+    location: Location,
+    by_id: HashMap<String, Vec<ResultFolder>>,
+}
+
+impl Times {
+    /// Finds them, and what of them cannot be used.
+    fn under(results: &Results, baseline: &str) -> (Self, Vec<String>) {
+        let location = results.location.clone();
+        let (by_id, unusable) = if location.criterion.is_dir() {
+            ResultFolders::under(&location.criterion, baseline).by_id()
+        } else {
+            (HashMap::new(), Vec::new())
+        };
+        (Self { location, by_id }, unusable)
+    }
+
+    /// The folder of the very measurement that was recorded, from criterion's root, or why none can be used.
+    fn of(&self, record: &Record) -> Result<PathBuf, String> {
+        let root = &self.location.criterion;
+        let mut why = format!("{}: {}", root.display(), NoTime::NoEstimate);
+        for (folder, benchmark) in
+            self.by_id.get(&record.full_id).into_iter().flatten().map(|it| &**it)
+        {
+            let own = read_unlinked(folder, benchmark).and_then(|result| {
+                own_result(record, [result]).map_err(|why| format!("{}: {why}", folder.display()))
+            });
+            match own {
+                Ok(_) => return Ok(folder.strip_prefix(root).unwrap_or(folder).to_owned()),
+                Err(of_folder) => why = of_folder,
+            }
+        }
+        Err(why)
+    }
+}
+
+/// What the results of one build and one config share. The hash of a kernel's case covers its sources, too.
+fn origin(record: &Record) -> [(String, String); 3] {
+    let Record { case, environment, .. } = record;
+    let config = match case.work {
+        Work::Kernel(_) => format!("config `{}` of {}", case.config, case.id.group),
+        _ => format!("config `{}`", case.config),
+    };
+    let revision = environment.git_revision.clone().unwrap_or_else(|| "none".to_owned());
+    [
+        (config, case.config_hash.clone()),
+        ("git revision".to_owned(), revision),
+        ("libtorch".to_owned(), environment.torch.libtorch.clone()),
+    ]
 }
 
 /// Why a folder has nothing to merge.

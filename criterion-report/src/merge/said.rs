@@ -31,6 +31,7 @@ impl Said<'_> {
         self.outcomes(&mut out);
         self.divisions(&mut out);
         self.machines(&mut out);
+        self.chosen.mixed.iter().for_each(|text| line(&mut out, "mixed", text));
         self.dropped(&mut out);
         self.foreign(&mut out);
         out
@@ -151,16 +152,35 @@ impl Said<'_> {
             let text = format!("{word} {missing} of {count} of `{target}` left no results");
             out.push_str(&format!("  {}\n", visible::line(&text)));
         }
-        let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (id, reason) in missing {
-            by_reason.entry(reason).or_default().push(id);
-        }
-        for (reason, ids) in by_reason {
-            let cases = units::count(ids.len(), "case");
-            out.push_str(&format!("  {}: {cases}\n", visible::line(reason)));
-            out.extend(ids.iter().map(|id| format!("    {}\n", visible::line(id))));
-        }
+        by_reason(&mut out, missing.iter().map(|(id, reason)| (*id, reason.as_str())));
         Some(out)
+    }
+
+    /// The merged cases that were measured and whose times cannot be used, by the reasons.
+    pub fn without_time(&self) -> Option<String> {
+        let sources = self.chosen.rows.iter().chain(self.chosen.calibrations.values().flatten());
+        let lost: BTreeSet<(&str, &str)> = sources
+            .filter_map(|(_, it)| Some((&*it.full_id, it.time.as_ref()?.as_ref().err()?.as_str())))
+            .collect();
+        let mut out = match lost.len() {
+            0 => return None,
+            1 => "merge: 1 measured case has no usable time\n".to_owned(),
+            cases => format!("merge: {cases} measured cases have no usable time\n"),
+        };
+        by_reason(&mut out, lost);
+        Some(out)
+    }
+}
+
+fn by_reason<'r>(out: &mut String, cases: impl IntoIterator<Item = (&'r str, &'r str)>) {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (id, reason) in cases {
+        by_reason.entry(reason).or_default().push(id);
+    }
+    for (reason, ids) in by_reason {
+        let cases = units::count(ids.len(), "case");
+        out.push_str(&format!("  {}: {cases}\n", visible::line(reason)));
+        out.extend(ids.iter().map(|id| format!("    {}\n", visible::line(id))));
     }
 }
 

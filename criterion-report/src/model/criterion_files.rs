@@ -28,11 +28,23 @@ use crate::parallel;
 /// used, in the order in which they were found. Their numbers are not read yet.
 pub struct ResultFolders(Vec<Found>);
 
+/// A folder of a result, whose numbers are not read yet.
+pub type ResultFolder = Box<(PathBuf, Benchmark)>;
+
+/// Reads the numbers of a result. A link is refused: it may lead to a file that changes later.
+pub fn read_unlinked(folder: &Path, benchmark: &Benchmark) -> Result<Box<CriterionResult>, String> {
+    let files = ["benchmark.json", "sample.json", "estimates.json"].map(|name| folder.join(name));
+    match files.iter().find(|file| file.is_symlink()) {
+        Some(file) => Err(unusable(file, "a link, which is not followed")),
+        None => read_numbers(folder, benchmark.clone()),
+    }
+}
+
 /// A folder of a result and what was measured, or what cannot be used and why.
-type Found = Result<Box<(PathBuf, Benchmark)>, String>;
+type Found = Result<ResultFolder, String>;
 
 enum Folder {
-    Result(Box<(PathBuf, Benchmark)>),
+    Result(ResultFolder),
     Unusable(String),
     /// None: the folders in it, and what in it cannot be looked into.
     Parent {
@@ -72,16 +84,12 @@ impl ResultFolders {
         foreign
     }
 
-    /// The folders of each id, from `root`, and the files and folders that cannot be used.
-    pub fn by_id(self, root: &Path) -> (HashMap<String, Vec<PathBuf>>, Vec<String>) {
+    /// The folders of each id, and the files and folders that cannot be used.
+    pub fn by_id(self) -> (HashMap<String, Vec<ResultFolder>>, Vec<String>) {
         let (mut by_id, mut unusable) = (HashMap::new(), Vec::new());
         for found in self.0 {
             match found {
-                Ok(result) => {
-                    let (folder, Benchmark { full_id, .. }) = *result;
-                    let inside = folder.strip_prefix(root).unwrap_or(&folder).to_owned();
-                    by_id.entry(full_id).or_insert_with(Vec::new).push(inside);
-                }
+                Ok(it) => by_id.entry(it.1.full_id.clone()).or_insert_with(Vec::new).push(it),
                 Err(why) => unusable.push(why),
             }
         }

@@ -1,9 +1,14 @@
 //! A line of a file of records: a record, one of an older version, or why it is neither.
 
+use std::collections::HashMap;
+use std::path::Path;
+
 use plan::Record;
 use serde::Deserialize;
 
-use super::valid;
+use super::{file, valid};
+use crate::order::Order as _;
+use crate::parallel;
 
 pub enum Line {
     Record(Box<Record>),
@@ -22,13 +27,14 @@ pub struct Stamp {
 pub struct Unusable {
     /// In words, with the remedy. The other lines are no worse for it.
     pub why: String,
-    /// The case and the run, if both can be read.
-    pub begun: Option<(String, String)>,
+    /// The case, if it can be read.
+    full_id: Option<String>,
+    run_id: Option<String>,
 }
 
 impl From<String> for Unusable {
     fn from(why: String) -> Self {
-        Self { why, begun: None }
+        Self { why, full_id: None, run_id: None }
     }
 }
 
@@ -43,7 +49,7 @@ pub fn parse(line: &[u8]) -> Result<Line, Unusable> {
                     "invalid record skipped: {what}; measure its case again with `cargo bench`"
                 );
                 let Record { full_id, run_id, .. } = &record;
-                Unusable { why, begun: Some((full_id.clone(), run_id.clone())) }
+                Unusable { why, full_id: Some(full_id.clone()), run_id: Some(run_id.clone()) }
             })?;
             Ok(Line::Record(Box::new(record)))
         }
@@ -67,12 +73,10 @@ pub fn parse(line: &[u8]) -> Result<Line, Unusable> {
 }
 
 fn no_record(line: &[u8], error: &serde_json::Error) -> Unusable {
-    if error.is_eof() {
+    let why = if error.is_eof() {
         // A process that ends while it writes leaves half a line; later runs write on after it.
-        let why = "incomplete record skipped; measure its case again".to_owned();
-        return Unusable { why, begun: Record::begun(line) };
-    }
-    let why = if error.is_data() {
+        "incomplete record skipped; measure its case again".to_owned()
+    } else if error.is_data() {
         // A branch with a further recipe or model leaves words that this build does not know.
         format!(
             "unknown record skipped: {error}; read it with the criterion-report of the branch \
@@ -83,37 +87,64 @@ fn no_record(line: &[u8], error: &serde_json::Error) -> Unusable {
             "not a record: {error}; delete the line and measure its case again with `cargo bench`"
         )
     };
-    Unusable { why, begun: Record::begun(line) }
+    let (full_id, run_id) = Record::begun(line);
+    Unusable { why, full_id, run_id }
+}
+
+/// Reads a file of records: hands on what `make` makes of each. Returns a remark on each line that cannot be used, and
+/// the cases and runs of such lines. A line is history where a later record of its case replaces it.
+pub fn read<T: Send>(
+    path: &Path,
+    make: impl Fn(Line, &[u8]) -> T + Sync,
+    mut visit: impl FnMut(T),
+) -> (Vec<String>, Vec<(String, String)>) {
+    let mut skipped: HashMap<Vec<u8>, Vec<(usize, Unusable)>> = HashMap::new();
+    let made = |line: &[u8]| {
+        parse(line).map(|parsed| {
+            let record = if let Line::Record(record) = &parsed { Some(record) } else { None };
+            (record.map(|it| it.full_id.clone()), make(parsed, line))
+        })
+    };
+    let read = file::lines(path, |lines| {
+        let all =
+            parallel::map(lines, |(_, line)| (!line.trim_ascii().is_empty()).then(|| made(line)));
+        for ((number, line), made) in lines.iter().zip(all) {
+            match made {
+                None => {}
+                Some(Err(unusable)) => {
+                    let case = unusable.full_id.as_ref().map(String::as_bytes);
+                    let key = case.unwrap_or(line).to_owned();
+                    skipped.entry(key).or_default().push((*number, unusable));
+                }
+                Some(Ok((full_id, made))) => {
+                    if let Some(full_id) = full_id.filter(|_| !skipped.is_empty()) {
+                        beginnings(&full_id, line).for_each(|key| drop(skipped.remove(key)));
+                    }
+                    visit(made);
+                }
+            }
+        }
+    });
+    let mut skipped: Vec<(usize, Unusable)> = skipped.into_values().flatten().collect();
+    skipped.order_by_key(|(number, _)| *number);
+    let mut unusable = file::Unusable::default();
+    for (number, it) in &skipped {
+        unusable.add(|| format!(":{number}: {}", it.why));
+    }
+    let failed = read.err().map(|error| format!("{}: {error}", path.display()));
+    let remarks = unusable.of_file(path).chain(failed).collect();
+    let begun = skipped.into_iter().filter_map(|(_, it)| it.full_id.zip(it.run_id));
+    (remarks, begun.collect())
+}
+
+/// By what a line is known that this record replaces: the case or, where it ends before its id does, all of the line.
+fn beginnings<'l>(full_id: &'l str, line: &'l [u8]) -> impl Iterator<Item = &'l [u8]> {
+    let id = full_id.as_bytes();
+    let found = line.windows(id.len().max(1)).position(|it| it == id);
+    let end = found.map_or(0, |at| at + id.len());
+    (1..=end).map(|end| &line[..end]).chain([id])
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cut(line: &str) -> Option<(String, String)> {
-        parse(line.as_bytes()).err().expect("no record").begun
-    }
-
-    #[test]
-    fn a_byte_that_is_not_utf_8_hides_neither_case_nor_run_before_it() {
-        let line = b"{\"version\":2,\"full_id\":\"a/b\",\"run_id\":\"r1\",\"case\":\"\xff\"}";
-        let found = parse(line).err().expect("no record");
-        assert!(found.why.starts_with("not a record: invalid unicode"), "{}", found.why);
-        let expected = ("a/b".to_owned(), "r1".to_owned());
-        assert_eq!(found.begun, Some(expected));
-    }
-
-    #[test]
-    fn of_a_record_that_cannot_be_used_case_and_run_are_known_if_they_are_there() {
-        let begun = Some(("a/b".to_owned(), "r1".to_owned()));
-        let whole = r#"{"version":2,"full_id":"a/b","run_id":"r1","timestamp":1,"case":{"id":"#;
-        let known = whole.find(",\"timestamp").expect("it is there");
-        for end in 1..whole.len() {
-            let expected = begun.clone().filter(|_| end >= known);
-            assert_eq!(cut(&whole[..end]), expected, "{}", &whole[..end]);
-        }
-        // Nor does another mistake behind them take them away.
-        assert_eq!(cut(r#"{"version":2,"full_id":"a/b","run_id":"r1"}"#), begun);
-        assert_eq!(cut(r#"{"full_id":3,"run_id":"r1","case":["#), None);
-    }
-}
+#[path = "line_tests.rs"]
+mod tests;

@@ -49,7 +49,7 @@ pub use answer::{
 pub use caution::Caution;
 pub use circumstances::Circumstances;
 pub use comparison::{Comparison, Entry};
-pub(crate) use criterion_files::ResultFolders;
+pub(crate) use criterion_files::{ResultFolder, ResultFolders, read_unlinked};
 pub use criterion_result::{
     Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples,
 };
@@ -77,6 +77,7 @@ pub(crate) use records::files;
 pub use records::{read_runs, record_of_line};
 pub use repeated::Without;
 pub use report::Report;
+pub(crate) use row::own_result;
 pub use row::{CaseFiles, InRun, NoTime, Row};
 pub(crate) use runs::OLDER;
 pub use runs::{Missing, Run, Runs};

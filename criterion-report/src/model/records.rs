@@ -15,11 +15,10 @@ use anyhow::{Result, anyhow, bail};
 use plan::{Record, RunManifest};
 
 use super::inputs::Inputs;
-use super::line::{Line, Stamp, Unusable, parse};
+use super::line::{self, Line, Stamp, parse};
 use super::runs::Run;
 use super::{file, saved};
 use crate::order::Order as _;
-use crate::parallel;
 use crate::{units, visible};
 
 fn or_from(others: &[String]) -> String {
@@ -71,24 +70,16 @@ impl Inputs {
     fn read_file(&mut self, path: &Path) -> Vec<Stamp> {
         let mut older = Vec::new();
         let before = self.cases.len();
-        let mut unusable = file::Unusable::default();
-        let read = file::lines(path, |lines| {
-            let parsed = parallel::map(lines, |(number, line)| {
-                (!line.trim_ascii().is_empty()).then(|| (*number, parse(line)))
-            });
-            for (number, line) in parsed.into_iter().flatten() {
-                match line {
-                    Ok(Line::Record(record)) => self.add(record, before),
-                    Ok(Line::Older(stamp)) => older.push(stamp),
-                    Err(Unusable { why, begun }) => {
-                        unusable.add(|| format!(":{number}: {why}"));
-                        self.cut_off.extend(begun);
-                    }
-                }
-            }
-        });
-        self.unreadable.extend(unusable.of_file(path));
-        self.unreadable.extend(read.err().map(|error| format!("{}: {error}", path.display())));
+        let (remarks, begun) = line::read(
+            path,
+            |line, _| line,
+            |line| match line {
+                Line::Record(record) => self.add(record, before),
+                Line::Older(stamp) => older.push(stamp),
+            },
+        );
+        self.unreadable.extend(remarks);
+        self.cut_off.extend(begun);
         older.retain(|stamp| !self.cases.contains_key(&stamp.full_id));
         self.recorded.extend(older.iter().map(|stamp| stamp.run_id.clone()));
         self.older.extend(older.iter().map(|stamp| stamp.full_id.clone()));

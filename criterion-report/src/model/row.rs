@@ -282,7 +282,7 @@ pub(super) fn compared(record: &Record) -> Option<&Accuracy> {
 }
 
 /// The result of the very measurement that the record tells of.
-fn own_result(
+pub fn own_result(
     record: &Record,
     results: impl IntoIterator<Item = Box<CriterionResult>>,
 ) -> Result<Box<CriterionResult>, NoTime> {

@@ -2,6 +2,7 @@
 
 mod fixture;
 mod incomplete;
+mod kept;
 mod machines;
 mod places;
 mod whole;

@@ -1,7 +1,6 @@
 //! Shards that make up the whole plan, and what reports then say.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 
 use criterion_report::model::{Location, Report, Selection};
 use insta::assert_snapshot;
@@ -95,23 +94,6 @@ fn of_several_records_of_a_case_one_counts() {
     };
     assert_eq!((time("baseline"), time("int8wo")), (900_000.0, 500_000.0));
     assert!(merged.entries().all(|it| it.row.outdated.is_none()), "the rule has decided");
-}
-
-/// Files are linked, so that a merge takes no room; where that fails they are copied.
-#[test]
-fn criterions_files_are_carried_over() {
-    let sweep = two_shards();
-    sweep.merge(&["1", "2"]);
-    for (shard, shape) in [("1", "64"), ("2", "128")] {
-        let folder =
-            format!("criterion/inference_sweep_linear_cpu/int8wo/bf16-{shape}x1024x1024/new");
-        for name in ["benchmark.json", "estimates.json", "sample.json"] {
-            let [from, to] = [shard, "merged"]
-                .map(|root| sweep.path(root).join(&folder).join(name))
-                .map(|path| fs::metadata(&path).unwrap_or_else(|why| panic!("{path:?}: {why}")));
-            assert_eq!((from.ino(), from.dev()), (to.ino(), to.dev()), "{name}");
-        }
-    }
 }
 
 /// Two containers that start together may give their runs one name.

@@ -143,14 +143,14 @@ impl Record {
         serde_json::from_slice(line)
     }
 
-    /// Case and run of a line that is no whole record, if both are complete.
-    pub fn begun(line: &[u8]) -> Option<(String, String)> {
+    /// Case and run of a line that is no whole record, each if it is complete.
+    pub fn begun(line: &[u8]) -> (Option<String>, Option<String>) {
         let beginning = RefCell::default();
         let mut text = serde_json::Deserializer::from_slice(line);
         // The text is known to fail: its beginning is all that is wanted.
         text.deserialize_map(KeepBeginning(&beginning)).ok();
         let Beginning { full_id, run_id } = beginning.into_inner();
-        full_id.zip(run_id)
+        (full_id, run_id)
     }
 
     /// The circumstances, no longer shared with other records.
