@@ -20,7 +20,8 @@ fn a_time_that_is_not_carried_over_is_named() {
         let text = fs::read(path).expect("readable");
         fs::write(path, &text[..text.len() / 2]).expect("written");
     };
-    let damages: [(&str, &dyn Fn(&Path)); 6] = [
+    type Damage<'d> = (&'d str, &'d dyn Fn(&Path));
+    let damages: [Damage<'_>; 6] = [
         ("EOF while parsing", &cut),
         ("EOF while parsing", &|path| fs::write(path, "").expect("written")),
         ("No such file or directory", &|path| fs::remove_file(path).expect("removed")),
@@ -125,7 +126,8 @@ fn a_torn_line_is_history_once_its_case_is_measured_again() {
 
 #[test]
 fn results_of_several_builds_or_configs_are_merged_only_when_asked_for() {
-    let edits: [(&str, fn(&mut plan::Record)); 3] = [
+    type Edit = (&'static str, fn(&mut plan::Record));
+    let edits: [Edit; 3] = [
         ("config `sweep` ", |it| it.case.config_hash = "00000000000000ff".to_owned()),
         ("git revision ", |it| it.environment_mut().git_revision = Some("00ff".to_owned())),
         ("libtorch ", |it| it.environment_mut().torch.libtorch = "2.12.0".to_owned()),
