@@ -1,4 +1,4 @@
-//! What is said on standard output and standard error. These macros stand in the place of std's, which panic where that
+//! Writes to standard output and standard error. These macros stand in the place of std's, which panic where writing
 //! fails: whoever has closed the pipe has what he wanted, and what a command does must not end with its words.
 
 use std::fmt::Arguments;

@@ -405,7 +405,7 @@ fn a_program_that_cannot_be_loaded_is_named_and_files_of_others_are() {
     bundle.run(&["--verify", "--check"]).assert_fine();
     let fusion = bundle.root.join("benches/fusion");
     let whole = fs::read(&fusion).expect("readable");
-    // Of the same length: nothing of a program, and half of one.
+    // Both have the program's length: one holds nothing of it, the other half of it.
     let half = [&whole[..whole.len() / 2], &vec![0; whole.len() - whole.len() / 2]].concat();
     for garbage in [vec![b'x'; whole.len()], half] {
         fs::write(&fusion, garbage).expect("written");

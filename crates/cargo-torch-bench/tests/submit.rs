@@ -279,7 +279,7 @@ const WORDS: [&str; 11] = [
 /// Folders that do, too.
 const FOLDERS: [&str; 5] = ["Bob's #1: x", "-dash", "tab\tbed", "a=b \\ \"q\"", "$(x) é"];
 
-/// What a script's launcher was given, one word a line, where the script runs in `host`.
+/// The words that a script gives its launcher, one a line; the script runs in `host`.
 fn given(lab: &Lab, script: &str, host: &Path) -> Vec<String> {
     let script = script.replace("scontrol", "true");
     let mut bash = Command::new("bash");

@@ -122,7 +122,7 @@ fn cut(root: &Path) -> Option<String> {
     })
 }
 
-/// What pip has written of the wheel's files, beside the folder.
+/// Pip's list of the wheel's files, which lies beside the folder.
 fn record(root: &Path) -> Option<String> {
     let beside = fs::read_dir(root.canonicalize().ok()?.parent()?).ok()?;
     let mut names = beside.filter_map(|entry| Some(entry.ok()?.path()));

@@ -150,7 +150,7 @@ fn few(lines: &str) -> String {
 
 /// Whether git takes the folder for a worktree, and not for a part of the checkout around it.
 fn is_worktree(place: &Path) -> Result<bool> {
-    // What a link leads to is not ours, whatever it is.
+    // The target of a link is not ours.
     if place.is_symlink() {
         return Ok(false);
     }

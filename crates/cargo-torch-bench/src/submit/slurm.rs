@@ -16,7 +16,7 @@ const LOGS: &str = "logs";
 pub fn submission(sweep: &Sweep, options: &Options, output: &Path) -> Result<Submission> {
     files::make_folder(&output.join(LOGS))?;
     let (folder, bundle) = (one_line(output.as_os_str())?, &sweep.bundle);
-    // Where sbatch reads its own lines, a backslash takes its meaning from what follows, also between quotes.
+    // In sbatch's own lines, a backslash takes its meaning from the next character, also between quotes.
     let chdir = ["\\", "\"", "'", "#"]
         .iter()
         .fold(folder.clone(), |text, it| text.replace(it, &format!("\\{it}")));

@@ -211,7 +211,7 @@ pub fn a_part_that_was_cut_off_is_continued() {
             true => text,
             false => text.replace(r#""cpu_model":""#, r#""cpu_model":"another "#),
         };
-        // What kills leave of a line: the beginning of one that is measured below, and less.
+        // A killed run leaves the beginning of a line: of a case that is measured below, or less.
         let lost = format!(r#"{{"version":2,"full_id":"{LOST}","run_id":"x","timestamp":1,"#);
         std::fs::write(&file, text + &lost + "\n{\"version\":2,").expect("writable");
 
@@ -245,7 +245,7 @@ fn nothing_is_missing(home: &Path) {
     assert_eq!(output.status.code(), Some(0), "{said}");
 }
 
-/// What kills and mistakes leave of criterion's half of a result, in the folder of either of its names.
+/// Killed runs and mistakes damage criterion's half of a result, in the folder of either of its names.
 pub fn a_case_whose_result_is_not_whole_is_measured_again() {
     let home = home();
     let run = |arguments: &[&str]| {

@@ -22,9 +22,9 @@ pub(super) struct Positions {
     quoted: HashSet<String>,
     /// Values as they are written.
     texts: HashMap<String, String>,
-    /// What is wrong in the text itself, whatever it says.
+    /// The faults of the text itself, whatever it says.
     pub(super) flaws: Vec<Flaw>,
-    /// What makes the text one that `serde_yaml` reads as PyYAML does, and the characters behind which it is put in order:
+    /// Additions with which `serde_yaml` reads the text as PyYAML does, each with the character that it stands behind, in order:
     /// a number behind the further `<<` of a mapping, and a decimal behind an integer of more than 64 bits.
     pub(super) additions: Vec<(usize, String)>,
 }

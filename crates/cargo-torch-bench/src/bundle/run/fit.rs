@@ -123,7 +123,7 @@ fn loaded(
         manifest.benches.iter().map(|bench| bundle.join(&bench.file)).collect();
     let traces =
         |path: &OsString| programs.iter().map(|it| Trace::of(it, path)).collect::<Result<Vec<_>>>();
-    // What the loader says of a damaged program is no help.
+    // The loader's own words about a damaged program help nobody.
     let damaged = |error: Error| match checksums::damaged(bundle, manifest) {
         Ok(found) if !found.is_empty() => found,
         _ => vec![error.remedy("unpack the bundle again: tar -xf BUNDLE.tar.zst")],
