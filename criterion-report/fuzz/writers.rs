@@ -4,10 +4,11 @@
 use std::sync::LazyLock;
 
 use clap::Parser;
-use criterion_report::model::kernels::KernelResult;
-use criterion_report::model::{Inputs, Report, Selection};
-use criterion_report::write::kernels::{Document, tree};
-use criterion_report::write::{Target, Writer};
+use criterion_report::views::kernels::KernelResult;
+use criterion_report::read::{Inputs, Report, Selection};
+use criterion_report::views::kernels::{text::Document, text::tree};
+use criterion_report::views::written::Target;
+use criterion_report::cli::writer::Writer;
 
 #[derive(Parser)]
 struct Line {

@@ -13,8 +13,10 @@ use plan::{Mode, Pattern};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::json_text::{self, Style};
-use crate::model::{FusionResult, Location, Report, Row, Selection};
+use crate::model::Row;
+use crate::read::{Location, Report, Selection};
+use crate::render::json_text::{self, Style};
+use crate::views::FusionResult;
 
 /// A pattern in one variant and size against its unfused operations: first the fields of upstream's dictionary, then
 /// ours.

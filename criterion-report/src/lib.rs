@@ -10,33 +10,25 @@
 )]
 
 #[doc(hidden)]
-pub mod calibration;
-#[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
 pub mod compare;
-pub mod fusion;
-mod json_text;
 #[doc(hidden)]
-pub mod kernels;
+pub mod export;
+pub mod fusion;
+#[doc(hidden)]
+pub mod html;
 #[doc(hidden)]
 pub mod merge;
 #[doc(hidden)]
 pub mod model;
-mod object;
 mod order;
 mod output;
 mod parallel;
 #[doc(hidden)]
-pub mod planned;
+pub mod read;
 #[doc(hidden)]
-pub mod schema;
-mod torchao_output;
+pub mod render;
 #[doc(hidden)]
-pub mod units;
-#[doc(hidden)]
-pub mod validate;
+pub mod views;
 mod visible;
-mod words;
-#[doc(hidden)]
-pub mod write;

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use crate::common::{self, err, on, out, run};
 use clap::ValueEnum;
-use criterion_report::schema::Schema;
+use criterion_report::cli::schema::Schema;
 use insta::assert_snapshot;
 
 #[test]

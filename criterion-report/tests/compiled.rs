@@ -3,7 +3,8 @@
 use std::fs;
 
 use crate::common::{self, fixture, report};
-use criterion_report::model::{Comparison, Entry, GainSource, Levels, Location, Report, Selection};
+use criterion_report::model::{Comparison, Entry, GainSource, Levels};
+use criterion_report::read::{Location, Report, Selection};
 
 fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {
     report

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use std::process::{Command, Stdio};
 
 use crate::common::{self, READABLE, report, text_and_notes};
-use criterion_report::write::{Target, Writer, dashboard};
+use criterion_report::cli::writer::Writer;
+use criterion_report::export::dashboard;
+use criterion_report::views::written::Target;
 use serde_json::Value;
 
 fn text(name: &str, options: dashboard::Options) -> Option<String> {

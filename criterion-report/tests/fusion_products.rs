@@ -2,9 +2,10 @@
 
 use crate::common::{report, write, write_on};
 use clap::ColorChoice;
-use criterion_report::model::{Advice, FusionResult, PatternAdvice, Report, VariantAdvice};
-use criterion_report::write::Writer;
-use criterion_report::write::fusion::{Format, Options};
+use criterion_report::cli::writer::Writer;
+use criterion_report::read::Report;
+use criterion_report::views::fusion::{text::Format, text::Options};
+use criterion_report::views::{Advice, FusionResult, PatternAdvice, VariantAdvice};
 use insta::assert_snapshot;
 use plan::FusionVariant;
 use serde_json::Value;

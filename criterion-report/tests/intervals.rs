@@ -4,12 +4,11 @@
 use std::fs;
 
 use crate::common::{copied, report, write, write_on};
-use criterion_report::model::{
-    Caution, Entry, Interval, Levels, Location, Report, RunsOf, Selection, Speedup, Time,
-};
-use criterion_report::write::Writer;
-use criterion_report::write::export::Format;
-use criterion_report::write::show::Options;
+use criterion_report::cli::writer::Writer;
+use criterion_report::export::Format;
+use criterion_report::model::{Caution, Entry, Interval, Levels, RunsOf, Speedup, Time};
+use criterion_report::read::{Location, Report, Selection};
+use criterion_report::views::show::Options;
 use insta::assert_snapshot;
 use plan::{Record, Stop};
 

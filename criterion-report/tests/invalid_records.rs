@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use criterion_report::model::{Location, Report, Selection, record_of_line};
+use criterion_report::read::{Location, Report, Selection, record_of_line};
 use serde_json::{Value, json};
 
 const RECORDS: &str = "tests/fixtures/two-siblings/criterion-torch/new/inference.jsonl";

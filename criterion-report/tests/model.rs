@@ -3,9 +3,8 @@
 use std::fs;
 
 use crate::common::{fixture, in_graphs, latest, report, try_report};
-use criterion_report::model::{
-    Caution, Entry, Location, NoSpeedup, NoTime, Report, Selection, Speedup,
-};
+use criterion_report::model::{Caution, Entry, NoSpeedup, NoTime, Speedup};
+use criterion_report::read::{Location, Report, Selection};
 use serde_json::Value;
 use statistics::Verdict;
 

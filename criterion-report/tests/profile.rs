@@ -8,8 +8,12 @@ use crate::common::{
 };
 use clap::ColorChoice;
 use common::write;
-use criterion_report::model::{Entry, Field, Location, Report, Selection, Value};
-use criterion_report::write::{Writer, csv, explain, html, show};
+use criterion_report::cli::writer::Writer;
+use criterion_report::export::csv;
+use criterion_report::html;
+use criterion_report::model::{Entry, Field, Value};
+use criterion_report::read::{Location, Report, Selection};
+use criterion_report::views::{explain::text, show};
 use insta::assert_snapshot;
 use plan::{OperationProfile, Profile, Record};
 
@@ -303,7 +307,7 @@ fn impossible_numbers_of_a_profile_are_refused() {
         change(&mut profile.operations[1]);
         record.profile = Some(profile);
         let line = serde_json::to_string(&record).expect("serialises");
-        criterion_report::model::record_of_line(line.as_bytes()).map(drop)
+        criterion_report::read::record_of_line(line.as_bytes()).map(drop)
     };
     check(&|_| {}).expect("possible");
     for (name, change) in [

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 
 use crate::common::copied;
-use criterion_report::model::{Location, Report, Selection};
+use criterion_report::read::{Location, Report, Selection};
 use tempfile::TempDir;
 
 const RUN: &str = "20261120T134000Z-4242";

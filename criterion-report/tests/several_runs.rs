@@ -5,9 +5,12 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::common::{SEVERAL_RUNS, copied, fixture, try_report, write, write_on};
-use criterion_report::model::{Caution, Entry, Report, RunsOf};
-use criterion_report::write::export::Format;
-use criterion_report::write::{Writer, csv, show};
+use criterion_report::cli::writer::Writer;
+use criterion_report::export::Format;
+use criterion_report::export::csv;
+use criterion_report::model::{Caution, Entry, RunsOf};
+use criterion_report::read::Report;
+use criterion_report::views::show;
 use insta::assert_snapshot;
 use plan::Record;
 use statistics::{Floor, Processor, Run, RunMedian, runs_ratio, sides_ratio};
@@ -131,7 +134,7 @@ fn changed(change: impl Fn(&Path)) -> tempfile::TempDir {
 }
 
 fn read(folder: &Path) -> Report {
-    let location = criterion_report::model::Location::at(folder.join("criterion"));
+    let location = criterion_report::read::Location::at(folder.join("criterion"));
     Report::read(&location, "main", Default::default()).expect("readable")
 }
 

@@ -4,9 +4,11 @@ use crate::common::made::Fixture;
 use crate::common::{self, READABLE, made, many, report, write, write_on};
 use crate::kernels::fixture::Make;
 use clap::ColorChoice;
-use criterion_report::model::{Answers, Entry, Location, Question, Report, Row, Selection};
-use criterion_report::write::Writer;
-use criterion_report::write::summary::{Format, Options};
+use criterion_report::cli::writer::Writer;
+use criterion_report::model::{Entry, Row};
+use criterion_report::read::{Location, Report, Selection};
+use criterion_report::views::summary::{Format, Options};
+use criterion_report::views::{Answers, Question};
 use insta::assert_snapshot;
 use plan::{Device, Dtype};
 use serde_json::Value;
@@ -75,8 +77,11 @@ fn every_document_is_as_its_schema_says() {
     let schema = serde_json::from_str(&schema.expect("readable")).expect("JSON");
     let schema = jsonschema::draft202012::new(&schema).expect("a schema");
     for name in READABLE {
-        let target =
-            criterion_report::write::Target { colour_terminal: false, width: None, file: None };
+        let target = criterion_report::views::written::Target {
+            colour_terminal: false,
+            width: None,
+            file: None,
+        };
         let written = common::text_and_notes(&summary(Format::Json), &report(name), target);
         let document = serde_json::from_str(&written.expect(name).0).expect("JSON");
         let errors: Vec<String> =

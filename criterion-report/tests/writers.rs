@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::common::{READABLE, in_graphs, report, try_report, write, write_on};
 use clap::ColorChoice;
-use criterion_report::write::{Writer, csv, dashboard, show};
+use criterion_report::cli::writer::Writer;
+use criterion_report::export::{csv, dashboard};
+use criterion_report::views::show;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 

@@ -9,12 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use criterion_report::model::compare::{
-    Floors, SideRun, Limits, Measure, Profile, Side, Thresholds,
-};
-use criterion_report::model::kernels::{Past, compare, trends};
-use criterion_report::model::{Inputs, Location, Report, Selection, calibration};
-use criterion_report::validate::Options;
+use criterion_report::compare::{Floors, SideRun, Limits, Measure, Profile, Side, Thresholds};
+use criterion_report::views::kernels::{Past, compare, trends};
+use criterion_report::read::{Inputs, Location, Report, Selection};
+use criterion_report::views::calibration;
+use criterion_report::cli::validate::Options;
 use criterion_report::write;
 use libfuzzer_sys::{Corpus, fuzz_target};
 use tempfile::TempDir;

@@ -6,7 +6,7 @@ mod writers;
 
 use std::sync::LazyLock;
 
-use criterion_report::model::Exported;
+use criterion_report::read::Exported;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 

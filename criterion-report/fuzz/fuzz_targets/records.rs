@@ -6,10 +6,8 @@ mod writers;
 
 use std::collections::HashSet;
 
-use criterion_report::model::{
-    Benchmark, CaseFiles, ConfidenceInterval, CriterionResult, Estimate, Estimates, Inputs,
-    Samples, record_of_line,
-};
+use criterion_report::model::{Benchmark, CaseFiles, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples};
+use criterion_report::read::{Inputs, record_of_line};
 use libfuzzer_sys::fuzz_target;
 use plan::Record;
 

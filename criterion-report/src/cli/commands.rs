@@ -10,14 +10,16 @@ use plan::{CargoPackage, Diagnostics, Library, Package};
 
 use super::source::{Source, gated, say};
 use super::{GATE_FAILED, UNUSABLE};
-use crate::model::Selection;
-use crate::model::calibration::Profile;
-use crate::model::compare::{FILE, Profile as NoiseProfile, Side, Thresholds, aa};
-use crate::model::database::Severity;
-use crate::write::{self, csv};
-use crate::{
-    calibration, compare, kernels, merge, output, planned, torchao_output, units, validate, visible,
-};
+use crate::cli::{calibration, compare, kernels, planned, validate};
+use crate::compare::{FILE, Profile as NoiseProfile, Side, Thresholds, aa};
+use crate::export::csv;
+use crate::export::torchao;
+use crate::read::Selection;
+use crate::read::database::Severity;
+use crate::render::units;
+use crate::views::calibration::Profile;
+use crate::views::{self, view, written};
+use crate::{merge, output, visible};
 
 impl Source {
     pub(super) fn plan(&self, options: &planned::Options) -> Result<ExitCode> {
@@ -80,7 +82,7 @@ impl Source {
     }
 
     pub(super) fn calibration(&self, options: &calibration::Options) -> Result<ExitCode> {
-        let colour = write::is_coloured(options.color, output::colour_terminal());
+        let colour = view::is_coloured(options.color, output::colour_terminal());
         if options.list_presets {
             self.nothing_of_results("--list-presets prints the presets", false)?;
             let width = self.output.as_ref().map_or_else(output::terminal_width, |_| None);
@@ -91,7 +93,7 @@ impl Source {
             self.nothing_of_results("--load prints a profile", true)?;
             let profile = Profile::load(file)?;
             let width = output::terminal_width();
-            output::put(&write::calibration::write(&profile, width, colour), None)?;
+            output::put(&views::calibration::text::write(&profile, width, colour), None)?;
             return Ok(ExitCode::SUCCESS);
         }
         let report = self.report(Some(calibration::MODES), &[])?;
@@ -104,7 +106,7 @@ impl Source {
             }
         }
         let width = output::terminal_width();
-        output::put(&write::calibration::write(&profile, width, colour), None)?;
+        output::put(&views::calibration::text::write(&profile, width, colour), None)?;
         Ok(self.end(&report))
     }
 
@@ -112,11 +114,11 @@ impl Source {
         if self.output.is_some() {
             bail!("--torchao-output writes folders: name another one with --torchao-output=DIR");
         }
-        let mut report = self.report(Some(torchao_output::MODES), &[])?;
+        let mut report = self.report(Some(torchao::MODES), &[])?;
         say(&report.unreadable, &report.warnings);
-        write::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
+        written::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
         let folder = options.torchao_output.as_ref().and_then(Option::as_deref);
-        let written = torchao_output::write(&mut report, options, folder, now()?)?;
+        let written = torchao::write(&mut report, options, folder, now()?)?;
         written.notes.iter().for_each(|note| output::tell_line("note", note));
         let lines: String = written.lines.iter().map(|line| format!("{line}\n")).collect();
         output::put(&visible::lines(&lines), None)?;
@@ -130,7 +132,7 @@ impl Source {
         options.check()?;
         let report = self.report(Some(kernels::MODES), kernels::BESIDE)?;
         say(&report.unreadable, &report.warnings);
-        write::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
+        written::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
         let filter = self.filter.as_ref();
         let selection = Selection { modes: Some(kernels::MODES), filter, ..Selection::default() };
         let (failed, remarks) = options.run(&report, &self.location()?, selection)?;
@@ -153,13 +155,13 @@ impl Source {
             options.run(&self.location()?, &self.baseline, selection)?;
         say(&remarks.unreadable, &remarks.warnings);
         let file = self.output.as_deref();
-        let look = write::compare::Look {
+        let look = views::compare::Look {
             all: options.all,
             details: options.details,
-            colour: write::is_coloured(options.color, file.is_none() && output::colour_terminal()),
+            colour: view::is_coloured(options.color, file.is_none() && output::colour_terminal()),
             width: file.map_or_else(output::terminal_width, |_| None),
         };
-        output::stream(file, |out| write::compare::write(&comparison, options.format, look, out))?;
+        output::stream(file, |out| views::compare::write(&comparison, options.format, look, out))?;
         Ok(gated(remarks.unreadable.is_empty(), &failed).unwrap_or(ExitCode::SUCCESS))
     }
 
@@ -208,7 +210,7 @@ impl Source {
         }
         say(&remarks.unreadable, &remarks.warnings);
         let colour = output::colour_terminal();
-        output::put(&write::aa::write(&aa, output::terminal_width(), colour), None)?;
+        output::put(&views::aa::write(&aa, output::terminal_width(), colour), None)?;
         if !options.no_save {
             output::tell_line("note", &format!("the noise profile is {}", file.display()));
         }

@@ -1,7 +1,14 @@
 //! The command line.
 
+pub mod calibration;
 mod commands;
+pub mod compare;
+pub mod kernels;
+pub mod planned;
+pub mod schema;
 mod source;
+pub mod validate;
+pub mod writer;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -9,10 +16,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::schema::Schema;
-use crate::words::more;
-use crate::write::Writer;
-use crate::{calibration, compare, kernels, merge, output, planned, validate};
+use crate::cli::schema::Schema;
+use crate::cli::writer::Writer;
+use crate::render::words::more;
+use crate::{merge, output};
 use source::Source;
 
 /// Turn what `cargo bench` left into tables and files

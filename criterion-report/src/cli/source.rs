@@ -8,9 +8,11 @@ use plan::{flag, results};
 use regex::Regex;
 
 use super::{GATE_FAILED, NEW, UNUSABLE};
-use crate::model::{Exported, Location, Report, Selection};
-use crate::write::{AllRefused, Target, Writer, Written};
-use crate::{output, units, visible};
+use crate::cli::writer::Writer;
+use crate::read::{Exported, Location, Report, Selection};
+use crate::render::units;
+use crate::views::written::{AllRefused, Target, Written};
+use crate::{output, visible};
 
 /// Arguments of every command.
 #[derive(Debug, Clone, clap::Args)]

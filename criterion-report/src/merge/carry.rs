@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use crate::model::file;
+use crate::read::file;
 
 /// A path for a file of this content; none where it is there already. Runs of two machines may have one name: in
 /// containers that start together even the number of the process is the same.

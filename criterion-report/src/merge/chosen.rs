@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::planned::{Plan, Planned};
 use super::results::{Found, Host, Results};
 use super::shards::Shards;
-use crate::model::{OLDER, Run};
 use crate::order::Order as _;
+use crate::read::{OLDER, Run};
 
 /// A record and the place of its folder among the results.
 pub type Source<'r> = (usize, &'r Found);

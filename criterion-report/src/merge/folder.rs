@@ -22,8 +22,8 @@ use super::chosen::Chosen;
 use super::manifests;
 use super::part::Part;
 use super::results::{Host, Results};
-use crate::model::compare::Remarks;
-use crate::model::{Location, file};
+use crate::compare::Remarks;
+use crate::read::{Location, file};
 
 /// The file that tells a folder of merged results from others.
 const SAID: &str = "merge.txt";

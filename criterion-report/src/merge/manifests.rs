@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::carry::{put, unlike};
 use super::chosen::{Chosen, Source};
 use super::results::Results;
-use crate::json_text::{self, Style};
-use crate::model::file;
+use crate::read::file;
+use crate::render::json_text::{self, Style};
 
 /// Carries over the manifests of the runs that a record or a selected case is of. Only `ids` stay among the selected
 /// cases: reports would call the others missing.

@@ -10,9 +10,9 @@ use super::carry::{carry_file, carry_folder};
 use super::chosen::Source;
 use super::manifests;
 use super::results::Results;
-use crate::model::Location;
-use crate::model::compare::Remarks;
+use crate::compare::Remarks;
 use crate::parallel;
+use crate::read::Location;
 
 /// A folder of results that is being written.
 pub struct Part<'r> {

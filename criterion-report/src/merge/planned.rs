@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use regex::Regex;
 use serde::Deserialize;
 
-use crate::model::file;
-use crate::units;
+use crate::read::file;
+use crate::render::units;
 
 /// A case of the JSON that `plan` prints; the other keys are not needed here.
 #[derive(Debug, Deserialize)]

@@ -8,14 +8,13 @@ use anyhow::{Result, bail};
 use indexmap::IndexMap;
 use plan::{Mode, Outcome, Record, RunManifest, Work};
 
-use crate::model::line::{self, Line};
-use crate::model::profile_files::is_inside;
-use crate::model::{
-    self, Location, NoTime, ResultFolder, ResultFolders, Run, fingerprint, own_result, read_runs,
-    read_unlinked, saved,
-};
+use crate::model::{NoTime, fingerprint, own_result};
 use crate::parallel;
-use crate::units;
+use crate::read;
+use crate::read::line::{self, Line};
+use crate::read::profile_files::is_inside;
+use crate::read::{Location, ResultFolder, ResultFolders, Run, read_runs, read_unlinked, saved};
+use crate::render::units;
 
 /// What a folder holds of one name.
 #[derive(Debug)]
@@ -157,7 +156,7 @@ impl Results {
         };
         let (times, unusable) = Times::under(&results, baseline);
         let mut recorded = HashSet::new();
-        for path in model::files(&results.location.records.join(baseline), "jsonl")? {
+        for path in read::files(&results.location.records.join(baseline), "jsonl")? {
             results.read_records(&path, &times, &mut recorded);
         }
         results.read_runs(baseline, &recorded);
@@ -229,7 +228,7 @@ impl Results {
 
     /// The files of the runs' manifests.
     pub fn manifests(&self) -> Result<Vec<PathBuf>> {
-        model::files(&self.location.records.join("runs"), "json")
+        read::files(&self.location.records.join("runs"), "json")
     }
 
     /// Whether a path of a profile's file leads into the folder of records.

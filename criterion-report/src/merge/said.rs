@@ -7,7 +7,8 @@ use super::chosen::{Chosen, RULE, Source};
 use super::planned::Plan;
 use super::results::{Host, Results};
 use super::shards::Shards;
-use crate::{units, visible};
+use crate::render::units;
+use crate::visible;
 
 pub struct Said<'r> {
     pub plan: &'r Plan,

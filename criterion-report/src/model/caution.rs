@@ -12,7 +12,7 @@ use super::repeated::Without;
 use super::row::Row;
 use super::speedup::{Levels, RunsOf, Speedup};
 use super::time::Time;
-use crate::units;
+use crate::render::units;
 
 /// A median's interval wider than this to either side, relative to the median, is pointed out.
 const WIDE: f64 = 0.02;
@@ -123,7 +123,7 @@ impl Caution {
         Self { kind: Some((line.into(), None)), ..self }
     }
 
-    pub(in crate::model) fn with_figures(self, line: impl Into<String>, figures: String) -> Self {
+    pub(crate) fn with_figures(self, line: impl Into<String>, figures: String) -> Self {
         Self { kind: Some((line.into(), Some(figures))), ..self }
     }
 

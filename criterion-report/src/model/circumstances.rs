@@ -8,7 +8,7 @@ use plan::{Environment, HostFacts, Record};
 use serde::Serialize;
 
 use super::row::Row;
-use crate::object::document;
+use crate::render::object::document;
 
 // Lowest and highest value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -27,7 +27,7 @@ fn host(row: &Row) -> Host {
 
 impl Machines {
     /// The machines of these rows. Where there are several, each row is given the number of its own, from 1.
-    pub(super) fn number(rows: &mut [&mut Row]) -> Self {
+    pub(crate) fn number(rows: &mut [&mut Row]) -> Self {
         let mut gpus: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (machine, gpu) in rows.iter().map(|row| host(row)) {
             gpus.entry(machine).or_default().extend(gpu);

@@ -5,7 +5,7 @@ use std::fmt;
 use plan::{Allocator, CacheMode, Device, Record, Threads};
 use serde::Deserialize;
 
-use crate::object::object;
+use crate::render::object::object;
 
 /// The machine and the way in which a case was measured. A result at one place says nothing of
 /// another.

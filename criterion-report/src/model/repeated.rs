@@ -36,7 +36,7 @@ impl fmt::Display for Without {
 
 impl Row {
     /// The row of a case of which there is at least one run.
-    pub(super) fn of_runs(runs: Vec<InRun>) -> Result<Self, String> {
+    pub(crate) fn of_runs(runs: Vec<InRun>) -> Result<Self, String> {
         let known = runs.iter().filter_map(|run| run.row.as_ref().ok());
         let Some(last) = known.max_by_key(|row| weight(row)) else {
             let reason = runs.into_iter().find_map(|run| run.row.err());

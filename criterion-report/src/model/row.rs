@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::criterion_result::CriterionResult;
 use super::time::Time;
-use crate::units;
+use crate::render::units;
 
 /// The files of one case.
 #[derive(Debug)]
@@ -276,7 +276,7 @@ impl Row {
     }
 }
 
-pub(super) fn compared(record: &Record) -> Option<&Accuracy> {
+pub(crate) fn compared(record: &Record) -> Option<&Accuracy> {
     let has_reference = record.kernel.as_ref().is_none_or(|facts| facts.has_reference);
     record.accuracy.as_ref().filter(|_| has_reference)
 }

@@ -7,7 +7,7 @@ use statistics::{Benefit, CONFIDENCE_LEVEL, Processor, Ratio, Verdict, mean, ver
 use super::repeated::Without;
 use super::row::Row;
 use super::time::Interval;
-use crate::object::{document, object};
+use crate::render::object::{document, object};
 
 /// Timed batches in a block: two of each side.
 const WHOLE_BLOCK: u64 = 4;

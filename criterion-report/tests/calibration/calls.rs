@@ -2,8 +2,9 @@
 
 use super::*;
 use clap::ColorChoice;
-use criterion_report::model::calibration::CallOverhead;
-use criterion_report::write::{Writer, show};
+use criterion_report::cli::writer::Writer;
+use criterion_report::views::calibration::CallOverhead;
+use criterion_report::views::show;
 
 const CALL: CallOverhead = CallOverhead {
     probe: Probe::Call,

@@ -10,7 +10,7 @@ fn the_file_of_a_machine() {
         peak_gflops: Some(250.0),
         ..REQUEST
     };
-    let text = criterion_report::calibration::json(&profile(&request)).expect("serialises");
+    let text = criterion_report::cli::calibration::json(&profile(&request)).expect("serialises");
     assert_snapshot!("calibration-profile", text);
 }
 
@@ -43,7 +43,7 @@ fn a_profile_comes_back_from_its_file() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("profile.json");
     let profile = profile(&REQUEST);
-    fs::write(&file, criterion_report::calibration::json(&profile).expect("serialises"))
+    fs::write(&file, criterion_report::cli::calibration::json(&profile).expect("serialises"))
         .expect("written");
     alike(&Profile::load(&file).expect("a profile"), &profile);
 }
@@ -217,7 +217,7 @@ fn names_are_those_of_fusions_document() {
         .output()
         .expect("the program starts");
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let text = criterion_report::calibration::json(&profile(&REQUEST)).expect("serialises");
+    let text = criterion_report::cli::calibration::json(&profile(&REQUEST)).expect("serialises");
     let ours: Value = serde_json::from_str(&text).expect("JSON");
     let strategy = |value: &Value, name: &str| value[name].as_array().expect("a list").clone();
     let (own, theirs) = (strategy(&ours, "fusion_strategy"), strategy(&document, "strategy"));

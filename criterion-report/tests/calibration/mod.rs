@@ -13,12 +13,12 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use crate::common::{self, copied, err, fixture, out, report};
-use criterion_report::model::calibration::{
+use criterion_report::read::{Location, Report, Selection};
+use criterion_report::views::calibration::text::write;
+use criterion_report::views::calibration::{
     FusionCalibration, OperationCalibration, OperationKey, OperationKind, PeakSource, Preset,
     Profile, Request, calibrate,
 };
-use criterion_report::model::{Location, Report, Selection};
-use criterion_report::write::calibration::write;
 use insta::assert_snapshot;
 use plan::{Device, Dtype, PatternFamily, Probe};
 use serde_json::Value;

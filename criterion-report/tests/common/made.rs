@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use criterion_report::model::{Location, Report, Selection};
+use criterion_report::read::{Location, Report, Selection};
 use plan::{
     Case, GpuCounters, HardwareCounters, LastSample, Measures, MemoryProfile, Mode,
     OperationProfile, Outcome, Profile, ProfileFile, ProfileFileKind, Record, Role, RunManifest,

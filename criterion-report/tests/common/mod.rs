@@ -11,8 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use criterion_report::model::{Location, Report, Selection};
-use criterion_report::write::{Target, Writer};
+use criterion_report::cli::writer::Writer;
+use criterion_report::read::{Location, Report, Selection};
+use criterion_report::views::written::Target;
 use plan::{Pair, Stop};
 use regex::Regex;
 use tempfile::TempDir;

@@ -3,8 +3,9 @@
 use std::fs;
 
 use criterion_report::model::{
-    Benchmark, CaseFiles, ConfidenceInterval, CriterionResult, Estimate, Estimates, Inputs, Samples,
+    Benchmark, CaseFiles, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples,
 };
+use criterion_report::read::Inputs;
 use plan::{Case, LastSample, ModelWork, Outcome, Record, Role, Shape, Stat, Variant, Work};
 
 use super::pair_of;

@@ -1,7 +1,7 @@
 //! Many cases: how many runs they need, and what a comment has room for.
 
-use criterion_report::model::compare::{Comparison, Floors, Point, Side, SideRun, Verdict};
-use criterion_report::write::compare::{Format, Look, write};
+use criterion_report::compare::{Comparison, Floors, Point, Side, SideRun, Verdict};
+use criterion_report::views::compare::{Format, Look, write};
 
 use Verdict::{Inconclusive, Regressed};
 

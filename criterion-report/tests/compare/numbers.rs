@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use criterion_report::model::compare::{
+use criterion_report::compare::{
     Comparison, Floors, Hosts, Limits, Policy, Profile, Settings, Side, Thresholds, Verdict, Words,
     aa, compare,
 };

@@ -1,6 +1,6 @@
 //! Other rules than the default one, by examples computed by hand.
 
-use criterion_report::model::compare::{
+use criterion_report::compare::{
     Compared, Estimate, Floors, Hosts, Measure, Point, Policy, Settings, Thresholds, Verdict,
     Words, compare,
 };

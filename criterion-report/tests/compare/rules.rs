@@ -1,10 +1,10 @@
 //! The default policy case by case, on sides that are made here.
 
-use criterion_report::model::Interval;
-use criterion_report::model::compare::{
+use criterion_report::compare::{
     Compared, Estimate, Floors, Hosts, Limits, Measure, Point, Policy, Settings, Side, Thresholds,
     Verdict, Words, compare,
 };
+use criterion_report::model::Interval;
 use plan::{Conditions, Range, RunManifest};
 
 use Verdict::{Equivalent, Improved, Inconclusive, Missing, New, NotCompared, Regressed};
@@ -188,7 +188,7 @@ fn errors_are_compared_without_a_unit_where_there_is_a_scale() {
 #[test]
 fn energy_left_open_is_no_verdict_on_the_case_unless_it_differs() {
     let with = |joules: f64| Point { joules: Some(joules), ..point(100.0) };
-    let profile = criterion_report::model::compare::Profile::default();
+    let profile = criterion_report::compare::Profile::default();
     let floors = Floors::Profile(Some(&profile));
     let energy = |found: &Compared| found.of_measure(Measure::Energy).map(|it| it.verdict);
     // One run per side and no floor: time is open, too.

@@ -1,6 +1,6 @@
 //! Sides that are made here.
 
-use criterion_report::model::compare::{
+use criterion_report::compare::{
     Compared, Comparison, Estimate, Floors, Hosts, Limits, Point, Policy, Settings, Side, SideRun,
     Thresholds, Words, compare,
 };

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use criterion_report::model::compare::{Estimate, Point, Side, SideRun};
+use criterion_report::compare::{Estimate, Point, Side, SideRun};
 
 /// The machine of all cases.
 pub const HOST: &str = "simulated, 2 CPUs, 8 GiB";

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use criterion_report::model::compare::{Limits, Measure, Point, Verdict};
+use criterion_report::compare::{Limits, Measure, Point, Verdict};
 
 use crate::compare::folder::*;
 use crate::compare::sides::{compared_at, memory, point};

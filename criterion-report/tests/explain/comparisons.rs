@@ -1,10 +1,10 @@
 //! Statements that compare a case with another one.
 
 use clap::ColorChoice;
-use criterion_report::model::Answers;
-use criterion_report::model::explain::{Explanation, Library, PartKind, Rule, Statement};
-use criterion_report::write::Writer;
-use criterion_report::write::summary::{Format, Options};
+use criterion_report::cli::writer::Writer;
+use criterion_report::views::Answers;
+use criterion_report::views::explain::{Explanation, Library, PartKind, Rule, Statement};
+use criterion_report::views::summary::{Format, Options};
 use plan::OperationProfile;
 
 use super::fixture::{Fixture, operation, profile};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use criterion_report::model::{Location, Report, Selection};
-use criterion_report::write::Writer;
+use criterion_report::cli::writer::Writer;
+use criterion_report::read::{Location, Report, Selection};
 use plan::{
     Cache, Case, Config, Counters, Memory, OperationProfile, Probe, Profile, Role, StepMemory,
     Work, expand,

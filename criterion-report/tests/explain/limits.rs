@@ -1,6 +1,6 @@
 //! The calibration that a case's limit comes from, or why it has none.
 
-use criterion_report::model::explain::{Bound, PartKind, Rule, Statement};
+use criterion_report::views::explain::{Bound, PartKind, Rule, Statement};
 
 use super::fixture::{Fixture, L2, L3, MEMORY, PEAK};
 use super::statements::LINEAR;

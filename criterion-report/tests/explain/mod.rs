@@ -8,8 +8,8 @@ mod parts;
 mod statements;
 mod texts;
 
-use criterion_report::model::Report;
-use criterion_report::model::explain::{Explainer, Explanation};
+use criterion_report::read::Report;
+use criterion_report::views::explain::{Explainer, Explanation};
 
 /// The sum of the parts may differ from the whole by this share.
 const ROUNDING: f64 = 1e-9;

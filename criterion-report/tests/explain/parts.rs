@@ -1,6 +1,6 @@
 //! How a case's time is split, and what differs from its baseline.
 
-use criterion_report::model::explain::{Change, Explanation, PartKind};
+use criterion_report::views::explain::{Change, Explanation, PartKind};
 use plan::Profile;
 
 use super::fixture::{CALL, Fixture, L3, on, operation, profile};

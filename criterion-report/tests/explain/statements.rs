@@ -1,6 +1,6 @@
 //! A case for each statement, the figures of the statement, and both sides of its threshold.
 
-use criterion_report::model::explain::{Bound, Explanation, PartKind, Rule, Statement};
+use criterion_report::views::explain::{Bound, Explanation, PartKind, Rule, Statement};
 use plan::OperationProfile;
 
 use super::fixture::{CALL, Fixture, L2, MEMORY, PEAK, on, operation, profile};

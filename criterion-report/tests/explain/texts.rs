@@ -1,8 +1,8 @@
 //! What `explain` writes: the text of a screen, Markdown, and the document.
 
 use clap::ColorChoice;
-use criterion_report::write::Writer;
-use criterion_report::write::explain::{Format, Options};
+use criterion_report::cli::writer::Writer;
+use criterion_report::views::explain::{text::Format, text::Options};
 use insta::assert_snapshot;
 use regex::Regex;
 

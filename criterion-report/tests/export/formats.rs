@@ -121,7 +121,7 @@ fn a_comment_has_room_and_counts_what_has_none() {
     let cases = report.entries().count();
     let small = write(&writer("export markdown"), &report);
     assert!(!small.contains("not shown"), "{small}");
-    let case = criterion_report::model::Missing {
+    let case = criterion_report::read::Missing {
         full_id: "inference/x/linear/cpu/`int8wo`|<b>/bf16-1x1x1".to_owned(),
         reason: "it said:\n| `a` <b> | @someone".to_owned(),
     };

@@ -10,7 +10,8 @@ mod schemas;
 mod validate;
 
 use clap::Parser;
-use criterion_report::write::{Target, Writer};
+use criterion_report::cli::writer::Writer;
+use criterion_report::views::written::Target;
 
 const TARGET: Target<'_> = Target { colour_terminal: false, width: None, file: None };
 

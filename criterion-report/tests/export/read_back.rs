@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use criterion_report::model::{Exported, Report, Selection};
-use criterion_report::write::Writer;
-use criterion_report::write::export::Format;
+use criterion_report::cli::writer::Writer;
+use criterion_report::export::Format;
+use criterion_report::read::{Exported, Report, Selection};
 use regex::Regex;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use clap::ValueEnum;
-use criterion_report::schema::Schema;
+use criterion_report::cli::schema::Schema;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use criterion_report::model::database::{Severity, validate};
+use criterion_report::read::database::{Severity, validate};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 

@@ -10,11 +10,12 @@ mod table;
 
 use crate::common::{fixture, text_and_notes, write, write_on};
 use clap::ColorChoice;
-use criterion_report::model::{
-    Accounting, Advice, FusionResult, Location, NoSpeedup, PatternAdvice, Report, Selection, saved,
-};
-use criterion_report::write::fusion::{Format, Options};
-use criterion_report::write::{Target, Writer};
+use criterion_report::cli::writer::Writer;
+use criterion_report::model::NoSpeedup;
+use criterion_report::read::{Location, Report, Selection};
+use criterion_report::views::fusion::{text::Format, text::Options};
+use criterion_report::views::written::Target;
+use criterion_report::views::{Accounting, Advice, FusionResult, PatternAdvice, saved};
 use insta::assert_snapshot;
 use plan::{Device, FusionVariant, Mode, Pattern};
 use regex::Regex;

@@ -12,8 +12,10 @@ mod size;
 use std::path::PathBuf;
 
 use crate::common;
-use criterion_report::model::Report;
-use criterion_report::write::{Target, Writer, html};
+use criterion_report::cli::writer::Writer;
+use criterion_report::html;
+use criterion_report::read::Report;
+use criterion_report::views::written::Target;
 use tempfile::TempDir;
 
 use browser::Browser;

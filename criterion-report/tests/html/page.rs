@@ -1,7 +1,9 @@
 //! The text of the page, without a browser.
 
-use criterion_report::model::{Inputs, Report, Selection};
-use criterion_report::write::{Target, Writer, html};
+use criterion_report::cli::writer::Writer;
+use criterion_report::html;
+use criterion_report::read::{Inputs, Report, Selection};
+use criterion_report::views::written::Target;
 use insta::assert_snapshot;
 use plan::{Outcome, Record};
 use serde_json::Value;

@@ -1,7 +1,8 @@
 //! The roofline in a case's details, in which the case is marked.
 
-use criterion_report::model::calibration::Placement;
-use criterion_report::model::{Report, Row};
+use criterion_report::model::Row;
+use criterion_report::read::Report;
+use criterion_report::views::calibration::Placement;
 use serde_json::{Value, json};
 
 use crate::common::report;

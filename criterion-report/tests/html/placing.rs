@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use criterion_report::model::TradeOff;
-use criterion_report::model::calibration::{Operation, Placement, Skyline};
+use criterion_report::views::TradeOff;
+use criterion_report::views::calibration::{Operation, Placement, Skyline};
 
 use crate::common::report;
 

@@ -1,7 +1,9 @@
 //! The panel of a case that was profiled.
 
-use criterion_report::model::{Location, Report, Selection};
-use criterion_report::write::{Target, Writer, html};
+use criterion_report::cli::writer::Writer;
+use criterion_report::html;
+use criterion_report::read::{Location, Report, Selection};
+use criterion_report::views::written::Target;
 use serde_json::{Value, json};
 
 use crate::common::made::profiled_siblings;

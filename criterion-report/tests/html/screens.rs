@@ -1,7 +1,7 @@
 //! The page on screens of all sizes, in both themes, and on paper.
 
-use criterion_report::model::{Inputs, Report, Selection};
-use criterion_report::units;
+use criterion_report::read::{Inputs, Report, Selection};
+use criterion_report::render::units;
 use plan::{Energy, Range, Record, Utilization};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Ten thousand cases.
 
-use criterion_report::model::{Report, Selection};
+use criterion_report::read::{Report, Selection};
 
 use crate::common::sweep::{FAILED_EVERY, RECIPES, ten_thousand};
 use crate::html::browser::{Browser, key};

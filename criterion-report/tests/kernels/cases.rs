@@ -1,6 +1,6 @@
 //! Values of single cases, reckoned by hand.
 
-use criterion_report::model::kernels::{
+use criterion_report::views::kernels::{
     KernelResult, Point, contests, descending, high_peak, most, nondeterministic, precision_gains,
     slow_call, slow_first_call, unsteady, without_counts, without_reference,
 };
@@ -292,7 +292,7 @@ fn a_rival_becomes_the_kernel_only_where_it_can_replace_it_everywhere() {
     };
     let everywhere = |fixture: Fixture| {
         let report = fixture.kernels_report();
-        let rivals = criterion_report::model::kernels::rivals(&KernelResult::all(&report));
+        let rivals = criterion_report::views::kernels::rivals(&KernelResult::all(&report));
         assert_eq!((rivals.len(), rivals[0].implementation), (1, "blocked"));
         rivals[0].not.is_empty()
     };

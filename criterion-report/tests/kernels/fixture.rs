@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use criterion_report::model::Report;
-use criterion_report::model::kernels::KernelResult;
+use criterion_report::read::Report;
+use criterion_report::views::kernels::KernelResult;
 use plan::{
     Accuracy, Case, Device, Dtype, Energy, KernelFacts, KernelTolerances, KernelWork, Latency,
     Memory, Mode, Record, Role, RunManifest, SkipCondition, Stat, StepMemory, Work,

@@ -55,8 +55,8 @@ fn a_history_of_another_machine_is_none() {
 /// The jobs of one push may end in the same second, each with kernels of its own.
 #[test]
 fn runs_of_one_moment_do_not_hide_each_other() {
-    use criterion_report::model::compare::Estimate;
-    use criterion_report::model::kernels::{Past, Point, trends};
+    use criterion_report::compare::Estimate;
+    use criterion_report::views::kernels::{Past, Point, trends};
     let past = |timestamp: &str, ids: &[(&str, f64)]| Past {
         commit: None,
         timestamp: timestamp.to_owned(),

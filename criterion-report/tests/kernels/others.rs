@@ -2,7 +2,9 @@
 
 use clap::ColorChoice;
 use common::write;
-use criterion_report::write::{Writer, dashboard, show};
+use criterion_report::cli::writer::Writer;
+use criterion_report::export::dashboard;
+use criterion_report::views::show;
 use insta::assert_snapshot;
 
 use super::*;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use criterion_report::model::{Location, Report, Selection};
+use criterion_report::read::{Location, Report, Selection};
 use plan::{Cache, Case, Config, Memory, Probe, Role, RunManifest, StepMemory, Work, expand};
 use serde_json::json;
 use tempfile::TempDir;

@@ -1,7 +1,7 @@
 //! Shards of two machines: each row keeps its own, with its calibration, and their times do not meet.
 
-use criterion_report::model::explain::Explainer;
-use criterion_report::model::{Location, Report, Selection};
+use criterion_report::read::{Location, Report, Selection};
+use criterion_report::views::explain::Explainer;
 use insta::assert_snapshot;
 
 use crate::merge::fixture::{ONE, Shard, Sweep, TWO, text};

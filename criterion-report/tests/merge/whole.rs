@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use criterion_report::model::{Location, Report, Selection};
+use criterion_report::read::{Location, Report, Selection};
 use insta::assert_snapshot;
 use plan::Outcome;
 

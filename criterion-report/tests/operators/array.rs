@@ -172,8 +172,8 @@ fn upstreams_efficiency_is_there_on_request_alone() {
     assert_eq!(compatible["share_of_limit"], ours["share_of_limit"]);
     assert_eq!(ours["share_of_limit"], ours["gpu_efficiency"]);
     // The document's example has 85.3 at 0.442 ms, where its program writes 100.
-    assert_eq!(criterion_report::model::upstreams_estimate(0.442), 100.0);
-    assert_eq!(criterion_report::model::upstreams_estimate(4.0), 25.0);
+    assert_eq!(criterion_report::views::upstreams_estimate(0.442), 100.0);
+    assert_eq!(criterion_report::views::upstreams_estimate(4.0), 25.0);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The share of the machine's limit.
 
-use criterion_report::model::{
-    Caution, Efficiency, EfficiencySource, NoEfficiency, OperatorResult, Report,
-};
+use criterion_report::model::Caution;
+use criterion_report::read::Report;
+use criterion_report::views::{Efficiency, EfficiencySource, NoEfficiency, OperatorResult};
 use plan::Cache;
 
 use super::*;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use criterion_report::model::Report;
+use criterion_report::read::Report;
 use plan::{
     Accuracy, Case, Config, Device, Gate, Implementation, Memory, Mode, Pair, Role, Stat,
     StepMemory, Work, expand,

@@ -9,9 +9,10 @@ mod tables;
 
 use crate::common::{write, write_on};
 use clap::ColorChoice;
-use criterion_report::model::{Axis, OperatorResult};
-use criterion_report::write::operators::{Format, Options};
-use criterion_report::write::{Target, Writer};
+use criterion_report::cli::writer::Writer;
+use criterion_report::views::operators::{text::Format, text::Options};
+use criterion_report::views::written::Target;
+use criterion_report::views::{Axis, OperatorResult};
 use fixture::Fixture;
 use insta::assert_snapshot;
 use plan::Outcome;

@@ -1,7 +1,8 @@
 //! What the other formats say of operators.
 
 use super::*;
-use criterion_report::write::{dashboard, show};
+use criterion_report::export::dashboard;
+use criterion_report::views::show;
 
 const DASHBOARD: dashboard::Options =
     dashboard::Options { torchao_compat: false, seed_format: false, jsonl: true };

@@ -25,7 +25,7 @@ fn sizes() -> Fixture {
         .edit("rust/f32-32x512x64", faster(0.5))
 }
 
-fn narrow(writer: &Writer, report: &criterion_report::model::Report) -> String {
+fn narrow(writer: &Writer, report: &criterion_report::read::Report) -> String {
     write_on(Some(80), writer, report)
 }
 

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, Command, CommandFactory};
 use criterion_report::cli::Cli;
-use criterion_report::model::explain::Rule;
+use criterion_report::export::csv;
 use criterion_report::model::{Better, Field, MEASURES, Part};
-use criterion_report::write::csv;
+use criterion_report::views::explain::Rule;
 use types::types;
 
 /// Words in a cell.

@@ -1,8 +1,8 @@
 //! Tables of the fields of documents, from their JSON Schemas.
 
-use criterion_report::model::PatternAdvice;
-use criterion_report::model::calibration::Profile;
-use criterion_report::schema::Schema;
+use criterion_report::cli::schema::Schema;
+use criterion_report::views::PatternAdvice;
+use criterion_report::views::calibration::Profile;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;

@@ -1,10 +1,11 @@
 //! The map: the planted costs are found, and with them from where on a recipe gains.
 
+use criterion_report::cli::writer::Writer;
+use criterion_report::html;
 use criterion_report::model::gather;
-use criterion_report::model::training::{
+use criterion_report::views::training::{
     Crossover, Gains, NoCrossover, RecipeCost, TrainingResult,
 };
-use criterion_report::write::{Writer, html};
 use insta::assert_snapshot;
 use plan::Shape;
 use serde_json::Value;

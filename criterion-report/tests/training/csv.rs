@@ -1,6 +1,7 @@
 //! torchao's columns of training, filled with what was measured.
 
-use criterion_report::write::{Writer, csv};
+use criterion_report::cli::writer::Writer;
+use criterion_report::export::csv;
 
 use crate::common::write;
 use crate::training::fixture::Fixture;

@@ -1,8 +1,12 @@
 //! Emulated rows: no report shows a speed-up of them, even where a record has a pair.
 
 use clap::ColorChoice;
-use criterion_report::model::{Answers, Field};
-use criterion_report::write::{Writer, csv, dashboard, export, summary};
+use criterion_report::cli::writer::Writer;
+use criterion_report::export;
+use criterion_report::export::{csv, dashboard};
+use criterion_report::model::Field;
+use criterion_report::views::Answers;
+use criterion_report::views::summary;
 use serde_json::Value;
 
 use crate::common::write;

@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 
+use criterion_report::cli::writer::Writer;
+use criterion_report::export;
+use criterion_report::export::dashboard;
+use criterion_report::export::github_action;
 use criterion_report::model::Better;
-use criterion_report::model::database::validate;
-use criterion_report::write::export::{self, github_action};
-use criterion_report::write::{Writer, dashboard};
+use criterion_report::read::database::validate;
 use serde_json::Value;
 
 use crate::common::write;

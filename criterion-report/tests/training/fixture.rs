@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use criterion_report::model::Report;
+use criterion_report::read::Report;
 use plan::{
     Accuracy, Case, Config, Memory, Mode, ModelWork, Pair, Pass, Recipe, Role, Shape, Stat,
     StepMemory, TensorAccuracy, Variant, Work, expand,

@@ -8,8 +8,8 @@ mod fixture;
 mod tables;
 
 use clap::ColorChoice;
-use criterion_report::write::Writer;
-use criterion_report::write::training::{Format, Options};
+use criterion_report::cli::writer::Writer;
+use criterion_report::views::training::{text::Format, text::Options};
 
 const OPTIONS: Options =
     Options { format: Format::Table, crossover: false, color: ColorChoice::Auto };

@@ -72,8 +72,11 @@ fn a_part_without_a_time_says_why() {
 #[test]
 fn without_training_it_says_what_to_measure() {
     let report = crate::common::report("two-siblings");
-    let target =
-        criterion_report::write::Target { colour_terminal: false, width: None, file: None };
+    let target = criterion_report::views::written::Target {
+        colour_terminal: false,
+        width: None,
+        file: None,
+    };
     let error = text_and_notes(&TABLE, &report, target).expect_err("nothing to show").to_string();
     assert!(error.contains("cargo bench --bench training"), "{error}");
 }

@@ -3,8 +3,8 @@
 use plan::{CompileMode, ModelWork};
 
 use super::*;
-use crate::model::time::Time;
-use crate::units;
+use crate::model::Time;
+use crate::render::units;
 
 fields! {
     /// The values of torchao's columns besides times; they come first in CSV.

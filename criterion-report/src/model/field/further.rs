@@ -3,7 +3,7 @@
 use plan::Weights;
 
 use super::*;
-use crate::model::place::fingerprint;
+use crate::model::fingerprint;
 
 fields! {
     /// In any order.

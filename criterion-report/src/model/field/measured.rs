@@ -7,8 +7,8 @@ use plan::Stop;
 
 use super::profile::{absent, no_counters, no_gpu_counters, profile, step_ns};
 use super::*;
-use crate::model::time::Interval;
-use crate::units;
+use crate::model::Interval;
+use crate::render::units;
 
 const PER_CYCLE: Unit = Unit {
     text: |_, count, _| format!("{} per cycle", units::significant(count, 3)),

@@ -225,7 +225,7 @@ const LISTS: [&[Field]; 5] =
     [case::TORCHAO, profile::FILES, case::FIELDS, measured::FIELDS, further::FIELDS];
 
 /// A place in a record as people write it: `measures.latency.p50_ns`.
-pub(super) fn path(read: &str) -> String {
+pub(crate) fn path(read: &str) -> String {
     read.replace(".as_ref()", "").replace(['?', ' '], "")
 }
 

@@ -1,8 +1,8 @@
 //! Units of fields: how their numbers look, what they can be, and how CSV has them.
 
+use crate::model::Interval;
 use crate::model::possible;
-use crate::model::time::Interval;
-use crate::units;
+use crate::render::units;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Unit {
@@ -11,7 +11,7 @@ pub struct Unit {
     /// A number and its interval for people.
     pub text: fn(&'static str, f64, Option<Interval>) -> String,
     /// Whether a measurement can have the number.
-    pub(in crate::model) is_possible: fn(f64) -> bool,
+    pub(crate) is_possible: fn(f64) -> bool,
     /// The suffix of a column's name in CSV.
     pub suffix: &'static str,
     /// How many of it are one in CSV.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use plan::{Range, Stat};
 use serde::{Serialize, Serializer};
 
-use crate::model::gain::Gain;
-use crate::model::time::{Interval, Time};
+use crate::model::Gain;
+use crate::model::{Interval, Time};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {

@@ -1,0 +1,207 @@
+//! The place of a case under the measured roofs of its machine.
+
+use std::collections::HashMap;
+
+use plan::{Device, Memory, ModelWork, Pass, Work};
+
+use super::operation::Operation;
+use super::request::{OperationKind, Request};
+use super::roofs::{Roofline, Roofs, telling};
+use crate::model::Row;
+use crate::model::fingerprint;
+
+/// The roofs of one device of one machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skyline {
+    /// Processor, CPUs and memory; of a GPU its name, too.
+    pub machine: String,
+    pub device: Device,
+    /// The roofs, by dtype and ascending number of threads.
+    pub roofs: Vec<Roofline>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Placement {
+    /// Floating-point operations per byte that has to move; see [`compulsory_bytes`].
+    pub flop_per_byte: f64,
+    /// 10⁹ floating-point operations per second at the median time.
+    pub gflop_per_s: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Headroom {
+    /// The most that an operation of its intensity can reach, in GFLOP/s.
+    pub attainable_gflops: f64,
+    /// Reached of that. Nothing is cut off at 1: a roof is the best that was measured.
+    pub share: f64,
+    pub is_memory_bound: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoPlacement {
+    #[error("no usable time")]
+    NoTime,
+    #[error("emulated: its time is not the recipe's")]
+    Emulated,
+    #[error("no floating-point operations are counted of it")]
+    NoOperations,
+    #[error("the bytes that it has to move are not known")]
+    NoBytes,
+}
+
+impl Placement {
+    pub fn of(row: &Row) -> Result<Self, NoPlacement> {
+        if row.time.is_err() {
+            return Err(NoPlacement::NoTime);
+        }
+        if row.is_emulated() {
+            return Err(NoPlacement::Emulated);
+        }
+        let flops = row.flops().filter(|&flops| flops > 0).ok_or(NoPlacement::NoOperations)?;
+        let bytes = compulsory_bytes(row).filter(|&bytes| bytes > 0);
+        let bytes = bytes.ok_or(NoPlacement::NoBytes)?;
+        let gflop_per_s = row.gflop_per_s().ok_or(NoPlacement::NoTime)?;
+        Ok(Self { flop_per_byte: flops as f64 / bytes as f64, gflop_per_s })
+    }
+
+    /// Under a roof; none of a roof without a bandwidth.
+    pub fn under(&self, roof: &Roofline) -> Option<Headroom> {
+        let attainable_gflops = roof.attainable_gflops(self.flop_per_byte)?;
+        Some(Headroom {
+            attainable_gflops,
+            share: self.gflop_per_s / attainable_gflops,
+            is_memory_bound: roof.is_memory_bound(self.flop_per_byte)?,
+        })
+    }
+}
+
+/// Bytes that a step has to move however it is run: every input and every weight, as it is stored,
+/// read once, and the output written once. Data that lies in a cache from the step before does not
+/// move through memory, so a small case may exceed the roof of memory.
+pub fn compulsory_bytes(row: &Row) -> Option<u64> {
+    let case = &row.record.case;
+    match &case.work {
+        Work::Model(work) => {
+            let memory = row.record.measures.memory?;
+            let elements: u64 = match row.record.model {
+                Some(facts) => facts.output_elements,
+                None => work.sizes()?.output.iter().product(),
+            };
+            let output = elements.saturating_mul(case.dtype.bytes());
+            Some(step_bytes(work, memory, output))
+        }
+        Work::Fusion(work) => Some(work.minimal_bytes(case.dtype)),
+        Work::Operator(_) | Work::Probe(_) | Work::Kernel(_) => row.moved_bytes(),
+    }
+}
+
+/// Bytes of a model's step: weights and input are read and the output is written. A backward pass
+/// reads weights, input and the output's gradient, and writes the gradients of both. An optimizer
+/// writes the weights besides; SGD reads and writes its momentum, too, AdamW its two moments.
+fn step_bytes(work: &ModelWork, memory: Memory, output: u64) -> u64 {
+    let Memory { weights_bytes, inputs_bytes, .. } = memory;
+    let forward = weights_bytes.saturating_add(inputs_bytes).saturating_add(output);
+    let both = forward.saturating_mul(2);
+    match work.pass {
+        None | Some(Pass::Forward) => forward,
+        Some(Pass::Backward) => both.saturating_sub(output),
+        Some(Pass::ForwardBackward | Pass::Casts | Pass::Products) => both,
+        Some(Pass::StepSgd) => both.saturating_add(weights_bytes.saturating_mul(3)),
+        Some(Pass::StepAdamw) => both.saturating_add(weights_bytes.saturating_mul(5)),
+    }
+}
+
+/// Calls `of` for each machine and device that the rows have calibrations of, with its name, its operations, the
+/// roofs that follow from them and the notes on these. The latest of several measurements of one thing counts.
+pub fn by_machine<'a, T>(
+    rows: impl IntoIterator<Item = &'a Row>,
+    of: impl Fn(String, Device, &[Operation<'_>], Roofs, Vec<String>) -> T,
+) -> Vec<T> {
+    let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
+    let rows: Vec<&Row> = rows.into_iter().collect();
+    let mut cases: HashMap<_, Vec<&Row>> = HashMap::new();
+    for row in telling(rows.iter().copied()) {
+        cases.entry(name(row)).or_default().push(row);
+    }
+    let machine = |(place, operations): ((String, &str), Vec<Operation<'_>>)| {
+        let cases = cases.get(&place).map(Vec::as_slice).unwrap_or_default();
+        let device = operations.first()?.key.device;
+        let request = Request {
+            device: Some(device),
+            operations: &[OperationKind::Matmul, OperationKind::Memory],
+            ..Request::default()
+        };
+        let mut notes = Vec::new();
+        let roofs = Roofs::of(&operations, cases, device, &request, &mut notes);
+        Some(of(place.0, device, &operations, roofs, notes))
+    };
+    Operation::by_machine(rows.iter().copied(), name).filter_map(machine).collect()
+}
+
+impl Skyline {
+    /// The skylines of every machine and device that the rows have calibrations of.
+    pub fn all<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
+        let mut all = by_machine(rows, |machine, device, _, roofs, notes| Self {
+            machine,
+            device,
+            roofs: roofs.all,
+            notes,
+        });
+        all.retain(|it| !it.roofs.is_empty());
+        all
+    }
+
+    pub fn is_of(&self, row: &Row) -> bool {
+        self.machine == fingerprint(&row.record) && self.device == row.record.case.device
+    }
+
+    /// The roofs over what runs on so many threads of the host, one for each dtype. Nothing on
+    /// another device depends on these: there the roof of the most threads will do.
+    pub fn on(&self, threads: u32) -> Vec<&Roofline> {
+        let own = self.roofs.iter().filter(|roof| roof.threads == threads);
+        let mut roofs: Vec<&Roofline> = own.collect();
+        if self.device != Device::Cpu {
+            for roof in self.roofs.iter().rev() {
+                if roofs.iter().all(|known| known.dtype != roof.dtype) {
+                    roofs.push(roof);
+                }
+            }
+        }
+        roofs
+    }
+
+    /// The roof over a row: that of its dtype on its threads.
+    pub fn over(&self, row: &Row) -> Option<&Roofline> {
+        let on = self.is_of(row).then(|| self.on(row.record.environment.torch.threads));
+        on?.into_iter().find(|roof| roof.dtype == row.record.case.dtype)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limit::{Best, Limit};
+    use super::*;
+
+    #[test]
+    fn a_roof_tells_what_limits_a_case_and_how_near_it_comes() {
+        let limit = |value: f64| {
+            let best = Best { value, low: None, high: None, operation: String::new() };
+            Limit::new(Some(best), None).expect("a limit")
+        };
+        let roof =
+            Roofline::new((Device::Cpu, plan::Dtype::Float32, 1), limit(100.0), Some(limit(10.0)));
+        let under = |flop_per_byte: f64, gflop_per_s: f64| {
+            Placement { flop_per_byte, gflop_per_s }.under(&roof).expect("a bandwidth")
+        };
+        let expected = |attainable_gflops: f64, share: f64, is_memory_bound: bool| Headroom {
+            attainable_gflops,
+            share,
+            is_memory_bound,
+        };
+        assert_eq!(under(2.0, 10.0), expected(20.0, 0.5, true));
+        assert_eq!(under(40.0, 120.0), expected(100.0, 1.2, false));
+        let open = Roofline::new((Device::Cpu, plan::Dtype::Float32, 1), limit(100.0), None);
+        assert_eq!(Placement { flop_per_byte: 2.0, gflop_per_s: 1.0 }.under(&open), None);
+    }
+}

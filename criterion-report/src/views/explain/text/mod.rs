@@ -1,0 +1,66 @@
+//! `explain`: why each case takes its time, as text, as Markdown, or as a document for programs.
+
+mod json;
+mod markdown;
+mod text;
+pub(crate) mod words;
+
+use anyhow::{Result, bail};
+use clap::ColorChoice;
+use regex::Regex;
+
+use crate::read::Report;
+use crate::render::json_text::{self, Style};
+use crate::render::table::screen;
+use crate::views::explain::{Explainer, Explanation};
+use crate::views::view::Room;
+use crate::views::written::Target;
+
+pub use json::Document;
+
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Only cases whose id matches, as --filter
+    #[arg(value_name = "FILTER")]
+    pub cases: Option<Regex>,
+    /// Text for people, Markdown for a pull request, or JSON
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+    /// When to colour the text
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A few lines and tables per case
+    Text,
+    /// The same as lists and tables
+    Markdown,
+    /// Everything, with all operations
+    Json,
+}
+
+pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<String> {
+    let explainer = Explainer::of(report);
+    let all: Vec<Explanation> =
+        report.entries().filter_map(|entry| explainer.explain(&entry)).collect();
+    let untimed = report.entries().count() + report.missing.len() - all.len();
+    if all.is_empty() && untimed == 0 {
+        bail!(
+            "the records of `{}` hold no case to explain\n  measure some with `cargo bench --bench \
+             inference -- --profile`",
+            report.baseline
+        );
+    }
+    Ok(match options.format {
+        Format::Json => {
+            json_text::to_string(&Document::of(&report.baseline, &all), Style::Pretty)? + "\n"
+        }
+        Format::Markdown => markdown::page(&all, untimed),
+        Format::Text => {
+            let room = Room::of(target, options.color);
+            screen(&text::page(&all, untimed, room), room.colour)
+        }
+    })
+}

@@ -1,0 +1,143 @@
+//! One case of a kernel: a problem in a precision on a backend, by one implementation.
+
+use std::collections::BTreeMap;
+
+use plan::{Case, Dtype, KernelWork, Latency, Outcome, Record, Stat};
+use serde_json::Value;
+
+use crate::compare::Point;
+use crate::model::{Entry, Time};
+use crate::read::{Missing, Report};
+
+/// A case of a kernel as its last run left it.
+#[derive(Debug, Clone)]
+pub struct KernelResult<'a> {
+    pub full_id: &'a str,
+    pub kernel: &'a str,
+    /// Device on which it is to run: `cpu`, `cuda`.
+    pub backend: &'a str,
+    /// Precision; of a case without any record as far as its id says.
+    pub precision: Option<Dtype>,
+    /// The kernel's file that computes it.
+    pub implementation: &'a str,
+    /// The case as planned; absent without any record.
+    pub case: Option<&'a Case>,
+    /// The case with all that is compared; absent where the last run that selected it left no record:
+    /// the figures of an earlier run are not this run's.
+    pub entry: Option<Entry<'a>>,
+    /// How it ended, and what is compared with an earlier run.
+    pub point: Point,
+}
+
+impl<'a> KernelResult<'a> {
+    /// All cases of kernels that a report shows, those without a record behind the others.
+    pub fn all(report: &'a Report) -> Vec<Self> {
+        let recorded = report.entries().filter_map(|entry| Self::of(entry, report));
+        recorded.chain(report.missing.iter().map(|case| Self::missing(case, report))).collect()
+    }
+
+    fn of(entry: Entry<'a>, report: &Report) -> Option<Self> {
+        let row = entry.row;
+        let case = &row.record.case;
+        let work = case.work.kernel()?;
+        Some(Self {
+            full_id: row.full_id(),
+            kernel: &work.kernel,
+            backend: case.device.as_str(),
+            precision: Some(case.dtype),
+            implementation: &work.implementation,
+            case: Some(case),
+            entry: row.outdated.is_none().then_some(entry),
+            point: Point::of(&entry, report.runs.is_earlier(row.full_id())),
+        })
+    }
+
+    /// The result of a case of which nothing is known but its id.
+    fn missing(missing: &'a Missing, report: &Report) -> Self {
+        let mut parts = missing.full_id.split('/').skip(2);
+        let [kernel, backend, implementation, parameter] =
+            std::array::from_fn(|_| parts.next().unwrap_or_default());
+        Self {
+            full_id: &missing.full_id,
+            kernel,
+            backend,
+            precision: parameter.split('-').next().and_then(|word| word.parse().ok()),
+            implementation,
+            case: None,
+            entry: None,
+            point: Point::of_missing(missing, report.runs.is_earlier(&missing.full_id)),
+        }
+    }
+
+    /// Its record, of the last run that selected it.
+    pub fn record(&self) -> Option<&'a Record> {
+        self.entry.map(|entry| &*entry.row.record)
+    }
+
+    /// The same if it was measured.
+    pub fn measured(&self) -> Option<&'a Record> {
+        self.record().filter(|record| record.outcome == Outcome::Measured)
+    }
+
+    /// A key that is greater for a later record.
+    pub fn recency(&self) -> Option<(usize, u64)> {
+        self.entry.map(|entry| entry.row.recency())
+    }
+
+    /// Whether it ended in an error or out of time.
+    pub fn is_failure(&self) -> bool {
+        self.record().is_some_and(|record| record.outcome.is_failure())
+    }
+
+    pub fn work(&self) -> Option<&'a KernelWork> {
+        self.case?.work.kernel()
+    }
+
+    /// The whole problem size; of a case that never ran, the part that the `bench.yaml` gives.
+    pub fn problem_size(&self) -> Option<&'a BTreeMap<String, Value>> {
+        match self.entry {
+            Some(entry) => entry.row.problem_size(),
+            None => Some(&self.work()?.problem_size),
+        }
+    }
+
+    /// The problem size as a text that equal ones share.
+    pub fn problem_key(&self) -> String {
+        serde_json::json!(self.problem_size()).to_string()
+    }
+
+    /// Single calls.
+    pub fn latency(&self) -> Option<Latency> {
+        self.measured()?.measures.latency
+    }
+
+    /// Standard deviation (population) of the single calls, in nanoseconds.
+    pub fn latency_std_ns(&self) -> Option<f64> {
+        let measures = &self.measured()?.measures;
+        if let Some(std_ns) = measures.latency.and_then(|latency| latency.std_ns) {
+            return Some(std_ns);
+        }
+        // Older records have only the calls.
+        let calls: Vec<f64> = measures.calls_ns.iter().map(|&ns| ns as f64).collect();
+        (!calls.is_empty()).then(|| statistics::population_sd(&calls))
+    }
+
+    /// Peak memory of a step.
+    pub fn peak_bytes(&self) -> Option<u64> {
+        self.point.memory.map(|memory| memory.peak_bytes())
+    }
+
+    pub fn time(&self) -> Option<&'a Time> {
+        self.entry?.row.time.as_ref().ok()
+    }
+
+    pub fn has_reference(&self) -> bool {
+        let facts = self.record().and_then(|record| record.kernel.as_ref());
+        facts.is_some_and(|facts| facts.has_reference)
+    }
+
+    /// Largest standard deviation of an element of the output over several runs.
+    pub fn determinism_std(&self) -> Option<Stat> {
+        self.record()?.kernel.as_ref()?.determinism_std
+    }
+}

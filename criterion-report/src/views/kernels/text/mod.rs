@@ -1,0 +1,130 @@
+//! `kernels`: the tree of reports of QuASIM's benchmarking tools, with right meanings.
+
+mod entry;
+mod env;
+mod manifest;
+mod markdown;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+use crate::read::Report;
+use crate::render::json_text::{self, Style};
+use crate::render::object::object;
+use crate::render::units;
+use crate::views::kernels::{Changes, KernelResult, Point, SCHEMA, SUMMARY, Trend, VERSION};
+use entry::{Entry, KernelFile};
+use env::{Env, Git, latest};
+use manifest::Kernel;
+
+pub use markdown::numbers;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Document<'a> {
+    pub report: &'a Report,
+    pub results: &'a [KernelResult<'a>],
+    /// The differences from an earlier run, if one was given.
+    pub changes: Option<&'a Changes>,
+    /// How times went, where a history was given.
+    pub trends: Option<&'a [Trend]>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its path inside the tree, with `/`.
+    pub path: String,
+    pub text: String,
+}
+
+/// Files that there are only with a comparison.
+pub const OF_A_COMPARISON: [&str; 2] = ["regressions.md", "regressions.json"];
+pub const MANIFEST: &str = "kernel_manifest.json";
+
+/// The path of a kernel's own file.
+pub fn path_of(kernel: &str) -> Result<String> {
+    let plain = |char: char| char.is_alphanumeric() || "-_.+".contains(char);
+    if kernel.is_empty() || kernel.starts_with('.') || !kernel.chars().all(plain) {
+        bail!("a record has a kernel named `{kernel}`, which is no name of a file");
+    }
+    Ok(format!("kernels/{kernel}.json"))
+}
+
+/// All files, the summary for people last.
+pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
+    let Document { report, results, changes, .. } = *document;
+    let mut files = Vec::new();
+    let mut add = |path: &str, text: String| files.push(File { path: path.to_owned(), text });
+    add("env.json", pretty(&Env { report, results })?);
+    let kernels = by_kernel(results);
+    add(MANIFEST, pretty(&kernels.values().map(|cases| Kernel(cases)).collect::<Vec<_>>())?);
+    for (kernel, cases) in kernels {
+        add(&path_of(kernel)?, pretty(&KernelFile(cases))?);
+    }
+    add(SUMMARY, pretty(document)?);
+    if let Some(changes) = changes {
+        let [markdown, json] = OF_A_COMPARISON;
+        add(json, pretty(changes)?);
+        add(markdown, markdown::regressions(changes));
+    }
+    add("summary.md", markdown::summary(document));
+    Ok(files)
+}
+
+fn pretty(value: &impl serde::Serialize) -> serde_json::Result<String> {
+    Ok(json_text::to_string(value, Style::Pretty)? + "\n")
+}
+
+// `summary.json`: all cases in one file, to be kept and compared with.
+// The single calls are in `kernels/<name>.json` alone.
+object! {
+    Document<'_> => |it| [
+        outcomes = outcomes(it.results);
+        ended = |status: &str| outcomes.get(status).copied().unwrap_or(0);
+    ] {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "timestamp": timestamp(it.results),
+        "commit": latest(it.results).and_then(|it| Some(Git::of(&it.environment)?.commit)),
+        "total_kernels": by_kernel(it.results).len(),
+        "total_cases": it.results.len(),
+        "successful": ended("measured"),
+        "failed": ended("failed"),
+        "skipped": ended("skipped"),
+        "unsupported": ended("unsupported"),
+        "oom": ended("oom"),
+        "timeout": ended("timeout"),
+        "tested": ended("tested"),
+        "missing": ended(Point::MISSING),
+        "environment": Env { report: it.report, results: it.results },
+        "results":
+            it.results.iter().map(|result| Entry { result, raw: false }).collect::<Vec<_>>(),
+    }
+}
+
+/// When the last of the cases ended.
+pub fn timestamp(results: &[KernelResult<'_>]) -> Option<String> {
+    latest(results).map(|record| units::rfc3339(record.timestamp))
+}
+
+/// How many of these ended in each way.
+pub fn outcomes<'r>(
+    results: impl IntoIterator<Item = &'r KernelResult<'r>>,
+) -> BTreeMap<&'r str, usize> {
+    let mut outcomes = BTreeMap::new();
+    for result in results {
+        *outcomes.entry(&*result.point.status).or_insert(0) += 1;
+    }
+    outcomes
+}
+
+/// The cases of each kernel, in the order of the names.
+pub fn by_kernel<'r, 'a>(
+    results: &'r [KernelResult<'a>],
+) -> BTreeMap<&'a str, Vec<&'r KernelResult<'a>>> {
+    let mut kernels: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for result in results {
+        kernels.entry(result.kernel).or_default().push(result);
+    }
+    kernels
+}
