@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 //!
-//! `units`, `visible` → `model` → `write` → `cli`: each stands on those before it. The model reads criterion's
-//! files and our records and computes; a writer turns a `model::Report` into text and computes
-//! nothing; the command line chooses.
+//! `render` → `model` → `read` → `compare` → `views` → `export`, `html` → `cli`: each stands on those before it. The
+//! model computes, `read` makes a `Report` of criterion's files and our records, a view chooses rows and columns, and
+//! the command line chooses the view.
 
 #![allow(
     missing_docs,

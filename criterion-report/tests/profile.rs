@@ -13,7 +13,7 @@ use criterion_report::export::csv;
 use criterion_report::html;
 use criterion_report::model::{Entry, Field, Value};
 use criterion_report::read::{Location, Report, Selection};
-use criterion_report::views::{explain::text, show};
+use criterion_report::views::{explain::text as explain, show};
 use insta::assert_snapshot;
 use plan::{OperationProfile, Profile, Record};
 

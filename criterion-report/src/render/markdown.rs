@@ -2,7 +2,6 @@
 
 pub use crate::render::table::ABSENT;
 use crate::render::table::Align;
-use crate::views::view::Column;
 use crate::visible;
 
 /// A table; nothing without rows.
@@ -21,17 +20,6 @@ pub fn table(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
         out.push_str(&line(row.iter().map(|text| cell(text)).collect()));
     }
     out
-}
-
-/// The same of rows with a value for each column.
-pub(crate) fn rows<'r, T: 'r>(
-    columns: &[Column<T>],
-    rows: impl IntoIterator<Item = &'r T>,
-) -> String {
-    let headings: Vec<(&str, Align)> =
-        columns.iter().map(|column| (&*column.heading, column.align)).collect();
-    let cells = |row: &T| columns.iter().map(|column| (column.cell)(row).text).collect();
-    table(&headings, &rows.into_iter().map(cells).collect::<Vec<_>>())
 }
 
 /// Text as a cell of a table holds it: on one line, and no `|` in it ends the cell.

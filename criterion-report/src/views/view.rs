@@ -11,7 +11,7 @@ use crate::read::Report;
 use crate::render::table::{
     Align, Cell, Line, NARROWEST, Paint, WIDTH, clear, fit, is_empty, render, table_width, wrap,
 };
-use crate::render::units;
+use crate::render::{markdown, units};
 use crate::views::footnotes::{Footnotes, Note};
 use crate::views::{footer, header, written::Target};
 
@@ -100,6 +100,17 @@ impl<T> Column<T> {
         let level = level(rows.iter().filter_map(|row| (self.level)(row)));
         format!("{}{level}", self.heading).trim_start().to_owned()
     }
+}
+
+/// A table in Markdown of rows with a value for each column.
+pub(crate) fn markdown_rows<'r, T: 'r>(
+    columns: &[Column<T>],
+    rows: impl IntoIterator<Item = &'r T>,
+) -> String {
+    let headings: Vec<(&str, Align)> =
+        columns.iter().map(|column| (&*column.heading, column.align)).collect();
+    let cells = |row: &T| columns.iter().map(|column| (column.cell)(row).text).collect();
+    markdown::table(&headings, &rows.into_iter().map(cells).collect::<Vec<_>>())
 }
 
 /// ` [95%]`, if all intervals are of one confidence level.

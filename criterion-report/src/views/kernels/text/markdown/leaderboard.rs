@@ -1,10 +1,10 @@
 //! The leaderboards.
 
-use crate::render::markdown::{self, ABSENT, or_absent, plain};
+use crate::render::markdown::{ABSENT, or_absent, plain};
 use crate::render::table::Cell;
 use crate::render::units;
 use crate::views::kernels::{Contest, KernelResult, contests};
-use crate::views::view::{Column, left, right};
+use crate::views::view::{Column, left, markdown_rows, right};
 
 /// Lines per problem, as upstream has.
 const TOP: usize = 10;
@@ -73,7 +73,7 @@ pub fn section(results: &[KernelResult<'_>]) -> String {
     let mut out = format!("{RULE}{}\n", without(&dropped));
     for (contest, ranked) in contests.iter().zip(&tables) {
         out.push_str(&format!("\n**{}**{}\n\n", contest.0[0].kernel, problem(contest)));
-        out.push_str(&markdown::rows(&used, ranked));
+        out.push_str(&markdown_rows(&used, ranked));
     }
     let cases: usize = contests.iter().map(|contest| contest.0.len()).sum();
     let left_out = cases - tables.iter().map(Vec::len).sum::<usize>();

@@ -13,11 +13,11 @@ use super::{Document, by_kernel, outcomes};
 use crate::model::machine;
 use crate::order::{Order as _, Sorted as _};
 use crate::read::Report;
-use crate::render::markdown::{self, and_more, code, or_absent, plain, reason, short, table};
+use crate::render::markdown::{and_more, code, or_absent, plain, reason, short, table};
 use crate::render::table::{Align, Cell};
 use crate::render::units;
 use crate::views::kernels::{KernelResult, Trend};
-use crate::views::view::{Column, left, right};
+use crate::views::view::{Column, left, markdown_rows, right};
 use crate::views::written::earlier;
 use crate::visible;
 use leaderboard::precision;
@@ -191,7 +191,7 @@ fn resources(results: &[KernelResult<'_>]) -> String {
     }
     // The largest first; a stable sort keeps the order of the cases besides.
     measured.order_by_key(|result| Reverse(result.peak_bytes()));
-    let mut out = markdown::rows(&columns(), measured.iter().copied().take(LINES));
+    let mut out = markdown_rows(&columns(), measured.iter().copied().take(LINES));
     if measured.len() > LINES {
         let more = units::count(measured.len() - LINES, "further case");
         out.push_str(&format!("\n{more} in `kernels/`.\n"));
@@ -234,7 +234,7 @@ fn trends(trends: &[Trend]) -> String {
         "Criterion's medians, those furthest from their first run on top; from the lowest \
                    to the highest of each line.\n\n"
             .to_owned();
-    out.push_str(&markdown::rows(&columns, furthest.into_iter().take(LINES)));
+    out.push_str(&markdown_rows(&columns, furthest.into_iter().take(LINES)));
     if trends.len() > LINES {
         out.push_str(&format!("\n{} not shown.\n", units::count(trends.len() - LINES, "case")));
     }

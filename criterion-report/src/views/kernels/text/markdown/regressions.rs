@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::compare::Verdict;
-use crate::render::markdown::{self, and_more, code, or_absent, plain, reason, revision, table};
+use crate::render::markdown::{and_more, code, or_absent, plain, reason, revision, table};
 use crate::render::table::Align;
 use crate::render::units;
 use crate::views::kernels::{Changed, Changes};
-use crate::views::view::{Column, left, right};
+use crate::views::view::{Column, left, markdown_rows, right};
 use crate::visible;
 
 const LINES: usize = 20;
@@ -62,7 +62,7 @@ fn body(changes: &Changes, level: &str) -> String {
         ("Improvements", changes.of(Verdict::Improved)),
         (open.as_str(), inconclusive),
     ] {
-        let table = markdown::rows(&columns, changed.iter().copied().take(LINES));
+        let table = markdown_rows(&columns, changed.iter().copied().take(LINES));
         out.push_str(&titled(level, title, table, changed.len()));
     }
     let columns: [Column<Changed>; 2] = [
@@ -71,7 +71,7 @@ fn body(changes: &Changes, level: &str) -> String {
     ];
     for (title, verdict) in [("New", Verdict::New), ("Missing", Verdict::Missing)] {
         let cases = changes.of(verdict);
-        let table = markdown::rows(&columns, cases.iter().copied().take(LINES));
+        let table = markdown_rows(&columns, cases.iter().copied().take(LINES));
         out.push_str(&titled(level, title, table, cases.len()));
     }
     out.push_str(&not_compared(level, &changes.of(Verdict::NotCompared)));
