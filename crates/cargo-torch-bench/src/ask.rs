@@ -1,5 +1,6 @@
 //! Programs that are asked a short question, such as their version, with a time limit.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::ErrorKind;
 use std::process::Command;
@@ -32,7 +33,17 @@ impl fmt::Display for Silence {
 }
 
 /// Runs the program; how it ended is the caller's to judge. One that hangs is killed.
-pub fn ask(command: Command) -> Result<Ended, Silence> {
+pub fn ask<A: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = A>,
+) -> Result<Ended, Silence> {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    ended(command)
+}
+
+/// As [`ask`], for a command that is prepared.
+pub fn ended(command: Command) -> Result<Ended, Silence> {
     run(command, "asking", limit(std::env::var(VARIABLE).ok().as_deref()))
 }
 
@@ -47,8 +58,11 @@ pub fn run(command: Command, what: &str, limit: Duration) -> Result<Ended, Silen
 }
 
 /// The first line that the program prints, if it succeeds.
-pub fn first_line(command: Command) -> Result<String, Silence> {
-    let Ended { status, stdout, .. } = ask(command)?;
+pub fn first_line<A: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = A>,
+) -> Result<String, Silence> {
+    let Ended { status, stdout, .. } = ask(program, arguments)?;
     if !status.success() {
         return Err(Silence::Other(format!("ends with {status}")));
     }
@@ -85,14 +99,10 @@ mod tests {
 
     #[test]
     fn silence_says_why() {
-        let sh = |script: &str| {
-            let mut command = Command::new("sh");
-            command.args(["-c", script]);
-            first_line(command)
-        };
+        let sh = |script: &str| first_line("sh", ["-c", script]);
         assert_eq!(sh("echo ' 1.2 '; echo more"), Ok("1.2".to_owned()));
         let fails = sh("exit 3").unwrap_err().to_string();
         assert!(fails.contains("exit status: 3"), "{fails}");
-        assert_eq!(first_line(Command::new("/nowhere/x")), Err(Silence::NotFound));
+        assert_eq!(first_line("/nowhere/x", [""; 0]), Err(Silence::NotFound));
     }
 }

@@ -104,9 +104,7 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
     let of_cargo = &arguments[..end];
     let (built, program) = if of_cargo.is_empty() && cargo::has_report(root) {
         let built = cargo::announced(cargo("build", &BENCHES_AND_REPORT.map(OsString::from)))?;
-        let mut programs = cargo::programs(&built.stdout, "bin").into_iter();
-        let report = programs.find(|(name, _)| name == cargo::REPORT);
-        (built.status, report.map(|(_, program)| program))
+        (built.status, cargo::built_report(&built.stdout))
     } else {
         let build = [of_cargo, &["--no-run".into()]].concat();
         (cargo::status(bench(&build))?, None)

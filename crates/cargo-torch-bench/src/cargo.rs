@@ -70,7 +70,7 @@ pub fn require_report(root: &Path) -> Result<()> {
 /// Whether a package of the workspace has a bench target of that name.
 pub fn has_bench(root: &Path, name: &str) -> Result<bool> {
     let packages = metadata(root)?.packages;
-    let is_it = |target: &Target| target.name == name && target.kind.iter().any(|it| it == "bench");
+    let is_it = |target: &Target| target.name == name && target.is("bench");
     Ok(packages.iter().any(|package| package.targets.iter().any(is_it)))
 }
 
@@ -134,11 +134,18 @@ struct Dependency {
     name: String,
 }
 
-#[derive(Deserialize)]
-struct Target {
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Target {
     kind: Vec<String>,
-    name: String,
+    pub name: String,
     src_path: PathBuf,
+}
+
+impl Target {
+    pub fn is(&self, kind: &str) -> bool {
+        self.kind.iter().any(|it| it == kind)
+    }
 }
 
 /// Asks cargo about the packages of a workspace, without a look at dependencies.
@@ -185,9 +192,7 @@ impl Package {
             Error::new(format!("{} has no [package]", manifest.display()))
                 .remedy(format!("run this in the folder of a member: {}", members.join(", ")))
         })?;
-        let of = |kind: &'static str| {
-            package.targets.iter().filter(move |it| it.kind.iter().any(|it| it == kind))
-        };
+        let of = |kind: &'static str| package.targets.iter().filter(move |it| it.is(kind));
         let is_library = |target: &&Target| !OTHERS.contains(&&*target.kind.join(","));
         Ok(Self {
             workspace: Workspace::at(workspace_root),
@@ -219,23 +224,34 @@ const OTHERS: [&str; 5] = ["bin", "example", "test", "bench", "custom-build"];
 /// Makes cargo announce what it has built, each in JSON on a line of its own.
 pub const MESSAGES: &str = "--message-format=json-render-diagnostics";
 
+/// A message of cargo's, as far as it matters here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Message {
+    pub reason: String,
+    pub package_id: String,
+    pub target: Target,
+    pub executable: Option<PathBuf>,
+    pub out_dir: PathBuf,
+    pub env: Vec<(String, String)>,
+}
+
+/// Reads cargo's messages. Other programs write to the same stream, and what they write is no message.
+pub fn messages(printed: &[u8]) -> Vec<Message> {
+    let text = String::from_utf8_lossy(printed);
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 /// The programs of a kind, `bench` or `bin`, that cargo's messages announce, with their names.
-pub fn programs(messages: &[u8], kind: &str) -> Vec<(String, PathBuf)> {
-    #[derive(Deserialize)]
-    struct Artifact {
-        target: Built,
-        executable: Option<PathBuf>,
-    }
-    #[derive(Deserialize)]
-    struct Built {
-        kind: Vec<String>,
-        name: String,
-    }
-    let program = |line: &str| {
-        let Artifact { target, executable } = serde_json::from_str(line).ok()?;
-        Some((target.name, executable.filter(|_| target.kind.iter().any(|it| it == kind))?))
-    };
-    String::from_utf8_lossy(messages).lines().filter_map(program).collect()
+pub fn programs(printed: &[u8], kind: &str) -> Vec<(String, PathBuf)> {
+    let of_kind = messages(printed).into_iter().filter(|it| it.target.is(kind));
+    of_kind.filter_map(|it| Some((it.target.name, it.executable?))).collect()
+}
+
+/// The report's program, if cargo's messages announce it.
+pub fn built_report(printed: &[u8]) -> Option<PathBuf> {
+    let report = |(name, program)| (name == REPORT).then_some(program);
+    programs(printed, "bin").into_iter().find_map(report)
 }
 
 /// How many cases a `cargo bench … -- --list` lists.

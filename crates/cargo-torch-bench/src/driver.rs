@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::ask::ask;
 
@@ -67,11 +66,8 @@ fn parse_version(text: &str) -> Option<String> {
 
 fn in_loader_cache() -> Option<PathBuf> {
     // /sbin is not on every user's PATH.
-    let output = ["ldconfig", "/sbin/ldconfig"].iter().find_map(|program| {
-        let mut command = Command::new(program);
-        command.arg("-p");
-        ask(command).ok()
-    })?;
+    let output =
+        ["ldconfig", "/sbin/ldconfig"].iter().find_map(|program| ask(program, ["-p"]).ok())?;
     parse_loader_cache(&String::from_utf8_lossy(&output.stdout))
 }
 

@@ -1,5 +1,7 @@
 //! Files and folders: lists, sizes, writing and removing.
 
+use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -48,6 +50,11 @@ pub fn remove_folder(folder: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// The file of that name in the first folder of a PATH that has one.
+pub fn on_path(name: &str, path: &OsStr) -> Option<PathBuf> {
+    env::split_paths(path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 /// Bytes that `path` and everything in it occupy. Links are counted, not followed; a file that goes

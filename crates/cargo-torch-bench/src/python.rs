@@ -148,20 +148,14 @@ const SETTINGS: [(&str, &str); 3] =
 
 /// "3.11.7", or why it is not known.
 pub fn python_version() -> std::result::Result<String, Silence> {
-    let line = python_says(&["--version"])?;
+    let line = first_line("python3", ["--version"])?;
     line.strip_prefix("Python ").map(str::to_owned).ok_or_else(|| unclear(&line))
 }
 
 /// "23.2.1", or why it is not known.
 pub fn pip_version() -> std::result::Result<String, Silence> {
-    let line = python_says(&["-m", "pip", "--version"])?;
+    let line = first_line("python3", ["-m", "pip", "--version"])?;
     line.split_whitespace().nth(1).map(str::to_owned).ok_or_else(|| unclear(&line))
-}
-
-fn python_says(arguments: &[&str]) -> std::result::Result<String, Silence> {
-    let mut python = Command::new("python3");
-    python.args(arguments);
-    first_line(python)
 }
 
 fn unclear(line: &str) -> Silence {
@@ -209,9 +203,8 @@ for name, python in ("tiny", ">=3"), ("future", ">=99"):
         };
         let root = std::env::temp_dir().join(format!("xtask-wheel-{}", std::process::id()));
         fs::create_dir_all(&root).expect("make a scratch folder");
-        let mut make = Command::new("python3");
-        make.args(["-c", MAKE_WHEELS]).arg(&root);
-        let hashes = first_line(make).expect("make two wheels");
+        let make = ["-c".as_ref(), MAKE_WHEELS.as_ref(), root.as_os_str()];
+        let hashes = first_line("python3", make).expect("make two wheels");
         let (tiny, future) = hashes.split_once(' ').expect("two hashes");
         let pin = |hash: &str| format!(" --hash=sha256:{hash}");
         let other = pin(&"0".repeat(64));

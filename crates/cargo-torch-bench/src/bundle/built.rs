@@ -7,7 +7,6 @@ use std::process::Command;
 
 use memchr::memmem;
 use plan::{Plan, mode_of};
-use serde::Deserialize;
 
 use super::target_cpu::Flags;
 use crate::cargo;
@@ -55,25 +54,6 @@ pub struct Built {
     pub others: Vec<String>,
 }
 
-/// A message of cargo's, as far as it matters here.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message {
-    reason: String,
-    package_id: String,
-    target: Target,
-    executable: Option<PathBuf>,
-    out_dir: PathBuf,
-    env: Vec<(String, String)>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Target {
-    kind: Vec<String>,
-    name: String,
-}
-
 impl Wish<'_> {
     pub fn build(&self) -> Result<Built> {
         let mut build = cargo::in_folder(self.root);
@@ -100,15 +80,12 @@ impl Wish<'_> {
 
 impl Built {
     fn of(messages: &[u8]) -> Result<Self> {
-        let text = String::from_utf8_lossy(messages);
-        // Other programs write to the same stream, and what they write is no message.
-        let messages: Vec<Message> =
-            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let messages = cargo::messages(messages);
         let scripts = || messages.iter().filter(|it| it.reason == "build-script-executed");
         let mut built = Self { benches: Vec::new(), features: None, others: Vec::new() };
         let told = scripts().flat_map(|it| &it.env).find(|(name, _)| name == FEATURES);
         built.features = told.map(|(_, value)| features(value));
-        for it in messages.iter().filter(|it| it.target.kind.iter().any(|kind| kind == "bench")) {
+        for it in messages.iter().filter(|it| it.target.is("bench")) {
             let Some(program) = &it.executable else { continue };
             let script = scripts().find(|script| script.package_id == it.package_id);
             let folder = script.map(|script| script.out_dir.as_path());
@@ -181,7 +158,13 @@ fn features(list: &str) -> Vec<String> {
 /// The report's program: built where its sources are, else the one on the PATH.
 pub fn report(root: &Path) -> Result<PathBuf> {
     if !cargo::has_report(root) {
-        return on_path(cargo::REPORT);
+        let name = cargo::REPORT;
+        return files::on_path(name, &std::env::var_os("PATH").unwrap_or_default()).ok_or_else(
+            || {
+                Error::new(format!("{name} is not on the PATH"))
+                    .remedy(format!("cargo install {name}"))
+            },
+        );
     }
     let mut build = cargo::in_folder(root);
     build.args(["build", "--release", "--bin", cargo::REPORT]);
@@ -190,18 +173,8 @@ pub fn report(root: &Path) -> Result<PathBuf> {
         let what = format!("{} cannot be built ({})", cargo::REPORT, built.status);
         return Err(Error::failed(what, cargo::code(built.status)));
     }
-    let mut programs = cargo::programs(&built.stdout, "bin").into_iter();
-    let report = programs.find(|(name, _)| name == cargo::REPORT);
-    report.map(|(_, program)| program).ok_or_else(|| {
+    cargo::built_report(&built.stdout).ok_or_else(|| {
         Error::new(format!("cargo does not say where it has built {}", cargo::REPORT))
-    })
-}
-
-fn on_path(name: &str) -> Result<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
-    places.find(|place| place.is_file()).ok_or_else(|| {
-        Error::new(format!("{name} is not on the PATH")).remedy(format!("cargo install {name}"))
     })
 }
 

@@ -1,7 +1,5 @@
 //! Packages of compiled variants that this machine's cache holds.
 
-use std::process::Command;
-
 use super::launcher;
 use super::manifest::{CACHE, COMPILER, Compiled};
 use super::pack::{Entry, Source};
@@ -47,9 +45,7 @@ pub fn entries() -> Result<(Compiled, Vec<Entry>)> {
 /// The first line that the compiler says of itself, as a package's key has it.
 fn compiler() -> Result<String> {
     let program = inductor_compiler(std::env::var_os("CXX"));
-    let mut command = Command::new(&program);
-    command.arg("--version");
-    first_line(command).map_err(|why| {
+    first_line(&program, ["--version"]).map_err(|why| {
         Error::new(format!("--compiled: the C++ compiler {}: {why}", program.display()))
             .remedy("install g++, or set CXX to the compiler that made the packages")
     })

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ask::ask;
+use crate::ask;
 use crate::error::{Error, Result};
 
 /// The loader's variable for folders of libraries.
@@ -26,7 +26,7 @@ impl Trace {
     pub fn of(program: &Path, library_path: &OsStr) -> Result<Self> {
         let mut command = Command::new(program);
         command.env("LD_TRACE_LOADED_OBJECTS", "1").env(LIBRARY_PATH, library_path);
-        let ended = ask(command).map_err(|why| {
+        let ended = ask::ended(command).map_err(|why| {
             Error::new(format!("{} cannot be started: {why}", program.display())).remedy(
                 "if its folder is on a drive that is mounted with `noexec`, copy it to another one",
             )

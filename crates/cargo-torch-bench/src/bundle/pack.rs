@@ -147,7 +147,7 @@ impl<W: Write> Archive<W> {
                 Hashed { from: bytes, hash: Sha256::new(), progress: &mut self.progress };
             self.builder.append_data(header, &path, &mut hashed).map_err(failed)?;
             let hash = hashed.hash.finalize();
-            self.checksums.push_str(&format!("{}  {}\n", hex(&hash), entry.place));
+            self.checksums.push_str(&format!("{hash:x}  {}\n", entry.place));
             Ok(())
         };
         match &entry.source {
@@ -163,11 +163,6 @@ impl<W: Write> Archive<W> {
             }
         }
     }
-}
-
-/// As sha256sum writes it.
-pub fn hex(hash: &[u8]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Hashes what is read.

@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::process::Command;
 
 use toml_edit::{DocumentMut, Item};
 
@@ -108,9 +107,8 @@ pub fn check(cpu: &str) -> Result<()> {
 }
 
 fn rustc(arguments: &[&str]) -> Result<String> {
-    let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    rustc.args(arguments);
-    let ended = ask(rustc).map_err(|why| Error::new(format!("rustc: {why}")))?;
+    let program = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let ended = ask(program, arguments).map_err(|why| Error::new(format!("rustc: {why}")))?;
     if !ended.status.success() {
         return Err(Error::new(format!(
             "rustc {} ends with {}",

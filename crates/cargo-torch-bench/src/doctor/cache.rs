@@ -1,7 +1,6 @@
 //! The cache: what it holds, and whether there is room for more.
 
 use std::path::Path;
-use std::process::Command;
 
 use super::{Check, Mark};
 use crate::ask::ask;
@@ -65,9 +64,7 @@ fn shown(path: &Path) -> String {
 /// The cache itself may not exist yet, so its nearest folder that does is asked for.
 fn free(dir: &Path) -> Option<u64> {
     let there = dir.ancestors().find(|folder| folder.exists())?;
-    let mut df = Command::new("df");
-    df.arg("-Pk").arg(there);
-    let output = ask(df).ok()?;
+    let output = ask("df", [Path::new("-Pk"), there]).ok()?;
     parse_free(&String::from_utf8_lossy(&output.stdout))
 }
 

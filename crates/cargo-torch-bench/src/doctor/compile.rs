@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
 
 use super::toolchain::first_line_of_version;
 use super::{Check, Mark};
@@ -56,9 +55,7 @@ for name in 'torch', 'triton':
         print(name, packages.version(name))
     except packages.PackageNotFoundError:
         pass";
-    let mut command = Command::new(python);
-    command.args(["-c", CODE]);
-    let output = ask(command).map_err(|why| why.to_string())?;
+    let output = ask(python, ["-c", CODE]).map_err(|why| why.to_string())?;
     if !output.status.success() {
         return Err(format!("does not say which packages it has ({})", output.status));
     }

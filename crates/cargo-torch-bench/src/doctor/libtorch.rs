@@ -2,7 +2,6 @@
 //! and why, the driver, the devices.
 
 use std::path::Path;
-use std::process::Command;
 
 use super::{Check, Mark};
 use crate::ask::{Silence, ask};
@@ -111,9 +110,7 @@ fn unresolved(library: &Path) -> std::result::Result<Vec<String>, String> {
     if !cfg!(target_os = "linux") {
         return Err("ldd exists on Linux only".to_owned());
     }
-    let mut ldd = Command::new("ldd");
-    ldd.arg(library);
-    let output = ask(ldd).map_err(|error| format!("ldd: {error}"))?;
+    let output = ask("ldd", [library]).map_err(|error| format!("ldd: {error}"))?;
     if !output.status.success() {
         return Err(format!("ldd cannot read {}", library.display()));
     }
@@ -180,9 +177,7 @@ pub fn linked(libtorch: Option<&Libtorch>, driver: bool) -> Check {
 
 pub fn devices() -> Check {
     let name = "devices";
-    let mut command = Command::new("nvidia-smi");
-    command.arg("-L");
-    let output = match ask(command) {
+    let output = match ask("nvidia-smi", ["-L"]) {
         Ok(output) => output,
         Err(Silence::NotFound) => return Check::skipped(name, "no nvidia-smi to ask"),
         Err(Silence::Other(why)) => {

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use super::Check;
 use crate::ask::first_line;
@@ -34,9 +33,7 @@ pub fn glibc() -> Check {
         return Check::skipped("glibc", "matters on Linux only");
     }
     // A C library other than glibc has no such variable.
-    let mut getconf = Command::new("getconf");
-    getconf.arg("GNU_LIBC_VERSION");
-    judge_glibc(&first_line(getconf).unwrap_or_default())
+    judge_glibc(&first_line("getconf", ["GNU_LIBC_VERSION"]).unwrap_or_default())
 }
 
 fn judge_glibc(text: &str) -> Check {
@@ -116,9 +113,8 @@ fn cores() -> String {
 }
 
 fn model_by_sysctl() -> String {
-    let mut sysctl = Command::new("sysctl");
-    sysctl.args(["-n", "machdep.cpu.brand_string"]);
-    first_line(sysctl).unwrap_or_else(|_| "model unknown".to_owned())
+    first_line("sysctl", ["-n", "machdep.cpu.brand_string"])
+        .unwrap_or_else(|_| "model unknown".to_owned())
 }
 
 /// Without a dot product of bytes, oneDNN multiplies u8 by s8 with an instruction that saturates at 16

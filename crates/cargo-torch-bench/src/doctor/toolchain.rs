@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
 
 use super::{Check, Mark};
 use crate::ask::first_line;
@@ -24,9 +23,7 @@ pub fn check() -> Vec<Check> {
 
 fn tool(name: &'static str, variable: &str, fallback: &str) -> Check {
     let program = std::env::var_os(variable).unwrap_or_else(|| fallback.into());
-    let mut command = Command::new(program);
-    command.arg("--version");
-    match first_line(command) {
+    match first_line(program, ["--version"]) {
         Ok(line) => Check::ok(name, line.trim_start_matches(name).trim()),
         Err(why) => {
             Check::missing(name, why.to_string(), "install it with rustup: https://rustup.rs")
@@ -89,10 +86,7 @@ fn compiler_check(compiler: Option<&Compiler>) -> Check {
 
 /// torch-sys links -lgomp, which comes with GCC and not with clang.
 fn openmp(compiler: &Compiler) -> Check {
-    let mut command = Command::new(&compiler.program);
-    command.arg("-print-file-name=libgomp.so");
-    let printed = first_line(command);
-    match printed {
+    match first_line(&compiler.program, ["-print-file-name=libgomp.so"]) {
         // The compiler prints the bare name back if it knows no such file.
         Ok(path) if Path::new(&path).is_absolute() => Check::ok("OpenMP", path),
         _ => Check::missing(
@@ -104,9 +98,7 @@ fn openmp(compiler: &Compiler) -> Check {
 }
 
 pub(super) fn first_line_of_version(program: &OsString) -> Option<String> {
-    let mut command = Command::new(program);
-    command.arg("--version");
-    first_line(command).ok()
+    first_line(program, ["--version"]).ok()
 }
 
 /// They are not needed once there is a libtorch.

@@ -69,9 +69,8 @@ impl Bench {
             .env("BENCH_CONFIG", configs);
         let built = cargo::announced(report)?;
         let output = cargo::announced(benches)?;
-        let mut reports = cargo::programs(&built.stdout, "bin").into_iter();
-        let report = reports.find(|(name, _)| name == cargo::REPORT);
-        let Some((_, report)) = report.filter(|_| output.status.success()) else {
+        let report = cargo::built_report(&built.stdout);
+        let Some(report) = report.filter(|_| output.status.success()) else {
             return Err(Error::new("the benchmarks do not build, see what cargo says above"));
         };
         let programs = cargo::programs(&output.stdout, "bench").into_iter().collect();
@@ -272,11 +271,8 @@ fn text(ended: &Ended) -> String {
 
 /// The sanitizer of the PATH, or that of an installed toolkit.
 fn found() -> Option<PathBuf> {
-    let folders = env::var_os("PATH").unwrap_or_default();
-    let mut places: Vec<PathBuf> =
-        env::split_paths(&folders).map(|folder| folder.join(SANITIZER)).collect();
-    places.push(PathBuf::from(TOOLKIT));
-    places.into_iter().find(|path| path.is_file())
+    files::on_path(SANITIZER, &env::var_os("PATH").unwrap_or_default())
+        .or_else(|| Some(PathBuf::from(TOOLKIT)).filter(|path| path.is_file()))
 }
 
 #[cfg(test)]

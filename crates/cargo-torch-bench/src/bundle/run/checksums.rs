@@ -9,7 +9,6 @@ use sha2::{Digest as _, Sha256};
 use walkdir::WalkDir;
 
 use super::super::manifest::{self, CHECKSUMS, Manifest};
-use super::super::pack::hex;
 use crate::error::{Error, Result};
 use crate::files;
 
@@ -100,7 +99,7 @@ fn hash(path: &Path) -> io::Result<String> {
     let mut bytes = vec![0; 1 << 20];
     loop {
         match file.read(&mut bytes)? {
-            0 => return Ok(hex(&hash.finalize())),
+            0 => return Ok(format!("{:x}", hash.finalize())),
             count => hash.update(&bytes[..count]),
         }
     }

@@ -11,6 +11,7 @@ use super::torch::Chosen;
 use super::{checksums, cpu};
 use crate::driver::{Driver, OLDEST_FOR_CUDA_13};
 use crate::error::{Error, Result};
+use crate::files;
 
 /// All that can be told before a program of the bundle runs; else libtorch, and the folders of libraries for its programs.
 pub fn library_path(
@@ -44,8 +45,8 @@ fn proc(own: &Path) -> Option<Error> {
 
 /// Programs with which the harness guards its output.
 fn programs(path: &OsStr) -> Option<Error> {
-    let is_there = |name: &str| env::split_paths(path).any(|folder| folder.join(name).is_file());
-    let missing: Vec<&str> = ["sh", "cat"].into_iter().filter(|name| !is_there(name)).collect();
+    let is_missing = |name: &&str| files::on_path(name, path).is_none();
+    let missing: Vec<&str> = ["sh", "cat"].into_iter().filter(is_missing).collect();
     if missing.is_empty() {
         return None;
     }

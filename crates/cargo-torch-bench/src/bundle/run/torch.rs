@@ -2,7 +2,6 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::super::manifest::Torch;
 use crate::ask::first_line;
@@ -36,8 +35,6 @@ pub fn choose(bundle: &Path, torch: &Torch, named: Option<&Path>) -> Result<Chos
     }
     let python = env::var_os(COMPILER_PYTHON).filter(|value| !value.is_empty());
     let python = PathBuf::from(python.unwrap_or_else(|| "python3".into()));
-    let mut command = Command::new(&python);
-    command.args(["-c", FIND]);
     let none = |why: String| {
         let release = &torch.release;
         let requirement = quoted(&format!("torch=={release}"));
@@ -47,7 +44,7 @@ pub fn choose(bundle: &Path, torch: &Torch, named: Option<&Path>) -> Result<Chos
             .remedy("make the bundle without --without-libtorch")
     };
     let shown = python.display();
-    match first_line(command) {
+    match first_line(&python, ["-c", FIND]) {
         Err(why) => Err(none(format!("{shown}: {why}"))),
         Ok(root) if root.is_empty() => Err(none(format!("{shown} has no torch"))),
         Ok(root) => fitting(torch, Path::new(&root), &format!("{shown}'s torch")),
