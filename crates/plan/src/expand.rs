@@ -88,7 +88,6 @@ fn refuse_too_many(configs: &[Config]) -> Result<(), Diagnostics> {
 fn each_entry(config: &Config, mut visit: impl FnMut(&dyn Expand)) {
     match &config.suite {
         Suite::Models(entries) => entries.iter().for_each(|entry| visit(entry)),
-        Suite::Training(entries) => entries.iter().for_each(|entry| visit(entry)),
         Suite::Fusion(entries) => entries.iter().for_each(|entry| visit(entry)),
         Suite::Operators(entries) => entries.iter().for_each(|entry| visit(entry)),
         Suite::Calibration(entries) => entries.iter().for_each(|entry| visit(entry)),

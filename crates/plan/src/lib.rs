@@ -51,8 +51,8 @@ pub use catalogue::probe::{Probe, ProbeKind, ProbeWork};
 pub use catalogue::{SizeSet, fusion};
 #[cfg(feature = "configs")]
 pub use config::{
-    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, OperatorParams, Suite,
-    TrainingParams, TrainingStep, shape_folders, usual_kernel_roots, yaml,
+    CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, ModelStep, OperatorParams,
+    Suite, shape_folders, usual_kernel_roots, yaml,
 };
 #[cfg(feature = "configs")]
 pub use diagnostic::{Diagnostic, Diagnostics};

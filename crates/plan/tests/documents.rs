@@ -116,8 +116,7 @@ fn models_without_recipes_are_their_baseline() {
 fn the_training_block_is_measured_part_by_part() {
     let config = read("readme-training");
     assert_eq!(config.mode, Mode::Training);
-    let Suite::Training(entries) = &config.suite else { panic!("a config of training") };
-    let [entry] = entries.as_slice() else { panic!("one model") };
+    let [entry] = models(&config) else { panic!("one model") };
     let training = entry.settings.training.as_ref().expect("training settings");
     assert!(training.use_fast_accum);
     assert_eq!(training.repeat_n, 100);

@@ -33,10 +33,9 @@ use entry::Listed as _;
 pub(crate) use entry::{EntryOf, Place, Subject};
 pub use fusion_params::FusionParams;
 pub use kernel_params::{KernelSuite, usual_kernel_roots};
-pub use model::ModelParams;
+pub use model::{ModelParams, ModelStep};
 pub use operator_params::OperatorParams;
 pub use shape_set::folders as shape_folders;
-pub use training_params::{TrainingParams, TrainingStep};
 
 use crate::catalogue::fusion::Pattern;
 use crate::catalogue::operator::Operator;
@@ -71,10 +70,8 @@ pub struct Config {
 /// The entries of a config, by what they are about.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Suite {
-    /// `model_params` of inference.
+    /// `model_params`
     Models(Vec<ModelParams>),
-    /// `model_params` of training.
-    Training(Vec<TrainingParams>),
     /// `fusion_params`
     Fusion(Vec<FusionParams>),
     /// `operator_params`
@@ -176,7 +173,7 @@ fn read_top(
             let (found, errors) = UserFiles::find(&of_config, package.libraries);
             node.report_of_others(errors);
             user_files = found;
-            model_params::read(node, mode, folder, &user_files)
+            model_params::read(node, mode, folder, &user_files).map(Suite::Models)
         }
         Mode::Fusion => entry::read(node).map(Suite::Fusion),
         Mode::Operators => entry::read(node).map(Suite::Operators),
@@ -186,7 +183,6 @@ fn read_top(
     let (suite, file) = (suite?, file.to_owned());
     let hash = match &suite {
         Suite::Models(entries) => user_files.hash(hash, &model_params::user_words(entries)),
-        Suite::Training(entries) => user_files.hash(hash, &model_params::user_words(entries)),
         _ => hash,
     };
     Some(Config { file, stem, hash, mode: mode?, suite, user_files })

@@ -1,5 +1,6 @@
-//! A model at a shape as the subject of an entry, in inference and in training.
+//! A step of a model at a shape as the subject of an entry, in inference and in training.
 
+use std::fmt;
 use std::path::Path;
 
 use super::entry::{Entry, Place, Subject};
@@ -8,22 +9,42 @@ use crate::diagnostic::Diagnostic;
 use crate::id;
 use crate::shape::Shape;
 use crate::variant::Variant;
-use crate::words::{CompileMode, Device, Mode, ModelKind};
+use crate::words::{CompileMode, Device, Mode, ModelKind, Pass};
 use crate::work::{ModelWork, Work};
 
-/// One entry of `model_params`. Its ways are its variants, those that are compiled included.
-pub type ModelParams = Entry<ModelKind, Shape, Variant>;
+/// A step of a model, or a part of its training step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelStep {
+    /// The model.
+    pub model: ModelKind,
+    /// The part of a training step; absent in inference.
+    pub pass: Option<Pass>,
+}
 
-impl Subject for ModelKind {
+/// One entry of `model_params`. Its ways are its variants, those that are compiled included.
+pub type ModelParams = Entry<ModelStep, Shape, Variant>;
+
+impl fmt::Display for ModelStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pass {
+            Some(pass) => write!(f, "{}-{pass}", self.model),
+            None => self.model.fmt(f),
+        }
+    }
+}
+
+impl Subject for ModelStep {
     type Size = Shape;
     type Way = Variant;
 
     fn size_text(self, _group: &str, shape: &Shape) -> String {
-        canonical(self, *shape).to_string()
+        canonical(self.model, *shape).to_string()
     }
 
     fn ways(self, listed: Option<&[Variant]>, _device: Device) -> Vec<Variant> {
-        listed.unwrap_or_default().to_vec()
+        let has_autograd = self.pass.is_some_and(Pass::has_autograd);
+        let has = |way: &&Variant| has_autograd || !way.autograd;
+        listed.unwrap_or_default().iter().filter(has).copied().collect()
     }
 
     fn work(
@@ -33,26 +54,24 @@ impl Subject for ModelKind {
         _compile: Option<CompileMode>,
         _place: Place,
     ) -> Work {
-        Work::Model(ModelWork { model: self, variant, shape: canonical(self, *shape), pass: None })
+        let Self { model, pass } = self;
+        Work::Model(ModelWork { model, variant, shape: canonical(model, *shape), pass })
     }
 
+    /// Criterion would cut it.
     fn refusal(self, group: &str, config: &Path) -> Option<Diagnostic> {
-        refuse_long(group, config)
+        (group.len() > id::MAX_PART).then(|| {
+            let message =
+                format!("`{group}` is longer than a group can be, {} bytes", id::MAX_PART);
+            let remedy = "give the model or the config a shorter name";
+            Diagnostic::whole_file(config, message, remedy)
+        })
     }
-}
-
-/// Criterion would cut it.
-pub(super) fn refuse_long(group: &str, config: &Path) -> Option<Diagnostic> {
-    (group.len() > id::MAX_PART).then(|| {
-        let message = format!("`{group}` is longer than a group can be, {} bytes", id::MAX_PART);
-        let remedy = "give the model or the config a shorter name";
-        Diagnostic::whole_file(config, message, remedy)
-    })
 }
 
 /// The shape as the model uses it: the transformer block ignores n, so k stands for it, and shapes
 /// that differ in n alone are one case. A package's model is known when it runs.
-pub(super) fn canonical(model: ModelKind, shape: Shape) -> Shape {
+fn canonical(model: ModelKind, shape: Shape) -> Shape {
     match model {
         ModelKind::Linear | ModelKind::LnLinear(_) | ModelKind::User(_) => shape,
         ModelKind::TransformerBlock => Shape { n: shape.k, ..shape },

@@ -5,16 +5,16 @@ use std::path::Path;
 
 use super::backends;
 use super::entry::Entry;
-use super::model::{ModelParams, refuse};
+use super::model::{ModelParams, ModelStep, refuse};
 use super::node::{Fields, Node, without_repetition};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::training_params::{self, Training};
-use super::{Suite, at_the_top, compile_key, emulation, shape_set, top};
+use super::{at_the_top, compile_key, emulation, shape_set, top};
 use crate::settings::Profiling;
 use crate::shape::Shape;
 use crate::user::UserFiles;
 use crate::variant::Variant;
-use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Pass, Recipe, Sparsity, UserWord};
+use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity, UserWord};
 
 pub(super) const KEY: &str = "model_params";
 
@@ -62,7 +62,7 @@ pub(super) fn read(
     mode: Mode,
     folder: &Path,
     user_files: &UserFiles,
-) -> Option<Suite> {
+) -> Option<Vec<ModelParams>> {
     let keys = [TOP_KEYS, SIBLING_KEYS, training_params::KEYS, training_params::OWN_KEYS].concat();
     let fields = top(node, &keys, KEY, &[MODEL_KEYS, compile_key::KEYS].concat())?;
     let recipe = |node: &Node<'_>| {
@@ -83,12 +83,7 @@ pub(super) fn read(
     outer.read(&fields);
     // A list in the tutorial, one mapping in the README.
     let of_package = Context { mode, folder, user_files };
-    let read = |entry: &Node<'_>| read_model(entry, &of_package, outer.clone());
-    let models = fields.entries(KEY, "model", read)?;
-    Some(match mode {
-        Mode::Training => Suite::Training(models.into_iter().map(training_params::entry).collect()),
-        _ => Suite::Models(models.into_iter().map(|(entry, _)| entry).collect()),
-    })
+    fields.entries(KEY, "model", |entry| read_model(entry, &of_package, outer.clone()))
 }
 
 /// The recipe, if it quantizes in this mode.
@@ -113,12 +108,9 @@ struct Context<'c> {
 }
 
 /// The words of the package's own recipes and models that `entries` name.
-pub(super) fn user_words<S>(entries: &[Entry<S, Shape, Variant>]) -> Vec<UserWord>
-where
-    S: Copy + Into<ModelKind>,
-{
+pub(super) fn user_words(entries: &[ModelParams]) -> Vec<UserWord> {
     let models = entries.iter().flat_map(|entry| &entry.kernels);
-    let models = models.filter_map(|&model| match model.into() {
+    let models = models.filter_map(|step| match step.model {
         ModelKind::User(word) => Some(word),
         _ => None,
     });
@@ -212,7 +204,7 @@ fn read_model(
     node: &Node<'_>,
     &Context { mode, folder, user_files }: &Context<'_>,
     mut outer: Outer,
-) -> Option<(ModelParams, Vec<Pass>)> {
+) -> Option<ModelParams> {
     let (of_mode, of_other, other) = match mode {
         Mode::Training => (training_params::OWN_KEYS, SIBLING_KEYS, Mode::Inference),
         _ => (SIBLING_KEYS, training_params::OWN_KEYS, Mode::Training),
@@ -238,10 +230,11 @@ fn read_model(
     };
     let compile = compile?;
     let ways = outer.variants(device, dtype, &compile);
-    let passes = outer.training.map(|training| training.passes).unwrap_or_default();
-    let entry = Entry {
+    let step = |pass| ModelStep { model, pass };
+    let steps = outer.training.map(|it| it.passes.into_iter().map(|it| step(Some(it))).collect());
+    Some(Entry {
         name,
-        kernels: vec![model],
+        kernels: steps.unwrap_or_else(|| vec![step(None)]),
         sizes: shapes?,
         ways: Some(ways),
         compile,
@@ -249,8 +242,7 @@ fn read_model(
         devices: vec![device],
         profiling,
         settings: outer.own.settings,
-    };
-    Some((entry, passes))
+    })
 }
 
 /// The shapes of every set. A model without `matrix_shapes` is measured at one shape, 1024³.

@@ -1,74 +1,10 @@
 //! Configs of training: torchao's keys, and which parts of a step are measured. A part of a model's step at a
 //! shape is measured in its variants: recipe × autograd × compilation.
 
-use std::fmt;
-use std::path::Path;
-
-use super::entry::{Entry, Place, Subject};
-use super::model::{ModelParams, canonical, refuse, refuse_long};
-use super::node::{Fields, Node, without_repetition};
-use crate::diagnostic::Diagnostic;
+use super::model::refuse;
+use super::node::{Fields, Node};
 use crate::settings::TrainingSettings;
-use crate::shape::Shape;
-use crate::variant::Variant;
-use crate::words::{
-    CompileMode, Device, Mode, ModelKind, Pass, Recipe, ScalingGranularity, ScalingType, Sparsity,
-};
-use crate::work::{ModelWork, Work};
-
-/// A part of a model's training step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TrainingStep {
-    /// The model.
-    pub model: ModelKind,
-    /// The part.
-    pub pass: Pass,
-}
-
-/// One entry of `model_params` in training. Its ways are the variants of every part of the step.
-pub type TrainingParams = Entry<TrainingStep, Shape, Variant>;
-
-impl fmt::Display for TrainingStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.model, self.pass)
-    }
-}
-
-impl From<TrainingStep> for ModelKind {
-    fn from(step: TrainingStep) -> Self {
-        step.model
-    }
-}
-
-impl Subject for TrainingStep {
-    type Size = Shape;
-    type Way = Variant;
-
-    fn size_text(self, _group: &str, shape: &Shape) -> String {
-        canonical(self.model, *shape).to_string()
-    }
-
-    fn ways(self, listed: Option<&[Variant]>, _device: Device) -> Vec<Variant> {
-        let has = |way: &&Variant| self.pass.has_autograd() || !way.autograd;
-        listed.unwrap_or_default().iter().filter(has).copied().collect()
-    }
-
-    fn work(
-        self,
-        shape: &Shape,
-        variant: Variant,
-        _compile: Option<CompileMode>,
-        _place: Place,
-    ) -> Work {
-        let Self { model, pass } = self;
-        let shape = canonical(model, *shape);
-        Work::Model(ModelWork { model, variant, shape, pass: Some(pass) })
-    }
-
-    fn refusal(self, group: &str, config: &Path) -> Option<Diagnostic> {
-        refuse_long(group, config)
-    }
-}
+use crate::words::{Mode, Pass, Recipe, ScalingGranularity, ScalingType, Sparsity};
 
 /// torchao's keys.
 pub(super) const KEYS: &[&str] =
@@ -164,24 +100,5 @@ impl Training {
         if let Some(Some(passes)) = fields.words("passes") {
             self.passes = passes;
         }
-    }
-}
-
-/// The entry of a model as one of the parts of its step.
-pub(super) fn entry((model, passes): (ModelParams, Vec<Pass>)) -> TrainingParams {
-    let steps = model
-        .kernels
-        .iter()
-        .flat_map(|&model| passes.iter().map(move |&pass| TrainingStep { model, pass }));
-    Entry {
-        kernels: without_repetition(steps),
-        name: model.name,
-        sizes: model.sizes,
-        ways: model.ways,
-        compile: model.compile,
-        dtypes: model.dtypes,
-        devices: model.devices,
-        profiling: model.profiling,
-        settings: model.settings,
     }
 }
