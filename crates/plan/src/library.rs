@@ -15,29 +15,18 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::words::closed::closed_set;
 use crate::words::closest;
 
-/// A kind of files that a crate can bring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Brings {
-    /// As in `benches/kernels`.
-    Kernels,
-    /// As in `benches/recipes`.
-    Recipes,
-    /// As in `benches/models`.
-    Models,
-}
-
-impl Brings {
-    const ALL: [Self; 3] = [Self::Kernels, Self::Recipes, Self::Models];
-
-    /// Its key in `[package.metadata.criterion-torch]`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Kernels => "kernels",
-            Self::Recipes => "recipes",
-            Self::Models => "models",
-        }
+closed_set! {
+    /// A kind of files that a crate can bring, by its key in `[package.metadata.criterion-torch]`.
+    Brings, "kind of files" {
+        /// As in `benches/kernels`.
+        Kernels = "kernels",
+        /// As in `benches/recipes`.
+        Recipes = "recipes",
+        /// As in `benches/models`.
+        Models = "models",
     }
 }
 
@@ -303,7 +292,7 @@ impl Described {
 
     fn library(&self, extern_name: &str, key: &str, value: &Value) -> Result<Library, Diagnostic> {
         let keys = || Brings::ALL.iter().map(|it| it.as_str());
-        let Some(brings) = Brings::ALL.into_iter().find(|it| it.as_str() == key) else {
+        let Ok(brings) = key.parse() else {
             let remedy = closest(key, keys()).map_or_else(
                 || format!("the keys are {}", keys().collect::<Vec<_>>().join(", ")),
                 |near| format!("did you mean `{near}`?"),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plan::cost::{flops, host_bytes, memory_bytes, moved_bytes};
+use plan::cost::{flops, host_bytes_of, memory_bytes, moved_bytes};
 use plan::{Case, Config, Device, Dtype, ModelWork, Probe, ProbeWork, Role, Threads, Work, expand};
 
 fn cases(text: &str) -> Vec<Case> {
@@ -19,6 +19,10 @@ fn first_case(model: &str, shape: &str) -> Case {
 
 fn model(case: &Case) -> &ModelWork {
     case.work.model().expect("a model")
+}
+
+fn host_bytes(case: &Case) -> u64 {
+    host_bytes_of(case, case.work.model().and_then(ModelWork::sizes).as_ref())
 }
 
 #[test]

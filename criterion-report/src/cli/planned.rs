@@ -313,7 +313,7 @@ fn sources(cases: &[Expected<'_>]) -> String {
             "from defaults: a first run, or `cargo bench --bench calibration`, tells more"
         }
     };
-    let used: Vec<Basis> = Basis::ALL.into_iter().filter(|&basis| of(basis) > 0).collect();
+    let used: Vec<Basis> = Basis::ALL.iter().copied().filter(|&basis| of(basis) > 0).collect();
     match used[..] {
         [basis] => words(basis).to_owned(),
         _ => {

@@ -134,7 +134,7 @@ fn checking_stream_on_a_device_takes_of_the_host_what_was_asked_for() {
     assert_eq!(checked.expect("exact").rows_checked, 1 << 20);
     let (arrays, rows) = (3 * work.size, 8 * (1 << 20));
     // Besides, tensors of single numbers.
-    let numbers = report.cpu.peak_bytes - arrays - rows - plan::cost::host_bytes(&case);
+    let numbers = report.cpu.peak_bytes - arrays - rows - plan::cost::host_bytes_of(&case, None);
     assert!(numbers < 64, "{report:?}");
 }
 

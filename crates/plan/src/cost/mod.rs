@@ -10,7 +10,7 @@ use crate::catalogue::product;
 pub use crate::catalogue::{REFERENCE_ELEMENTS, REFERENCE_ROWS, reduction};
 use crate::linears::ModelSizes;
 use crate::words::CacheMode;
-use crate::work::Work;
+use crate::work::{ModelWork, Work};
 
 /// Fewest samples of a case: criterion takes no fewer.
 pub const MIN_SAMPLES: u64 = 10;
@@ -58,7 +58,7 @@ pub fn moved_bytes(case: &Case) -> Option<u64> {
 /// An estimate, in bytes and rather high than low, of the memory that building, checking and
 /// running a case takes at once. Nothing of a kernel or of a model of a package is in it.
 pub fn memory_bytes(case: &Case) -> u64 {
-    memory_bytes_of(case, sizes(case).as_ref())
+    memory_bytes_of(case, case.work.model().and_then(ModelWork::sizes).as_ref())
 }
 
 /// [`memory_bytes`], where the sizes of its model are known, if it is a model's.
@@ -97,12 +97,7 @@ fn output_bytes(case: &Case, sizes: Option<&ModelSizes>) -> u64 {
 
 /// An estimate, in bytes and rather high than low, of the host's memory that building and checking
 /// a case on another device takes at once: for what is drawn on the host, and for a reference that
-/// is computed there. Nothing of a kernel or of a model of a package is in it.
-pub fn host_bytes(case: &Case) -> u64 {
-    host_bytes_of(case, sizes(case).as_ref())
-}
-
-/// [`host_bytes`], where the sizes of its model are known, if it is a model's.
+/// is computed there; `sizes` are those of its model, where they are known. Nothing of a kernel is in it.
 pub fn host_bytes_of(case: &Case, sizes: Option<&ModelSizes>) -> u64 {
     match &case.work {
         Work::Model(_) => sizes.map_or(0, |sizes| model::drawing_bytes(sizes, case.dtype)),
@@ -111,11 +106,6 @@ pub fn host_bytes_of(case: &Case, sizes: Option<&ModelSizes>) -> u64 {
         Work::Probe(work) => work.host_bytes(case.dtype),
         Work::Kernel(_) => 0,
     }
-}
-
-/// The sizes of its model, if it has one that is built in.
-fn sizes(case: &Case) -> Option<ModelSizes> {
-    case.work.model()?.sizes()
 }
 
 /// Approximate bytes that a step of a model or a pattern moves: weights, inputs, temporaries and activations. Only

@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::Estimator;
-use crate::record::{HostFacts, Record};
+use crate::record::Record;
 
 /// Lines that could not be read, in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,22 +32,14 @@ impl Estimator {
         for path in files(&records.join(Self::LATEST))? {
             unread.extend(read(&path, &mut found)?);
         }
-        let latest = found.iter().max_by_key(|record| record.timestamp);
-        let machine = latest.map(|record| machine(&record.environment.host));
-        let machine = machine.map(|(model, cpus)| (model.to_owned(), cpus));
-        let here = |record: &&Record| {
-            let (model, cpus) = machine_of(record);
-            machine.as_ref().is_some_and(|(name, count)| name == model && *count == cpus)
-        };
+        let latest = found.iter().max_by_key(|record| record.timestamp).map(machine);
+        let here = |record: &&Record| latest == Some(machine(record));
         Ok((found.iter().filter(here).collect(), unread))
     }
 }
 
-fn machine_of(record: &Record) -> (&str, u32) {
-    machine(&record.environment.host)
-}
-
-fn machine(host: &HostFacts) -> (&str, u32) {
+fn machine(record: &Record) -> (&str, u32) {
+    let host = &record.environment.host;
     (&host.cpu_model, host.cpus)
 }
 

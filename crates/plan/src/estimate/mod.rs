@@ -25,35 +25,21 @@ use machine::Machine;
 
 use crate::case::Case;
 use crate::record::{Outcome, Record, Wall};
-use similar::Likeness;
+use crate::words::closed::closed_set;
+use similar::{Likeness, likenesses};
 use stages::Step;
 
-/// Where an estimate comes from, the best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Basis {
-    /// An earlier run of the same case.
-    SameCase,
-    /// Earlier runs of similar cases.
-    SimilarCases,
-    /// What calibration has measured of this machine.
-    Calibration,
-    /// Defaults.
-    Defaults,
-}
-
-impl Basis {
-    /// All of them, the best first.
-    pub const ALL: [Self; 4] =
-        [Self::SameCase, Self::SimilarCases, Self::Calibration, Self::Defaults];
-
-    /// The name in files.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::SameCase => "same_case",
-            Self::SimilarCases => "similar_cases",
-            Self::Calibration => "calibration",
-            Self::Defaults => "defaults",
-        }
+closed_set! {
+    /// Where an estimate comes from, the best first.
+    Basis, "basis" {
+        /// An earlier run of the same case.
+        SameCase = "same_case",
+        /// Earlier runs of similar cases.
+        SimilarCases = "similar_cases",
+        /// What calibration has measured of this machine.
+        Calibration = "calibration",
+        /// Defaults.
+        Defaults = "defaults",
     }
 }
 
@@ -134,7 +120,7 @@ impl Estimator {
             let Same::Ran { case, step, wall } = same else { continue };
             let expected = self.machine.step(case);
             let by_formula = stages::wall(case, *step);
-            for likeness in Likeness::all(case) {
+            for likeness in likenesses(case) {
                 let learnt = self.similar.entry(likeness).or_default();
                 learnt.step(*step, expected);
                 if let Some(wall) = wall {
@@ -160,7 +146,7 @@ impl Estimator {
             _ => {}
         }
         let similar = |known: fn(&Learnt) -> bool| {
-            let mut learnt = Likeness::all(case).into_iter().filter_map(|it| self.similar.get(&it));
+            let mut learnt = likenesses(case).filter_map(|it| self.similar.get(&it));
             learnt.find(|learnt| known(learnt))
         };
         let expected = self.machine.step(case);
