@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use ::libtorch::Libtorch;
+use plan::results::variable;
 
 use crate::bench_arguments::{BenchArguments, has_budget, leaves_results};
-use crate::cargo;
+use crate::cargo::{self, BENCH_CONFIG};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::files;
@@ -24,8 +25,6 @@ use crate::workspace::Workspace;
 const TOUR: &str = "configs/suites/tour";
 /// The benchmarks of `cargo bench` and the report, at once: cargo compiles them side by side.
 const BENCHES_AND_REPORT: [&str; 5] = ["--profile", "bench", "--benches", "--bin", cargo::REPORT];
-/// Names configs to the build scripts, instead of those of the default suite.
-const CONFIGS: &str = "BENCH_CONFIG";
 
 /// A device that has a tour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -89,7 +88,7 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
     }
     let cargo = |command: &str, words: &[OsString]| {
         let mut cargo = cargo::at_home(cargo::in_folder(root), &results.criterion);
-        cargo.envs(configs.iter().map(|configs| (CONFIGS, configs)));
+        cargo.envs(configs.iter().map(|configs| (BENCH_CONFIG, configs)));
         cargo.arg(command).args(words);
         cargo
     };
@@ -211,7 +210,7 @@ fn is_budget_alone(arguments: &[OsString]) -> bool {
 /// The configs of a device's tour, unless the user names others or the package has none.
 fn tour(root: &Path, device: TourDevice) -> Result<Option<OsString>> {
     let folder = root.join(TOUR).join(word(device));
-    if env::var_os(CONFIGS).is_some_and(|configs| !configs.is_empty()) || !folder.is_dir() {
+    if variable(BENCH_CONFIG).is_some() || !folder.is_dir() {
         return Ok(None);
     }
     let joined = env::join_paths(files::inside(&folder)?);

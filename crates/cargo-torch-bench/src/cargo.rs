@@ -16,6 +16,9 @@ pub const CASES_FAILED: i32 = 1;
 /// How one ends that refuses its command line or a config.
 pub const MISTAKE: i32 = 2;
 
+/// Names configs to the build scripts, instead of those of the default suite.
+pub const BENCH_CONFIG: &str = "BENCH_CONFIG";
+
 /// Removes what was built of a package, so that its build script runs again: that of torch-sys looks at
 /// libtorch, but cargo asks it again only when the path to libtorch changes.
 pub fn clean(workspace: &Workspace, package: &str) -> Result<()> {

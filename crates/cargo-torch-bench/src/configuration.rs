@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use plan::results::variable;
 use toml_edit::{DocumentMut, Item};
 
 use crate::error::{Error, Result};
@@ -44,9 +45,8 @@ pub fn documents(root: &Path) -> Result<Vec<DocumentMut>> {
 }
 
 fn cargo_home() -> Option<PathBuf> {
-    let value = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = || value("HOME").map(|home| Path::new(&home).join(".cargo"));
-    value("CARGO_HOME").map(PathBuf::from).or_else(home)
+    let home = || variable("HOME").map(|home| Path::new(&home).join(".cargo"));
+    variable("CARGO_HOME").map(PathBuf::from).or_else(home)
 }
 
 /// Cargo reads one of the two, the old name first.

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use plan::results::variable;
+
 use crate::cargo;
 use crate::environment;
 use crate::error::{Error, Result};
@@ -56,8 +58,7 @@ const WAIT_POLICY: &str = "OMP_WAIT_POLICY";
 /// The Python that is `chosen`, that SELF_TEST_PYTHON names, or that lies in the cache: provisioned
 /// if there is none yet.
 fn python(chosen: Option<PathBuf>) -> Result<PathBuf> {
-    let named = |value: &OsString| !value.is_empty();
-    let (python, by) = match (chosen, env::var_os(PYTHON).filter(named)) {
+    let (python, by) = match (chosen, variable(PYTHON)) {
         (Some(python), _) => (python, "--python"),
         (None, Some(python)) => (PathBuf::from(python), PYTHON),
         (None, None) => return environment::provision().map_err(use_your_own),

@@ -59,7 +59,7 @@ impl Wish<'_> {
         let mut build = cargo::in_folder(self.root);
         build.args(["build", "--profile", self.profile]).args(&self.flags.arguments);
         build.envs(self.flags.variable.iter().map(|(name, value)| (name, value)));
-        build.envs(self.configs.iter().map(|configs| ("BENCH_CONFIG", configs)));
+        build.envs(self.configs.iter().map(|configs| (cargo::BENCH_CONFIG, configs)));
         for package in self.packages {
             build.args(["--package", package]);
         }

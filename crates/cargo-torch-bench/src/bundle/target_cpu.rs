@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 
+use plan::results::variable;
 use toml_edit::{DocumentMut, Item};
 
 use crate::ask::ask;
@@ -23,8 +24,7 @@ impl Flags {
     /// Adds `-C target-cpu` to the flags that apply anyway. Cargo takes them from one place only, so they are added to
     /// that one. With a target, cargo does not build its build scripts with them, which run here.
     pub fn of(cpu: &str, triple: &str, configuration: &[DocumentMut]) -> Result<Self> {
-        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-        Self::beside(cpu, triple, configuration, set)
+        Self::beside(cpu, triple, configuration, variable)
     }
 
     fn beside(

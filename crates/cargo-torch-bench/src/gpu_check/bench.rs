@@ -66,7 +66,7 @@ impl Bench {
             .args(["bench", "--no-run"])
             // By name: plain `cargo bench` leaves self_test out.
             .args(TARGETS.iter().flat_map(|target| ["--bench", target]))
-            .env("BENCH_CONFIG", configs);
+            .env(cargo::BENCH_CONFIG, configs);
         let built = cargo::announced(report)?;
         let output = cargo::announced(benches)?;
         let report = cargo::built_report(&built.stdout);

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
+use plan::results::variable;
 use serde_json::{Map, Value};
 
+use crate::cargo::BENCH_CONFIG;
 use crate::error::{Error, Result};
 use crate::files;
 
@@ -69,11 +71,10 @@ const DEFAULT: &str = "configs/kernels";
 /// Stands for a default suite where there is none. Not in CARGO_TARGET_DIR: `kernel_paths` begin at the nearest
 /// Cargo.toml above.
 const STAND_IN: &str = "target/torch-bench/kernels/default.yml";
-const BENCH_CONFIG: &str = "BENCH_CONFIG";
 
 /// The configs, relative to the root: those that BENCH_CONFIG names, else the default suite.
 pub fn of(root: &Path, overrides: &Overrides) -> Result<Vec<PathBuf>> {
-    let Some(list) = std::env::var_os(BENCH_CONFIG).filter(|list| !list.is_empty()) else {
+    let Some(list) = variable(BENCH_CONFIG) else {
         return default_suite(root);
     };
     if overrides.json().is_some() {

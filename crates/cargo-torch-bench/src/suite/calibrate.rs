@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{ArgAction, Args, ValueEnum};
-use plan::Device;
+use plan::{Device, without_repetition};
 
-use super::{Config, Suite, device, each_once, list, output};
+use super::{Config, Suite, device, list, output};
 use crate::error::Result;
 use crate::name::word;
 use crate::workspace::Workspace;
@@ -121,7 +121,10 @@ impl Options {
         let mut put = |name: &str, value: OsString| words.extend([name.into(), value]);
         put("--hardware", self.hardware.clone().into());
         put("--device", self.device.to_string().into());
-        put("--fusion-patterns", words_of(&each_once(&self.only)).join(",").into());
+        put(
+            "--fusion-patterns",
+            words_of(&without_repetition(self.only.iter().copied())).join(",").into(),
+        );
         put("--operations", words_of(&self.operations()).join(",").into());
         let peaks =
             [("--peak-gflops", &self.peak_gflops), ("--peak-bandwidth", &self.peak_bandwidth)];
@@ -136,7 +139,7 @@ impl Options {
         let is_there = |it: &Operation| *it != Operation::Launch || self.device != Device::Cpu;
         match self.operations.is_empty() {
             true => Operation::value_variants().iter().copied().filter(is_there).collect(),
-            false => each_once(&self.operations),
+            false => without_repetition(self.operations.iter().copied()),
         }
     }
 
@@ -182,7 +185,7 @@ impl Options {
 
     fn fusion(&self) -> String {
         let sampling = if self.quick { ", sampling: { measurement_s: 0.25 }" } else { "" };
-        let patterns = list(&words_of(&each_once(&self.only)));
+        let patterns = list(&words_of(&without_repetition(self.only.iter().copied())));
         let (sizes, device) = (self.sizes(), self.device);
         let head = self.head("fusion", "all");
         format!(

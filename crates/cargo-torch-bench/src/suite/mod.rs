@@ -8,9 +8,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
-use plan::{Device, UnknownWord};
+use plan::Device;
+use plan::results::variable;
 
-use crate::cargo;
+use crate::cargo::{self, BENCH_CONFIG};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::progress_line;
@@ -18,8 +19,6 @@ use crate::results::Results;
 use crate::setup;
 use crate::workspace::{self, Workspace};
 
-/// The environment variable that tells the build scripts which configs to use.
-const BENCH_CONFIG: &str = "BENCH_CONFIG";
 /// The bench target of packages that measure everything in one, as `new` adds it.
 const ONE_TARGET: &str = "torch";
 /// The folder of the configs. Not in CARGO_TARGET_DIR, because relative paths in a config start at the nearest
@@ -93,9 +92,7 @@ impl Suite {
     }
 
     fn require_no_others(&self) -> Result<()> {
-        let Some(others) = env::var_os(BENCH_CONFIG).filter(|list| !list.is_empty()) else {
-            return Ok(());
-        };
+        let Some(others) = variable(BENCH_CONFIG) else { return Ok(()) };
         let what = format!(
             "{BENCH_CONFIG} is \"{}\", and `cargo xtask {}` writes configs of its own",
             others.display(),
@@ -175,25 +172,10 @@ fn output(file: &Path) -> Result<OsString> {
 
 /// A device that a config of these modes takes.
 fn device(text: &str) -> std::result::Result<Device, String> {
-    if text == Device::Rocm.as_str() {
-        return Err("only kernels run on rocm; use cpu or cuda".to_owned());
-    }
-    let devices = Device::ALL.iter().copied().filter(|device| *device != Device::Rocm);
-    devices.clone().find(|device| device.as_str() == text).ok_or_else(|| {
-        let unknown = UnknownWord::new("device", text, devices.map(Device::as_str));
-        format!("{unknown}: {}", unknown.remedy)
+    Device::of_other_modes(text).map_err(|unknown| match text == Device::Rocm.as_str() {
+        true => unknown.remedy,
+        false => format!("{unknown}: {}", unknown.remedy),
     })
-}
-
-/// The values without repetitions, which a config refuses.
-fn each_once<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
-    let mut once: Vec<T> = Vec::new();
-    for value in values {
-        if !once.contains(value) {
-            once.push(value.clone());
-        }
-    }
-    once
 }
 
 /// `[a, b]` in YAML.

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{ArgAction, Args};
-use plan::{Device, Operator};
+use plan::{Device, Operator, without_repetition};
 
-use super::{Config, Suite, device, each_once, list, output};
+use super::{Config, Suite, device, list, output};
 use crate::error::Result;
 use crate::workspace::Workspace;
 
@@ -115,10 +115,10 @@ impl Options {
              sampling: {{ target: 0.02, warm_up_s: 0.1, measurement_s: 0.25 }}\nenergy: false\n\
              {latency}operator_params:\n  - operators: {}\n    batch_sizes: {}\n    \
              sequence_lengths: {}\n    tensor_dimensions: {}\n    devices: [{}]\n",
-            list(&each_once(&operators)),
-            list(&each_once(&self.batch_sizes)),
-            list(&each_once(&self.sequence_lengths)),
-            list(&each_once(&self.tensor_dimensions)),
+            list(&without_repetition(operators)),
+            list(&without_repetition(&self.batch_sizes)),
+            list(&without_repetition(&self.sequence_lengths)),
+            list(&without_repetition(&self.tensor_dimensions)),
             self.device,
         );
         vec![Config { mode: "operators", text }]

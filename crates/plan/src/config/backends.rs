@@ -99,18 +99,6 @@ pub(super) fn device(text: &str) -> Result<Device, UnknownWord> {
     word(text, &[])
 }
 
-/// Reads a device of a mode other than kernels.
-pub(super) fn other_modes_device(text: &str) -> Result<Device, UnknownWord> {
-    let devices = Device::ALL.iter().copied().filter(|device| *device != Device::Rocm);
-    let named = devices.clone().find(|device| device.as_str() == text);
-    named.ok_or_else(|| {
-        let unknown = UnknownWord::new("device", text, devices.map(Device::as_str));
-        let is_kernels = text == Device::Rocm.as_str();
-        let remedy = "only kernels run on rocm; use cpu or cuda".to_owned();
-        UnknownWord { remedy: if is_kernels { remedy } else { unknown.remedy }, ..unknown }
-    })
-}
-
 /// Reads a device; `others` are further words that an error suggests beside the devices.
 fn word(text: &str, others: &[&str]) -> Result<Device, UnknownWord> {
     let named = DEVICES.iter().copied().find(|device| device.as_str() == text);

@@ -20,7 +20,7 @@ use crate::id;
 use crate::kernel::field::size_text;
 use crate::kernel::{Kernel, KernelFile, KernelWork, SkipCondition};
 use crate::settings::{Profiling, Settings};
-use crate::words::{CompileMode, Device, Dtype};
+use crate::words::{CompileMode, Device, Dtype, without_repetition};
 use crate::work::Work;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -63,12 +63,7 @@ impl Precisions {
 pub(super) fn unlisted(kernels: &[KernelParams]) -> Vec<String> {
     let mut found = Vec::new();
     let mut all = |key, selected: Vec<&'static str>, listed: Vec<&'static str>| {
-        let mut known: Vec<&str> = Vec::new();
-        for word in listed {
-            if !known.contains(&word) {
-                known.push(word);
-            }
-        }
+        let known = without_repetition(listed);
         for word in selected {
             let text = backends::unlisted(key, word, known.iter().copied());
             if !known.contains(&word) && !found.contains(&text) {

@@ -4,14 +4,13 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use super::backends;
-use super::node::{Fields, Node, without_repetition};
+use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::{at_the_top, compile_key, top};
 use crate::diagnostic::Diagnostic;
 use crate::settings::{Profiling, Settings};
 use crate::words::closed::Word;
-use crate::words::{CompileMode, Device, Dtype, UnknownWord};
+use crate::words::{CompileMode, Device, Dtype, UnknownWord, without_repetition};
 use crate::work::Work;
 
 /// One entry. Each kernel, or model, at each size, in each dtype, on each device, in each of its ways is a case.
@@ -157,7 +156,7 @@ fn read_entry<K: Listed>(node: &Node<'_>, outer: &Own) -> Option<EntryOf<K>> {
     let ways = K::listed_ways(&entry);
     let compile = if K::IS_COMPILED { compile_key::read(&fields) } else { Some(Vec::new()) };
     let dtypes = fields.dtypes("dtypes");
-    let devices = fields.words_by("devices", backends::other_modes_device);
+    let devices = fields.words_by("devices", Device::of_other_modes);
     let name = fields.read("name", Node::string);
     let sizes = K::sizes(&entry);
     Some(Entry {

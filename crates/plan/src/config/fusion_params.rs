@@ -1,21 +1,19 @@
 //! Configs of `benchmark_mode: fusion`: which patterns, how large, and which ways to run them.
 
+use super::LARGEST;
 use super::entry::{self, Entry, Listed, Place, Reading, Subject};
-use super::node::{Fields, Node, without_repetition};
+use super::node::{Fields, Node};
 use crate::catalogue::SizeSet;
 use crate::catalogue::fusion::{
     self, FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern, PatternFamily,
 };
-use crate::words::{CompileMode, Device};
+use crate::words::{CompileMode, Device, without_repetition};
 use crate::work::Work;
 
 /// One entry of `fusion_params`. Each size goes with the patterns of its family.
 pub type FusionParams = Entry<Pattern, FusionShape, FusionVariant>;
 
 const ALL: &str = "all";
-
-/// Largest dimension, as of a model's shape.
-const LARGEST: u64 = 1 << 24;
 
 impl Subject for Pattern {
     type Size = FusionShape;

@@ -82,6 +82,9 @@ pub enum Suite {
     Kernels(KernelSuite),
 }
 
+/// Largest dimension: far beyond what can be run, and small enough for every byte count.
+const LARGEST: u64 = 1 << 24;
+
 /// Keys of every mode at the top of a config, besides our own.
 const COMMON_KEYS: &[&str] = &["benchmark_mode"];
 

@@ -3,10 +3,9 @@
 
 use std::path::Path;
 
-use super::backends;
 use super::entry::Entry;
 use super::model::{ModelParams, ModelStep, refuse};
-use super::node::{Fields, Node, without_repetition};
+use super::node::{Fields, Node};
 use super::own_keys::{self, OWN_KEYS, Own};
 use super::training_params::{self, Training};
 use super::{at_the_top, compile_key, emulation, shape_set, top};
@@ -14,7 +13,9 @@ use crate::settings::Profiling;
 use crate::shape::Shape;
 use crate::user::UserFiles;
 use crate::variant::Variant;
-use crate::words::{CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity, UserWord};
+use crate::words::{
+    CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity, UserWord, without_repetition,
+};
 
 pub(super) const KEY: &str = "model_params";
 
@@ -220,7 +221,7 @@ fn read_model(
     let compile = compile_key::read(&fields);
     let dtype = fields.read("high_precision_dtype", Node::dtype).unwrap_or(Dtype::BFloat16);
     let name = fields.read("name", Node::string);
-    let device = |node: &Node<'_>| node.named(&node.string()?, backends::other_modes_device);
+    let device = |node: &Node<'_>| node.named(&node.string()?, Device::of_other_modes);
     let device = fields.read("device", device).unwrap_or(Device::Cpu);
     let model = |node: &Node<'_>| node.named(&node.string()?, |text| user_files.model(text));
     let model = fields.read("model_type", model).unwrap_or(ModelKind::Linear);

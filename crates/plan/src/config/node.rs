@@ -9,7 +9,7 @@ use super::document::Document;
 use super::positions::join;
 use super::yaml;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::words::{Dtype, UnknownWord, closest};
+use crate::words::{Dtype, UnknownWord, closest, without_repetition};
 
 /// A value of the document and the path that leads to it.
 #[derive(Clone)]
@@ -392,15 +392,4 @@ impl<'d> Fields<'d> {
     pub(super) fn error<T>(&self, message: String, remedy: impl Into<String>) -> Option<T> {
         self.node.error(message, remedy)
     }
-}
-
-/// Each word once, in the order in which they came first.
-pub(super) fn without_repetition<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut found: Vec<T> = Vec::new();
-    for word in words {
-        if !found.contains(&word) {
-            found.push(word);
-        }
-    }
-    found
 }

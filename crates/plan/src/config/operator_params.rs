@@ -1,18 +1,16 @@
 //! Configs of `benchmark_mode: operators`: which operators, how large, and who computes them.
 
+use super::LARGEST;
 use super::entry::{self, Entry, Listed, Place, Reading, Subject};
-use super::node::{Fields, without_repetition};
+use super::node::Fields;
 use crate::catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork};
-use crate::words::{CompileMode, Device};
+use crate::words::{CompileMode, Device, without_repetition};
 use crate::work::Work;
 
 /// One entry of `operator_params`. A size is that of x, with the most elements that x may have.
 pub type OperatorParams = Entry<Operator, (OperatorShape, u64), Implementation>;
 
 const ALL: &str = "all";
-
-/// Largest dimension, as of a model's shape.
-const LARGEST: u64 = 1 << 24;
 
 /// The lists and the cap of the comprehensive operator benchmark.
 const BATCH_SIZES: &[u64] = &[16, 32, 64, 128];

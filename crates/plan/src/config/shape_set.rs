@@ -10,12 +10,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::node::{Fields, Node};
-use super::yaml;
+use super::{LARGEST, yaml};
 use crate::shape::Shape;
 use crate::words::UnknownWord;
 
-/// Largest dimension: far beyond what can be run, and small enough for every byte count.
-const LARGEST_DIMENSION: u64 = 1 << 24;
 const LARGEST_POWER: u64 = 24;
 
 const GENERATED: &[&str] = &["custom", "pow2", "pow2_extended", "small_sweep", "sweep"];
@@ -90,7 +88,7 @@ fn custom(fields: &Fields<'_>) -> Option<Vec<NamedShape>> {
 }
 
 fn shape(node: &Node<'_>) -> Option<Shape> {
-    let dimensions: Vec<Option<u64>> = node.each(|item| item.integer(1..=LARGEST_DIMENSION))?;
+    let dimensions: Vec<Option<u64>> = node.each(|item| item.integer(1..=LARGEST))?;
     match dimensions.as_slice() {
         [m, k, n] => Some(Shape::new((*m)?, (*k)?, (*n)?)),
         other => node.error(
@@ -197,11 +195,11 @@ pub fn folders(folder: &Path) -> Vec<PathBuf> {
 fn parse_list(name: &str, text: &str) -> Result<Vec<NamedShape>, String> {
     let lines: Vec<Line> = yaml::parse(text).map_err(|error| error.to_string())?;
     let named = |Line { label, shape: [m, k, n] }| {
-        let range = 1..=LARGEST_DIMENSION;
+        let range = 1..=LARGEST;
         if [m, k, n].iter().all(|dimension| range.contains(dimension)) {
             Ok((format!("{name}_{label}"), Shape::new(m, k, n)))
         } else {
-            Err(format!("`{label}` has a dimension outside 1 to {LARGEST_DIMENSION}"))
+            Err(format!("`{label}` has a dimension outside 1 to {LARGEST}"))
         }
     };
     lines.into_iter().map(named).collect()

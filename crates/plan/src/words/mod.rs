@@ -24,3 +24,14 @@ pub use sparsity::Sparsity;
 pub use spelling::Spelling;
 pub use user::UserWord;
 pub(crate) use user::{LONGEST_WORD, is_plain};
+
+/// Each word once, in the order in which they came first.
+pub fn without_repetition<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found: Vec<T> = Vec::new();
+    for word in words {
+        if !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found
+}

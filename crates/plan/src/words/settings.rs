@@ -1,6 +1,6 @@
 //! Words of the settings: mode, device, compilation, allocator, cache state, float8 scaling.
 
-use super::closed::closed_set;
+use super::closed::{UnknownWord, closed_set};
 
 closed_set! {
     /// The kind of step (`benchmark_mode`); the bench target of this mode, or of all, runs the config.
@@ -34,6 +34,23 @@ closed_set! {
         Xpu = "xpu",
         /// An Apple GPU.
         Mps = "mps",
+    }
+}
+
+impl Device {
+    /// Reads a device of a mode other than kernels.
+    ///
+    /// # Errors
+    /// When it is none, or of kernels only.
+    pub fn of_other_modes(text: &str) -> Result<Self, UnknownWord> {
+        let devices = Self::ALL.iter().copied().filter(|device| *device != Self::Rocm);
+        let named = devices.clone().find(|device| device.as_str() == text);
+        named.ok_or_else(|| {
+            let unknown = UnknownWord::new("device", text, devices.map(Self::as_str));
+            let is_kernels = text == Self::Rocm.as_str();
+            let remedy = "only kernels run on rocm; use cpu or cuda".to_owned();
+            UnknownWord { remedy: if is_kernels { remedy } else { unknown.remedy }, ..unknown }
+        })
     }
 }
 

@@ -1,7 +1,8 @@
 //! The libtorch that the benchmarks get: the bundle's, or one of the host.
 
-use std::env;
 use std::path::{Path, PathBuf};
+
+use plan::results::variable;
 
 use super::super::manifest::Torch;
 use crate::ask::first_line;
@@ -30,11 +31,10 @@ pub fn choose(bundle: &Path, torch: &Torch, named: Option<&Path>) -> Result<Chos
         let libtorch = Libtorch { root, version: torch.version.clone(), has_cuda };
         return Ok(Chosen { libtorch, by: "the bundle".to_owned() });
     }
-    if let Some(root) = env::var_os("LIBTORCH").filter(|value| !value.is_empty()) {
+    if let Some(root) = variable("LIBTORCH") {
         return fitting(torch, Path::new(&root), "LIBTORCH");
     }
-    let python = env::var_os(COMPILER_PYTHON).filter(|value| !value.is_empty());
-    let python = PathBuf::from(python.unwrap_or_else(|| "python3".into()));
+    let python = PathBuf::from(variable(COMPILER_PYTHON).unwrap_or_else(|| "python3".into()));
     let none = |why: String| {
         let release = &torch.release;
         let requirement = quoted(&format!("torch=={release}"));
