@@ -18,7 +18,6 @@ const PLAN: House = House {
     floors: &[
         &[
             "words",
-            "flag",
             "git",
             "hash",
             "diagnostic",
@@ -32,7 +31,7 @@ const PLAN: House = House {
         &["settings", "variant", "expression", "library"],
         &["catalogue", "kernel", "user"],
         &["linears", "work", "case"],
-        &["id", "cost", "record", "config"],
+        &["id", "cost", "flag", "record", "config"],
         &["expand", "estimate", "assignment"],
     ],
 };

@@ -4,12 +4,9 @@
 //! because criterion keeps its filter and mode private, and a case has to be known as selected
 //! before anything is built for it.
 
-use clap::ArgMatches;
-use plan::{AskedShard, Case, FoundShard, Partition, RunShard, Shard, UnknownWord, flag};
+use plan::flag::{self, BenchFlags};
+use plan::{Case, FoundShard, Partition, RunShard, Shard};
 use regex::Regex;
-
-use super::flags::{self, FILTER};
-use super::own_flags::{BUDGET, PARTITION, PROFILE, RESUME, SHARD, WAIT};
 
 /// Criterion's way with a selected case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,22 +35,12 @@ pub struct Args {
     pub saves: bool,
     /// The baselines that have to be on disk for a case to be run.
     pub needs: Needs,
-    /// `--quick`: two points, no warm-up.
-    pub quick: bool,
-    /// `--output-format bencher`: a line `test ID ... bench: …` for each case.
-    pub bencher: bool,
-    /// Flags that win over a config's `sampling`.
-    pub overrides: Overrides,
-    /// `--wait`: another run in the same folder is waited for.
-    pub waits: bool,
-    /// `--budget`: seconds that the run may take in all.
-    pub budget_s: Option<f64>,
     /// `--profile`: the measured cases whose ids match are profiled afterwards.
     pub profiles: Option<Regex>,
     /// `--shard`: the part of the plan that is run.
     pub part: Option<Part>,
-    /// `--resume`: what an earlier run has measured under the same name is kept.
-    pub resumes: bool,
+    /// The command line as it was read.
+    pub flags: BenchFlags,
     filter: Filter,
 }
 
@@ -68,54 +55,34 @@ pub struct Needs {
     pub beside: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Overrides {
-    /// `--sample-size`
-    pub samples: Option<u64>,
-    /// `--warm-up-time`, in seconds
-    pub warm_up_s: Option<f64>,
-    /// `--measurement-time`, in seconds
-    pub measurement_s: Option<f64>,
-}
-
 impl Args {
     /// Reads `arguments`, the program's name first.
     pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
-        let flags = flags::read(arguments)?;
-        let name = |flag| flags.get_one::<String>(flag).cloned();
-        let (baseline, samples) = (name("baseline"), name("load-baseline"));
-        let compares = baseline.is_some() || name("baseline-lenient").is_some();
-        let saves = !flags.get_flag("discard-baseline") && samples.is_none();
-        let own = || name("save-baseline").unwrap_or_else(|| "base".to_owned());
+        let flags = BenchFlags::read(arguments)?;
+        let (baseline, samples) = (flags.baseline.clone(), flags.load_baseline.clone());
+        let compares = baseline.is_some() || flags.baseline_lenient.is_some();
+        let saves = !flags.discard_baseline && samples.is_none();
+        let own = || flags.save_baseline.clone().unwrap_or_else(|| "base".to_owned());
         let saved_as = (saves && !compares).then(own);
         let is_beside = baseline.is_none() && saved_as.is_none();
-        let beside = is_beside.then(|| name("baseline-lenient").unwrap_or_else(own));
+        let beside = is_beside.then(|| flags.baseline_lenient.clone().unwrap_or_else(own));
         let needs = Needs { baseline, samples, beside };
         let args = Self {
             action: action(&flags),
             saved_as,
             saves,
             needs,
-            quick: flags.get_flag("quick"),
-            bencher: name("output-format").is_some_and(|format| format == "bencher"),
-            overrides: Overrides {
-                samples: flags.get_one("sample-size").copied(),
-                warm_up_s: flags.get_one("warm-up-time").copied(),
-                measurement_s: flags.get_one("measurement-time").copied(),
-            },
-            waits: WAIT.is_given(&flags)?,
-            budget_s: BUDGET.value(&flags, flag::duration)?,
-            profiles: PROFILE.value(&flags, |it| Regex::new(it).map_err(|e| e.to_string()))?,
+            profiles: profiles(&flags)?,
             part: part(&flags)?,
-            resumes: RESUME.is_given(&flags)?,
             filter: filter(&flags)?,
+            flags,
         };
         args.can_resume().map(|()| args)
     }
 
     /// Only what is kept under a name can be found again.
     fn can_resume(&self) -> Result<(), String> {
-        match self.resumes && self.action == Action::Measure && self.saved_as.is_none() {
+        match self.flags.resume && self.action == Action::Measure && self.saved_as.is_none() {
             true => Err("--resume continues what is kept under a name; omit --baseline, --load-baseline and \
                          --discard-baseline, or omit --resume"
                 .to_owned()),
@@ -125,7 +92,7 @@ impl Args {
 
     /// Whether somebody will run this again if it ends with [`plan::exit::RETRY`].
     pub fn is_repeated(&self) -> bool {
-        self.part.is_some() || self.resumes
+        self.part.is_some() || self.flags.resume
     }
 
     pub fn filter(&self) -> Option<&str> {
@@ -142,23 +109,22 @@ impl Args {
 
     /// Whether the config alone decides how long a case takes.
     pub fn leaves_times(&self) -> bool {
-        let Overrides { samples, warm_up_s, measurement_s } = self.overrides;
-        !self.quick
-            && self.budget_s.is_none()
-            && samples.is_none()
-            && warm_up_s.is_none()
-            && measurement_s.is_none()
+        let flags = &self.flags;
+        !flags.quick
+            && flags.budget.is_none()
+            && flags.sample_size.is_none()
+            && flags.warm_up_time.is_none()
+            && flags.measurement_time.is_none()
     }
 
     /// The case with these options applied: sampling options win over its config.
     pub fn applied_to(&self, case: &Case) -> Case {
         let mut case = case.clone();
-        let Overrides { samples, warm_up_s, measurement_s } = self.overrides;
-        let sampling = &mut case.settings.sampling;
-        sampling.samples = samples.or(sampling.samples);
-        sampling.warm_up_s = warm_up_s.or(sampling.warm_up_s);
-        sampling.measurement_s = measurement_s.or(sampling.measurement_s);
-        if self.quick {
+        let (flags, sampling) = (&self.flags, &mut case.settings.sampling);
+        sampling.samples = flags.sample_size.or(sampling.samples);
+        sampling.warm_up_s = flags.warm_up_time.or(sampling.warm_up_s);
+        sampling.measurement_s = flags.measurement_time.or(sampling.measurement_s);
+        if flags.quick {
             // Two samples, no pilot, and the fewest blocks of a pair.
             (sampling.warm_up_s, sampling.measurement_s) = (Some(0.0), Some(0.0));
         }
@@ -192,16 +158,22 @@ impl Args {
 
     /// Begins the line of a case in bencher's format where criterion does not: it names a case when it begins to sample it.
     pub fn begin_line(&self, case: &Case) {
-        if self.bencher && self.action == Action::Measure && (self.quick || self.loads()) {
+        if self.is_bencher() && (self.flags.quick || self.loads()) {
             print!("test {} ... ", case.full_id());
         }
     }
 
     /// Ends the line of a case that failed; criterion has begun it if it `samples`.
     pub fn end_line(&self, samples: bool) {
-        if self.bencher && self.action == Action::Measure && (self.quick || samples) {
+        if self.is_bencher() && (self.flags.quick || samples) {
             println!("FAILED");
         }
+    }
+
+    /// `--output-format bencher`: a line `test ID ... bench: …` for each measured case.
+    fn is_bencher(&self) -> bool {
+        let format = self.flags.output_format.as_deref();
+        format == Some("bencher") && self.action == Action::Measure
     }
 
     /// Whether criterion will select the benchmark with this id.
@@ -223,20 +195,16 @@ pub struct Part {
     pub unused: Vec<&'static str>,
 }
 
-fn part(flags: &ArgMatches) -> Result<Option<Part>, String> {
-    let asked = SHARD.value(flags, str::parse::<AskedShard>)?;
-    let word = PARTITION.value(flags, |word| Ok(word.to_owned()))?;
-    let Some(asked) = asked else {
-        return match word {
+fn part(flags: &BenchFlags) -> Result<Option<Part>, String> {
+    let Some(asked) = flags.shard else {
+        return match flags.partition {
             None => Ok(None),
             Some(_) => Err("--partition says how shards are chosen; give --shard, too, such as --shard 1/4, or \
                             omit it"
                 .to_owned()),
         };
     };
-    let partition = word.map_or(Ok(Partition::Balanced), |word| word.parse());
-    let partition = partition
-        .map_err(|error: UnknownWord| format!("--partition: {error}; {}", error.remedy))?;
+    let partition = flags.partition.unwrap_or(Partition::Balanced);
     let found =
         asked.find(|name| std::env::var_os(name)).map_err(|why| format!("--shard: {why}"))?;
     let FoundShard { shard: Shard { index, count }, from, unused } = found;
@@ -244,23 +212,36 @@ fn part(flags: &ArgMatches) -> Result<Option<Part>, String> {
 }
 
 /// Without `--bench` (under `cargo test --benches`, or a test runner) criterion only tests.
-fn action(flags: &ArgMatches) -> Action {
-    if flags.get_flag("list") {
+fn action(flags: &BenchFlags) -> Action {
+    if flags.list {
         Action::List
-    } else if flags.get_flag("test") || !flags.get_flag("bench") {
+    } else if flags.test || !flags.bench {
         Action::Test
-    } else if flags.contains_id("profile-time") {
+    } else if flags.profile_time.is_some() {
         Action::Profile
     } else {
         Action::Measure
     }
 }
 
-fn filter(flags: &ArgMatches) -> Result<Filter, String> {
-    match flags.get_one::<String>(FILTER) {
-        _ if flags.get_flag("ignored") => Ok(Filter::None),
+/// The expression of `--profile`. It is refused as clap refuses other values.
+fn profiles(flags: &BenchFlags) -> Result<Option<Regex>, String> {
+    let regex = |text: &String| {
+        Regex::new(text).map_err(|error| {
+            format!(
+                "invalid value '{text}' for '--profile[=<FILTER>]': not a regular expression: {error}\n\
+                 escape special characters with `\\`\n\nFor more information, try '--help'."
+            )
+        })
+    };
+    flags.profile.as_ref().map(regex).transpose()
+}
+
+fn filter(flags: &BenchFlags) -> Result<Filter, String> {
+    match &flags.filter {
+        _ if flags.ignored => Ok(Filter::None),
         None => Ok(Filter::All),
-        Some(id) if flags.get_flag("exact") => Ok(Filter::Exact(id.to_owned())),
+        Some(id) if flags.exact => Ok(Filter::Exact(id.to_owned())),
         Some(pattern) => Regex::new(pattern).map(Filter::Matching).map_err(|error| {
             format!(
                 "the filter `{pattern}` is not a regular expression: {error}\n\

@@ -91,14 +91,14 @@ fn a_filter_that_selects_nothing_says_so_and_how_a_part_of_an_id_is_written() {
 fn an_unknown_flag_is_an_error_and_ours_is_none() {
     let error = Args::read(["bench", "--wiat"].map(str::to_owned)).unwrap_err();
     assert!(error.contains("'--wiat'") && error.contains("'--wait'"), "{error}");
-    assert!(read("--bench --wait").waits);
-    assert!(!read("--bench").waits);
+    assert!(read("--bench --wait").flags.wait);
+    assert!(!read("--bench").flags.wait);
 }
 
 #[test]
 fn a_budget_is_a_time_with_its_unit() {
-    assert_eq!(read("--bench --budget 10min int8wo").budget_s, Some(600.0));
-    assert_eq!(read("--bench").budget_s, None);
+    assert_eq!(read("--bench --budget 10min int8wo").flags.budget, Some(600.0));
+    assert_eq!(read("--bench").flags.budget, None);
     let error = Args::read(["bench", "--budget", "10"].map(str::to_owned)).unwrap_err();
     assert!(error.contains("such as 90s, 10min or 2h"), "{error}");
 }
@@ -118,7 +118,7 @@ fn a_part_is_asked_for_or_there_is_none() {
 #[test]
 fn what_is_kept_under_no_name_cannot_be_resumed() {
     for line in ["--bench --resume", "--bench --resume -s main", "--resume --list"] {
-        assert!(read(line).resumes, "{line}");
+        assert!(read(line).flags.resume, "{line}");
     }
     for option in ["--baseline", "--baseline-lenient", "--load-baseline", "--discard-baseline"] {
         let name = (option != "--discard-baseline").then_some("main");
@@ -135,6 +135,11 @@ fn cases_to_profile_are_chosen_by_an_expression() {
     assert!(all.is_match("a/b/c"));
     let some = read("--bench --profile=/int8wo/").profiles.expect("asked for");
     assert!(some.is_match("a/int8wo/b") && !some.is_match("a/int8dq/b"));
+    let error = Args::read(["bench", "--profile=("].map(str::to_owned)).unwrap_err();
+    assert!(
+        error.starts_with("invalid value '(' for '--profile[=<FILTER>]': not a regular expression"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -212,7 +212,7 @@ impl<'a> GroupRun<'a> {
                 *found = Some(pilot);
                 timer.heat_up(&mut [&mut *subject])?;
                 // In quick mode criterion has a plan of its own.
-                if !args.quick {
+                if !args.flags.quick {
                     findings.planned = Some(sampling::apply(group, &case.settings, args, pilot));
                 }
             }
@@ -274,7 +274,7 @@ impl<'a> GroupRun<'a> {
     /// Runs everything that has a pass of its own. A pass that fails leaves its error as the reason why
     /// its measure is absent.
     fn probed(&mut self, case: &Case, run: &mut CaseRun, findings: &mut Findings) {
-        let (quick, mut timer) = (self.args.quick, timer(&self.timer));
+        let (quick, mut timer) = (self.args.flags.quick, timer(&self.timer));
         let Findings { measures, notes, .. } = findings;
         let step_s = run.pilot.map_or(0.0, |pilot| pilot.wall_ns / 1e9);
         let subject = &mut run.subject;

@@ -1,7 +1,6 @@
 //! Running a plan under criterion: the only place that names criterion, and the only timing loop.
 
 mod args;
-mod argv;
 mod budget;
 mod case_run;
 pub mod clock;
@@ -11,7 +10,6 @@ mod device_clock;
 mod expected;
 mod failure;
 mod fault;
-mod flags;
 mod flush;
 mod group_run;
 mod journal;
@@ -86,7 +84,7 @@ fn run(
         return Ok(profiling::run_child(&read(plan)?, prepare)?);
     }
     // Read first, so that a bad filter is one line and not criterion's panic.
-    let args = args::Args::read(std::env::args())?;
+    let args = args::Args::read(own_flags::arguments()?)?;
     own_flags::hide()?;
     Capability::chosen()?;
     let plan = read(plan)?;

@@ -28,7 +28,7 @@ pub struct Kept {
 
 /// What an earlier run has measured of `plan`.
 pub fn measured(target: &str, plan: &Plan, args: &Args, folders: &Folders) -> Result<Kept, String> {
-    let Some(name) = args.saved_as.as_deref().filter(|_| args.resumes) else {
+    let Some(name) = args.saved_as.as_deref().filter(|_| args.flags.resume) else {
         return Ok(Kept::default());
     };
     let read = |name| {

@@ -25,7 +25,7 @@ const FEW_BATCHES: u64 = 6;
 /// Seconds that the pilot may take.
 pub fn warm_up_s(settings: &Settings, args: &Args) -> f64 {
     let configured = settings.sampling.warm_up_s.unwrap_or(cost::DEFAULT_WARM_UP_S);
-    args.overrides.warm_up_s.unwrap_or(configured)
+    args.flags.warm_up_time.unwrap_or(configured)
 }
 
 /// Half-width to aim at.
@@ -36,12 +36,12 @@ pub fn target(settings: &Settings) -> f64 {
 /// Seconds that sampling may take.
 pub fn budget_s(settings: &Settings, args: &Args) -> f64 {
     let seconds = asked_s(settings, args).unwrap_or(cost::DEFAULT_MEASUREMENT_S);
-    if args.budget_s.is_some() { seconds.min(budget::SAMPLING_S) } else { seconds }
+    if args.flags.budget.is_some() { seconds.min(budget::SAMPLING_S) } else { seconds }
 }
 
 /// Seconds of measurement that somebody has asked for; the pairs may take as long.
 pub fn asked_s(settings: &Settings, args: &Args) -> Option<f64> {
-    args.overrides.measurement_s.or(settings.sampling.measurement_s)
+    args.flags.measurement_time.or(settings.sampling.measurement_s)
 }
 
 /// Sets criterion up for a case; what was planned.
@@ -59,7 +59,7 @@ pub fn apply(
     // Criterion divides and rounds up: half an iteration less keeps noise from adding one.
     let iterations = plan.samples as f64 * (plan.iters as f64 - 0.5);
     let planned_s = iterations * pilot.wall_ns / 1e9;
-    let measurement_s = args.overrides.measurement_s.unwrap_or(planned_s);
+    let measurement_s = args.flags.measurement_time.unwrap_or(planned_s);
     group.measurement_time(Duration::from_secs_f64(measurement_s.max(1e-6)));
     Planned {
         step_ns: pilot.step_ns,
@@ -90,7 +90,7 @@ fn plan(settings: &Settings, args: &Args, pilot: Pilot, budget_s: f64) -> Sample
     let limits = Limits {
         budget_ns: budget_s * 1e9,
         target: target(settings),
-        samples: args.overrides.samples.or(settings.sampling.samples),
+        samples: args.flags.sample_size.or(settings.sampling.samples),
     };
     let step = statistics::Pilot { step_ns: pilot.wall_ns, noise: pilot.noise };
     let plan = statistics::plan_in_twos(step, limits);

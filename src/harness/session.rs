@@ -73,7 +73,8 @@ impl Session {
         }
         let measures = args.action == Action::Measure && !args.loads();
         let run = Run::new(target);
-        let lock = measures.then(|| Lock::take(&folders.records, &run, args.waits)).transpose()?;
+        let lock =
+            measures.then(|| Lock::take(&folders.records, &run, args.flags.wait)).transpose()?;
         let Kept { ids: resumed, unprofiled } = match measures {
             true => resume::measured(target, &plan, &args, &folders)?,
             false => Kept::default(),
@@ -96,7 +97,8 @@ impl Session {
             budget::tell_need(target, &estimates)?;
         }
         // A budget that is too small is refused before anything is compiled.
-        let mut budget = Budget::of_run(args.budget_s.filter(|_| measures), target, &estimates)?;
+        let mut budget =
+            Budget::of_run(args.flags.budget.filter(|_| measures), target, &estimates)?;
         let cuda = selected.iter().any(|case| case.device == Device::Cuda);
         if args.action != Action::List && !args.loads() {
             numerics::pin().map_err(|error| error.to_string())?;

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use ::libtorch::Libtorch;
+use plan::flag;
 use plan::results::variable;
 
-use crate::bench_arguments::{BenchArguments, has_budget, leaves_results};
+use crate::bench_arguments::{BenchArguments, leaves_results};
 use crate::cargo::{self, BENCH_CONFIG};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -74,7 +75,7 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
     cargo::require_report(workspace.root())?;
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     // A budget only limits the time of the tour; it does not select anything else.
-    let is_tour = arguments.is_empty() || end == 0 && is_budget_alone(arguments);
+    let is_tour = arguments.is_empty() || end == 0 && is_budget_alone(&arguments[1..]);
     if let Some(device) = extent.device.filter(|_| !is_tour) {
         let what = format!("--device {}: it chooses the tour, and this is none", word(device));
         return Err(Error::usage(what).remedy("leave out --device, or the other arguments"));
@@ -191,20 +192,20 @@ fn targets(of_cargo: &[OsString]) -> Vec<String> {
 pub fn with_budget(arguments: &[OsString], budget: Option<&str>) -> Result<Vec<OsString>> {
     let Some(budget) = budget else { return Ok(arguments.to_vec()) };
     let wrong = |why| Error::usage(format!("--budget {budget}: {why}"));
-    plan::flag::duration(budget).map_err(|why| wrong("it is no time".to_owned()).remedy(why))?;
+    flag::duration(budget).map_err(|why| wrong("it is no time".to_owned()).remedy(why))?;
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let (of_cargo, of_criterion) = arguments.split_at(end);
-    if has_budget(of_criterion) {
+    let of_criterion = of_criterion.get(1..).unwrap_or_default();
+    if flag::value(of_criterion, "budget").is_some() {
         return Err(wrong("it is given twice".to_owned()).remedy("give it once"));
     }
     let own = ["--", "--budget", budget].map(OsString::from);
-    Ok([of_cargo, &own, of_criterion.get(1..).unwrap_or_default()].concat())
+    Ok([of_cargo, &own, of_criterion].concat())
 }
 
-/// Whether `-- --budget TIME` is the only argument.
-fn is_budget_alone(arguments: &[OsString]) -> bool {
-    let words = if has_budget(arguments) { arguments.len() } else { 0 };
-    words == 2 || words == 3 && arguments[1] == "--budget"
+/// Whether a budget is criterion's only option.
+fn is_budget_alone(of_criterion: &[OsString]) -> bool {
+    flag::words(of_criterion).map(|it| it.is("budget")).eq([true])
 }
 
 /// The configs of a device's tour, unless the user names others or the package has none.
@@ -289,10 +290,10 @@ mod tests {
         ] {
             let with = with_budget(&words(line), Some("10min")).expect(line);
             assert_eq!(with.join(OsStr::new(" ")), passed, "{line}");
-            assert_eq!(is_budget_alone(&with), is_tour, "{line}");
+            assert_eq!(is_budget_alone(&with[1..]) && with[0] == "--", is_tour, "{line}");
         }
-        assert!(is_budget_alone(&words("-- --budget=10min")));
-        assert!(!is_budget_alone(&words("-- --list x")));
+        assert!(is_budget_alone(&words("--budget=10min")));
+        assert!(!is_budget_alone(&words("--list x")));
         let twice = with_budget(&words("-- --budget 5min"), Some("10min")).unwrap_err();
         assert_eq!((twice.what(), twice.exit_code()), ("--budget 10min: it is given twice", 2));
         assert!(with_budget(&[], Some("10")).unwrap_err().remedies()[0].contains("90s, 10min"));

@@ -2,9 +2,10 @@
 //! another name.
 
 use std::ffi::{OsStr, OsString};
+use std::slice;
 
 use crate::error::{Error, Result};
-use plan::flag::{self, Flag, Results};
+use plan::flag::{self, Results, Word};
 
 /// The arguments that are the same in every run.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -26,34 +27,23 @@ impl BenchArguments {
         criterion: &[OsString],
         with: &str,
     ) -> Result<(Self, Option<String>)> {
-        for word in cargo {
-            suitable(&word.to_string_lossy(), with)?;
-        }
+        each(cargo).try_for_each(|word| suitable(&word, with))?;
         let mut kept = Self { cargo: cargo.to_vec(), criterion: Vec::new() };
         let mut name = None;
-        let mut words = criterion.iter();
-        while let Some(word) = words.next() {
-            if word == "--" {
-                // The rest is the filter, whatever it looks like.
-                kept.criterion.push(word.clone());
-                kept.criterion.extend(words.cloned());
-                break;
+        for word in flag::words(criterion) {
+            suitable(&word, with)?;
+            if !word.is("save-baseline") {
+                kept.criterion.extend_from_slice(word.words);
+                continue;
             }
-            let shown = word.to_string_lossy();
-            let value = match suitable(&shown, with)? {
-                Some((flag, value)) if flag.name == "save-baseline" => value,
-                _ => {
-                    kept.criterion.push(word.clone());
-                    continue;
+            let written = word.written;
+            let value = match (word.joined, word.words) {
+                (Some(value), _) => value.to_owned(),
+                (None, [_, value]) => text(value)?,
+                (None, _) => {
+                    return Err(Error::usage(format!("{written} needs a value"))
+                        .remedy(format!("give it a name: {written} main")));
                 }
-            };
-            let written = Flag::written(&shown, value);
-            let value = match value {
-                Some(value) => value.to_owned(),
-                None => text(words.next().ok_or_else(|| {
-                    Error::usage(format!("{written} needs a value"))
-                        .remedy(format!("give it a name: {written} main"))
-                })?)?,
             };
             check_name(&value)?;
             if let Some(before) = name.replace(value.clone()) {
@@ -96,28 +86,29 @@ pub fn runs(text: &str) -> std::result::Result<u64, &'static str> {
     }
 }
 
-/// The option that a word is, if runs can be measured and kept with it.
-fn suitable<'w>(word: &'w str, with: &str) -> Result<Option<(&'static Flag, Option<&'w str>)>> {
-    let found = Flag::of(word);
-    let why = match found.map(|(flag, _)| flag.results) {
-        _ if word == NO_RUN => "measures nothing",
-        Some(Results::None) => "measures nothing",
-        Some(Results::Dropped) => "keeps nothing",
-        Some(Results::Unnamed) => "keeps nothing under a name",
-        Some(Results::Kept) | None => return Ok(found),
+/// Refuses a word with which no runs can be measured and kept.
+fn suitable(word: &Word<'_, OsString>, with: &str) -> Result<()> {
+    let why = match word.results() {
+        _ if word.written == NO_RUN => "measures nothing",
+        Results::None => "measures nothing",
+        Results::Dropped => "keeps nothing",
+        Results::Unnamed => "keeps nothing under a name",
+        Results::Kept => return Ok(()),
     };
-    let flag = found.map_or(word, |(_, value)| Flag::written(word, value));
+    let flag = word.written;
     Err(Error::usage(format!("{flag} {why}, and {with} measures and keeps several runs"))
         .remedy(format!("leave out one of {with} and {flag}")))
 }
 
 /// Whether a `cargo bench` with these arguments leaves new results.
 pub fn leaves_results(arguments: &[OsString]) -> bool {
-    !arguments.iter().any(|word| {
-        let word = word.to_string_lossy();
-        let none = |flag: &Flag| matches!(flag.results, Results::None | Results::Dropped);
-        word == NO_RUN || Flag::of(&word).is_some_and(|(flag, _)| none(flag))
-    })
+    let none = |results| matches!(results, Results::None | Results::Dropped);
+    !each(arguments).any(|word| word.written == NO_RUN || none(word.results()))
+}
+
+/// Each word by itself: cargo's options have values of their own.
+fn each(words: &[OsString]) -> impl Iterator<Item = Word<'_, OsString>> {
+    words.iter().flat_map(|word| flag::words(slice::from_ref(word)))
 }
 
 /// Folders are called after it, and removed when it is measured again.
@@ -137,26 +128,14 @@ fn text(word: &OsStr) -> Result<String> {
     })
 }
 
-/// Whether a total budget is given; the bench targets share it.
-pub fn has_budget(of_criterion: &[OsString]) -> bool {
-    of_criterion.iter().skip(1).any(|word| is_budget(&word.to_string_lossy()))
+/// The seconds of a total budget among criterion's words; the bench targets share it.
+pub fn budget_s(criterion: &[OsString]) -> Result<Option<f64>> {
+    let seconds = |value| {
+        flag::duration(value)
+            .map_err(|why| Error::usage(format!("--budget {value}: it is no time")).remedy(why))
+    };
+    flag::value(criterion, "budget").map(seconds).transpose()
 }
-
-fn is_budget(word: &str) -> bool {
-    Flag::of(word).is_some_and(|(flag, _)| flag.name == BUDGET)
-}
-
-/// The seconds of a total budget among the words behind `--`, which comes first.
-pub fn budget_s(of_criterion: &[OsString]) -> Result<Option<f64>> {
-    let words: Vec<_> = of_criterion.iter().skip(1).map(|word| word.to_string_lossy()).collect();
-    let value = flag::value(words.iter().map(AsRef::as_ref), BUDGET);
-    let Some(value) = value else { return Ok(None) };
-    let seconds = flag::duration(value)
-        .map_err(|why| Error::usage(format!("--{BUDGET} {value}: it is no time")).remedy(why))?;
-    Ok(Some(seconds))
-}
-
-const BUDGET: &str = "budget";
 
 #[cfg(test)]
 mod tests {

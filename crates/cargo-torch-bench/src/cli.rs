@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+use clap::{Arg, CommandFactory, Parser, Subcommand};
+use plan::flag::{self, Word};
 
 use crate::bench::TourDevice;
 use crate::bench_arguments::runs;
@@ -274,63 +275,25 @@ impl Cli {
     }
 }
 
-/// How the value of an option is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Value {
-    None,
-    /// Only after `=`; it may be left out.
-    Joined,
-    /// After `=` or as the next argument.
-    Apart,
-}
-
-/// The options of a command, as they are defined.
-fn options(command: &str) -> Vec<(String, Value)> {
-    let cli = Cli::command();
-    let arguments = cli.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
-    let option = |it: &clap::Arg| {
-        let takes = match it.get_action() {
-            ArgAction::SetTrue => Value::None,
-            _ if it.is_require_equals_set() => Value::Joined,
-            _ => Value::Apart,
-        };
-        Some((it.get_long()?.to_owned(), takes))
-    };
-    arguments.filter_map(option).collect()
-}
-
 /// Moves our options to the front of a command line of `bench` or `test`, and puts a `--` of our own
 /// before everything else. These commands pass on options that only cargo knows: behind the first of
 /// them clap would read none of ours, and it would drop a `--` of the user's that comes first.
 fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
-    let command = words.get(1).and_then(|command| command.to_str());
-    let Some(command) = command.filter(|it| ["bench", "test"].contains(it)) else { return words };
-    let ours = options(command);
-    let mut rest = words.split_off(2).into_iter();
-    let mut passed_on = Vec::new();
-    while let Some(word) = rest.next() {
-        let text = word.to_string_lossy().into_owned();
-        let (name, value) = text.split_once('=').map_or((&*text, None), |(n, v)| (n, Some(v)));
-        let is_own = |own: &str, takes| {
-            Some(own) == name.strip_prefix("--") && (value.is_none() || takes != Value::None)
-        };
-        match ours.iter().find(|(own, takes)| is_own(own, *takes)) {
-            _ if text == "--" => {
-                passed_on.push(word);
-                passed_on.extend(rest.by_ref());
-            }
-            Some((_, takes)) => {
-                words.push(word);
-                let follows = *takes == Value::Apart && value.is_none();
-                words.extend(follows.then(|| rest.next()).flatten());
-            }
-            None if matches!(&*text, "-h" | "--help") => words.push(word),
-            None => passed_on.push(word),
-        }
-    }
+    let name = words.get(1).and_then(|name| name.to_str());
+    let cli = Cli::command();
+    let command =
+        name.filter(|it| ["bench", "test"].contains(it)).and_then(|it| cli.find_subcommand(it));
+    let Some(command) = command else { return words };
+    let rest = words.split_off(2);
+    let is_ours = |it: &Word<'_, OsString>| {
+        let takes = |option: &Arg| it.joined.is_none() || option.get_action().takes_values();
+        it.option.is_some_and(takes) || matches!(it.written, "-h" | "--help")
+    };
+    let (ours, passed_on): (Vec<_>, Vec<_>) = flag::words_of(command, &rest).partition(is_ours);
+    words.extend(ours.iter().flat_map(|it| it.words).cloned());
     if !passed_on.is_empty() {
         words.push("--".into());
-        words.extend(passed_on);
+        words.extend(passed_on.iter().flat_map(|it| it.words).cloned());
     }
     words
 }

@@ -32,6 +32,7 @@ pub fn measure(
 ) -> Result<ExitStatus> {
     let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
     let (of_cargo, of_criterion) = arguments.split_at(end);
+    let of_criterion = of_criterion.get(1..).unwrap_or_default();
     let mut words = arguments.to_vec();
     if log.is_some() && !of_cargo.iter().any(|word| word == KEEP_GOING) {
         words.insert(0, KEEP_GOING.into());
@@ -42,7 +43,7 @@ pub fn measure(
         return cargo::status(cargo);
     }
     let listing = ["--".into(), "--list".into()];
-    let listing = [of_cargo, &listing, of_criterion.get(1..).unwrap_or_default()].concat();
+    let listing = [of_cargo, &listing, of_criterion].concat();
     let mut listing = bench(&listing);
     // Lives until everything is measured.
     let shared = total_s.map(|_| shared_file()).transpose()?;

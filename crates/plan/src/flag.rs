@@ -1,58 +1,206 @@
-//! The options of a bench target: criterion's and ours, in one list for all that read them, pass them on or refuse them.
+//! The flags of a bench target, criterion's and ours: one definition for all that read them, pass them on or refuse them.
 
-/// One option.
-#[derive(Debug)]
-pub struct Flag {
-    /// Without its dashes.
-    pub name: &'static str,
-    /// Its letter.
-    pub short: Option<char>,
-    /// Another spelling of its name.
-    pub alias: Option<&'static str>,
-    /// Its value, if it takes one.
-    pub value: Option<Value>,
-    /// Its effect on the results.
-    pub results: Results,
-    /// One line for people; empty where help does not show the option.
-    pub help: &'static str,
-    /// Whether `-h` shows it, and not only `--help`.
-    pub common: bool,
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::iter;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, Command, CommandFactory as _, Parser};
+
+use crate::cost;
+use crate::shard::{AskedShard, Partition};
+
+/// The flags that criterion does not know.
+const OURS: [&str; 6] = ["budget", "wait", "shard", "partition", "resume", "profile"];
+
+/// The pattern of `--profile` without a value: it matches everything.
+pub const EVERY: &str = "";
+
+/// A day, and the shortest time that criterion can tell from none.
+const SECONDS: RangeInclusive<f64> = 1e-6..=86_400.0;
+
+const EXAMPLE: &str = "\
+Example:
+  cargo bench --bench inference -- int8wo --save-baseline main
+
+Read more: docs/book/src/configs/ids.md";
+
+/// The command line of a bench target. Criterion panics beyond the ranges of values.
+#[derive(Debug, Clone, Parser)]
+#[command(
+    about = "Measure the cases of a bench target",
+    long_about = "Measure the cases of a bench target: those of its default configs, or of the files that the variable \
+                  BENCH_CONFIG names. Criterion's options work as in any bench target.",
+    after_long_help = EXAMPLE,
+    override_usage = "cargo bench --bench <TARGET> -- [OPTIONS] [FILTER]",
+    max_term_width = 100,
+    disable_help_flag = true,
+    disable_version_flag = true
+)]
+pub struct BenchFlags {
+    /// Only cases whose id matches this regular expression
+    pub filter: Option<String>,
+    /// Print the ids of the selected cases
+    #[arg(long)]
+    pub list: bool,
+    /// Check each selected case and run it once, without measuring
+    #[arg(long)]
+    pub test: bool,
+    /// Take the filter as a whole id
+    #[arg(long)]
+    pub exact: bool,
+    /// Keep the results under this name [default: base]
+    #[arg(long, short, value_name = "NAME", value_parser = saved_name)]
+    pub save_baseline: Option<String>,
+    /// Compare with results kept earlier, and keep no new ones
+    #[arg(long, short, value_name = "NAME", value_parser = name)]
+    pub baseline: Option<String>,
+    /// The same, where cases may be new
+    #[arg(long, value_name = "NAME", value_parser = name, hide_short_help = true)]
+    pub baseline_lenient: Option<String>,
+    /// Take results kept earlier as new ones; measure nothing
+    #[arg(long, value_name = "NAME", value_parser = name, hide_short_help = true)]
+    pub load_baseline: Option<String>,
+    /// Measure, and keep no results
+    #[arg(long, hide_short_help = true)]
+    pub discard_baseline: bool,
+    /// Samples per case, over `sampling.samples`
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(value_parser = within(cost::MIN_SAMPLES..=1_000_000, "a whole number"))]
+    pub sample_size: Option<u64>,
+    /// Warm-up per case, over `sampling.warm_up_s`
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = within(SECONDS, "seconds"))]
+    pub warm_up_time: Option<f64>,
+    /// Time per case, over `sampling.measurement_s`
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = within(SECONDS, "seconds"))]
+    pub measurement_time: Option<f64>,
+    /// Measure for this long in all, e.g. 90s, 10min, 2h: undecided speed-ups get the rest
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration)]
+    pub budget: Option<f64>,
+    /// Measure each case at two points only, without warm-up
+    #[arg(long)]
+    pub quick: bool,
+    /// Run each case so long for a profiler; keep nothing
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    #[arg(value_parser = within(1.0..=*SECONDS.end(), "seconds"))]
+    pub profile_time: Option<f64>,
+    /// Wait while another run measures in this target folder
+    #[arg(long)]
+    pub wait: bool,
+    /// Run part I of N, e.g. 3/16; `auto` or `auto/16`: the one that a scheduler's variables say
+    #[arg(long, value_name = "I/N", allow_hyphen_values = true)]
+    pub shard: Option<AskedShard>,
+    /// How --shard chooses: equally long parts, or by a hash of the id [default: balanced]
+    #[arg(long, value_name = "WORD", value_parser = partition(), hide_short_help = true)]
+    pub partition: Option<Partition>,
+    /// Keep what is measured under this name, and measure the rest
+    #[arg(long)]
+    pub resume: bool,
+    /// Profile the measured cases (that match) afterwards: operations, memory
+    // The filter of the run may be the next word.
+    #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = EVERY)]
+    pub profile: Option<String>,
+    /// Resamples of the bootstrap [default: 10000]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(value_parser = within(1_u64..=10_000_000, "a whole number"))]
+    pub nresamples: Option<u64>,
+    /// Least change that criterion reports [default: 0.01]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(value_parser = within(0.0..=1000.0, "a share such as 0.05,"))]
+    pub noise_threshold: Option<f64>,
+    /// Confidence of criterion's intervals [default: 0.95]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(value_parser = within(0.000_001..=0.999_999, "a share such as 0.95,"))]
+    pub confidence_level: Option<f64>,
+    /// Significance of criterion's test [default: 0.05]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(value_parser = within(0.000_001..=0.999_999, "a share such as 0.95,"))]
+    pub significance_level: Option<f64>,
+    /// When to colour the output
+    #[arg(long, short, alias = "colour", value_name = "WORD", value_parser = ["auto", "always", "never"])]
+    #[arg(hide_short_help = true)]
+    pub color: Option<String>,
+    /// Format of the output
+    #[arg(long, value_name = "WORD", value_parser = ["criterion", "bencher"], hide_short_help = true)]
+    pub output_format: Option<String>,
+    /// Program that plots
+    #[arg(long, value_name = "WORD", value_parser = ["gnuplot", "plotters"], hide_short_help = true)]
+    pub plotting_backend: Option<String>,
+    /// Draw no plots
+    #[arg(long, short, hide_short_help = true)]
+    pub noplot: bool,
+    /// Print more statistics
+    #[arg(long, short, hide_short_help = true)]
+    pub verbose: bool,
+    /// Print only results
+    #[arg(long, hide_short_help = true)]
+    pub quiet: bool,
+    /// Format of --list
+    #[arg(long, value_name = "WORD", value_parser = ["pretty", "terse"], hide_short_help = true)]
+    pub format: Option<String>,
+    /// Print help; --help shows all options
+    #[arg(long, short, action = ArgAction::Help)]
+    pub help: Option<bool>,
+    /// Given by cargo: the cases are measured
+    #[arg(long, hide = true)]
+    pub bench: bool,
+    /// Given by test runners: no case is run
+    #[arg(long, hide = true)]
+    pub ignored: bool,
+    /// Given by test runners, without effect
+    #[arg(long, short = 'V', hide = true)]
+    pub version: bool,
+    /// Given by test runners, without effect
+    #[arg(long, hide = true)]
+    pub include_ignored: bool,
+    /// Given by test runners, without effect
+    #[arg(long, hide = true)]
+    pub nocapture: bool,
+    /// Given by test runners, without effect
+    #[arg(long, hide = true)]
+    pub show_output: bool,
 }
 
-/// Values that criterion takes without a panic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value {
-    /// A time.
-    Seconds,
-    /// A time of at least one second.
-    WholeSeconds,
-    /// A time with its unit: [`duration`].
-    Duration,
-    /// Samples of a case.
-    Samples,
-    /// Resamples of the bootstrap.
-    Resamples,
-    /// A relative change.
-    Threshold,
-    /// A probability that is neither 0 nor 1.
-    Share,
-    /// The name of saved results.
-    Name,
-    /// A name to save results under.
-    NewName,
-    /// One of these.
-    Word(&'static [&'static str]),
-    /// A regular expression on ids, which may be left out: it stands in the same word, behind `=`.
-    Pattern,
-    /// A part of the plan: [`crate::AskedShard`].
-    Shard,
-}
+static COMMAND: LazyLock<Command> = LazyLock::new(BenchFlags::command);
 
-impl Value {
-    /// Whether the value may be the next word.
-    pub fn may_be_apart(self) -> bool {
-        self != Self::Pattern
+impl BenchFlags {
+    /// Reads `arguments`, the program's name first. Help ends the process.
+    ///
+    /// # Errors
+    /// When a bench target cannot be run with them.
+    pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        Self::try_parse_from(arguments).map_err(|error| {
+            if error.kind() == ErrorKind::DisplayHelp {
+                error.exit();
+            }
+            let text = error.to_string();
+            text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
+        })
     }
+}
+
+fn within<T>(
+    range: RangeInclusive<T>,
+    what: &'static str,
+) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Clone,
+{
+    move |text| {
+        text.parse::<T>()
+            .ok()
+            .filter(|value| range.contains(value))
+            .ok_or_else(|| format!("give {what} from {} to {}", range.start(), range.end()))
+    }
+}
+
+fn partition() -> impl TypedValueParser<Value = Partition> {
+    PossibleValuesParser::new(Partition::ALL.iter().map(|it| it.as_str()))
+        .try_map(|word| word.parse::<Partition>())
 }
 
 /// The effect of an option on a run's results.
@@ -68,177 +216,90 @@ pub enum Results {
     None,
 }
 
-const fn switch(name: &'static str, help: &'static str) -> Flag {
-    let results = Results::Kept;
-    Flag { name, short: None, alias: None, value: None, results, help, common: false }
+/// A word of a command line, with the next one where that is its value; `--`, with all that follow it.
+#[derive(Debug)]
+pub struct Word<'w, W> {
+    /// The option that it gives, if it gives one.
+    pub option: Option<&'w Arg>,
+    /// The option as it was written, without its value.
+    pub written: &'w str,
+    /// The value that is joined to the option: `--name=value`, `-svalue` or `-s=value`.
+    pub joined: Option<&'w str>,
+    /// The word itself, and those that belong to it.
+    pub words: &'w [W],
 }
 
-const fn with(name: &'static str, value: Value, help: &'static str) -> Flag {
-    Flag { value: Some(value), ..switch(name, help) }
-}
+impl<'w, W: AsRef<OsStr>> Word<'w, W> {
+    /// Whether it gives the option of this name.
+    pub fn is(&self, name: &str) -> bool {
+        self.option.is_some_and(|it| it.get_long() == Some(name))
+    }
 
-/// An option that cargo or a test runner may give, and that changes nothing a user would ask for.
-const fn silent(name: &'static str) -> Flag {
-    switch(name, "")
-}
+    /// Whether criterion does not know the option.
+    pub fn is_ours(&self) -> bool {
+        OURS.iter().any(|name| self.is(name))
+    }
 
-/// All options, in the order of the help.
-pub const FLAGS: &[Flag] = &[
-    Flag {
-        results: Results::None,
-        common: true,
-        ..switch("list", "Print the ids of the selected cases")
-    },
-    Flag {
-        results: Results::None,
-        common: true,
-        ..switch("test", "Check each selected case and run it once, without measuring")
-    },
-    Flag { common: true, ..switch("exact", "Take the filter as a whole id") },
-    Flag {
-        short: Some('s'),
-        common: true,
-        ..with("save-baseline", Value::NewName, "Keep the results under this name [default: base]")
-    },
-    Flag {
-        short: Some('b'),
-        results: Results::Unnamed,
-        common: true,
-        ..with("baseline", Value::Name, "Compare with results kept earlier, and keep no new ones")
-    },
-    Flag {
-        results: Results::Unnamed,
-        ..with("baseline-lenient", Value::Name, "The same, where cases may be new")
-    },
-    Flag {
-        results: Results::None,
-        ..with(
-            "load-baseline",
-            Value::Name,
-            "Take results kept earlier as new ones; measure nothing",
-        )
-    },
-    Flag {
-        results: Results::Dropped,
-        ..switch("discard-baseline", "Measure, and keep no results")
-    },
-    Flag {
-        common: true,
-        ..with("sample-size", Value::Samples, "Samples per case, over `sampling.samples`")
-    },
-    Flag {
-        common: true,
-        ..with("warm-up-time", Value::Seconds, "Warm-up per case, over `sampling.warm_up_s`")
-    },
-    Flag {
-        common: true,
-        ..with("measurement-time", Value::Seconds, "Time per case, over `sampling.measurement_s`")
-    },
-    Flag {
-        common: true,
-        ..with(
-            "budget",
-            Value::Duration,
-            "Measure for this long in all, e.g. 90s, 10min, 2h: undecided speed-ups get the rest",
-        )
-    },
-    Flag {
-        common: true,
-        ..switch("quick", "Measure each case at two points only, without warm-up")
-    },
-    Flag {
-        results: Results::Dropped,
-        common: true,
-        ..with(
-            "profile-time",
-            Value::WholeSeconds,
-            "Run each case so long for a profiler; keep nothing",
-        )
-    },
-    Flag {
-        common: true,
-        ..switch("wait", "Wait while another run measures in this target folder")
-    },
-    Flag {
-        common: true,
-        ..with(
-            "shard",
-            Value::Shard,
-            "Run part I of N, e.g. 3/16; `auto` or `auto/16`: the one that a scheduler's variables say",
-        )
-    },
-    with(
-        "partition",
-        Value::Word(&["balanced", "hash"]),
-        "How --shard chooses: equally long parts, or by a hash of the id [default: balanced]",
-    ),
-    Flag {
-        common: true,
-        ..switch("resume", "Keep what is measured under this name, and measure the rest")
-    },
-    Flag {
-        common: true,
-        ..with(
-            "profile",
-            Value::Pattern,
-            "Profile the measured cases (that match) afterwards: operations, memory",
-        )
-    },
-    with("nresamples", Value::Resamples, "Resamples of the bootstrap [default: 10000]"),
-    with(
-        "noise-threshold",
-        Value::Threshold,
-        "Least change that criterion reports [default: 0.01]",
-    ),
-    with("confidence-level", Value::Share, "Confidence of criterion's intervals [default: 0.95]"),
-    with("significance-level", Value::Share, "Significance of criterion's test [default: 0.05]"),
-    Flag {
-        short: Some('c'),
-        alias: Some("colour"),
-        ..with("color", Value::Word(&["auto", "always", "never"]), "When to colour the output")
-    },
-    with("output-format", Value::Word(&["criterion", "bencher"]), "Format of the output"),
-    with("plotting-backend", Value::Word(&["gnuplot", "plotters"]), "Program that plots"),
-    Flag { short: Some('n'), ..switch("noplot", "Draw no plots") },
-    Flag { short: Some('v'), ..switch("verbose", "Print more statistics") },
-    switch("quiet", "Print only results"),
-    with("format", Value::Word(&["pretty", "terse"]), "Format of --list"),
-    Flag { short: Some('V'), ..silent("version") },
-    Flag {
-        short: Some('h'),
-        results: Results::None,
-        common: true,
-        ..switch("help", "Print help; --help shows all options")
-    },
-    silent("bench"),
-    silent("ignored"),
-    silent("include-ignored"),
-    silent("nocapture"),
-    silent("show-output"),
-];
-
-impl Flag {
-    /// The option that a word of a command line is, and the value that the word gives to it: `--name`, `--name=value`,
-    /// `-s`, `-svalue` or `-s=value`.
-    pub fn of(word: &str) -> Option<(&'static Self, Option<&str>)> {
-        if let Some(long) = word.strip_prefix("--") {
-            let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
-            let flag = FLAGS.iter().find(|it| it.name == name || it.alias == Some(name))?;
-            return Some((flag, value));
+    /// The effect of the option on the results.
+    pub fn results(&self) -> Results {
+        match self.option.and_then(Arg::get_long) {
+            Some("list" | "test" | "load-baseline" | "help") => Results::None,
+            Some("discard-baseline" | "profile-time") => Results::Dropped,
+            Some("baseline" | "baseline-lenient") => Results::Unnamed,
+            _ => Results::Kept,
         }
-        let mut letters = word.strip_prefix('-')?.chars();
-        let letter = letters.next()?;
-        let flag = FLAGS.iter().find(|it| it.short == Some(letter))?;
-        let rest = letters.as_str();
-        let value = rest.strip_prefix('=').unwrap_or(rest);
-        Some((flag, (!rest.is_empty()).then_some(value)))
     }
 
-    /// As messages name it: as it was written.
-    pub fn written<'w>(word: &'w str, value: Option<&str>) -> &'w str {
-        let end = word.len() - value.map_or(0, str::len);
-        word[..end].trim_end_matches('=')
+    /// The value of the option, empty where it has none.
+    pub fn value(&self) -> &'w str {
+        let next = || self.words.get(1).and_then(|it| it.as_ref().to_str());
+        self.joined.or_else(next).unwrap_or_default()
     }
+}
+
+/// Groups the words of a command line of a bench target.
+pub fn words<W: AsRef<OsStr>>(words: &[W]) -> impl Iterator<Item = Word<'_, W>> {
+    words_of(&COMMAND, words)
+}
+
+/// Groups the words of a command line of `command`, which may be wrong.
+pub fn words_of<'w, W: AsRef<OsStr>>(
+    command: &'w Command,
+    mut rest: &'w [W],
+) -> impl Iterator<Item = Word<'w, W>> {
+    iter::from_fn(move || {
+        let first = rest.first()?.as_ref();
+        let text = first.to_str().unwrap_or_default();
+        let (option, joined) = option(command, text).unzip();
+        let joined = joined.unwrap_or_default();
+        let written = &text[..text.len() - joined.len()];
+        let joined = (!joined.is_empty()).then(|| joined.strip_prefix('=').unwrap_or(joined));
+        let is_apart = |it: &Arg| it.get_action().takes_values() && !it.is_require_equals_set();
+        let count = match option {
+            _ if first == "--" => rest.len(),
+            Some(option) if joined.is_none() && is_apart(option) => rest.len().min(2),
+            _ => 1,
+        };
+        let (words, others) = rest.split_at(count);
+        rest = others;
+        Some(Word { option, written, joined, words })
+    })
+}
+
+/// The option that a word gives, and what is joined to it.
+fn option<'w>(command: &'w Command, word: &'w str) -> Option<(&'w Arg, &'w str)> {
+    let mut arguments = command.get_arguments();
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, joined) = long.split_at(long.find('=').unwrap_or(long.len()));
+        let is = |it: &&Arg| {
+            let aliases = it.get_all_aliases().unwrap_or_default();
+            it.get_long() == Some(name) || aliases.contains(&name)
+        };
+        return Some((arguments.find(is)?, joined));
+    }
+    let mut letters = word.strip_prefix('-')?.chars();
+    let letter = letters.next()?;
+    Some((arguments.find(|it| it.get_short() == Some(letter))?, letters.as_str()))
 }
 
 /// Seconds of a time with its unit: `90s`, `10min`, `1.5h`.
@@ -260,12 +321,12 @@ pub fn duration(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// When no folder can have it.
-pub fn name(text: &str) -> Result<(), String> {
+pub fn name(text: &str) -> Result<String, String> {
     /// Criterion and the records add to it, and a file system ends at 255.
     const LONGEST: usize = 100;
     let is_folder = |text: &str| !text.starts_with('.') && !text.contains(['/', '\\']);
     match text.len() {
-        1..=LONGEST if is_folder(text) && !text.contains(char::is_control) => Ok(()),
+        1..=LONGEST if is_folder(text) && !text.contains(char::is_control) => Ok(text.to_owned()),
         0..=LONGEST => {
             Err("it becomes the name of a folder; use letters, digits, `-`, `_`".to_owned())
         }
@@ -280,10 +341,10 @@ pub fn name(text: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// When no folder can have it, or something else has.
-pub fn saved_name(text: &str) -> Result<(), String> {
+pub fn saved_name(text: &str) -> Result<String, String> {
     const TAKEN: [&str; 6] = ["new", "change", "report", "runs", "profiles", "lock"];
     const FILES: [&str; 6] = ["json", "jsonl", "lock", "html", "txt", "running"];
-    name(text)?;
+    let saved = name(text)?;
     let text = text.to_ascii_lowercase();
     let several =
         text.rsplit_once('@').filter(|(_, run)| run.bytes().all(|it| it.is_ascii_digit()));
@@ -295,7 +356,7 @@ pub fn saved_name(text: &str) -> Result<(), String> {
         Some((_, ending)) if FILES.contains(&ending) => Err(format!(
             "a file beside the results may be called so; use a name that does not end in `.{ending}`"
         )),
-        _ => Ok(()),
+        _ => Ok(saved),
     }
 }
 
@@ -313,29 +374,21 @@ pub fn escaped_filter(filter: &str, ids: &[impl AsRef<str>]) -> Option<String> {
     (escaped != filter && stands()).then_some(escaped)
 }
 
-/// The value of a flag among words: joined to it or the next word, empty where it has none.
-pub fn value<'w>(words: impl IntoIterator<Item = &'w str>, name: &str) -> Option<&'w str> {
-    let mut words = words.into_iter();
-    let joined = words.find_map(|word| {
-        Flag::of(word).filter(|(flag, _)| flag.name == name).map(|(_, value)| value)
-    })?;
-    Some(joined.or_else(|| words.next()).unwrap_or_default())
+/// The value of an option among the words of a bench target, empty where it has none.
+pub fn value<'w>(arguments: &'w [impl AsRef<OsStr>], name: &str) -> Option<&'w str> {
+    words(arguments).find(|it| it.is(name)).map(|it| it.value())
 }
 
-/// The filter among arguments, and whether it is a whole id.
-pub fn filter(arguments: &[String]) -> Option<(&str, bool)> {
-    let mut words = arguments.iter().map(String::as_str);
+/// The filter among the words of a bench target, and whether it is a whole id.
+pub fn filter<W: AsRef<OsStr>>(arguments: &[W]) -> Option<(&W, bool)> {
     let (mut filter, mut exact) = (None, false);
-    while let Some(word) = words.next() {
-        match Flag::of(word) {
-            _ if word == "--" => filter = filter.or(words.next()),
-            Some((flag, None)) if flag.value.is_some_and(Value::may_be_apart) => {
-                let _value = words.next();
-            }
-            Some((flag, _)) => exact |= flag.name == "exact",
-            None if word.starts_with('-') => {}
-            None => filter = filter.or(Some(word)),
-        }
+    for word in words(arguments) {
+        exact |= word.is("exact");
+        filter = filter.or(match word.words {
+            [dashes, behind @ ..] if dashes.as_ref() == "--" => behind.first(),
+            [free] if !word.written.starts_with('-') => Some(free),
+            _ => None,
+        });
     }
     Some((filter?, exact))
 }

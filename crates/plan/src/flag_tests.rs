@@ -1,5 +1,8 @@
 use super::*;
 
+#[path = "../../../tests/common/help.rs"]
+mod help;
+
 #[test]
 fn a_value_is_joined_or_apart() {
     for (line, expected) in [
@@ -9,7 +12,8 @@ fn a_value_is_joined_or_apart() {
         ("-smain", Some("main")),
         ("--save-baseline", Some("")),
     ] {
-        assert_eq!(value(line.split(' '), "save-baseline"), expected, "{line}");
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!(value(&words, "save-baseline"), expected, "{line}");
     }
 }
 
@@ -24,18 +28,20 @@ fn a_word_is_an_option_with_or_without_its_value() {
         ("-smain", "save-baseline", Some("main"), "-s"),
         ("-s=main", "save-baseline", Some("main"), "-s"),
     ] {
-        let (flag, found) = Flag::of(word).expect(word);
-        assert_eq!((flag.name, found, Flag::written(word, found)), (name, value, written));
+        let words = [word];
+        let found = super::words(&words).next().expect("a word");
+        assert!(found.is(name), "{word}");
+        assert_eq!((found.joined, found.written), (value, written));
     }
     for word in ["int8wo", "--", "-", "--wiat", "-x", "a=b"] {
-        assert!(Flag::of(word).is_none(), "{word}");
+        assert!(words(&[word]).all(|it| it.option.is_none() && it.written == word), "{word}");
     }
 }
 
 #[test]
 fn a_name_to_save_under_is_nobody_elses() {
     for text in ["main", "pr-12_a.b", "v1.2", "main@3", "a@x", "newer", "a b"] {
-        assert_eq!(saved_name(text), Ok(()), "{text}");
+        assert_eq!(saved_name(text).as_deref(), Ok(text), "{text}");
     }
     let long = "a".repeat(101);
     for (text, why) in [
@@ -53,7 +59,7 @@ fn a_name_to_save_under_is_nobody_elses() {
         let error = saved_name(text).expect_err(text);
         assert!(error.contains(why), "{text}: {error}");
     }
-    assert_eq!((name("new"), name("new@1")), (Ok(()), Ok(())), "they can be compared with");
+    assert!(name("new").is_ok() && name("new@1").is_ok(), "they can be compared with");
 }
 
 #[test]
@@ -76,14 +82,25 @@ fn a_duration_has_its_unit() {
 }
 
 #[test]
-fn names_and_letters_are_unique() {
-    let names = FLAGS.iter().flat_map(|it| [Some(it.name), it.alias]).flatten();
-    let letters: Vec<String> = FLAGS.iter().filter_map(|it| it.short).map(String::from).collect();
-    let mut all: Vec<&str> = names.chain(letters.iter().map(String::as_str)).collect();
-    let count = all.len();
-    all.sort_unstable();
-    all.dedup();
-    assert_eq!(all.len(), count);
+fn the_command_line_is_sound() {
+    BenchFlags::command().debug_assert();
+}
+
+#[test]
+fn flags_of_ours_and_those_with_an_effect_on_results_are_there() {
+    for name in OURS {
+        assert!(words(&[format!("--{name}")]).all(|it| it.is_ours()), "{name}");
+    }
+    for (line, results) in [
+        ("--list", Results::None),
+        ("-h", Results::None),
+        ("--profile-time=2", Results::Dropped),
+        ("-bmain", Results::Unnamed),
+        ("-s", Results::Kept),
+        ("list", Results::Kept),
+    ] {
+        assert!(words(&[line]).all(|it| it.results() == results), "{line}");
+    }
 }
 
 #[test]
@@ -102,7 +119,109 @@ fn a_filter_is_what_belongs_to_no_option() {
         ("--exact sort --color never", Some(("sort", true))),
         ("--bench -- --list", Some(("--list", false))),
     ] {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        assert_eq!(filter(&words), expected, "{line}");
+        let words: Vec<&str> = line.split(' ').collect();
+        let found = filter(&words).map(|(filter, exact)| (*filter, exact));
+        assert_eq!(found, expected, "{line}");
+    }
+}
+
+#[test]
+fn help_fits_on_a_screen_and_its_example_is_understood() {
+    for example in help::examples(BenchFlags::command(), help::COLUMNS, str::to_owned) {
+        let line = example.strip_prefix("cargo bench --bench inference").expect("a bench target");
+        BenchFlags::read(line.split_whitespace().map(str::to_owned)).expect(line);
+    }
+}
+
+/// Every flag with a value, and what is none of its values. Criterion would panic at many, and
+/// accept some that no run could be made with.
+#[test]
+fn a_bad_value_is_told_with_its_flag() {
+    let seconds = ["0", "-1", "nan", "inf", "-inf", "1e30", "1e-30", "86401", "abc", "", "--quick"];
+    let share = ["0", "1", "2", "-0.5", "nan", "1e-300", "abc", ""];
+    let name = ["", "../x", "a/b", "a\\b", ".", "..", ".hidden"];
+    let word = ["", "abc", "0"];
+    for (flag, values) in [
+        ("--measurement-time", &seconds[..]),
+        ("--warm-up-time", &seconds),
+        ("--profile-time", &[&seconds[..], &["0.5"]].concat()),
+        (
+            "--sample-size",
+            &["0", "9", "-10", "10.5", "1e3", "1000001", "18446744073709551616", "abc", ""],
+        ),
+        ("--nresamples", &["0", "-1", "1.5", "18446744073709551615", "abc", ""]),
+        ("--noise-threshold", &["-0.1", "nan", "inf", "1e30", "abc", ""]),
+        ("--confidence-level", &share),
+        ("--significance-level", &share),
+        (
+            "--save-baseline",
+            &[&name[..], &["new", "new@1", "change", "runs", "lock", "noise.json"]].concat(),
+        ),
+        ("--baseline", &name),
+        ("--baseline-lenient", &name),
+        ("--load-baseline", &name),
+        ("--color", &word),
+        ("--format", &word),
+        ("--plotting-backend", &word),
+        ("--output-format", &word),
+        ("--partition", &word),
+        ("--shard", &["", "3", "0/4", "5/4", "1/0", "-1/4", "a/b", "1/2/3", "auto/0", "--quick"]),
+    ] {
+        for value in values {
+            let words = ["bench", "--bench", flag, value].map(str::to_owned);
+            let error = BenchFlags::read(words).expect_err(value);
+            // An empty value is named by the rest of the line.
+            let named = value.is_empty() || error.contains(&format!("'{value}'"));
+            assert!(error.contains(&format!("'{flag} <")) && named, "{flag} {value}: {error}");
+            assert!(!error.starts_with("error"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_value_is_told_with_what_would_do() {
+    let refused = |flag: &str, value: &str| {
+        let text = BenchFlags::read(["bench", flag, value].map(str::to_owned)).expect_err(value);
+        let (what, help) = text.split_once("\n\n").expect("two parts");
+        assert!(help.contains("--help"), "{help}");
+        what.to_owned()
+    };
+    assert_eq!(
+        refused("--measurement-time", "1e30"),
+        "invalid value '1e30' for '--measurement-time <SECONDS>': give seconds from \
+         0.000001 to 86400"
+    );
+    assert_eq!(
+        refused("--sample-size", "abc"),
+        "invalid value 'abc' for '--sample-size <N>': give a whole number from 10 to \
+         1000000"
+    );
+}
+
+#[test]
+fn a_pattern_stands_behind_an_equals_sign_or_matches_everything() {
+    let profile = |line: &str| {
+        let words = ["bench"].into_iter().chain(line.split(' ')).map(str::to_owned);
+        let flags = BenchFlags::read(words)?;
+        let pattern = flags.profile;
+        Ok::<_, String>((pattern, flags.filter))
+    };
+    let words = |pattern: Option<&str>, filter: Option<&str>| {
+        Ok((pattern.map(str::to_owned), filter.map(str::to_owned)))
+    };
+    assert_eq!(profile("--bench sort"), words(None, Some("sort")));
+    assert_eq!(profile("--profile sort"), words(Some(EVERY), Some("sort")));
+    assert_eq!(profile("sort --profile=^a|b$"), words(Some("^a|b$"), Some("sort")));
+}
+
+#[test]
+fn the_ends_of_the_ranges_are_inside() {
+    for line in [
+        "--measurement-time 0.000001 --warm-up-time 86400 --sample-size 10",
+        "--profile-time 1 --nresamples 1 --noise-threshold 0",
+        "--measurement-time 0.1 --confidence-level 0.9 --save-baseline pr-12_a.b",
+    ] {
+        let words = ["bench"].into_iter().chain(line.split(' ')).map(str::to_owned);
+        BenchFlags::read(words).expect(line);
     }
 }

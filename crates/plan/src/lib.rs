@@ -20,6 +20,7 @@ pub mod exit;
 #[cfg(feature = "configs")]
 mod expand;
 mod expression;
+#[cfg(feature = "flags")]
 pub mod flag;
 pub mod git;
 mod hash;

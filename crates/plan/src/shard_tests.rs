@@ -99,11 +99,3 @@ fn a_shard_of_a_run_comes_back_as_it_was() {
     assert_eq!(text, r#"{"index":3,"count":16,"partition":"hash","from":"CI_NODE_INDEX"}"#);
     assert_eq!(serde_json::from_str::<RunShard>(&text).expect("it is read"), shard);
 }
-
-#[test]
-fn partitions_are_those_of_plans() {
-    let (flag, _) = crate::flag::Flag::of("--partition").expect("an option");
-    let words = Partition::ALL.iter().map(|it| it.as_str());
-    assert_eq!(flag.value, Some(crate::flag::Value::Word(&["balanced", "hash"])));
-    assert!(words.eq(["balanced", "hash"]));
-}

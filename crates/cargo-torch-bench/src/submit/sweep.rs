@@ -118,8 +118,7 @@ impl Sweep {
 
     /// The options by which a report finds what a shard has saved.
     fn saved_as(&self) -> Vec<String> {
-        let words = self.words.iter().map(String::as_str).take_while(|word| *word != "--");
-        match flag::value(words, "save-baseline") {
+        match flag::value(&self.words, "save-baseline") {
             None | Some("") => Vec::new(),
             Some(name) => vec!["--baseline".to_owned(), name.to_owned()],
         }
@@ -189,7 +188,7 @@ fn longest(modes: &Modes<'_>, shards: u32) -> f64 {
 /// The words, which have to leave results that a merge can select.
 fn words(options: &Options) -> Result<Vec<String>> {
     let refused = |what: &str, remedy: &str| Err(Error::usage(what).remedy(remedy));
-    if !leaves_results(&[vec!["--".into()], options.arguments.clone()].concat()) {
+    if !leaves_results(&options.arguments) {
         return refused(
             "these options leave no results to merge",
             "leave out --list, --test and the like",

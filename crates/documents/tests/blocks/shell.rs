@@ -7,7 +7,7 @@ use std::process::Command;
 
 use clap::Parser as _;
 use criterion_report::cli::Cli;
-use plan::flag::{self, Flag};
+use plan::flag;
 use regex::Regex;
 
 use crate::Fault;
@@ -108,9 +108,10 @@ fn bench(words: &[&str], config: Option<&str>) -> Result<(), Fault> {
     if target.is_some_and(|target| !TARGETS.contains(target)) {
         return Ok(());
     }
-    let is_option = |word: &&String| word.starts_with('-') && Flag::of(word).is_none();
-    if let Some(unknown) = ours.iter().find(is_option) {
-        return Err(format!("`{unknown}` is no option of a bench target"));
+    let mut options =
+        flag::words(&ours).filter(|it| it.written.starts_with('-') && it.written != "--");
+    if let Some(unknown) = options.find(|it| it.option.is_none()) {
+        return Err(format!("`{}` is no option of a bench target", unknown.written));
     }
     let is_placeholder = |filter: &str| filter.chars().all(|c| c.is_ascii_uppercase());
     match filter {

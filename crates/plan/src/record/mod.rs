@@ -33,7 +33,6 @@ pub use profile::{
 pub use wall::Wall;
 
 use crate::case::Case;
-use crate::flag;
 use crate::shard::RunShard;
 
 /// The last sample that criterion took of a case. It equals the last pair of `sample.json`
@@ -253,10 +252,11 @@ impl RunManifest {
     }
 
     /// The filter, and whether it is a whole id; of an older manifest by its arguments.
+    #[cfg(feature = "flags")]
     pub fn selection(&self) -> Option<(&str, bool)> {
         match &self.filter {
             Some(filter) => Some((filter, self.exact)),
-            None => flag::filter(&self.args),
+            None => crate::flag::filter(&self.args).map(|(filter, exact)| (&**filter, exact)),
         }
     }
 

@@ -157,7 +157,7 @@ fn run(options: &Options) -> std::result::Result<u8, Vec<Error>> {
     if options.gpu_check {
         return host.check_all_of_gpu(torch).map_err(one);
     }
-    let total_s = budget_s(&[vec!["--".into()], host.words()].concat()).map_err(one)?;
+    let total_s = budget_s(&host.words()).map_err(one)?;
     host.shared = total_s.map(|_| shared_file()).transpose().map_err(one)?;
     let jobs = match host.jobs().map_err(one)? {
         Ok(jobs) => jobs,
@@ -285,7 +285,7 @@ impl Host<'_> {
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<u8> {
         let words = self.words();
-        let measures = leaves_results(&[vec!["--".into()], words.clone()].concat());
+        let measures = leaves_results(&words);
         if measures {
             self.make_output()?;
         }
@@ -453,8 +453,7 @@ impl Host<'_> {
     /// The user's words, with the bundle's filter if they have none.
     fn words(&self) -> Vec<OsString> {
         let mut words = self.options.arguments.clone();
-        let text: Vec<String> = words.iter().map(|it| it.to_string_lossy().into_owned()).collect();
-        if let (Some(filter), None) = (&self.bundle.manifest.filter, plan::flag::filter(&text)) {
+        if let (Some(filter), None) = (&self.bundle.manifest.filter, plan::flag::filter(&words)) {
             words.retain(|word| word != "--");
             words.extend([OsString::from("--"), OsString::from(filter)]);
         }

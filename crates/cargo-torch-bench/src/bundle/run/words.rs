@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitStatus;
 
 use plan::exit::{CASES_FAILED, RETRY, UNUSABLE};
-use plan::flag::{Flag, Value};
+use plan::flag::{self, Word};
 
 /// Options that are about the choice of cases or about all of a run.
 const OF_A_CHOICE: [&str; 3] = ["exact", "budget", "profile"];
@@ -14,19 +14,10 @@ pub const NOT_LOADED: i32 = 127;
 
 /// The options among the words, without a filter and what belongs to one.
 pub fn options(words: &[OsString]) -> Vec<OsString> {
-    let mut kept = Vec::new();
-    let mut rest = words.iter();
-    while let Some(word) = rest.next().filter(|word| *word != "--") {
-        let text = word.to_string_lossy();
-        let Some((flag, value)) = Flag::of(&text) else { continue };
-        let is_apart = value.is_none() && flag.value.is_some_and(Value::may_be_apart);
-        let value = if is_apart { rest.next() } else { None };
-        if !OF_A_CHOICE.contains(&flag.name) {
-            kept.push(word.clone());
-            kept.extend(value.cloned());
-        }
-    }
-    kept
+    let is_kept = |it: &Word<'_, OsString>| {
+        it.option.is_some() && !OF_A_CHOICE.iter().any(|name| it.is(name))
+    };
+    flag::words(words).filter(is_kept).flat_map(|it| it.words).cloned().collect()
 }
 
 /// How a bench target ended, as an exit code. Signals that come from outside can be different the next time; those of a
