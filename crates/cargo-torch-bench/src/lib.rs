@@ -76,6 +76,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bench::Extent;
+#[doc(hidden)]
+pub use bundle::run::check as check_runner;
 use cli::{Cli, Command};
 use error::Error;
 use test::Tests;
@@ -107,15 +109,6 @@ pub fn check(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
         Command::Bench { arguments, .. } => arguments,
         _ => Vec::new(),
     })
-}
-
-/// Reads a command line of a bundle's runner without running it, as the tests of documents do.
-///
-/// # Errors
-/// Help, and mistakes.
-#[doc(hidden)]
-pub fn check_runner(words: Vec<OsString>) -> Result<(), clap::Error> {
-    bundle::run::check(words)
 }
 
 /// The configs that a command line of `calibrate` or `operators` measures, with their modes; nothing is written.

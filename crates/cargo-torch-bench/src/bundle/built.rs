@@ -1,6 +1,7 @@
 //! The bench targets as cargo builds them, each with the plan that it embeds.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,6 +9,7 @@ use std::process::Command;
 use memchr::memmem;
 use plan::{Plan, mode_of};
 
+use super::options::Options;
 use super::target_cpu::Flags;
 use crate::cargo;
 use crate::error::{Error, Result};
@@ -18,19 +20,6 @@ const FEATURES: &str = "CRITERION_TORCH_TARGET_FEATURES";
 
 /// Every plan begins so. A program is searched for that once, and not for each whole plan.
 const START: &[u8] = br#"{"groups":"#;
-
-/// What is built.
-#[derive(Debug)]
-pub struct Wish<'w> {
-    pub root: &'w Path,
-    pub profile: &'w str,
-    pub packages: &'w [String],
-    /// Names of bench targets; none for all.
-    pub benches: &'w [String],
-    /// The value of BENCH_CONFIG, if it is not the environment's.
-    pub configs: Option<std::ffi::OsString>,
-    pub flags: Flags,
-}
 
 /// A bench target.
 #[derive(Debug)]
@@ -54,19 +43,23 @@ pub struct Built {
     pub others: Vec<String>,
 }
 
-impl Wish<'_> {
-    pub fn build(&self) -> Result<Built> {
-        let mut build = cargo::in_folder(self.root);
-        build.args(["build", "--profile", self.profile]).args(&self.flags.arguments);
-        build.envs(self.flags.variable.iter().map(|(name, value)| (name, value)));
-        build.envs(self.configs.iter().map(|configs| (cargo::BENCH_CONFIG, configs)));
-        for package in self.packages {
-            build.args(["--package", package]);
-        }
-        for bench in self.benches {
-            build.args(["--bench", bench]);
-        }
-        if self.benches.is_empty() {
+impl Built {
+    /// Builds the bench targets that are asked for, with these flags of cargo's and value of BENCH_CONFIG, if it is
+    /// not the environment's.
+    pub fn build(
+        root: &Path,
+        options: &Options,
+        configs: Option<OsString>,
+        flags: Flags,
+    ) -> Result<Self> {
+        let benches = options.targets();
+        let mut build = cargo::in_folder(root);
+        build.args(["build", "--profile", &options.profile]).args(&flags.arguments);
+        build.envs(flags.variable);
+        build.envs(configs.map(|configs| (cargo::BENCH_CONFIG, configs)));
+        build.args(options.packages.iter().flat_map(|package| ["--package", package]));
+        build.args(benches.iter().flat_map(|bench| ["--bench", bench]));
+        if benches.is_empty() {
             build.arg("--benches");
         }
         let built = cargo::announced(build)?;
@@ -74,11 +67,31 @@ impl Wish<'_> {
             let what = format!("the benchmarks cannot be built ({})", built.status);
             return Err(Error::failed(what, cargo::code(built.status)));
         }
-        Built::of(&built.stdout)
+        Self::of(&built.stdout)
     }
-}
 
-impl Built {
+    /// Refuses a build that has nothing to run, and notes what is left out.
+    pub fn check(&self) -> Result<()> {
+        for other in &self.others {
+            eprintln!(
+                "note: the bench target {other} is left out: it has no plan of criterion-torch"
+            );
+        }
+        if self.features.is_none() {
+            eprintln!(
+                "note: no build script told the processor's features, so hosts are not checked for them; criterion-torch \
+                 {} and newer tell them",
+                env!("CARGO_PKG_VERSION")
+            );
+        }
+        if self.benches.is_empty() {
+            return Err(Error::new("no bench target of criterion-torch was built")
+                .remedy("add one to your package: cargo xtask new")
+                .remedy("name the package that has them: --package NAME"));
+        }
+        Ok(())
+    }
+
     fn of(messages: &[u8]) -> Result<Self> {
         let messages = cargo::messages(messages);
         let scripts = || messages.iter().filter(|it| it.reason == "build-script-executed");

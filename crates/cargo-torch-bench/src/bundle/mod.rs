@@ -29,7 +29,7 @@ use crate::setup;
 use crate::template;
 use crate::workspace::Workspace;
 use ::libtorch::{Libtorch, VERSION};
-use built::{Built, Wish};
+use built::Built;
 use libraries::{Found, Needs};
 use manifest::{Manifest, Part};
 pub use options::Options;
@@ -56,16 +56,8 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
              `cargo torch-bench setup --cuda`"
         );
     }
-    let wish = Wish {
-        root,
-        profile: &options.profile,
-        packages: &options.packages,
-        benches: &options.targets(),
-        configs,
-        flags,
-    };
-    let mut built = wish.build()?;
-    options.check(&built)?;
+    let mut built = Built::build(root, options, configs, flags)?;
+    built.check()?;
     for bench in built.benches.iter_mut().filter(|bench| bench.name == SELF_TEST) {
         // It reads a plan and measures none of its cases.
         (bench.cases, bench.modes) = (0, BTreeSet::new());

@@ -4,7 +4,6 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::built::Built;
 use super::manifest::GPU_CHECK;
 use super::target_cpu;
 use crate::configuration;
@@ -125,28 +124,6 @@ impl Options {
             [_, second, ..] => Err(Error::usage(format!("unexpected argument '{second}'"))
                 .remedy("give one regular expression: -- 'first|second'")),
         }
-    }
-
-    /// Refuses a build that has nothing to run, and notes what is left out.
-    pub fn check(&self, built: &Built) -> Result<()> {
-        for other in &built.others {
-            eprintln!(
-                "note: the bench target {other} is left out: it has no plan of criterion-torch"
-            );
-        }
-        if built.features.is_none() {
-            eprintln!(
-                "note: no build script told the processor's features, so hosts are not checked for them; criterion-torch \
-                 {} and newer tell them",
-                env!("CARGO_PKG_VERSION")
-            );
-        }
-        if built.benches.is_empty() {
-            return Err(Error::new("no bench target of criterion-torch was built")
-                .remedy("add one to your package: cargo xtask new")
-                .remedy("name the package that has them: --package NAME"));
-        }
-        Ok(())
     }
 }
 

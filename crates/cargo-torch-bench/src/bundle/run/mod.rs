@@ -135,7 +135,10 @@ pub fn command_line() -> clap::Command {
     <Options as clap::CommandFactory>::command()
 }
 
-/// Reads a command line without running it.
+/// Reads a command line of a bundle's runner without running it, as the tests of documents do.
+///
+/// # Errors
+/// Help, and mistakes.
 pub fn check(words: Vec<OsString>) -> std::result::Result<(), clap::Error> {
     Options::try_parse_from(words).map(drop)
 }
