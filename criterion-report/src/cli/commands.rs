@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use plan::estimate::Estimator;
 use plan::{CargoPackage, Diagnostics, Library, Package};
 
-use super::source::{Source, gated, say};
+use super::source::{Source, gated, none_of, say};
 use super::{GATE_FAILED, UNUSABLE};
 use crate::cli::{calibration, compare, kernels, planned, validate};
 use crate::compare::{FILE, Profile as NoiseProfile, Side, Thresholds, aa};
@@ -172,10 +172,7 @@ impl Source {
             ("--criterion-dir", self.criterion_dir.is_some()),
             ("--from", self.from.is_some()),
         ];
-        let asked: Vec<&str> = asked.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
-        if !asked.is_empty() {
-            bail!("`merge` reads the folders that it is given: omit {}", asked.join(", "));
-        }
+        none_of(&asked, "`merge` reads the folders that it is given")?;
         let Some(output) = self.output.as_ref().filter(|it| !output::is_standard(it)) else {
             bail!("`merge` writes a folder: name it with --output DIR");
         };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use plan::{flag, results};
 use regex::Regex;
 
@@ -56,6 +56,13 @@ pub(super) struct Source {
     pub(super) strict: bool,
 }
 
+/// Refuses the flags that are given, for this reason.
+pub(super) fn none_of(asked: &[(&str, bool)], why: &str) -> Result<()> {
+    let asked: Vec<&str> = asked.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+    ensure!(asked.is_empty(), "{why}: omit {}", asked.join(", "));
+    Ok(())
+}
+
 impl Source {
     /// Adds the filter that some commands take as their first argument.
     pub(super) fn narrowed(self, filter: Option<&Regex>) -> Result<Self> {
@@ -85,11 +92,7 @@ impl Source {
             ("--from", self.from.is_some()),
             ("--output", output && self.output.is_some()),
         ];
-        let asked: Vec<&str> = asked.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
-        if asked.is_empty() {
-            return Ok(());
-        }
-        bail!("{what} and reads no results: omit {}", asked.join(", "))
+        none_of(&asked, &format!("{what} and reads no results"))
     }
 
     pub(super) fn location(&self) -> Result<Location> {

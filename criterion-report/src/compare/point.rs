@@ -61,18 +61,6 @@ impl Estimate {
         Self::of_interval(estimates.median.point_estimate, Some(interval), bounds.confidence_level)
     }
 
-    /// One of samples of a step, in nanoseconds, in the order in which they were taken.
-    pub fn of_samples(samples: &[f64]) -> Self {
-        let run = RunMedian::of(samples);
-        Self {
-            median_ns: statistics::median(samples),
-            interval: None,
-            confidence_level: CONFIDENCE_LEVEL,
-            run,
-            drift: statistics::drift(samples),
-        }
-    }
-
     /// This time over an earlier one, with an interval: the noises of both are independent.
     pub fn over(&self, earlier: &Self) -> Result<Ratio, String> {
         let quick = "has no interval: it was measured in quick mode";

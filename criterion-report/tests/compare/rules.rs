@@ -87,7 +87,7 @@ fn what_happened_to_the_processor_leaves_one_run_open() {
     let drifting = |ns: f64| {
         let samples: Vec<f64> =
             (0..30).map(|index| ns * (1.0 + 0.2 * f64::from(index) / 29.0)).collect();
-        Point { time: Some(Estimate::of_samples(&samples)), ..point(ns) }
+        Point { time: Some(of_samples(&samples)), ..point(ns) }
     };
     let quiet = || Conditions {
         clock_mhz: None,
@@ -291,7 +291,7 @@ fn what_a_run_was_not_asked_for_is_not_missing() {
 
 #[test]
 fn a_time_without_noise_is_not_compared() {
-    let quick = || Point { time: Some(Estimate::of_samples(&[900.0; 2])), ..point(900.0) };
+    let quick = || Point { time: Some(of_samples(&[900.0; 2])), ..point(900.0) };
     let stale = || Point { time: None, reason: Some("stale".to_owned()), ..point(1.0) };
     // Its memory and its error are the same; that does not make it equivalent.
     for (a, b, verdict, says) in [

@@ -2,7 +2,9 @@
 
 use std::f64::consts::TAU;
 
-use criterion_report::compare::{Estimate, Point, Side, SideRun};
+use criterion_report::compare::{Point, Side, SideRun};
+
+use super::sides::of_samples;
 
 /// The machine of all cases.
 pub const HOST: &str = "simulated, 2 CPUs, 8 GiB";
@@ -114,7 +116,7 @@ fn point(place: usize, case: &Case, slower: f64, random: &mut Random) -> Point {
         host: Some(HOST.to_owned()),
         status: Point::MEASURED.to_owned(),
         revision: Some("1f0c2ab34d56".to_owned()),
-        time: Some(Estimate::of_samples(&samples)),
+        time: Some(of_samples(&samples)),
         ..Point::default()
     }
 }
