@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::driver::Driver;
 use ::libtorch::Libtorch;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub enum Flavour {
     /// The wheel without its CUDA kernels: they would need gigabytes of further libraries.
     Cpu,
@@ -14,15 +17,6 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    pub const ALL: [Self; 2] = [Self::Cpu, Self::Cuda];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Cuda => "cuda",
-        }
-    }
-
     pub fn of(libtorch: &Libtorch) -> Self {
         if libtorch.has_cuda { Self::Cuda } else { Self::Cpu }
     }
@@ -61,7 +55,7 @@ impl Flavour {
 
 impl fmt::Display for Flavour {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.serialize(f)
     }
 }
 

@@ -41,7 +41,7 @@ impl Data {
         let maps = maps.map(|map| Map::of(map, &mut strings)).collect();
         Self {
             time_units: units::TIME_UNITS.to_vec(),
-            byte_units: units::ByteUnit::ALL.map(|unit| (unit.name, unit.bytes())).to_vec(),
+            byte_units: units::ByteUnit::ALL.map(|unit| (unit.name, unit.bytes)).to_vec(),
             cases,
             maps,
             places,

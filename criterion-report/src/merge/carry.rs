@@ -8,12 +8,17 @@ use anyhow::{Result, bail};
 
 use crate::read::file;
 
+/// The name, then the name with each number from 2 on.
+pub fn numbered(name: &str) -> impl Iterator<Item = String> {
+    let others = (2_u32..).map(move |number| format!("{name}~{number}"));
+    std::iter::once(name.to_owned()).chain(others)
+}
+
 /// A path for a file of this content; none where it is there already. Runs of two machines may have one name: in
 /// containers that start together even the number of the process is the same.
 pub fn unlike(folder: &Path, name: &str, ending: &str, content: &[u8]) -> Result<Option<PathBuf>> {
-    let numbered = (2_u32..).map(|number| format!("{name}~{number}.{ending}"));
-    for name in std::iter::once(format!("{name}.{ending}")).chain(numbered) {
-        let path = folder.join(name);
+    for name in numbered(name) {
+        let path = folder.join(format!("{name}.{ending}"));
         match fs::read(&path) {
             Ok(known) if known == content => return Ok(None),
             Ok(_) => {}
@@ -42,14 +47,9 @@ fn free(folder: PathBuf) -> Result<PathBuf> {
     let (Some(parameter), Some(baseline)) = (folder.parent(), folder.file_name()) else {
         bail!("{}: not the folder of a result", folder.display())
     };
-    for number in 1_u32.. {
-        let parameter = match number {
-            1 => parameter.to_owned(),
-            _ => {
-                let name = parameter.file_name().unwrap_or_default().to_string_lossy();
-                parameter.with_file_name(format!("{name}~{number}"))
-            }
-        };
+    let name = parameter.file_name().unwrap_or_default().to_string_lossy();
+    for name in numbered(&name) {
+        let parameter = parameter.with_file_name(name);
         fs::create_dir_all(&parameter)?;
         let folder = parameter.join(baseline);
         match fs::create_dir(&folder) {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use super::carry::put;
+use super::carry::{numbered, put};
 use super::chosen::Chosen;
 use super::manifests;
 use super::part::Part;
@@ -167,11 +167,7 @@ fn slug(host: &Host, known: &mut HashSet<String>) -> String {
         "" => "host",
         some => some,
     };
-    let mut names = (1_u32..).map(|number| match number {
-        1 => word.to_owned(),
-        _ => format!("{word}~{number}"),
-    });
-    let name = names.find(|name| !known.contains(name)).unwrap_or_default();
+    let name = numbered(word).find(|name| !known.contains(name)).unwrap_or_default();
     known.insert(name.clone());
     name
 }

@@ -48,22 +48,20 @@ impl Shards {
 
 /// Numbers as their first and last ones: a manifest may name any count.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Ranges(Vec<(u32, u32)>);
+pub struct Ranges(Vec<(u64, u64)>);
 
 impl Ranges {
     /// The numbers from 1 to `count` that are not among these.
     fn without(found: &BTreeSet<u32>, count: u32) -> Self {
         let mut ranges = Vec::new();
-        let mut next = 1;
-        for &number in found.iter().filter(|number| (1..=count).contains(*number)) {
+        let (mut next, end) = (1, u64::from(count) + 1);
+        let of_them =
+            found.iter().copied().map(u64::from).filter(|number| (1..end).contains(number));
+        for number in of_them.chain([end]) {
             if number > next {
                 ranges.push((next, number - 1));
             }
-            next = number.saturating_add(1);
-        }
-        let last = found.contains(&u32::MAX);
-        if next <= count && !last {
-            ranges.push((next, count));
+            next = number + 1;
         }
         Self(ranges)
     }
@@ -76,7 +74,7 @@ impl Ranges {
 impl fmt::Display for Ranges {
     /// `3, 5 and 7 to 9`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = |&(first, last): &(u32, u32)| match last - first {
+        let text = |&(first, last): &(u64, u64)| match last - first {
             0 => first.to_string(),
             1 => format!("{first}, {last}"),
             _ => format!("{first} to {last}"),

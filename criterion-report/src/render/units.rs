@@ -76,7 +76,7 @@ pub fn ratio(value: f64, interval: Option<Interval>) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteUnit {
     pub name: &'static str,
-    bytes: u64,
+    pub bytes: u64,
 }
 
 impl ByteUnit {
@@ -91,10 +91,6 @@ impl ByteUnit {
     /// The largest unit of which `bytes` are at least one.
     pub fn of(bytes: u64) -> Self {
         Self::ALL.into_iter().rfind(|unit| bytes >= unit.bytes).unwrap_or(Self::ALL[0])
-    }
-
-    pub const fn bytes(self) -> u64 {
-        self.bytes
     }
 
     /// Bytes in this unit, three significant digits, without its name.

@@ -6,6 +6,7 @@ mod choice;
 use std::collections::BTreeSet;
 
 use choice::{chosen, fastest};
+use clap::ValueEnum as _;
 use indexmap::IndexMap;
 use plan::{CheckStatus, Implementation, Mode, Outcome};
 use serde::Serialize;
@@ -364,8 +365,11 @@ fn limits(report: &Report) -> (Vec<Limits>, Option<f64>) {
     let probes = report.entries().filter(|it| it.row.record.case.mode == Mode::Calibration);
     let devices: BTreeSet<_> = probes.map(|entry| entry.row.record.case.device).sorted_set();
     let profiles = devices.into_iter().filter_map(|device| {
-        let request =
-            Request { device: Some(device), operations: &OperationKind::ALL, ..Request::default() };
+        let request = Request {
+            device: Some(device),
+            operations: OperationKind::value_variants(),
+            ..Request::default()
+        };
         // Nothing of that device was measured.
         calibrate(report, &request).ok()
     });

@@ -217,7 +217,7 @@ fn axes_speak_as_the_figures_do(browser: &Browser) {
          scale.dispatchEvent(new Event('change'))",
     );
     let bytes: Vec<(&str, f64)> =
-        units::ByteUnit::ALL.iter().map(|unit| (unit.name, unit.bytes() as f64)).collect();
+        units::ByteUnit::ALL.iter().map(|unit| (unit.name, unit.bytes as f64)).collect();
     let (memory, latency) = (axis("memory-chart"), axis("latency-chart"));
     assert!(memory.len() > 2 && latency.len() > 2, "{memory:?}, {latency:?}");
     for text in memory {

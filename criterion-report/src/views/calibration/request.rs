@@ -19,8 +19,6 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
-    pub const ALL: [Self; 4] = [Self::Matmul, Self::Memory, Self::Launch, Self::Call];
-
     pub const fn of(probe: Probe) -> Self {
         match probe.kind() {
             ProbeKind::Product => Self::Matmul,

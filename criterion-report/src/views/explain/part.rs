@@ -4,27 +4,30 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// What a part of the time goes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum PartKind {
-    /// The system maps and zeroes pages.
-    PageFaults,
-    /// A weight is converted, copied or dequantized.
-    WeightConversion,
-    /// Bytes move at the measured bandwidth.
-    MemoryLimit,
-    /// Arithmetic at the measured peak.
-    ComputeLimit,
-    /// Operations are called; on a device, this is the time in which it waits for the host.
-    CallOverhead,
-    /// Threads are idle.
-    IdleThreads,
-    /// Work outside every recorded operation, beyond its limit: a kernel's own code, compiled code.
-    OutsideOperations,
-    /// The rest, which none of the other kinds explains.
-    Unexplained,
+use crate::render::words::words;
+
+words! {
+    /// What a part of the time goes to.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    PartKind {
+        /// The system maps and zeroes pages.
+        PageFaults = "page_faults",
+        /// A weight is converted, copied or dequantized.
+        WeightConversion = "weight_conversion",
+        /// Bytes move at the measured bandwidth.
+        MemoryLimit = "memory_limit",
+        /// Arithmetic at the measured peak.
+        ComputeLimit = "compute_limit",
+        /// Operations are called; on a device, this is the time in which it waits for the host.
+        CallOverhead = "call_overhead",
+        /// Threads are idle.
+        IdleThreads = "idle_threads",
+        /// Work outside every recorded operation, beyond its limit: a kernel's own code, compiled code.
+        OutsideOperations = "outside_operations",
+        /// The rest, which none of the other kinds explains.
+        Unexplained = "unexplained",
+    }
 }
 
 /// A part of a case's time.
@@ -43,15 +46,9 @@ pub struct Part {
 
 impl fmt::Display for PartKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::PageFaults => "page faults",
-            Self::WeightConversion => "weight conversion",
-            Self::MemoryLimit => "memory limit",
-            Self::ComputeLimit => "compute limit",
-            Self::CallOverhead => "calls",
-            Self::IdleThreads => "idle threads",
-            Self::OutsideOperations => "outside operations",
-            Self::Unexplained => "unexplained",
-        })
+        match self {
+            Self::CallOverhead => f.write_str("calls"),
+            _ => f.write_str(&self.word().replace('_', " ")),
+        }
     }
 }
