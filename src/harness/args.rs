@@ -4,6 +4,7 @@
 //! because criterion keeps its filter and mode private, and a case has to be known as selected
 //! before anything is built for it.
 
+use criterion::BenchmarkFilter as Filter;
 use plan::flag::{self, BenchFlags};
 use plan::{Case, FoundShard, Partition, RunShard, Shard};
 use regex::Regex;
@@ -17,14 +18,6 @@ pub enum Action {
     /// Runs each step for a while, for an external profiler; saves nothing.
     Profile,
     Measure,
-}
-
-#[derive(Debug)]
-enum Filter {
-    All,
-    None,
-    Exact(String),
-    Matching(Regex),
 }
 
 #[derive(Debug)]
@@ -97,9 +90,9 @@ impl Args {
 
     pub fn filter(&self) -> Option<&str> {
         match &self.filter {
-            Filter::All | Filter::None => None,
+            Filter::AcceptAll | Filter::RejectAll => None,
             Filter::Exact(id) => Some(id),
-            Filter::Matching(regex) => Some(regex.as_str()),
+            Filter::Regex(regex) => Some(regex.as_str()),
         }
     }
 
@@ -179,10 +172,10 @@ impl Args {
     /// Whether criterion will select the benchmark with this id.
     pub fn selects(&self, full_id: &str) -> bool {
         match &self.filter {
-            Filter::All => true,
-            Filter::None => false,
+            Filter::AcceptAll => true,
+            Filter::RejectAll => false,
             Filter::Exact(id) => id == full_id,
-            Filter::Matching(regex) => regex.is_match(full_id),
+            Filter::Regex(regex) => regex.is_match(full_id),
         }
     }
 }
@@ -239,10 +232,10 @@ fn profiles(flags: &BenchFlags) -> Result<Option<Regex>, String> {
 
 fn filter(flags: &BenchFlags) -> Result<Filter, String> {
     match &flags.filter {
-        _ if flags.ignored => Ok(Filter::None),
-        None => Ok(Filter::All),
+        _ if flags.ignored => Ok(Filter::RejectAll),
+        None => Ok(Filter::AcceptAll),
         Some(id) if flags.exact => Ok(Filter::Exact(id.to_owned())),
-        Some(pattern) => Regex::new(pattern).map(Filter::Matching).map_err(|error| {
+        Some(pattern) => Regex::new(pattern).map(Filter::Regex).map_err(|error| {
             format!(
                 "the filter `{pattern}` is not a regular expression: {error}\n\
                  Escape special characters with `\\`, or give a whole id with `--exact`."
