@@ -9,7 +9,7 @@ use ::libtorch::Libtorch;
 use plan::flag;
 use plan::results::variable;
 
-use crate::bench_arguments::{BenchArguments, leaves_results};
+use crate::bench_arguments::{BenchArguments, leaves_results, split};
 use crate::cargo::{self, BENCH_CONFIG};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -73,9 +73,9 @@ pub fn command(
 /// or, from .cargo/config.toml, the very value that cargo would set again.
 fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Result<ExitCode> {
     cargo::require_report(workspace.root())?;
-    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    let (of_cargo, of_criterion) = split(arguments);
     // A budget only limits the time of the tour; it does not select anything else.
-    let is_tour = arguments.is_empty() || end == 0 && is_budget_alone(&arguments[1..]);
+    let is_tour = arguments.is_empty() || of_cargo.is_empty() && is_budget_alone(of_criterion);
     if let Some(device) = extent.device.filter(|_| !is_tour) {
         let what = format!("--device {}: it chooses the tour, and this is none", word(device));
         return Err(Error::usage(what).remedy("leave out --device, or the other arguments"));
@@ -101,7 +101,6 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
         }
         return Ok(cargo::exit_code(cargo::status(bench(arguments))?));
     }
-    let of_cargo = &arguments[..end];
     let (built, program) = if of_cargo.is_empty() && cargo::has_report(root) {
         let built = cargo::announced(cargo("build", &BENCHES_AND_REPORT.map(OsString::from)))?;
         (built.status, cargo::built_report(&built.stdout))
@@ -164,8 +163,8 @@ pub fn torchao_output(folder: Option<&Path>, arguments: &[OsString]) -> Result<V
         }
     };
     let mut words: Vec<OsString> = vec!["csv".into(), "--latest".into(), option];
-    let of_cargo = arguments.split(|word| word == "--").next().unwrap_or_default();
-    let modes = targets(of_cargo).into_iter().filter(|name| TORCHAOS_MODES.contains(&&**name));
+    let modes =
+        targets(split(arguments).0).into_iter().filter(|name| TORCHAOS_MODES.contains(&&**name));
     let modes: Vec<String> = modes.collect();
     if !modes.is_empty() {
         words.extend(["--filter".into(), format!("^({})/", modes.join("|")).into()]);
@@ -193,9 +192,7 @@ pub fn with_budget(arguments: &[OsString], budget: Option<&str>) -> Result<Vec<O
     let Some(budget) = budget else { return Ok(arguments.to_vec()) };
     let wrong = |why| Error::usage(format!("--budget {budget}: {why}"));
     flag::duration(budget).map_err(|why| wrong("it is no time".to_owned()).remedy(why))?;
-    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
-    let (of_cargo, of_criterion) = arguments.split_at(end);
-    let of_criterion = of_criterion.get(1..).unwrap_or_default();
+    let (of_cargo, of_criterion) = split(arguments);
     if flag::value(of_criterion, "budget").is_some() {
         return Err(wrong("it is given twice".to_owned()).remedy("give it once"));
     }
@@ -229,9 +226,7 @@ const OPTION: &str = "--repeat";
 
 /// The arguments of each run, and the name under which all are kept, with their numbers.
 fn named(arguments: &[OsString]) -> Result<(BenchArguments, String)> {
-    let split = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
-    let (cargo, criterion) = arguments.split_at(split);
-    let criterion = criterion.get(1..).unwrap_or_default();
+    let (cargo, criterion) = split(arguments);
     let (arguments, name) = BenchArguments::parse(cargo, criterion, OPTION)?;
     Ok((arguments, name.unwrap_or_else(|| DEFAULT_NAME.to_owned())))
 }
@@ -290,7 +285,8 @@ mod tests {
         ] {
             let with = with_budget(&words(line), Some("10min")).expect(line);
             assert_eq!(with.join(OsStr::new(" ")), passed, "{line}");
-            assert_eq!(is_budget_alone(&with[1..]) && with[0] == "--", is_tour, "{line}");
+            let (of_cargo, of_criterion) = split(&with);
+            assert_eq!(of_cargo.is_empty() && is_budget_alone(of_criterion), is_tour, "{line}");
         }
         assert!(is_budget_alone(&words("--budget=10min")));
         assert!(!is_budget_alone(&words("--list x")));

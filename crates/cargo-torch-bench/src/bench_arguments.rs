@@ -78,6 +78,12 @@ impl BenchArguments {
     }
 }
 
+/// Cargo's words, and criterion's behind `--`.
+pub fn split(arguments: &[OsString]) -> (&[OsString], &[OsString]) {
+    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    (&arguments[..end], arguments.get(end + 1..).unwrap_or_default())
+}
+
 /// Reads how many runs there are to be.
 pub fn runs(text: &str) -> std::result::Result<u64, &'static str> {
     match text.parse() {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use plan::budget::{SHARED, Shared};
 
-use crate::bench_arguments::budget_s;
+use crate::bench_arguments::{budget_s, split};
 use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
@@ -30,9 +30,7 @@ pub fn measure(
     arguments: &[OsString],
     log: Option<&Path>,
 ) -> Result<ExitStatus> {
-    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
-    let (of_cargo, of_criterion) = arguments.split_at(end);
-    let of_criterion = of_criterion.get(1..).unwrap_or_default();
+    let (of_cargo, of_criterion) = split(arguments);
     let mut words = arguments.to_vec();
     if log.is_some() && !of_cargo.iter().any(|word| word == KEEP_GOING) {
         words.insert(0, KEEP_GOING.into());
