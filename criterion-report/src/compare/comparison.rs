@@ -1,5 +1,6 @@
 //! Two sides, compared case by case.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::{Result, bail};
@@ -109,6 +110,13 @@ impl Comparison {
         self.cases.iter().any(|case| case.findings.iter().any(|it| !nothing.contains(&it.verdict)))
     }
 
+    /// Number of cases all of whose measures are as they were.
+    pub fn unchanged(&self) -> usize {
+        let is =
+            |case: &&Compared| case.findings.iter().all(|it| it.verdict == Verdict::Equivalent);
+        self.cases.iter().filter(is).count()
+    }
+
     pub fn count(&self, verdict: Verdict) -> usize {
         self.cases.iter().filter(|case| case.verdict == verdict).count()
     }
@@ -117,10 +125,35 @@ impl Comparison {
     pub fn of_verdict(&self, verdict: Verdict) -> Vec<&Compared> {
         let mut cases: Vec<&Compared> =
             self.cases.iter().filter(|case| case.verdict == verdict).collect();
-        let weight = |case: &Compared| case.worst().map_or(0.0, Finding::weight);
-        cases.order_by(|a, b| weight(b).total_cmp(&weight(a)));
+        let weight = |case: &Compared| case.worst().map_or((0, 0.0), Finding::weight);
+        cases.order_by(|a, b| descending(weight(a), weight(b)));
         cases
     }
+
+    /// Findings with a verdict, the largest difference first; of what was not compared in the order of
+    /// the cases.
+    pub fn differences(&self, verdict: Verdict) -> Vec<Difference<'_>> {
+        let mut all: Vec<Difference<'_>> = Vec::new();
+        for Compared { full_id, findings, .. } in &self.cases {
+            let findings = findings.iter().filter(|finding| finding.verdict == verdict);
+            all.extend(findings.map(|finding| Difference { full_id, finding }));
+        }
+        if verdict != Verdict::NotCompared {
+            all.order_by(|a, b| descending(a.finding.weight(), b.finding.weight()));
+        }
+        all
+    }
+}
+
+/// A finding on a case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Difference<'a> {
+    pub full_id: &'a str,
+    pub finding: &'a Finding,
+}
+
+fn descending((a, of_a): (u8, f64), (b, of_b): (u8, f64)) -> Ordering {
+    b.cmp(&a).then(of_b.total_cmp(&of_a))
 }
 
 /// Ids of both sides, each once, those of A first.

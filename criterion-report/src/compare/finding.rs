@@ -103,6 +103,9 @@ document! {
         /// The same for all cases at once, by Holm's method.
         #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
         pub adjusted_p: Option<f64> = None,
+        /// How the case ended on both sides; of an outcome alone.
+        #[serde(skip)]
+        pub ended: Option<[String; 2]> = None,
         /// The verdict on this measure.
         pub verdict: Verdict = verdict,
         /// What it rests on.
@@ -132,12 +135,16 @@ impl Finding {
         self.low.zip(self.high).map(|(low, high)| Interval { low, high })
     }
 
-    /// How much it is, to sort by: what has no number comes first, then the factor either way.
-    pub fn weight(&self) -> f64 {
-        match (self.measure, self.ratio) {
-            (Measure::Outcome, _) => f64::INFINITY,
-            (_, Some(ratio)) if ratio > 0.0 => ratio.ln().abs(),
-            _ => 0.0,
+    /// How much it is, to sort by: what has no number comes first, then the factor either way, then
+    /// errors by their difference.
+    pub fn weight(&self) -> (u8, f64) {
+        match (self.measure, self.ratio, self.a.zip(self.b)) {
+            (Measure::Outcome, ..) => (2, 0.0),
+            (_, Some(ratio), _) if ratio > 0.0 => (1, ratio.ln().abs()),
+            // A NaN is the largest error.
+            (Measure::Accuracy, _, Some((a, b))) if (b - a).is_nan() => (0, f64::INFINITY),
+            (Measure::Accuracy, _, Some((a, b))) => (0, (b - a).abs()),
+            _ => (0, 0.0),
         }
     }
 }

@@ -20,7 +20,7 @@ mod within;
 
 pub use aa::{Aa, AaCase, aa};
 pub use compared::Compared;
-pub use comparison::{Comparison, Settings, SideFacts, compare};
+pub use comparison::{Comparison, Difference, Settings, SideFacts, compare};
 pub use finding::{Finding, Measure, Verdict, reasons};
 pub use floor::{
     ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, KnownFloor, Profile, Sigmas,

@@ -65,6 +65,12 @@ impl<'a> Outcomes<'a> {
 
     /// The finding from a case's outcomes; `None` if every try measured it.
     pub fn finding(&self, pairing: &Pairing<'_>) -> Option<Finding> {
+        let finding = self.judged(pairing)?;
+        let ended = [self.a, self.b].map(|side| side.ended(pairing.full_id));
+        Some(Finding { ended: Some(ended), ..finding })
+    }
+
+    fn judged(&self, pairing: &Pairing<'_>) -> Option<Finding> {
         let id = pairing.full_id;
         if let Some(reason) = self.apart(id) {
             return Some(Finding::of(Measure::Outcome, Verdict::NotCompared, reason));

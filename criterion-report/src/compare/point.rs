@@ -187,6 +187,11 @@ impl Point {
         matches!(self.status.as_str(), "failed" | "timeout" | "oom" | "unsupported")
     }
 
+    /// Whether it ended in an error or out of time.
+    pub fn is_failure(&self) -> bool {
+        matches!(self.status.as_str(), "failed" | "timeout")
+    }
+
     /// `failed: out of patience`, or the status alone.
     pub fn ended(&self) -> String {
         match &self.reason {

@@ -31,8 +31,24 @@ fn remedy(name: &str, names: &BTreeSet<String>) -> String {
 }
 
 impl Side {
-    pub(super) fn points_of(&self, full_id: &str) -> impl Iterator<Item = &Point> {
+    pub(super) fn points_of(&self, full_id: &str) -> impl DoubleEndedIterator<Item = &Point> {
         self.runs.iter().filter_map(move |run| run.get(full_id))
+    }
+
+    /// How a case ended: if any run measured it, it was measured, and a defect of the case comes before
+    /// another reason.
+    pub(super) fn ended(&self, full_id: &str) -> String {
+        let points = self.points_of(full_id).rev();
+        let deciding = points.max_by_key(|point| (point.is_measured(), point.is_broken()));
+        deciding.map(Point::ended).unwrap_or_default()
+    }
+
+    /// Cases that fail in any run, each once with how.
+    pub fn failures(&self) -> Vec<String> {
+        let mut known = BTreeSet::new();
+        let points = self.runs.iter().flat_map(|run| &run.points);
+        let failed = points.filter(|point| point.is_failure() && known.insert(&point.full_id));
+        failed.map(|point| format!("{}: {}", point.full_id, point.ended())).collect()
     }
 
     /// Whether [`read`](Self::read) would find something: a baseline of that name, a file or a folder.

@@ -64,3 +64,7 @@ fn floor(a: &[RunMedian], b: &[RunMedian]) -> Floor {
     }
     Floor { sigma: between_variance(several).sqrt(), freedom: (several.len() - 1) as f64 }
 }
+
+#[cfg(test)]
+#[path = "within_tests.rs"]
+mod tests;

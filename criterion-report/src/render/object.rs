@@ -23,7 +23,7 @@ impl<T: Fields> Fields for Option<T> {
 /// the place of a name `_` stands for all [`Fields`] of its value. Bindings that several values
 /// need are in brackets before the braces.
 macro_rules! object {
-    ($($type:ty => |$it:ident| $([$($local:ident = $init:expr;)*])? {
+    ($($type:ty => |$it:ident| $([$($local:pat = $init:expr;)*])? {
         $($key:tt: $value:expr,)*
     })*) => {$(
         impl $crate::render::object::Fields for $type {

@@ -12,6 +12,7 @@ fn gates_fail_on_what_they_name() {
         ("accuracy", 1, "histogram/cpu/kernel/f32-4096: accuracy: relative_error"),
         ("missing", 2, "sort/cpu/kernel/f32-4096: outcome: B has no record of it"),
         ("inconclusive", 1, "gemv/cpu/kernel/f32-4096: time: "),
+        ("failure", 1, "fft/cpu/kernel/f32-4096: failed: "),
     ] {
         let said = folder.says(1, &["compare", "main", "pr", "--fail-on", gate]);
         let title = format!("--fail-on {gate}: {cases} case");

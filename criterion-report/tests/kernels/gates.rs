@@ -96,19 +96,27 @@ fn a_gate_names_its_cases() {
     assert_eq!(code, Some(1));
     insta::assert_snapshot!(text, @r"
     --fail-on regression: 2 cases:
-      kernels/default/fft/cpu/kernel/f32-4096: measured to failed: the output has a NaN
-      kernels/default/pressure_poisson/cpu/kernel/f64-64x64x64-1e-6: 800.0 µs to 1.000 ms, 1.25× [1.24, 1.26]
+      kernels/default/pressure_poisson/cpu/kernel/f64-64x64x64-1e-6: time: 800.0 µs to 1.000 ms, 1.25× [1.24, 1.26]
+      kernels/default/fft/cpu/kernel/f32-4096: outcome: now failed: the output has a NaN
     ");
     let (code, text) = run("missing,failure");
     assert_eq!(code, Some(1));
     insta::assert_snapshot!(text, @r"
     --fail-on missing: 1 case:
-      kernels/default/sort/cpu/kernel/f32-4096: there is no record of it now
+      kernels/default/sort/cpu/kernel/f32-4096: outcome: there is no record of it now
     --fail-on failure: 1 case:
       kernels/default/fft/cpu/kernel/f32-4096: failed: the output has a NaN
     ");
     assert_eq!(run("accuracy"), (Some(0), String::new()), "it became more exact");
     assert!(folder.path("reports/regressions.md").exists(), "written all the same");
+}
+
+#[test]
+fn noise_is_a_gate_as_of_any_comparison() {
+    let folder = compared();
+    let output = folder.run(&["--compare-to", "main", "--fail-on", "inconclusive"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("gemv/cpu/kernel/f32-4096: time: 800.0 µs"), "{}", err(&output));
 }
 
 #[test]
@@ -126,7 +134,7 @@ fn accuracy_is_a_gate_of_its_own() {
     assert_eq!(output.status.code(), Some(1));
     insta::assert_snapshot!(err(&output), @r"
     --fail-on accuracy: 1 case:
-      kernels/default/scan/cpu/kernel/f32-4096: relative_error 0 to 0.00200
+      kernels/default/scan/cpu/kernel/f32-4096: accuracy: relative_error 0 to 0.00200
     ");
     let lenient = ["--compare-to", "main", "--fail-on", "accuracy", "--accuracy-threshold", "0.01"];
     assert_eq!(folder.run(&lenient).status.code(), Some(0));
@@ -333,7 +341,7 @@ fn a_deleted_kernel_is_missing_though_its_record_is_still_there() {
     });
     let output = folder.run(&["--compare-to", "main", "--fail-on", "missing"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(err(&output).contains(&format!("{gone}: the latest run no longer has it")));
+    assert!(err(&output).contains(&format!("{gone}: outcome: the latest run no longer has it")));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The gates of a comparison.
 
-use crate::compare::{Compared, Comparison, Finding, Measure, Verdict, reasons};
+use crate::compare::{Compared, Comparison, Finding, Measure, Side, Verdict, reasons};
 use crate::render::words;
 
 /// Words of `--fail-on`.
@@ -10,17 +10,27 @@ pub enum Gate {
     Regression,
     /// An error regressed
     Accuracy,
-    /// A case that A measured has no result in B
+    /// A case that was measured has no result now
     Missing,
     /// Noise hides whether a case is another
     Inconclusive,
+    /// A case fails now, whatever it did earlier
+    Failure,
 }
 
 impl Gate {
+    /// Whether it takes two sides.
+    pub fn compares(self) -> bool {
+        self != Self::Failure
+    }
+
     /// The failed gate with its cases line by line; `None` if it holds.
-    pub fn failed(self, comparison: &Comparison) -> Option<String> {
-        let lines: Vec<String> =
-            comparison.cases.iter().filter_map(|case| self.failed_by(case)).collect();
+    pub fn failed(self, comparison: Option<&Comparison>, b: &Side) -> Option<String> {
+        let cases = comparison.into_iter().flat_map(|it| &it.cases);
+        let lines: Vec<String> = match self {
+            Self::Failure => b.failures(),
+            _ => cases.filter_map(|case| self.failed_by(case)).collect(),
+        };
         words::of_failed_gate(self, &lines)
     }
 
@@ -37,6 +47,7 @@ impl Gate {
             Self::Inconclusive => {
                 case.verdict == Verdict::Inconclusive && finding.verdict == Verdict::Inconclusive
             }
+            Self::Failure => false,
         };
         let reasons = reasons(case.findings.iter().filter(fails)).into_iter();
         let reasons: Vec<String> = reasons

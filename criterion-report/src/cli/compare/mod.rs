@@ -16,7 +16,7 @@ use crate::read::{Location, Selection};
 use crate::render::units;
 use crate::views::compare::Format;
 use crate::visible;
-use gate::Gate;
+pub use gate::Gate;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
@@ -118,8 +118,11 @@ impl Options {
             remarks.warnings.extend(self.idle_rules(&comparison));
         }
         let failed: Vec<String> =
-            self.fail_on.iter().filter_map(|gate| gate.failed(&comparison)).collect();
-        if failed.is_empty() && !self.fail_on.is_empty() && !comparison.compares() {
+            self.fail_on.iter().filter_map(|gate| gate.failed(Some(&comparison), &b)).collect();
+        if failed.is_empty()
+            && self.fail_on.iter().any(|gate| gate.compares())
+            && !comparison.compares()
+        {
             let nothing = "--fail-on: no gate was checked, because no case could be compared; the \
                            output says why";
             remarks.unreadable.push(nothing.to_owned());

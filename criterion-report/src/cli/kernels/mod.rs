@@ -1,6 +1,5 @@
 //! `kernels`: the tree of reports, what it is compared with, and the gates.
 
-mod gate;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -8,15 +7,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use plan::Mode;
 
-use crate::compare::{Limits, Point, Remarks, Side, threshold};
+use crate::cli::compare::Gate;
+use crate::compare::{
+    Comparison, Floors, Hosts, Limits, Point, Policy, Remarks, Settings, Side, SideFacts,
+    Thresholds, Words, compare, threshold,
+};
 use crate::read::{Location, Report, Selection};
 use crate::render::{units, words};
-use crate::views::kernels::{
-    BranchHistory, Changes, KernelResult, Past, Trend, compare, history, trends,
-};
-use crate::views::kernels::{text as write, text::Document};
+use crate::views::kernels::{BranchHistory, KernelResult, Past, Trend, history, trends};
+use crate::views::kernels::{text as write, text::Document, text::Regressions};
 use crate::{output, visible};
-use gate::Gate;
 
 pub const MODES: &[Mode] = &[Mode::Kernels];
 /// Modes whose cases say what the machine can do.
@@ -38,7 +38,7 @@ pub struct Options {
     /// Folder of earlier summary.json files, for trends
     #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
-    /// Exit with 1 if any of these is found
+    /// Exit with 1 if any of these is found; all but failure need --compare-to
     #[arg(long, value_name = "GATES", value_delimiter = ',')]
     fail_on: Vec<Gate>,
     /// Least relative change of a time
@@ -64,7 +64,7 @@ pub struct Options {
 impl Options {
     /// Refuses gates that nothing could fail.
     pub fn check(&self) -> Result<()> {
-        let compared = self.fail_on.iter().find(|gate| **gate != Gate::Failure);
+        let compared = self.fail_on.iter().find(|gate| gate.compares());
         match (compared, &self.compare_to) {
             (Some(gate), None) => {
                 let gate = words::of_flag(*gate);
@@ -90,15 +90,16 @@ impl Options {
             );
         }
         let now: Vec<Point> = results.iter().map(|result| result.point.clone()).collect();
-        let (changes, mut remarks) = match &self.compare_to {
+        let mut side = Side::of_points("now", "now", now.clone());
+        let latest = report.runs.latest(Mode::Kernels.as_str());
+        side.runs[0].manifests.extend(latest.map(|run| (Mode::Kernels.to_string(), run)));
+        let (comparison, source, mut remarks) = match &self.compare_to {
             Some(name) => {
-                let (side, source, remarks) =
+                let (before, source, remarks) =
                     self.side(name, location, selection, &now).context("--compare-to")?;
-                let mut changes = self.changes(&side, &now, report)?;
-                changes.source = source;
-                (Some(changes), remarks)
+                (Some(self.compared(&before, &side)?), source, remarks)
             }
-            None => (None, Remarks::default()),
+            None => (None, None, Remarks::default()),
         };
         // A file beside both sides is named once.
         remarks.unreadable.retain(|line| !report.unreadable.contains(line));
@@ -115,17 +116,19 @@ impl Options {
         let document = Document {
             report,
             results: &results,
-            changes: changes.as_ref(),
+            regressions: comparison
+                .as_ref()
+                .map(|comparison| Regressions { comparison, source: source.as_deref() }),
             trends: trends.as_deref(),
         };
         tree::put(&self.output_dir, &write::tree(&document)?)?;
         output::put(&visible::lines(&self.written(&results)), None)?;
-        if let Some(changes) = &changes {
-            let used = used(changes, location)?;
+        if let Some(comparison) = &comparison {
+            let used = source.map_or_else(|| used(&comparison.a, location), Ok)?;
             output::put(&visible::lines(&format!("compared with {used}\n")), None)?;
         }
         let gates = self.fail_on.iter();
-        let failed = gates.filter_map(|gate| gate.failed(changes.as_ref(), &results)).collect();
+        let failed = gates.filter_map(|gate| gate.failed(comparison.as_ref(), &side)).collect();
         Ok((failed, remarks))
     }
 
@@ -165,29 +168,33 @@ impl Options {
         )
     }
 
-    fn changes(&self, before: &Side, now: &[Point], report: &Report) -> Result<Changes> {
+    /// What there is now against an earlier time. Cases of another machine are not compared.
+    fn compared(&self, before: &Side, now: &Side) -> Result<Comparison> {
         let limits = Limits {
             latency: self.latency_threshold,
             accuracy: self.accuracy_threshold,
             ..Limits::default()
         };
-        let latest = report.runs.latest(Mode::Kernels.as_str());
-        compare(before, now.to_vec(), latest.as_ref(), limits)
+        let settings = Settings {
+            policy: Policy::Within,
+            thresholds: &Thresholds { limits, rules: Vec::new() },
+            floors: Floors::Ignored,
+            hosts: Hosts::Apart,
+            words: Words::NOW,
+        };
+        compare(before, now, settings)
     }
 }
 
 /// What was compared with, for people. A branch and a saved baseline may have the same name.
-fn used(changes: &Changes, location: &Location) -> Result<String> {
-    if let Some(source) = &changes.source {
-        return Ok(source.clone());
-    }
-    let name = &changes.baseline;
+fn used(side: &SideFacts, location: &Location) -> Result<String> {
+    let name = &side.name;
     let place = if Side::is_baseline(name, location)? {
         format!("the saved baseline {name} in {}", location.records.display())
     } else {
         name.clone()
     };
-    let revisions = changes.revisions.join(", ");
+    let revisions = side.revisions.join(", ");
     Ok(if revisions.is_empty() { place } else { format!("{place}, measured at {revisions}") })
 }
 

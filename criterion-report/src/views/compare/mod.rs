@@ -3,7 +3,7 @@
 mod json;
 mod markdown;
 mod table;
-mod text;
+pub mod text;
 
 use std::io::Write;
 

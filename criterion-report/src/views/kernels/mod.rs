@@ -1,8 +1,6 @@
-//! Kernels of the authors' own: their cases one by one, what they say together, and how they differ
-//! from those of another time.
+//! Kernels of the authors' own: their cases one by one, and what they say together.
 
 mod advice;
-mod compare;
 mod leaderboard;
 mod result;
 pub mod text;
@@ -15,6 +13,5 @@ pub use advice::{
     precision_gains, rivals, shares_of_bandwidth, slow_call, slow_first_call, unsteady,
     without_counts, without_reference,
 };
-pub use compare::{Changed, Changes, compare};
 pub use leaderboard::{Contest, contests};
 pub use result::KernelResult;

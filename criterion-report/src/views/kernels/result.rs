@@ -84,11 +84,6 @@ impl<'a> KernelResult<'a> {
         self.entry.map(|entry| entry.row.recency())
     }
 
-    /// Whether it ended in an error or out of time.
-    pub fn is_failure(&self) -> bool {
-        self.record().is_some_and(|record| record.outcome.is_failure())
-    }
-
     pub fn work(&self) -> Option<&'a KernelWork> {
         self.case?.work.kernel()
     }

@@ -4,6 +4,7 @@ mod entry;
 mod env;
 mod manifest;
 mod markdown;
+mod regressions;
 
 use std::collections::BTreeMap;
 
@@ -13,19 +14,19 @@ use crate::read::Report;
 use crate::render::json_text::{self, Style};
 use crate::render::object::object;
 use crate::render::units;
-use crate::views::kernels::{Changes, KernelResult, Point, SCHEMA, SUMMARY, Trend, VERSION};
+use crate::views::kernels::{KernelResult, Point, SCHEMA, SUMMARY, Trend, VERSION};
 use entry::{Entry, KernelFile};
 use env::{Env, Git, latest};
 use manifest::Kernel;
 
-pub use markdown::numbers;
+pub use regressions::Regressions;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Document<'a> {
     pub report: &'a Report,
     pub results: &'a [KernelResult<'a>],
     /// The differences from an earlier run, if one was given.
-    pub changes: Option<&'a Changes>,
+    pub regressions: Option<Regressions<'a>>,
     /// How times went, where a history was given.
     pub trends: Option<&'a [Trend]>,
 }
@@ -52,7 +53,7 @@ pub fn path_of(kernel: &str) -> Result<String> {
 
 /// All files, the summary for people last.
 pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
-    let Document { report, results, changes, .. } = *document;
+    let Document { report, results, regressions, .. } = *document;
     let mut files = Vec::new();
     let mut add = |path: &str, text: String| files.push(File { path: path.to_owned(), text });
     add("env.json", pretty(&Env { report, results })?);
@@ -62,10 +63,10 @@ pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
         add(&path_of(kernel)?, pretty(&KernelFile(cases))?);
     }
     add(SUMMARY, pretty(document)?);
-    if let Some(changes) = changes {
+    if let Some(regressions) = regressions {
         let [markdown, json] = OF_A_COMPARISON;
-        add(json, pretty(changes)?);
-        add(markdown, markdown::regressions(changes));
+        add(json, pretty(&regressions)?);
+        add(markdown, regressions.file());
     }
     add("summary.md", markdown::summary(document));
     Ok(files)

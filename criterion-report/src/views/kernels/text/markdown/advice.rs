@@ -37,7 +37,10 @@ pub fn findings(results: &[KernelResult<'_>]) -> String {
     say("Backends that cases ran on", (!backends.is_empty()).then(|| backends.join(", ")));
     say("First call far above the others", anomalies(&descending(results, slow_first_call)));
     say("Slowest calls far above the median", anomalies(&descending(results, slow_call)));
-    say("Failed", failed(&results.iter().filter(|result| result.is_failure()).collect::<Vec<_>>()));
+    say(
+        "Failed",
+        failed(&results.iter().filter(|result| result.point.is_failure()).collect::<Vec<_>>()),
+    );
     if out.is_empty() { "No case was measured.".to_owned() } else { out }
 }
 

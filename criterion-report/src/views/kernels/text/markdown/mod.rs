@@ -3,7 +3,6 @@
 
 mod advice;
 mod leaderboard;
-mod regressions;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,12 +21,10 @@ use crate::views::written::earlier;
 use crate::visible;
 use leaderboard::precision;
 
-pub use regressions::{file as regressions, numbers};
-
 const LINES: usize = 30;
 
 pub fn summary(document: &Document<'_>) -> String {
-    let Document { report, results, changes, trends } = *document;
+    let Document { report, results, regressions, trends } = *document;
     let mut sections = vec![
         ("Environment", environment(report, results)),
         ("Summary", totals(results)),
@@ -36,7 +33,7 @@ pub fn summary(document: &Document<'_>) -> String {
         ("Key Findings", advice::findings(results)),
         ("Recommendations", advice::recommendations(report, results)),
     ];
-    sections.extend(changes.map(|changes| ("Regressions", regressions::section(changes))));
+    sections.extend(regressions.map(|it| ("Regressions", it.section())));
     sections.extend(trends.map(|trends| ("Trends", self::trends(trends))));
     let mut out = "# Kernel benchmarks\n".to_owned();
     for (title, text) in sections {

@@ -1,5 +1,7 @@
-use super::*;
-use crate::compare::Estimate;
+use crate::compare::{
+    Comparison, Difference, Estimate, Floors, Hosts, Measure, Point, Policy, Settings, Side,
+    SideRun, Thresholds, Verdict, Words, compare,
+};
 use crate::model::Interval;
 
 fn point(id: &str, ns: f64, half_width: f64) -> Point {
@@ -23,30 +25,38 @@ fn ended(id: &str, status: &str) -> Point {
     Point { status: status.to_owned(), time, relative_error: None, ..point(id, 1.0, 0.0) }
 }
 
-fn of(before: Point, now: Point) -> Changes {
+fn of(before: Point, now: Point) -> Comparison {
     compared(vec![before], vec![now])
 }
 
-fn compared(before: Vec<Point>, now: Vec<Point>) -> Changes {
+fn compared(before: Vec<Point>, now: Vec<Point>) -> Comparison {
     of_runs(vec![before], now)
 }
 
-fn of_runs(before: Vec<Vec<Point>>, now: Vec<Point>) -> Changes {
+fn of_runs(before: Vec<Vec<Point>>, now: Vec<Point>) -> Comparison {
     let runs = before.into_iter().map(|points| SideRun::new("main", points)).collect();
     let before = Side { name: "main".to_owned(), runs };
-    compare(&before, now, None, Limits::default()).expect("machines are kept apart")
+    let settings = Settings {
+        policy: Policy::Within,
+        thresholds: &Thresholds::default(),
+        floors: Floors::Ignored,
+        hosts: Hosts::Apart,
+        words: Words::NOW,
+    };
+    compare(&before, &Side::of_points("now", "now", now), settings)
+        .expect("machines are kept apart")
 }
 
 /// The list that the comparison is in.
-fn place(changes: &Changes) -> &'static str {
+fn place(changes: &Comparison) -> &'static str {
     let lists = [
-        ("regression", changes.of(Verdict::Regressed).len()),
-        ("improvement", changes.of(Verdict::Improved).len()),
-        ("inconclusive", changes.of(Verdict::Inconclusive).len()),
-        ("new", changes.of(Verdict::New).len()),
-        ("missing", changes.of(Verdict::Missing).len()),
-        ("not compared", changes.of(Verdict::NotCompared).len()),
-        ("unchanged", changes.unchanged),
+        ("regression", changes.differences(Verdict::Regressed).len()),
+        ("improvement", changes.differences(Verdict::Improved).len()),
+        ("inconclusive", changes.differences(Verdict::Inconclusive).len()),
+        ("new", changes.differences(Verdict::New).len()),
+        ("missing", changes.differences(Verdict::Missing).len()),
+        ("not compared", changes.differences(Verdict::NotCompared).len()),
+        ("unchanged", changes.unchanged()),
     ];
     assert_eq!(lists.iter().map(|(_, n)| n).sum::<usize>(), 1, "{changes:?}");
     lists.into_iter().find(|(_, n)| *n == 1).expect("one").0
@@ -72,9 +82,11 @@ fn a_time_has_to_be_beyond_the_threshold_and_its_interval_beyond_1() {
 fn exchanging_the_two_times_exchanges_worse_and_better() {
     let (fast, slow) = (point("x", 100.0, 0.02), point("x", 130.0, 0.01));
     let (worse, better) = (of(fast.clone(), slow.clone()), of(slow, fast));
-    let ratio = |changed: Vec<&Changed>| changed[0].ratio().expect("of a time");
-    let regressed = ratio(worse.of(Verdict::Regressed));
-    let ((faster, up), (slower, down)) = (regressed, ratio(better.of(Verdict::Improved)));
+    let ratio = |changed: Vec<Difference<'_>>| {
+        changed[0].finding.ratio.zip(changed[0].finding.interval()).expect("of a time")
+    };
+    let regressed = ratio(worse.differences(Verdict::Regressed));
+    let ((faster, up), (slower, down)) = (regressed, ratio(better.differences(Verdict::Improved)));
     assert!((faster * slower - 1.0).abs() < 1e-12);
     assert!((up.low * down.high - 1.0).abs() < 1e-12);
     assert!((up.high * down.low - 1.0).abs() < 1e-12);
@@ -101,9 +113,9 @@ fn errors_are_compared_without_a_unit_where_there_is_a_scale() {
         assert_eq!(place(&of(before.clone(), now.clone())), expected, "{before:?} {now:?}");
     }
     let changes = of(with(1e-4, 0.0), with(f64::NAN, 0.0));
-    let worse = changes.of(Verdict::Regressed)[0];
-    let [before, after] = worse.values().expect("an error");
-    assert_eq!(worse.kind(), "accuracy");
+    let worse = changes.differences(Verdict::Regressed)[0];
+    let (before, after) = worse.finding.a.zip(worse.finding.b).expect("an error");
+    assert_eq!(worse.finding.measure, Measure::Accuracy);
     assert!(before == 1e-4 && after.is_nan(), "as they were measured: {before} {after}");
     let without = Point { relative_error: None, rmse: None, ..point("x", 100.0, 0.01) };
     assert_eq!(place(&of(with(0.0, 0.0), without.clone())), "not compared");
@@ -135,7 +147,7 @@ fn ids_without_a_partner() {
         let changes = compared(before, now);
         (
             place(&changes),
-            changes.of(Verdict::NotCompared).first().map(|it| it.found.reason.clone()),
+            changes.differences(Verdict::NotCompared).first().map(|it| it.finding.reason.clone()),
         )
     };
     assert_eq!(of(vec![], vec![point("x", 1.0, 0.0)]), ("new", None));
@@ -152,7 +164,7 @@ fn machines_are_not_compared_with_each_other() {
     let other = Point { host: Some("b".to_owned()), ..point("x", 900.0, 0.01) };
     let changes = of(point("x", 100.0, 0.01), other);
     let reason = "the baseline is of another machine: a; this is b";
-    assert_eq!(changes.of(Verdict::NotCompared)[0].found.reason, reason);
+    assert_eq!(changes.differences(Verdict::NotCompared)[0].finding.reason, reason);
     assert_eq!(place(&changes), "not compared");
 }
 
@@ -164,7 +176,7 @@ fn a_time_without_an_interval_or_of_another_level_is_not_compared() {
     };
     let reason = |now: Point| {
         let changes = of(point("x", 100.0, 0.01), now);
-        changes.of(Verdict::NotCompared)[0].found.reason.clone()
+        changes.differences(Verdict::NotCompared)[0].finding.reason.clone()
     };
     let quick = reason(time(None, 0.95));
     assert_eq!(quick, "its time has no interval: it was measured in quick mode");
@@ -185,7 +197,7 @@ fn a_kernel_that_went_is_missing_once() {
     assert_eq!(place(&of(earlier(), now())), "unchanged");
     let gone = compared(vec![earlier()], vec![]);
     assert_eq!(
-        gone.of(Verdict::NotCompared)[0].found.reason,
+        gone.differences(Verdict::NotCompared)[0].finding.reason,
         "the baseline's latest run did not select it"
     );
     assert_eq!(place(&gone), "not compared");
@@ -200,7 +212,7 @@ fn failures_come_first_and_then_the_worst() {
     now.push(ended("c", "failed"));
     let changes = compared(before, now);
     let ids: Vec<&str> =
-        changes.of(Verdict::Regressed).iter().map(|it| it.full_id.as_str()).collect();
+        changes.differences(Verdict::Regressed).iter().map(|it| it.full_id).collect();
     assert_eq!(ids, ["c", "b", "d", "a"]);
 }
 
@@ -208,6 +220,7 @@ fn failures_come_first_and_then_the_worst() {
 fn of_several_runs_the_one_that_measured_it_says_how_it_ended() {
     let failed = || vec![ended("x", "failed")];
     let changes = of_runs(vec![failed(), vec![point("x", 100.0, 0.01)]], failed());
-    assert_eq!(changes.of(Verdict::Regressed)[0].kind(), "failure");
-    assert_eq!(changes.of(Verdict::Regressed)[0].ended, ["measured", "failed"]);
+    let finding = changes.differences(Verdict::Regressed)[0].finding;
+    assert_eq!(finding.measure, Measure::Outcome);
+    assert_eq!(finding.ended, Some(["measured", "failed"].map(str::to_owned)));
 }

@@ -1,0 +1,221 @@
+//! `regressions.json` and `regressions.md`: a comparison with an earlier time under the names of
+//! QuASIM's tools.
+
+use std::collections::BTreeMap;
+
+use plan::Stat;
+use serde_json::json;
+
+use crate::compare::{Comparison, Difference, Measure, Verdict};
+use crate::model::Interval;
+use crate::render::markdown::{and_more, code, or_absent, plain, reason, revision, table};
+use crate::render::object::object;
+use crate::render::table::Align;
+use crate::render::units;
+use crate::views::compare::text;
+use crate::views::view::{Column, left, markdown_rows, right};
+use crate::visible;
+
+const LINES: usize = 20;
+const ALL: &str = "`regressions.json`";
+
+#[derive(Debug, Clone, Copy)]
+pub struct Regressions<'a> {
+    pub comparison: &'a Comparison,
+    /// Where the earlier results were found, if they are no saved ones.
+    pub source: Option<&'a str>,
+}
+
+/// A difference with its values.
+struct Change<'a>(Difference<'a>);
+/// Bounds of the change of a time, relative as the change itself.
+struct Bounds(Interval, Option<f64>);
+/// A case without a comparison, and why.
+struct Uncompared<'a>(Difference<'a>);
+
+object! {
+    Regressions<'_> => |it| [
+        limits = it.comparison.thresholds.limits;
+        changes = |verdict| it.of(verdict).into_iter().map(Change).collect::<Vec<_>>();
+        uncompared = |verdict| it.of(verdict).into_iter().map(Uncompared).collect::<Vec<_>>();
+    ] {
+        "version": 1,
+        "baseline": it.comparison.a.name,
+        "baseline_source": it.source,
+        "baseline_revisions": it.comparison.a.revisions,
+        "latency_threshold": limits.latency,
+        "accuracy_threshold": limits.accuracy,
+        "unchanged": it.comparison.unchanged(),
+        "regressions": changes(Verdict::Regressed),
+        "improvements": changes(Verdict::Improved),
+        "inconclusive": changes(Verdict::Inconclusive),
+        "new": uncompared(Verdict::New),
+        "missing": uncompared(Verdict::Missing),
+        "not_compared": uncompared(Verdict::NotCompared),
+    }
+
+    Change<'_> => |it| [
+        finding = it.0.finding;
+        (kind, measure, unit) = match finding.measure {
+            Measure::Outcome => ("failure", finding.name, 1.0),
+            Measure::Accuracy => ("accuracy", finding.name, 1.0),
+            _ => ("latency", "median_ms", 1e6),
+        };
+        [before, after] = match &finding.ended {
+            Some(ended) => ended.each_ref().map(|ended| json!(ended)),
+            None => [finding.a, finding.b].map(|value| json!(value.map(|it| Stat(it / unit)))),
+        };
+    ] {
+        "full_id": it.0.full_id,
+        "kind": kind,
+        "measure": measure,
+        "before": before,
+        "after": after,
+        "change": it.amount(),
+        "interval": finding.interval().map(|it| Bounds(it, finding.confidence_level)),
+    }
+
+    Bounds => |it| {
+        "low": it.0.low - 1.0,
+        "high": it.0.high - 1.0,
+        "confidence_level": it.1,
+    }
+
+    Uncompared<'_> => |it| {
+        "full_id": it.0.full_id,
+        "reason": it.0.finding.reason,
+    }
+}
+
+impl Change<'_> {
+    /// By how much it changed: relative to what a time was, absolute of an error.
+    fn amount(&self) -> Option<f64> {
+        let finding = self.0.finding;
+        let error = || finding.a.zip(finding.b).map(|(before, now)| now - before);
+        let relative = finding.ratio.map(|ratio| ratio - 1.0);
+        relative.or_else(error).filter(|change| change.is_finite())
+    }
+}
+
+impl<'a> Regressions<'a> {
+    fn of(&self, verdict: Verdict) -> Vec<Difference<'a>> {
+        self.comparison.differences(verdict)
+    }
+
+    /// `regressions.md`.
+    pub fn file(&self) -> String {
+        let text = format!("# Comparison with {}\n\n{}", self.baseline(), self.body("##"));
+        visible::lines(&text).into_owned()
+    }
+
+    /// The part of `summary.md`.
+    pub fn section(&self) -> String {
+        format!("Compared with {}: {}", self.baseline(), self.body("###"))
+    }
+
+    fn baseline(&self) -> String {
+        const MOST: usize = 3;
+        let side = &self.comparison.a;
+        let revisions: Vec<String> =
+            side.revisions.iter().take(MOST).map(|it| revision(it)).collect();
+        let more = and_more(side.revisions.len() - revisions.len());
+        let of = if revisions.is_empty() {
+            String::new()
+        } else {
+            format!(" (commit {}{more})", revisions.join(", "))
+        };
+        format!("{}{of}", code(&side.name))
+    }
+
+    /// Words are chosen so that a comparison without a finding names none.
+    fn body(&self, level: &str) -> String {
+        let mut out = self.totals();
+        if let Some(source) = self.source {
+            out.push_str(&format!("\nThe earlier results are {}.\n", plain(source)));
+        }
+        let inconclusive = self.of(Verdict::Inconclusive);
+        let is_error = |it: &Difference<'_>| it.finding.measure == Measure::Accuracy;
+        let disagree =
+            if inconclusive.iter().any(is_error) { ", or runs disagree as much" } else { "" };
+        let open =
+            format!("Inconclusive: beyond the threshold, but the interval includes 1×{disagree}");
+        let columns: [Column<Difference<'_>>; 5] = [
+            left("Case", |it| code(it.full_id).into()),
+            left("What", |it| it.finding.name.replace('_', " ").into()),
+            right("Before", |it| value(it, 0).into()),
+            right("After", |it| value(it, 1).into()),
+            right("Change", |it| {
+                or_absent(it.finding.ratio.map(|_| text::ratio(it.finding))).into()
+            }),
+        ];
+        for (title, changes) in [
+            ("Regressions", self.of(Verdict::Regressed)),
+            ("Improvements", self.of(Verdict::Improved)),
+            (&open, inconclusive),
+        ] {
+            let table = markdown_rows(&columns, changes.iter().take(LINES));
+            out.push_str(&titled(level, title, table, changes.len()));
+        }
+        let columns: [Column<Difference<'_>>; 2] = [
+            left("Case", |it| code(it.full_id).into()),
+            left("Why", |it| reason(&it.finding.reason).into()),
+        ];
+        for (title, verdict) in [("New", Verdict::New), ("Missing", Verdict::Missing)] {
+            let cases = self.of(verdict);
+            let table = markdown_rows(&columns, cases.iter().take(LINES));
+            out.push_str(&titled(level, title, table, cases.len()));
+        }
+        out.push_str(&not_compared(level, &self.of(Verdict::NotCompared)));
+        out
+    }
+
+    fn totals(&self) -> String {
+        let of = |verdict| self.of(verdict).len();
+        let limits = self.comparison.thresholds.limits;
+        format!(
+            "{} worse, {} better, {} inconclusive, {} unchanged, {} new, {} missing, {} not \
+             compared; thresholds: {} of the time, {} of the relative error.\n",
+            of(Verdict::Regressed),
+            of(Verdict::Improved),
+            of(Verdict::Inconclusive),
+            self.comparison.unchanged(),
+            of(Verdict::New),
+            of(Verdict::Missing),
+            of(Verdict::NotCompared),
+            units::percent(limits.latency),
+            units::error(limits.accuracy),
+        )
+    }
+}
+
+fn titled(level: &str, title: &str, table: String, items: usize) -> String {
+    if table.is_empty() {
+        return table;
+    }
+    let more = items.saturating_sub(LINES);
+    let more = if more > 0 { format!("\n{more} more in {ALL}.\n") } else { String::new() };
+    format!("\n{level} {title}\n\n{table}{more}")
+}
+
+/// The value before, or after, with its unit.
+fn value(Difference { finding, .. }: &Difference<'_>, side: usize) -> String {
+    match &finding.ended {
+        Some(ended) => reason(&ended[side]),
+        None => text::value(finding.measure, [finding.a, finding.b][side]),
+    }
+}
+
+/// How many cases give each reason: a whole machine's are one line.
+fn not_compared(level: &str, cases: &[Difference<'_>]) -> String {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for case in cases {
+        reasons.entry(&case.finding.reason).or_default().push(case.full_id);
+    }
+    let rows: Vec<Vec<String>> = reasons
+        .iter()
+        .take(LINES)
+        .map(|(why, ids)| vec![ids.len().to_string(), code(ids[0]), reason(why)])
+        .collect();
+    let columns = [("Cases", Align::Right), ("First", Align::Left), ("Why", Align::Left)];
+    titled(level, "Not compared", table(&columns, &rows), reasons.len())
+}
