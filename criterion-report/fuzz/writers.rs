@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use clap::Parser;
 use criterion_report::views::kernels::KernelResult;
 use criterion_report::read::{Inputs, Report, Selection};
-use criterion_report::views::kernels::{text::Document, text::tree};
 use criterion_report::views::written::Target;
+use criterion_report::views::kernels::{text::Document, text::tree};
 use criterion_report::cli::writer::Writer;
 
 #[derive(Parser)]

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::model::Row;
 use crate::read::{Location, Report, Selection};
 use crate::render::json_text::{self, Style};
-use crate::views::FusionResult;
+use crate::views::{FusionItem, FusionResult};
 
 /// A pattern in one variant and size against its unfused operations: first the fields of upstream's dictionary, then
 /// ours.
@@ -141,6 +141,7 @@ const NO_RECORD: &str = "its unfused operations have no record";
 /// Converts through JSON, so that the names are defined only once, in the JSON document.
 fn values(result: &FusionResult<'_>) -> Result<PatternResult> {
     let id = result.entry.row.full_id();
-    let text = json_text::to_string(result, Style::Compact).with_context(|| id.to_owned())?;
+    let text = json_text::to_string(&FusionItem::of(result), Style::Compact)
+        .with_context(|| id.to_owned())?;
     serde_json::from_slice(text.as_bytes()).with_context(|| id.to_owned())
 }

@@ -1,4 +1,4 @@
-//! The list of what a report is written as; the compiler asks for the match arms.
+//! The list of writers: the only other place that a new format touches. The compiler asks for the match arm.
 
 use std::io::Write;
 

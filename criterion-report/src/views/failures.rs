@@ -6,23 +6,29 @@ use crate::model::{Entry, NoSpeedup, NoTime, Row, Time};
 use crate::render::table::{Cell, Line, Paint};
 use crate::render::units;
 use crate::views::footnotes::{Footnotes, Note};
-use crate::views::view::{Room, paragraph};
+use crate::views::view::{Room, Table, paragraph};
 
 /// `skipped: …` when all of several cases ended so, for the same reason: a suite for a device that
 /// is not there is one line, not hundreds.
-pub fn common<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Option<String> {
+pub fn common<'a>(rows: impl IntoIterator<Item = &'a Row>, room: Room) -> Option<String> {
     let rows: Vec<&Row> = rows.into_iter().collect();
     let outcome = &rows.first()?.record.outcome;
     let reason = outcome.reason()?;
     let common = rows.len() > 1 && rows.iter().all(|row| row.record.outcome == *outcome);
     common.then(|| {
-        format!("all {}: {}: {reason}", units::count(rows.len(), "case"), outcome.status())
+        let all = units::count(rows.len(), "case");
+        paragraph(&format!("all {all}: {}: {reason}", outcome.status()), 4, Paint::Warn, room)
     })
 }
 
-/// A [`common`] failure in the place of a table.
-pub fn table(text: &str, room: Room) -> String {
-    paragraph(text, 4, Paint::Warn, room)
+/// A table of these rows below its title; a [`common`] failure stands in its place.
+pub fn titled<'a>(
+    title: String,
+    rows: impl IntoIterator<Item = &'a Row>,
+    room: Room,
+    table: impl FnOnce() -> Table,
+) -> Table {
+    common(rows, room).map_or_else(table, |text| Table { text, ..Table::default() }).below(title)
 }
 
 /// A reason without the recipe or the pattern and variant that it names: the row names them, too,

@@ -18,6 +18,7 @@ pub mod operators;
 pub(crate) mod profile;
 pub(crate) mod reason;
 pub mod show;
+pub(crate) mod strategy;
 pub mod summary;
 pub mod training;
 pub(crate) mod verdict;
@@ -29,12 +30,12 @@ pub use answer::{
 };
 pub use frontier::TradeOff;
 pub use fusion::{
-    Accounting, Advice, FusionResult, OverControl, PatternAdvice, Point, VariantAdvice,
+    Accounting, Advice, FusionItem, FusionResult, OverControl, PatternAdvice, Point, VariantAdvice,
     other_products, saved, sdpa_dispatch,
 };
 pub use heatmap::{Heatmap, HeatmapKind};
 pub use operators::{
-    Axis, Bandwidths, Ceiling, Efficiency, EfficiencySource, Mean, NoEfficiency, OperatorResult,
-    Standing, Summary, upstreams_estimate,
+    Bandwidths, Ceiling, Efficiency, EfficiencySource, NoEfficiency, OperatorResult, Standing,
+    upstreams_estimate,
 };
 pub use reason::Reason;

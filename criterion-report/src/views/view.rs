@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::ColorChoice;
 
-use crate::model::Row;
+use crate::model::{Entry, Row};
 use crate::order::Sorted as _;
 use crate::read::Report;
 use crate::render::table::{
@@ -130,6 +130,13 @@ pub(crate) struct Table {
     pub left_out: Vec<&'static str>,
 }
 
+impl Table {
+    /// The table with a text above it.
+    pub fn below(self, text: String) -> Self {
+        Self { text: text + &self.text, ..self }
+    }
+}
+
 /// The columns of a table, behind which the marks of notes stand.
 pub(crate) struct Layout<T>(Vec<Column<T>>);
 
@@ -194,6 +201,23 @@ impl<T> Layout<T> {
 /// which machine it is.
 pub(crate) fn machine(row: &Row) -> Cell {
     row.machine.map(|number| number.to_string()).unwrap_or_default().into()
+}
+
+/// `bf16-64x1024x1024  (custom)`, above the cases of one dtype and shape; of a kernel its whole problem
+/// size.
+pub(crate) fn parameter_heading(entry: &Entry<'_>) -> Line {
+    let case = &entry.row.record.case;
+    let names = match entry.row.problem_size() {
+        Some(fields) => units::fields(fields),
+        None => case.shape_names.join(", "),
+    };
+    heading(&case.id.parameter, &names)
+}
+
+/// A size, and its names in parentheses if it has some.
+pub(crate) fn heading(size: impl std::fmt::Display, names: &str) -> Line {
+    let names = if names.is_empty() { String::new() } else { format!("  ({names})") };
+    Line::Text(Cell::new(format!("  {size}{names}"), Paint::Dim))
 }
 
 /// A number with so many significant digits; nothing where there is none.

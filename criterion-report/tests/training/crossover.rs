@@ -33,7 +33,7 @@ fn the_planted_costs_and_the_crossover_are_found() {
     assert!(near(casts.fixed_ns, 30_000.0) && near(casts.ns_per_byte, 2.0), "{casts:?}");
     assert!(near(products.ns_per_flop, 1.0 / 200.0), "{products:?}");
     assert!(near(crossover.prediction.baseline.ns_per_flop, 1.0 / 100.0));
-    assert!(crossover.prediction.errors.speedup.expect("an error").worst < 1e-3);
+    assert!(crossover.prediction.speedup_error.expect("an error").worst < 1e-3);
     for field in &crossover.fields {
         assert!(near(field.predicted, truth(field.shape)), "{field:?}");
         assert_eq!(field.is_outside, field.shape.m > 4096, "{field:?}");

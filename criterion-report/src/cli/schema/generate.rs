@@ -7,7 +7,11 @@ use serde_json::Value;
 
 use super::Schema;
 use crate::export;
-use crate::views::{compare, explain::text, summary, training::text};
+use crate::views::explain::text as explain;
+use crate::views::fusion::text as fusion;
+use crate::views::operators::text as operators;
+use crate::views::training::text as training;
+use crate::views::{compare, summary};
 
 impl Schema {
     /// The schema as the types of this build have it; `None` where it is the database's and follows from
@@ -19,6 +23,10 @@ impl Schema {
             Self::Compare => published::<compare::Document<'_>>(file, "criterion-torch comparison"),
             Self::Summary => published::<summary::Document<'_>>(file, "criterion-torch summary"),
             Self::Training => published::<training::Document<'_>>(file, "criterion-torch training"),
+            Self::Fusion => published::<fusion::Document<'_>>(file, "criterion-torch fusion"),
+            Self::Operators => {
+                published::<Vec<operators::Item<'_>>>(file, "criterion-torch operators")
+            }
             Self::Explain => {
                 published::<explain::Document<'_>>(file, "criterion-torch explanations")
             }

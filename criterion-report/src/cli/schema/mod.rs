@@ -14,6 +14,10 @@ pub enum Schema {
     Summary,
     /// The document of `training --format json`
     Training,
+    /// The document of `fusion --format json`
+    Fusion,
+    /// The array of `operators --format json`
+    Operators,
     /// The document of `explain --format json`
     Explain,
     /// The records that `dashboard` writes and `validate` checks
@@ -28,6 +32,8 @@ impl Schema {
             Self::Compare => "comparison-v1.schema.json",
             Self::Summary => "summary-v1.schema.json",
             Self::Training => "training-v1.schema.json",
+            Self::Fusion => "fusion-v1.schema.json",
+            Self::Operators => "operators-v1.schema.json",
             Self::Explain => "explain-v1.schema.json",
             Self::PytorchOssBenchmarkV3 => "pytorch-oss-benchmark-v3.schema.json",
         }
@@ -40,6 +46,8 @@ impl Schema {
             Self::Compare => include_str!("../../../schema/comparison-v1.schema.json"),
             Self::Summary => include_str!("../../../schema/summary-v1.schema.json"),
             Self::Training => include_str!("../../../schema/training-v1.schema.json"),
+            Self::Fusion => include_str!("../../../schema/fusion-v1.schema.json"),
+            Self::Operators => include_str!("../../../schema/operators-v1.schema.json"),
             Self::Explain => include_str!("../../../schema/explain-v1.schema.json"),
             Self::PytorchOssBenchmarkV3 => crate::read::database::SCHEMA,
         }

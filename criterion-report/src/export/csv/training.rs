@@ -11,7 +11,7 @@ use plan::{Dtype, Pass, Recipe, TrainingSettings};
 
 use super::columns::{COMPILED, IDENTITY, PROFILE, SETTINGS, cell, flag};
 use super::table;
-use crate::model::{Column, Entry, Row};
+use crate::model::{Column, Row};
 use crate::read::Report;
 use crate::render::units;
 use crate::views::training::{TrainingResult, scaling_repr, upstream_peak};
@@ -80,27 +80,16 @@ fn own() -> impl Iterator<Item = &'static Column> {
 
 fn cells(of: &TrainingResult<'_>) -> Vec<String> {
     let mut absent = Vec::new();
-    let mut fill = |(name, fill): &Cell| {
-        fill(of).unwrap_or_else(|why| {
+    let mut text = |name: &str, value: Value| {
+        value.unwrap_or_else(|why| {
             absent.push(format!("{name}: {}", why.replace(';', ",")));
             String::new()
         })
     };
-    let keys: Vec<String> = KEYS.iter().map(&mut fill).collect();
-    let times: Vec<String> = TIMES.iter().map(&mut fill).collect();
-    let first: Option<&Entry<'_>> = of.parts().next();
-    let own = own().map(|column| {
-        first.map(|entry| cell(column.field, column.part, entry)).unwrap_or_default()
-    });
-    let profile: Vec<String> = PROFILE
-        .iter()
-        .map(|column| {
-            profiled(of, column).unwrap_or_else(|why| {
-                absent.push(format!("{}: {}", column.name, why.replace(';', ",")));
-                String::new()
-            })
-        })
-        .collect();
+    let keys: Vec<String> = KEYS.iter().map(|(name, fill)| text(name, fill(of))).collect();
+    let times: Vec<String> = TIMES.iter().map(|(name, fill)| text(name, fill(of))).collect();
+    let profile: Vec<String> = PROFILE.iter().map(|it| text(it.name, profiled(of, it))).collect();
+    let own = own().map(|column| cell(column.field, column.part, of.first()));
     own.chain(keys).chain(profile).chain(times).chain([absent.join(";")]).collect()
 }
 
@@ -109,9 +98,7 @@ fn cells(of: &TrainingResult<'_>) -> Vec<String> {
 fn profiled(of: &TrainingResult<'_>, column: &Column) -> Value {
     let whole_first = || of.part(Pass::ForwardBackward).into_iter().chain(of.parts());
     let profiled = whole_first().find(|entry| entry.row.record.profile.is_some());
-    let Some(entry) = profiled.or_else(|| whole_first().next()) else {
-        return Err("no part of it was selected".to_owned());
-    };
+    let entry = profiled.or(of.part(Pass::ForwardBackward)).unwrap_or(of.first());
     if column.field.value(entry).is_some() {
         return Ok(cell(column.field, column.part, entry));
     }

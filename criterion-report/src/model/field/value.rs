@@ -113,6 +113,18 @@ impl Serialize for Value<'_> {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Value<'_> {
+    fn schema_name() -> Cow<'static, str> {
+        "Value".into()
+    }
+
+    /// The field decides which of these it is; infinities and NaN are strings.
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": ["number", "string", "boolean", "array", "object"] })
+    }
+}
+
 impl From<f64> for Value<'_> {
     fn from(value: f64) -> Self {
         Self::Figure(Figure { value, interval: None })

@@ -92,7 +92,7 @@ pub(super) fn extra(result: &FusionResult<'_>, roofs: &Roofs) -> Map<String, Val
         result.sides().map(|row| json!(row.and_then(|row| Some(row.time.as_ref().ok()?.samples))));
     let unfused = result.entry.baseline;
     let mut extra = Map::new();
-    for part in [json!(Compared(result)), json!(Bytes(result))] {
+    for part in [json!(Compared::of(result)), json!(Bytes::of(result))] {
         extra.extend(part.as_object().cloned().unwrap_or_default());
     }
     // It is the machine's, and the threads are those in force.

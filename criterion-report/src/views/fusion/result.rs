@@ -1,19 +1,24 @@
 //! One variant of a pattern against the unfused operations.
 
 use plan::cost::reduction;
-use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, Work};
-use serde_json::{Map, Value};
+use plan::{
+    Accuracy, Compilation, CompileMode, Device, Dtype, FusionShape, FusionVariant, FusionWork,
+    Pattern, Work,
+};
+use serde_json::{Map, Value as Json};
 use statistics::Benefit;
 
-use super::library;
+use super::product;
 use crate::model::Caution;
 use crate::model::Entry;
-use crate::model::Key;
+use crate::model::Place;
 use crate::model::Row;
 use crate::model::Speedup;
+use crate::model::Value;
 use crate::model::column;
+use crate::model::{Key, once};
 use crate::read::Report;
-use crate::render::object::object;
+use crate::render::object::document;
 
 /// A variant of a pattern, measured or not, against the unfused operations at the same size: the
 /// baseline of its entry.
@@ -98,7 +103,7 @@ impl<'a> FusionResult<'a> {
     /// by the recorded kernels; none where they do not tell.
     pub fn same_product(&self) -> Option<bool> {
         let unfused = self.entry.baseline.map(|row| row.record.kernels.as_slice());
-        library::same_product(&self.key, unfused, &self.entry.row.record.kernels)
+        product::same_product(&self.key, unfused, &self.entry.row.record.kernels)
     }
 }
 
@@ -111,14 +116,10 @@ fn fuses(work: FusionWork, dtype: Dtype, device: Device) -> bool {
     counts.is_some_and(|(own, unfused)| own < unfused)
 }
 
-/// The part of a result that a machine's profile has, too: its identity and its speed-up.
-pub struct Compared<'r, 'a>(pub &'r FusionResult<'a>);
-/// Bytes of both sides in the consistent accounting, by formula; what was allocated, measured.
-pub struct Bytes<'r, 'a>(pub &'r FusionResult<'a>);
-
-// A result, as documents have it: every key of upstream's dictionary in its order, then ours.
-object! {
-    FusionResult<'_> => |it| [
+// Every key of upstream's dictionary in its order, then ours.
+document! {
+    /// A variant of a pattern against its unfused operations.
+    pub struct FusionItem<'a> = of(it: &'a FusionResult<'a>) [
         work = it.key.work;
         record = &it.entry.row.record;
         baseline = it.entry.baseline;
@@ -127,97 +128,165 @@ object! {
         bytes = it.bytes(Accounting::Upstream);
         kernel = matches!(work.size, FusionShape::Conv { .. });
     ] {
-        "fusion_pattern": work.pattern.upstream(),
-        "input_shape": work.input_shape(),
-        "output_shape": work.output_shape(),
-        "kernel_size": kernel.then_some(plan::fusion::KERNEL_SIZE),
-        "unfused_latency_ms": column!(unfused, "latency" / 1e6),
-        "fused_latency_ms": column!(fused, "latency" / 1e6),
-        "unfused_gflops": column!(unfused, "gflops"),
-        "fused_gflops": column!(fused, "gflops"),
-        "unfused_bytes": bytes[0],
-        "fused_bytes": bytes[1],
-        "speedup_factor": column!(fused, "speedup"),
-        "memory_reduction": saved(bytes),
-        "flops": work.flops(),
-        "gflops_improvement": it.entry.speedup().map(Speedup::gflops_improvement),
-        "extra_params": dimensions(work.size),
-        "no_speedup_reason": column!(fused, "no-speedup-reason"),
-        _: Compared(it),
-        "outcome": column!(fused, "outcome"),
-        "reason": column!(fused, "reason"),
-        "unfused_outcome": column!(unfused, "outcome"),
-        "unfused_reason": baseline.map_or_else(|| Some("it has no record".to_owned()), Row::reason),
-        "run_id": record.run_id,
-        "timestamp": record.timestamp,
-        "unfused_latency_low_ms": column!(unfused, "latency", Low / 1e6),
-        "unfused_latency_high_ms": column!(unfused, "latency", High / 1e6),
-        "fused_latency_low_ms": column!(fused, "latency", Low / 1e6),
-        "fused_latency_high_ms": column!(fused, "latency", High / 1e6),
-        _: Bytes(it),
-        "unfused_kernels": baseline.map(|row| &row.record.kernels),
-        "fused_kernels": record.kernels,
-        "compilation": record.compilation,
-        "unfused_accuracy": baseline.and_then(|row| row.record.accuracy.as_ref()),
-        "fused_accuracy": record.accuracy,
-        "unfused_cautions": baseline.map(Row::cautions).unwrap_or_default(),
-        "cautions": it.cautions,
+        fusion_pattern: &'static str = work.pattern.upstream(),
+        input_shape: Vec<u64> = work.input_shape(),
+        output_shape: Vec<u64> = work.output_shape(),
+        kernel_size: Option<u64> = kernel.then_some(plan::fusion::KERNEL_SIZE),
+        unfused_latency_ms: Option<Value<'a>> = column!(unfused, "latency" / 1e6),
+        fused_latency_ms: Option<Value<'a>> = column!(fused, "latency" / 1e6),
+        unfused_gflops: Option<Value<'a>> = column!(unfused, "gflops"),
+        fused_gflops: Option<Value<'a>> = column!(fused, "gflops"),
+        unfused_bytes: Option<u64> = bytes[0],
+        fused_bytes: Option<u64> = bytes[1],
+        speedup_factor: Option<Value<'a>> = column!(fused, "speedup"),
+        memory_reduction: Option<f64> = saved(bytes),
+        flops: u64 = work.flops(),
+        gflops_improvement: Option<f64> = it.entry.speedup().map(Speedup::gflops_improvement),
+        /// The dimensions of the size by name.
+        extra_params: Json = dimensions(work.size),
+        no_speedup_reason: Option<Value<'a>> = column!(fused, "no-speedup-reason"),
+        #[serde(flatten)]
+        compared: Compared<'a> = Compared::of(it),
+        outcome: Option<Value<'a>> = column!(fused, "outcome"),
+        reason: Option<Value<'a>> = column!(fused, "reason"),
+        unfused_outcome: Option<Value<'a>> = column!(unfused, "outcome"),
+        unfused_reason: Option<String> =
+            baseline.map_or_else(|| Some("it has no record".to_owned()), Row::reason),
+        run_id: &'a str = &record.run_id,
+        timestamp: u64 = record.timestamp,
+        unfused_latency_low_ms: Option<Value<'a>> = column!(unfused, "latency", Low / 1e6),
+        unfused_latency_high_ms: Option<Value<'a>> = column!(unfused, "latency", High / 1e6),
+        fused_latency_low_ms: Option<Value<'a>> = column!(fused, "latency", Low / 1e6),
+        fused_latency_high_ms: Option<Value<'a>> = column!(fused, "latency", High / 1e6),
+        #[serde(flatten)]
+        accounted: Bytes = Bytes::of(it),
+        unfused_kernels: Option<&'a [String]> = baseline.map(|row| &*row.record.kernels),
+        fused_kernels: &'a [String] = &record.kernels,
+        compilation: Option<&'a Compilation> = record.compilation.as_ref(),
+        unfused_accuracy: Option<&'a Accuracy> =
+            baseline.and_then(|row| row.record.accuracy.as_ref()),
+        fused_accuracy: Option<&'a Accuracy> = record.accuracy.as_ref(),
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+        unfused_cautions: Vec<Caution> = baseline.map(Row::cautions).unwrap_or_default(),
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+        cautions: &'a [Caution] = &it.cautions,
     }
 
-    Compared<'_, '_> => |it| [
-        result = it.0;
+    /// The part of a result that a machine's profile has, too: its identity and its speed-up.
+    pub struct Compared<'a> = of(result: &'a FusionResult<'a>) [
         entry = Some(result.entry);
         benefit = result.benefit();
     ] {
-        "speedup_low": column!(entry, "speedup", Low),
-        "speedup_high": column!(entry, "speedup", High),
-        "confidence_level": result.entry.speedup().map(|speedup| speedup.confidence_level),
-        "blocks": column!(entry, "pair-blocks"),
-        "pair_builds": column!(entry, "pair-builds"),
-        "pair_within": column!(entry, "pair-within"),
-        "pair_between": column!(entry, "pair-between"),
-        "benefit": benefit.map(|benefit| benefit.to_string()),
-        "lowest_band": benefit.map(|benefit| benefit.lowest().word()),
-        "highest_band": benefit.map(|benefit| benefit.highest().word()),
-        "full_id": column!(entry, "full-id"),
-        "config": column!(entry, "config"),
-        "pattern": result.key.work.pattern,
-        "variant": result.key.work.variant,
-        "compile": result.key.work.compile,
-        "fuses": result.fuses(),
-        "same_product": result.same_product(),
-        "size": result.key.work.size.to_string(),
-        "dtype": result.key.dtype,
-        _: result.key.place,
+        speedup_low: Option<Value<'a>> = column!(entry, "speedup", Low),
+        speedup_high: Option<Value<'a>> = column!(entry, "speedup", High),
+        confidence_level: Option<f64> = result.entry.speedup().map(|it| it.confidence_level),
+        blocks: Option<Value<'a>> = column!(entry, "pair-blocks"),
+        pair_builds: Option<Value<'a>> = column!(entry, "pair-builds"),
+        pair_within: Option<Value<'a>> = column!(entry, "pair-within"),
+        pair_between: Option<Value<'a>> = column!(entry, "pair-between"),
+        benefit: Option<String> = benefit.map(|benefit| benefit.to_string()),
+        lowest_band: Option<&'static str> = benefit.map(|benefit| benefit.lowest().word()),
+        highest_band: Option<&'static str> = benefit.map(|benefit| benefit.highest().word()),
+        full_id: Option<Value<'a>> = column!(entry, "full-id"),
+        config: Option<Value<'a>> = column!(entry, "config"),
+        pattern: Pattern = result.key.work.pattern,
+        variant: FusionVariant = result.key.work.variant,
+        compile: Option<CompileMode> = result.key.work.compile,
+        fuses: Option<bool> = result.fuses(),
+        same_product: Option<bool> = result.same_product(),
+        size: String = result.key.work.size.to_string(),
+        dtype: Dtype = result.key.dtype,
+        #[serde(flatten)]
+        place: &'a Place = &result.key.place,
     }
 
-    Bytes<'_, '_> => |it| [
-        formula = it.0.bytes(Accounting::Consistent);
-        peak = it.0.bytes(Accounting::Peak);
-        total = it.0.bytes(Accounting::Total);
+    /// Bytes of both sides in the consistent accounting, by formula; what was allocated, measured.
+    pub struct Bytes = of(result: &FusionResult<'_>) [
+        formula = result.bytes(Accounting::Consistent);
+        peak = result.bytes(Accounting::Peak);
+        total = result.bytes(Accounting::Total);
     ] {
-        "unfused_consistent_bytes": formula[0],
-        "fused_consistent_bytes": formula[1],
-        "consistent_reduction": saved(formula),
-        "unfused_peak_allocation_bytes": peak[0],
-        "fused_peak_allocation_bytes": peak[1],
-        "peak_allocation_reduction": saved(peak),
-        "unfused_total_allocation_bytes": total[0],
-        "fused_total_allocation_bytes": total[1],
-        "total_allocation_reduction": saved(total),
+        unfused_consistent_bytes: Option<u64> = formula[0],
+        fused_consistent_bytes: Option<u64> = formula[1],
+        consistent_reduction: Option<f64> = saved(formula),
+        unfused_peak_allocation_bytes: Option<u64> = peak[0],
+        fused_peak_allocation_bytes: Option<u64> = peak[1],
+        peak_allocation_reduction: Option<f64> = saved(peak),
+        unfused_total_allocation_bytes: Option<u64> = total[0],
+        fused_total_allocation_bytes: Option<u64> = total[1],
+        total_allocation_reduction: Option<f64> = saved(total),
     }
 }
 
 /// The dimensions of a size by name, without the name of its family.
-fn dimensions(size: FusionShape) -> Value {
+fn dimensions(size: FusionShape) -> Json {
     let family = serde_json::to_value(size).expect("numbers under names");
     let mut families = family.as_object().into_iter().flat_map(Map::values);
     families.next().cloned().unwrap_or_else(|| Map::new().into())
 }
 
+/// Products of unfused operations.
+const UNFUSED: [&str; 2] = ["aten::mm", "aten::bmm"];
+
+/// The libraries of products that differ from `unfused`'s.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherProducts<'a> {
+    pub variants: Vec<FusionVariant>,
+    /// Their kernels with a product, each once.
+    pub kernels: Vec<&'a str>,
+    /// The unfused operations' products, each once.
+    pub unfused: Vec<&'a str>,
+}
+
+/// By the records of one pattern: who has another product, if any variant with a speed-up has.
+pub fn other_products<'a>(results: &[&FusionResult<'a>]) -> Option<OtherProducts<'a>> {
+    let is_other =
+        |it: &&&FusionResult<'a>| it.entry.speedup().is_some() && it.same_product() == Some(false);
+    let others: Vec<_> = results.iter().filter(is_other).collect();
+    let unfused = &others.first()?.entry.baseline?.record.kernels;
+    let kernels = others.iter().flat_map(|other| &other.entry.row.record.kernels);
+    Some(OtherProducts {
+        variants: once(others.iter().map(|other| other.key.work.variant)),
+        kernels: once(kernels.map(String::as_str).filter(|it| product::has_onednn_product(it))),
+        unfused: once(unfused.iter().map(String::as_str).filter(|it| UNFUSED.contains(it))),
+    })
+}
+
+/// The kernels of `sdpa-3d` and `fused` by their records, if they differ and at some size the
+/// speed-ups differ by more than their intervals.
+pub fn sdpa_dispatch<'a>(results: &[&FusionResult<'a>]) -> Option<[&'a str; 2]> {
+    let of = |variant: FusionVariant| {
+        let own = move |it: &&&FusionResult<'a>| {
+            it.key.work.pattern == Pattern::FullAttention && it.key.work.variant == variant
+        };
+        results.iter().filter(own)
+    };
+    of(FusionVariant::Sdpa3d).find_map(|without| {
+        let same = |it: &&&FusionResult<'a>| {
+            (it.key.work.size, it.key.dtype, &it.key.place)
+                == (without.key.work.size, without.key.dtype, &without.key.place)
+        };
+        let with = of(FusionVariant::Fused).find(same)?;
+        let kernels = [sdpa_kernel(without)?, sdpa_kernel(with)?];
+        (kernels[0] != kernels[1] && differ(without, with)).then_some(kernels)
+    })
+}
+
+fn sdpa_kernel<'a>(result: &FusionResult<'a>) -> Option<&'a str> {
+    let kernels = result.entry.row.record.kernels.iter().map(String::as_str);
+    kernels.into_iter().find(|kernel| kernel.contains("scaled_dot_product"))
+}
+
+/// Whether the two intervals have nothing in common.
+fn differ(a: &FusionResult<'_>, b: &FusionResult<'_>) -> bool {
+    let intervals = a.entry.speedup().zip(b.entry.speedup());
+    intervals
+        .is_some_and(|(a, b)| a.interval.high < b.interval.low || b.interval.high < a.interval.low)
+}
+
 #[cfg(test)]
 mod tests {
-    use plan::{Pattern, SizeSet};
+    use plan::SizeSet;
 
     use super::*;
 

@@ -51,8 +51,8 @@ impl Sorting {
 pub fn table(entries: &[Entry<'_>], columns: &[&'static Field], room: Room) -> String {
     let group = &entries[0].row.record.case.id.group;
     let mut out = room.bold(group);
-    if let Some(text) = failures::common(entries.iter().map(|entry| entry.row)) {
-        return out + &failures::table(&text, room);
+    if let Some(text) = failures::common(entries.iter().map(|entry| entry.row), room) {
+        return out + &text;
     }
     let headings = columns.iter().map(|column| (column.name, Align::Right));
     let headings: Vec<(&str, Align)> =

@@ -20,8 +20,8 @@ pub fn table(entries: &[Entry<'_>], details: bool, room: Room) -> String {
     let group = &entries[0].row.record.case.id.group;
     let mut out = room.bold(group);
     out.extend(prose(entries).into_iter().map(|text| paragraph(text, 2, Paint::Plain, room)));
-    if let Some(text) = failures::common(entries.iter().map(|entry| entry.row)) {
-        return out + &failures::table(&text, room);
+    if let Some(text) = failures::common(entries.iter().map(|entry| entry.row), room) {
+        return out + &text;
     }
     let time = format!("time{}", level(entries.iter().filter_map(time_level)));
     let speedup = format!("speed-up{}", level(entries.iter().filter_map(speedup_level)));

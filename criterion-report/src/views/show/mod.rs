@@ -11,12 +11,11 @@ use clap::ColorChoice;
 use crate::model::{Entry, gather};
 use crate::parallel;
 use crate::read::Report;
+use crate::render::table::ABSENT;
 use crate::render::table::screen;
-use crate::render::table::{ABSENT, Cell, Line, Paint};
-use crate::render::units;
 use crate::views::choice::{self, Choice};
 use crate::views::footnotes::Note;
-use crate::views::view::Room;
+use crate::views::view::{Room, parameter_heading};
 use crate::views::{failures, footer, header, written::Target};
 pub use chosen::Sorting;
 
@@ -75,18 +74,6 @@ fn groups(report: &Report) -> Vec<Vec<Entry<'_>>> {
 /// Entries of one dtype and shape.
 fn parameters<'a>(entries: impl IntoIterator<Item = Entry<'a>>) -> Vec<Vec<Entry<'a>>> {
     gather(entries, |entry| &entry.row.record.case.id.parameter)
-}
-
-/// `bf16-64x1024x1024  (custom)`, above the cases of one dtype and shape; of a kernel its whole problem
-/// size.
-fn parameter_heading(entry: &Entry<'_>) -> Line {
-    let case = &entry.row.record.case;
-    let names = match entry.row.problem_size() {
-        Some(fields) => units::fields(fields),
-        None => case.shape_names.join(", "),
-    };
-    let names = if names.is_empty() { names } else { format!("  ({names})") };
-    Line::Text(Cell::new(format!("  {}{names}", case.id.parameter), Paint::Dim))
 }
 
 fn notes(entry: &Entry<'_>) -> Vec<Note> {

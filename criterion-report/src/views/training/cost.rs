@@ -22,7 +22,7 @@ pub struct Load {
 
 /// time = `fixed_ns` + `ns_per_flop` · flops + `ns_per_byte` · bytes; no part is negative.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CostOf"))]
 pub struct Cost {
     /// Nanoseconds whatever the shape.
     pub fixed_ns: f64,
@@ -30,6 +30,8 @@ pub struct Cost {
     pub ns_per_flop: f64,
     /// Nanoseconds per byte of the three operands.
     pub ns_per_byte: f64,
+    /// Error at shapes that were left out of the fit.
+    pub error: Option<ModelError>,
 }
 
 /// The parts that a cost may have.
@@ -107,7 +109,7 @@ impl Cost {
         }
         let [fixed_ns, ns_per_flop, ns_per_byte] = all;
         let is_cost = all.iter().all(|part| part.is_finite() && *part >= 0.0);
-        is_cost.then_some(Self { fixed_ns, ns_per_flop, ns_per_byte })
+        is_cost.then_some(Self { fixed_ns, ns_per_flop, ns_per_byte, error: None })
     }
 
     fn squared_errors(&self, samples: &[Sample]) -> f64 {
@@ -118,8 +120,12 @@ impl Cost {
         self.fixed_ns + self.ns_per_flop * of.flops + self.ns_per_byte * of.bytes
     }
 
-    /// The error of such a cost at each sample when it is fitted to the others.
-    pub fn error(samples: &[Sample], terms: Terms) -> Option<ModelError> {
+    /// The fitted cost with its error at each sample when it is fitted to the others.
+    pub fn with_error(samples: &[Sample], terms: Terms) -> Option<Self> {
+        Some(Self { error: Self::error(samples, terms), ..Self::fit(samples, terms)? })
+    }
+
+    fn error(samples: &[Sample], terms: Terms) -> Option<ModelError> {
         let errors = (0..samples.len()).map(|out| {
             let cost = Self::fit(&without(samples, out), terms)?;
             Some(cost.ns(samples[out].work) / samples[out].ns - 1.0)
@@ -169,7 +175,8 @@ fn solve(equations: &mut [Vec<f64>]) -> Option<Vec<f64>> {
 mod tests {
     use super::*;
 
-    const TRUE: Cost = Cost { fixed_ns: 5_000.0, ns_per_flop: 0.01, ns_per_byte: 0.08 };
+    const TRUE: Cost =
+        Cost { fixed_ns: 5_000.0, ns_per_flop: 0.01, ns_per_byte: 0.08, error: None };
 
     fn grid() -> impl Iterator<Item = Load> {
         let sizes = [64.0, 256.0, 1024.0];

@@ -15,7 +15,8 @@ pub struct Prediction {
     /// Forward and backward pass of the baseline.
     pub baseline: Cost,
     pub recipe: RecipeCost,
-    pub errors: Errors,
+    /// Error of the speed-up, against the measured one, at shapes that were left out of the fit.
+    pub speedup_error: Option<ModelError>,
 }
 
 /// The forward and backward pass of a recipe.
@@ -25,17 +26,6 @@ pub enum RecipeCost {
     Parts { casts: Cost, products: Cost },
     /// As a whole, where casts or products were not measured at enough shapes.
     Whole(Cost),
-}
-
-/// The errors of the predictions at shapes that were left out of the fit.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Errors {
-    pub baseline: Option<ModelError>,
-    pub casts: Option<ModelError>,
-    pub products: Option<ModelError>,
-    pub whole: Option<ModelError>,
-    /// Of the speed-up, against the measured one.
-    pub speedup: Option<ModelError>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -91,9 +81,13 @@ impl Prediction {
         if points.len() < FEWEST {
             return Err(few);
         }
-        let (baseline, recipe) = fit(&points).ok_or(few)?;
-        let errors = Errors::of(&points, &recipe);
-        Ok(Self { model, dtype, baseline, recipe, errors })
+        let (baseline, recipe) = fit(&points, Cost::with_error).ok_or(few)?;
+        let errors = (0..points.len()).filter_map(|out| {
+            let (baseline, recipe) = fit(&without(&points, out), Cost::fit)?;
+            let Point { load, speedup, .. } = points[out];
+            Some(baseline.ns(load) / recipe.ns(load) / speedup? - 1.0)
+        });
+        Ok(Self { model, dtype, baseline, recipe, speedup_error: ModelError::of(errors) })
     }
 
     /// The baseline's time over the recipe's; `None` of a model whose sizes are not known.
@@ -112,40 +106,16 @@ impl RecipeCost {
     }
 }
 
-impl Errors {
-    fn of(points: &[Point], recipe: &RecipeCost) -> Self {
-        let has_parts = matches!(recipe, RecipeCost::Parts { .. });
-        let error =
-            |of: fn(&Point) -> Option<f64>, terms: Terms| Cost::error(&samples(points, of), terms);
-        let casts = error(|it| it.casts_ns, Terms::Casts).filter(|_| has_parts);
-        let products = error(|it| it.products_ns, Terms::Products).filter(|_| has_parts);
-        let whole = error(|it| Some(it.whole_ns), Terms::Products).filter(|_| !has_parts);
-        let speedups = (0..points.len()).filter_map(|out| {
-            let (baseline, recipe) = fit(&without(points, out))?;
-            let Point { load, speedup, .. } = points[out];
-            Some(baseline.ns(load) / recipe.ns(load) / speedup? - 1.0)
-        });
-        Self {
-            baseline: error(|it| Some(it.baseline_ns), Terms::Products),
-            casts,
-            products,
-            whole,
-            speedup: ModelError::of(speedups),
-        }
-    }
-}
-
 /// The speed-up of forward and backward pass.
 pub fn gain(of: &TrainingResult<'_>) -> Option<Gain> {
     of.part(Pass::ForwardBackward)?.quantization?.gain.as_ref().ok().copied()
 }
 
 /// The costs of the baseline and of the recipe.
-fn fit(points: &[Point]) -> Option<(Cost, RecipeCost)> {
+fn fit(points: &[Point], fit: fn(&[Sample], Terms) -> Option<Cost>) -> Option<(Cost, RecipeCost)> {
     let cost = |of: fn(&Point) -> Option<f64>, terms: Terms| {
-        let samples = samples(points, of);
-        let all = samples.len() == points.len();
-        all.then(|| Cost::fit(&samples, terms)).flatten()
+        let sample = |it: &Point| Some(Sample { work: it.load, ns: of(it)? });
+        fit(&points.iter().map(sample).collect::<Option<Vec<_>>>()?, terms)
     };
     let casts = cost(|it| it.casts_ns, Terms::Casts);
     let products = cost(|it| it.products_ns, Terms::Products);
@@ -154,10 +124,6 @@ fn fit(points: &[Point]) -> Option<(Cost, RecipeCost)> {
         _ => RecipeCost::Whole(cost(|it| Some(it.whole_ns), Terms::Products)?),
     };
     Some((cost(|it| Some(it.baseline_ns), Terms::Products)?, recipe))
-}
-
-fn samples(points: &[Point], of: fn(&Point) -> Option<f64>) -> Vec<Sample> {
-    points.iter().filter_map(|it| Some(Sample { work: it.load, ns: of(it)? })).collect()
 }
 
 /// The load of a step, over all linear layers of the model.

@@ -1,8 +1,8 @@
 //! A recipe at a shape with the parts of a training step that were measured of it.
 
-use plan::{Mode, ModelWork, Pass, Recipe};
+use plan::{Dtype, Mode, ModelWork, Pass, Recipe};
 
-use super::additivity::Additivity;
+use crate::model::Caution;
 use crate::model::Entry;
 use crate::model::Figure;
 use crate::model::Row;
@@ -11,6 +11,8 @@ use crate::model::fingerprint;
 use crate::model::{Interval, Time};
 use crate::model::{Key, gather};
 use crate::read::Report;
+use crate::render::units;
+use crate::views::calibration::Skyline;
 
 #[derive(Debug, Clone)]
 pub struct TrainingResult<'a> {
@@ -19,6 +21,8 @@ pub struct TrainingResult<'a> {
     pub config: &'a str,
     /// Each with its place among the report's entries; never empty.
     parts: Vec<(usize, Entry<'a>)>,
+    /// The rate of the forward and backward pass. `None` of a result without its time, or emulated.
+    pub rate: Option<Rate>,
 }
 
 impl<'a> TrainingResult<'a> {
@@ -39,10 +43,13 @@ impl<'a> TrainingResult<'a> {
             let at = (place.to_string(), fingerprint(&entry.row.record));
             (config, model, work.shape.to_string(), variant, *dtype, at)
         });
+        let skylines = Skyline::all(report.with_calibrations());
         let of = |block: Vec<(Key<ModelWork>, (usize, Entry<'a>))>| {
             let (key, (_, entry)) = block.first()?;
             let (key, config) = (key.clone(), &*entry.row.record.case.config);
-            Some(Self { key, config, parts: block.into_iter().map(|(_, part)| part).collect() })
+            let parts = block.into_iter().map(|(_, part)| part).collect();
+            let result = Self { key, config, parts, rate: None };
+            Some(Self { rate: Rate::of(&result, &skylines), ..result })
         };
         blocks.into_iter().filter_map(of).collect()
     }
@@ -55,9 +62,14 @@ impl<'a> TrainingResult<'a> {
         })
     }
 
+    /// The first of its parts.
+    pub fn first(&self) -> &Entry<'a> {
+        &self.parts[0].1
+    }
+
     /// The machine of its parts.
     pub fn machine(&self) -> String {
-        fingerprint(&self.parts[0].1.row.record)
+        fingerprint(&self.first().row.record)
     }
 
     /// The parts that were selected, measured or not.
@@ -81,7 +93,7 @@ impl<'a> TrainingResult<'a> {
     }
 
     pub fn is_baseline(&self) -> bool {
-        self.parts[0].1.row.is_baseline()
+        self.first().row.is_baseline()
     }
 
     /// Whether it is the model without a recipe, compiled or not.
@@ -131,5 +143,118 @@ impl<'a> TrainingResult<'a> {
     /// The rows of the parts, for what concerns all of them.
     pub fn rows(&self) -> impl Iterator<Item = &'a Row> {
         self.parts.iter().map(|(_, entry)| entry.row)
+    }
+}
+
+/// Whether forward and backward pass, measured apart, take as long as both measured together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Additivity {
+    /// The sum of both over their time together, less 1.
+    pub excess: f64,
+    /// The difference that the intervals of all three allow, relative to the time together.
+    pub allowed: f64,
+}
+
+impl Additivity {
+    /// `None` where a time has no interval. The three are independent: their half-widths add as squares.
+    fn of(forward: &Time, backward: &Time, together: &Time) -> Option<Self> {
+        let half = |time: &Time| {
+            let Interval { low, high } = time.interval?;
+            Some((high - low) / 2.0)
+        };
+        let halves = [half(forward)?, half(backward)?, half(together)?];
+        let allowed = halves.iter().map(|half| half * half).sum::<f64>().sqrt();
+        let sum = forward.median_ns + backward.median_ns;
+        Some(Self { excess: sum / together.median_ns - 1.0, allowed: allowed / together.median_ns })
+    }
+
+    pub fn holds(&self) -> bool {
+        self.excess.abs() <= self.allowed
+    }
+
+    /// The caution on a result for which it does not hold.
+    pub fn caution(&self) -> Option<Caution> {
+        let percent = |share: f64| units::significant(share.abs() * 100.0, 2);
+        let (excess, allowed) = (percent(self.excess), percent(self.allowed));
+        let side = if self.excess > 0.0 { "more" } else { "less" };
+        let text = format!(
+            "forward + backward take {excess} % {side} than forward_backward; their intervals \
+             allow {allowed} %"
+        );
+        let kind = "forward + backward do not add up to forward_backward within the intervals, in % (allowed)";
+        let figures = format!("{excess} ({allowed})");
+        (!self.holds()).then(|| Caution::from(text).with_figures(kind, figures))
+    }
+}
+
+/// How fast the three products of a step are done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// 10⁹ floating-point operations per second.
+    pub gflop_per_s: f64,
+    /// Of the peak that this machine was measured to reach in the dtype before quantization, on as many
+    /// threads.
+    pub peak_share: Option<f64>,
+}
+
+impl Rate {
+    fn of(result: &TrainingResult<'_>, skylines: &[Skyline]) -> Option<Self> {
+        let row = result.part(Pass::ForwardBackward)?.row;
+        let gflop_per_s = row.gflop_per_s()?;
+        let roof = skylines.iter().find_map(|skyline| skyline.over(row));
+        Some(Self { gflop_per_s, peak_share: roof.map(|it| gflop_per_s / it.peak_gflops.value) })
+    }
+}
+
+/// The operations per second that upstream divides by on every device: an H100 SXM's, with sparsity but
+/// for float32. `None` of dtypes that it has no constant for.
+pub const fn upstream_peak(dtype: Dtype) -> Option<f64> {
+    match dtype {
+        Dtype::Float32 => Some(67e12),
+        Dtype::BFloat16 | Dtype::Float16 => Some(1979e12),
+        Dtype::Float8E4M3Fn => Some(3958e12),
+        Dtype::Float64 => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(median_ns: f64, half: f64) -> Time {
+        let interval = Some(Interval { low: median_ns - half, high: median_ns + half });
+        Time {
+            median_ns,
+            interval,
+            mean_ns: median_ns,
+            std_dev_ns: 0.0,
+            fastest_ns: median_ns,
+            slowest_ns: median_ns,
+            confidence_level: 0.95,
+            samples: 10,
+            quick: false,
+        }
+    }
+
+    #[test]
+    fn intervals_decide() {
+        let of = |together: f64| {
+            Additivity::of(&time(100.0, 3.0), &time(200.0, 4.0), &time(together, 0.0))
+                .expect("intervals")
+        };
+        // √(3² + 4²) = 5.
+        assert!(of(300.0).holds() && of(304.9).holds() && of(295.1).holds());
+        assert!(!of(306.0).holds() && !of(294.0).holds());
+        let text = of(250.0).caution().expect("not within").to_string();
+        let expected = "forward + backward take 20 % more than forward_backward; their intervals \
+                        allow 2.0 %";
+        assert_eq!(text, expected);
+        assert_eq!(of(300.0).caution(), None);
+    }
+
+    #[test]
+    fn without_intervals_nothing_is_said() {
+        let quick = Time { interval: None, ..time(100.0, 1.0) };
+        assert_eq!(Additivity::of(&quick, &time(1.0, 1.0), &time(1.0, 1.0)), None);
     }
 }

@@ -13,7 +13,7 @@ use crate::render::table::{Align, Cell, GAP, Line, Paint, clear, fit, render, ta
 use crate::render::units;
 use crate::views::calibration::{FusionCalibration, Profile};
 use crate::views::footnotes::Footnotes;
-use crate::views::fusion::text::strategy as advice;
+use crate::views::strategy as advice;
 use crate::views::verdict;
 
 /// The columns: heading, what stands below it, alignment. Changes of bytes by upstream's formula

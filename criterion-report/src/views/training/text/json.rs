@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use crate::model::{Entry, Place, Row};
 use crate::read::Report;
 use crate::render::object::document;
-use crate::views::calibration::Skyline;
 use crate::views::training::{
-    Cost, Crossover, Field, Gains, ModelError, Rate, RecipeCost, TrainingResult, scaling_repr,
+    Cost, Crossover, Field, Gains, ModelError, RecipeCost, TrainingResult, scaling_repr,
 };
 
 document! {
     pub struct Document<'a> =
-    of(report: &'a Report, results: &[TrainingResult<'a>], skylines: &[Skyline]) {
+    of(report: &'a Report, results: &[TrainingResult<'a>]) {
         /// `criterion-torch/training`.
         schema: &'static str = "criterion-torch/training",
         /// 1; counts incompatible changes.
@@ -20,7 +19,7 @@ document! {
         /// The name of the results that were read.
         baseline: &'a str = &report.baseline,
         /// A recipe at a shape each.
-        results: Vec<ResultOf<'a>> = results.iter().map(|it| ResultOf::of(it, skylines)).collect(),
+        results: Vec<ResultOf<'a>> = results.iter().map(ResultOf::of).collect(),
         /// From which shapes a recipe gains: a map for each recipe.
         crossovers: Vec<CrossoverOf<'a>> = crossovers(results),
         /// Cases that a run selected and did not reach, and why.
@@ -29,11 +28,11 @@ document! {
     }
 
     /// A recipe at a shape.
-    struct ResultOf<'a> = of(of: &TrainingResult<'a>, skylines: &[Skyline]) [
+    struct ResultOf<'a> = of(of: &TrainingResult<'a>) [
         work = of.key.work;
         share = of.casts_share();
         bounds = share.and_then(|it| it.interval);
-        rate = Rate::of(of, skylines);
+        rate = of.rate;
         additivity = of.additivity();
         sqnr = |tensor: fn(&Row) -> Option<f64>| of.sqnr_db(tensor).map(plan::Stat);
     ] {
@@ -54,8 +53,7 @@ document! {
         emulated: bool = of.is_emulated(),
         /// torchao's description of the operands' scaling, of float8 recipes.
         scaling_repr: Option<String> = {
-            let first = of.parts().next();
-            let settings = first.and_then(|it| it.row.record.case.settings.training.as_ref());
+            let settings = of.first().row.record.case.settings.training.as_ref();
             scaling_repr(&work, of.key.dtype, settings)
         },
         /// By the name of the part of a step.
@@ -128,34 +126,26 @@ document! {
 
     struct MapOf = of(of: &Crossover<'_, '_>) [
         prediction = &of.prediction;
-        errors = prediction.errors;
         (casts, products, whole) = match prediction.recipe {
             RecipeCost::Parts { casts, products } => (Some(casts), Some(products), None),
             RecipeCost::Whole(whole) => (None, None, Some(whole)),
         };
     ] {
         /// Cost of the baseline's forward and backward pass.
-        baseline_cost: CostOf = CostOf::of(prediction.baseline, errors.baseline),
+        baseline_cost: Cost = prediction.baseline,
         /// Cost of the casts; null where the recipe's cost is known as a whole only.
-        casts_cost: Option<CostOf> = casts.map(|it| CostOf::of(it, errors.casts)),
+        casts_cost: Option<Cost> = casts,
         /// Cost of the products.
-        products_cost: Option<CostOf> = products.map(|it| CostOf::of(it, errors.products)),
+        products_cost: Option<Cost> = products,
         /// Cost of the recipe as a whole, where its parts were not measured.
-        whole_cost: Option<CostOf> = whole.map(|it| CostOf::of(it, errors.whole)),
+        whole_cost: Option<Cost> = whole,
         /// Error of the predicted speed-up at shapes that were left out of the fit.
-        speedup_error: Option<ModelError> = errors.speedup,
+        speedup_error: Option<ModelError> = prediction.speedup_error,
         /// Where it gains, by K and N.
         gains: Vec<GainsOf> =
             (0..of.kns.len()).map(|column| GainsOf::of(of, column)).collect(),
         /// The speed-ups.
         fields: Vec<FieldOf> = of.fields.iter().map(FieldOf::of).collect(),
-    }
-
-    struct CostOf = of(cost: Cost, error: Option<ModelError>) {
-        #[serde(flatten)]
-        cost: Cost = cost,
-        /// Error at shapes that were left out of the fit.
-        error: Option<ModelError> = error,
     }
 
     struct GainsOf = of(of: &Crossover<'_, '_>, column: usize) [

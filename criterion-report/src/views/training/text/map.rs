@@ -5,7 +5,7 @@ use super::Block;
 use crate::model::gather;
 use crate::render::table::{Align, Cell, Line, Paint, render};
 use crate::render::units;
-use crate::views::training::{Cost, Crossover, Errors, Field, Gains, ModelError, RecipeCost};
+use crate::views::training::{Cost, Crossover, Field, Gains, ModelError, RecipeCost};
 use crate::views::verdict::of_verdict;
 use crate::views::view::{Room, paragraph};
 
@@ -61,19 +61,20 @@ fn part(crossover: &Crossover<'_, '_>, columns: &[usize], room: Room) -> String 
     let lines = crossover.ms.iter().enumerate().map(|(row, m)| {
         let field = |column: &usize| &crossover.fields[row * crossover.kns.len() + column];
         let name = Cell::new(crossover.row_name(*m), Paint::Dim);
-        let cells = columns.iter().map(|column| cell(field(column), &crossover.prediction.errors));
+        let cells =
+            columns.iter().map(|column| cell(field(column), crossover.prediction.speedup_error));
         Line::Cells([name].into_iter().chain(cells).collect())
     });
     render(&headings, &lines.collect::<Vec<_>>(), INDENT, room.width, room.colour)
 }
 
-fn cell(field: &Field, errors: &Errors) -> Cell {
+fn cell(field: &Field, error: Option<ModelError>) -> Cell {
     let ratio = |value: f64| units::ratio(value, None);
     if let Some(speedup) = &field.measured {
         return Cell::new(ratio(speedup.ratio), of_verdict(speedup.verdict()));
     }
     let text = format!("≈{}", ratio(field.predicted));
-    let error = errors.speedup.map_or(0.0, |error| error.median);
+    let error = error.map_or(0.0, |error| error.median);
     if (field.predicted - 1.0).abs() <= error {
         Cell::new(text + "?", Paint::Warn)
     } else {
@@ -118,23 +119,21 @@ fn answer(crossover: &Crossover<'_, '_>) -> String {
 /// The fitted costs, a line each, with their errors.
 fn formula(crossover: &Crossover<'_, '_>) -> Vec<String> {
     let prediction = &crossover.prediction;
-    let errors = &prediction.errors;
-    let line = |name: &str, cost: &Cost, of: Option<ModelError>| {
-        format!("{name} = {}{}", self::cost(cost), error(of))
-    };
-    let mut lines = vec![line("baseline", &prediction.baseline, errors.baseline)];
+    let line =
+        |name: &str, cost: &Cost| format!("{name} = {}{}", self::cost(cost), error(cost.error));
+    let mut lines = vec![line("baseline", &prediction.baseline)];
     let whole = match &prediction.recipe {
         RecipeCost::Parts { casts, products } => {
-            lines.push(line("casts", casts, errors.casts));
-            lines.push(line("products", products, errors.products));
+            lines.push(line("casts", casts));
+            lines.push(line("products", products));
             "(casts + products)"
         }
         RecipeCost::Whole(whole) => {
-            lines.push(line("recipe", whole, errors.whole));
+            lines.push(line("recipe", whole));
             "recipe"
         }
     };
-    lines.push(format!("speed-up = baseline / {whole}{}", error(errors.speedup)));
+    lines.push(format!("speed-up = baseline / {whole}{}", error(prediction.speedup_error)));
     lines
 }
 
