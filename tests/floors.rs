@@ -178,7 +178,8 @@ fn every_module_has_a_floor_and_every_floor_its_modules() {
     for house in [PLAN, LIBRARY, REPORT] {
         for file in rust_files(house.folder) {
             let module = house.module_of(&file);
-            let is_known = ["lib", "main", "bin"].contains(&&*module) || house.height(&module).is_some();
+            let is_known =
+                ["lib", "main", "bin"].contains(&&*module) || house.height(&module).is_some();
             assert!(is_known, "{}: {module} has no floor here", house.folder);
         }
         for module in house.modules() {
