@@ -83,7 +83,7 @@ impl Finding {
         matches!(self.verdict, Verdict::Failed)
     }
 
-    /// The same about a part of what is checked.
+    /// Names the checked part in front of the check's name.
     pub fn of(mut self, part: &str) -> Self {
         self.name = format!("{part}: {}", self.name);
         self

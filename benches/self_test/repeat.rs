@@ -28,7 +28,7 @@ const CASES: &str = "inference/default/[^/]*/cpu/[^/]*/bf16-";
 /// Share of intervals that hold the median of the other runs. Exact intervals of 95 % would reach
 /// 92 %, because that median has an error of its own.
 const ALL: f64 = 0.88;
-/// The same of every single case.
+/// Smallest share for any single case.
 const EACH: f64 = 0.6;
 
 #[allow(dead_code, reason = "the suite has neither kernels nor recipes nor models of its own")]

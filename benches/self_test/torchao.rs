@@ -141,7 +141,7 @@ impl Peers {
     }
 }
 
-/// The same release of torch, which runs the same instructions, and the torchao that is the goal.
+/// Checks that both sides run one release of torch, and that torchao is the targeted release.
 fn is_comparable(facts: &Facts) -> Result<(), String> {
     let ours = runtime::facts().map_err(|error| error.to_string())?;
     for (name, found, wanted) in

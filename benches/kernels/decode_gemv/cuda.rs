@@ -1,4 +1,4 @@
-//! The same product on a GPU: a warp for each output.
+//! Matrix-vector product on a GPU: a warp for each output.
 
 #[path = "_layer.rs"]
 mod layer;

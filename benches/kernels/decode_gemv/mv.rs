@@ -1,4 +1,4 @@
-//! The same product by libtorch's `mv`, which knows that there is one token alone.
+//! Matrix-vector product by libtorch's `mv`, which is made for a single token.
 
 #[path = "_layer.rs"]
 mod layer;

@@ -1,5 +1,5 @@
-//! The same product over plain slices: a dot product for each row, and the rows shared out among the
-//! threads of torch's own operators.
+//! Matrix-vector product over plain slices: a dot product for each row, and the rows are shared out
+//! among the threads of torch's own operators.
 
 #[path = "_layer.rs"]
 mod layer;

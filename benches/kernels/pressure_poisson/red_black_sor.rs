@@ -1,6 +1,6 @@
-//! The same system by successive over-relaxation: every point goes beyond the mean of its neighbours,
-//! by the factor ω that is best for this grid (Young 1954). Points are coloured as on a chessboard, so
-//! that those of one colour depend on the other alone. It takes about √ of Jacobi's sweeps.
+//! Solves the system by successive over-relaxation: every point goes beyond the mean of its
+//! neighbours, by the factor ω that is best for this grid (Young 1954). Points are coloured as on a
+//! chessboard: each colour depends only on the other one. It takes about √ of Jacobi's sweeps.
 
 #[path = "_poisson.rs"]
 mod poisson;

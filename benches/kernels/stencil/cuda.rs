@@ -1,4 +1,4 @@
-//! The same step on a GPU: CUDA of one's own, compiled for the device at hand when it is prepared.
+//! Heat step on a GPU: CUDA code that is compiled for the present device when it is prepared.
 
 #[path = "_heat.rs"]
 mod heat;

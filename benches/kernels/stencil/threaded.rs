@@ -1,4 +1,4 @@
-//! The same loops, their rows shared out among the threads of torch's own operators.
+//! Plain loops whose rows are shared out among the threads of torch's own operators.
 
 #[path = "_heat.rs"]
 mod heat;

@@ -1,5 +1,5 @@
-//! The same contraction, written down as what it is: one `einsum` a site, which libtorch takes apart
-//! into products of matrices by itself.
+//! The contraction as one `einsum` a site, which libtorch splits into products of matrices by
+//! itself.
 
 #[path = "_state.rs"]
 mod state;

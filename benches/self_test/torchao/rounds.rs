@@ -58,7 +58,7 @@ pub struct Goal {
 pub struct Comparison {
     /// Median over the batches, nanoseconds per call.
     pub ours_ns: f64,
-    /// The same of torchao.
+    /// torchao's median over the batches, nanoseconds per call.
     pub theirs_ns: f64,
     /// Ours over torchao's.
     pub ratio: Ratio,
