@@ -27,7 +27,7 @@ const UPDATE: &str = "UPDATE_PUBLIC_API";
 const REMEDY: &str =
     "UPDATE_PUBLIC_API=1 cargo test -p criterion-torch-documents --test api -- --ignored";
 
-/// What can have an example; fields, variants and methods are shown in that of their type.
+/// Items that need an example; fields, variants and methods are covered by their type's.
 const KINDS: [&str; 11] = [
     "module",
     "struct",

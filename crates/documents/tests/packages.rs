@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Files that every package has.
 const FILES: [&str; 4] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "NOTICE"];
 
-/// What crates.io shows of a package.
+/// Package keys that crates.io shows.
 const KEYS: [&str; 6] =
     ["description", "license", "documentation", "readme", "keywords", "categories"];
 

@@ -1,4 +1,4 @@
-//! What is generated of the files of kernels: that it is what is expected, and that rustc takes it.
+//! The code generated for kernel files: its text is as expected, and rustc compiles it.
 
 use plan::{Brings, Library};
 
@@ -35,7 +35,7 @@ impl<T: Element> Kernel for Jacobi<T> {
 }
 "#;
 
-/// The same by another way, not generic.
+/// A second implementation of the kernel, not generic.
 const SOR: &str = r#"
 use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;
@@ -208,12 +208,12 @@ fn rustc_takes_the_modules_of_another_crate() {
     assert_eq!(source.matches("file: \"fast-kernels/kernels/").count(), 4);
 }
 
-/// What rustc says of the generated source.
+/// Compiles the generated source; returns rustc's messages.
 pub fn compiled(package: &Package) -> String {
     compiled_with(package, &[])
 }
 
-/// The same with crates of kernels, each with its `lib.rs` in a folder of its name.
+/// Like [`compiled`], with kernel crates, each with its `lib.rs` in a folder of its name.
 pub fn compiled_with(package: &Package, crates: &[&str]) -> String {
     package.generated("all.rs");
     package.write("library.rs", LIBRARY);

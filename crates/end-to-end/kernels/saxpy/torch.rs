@@ -1,4 +1,4 @@
-//! The same by torch. It has no reference of its own.
+//! saxpy by torch. It has no reference of its own.
 
 use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;

@@ -1,4 +1,4 @@
-//! The same with a copy of the input that nobody needs.
+//! Scales with an unneeded copy of the input.
 
 use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;

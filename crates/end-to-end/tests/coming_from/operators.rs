@@ -532,7 +532,7 @@ fn synchronized(row: &Row) {
 fn out_of_memory(row: &Row) {
     assert_eq!(works(&cases(row), "operators"), BTreeSet::from(["layer_norm"]));
     assert_eq!(dimension(row, 0), BTreeSet::from([16]));
-    // The same operation with a size that no machine has room for: the run went on behind it.
+    // The run continued after a size of this operation that no machine has memory for.
     let enormous = run().all.iter().find(|it| it["sequence_length"] == 1 << 24);
     let enormous = enormous.expect("it has a record");
     let word = enormous["outcome"].as_str().expect("an outcome");

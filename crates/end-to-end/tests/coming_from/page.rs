@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 /// One line of a table whose first column is headed "Promise".
 pub struct Row {
-    /// What the other tool promises: its command, key or sentence.
+    /// The other tool's promise: its command, key or sentence.
     pub promise: String,
-    /// The same here.
+    /// Our counterpart.
     pub ours: String,
     /// Empty where nothing differs; "no, because …" where it is refused.
     pub differs: String,

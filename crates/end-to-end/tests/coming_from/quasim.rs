@@ -132,14 +132,14 @@ fn command(row: &Row) -> Vec<String> {
     words
 }
 
-/// The same for a row that promises options, which our command takes unchanged.
+/// The words of a row that promises options, which our command takes unchanged.
 fn options(row: &Row) -> Vec<String> {
     let promised = row.promise.trim_matches('`');
     assert!(row.code()[0].ends_with(promised), "{}", row.code()[0]);
     command(row)
 }
 
-/// What `saxpy` expands to under an override.
+/// Expands `saxpy` under an override.
 fn planned(json: &Value) -> Vec<Value> {
     let lab = Lab::new().with_value("CRITERION_TORCH_OVERRIDE", json.to_string());
     let config = "configs/kernels/drop_in.yml";
@@ -638,7 +638,7 @@ fn section_findings(row: &Row) {
     has_line(row, &["  - ", "saxpy ("]);
 }
 
-/// What `solved` lacks is plain whatever the machine does.
+/// `solved` lacks a `reference` on every machine.
 fn section_recommendations(row: &Row) {
     has_line(row, &["- **Proof:**", "`reference`"]);
     has_line(row, &["  - `solved`"]);
@@ -769,7 +769,7 @@ fn discovery_logs(row: &Row) {
     discovery_is_logged();
 }
 
-/// What was found is printed, and what was passed over is told.
+/// Discovered kernels are printed, and skipped ones are reported.
 fn discovery_is_logged() {
     let package = Package::new("");
     package.write("src/kernels/helper.rs", "pub fn helper() {}\n");
@@ -811,7 +811,7 @@ fn optional_dependencies(row: &Row) {
     assert_eq!(command(row), ["setup"]);
 }
 
-/// The same keys as on a CPU, or the reason why the case has none of them.
+/// A GPU case has a CPU case's keys, or the reason why it has none of them.
 fn rocm(row: &Row) {
     assert_eq!(row.code(), ["memory", "energy"]);
     let [cpu, rocm] = ["cpu", "rocm"].map(|backend| measured().solved(backend));

@@ -44,7 +44,7 @@ pub fn works<'c>(cases: &'c [Case], mode: &str) -> BTreeSet<&'c str> {
     of_mode.filter_map(|case| case.id.group.split('/').nth(2)).collect()
 }
 
-/// What python3 prints when it runs a script on a file; none where there is no python3.
+/// Output of python3 running a script on a file; none without python3.
 pub fn python(script: &str, file: &Path) -> Option<String> {
     let Ok(output) = Command::new("python3").args(["-c", script]).arg(file).output() else {
         skip::tool("no python3");

@@ -27,7 +27,7 @@ pub fn workflow(folder: &Path) -> Option<String> {
     printed(Command::new("bash").args(["-ec", &script]).current_dir(folder))
 }
 
-/// What a script prints in a folder; none where there is no python3.
+/// Output of a script that runs in a folder; none without python3.
 pub fn python(script: &str, folder: &Path) -> Option<String> {
     printed(Command::new("python3").args(["-c", script]).current_dir(folder))
 }

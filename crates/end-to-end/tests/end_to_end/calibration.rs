@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::lab::{Lab, near};
 
-/// What a step of an operation does, by hand.
+/// The work of one step of an operation, counted by hand.
 struct Step {
     word: &'static str,
     size: &'static str,

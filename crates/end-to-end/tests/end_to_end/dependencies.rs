@@ -1,4 +1,4 @@
-//! What `cargo bench` builds: the dev-dependencies of a package with benchmarks, too.
+//! `cargo bench` builds the dev-dependencies of a package with benchmarks, too.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -116,7 +116,7 @@ fn operation<'c>(case: &'c Value, name: &str) -> &'c Value {
     found.unwrap_or_else(|| panic!("no {name} in {case:#}"))
 }
 
-/// What differs from the baseline in an operation.
+/// The difference of an operation from the baseline.
 #[track_caller]
 fn changed<'c>(case: &'c Value, name: &str) -> &'c Value {
     let operations = list(&case["difference"]["operations"]);
@@ -225,7 +225,7 @@ fn fresh_pages_are_mapped(cases: &Cases) {
     assert!((parts - number(&faults["share"])).abs() < TOLERANCE, "{parts}: {faults}");
 }
 
-/// The same numbers with three dimensions and with four.
+/// Attention on equal numbers, with three dimensions and with four.
 fn attention_is_dispatched_by_dimensions(cases: &Cases) {
     let case = cases.of(SDPA_3D);
     let fused = cases.of(&SDPA_3D.replace("sdpa-3d", "fused"));

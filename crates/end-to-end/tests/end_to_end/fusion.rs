@@ -181,7 +181,7 @@ fn by_id(records: Vec<Record>) -> BTreeMap<String, Record> {
     records.into_iter().map(|record| (record.full_id.clone(), record)).collect()
 }
 
-/// What needs no run.
+/// The results that can be computed without a run.
 fn formulas(candidate: &Candidate, result: &Value) {
     assert_eq!(result["full_id"], candidate.id(candidate.variant));
     for key in UPSTREAMS_KEYS {

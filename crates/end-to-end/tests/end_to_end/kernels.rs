@@ -34,7 +34,7 @@ fn from_a_file_to_its_record() {
     assert_eq!(of(&records, "readme/cpu/kernel/f32-default").outcome, Outcome::Measured);
 }
 
-/// So that what the README shows is built and measured here.
+/// The README's kernel is a file of this package, so it is built and measured.
 #[test]
 fn the_readmes_kernel_is_here() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));

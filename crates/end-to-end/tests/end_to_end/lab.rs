@@ -1,4 +1,4 @@
-//! Where a test runs benchmarks and `criterion-report`.
+//! A folder in which a test runs benchmarks and `criterion-report`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ impl Lab {
         planned.iter().map(|case| case["full_id"].as_str().expect("an id").to_owned()).collect()
     }
 
-    /// What the runs of the bench target have recorded under that name.
+    /// The records that runs of the bench target saved under that name.
     pub fn records<T: DeserializeOwned>(&self, baseline: &str, target: &str) -> Vec<T> {
         let file = self.path(&format!("criterion-torch/{baseline}/{target}.jsonl"));
         let text = std::fs::read_to_string(&file);

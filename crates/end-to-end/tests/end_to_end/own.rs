@@ -73,7 +73,7 @@ fn a_recipe_and_a_model_of_a_package_are_measured_and_reported() {
     assert!(page.contains("ternary-32") && page.contains("mlp"));
 }
 
-/// What cannot be is said; what can is measured.
+/// Impossible cases are refused with a reason; the others are measured.
 #[test]
 #[ignore = "nightly: Inductor compiles, a quarter of a minute each time"]
 fn nightly_variants_of_an_own_recipe_and_model_are_compiled_or_refused() {

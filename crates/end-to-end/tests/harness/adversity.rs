@@ -1,5 +1,5 @@
-//! What goes wrong around a run: nobody reads its output, the disk is full, another run measures in
-//! the same folder, a case takes too long.
+//! Trouble around a run: nobody reads its output, the disk is full, another run measures in its
+//! folder, a case takes too long.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -246,7 +246,7 @@ pub fn what_cannot_be_stored_ends_the_run() {
         // There may be room another time.
         ("No space left on device", 75)
     } else {
-        // Who may not mount has files of 4 KiB at most; 8 blocks of 512 bytes.
+        // Without mount rights: files of 4 KiB at most; 8 blocks of 512 bytes.
         let (program, arguments) = (run.get_program().to_owned(), run.get_args().map(Into::into));
         let arguments: Vec<std::ffi::OsString> = arguments.collect();
         let mut limited = Command::new("sh");

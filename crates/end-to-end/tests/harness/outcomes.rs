@@ -24,7 +24,7 @@ pub const SUITE: Suite = Suite {
     prepare,
 };
 
-/// What a case does wrong, chosen by the number of its rows.
+/// The fault of a case, chosen by the number of its rows.
 struct Saboteur {
     rows: u64,
     steps: std::cell::Cell<u64>,
@@ -151,7 +151,7 @@ pub fn every_case_ends_in_one_written_outcome_and_the_run_goes_on() {
     missing_baselines_stop_nothing_and_overwrite_nothing(home.path(), &records);
 }
 
-/// Where criterion writes the estimates of the case with so many rows.
+/// The file into which criterion writes the estimates of the case with that many rows.
 pub fn estimates(home: &Path, rows: u64, baseline: &str) -> PathBuf {
     let folder = "criterion/inference_wrong_linear_cpu/baseline";
     home.join(format!("{folder}/bf16-{rows}x1x1/{baseline}/estimates.json"))

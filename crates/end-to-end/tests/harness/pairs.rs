@@ -16,7 +16,7 @@ pub const SUITE: Suite = Suite { target: "inference", configs: &[("pairs.yml", C
 
 const CPU: (Kind, Device) = (Kind::Float, Device::Cpu);
 
-/// What a group is there for, chosen by the number of its rows.
+/// The purpose of a group, chosen by the number of its rows.
 const FINE: u64 = 1;
 const BASELINE_FAILS: u64 = 2;
 const NO_ROOM_FOR_BOTH: u64 = 3;

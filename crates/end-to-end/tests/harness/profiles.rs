@@ -84,7 +84,7 @@ fn folder_of(rows: u64) -> String {
     format!("profiles/inference_flag_linear_cpu/baseline/bf16-{rows}x{K}x{N}")
 }
 
-/// What is in a folder; nothing if there is none.
+/// File names in a folder; empty without the folder.
 fn names(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return vec![] };
     let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("UTF-8");

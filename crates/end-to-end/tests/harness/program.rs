@@ -30,7 +30,7 @@ impl Suite {
         suites.iter().find(|suite| suite.target == name).expect("one of the suites")
     }
 
-    /// What `criterion_torch::main!` makes of configs.
+    /// Runs configs as `criterion_torch::main!` does.
     pub fn bench(&self) -> ExitCode {
         fn group<const INDEX: usize>(criterion: &mut Criterion, session: &mut Session) {
             session.group(criterion, INDEX);

@@ -72,7 +72,7 @@ fn prepare(case: &Case) -> Result<Box<dyn Workload>, Refusal> {
     Ok(Box::new(work))
 }
 
-/// What the case asks for, on this machine.
+/// Threads that the case asks for on this machine.
 fn threads(case: &Case) -> u32 {
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     case.work.probe().expect("a probe").threads.resolve(u32::try_from(cpus).expect("few"))

@@ -11,7 +11,7 @@ use crate::document::skip;
 use crate::outside::{outside, succeeded};
 use crate::sweep::{FAULTY, Sweep};
 
-/// Where the bundle lies on the host.
+/// Folder of the bundle on the host.
 const PLACE: &str = "/a read-only place";
 /// All kinds of cases, and none that fails.
 const FEW: &str = "^(inference|calibration)/|/saxpy/";
@@ -129,7 +129,7 @@ fn nightly_a_bundle_runs_as_another_user_on_a_bare_host() {
     assert_eq!(outcomes.keys().cloned().collect::<BTreeSet<_>>(), planned);
     assert!(outcomes.values().all(|outcome| outcome == "measured"), "{outcomes:?}");
 
-    // What the host lacks is told, not crashed upon.
+    // A missing library is reported without a crash.
     fs::remove_dir_all(unpacked.join("lib/torch")).expect("it was there");
     let refused = host.run(unpacked, &[&launcher, "--check"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();

@@ -24,7 +24,7 @@ use std::process::Command;
 
 use outside::{Cases, Files, REGISTRY, outside, read, succeeded};
 
-/// What `cargo torch-bench new` puts into a package.
+/// The files that `cargo torch-bench new` adds to a package.
 const TEMPLATE: &str = "crates/cargo-torch-bench/template";
 const SAXPY: &str = "benches/kernels/saxpy";
 /// Small: nothing here is optimized.

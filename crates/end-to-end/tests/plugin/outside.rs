@@ -17,7 +17,7 @@ pub fn outside() -> MutexGuard<'static, Outside> {
     OUTSIDE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// What each file of a package holds, by its name.
+/// The content of each file of a package, by its name.
 pub type Files<'f> = Vec<(&'f str, String)>;
 
 /// The cases of a report by their ids.
@@ -124,7 +124,7 @@ impl Outside {
         named.collect()
     }
 
-    /// Where a package is.
+    /// Folder of a package.
     pub fn path(&self, package: &str) -> PathBuf {
         self.home.join(package)
     }
@@ -239,13 +239,13 @@ impl Outside {
         cases.map(|case| (case["full_id"].as_str().expect("an id").to_owned(), case)).collect()
     }
 
-    /// What the build of the benchmarks of a package complains of.
+    /// Errors from building a package's benchmarks.
     pub fn refused(&self, folder: &str) -> String {
         failed(self.cargo(folder, &["bench", "--profile", "dev", "--no-run"]))
     }
 
-    /// The same without development dependencies, with another libtorch than the one that everything else was built with,
-    /// in an empty folder. Cargo may ask torch-sys first, which is one of them and has words of its own.
+    /// Errors without development dependencies and with another libtorch than that of the other builds, in an empty
+    /// folder. Cargo may build torch-sys first, which is a dependency and has its own errors.
     pub fn refused_with(&self, folder: &str, libtorch: Option<&Path>) -> String {
         let mut cargo = self.cargo(folder, &["check"]);
         self.remove("without libtorch");

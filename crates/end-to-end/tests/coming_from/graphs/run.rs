@@ -12,7 +12,7 @@ use crate::lab::Lab;
 use crate::page::Row;
 use crate::suites::words;
 
-/// What most rows look at: matrix products, every pattern, and the profile that is made of them.
+/// The run that most rows read: matrix products, every pattern, and the profile made of them.
 pub struct Run {
     pub lab: Lab,
     pub file: PathBuf,

@@ -1,4 +1,4 @@
-//! What the rows check: one measured kernel with its reports, packages of kernels, and a repository.
+//! Fixtures of the rows: one measured kernel with its reports, packages of kernels, and a repository.
 
 use std::fs;
 use std::path::PathBuf;
@@ -77,7 +77,7 @@ impl Package {
 /// reports.
 pub struct Measured {
     lab: Lab,
-    /// What the command printed.
+    /// The command's output.
     pub said: String,
 }
 
@@ -155,7 +155,7 @@ impl Measured {
         2 + ["cpu", "rocm"].iter().filter(|it| self.solved(it)["success"] == true).count()
     }
 
-    /// What stands in `summary.md` below a heading, up to the next of its level.
+    /// The text in `summary.md` below a heading, up to the next one of its level.
     pub fn section(&self, heading: &str) -> String {
         let summary = self.text("summary.md");
         let below = summary.split_once(&format!("\n{heading}\n"));

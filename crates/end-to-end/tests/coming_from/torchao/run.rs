@@ -16,9 +16,9 @@ use crate::suites;
 /// A run of `configs/<mode>/torchao.yml`, and the folders of `--torchao-output`.
 pub struct Run {
     pub lab: Lab,
-    /// What `--torchao-output` wrote, by path.
+    /// Paths of the files that `--torchao-output` wrote.
     pub files: Vec<String>,
-    /// What it printed.
+    /// The printed output.
     pub printed: String,
     /// The lines of the CSV, by column.
     pub lines: Vec<Vec<(String, String)>>,
@@ -63,7 +63,7 @@ impl Run {
         // The config's own `output_dir`, which begins at the current folder.
         let here = lab.path("here");
         fs::create_dir(&here).expect("writable");
-        // What `bench` asks the report for, when its command line is that of the page.
+        // The report arguments that `bench` builds from the page's command line.
         let line = ["torch-bench", "bench", "--bench", mode, "--torchao-output"];
         let reports = cargo_torch_bench::reports(line.map(OsString::from).to_vec())
             .expect("it is understood");

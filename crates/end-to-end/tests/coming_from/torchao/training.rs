@@ -143,7 +143,7 @@ pub fn training_speedup(row: &Row) {
     let text = training().lab.report(&["csv", "--layout", "training"]);
     assert!(text.lines().next().expect("a heading").contains(",speedup,"), "{text}");
     let found: f64 = cell("speedup").parse().unwrap_or_else(|_| panic!("{}", cell("absent")));
-    // That of the whole step, from interleaved pairs.
+    // The speed-up of the whole step, from interleaved pairs.
     let whole = "linear-forward_backward/cpu/float8dq-tensor/bf16-16x64x32";
     let pair = &training().record("training", whole)["pairs"][0];
     let speedup = pair["speedup"].as_f64().expect("it has a pair");
