@@ -20,7 +20,7 @@ pub enum Capability {
     Avx2,
     /// x86-64 with AVX-512 F, BW, DQ and VL.
     Avx512,
-    /// The same with AVX-512 BF16: products of bfloat16 pairs, summed in float32.
+    /// AVX-512 F, BW, DQ, VL and BF16: products of bfloat16 pairs, summed in float32.
     Avx512Bf16,
 }
 
@@ -92,7 +92,7 @@ impl Capability {
         Self::chosen().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The same. The variable is read once.
+    /// Like [`Self::best`], with an error instead of a panic. The variable is read once.
     ///
     /// # Errors
     /// When the variable names no capability, or one that this CPU does not have.

@@ -59,8 +59,8 @@ impl Product {
         Gemlite::new(&values, &scale, zero.as_ref())
     }
 
-    /// The same with an activation of one sign: the largest sums for zero points to be multiplied
-    /// by, and for the 16 in each weight to be taken off.
+    /// Replaces the activation by one of one sign: the zero points, and the 16 subtracted from each
+    /// weight, are then multiplied by the largest sums.
     pub fn of_one_sign(self) -> Self {
         Self { x: self.x.abs() + 1.0, ..self }
     }

@@ -49,7 +49,7 @@ fn sizes_beyond_the_kernels_are_refused() {
     }
 }
 
-/// What the Rust files know of the sources.
+/// The Rust files repeat constants of the CUDA sources.
 #[test]
 fn constants_are_those_of_the_sources() {
     let [gelu, norm, softmax, loss] =

@@ -20,7 +20,7 @@ use native::refusal::Refusal;
 /// The user's variable for the folder of NVRTC.
 const VARIABLE: &str = "CRITERION_TORCH_NVRTC";
 
-/// Where packages of Python put it: as of CUDA 13, and before.
+/// Folders of NVRTC in Python packages: since CUDA 13, and before.
 const PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"];
 
 /// The names that both NVIDIA and cudarc know.

@@ -159,7 +159,7 @@ impl Argument {
 const PLAIN_SHARED: u32 = 48 << 10;
 
 impl Function {
-    /// The same with so many bytes of dynamic shared memory for each block.
+    /// Asks for `bytes` of dynamic shared memory for each block.
     ///
     /// # Errors
     /// What the driver says: above all that the device has less.

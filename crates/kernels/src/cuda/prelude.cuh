@@ -23,7 +23,7 @@ struct alignas(sizeof(T) * V) Values {
   T at[V];
 };
 
-// As many of T as the widest access takes: 16 bytes.
+// The number of T in the widest access: 16 bytes.
 template <class T>
 constexpr int kVector = 16 / static_cast<int>(sizeof(T));
 

@@ -26,7 +26,7 @@ import tempfile
 
 # The kernels' folder and nothing of the current one.
 sys.path = [path for path in sys.path if path]
-# What a compiler starts does not read requests, and an answer has no part of what a compiler prints.
+# A compiler started here must not read requests, and its prints must not mix with answers.
 requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 os.dup2(2, 1)

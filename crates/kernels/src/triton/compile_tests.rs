@@ -14,7 +14,7 @@ fn specification() -> Specification {
     }
 }
 
-/// What `compile.py` would answer.
+/// The answer of `compile.py`, changed.
 fn answer(change: impl FnOnce(&mut Value)) -> Vec<u8> {
     let mut metadata = json!({
         "triton": "3.6.0", "name": "gelu", "shared": 16, "warps": 4,

@@ -262,7 +262,7 @@ fn is_flat((_, _, parameters): Described) -> bool {
     parameters.contains(&"blocks")
 }
 
-/// The same elements as one row where they follow each other.
+/// Joins rows that follow each other into one row.
 fn flat(rows: Rows) -> Rows {
     if rows.count > 0 && rows.is_dense() { rows.joined() } else { rows }
 }

@@ -24,7 +24,7 @@ const LOG2_BF16: [f32; 8] = [
     2.882_579_5e-7,
 ];
 
-/// The same from −5.9 to 0, as far as float16 goes; wrong by 2⁻¹⁴.
+/// Coefficients for the shorter range −5.9 to 0, enough for float16; wrong by 2⁻¹⁴.
 const LOG2_F16: [f32; 7] = [
     -1.000_058,
     1.150_267_2,
@@ -53,7 +53,7 @@ pub unsafe fn gelu<V: Vector, E: Element>(x: V) -> V {
     }
 }
 
-/// The same, by less work, unless some of `x` is 5.47 or more from 0.
+/// GELU by less work; none if some of `x` is 5.47 or more from 0.
 #[inline(always)]
 pub unsafe fn gelu_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
     // SAFETY: the caller's promise.

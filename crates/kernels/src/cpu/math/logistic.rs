@@ -28,7 +28,7 @@ pub unsafe fn silu<V: Vector, E: Element>(x: V) -> V {
     }
 }
 
-/// The same, by less work, unless some of `x` is 15 or more from 0.
+/// SiLU by less work; none if some of `x` is 15 or more from 0.
 #[inline(always)]
 pub unsafe fn silu_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
     // SAFETY: the caller's promise.
@@ -55,7 +55,7 @@ pub unsafe fn gelu_tanh<V: Vector, E: Element>(x: V) -> V {
     }
 }
 
-/// The same, by less work, unless some of `x` is 4.75 or more from 0.
+/// GELU by tanh with less work; none if some of `x` is 4.75 or more from 0.
 #[inline(always)]
 pub unsafe fn gelu_tanh_near_zero<V: Vector, E: Element>(x: V) -> Option<V> {
     // SAFETY: the caller's promise.

@@ -40,7 +40,7 @@ unsafe fn polynomial<V: Vector, const N: usize>(x: V, coefficients: [f32; N]) ->
     }
 }
 
-/// The same, of several registers term by term rather than register by register: where there is
+/// Evaluates a polynomial for several registers term by term rather than register by register: with
 /// little else to do, the processor would wait for one term after the other.
 #[inline(always)]
 unsafe fn polynomial_in_step<V: Vector, const N: usize>(x: V, coefficients: [f32; N]) -> V {

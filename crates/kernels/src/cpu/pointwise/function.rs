@@ -11,7 +11,7 @@ pub trait Function {
     /// The results, to be rounded to the elements `E`.
     unsafe fn at<V: Vector, E: Element>(x: V) -> V;
 
-    /// The same results by less work, if all of `x` is near zero.
+    /// These results by less work; none unless all of `x` is near zero.
     unsafe fn near_zero<V: Vector, E: Element>(x: V) -> Option<V>;
 }
 

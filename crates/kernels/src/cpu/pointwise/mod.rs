@@ -46,7 +46,7 @@ pub fn run<F: Function>(
     with_element!(x.f_kind()?, E => run_on::<F, E>(capability, x, bias, out))
 }
 
-/// The same for elements `E`, which are those of `x`.
+/// Runs the function on elements `E`, the dtype of `x`.
 fn run_on<F: Function, E: Element>(
     capability: Capability,
     x: &Tensor,

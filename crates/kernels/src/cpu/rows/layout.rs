@@ -40,7 +40,7 @@ impl RowPointers {
         Ok(Self { first: tensor.data_ptr().cast(), element, stride, count, dim })
     }
 
-    /// The same of a tensor that is written.
+    /// Rows of a tensor that is written.
     pub fn of_output(name: &str, tensor: &Tensor, like: &Tensor) -> Result<Self, TchError> {
         same(name, tensor, like)?;
         Self::at(name, tensor, rows::Rows::of_output(name, tensor)?)

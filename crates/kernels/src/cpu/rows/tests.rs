@@ -50,7 +50,7 @@ fn with(noise: &Tensor, value: f64) -> Tensor {
     copy
 }
 
-/// The same values in a view whose rows are not aligned and lie apart; what is between them is NaN.
+/// A view of these values whose rows are unaligned and apart; the gaps are NaN.
 fn apart(tensor: &Tensor) -> Tensor {
     let (rows, dim) = tensor.size2().unwrap();
     let wide = Tensor::full([rows, dim + 5], f64::NAN, (tensor.kind(), Device::Cpu));

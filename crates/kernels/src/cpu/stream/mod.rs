@@ -57,7 +57,7 @@ impl Stream {
         Self::with(Capability::best(), operation, elements)
     }
 
-    /// The same with the instructions of a capability.
+    /// Like [`Self::new`], with the instructions of a capability.
     ///
     /// # Errors
     /// Also when this CPU does not have them.

@@ -87,9 +87,9 @@ struct Passes<O> {
     operation: PhantomData<O>,
 }
 
-/// What the compiler knows of the arrays ends with each pass: it can neither drop one, nor make one
-/// of several. And as the arrays could overlap for all it knows, no copy becomes a call of
-/// `memcpy`, which writes large arrays past the cache.
+/// The compiler's knowledge of the arrays ends with each pass: it can neither drop a pass nor merge
+/// several. And as the arrays could overlap for all it knows, no copy becomes a call of `memcpy`,
+/// which writes large arrays past the cache.
 impl<O: Operation> Kernel for Passes<O> {
     type Output = ();
     const ROUNDS_TO_BF16: bool = false;

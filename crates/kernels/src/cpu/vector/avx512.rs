@@ -143,8 +143,8 @@ impl<const HAS_BF16: bool> Avx512<HAS_BF16> {
     }
 }
 
-/// The same registers, for the compiler a result of all of them, so that it does not compute one
-/// after the other.
+/// Returns the registers unchanged. To the compiler each depends on all four, so that it does not
+/// compute one after the other.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn in_step<const B: bool>(

@@ -52,14 +52,14 @@ pub trait Vector: Copy {
     const ENTRIES: usize = 16;
     /// Yes or no for each lane.
     type Mask: Copy;
-    /// As many elements of 16 bits.
+    /// An equal number of 16-bit elements.
     type Halves: Copy;
 
     /// Asks for the cache line at an address, which need not be one of the program's memory.
     #[inline(always)]
     unsafe fn prefetch(_: *const u8) {}
 
-    /// The same value in every lane.
+    /// Puts `value` into every lane.
     unsafe fn splat(value: f32) -> Self;
     /// [`Self::LANES`] values.
     unsafe fn load(from: *const f32) -> Self;
@@ -150,7 +150,7 @@ pub trait Vector: Copy {
     unsafe fn in_step(self) -> Self {
         self
     }
-    /// The same for four registers, where an instruction set makes something of it.
+    /// [`Self::in_step`] for four registers, on instruction sets that gain by it.
     #[inline(always)]
     unsafe fn four_in_step(four: [Self; 4]) -> [Self; 4] {
         four

@@ -346,7 +346,7 @@ fn several_registers_are_as_one() {
             }
             // Which NaN comes out of an operation on two is not specified: the compiler may swap the operands.
             let bits = |x: &f32| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
-            // The same results side by side, however many there were in a vector.
+            // Equal results side by side, whatever the number in a vector.
             (0..7).flat_map(|it| all.iter().skip(it).step_by(7).flatten()).map(bits).collect()
         }
     }

@@ -36,7 +36,7 @@ pub struct Product<'a, X> {
 }
 
 impl<'a> Product<'a, ()> {
-    /// The same with an activation.
+    /// This product with an activation.
     pub fn with<X>(&self, x: &'a [X]) -> Product<'a, X> {
         let Self { m, n, k, group, weight, scale, zero, output, .. } = *self;
         Product { m, n, k, group, weight, scale, zero, x, output }

@@ -16,9 +16,9 @@ pub struct Emulation {
 
 /// A parameter of the kernel.
 pub enum Argument<'t> {
-    /// What is read.
+    /// A tensor that is read.
     In(&'t Tensor),
-    /// What is written.
+    /// A tensor that is written.
     Out(&'t mut Tensor),
     /// From so many bytes on.
     InAt(&'t Tensor, usize),
@@ -151,8 +151,8 @@ fn bytes(tensor: &Tensor) -> Vec<u8> {
     bytes
 }
 
-/// What a barrier is for: without it, threads find what others have not yet written, or wait for
-/// some that do not come.
+/// A barrier's purpose: without it, threads read values that others have not yet written, or wait
+/// for some that do not come.
 #[cfg(test)]
 mod tests {
     use super::*;

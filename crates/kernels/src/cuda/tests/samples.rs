@@ -22,9 +22,9 @@ pub(in crate::cuda) fn noise(size: &[i64], seed: i64) -> Tensor {
 pub(in crate::cuda) enum Layout {
     /// One after another.
     Dense,
-    /// The same, one value after a multiple of 16 bytes.
+    /// Dense, one value after a multiple of 16 bytes.
     Shifted,
-    /// So many values between rows.
+    /// This many values between rows.
     Padded(i64),
 }
 

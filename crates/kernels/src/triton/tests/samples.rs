@@ -93,7 +93,7 @@ pub(super) fn check(y: &Tensor, exact: &Tensor, scale: &Tensor, relative: f64, n
     );
 }
 
-/// What float64 says.
+/// The result in float64.
 pub(super) fn exact(operator: Operator, operands: &Operands) -> Tensor {
     let [weight, bias] = [operands.weight, operands.bias].map(|it| it.map(double));
     let x = double(operands.x);
