@@ -31,8 +31,8 @@ impl Place {
         self.path(folder)
     }
 
-    /// What is found with these variables, and with the cache and the output of a build script in here. The place is
-    /// `/`, and the command that of users.
+    /// Searches with these variables, and with the cache and the build script's output in this folder. The current
+    /// folder is `/`, and the command is the users'.
     fn find(&self, variables: &[(&str, &str)]) -> Result<Libtorch, String> {
         let own = |name: &str| match name {
             "CRITERION_TORCH_CACHE" => Some(self.path("cache").into()),

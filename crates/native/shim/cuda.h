@@ -31,7 +31,7 @@ class Driver {
   Driver& operator=(const Driver&) = delete;
   // The library is never unloaded: libtorch_cuda goes on using it.
 
-  // What the function returns: 0, or the code of an error.
+  // Returns the function's result: 0, or an error code.
   template <typename... Arguments>
   int result(const char* name, Arguments... arguments) const {
     auto* function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));

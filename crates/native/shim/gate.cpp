@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <new>
 
-// What host and device share: `gate.ptx` says who writes what. Behind it lie the stamps: nanoseconds of the device's timer
-// and cycles of each multiprocessor, at the start and, behind all of these, at the stop.
+// Memory shared by host and device; `gate.ptx` says which side writes each word. The stamps follow it: nanoseconds of the
+// device's timer and cycles of each multiprocessor, at the start and, behind all of these, at the stop.
 struct GateWords {
   uint32_t open;
   uint32_t ended;
@@ -41,7 +41,7 @@ class Gate {
     driver_.call("cuMemHostGetDevicePointer_v2", &seen_by_device_, memory, 0U);
   }
 
-  // What fails here fails for a context that is broken, and takes its memory with it.
+  // An error here means a broken context, which frees its memory by itself.
   ~Gate() {
     if (shared_ != nullptr) {
       open();

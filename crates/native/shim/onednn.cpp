@@ -1,8 +1,8 @@
 // oneDNN's convolution and linear layer with an operation fused onto their result, and weights in the layout that oneDNN
 // computes with. PyTorch has them for its compiler, registered as operators of the namespace `mkldnn`.
 //
-// Those operators trust the compiler: some of what they do not check is computed wrongly (a bias with strides, a weight
-// prepared for the other operator), and a stride of 0 ends the process. So it is checked here.
+// The operators trust the compiler: some inputs that they do not check give wrong results (a bias with strides, a
+// weight prepared for the other operator), and a stride of 0 ends the process. So it is checked here.
 #include "border.h"
 #include "tensor.h"
 

@@ -232,8 +232,8 @@ extern "C" Status ctn_package_load(
     const auto device = device_index < 0 ? c10::Device(c10::kCPU) : cuda::device(device_index);
     std::vector<at::Tensor> bound;
     for (const auto* input : inputs) {
-      // Of the same memory, with a form of its own: the compiled code relies on the one that was asked about, and the
-      // caller may give the tensor another one.
+      // A new tensor on this memory: the compiled code relies on the sizes and strides that were checked, and the
+      // caller may change those of its own tensor.
       bound.push_back(input->detach());
     }
     *out = border::handle(package::load(path.str(), device, std::move(bound)));

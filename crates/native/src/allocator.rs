@@ -80,7 +80,7 @@ mod platform {
     use super::Error;
 
     pub(super) fn replaced_by() -> Option<String> {
-        // Those that libtorch and Rust call; a library may replace one of them alone.
+        // libtorch and Rust call these; a library may replace one of them alone.
         [c"posix_memalign", c"malloc", c"free"].into_iter().find_map(home)
     }
 

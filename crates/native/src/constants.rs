@@ -24,7 +24,7 @@ pub fn map() -> u64 {
     })
 }
 
-/// The same of one library, which was loaded by this name and stays loaded meanwhile.
+/// Maps one library, which was loaded by this name and stays loaded meanwhile.
 pub(super) fn map_library(name: &Path) -> u64 {
     platform::map(|library| library == name)
 }
@@ -146,7 +146,7 @@ pub(super) mod tests {
 
     #[test]
     fn every_page_of_libtorchs_constants_is_there() {
-        // So that it is loaded.
+        // This call loads libtorch.
         assert!(tch::get_num_threads() > 0);
         let _alone = MAPPING.lock();
         let read = map();

@@ -33,7 +33,7 @@ impl From<Error> for tch::TchError {
     }
 }
 
-/// What an error of tch says, without backtrace and general advice.
+/// The message of an error of tch, without backtrace and general advice.
 pub(crate) fn first_line(error: &tch::TchError) -> String {
     let text = match error {
         tch::TchError::Torch(message) => message.clone(),

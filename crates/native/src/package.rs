@@ -93,7 +93,7 @@ impl Package {
     }
 }
 
-/// The same error, as one of this package.
+/// Adds the path of this package to an error.
 fn of(path: &Path, error: Error) -> Error {
     match error {
         Error::OutOfMemory(_) => error,

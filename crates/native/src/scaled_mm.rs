@@ -18,7 +18,7 @@ unsafe extern "C" {
     ) -> Status;
 }
 
-/// What the codes and the scales of an operand are.
+/// The dtypes of an operand's codes and scales.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// e4m3; an e8m0 for 32.

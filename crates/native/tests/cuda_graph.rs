@@ -82,7 +82,7 @@ impl Fake {
         unsafe { (self.uninstantiable)(with.as_ptr()) }
     }
 
-    /// What the driver answers from now on when the shim begins a capture.
+    /// Sets the driver's answer when the shim begins a capture, from now on.
     fn answer_of_the_driver(&self, code: i32) {
         // SAFETY: any number is fine.
         unsafe { (self.driver_code)(code) }
@@ -237,7 +237,7 @@ fn packages_with_cuda() -> Option<PathBuf> {
 
 const LIBRARY: &str = "torch/lib/libtorch_cuda.so";
 const HEADERS: &str = "triton/backends/nvidia/include";
-/// Those of the very CUDA that libtorch_cuda was built with. They need some of the others.
+/// Headers of the very CUDA that libtorch_cuda was built with. They need some of the others.
 const RUNTIME_HEADERS: &str = "nvidia/cu13/include";
 
 /// The real libtorch_cuda, on a runtime without a device: what a broken capture leaves behind, it leaves in there.

@@ -1,4 +1,4 @@
-// What shim/cuda_graph.cpp knows about CUDA without its headers, held against them.
+// Checks shim/cuda_graph.cpp's declarations of CUDA against CUDA's headers.
 #include <ATen/cuda/CUDAGraph.h>
 #include <cuda.h>
 

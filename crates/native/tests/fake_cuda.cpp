@@ -10,11 +10,11 @@
 namespace {
 
 std::string noted;
-// What breaks the next capture of at::cuda::CUDAGraph, which is found out at its end.
+// Error that breaks the next capture of at::cuda::CUDAGraph, which finds it at its end.
 std::string broken;
-// What fails once the capture has ended.
+// Error once the capture has ended.
 std::string uninstantiable;
-// What the driver answers when a capture is begun.
+// The driver's answer when a capture begins.
 int driver_code = 0;
 enum class Capture { None, Fine, Broken } capture = Capture::None;
 c10::StreamId current = 0;
@@ -192,7 +192,7 @@ extern "C" void fake_note(const char* what) {
   note(what);
 }
 
-// What was noted since the last call.
+// Calls since the last call of this function.
 extern "C" const char* fake_log() {
   static std::string taken;
   taken.clear();
@@ -200,17 +200,17 @@ extern "C" const char* fake_log() {
   return taken.c_str();
 }
 
-// What breaks captures from now on; nothing where it is empty.
+// Sets the error that breaks captures from now on; empty for none.
 extern "C" void fake_broken(const char* text) {
   broken = text;
 }
 
-// What fails behind captures from now on; nothing where it is empty.
+// Sets the error after captures from now on; empty for none.
 extern "C" void fake_uninstantiable(const char* text) {
   uninstantiable = text;
 }
 
-// What the driver answers from now on when a capture is begun.
+// Sets the driver's answer when a capture begins, from now on.
 extern "C" void fake_driver_code(int code) {
   driver_code = code;
 }
