@@ -54,7 +54,7 @@ impl Entry {
 /// A budget that several bench targets share.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shared {
-    /// Those of targets that have not run yet, in the order in which they will.
+    /// Needs of targets that have not run yet, in the order in which they will.
     open: Vec<Need>,
     spent_s: f64,
 }

@@ -115,7 +115,7 @@ impl Group {
         self.cases.first().expect("the expansion puts a baseline into every group")
     }
 
-    /// What the ids of its cases have in common: all but the variant.
+    /// The common part of its cases' ids: all but the variant.
     pub fn id(&self) -> String {
         let CaseId { group, parameter, .. } = &self.baseline().id;
         format!("{group}/{parameter}")

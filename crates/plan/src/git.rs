@@ -20,7 +20,7 @@ pub enum Error {
     /// It ended with an exit code that is no answer.
     #[error("{asked}: {why}")]
     Failed {
-        /// What was asked, and where.
+        /// The git command, and its folder.
         asked: String,
         /// Its own words.
         why: String,

@@ -37,7 +37,7 @@ pub struct Library {
     pub package: String,
     /// Its `Cargo.toml`.
     pub manifest: PathBuf,
-    /// What the files are.
+    /// The kind of the files.
     pub brings: Brings,
     /// The folder.
     pub folder: PathBuf,

@@ -63,7 +63,7 @@ impl ModelSizes {
         })
     }
 
-    /// Those of a model `[m, k]` → `[m, n]`, whose operations that count are those of `linears`.
+    /// Sizes of a model `[m, k]` → `[m, n]` whose only counted operations are those of `linears`.
     pub fn plain(linears: Vec<LinearShape>, shape: Shape) -> Self {
         let Shape { m, k, n } = shape;
         Self { linears, input: vec![m, k], output: vec![m, n], other_flops: 0 }

@@ -79,7 +79,7 @@ pub fn of_bench_target(program: &Path) -> Result<PathBuf, String> {
 
 /// The cargo that runs this program, or the person who does.
 struct Caller {
-    /// Where it was called.
+    /// The caller's current folder.
     folder: PathBuf,
     /// Its `--config` options, as `cargo metadata` takes them.
     config: Vec<OsString>,
@@ -195,7 +195,7 @@ fn plain(path: &Path) -> PathBuf {
     {
         return path;
     }
-    // What is not there yet has no links.
+    // A folder that does not exist yet has no links.
     let mut plain = PathBuf::new();
     for component in path.components().filter(|it| *it != Component::CurDir) {
         if !is_up(component) {

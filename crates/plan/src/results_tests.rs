@@ -6,7 +6,7 @@ use super::*;
 const PROGRAM: &str = "RESULTS_TEST_PROGRAM";
 const SAID: &str = "folder ";
 
-/// What cargo starts: it has this test program, which has the code, say the folder.
+/// The program that cargo starts: this test program, whose code prints the folder.
 const BENCH: &str = r#"
 fn main() {
     let program = std::env::current_exe().expect("it has a path");

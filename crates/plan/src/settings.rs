@@ -42,7 +42,7 @@ impl Sampling {
 /// Threads inside one operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// So many.
+    /// A fixed number.
     Count(u32),
     /// One per CPU that the process has when it runs.
     All,
@@ -250,7 +250,7 @@ pub struct TrainingSettings {
 }
 
 impl TrainingSettings {
-    /// Those of input, weight and grad_output.
+    /// The scaling types of input, weight and grad_output.
     pub const fn scaling_types(&self) -> [ScalingType; 3] {
         [self.scaling_type_input, self.scaling_type_weight, self.scaling_type_grad_output]
     }

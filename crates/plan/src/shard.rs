@@ -108,7 +108,7 @@ impl FromStr for AskedShard {
 
 const AUTO: &str = "auto";
 
-/// Where the index of a shard comes from.
+/// A shard and the source of its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundShard {
     /// The shard.

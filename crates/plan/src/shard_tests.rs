@@ -1,6 +1,6 @@
 use super::*;
 
-/// What `--shard TEXT` means where these variables are set.
+/// Parses `--shard TEXT` with these environment variables.
 fn found(text: &str, variables: &[(&str, &str)]) -> Result<FoundShard, String> {
     let read = |name: &str| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))

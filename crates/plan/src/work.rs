@@ -118,7 +118,7 @@ impl Work {
         }
     }
 
-    /// The same without a compiler.
+    /// This work without a compiler.
     #[must_use]
     pub fn eager(mut self) -> Self {
         match &mut self {

@@ -1,4 +1,4 @@
-//! What a person reads who has made a mistake.
+//! Messages for mistakes in configs.
 
 use std::path::Path;
 

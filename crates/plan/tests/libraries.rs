@@ -1,4 +1,4 @@
-//! What the crates that a package depends on bring to it, as cargo and their manifests say.
+//! Library crates bring kernels, recipes and models to the packages that depend on them.
 
 use std::path::PathBuf;
 use std::process::Command;

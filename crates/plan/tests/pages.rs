@@ -49,7 +49,7 @@ fn allowed<T: FromStr<Err = UnknownWord>>() -> Words {
     listed(&unknown.remedy, "use one of: ").expect("all of them")
 }
 
-/// What a remedy lists.
+/// The words that a remedy lists.
 fn listed(remedy: &str, opening: &str) -> Option<Words> {
     let list = remedy.strip_prefix(opening)?.split(" (").next()?;
     Some(set(list.split(", ")))
@@ -88,8 +88,8 @@ const BENCH: Keys = ("kernels.md", "bench.yaml", "");
 /// A key that none is near to.
 const UNKNOWN: &str = "'?': 1";
 
-/// Where keys stand: a config, and a `bench.yaml`, with an unknown one there; the list of entries, where
-/// they are at the top of one; and the tables that name them.
+/// Places of keys: a config, and a `bench.yaml`, with an unknown key there; the list of entries, for
+/// keys at the top of an entry; and the tables that name them.
 const PLACES: &[(&str, &str, &str, &[Keys])] = &[
     (
         "'?': 1\nmodel_params: {}",

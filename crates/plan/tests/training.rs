@@ -188,7 +188,7 @@ fn operations_are_those_of_the_products_that_a_part_has() {
         (2, 3 * forward, 3 * forward),
         (3, 3 * forward, 3 * forward),
         (4, 3 * forward, 3 * forward),
-        // What casts have to earn back, beside casts.
+        // The cost of casts, and the gain that has to repay it.
         (5, 3 * forward, 0),
         (6, 3 * linear, 3 * linear),
     ] {

@@ -32,7 +32,7 @@ impl Package {
         expand(&[config]).unwrap_or_else(|errors| panic!("{errors}"))
     }
 
-    /// What a person reads of it, the package's folder left out.
+    /// The error messages for a file with this text, without the path of the package's folder.
     fn errors(&self, text: &str) -> String {
         let errors = match self.config(text) {
             Ok(config) => expand(&[config]).expect_err("something is wrong"),

@@ -53,7 +53,7 @@ closed_set! {
             // Sum; difference, square, sum; and the difference again, scaled, · w + b.
             flops: 8,
         },
-        /// The same without w and b.
+        /// Layer normalization without w and b.
         LayerNormNoAffine = "layer_norm_no_affine" => OperatorFacts {
             upstream: "LayerNorm_NoAffine",
             tensors: 1, vectors: 0, has_classes: false, is_loss: false, implementations: NO_OUT,
@@ -139,7 +139,7 @@ closed_set! {
         /// ATen's operations, as eager PyTorch runs them, each with an output of its own: the
         /// baseline.
         Aten = "aten" => ImplementationFacts { upstream: "PyTorch", devices: Device::ALL, is_compiled: true },
-        /// The same, each output written into a tensor that is allocated beforehand, once.
+        /// ATen's operations, each writing into a tensor that is allocated beforehand, once.
         AtenOut = "aten-out" => ImplementationFacts {
             upstream: "PyTorch (out)", devices: Device::ALL, is_compiled: false,
         },

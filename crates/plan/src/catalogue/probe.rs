@@ -41,7 +41,7 @@ closed_set! {
     Probe, "probe", ProbeFacts {
         /// Torch's product of square matrices: floating-point operations per second.
         Matmul = "matmul" => ProbeFacts::Product,
-        /// The same by oneDNN, one of the matrices in its layout beforehand.
+        /// oneDNN's product, one of the matrices in its layout beforehand.
         MatmulOnednn = "matmul_onednn" => ProbeFacts::Product,
         /// STREAM's c = a: bytes per second, as the three below.
         Copy = "copy" => ProbeFacts::Stream { arrays: 2, flops: 0 },
@@ -55,7 +55,7 @@ closed_set! {
         Launch = "launch" => ProbeFacts::Launch,
         /// An operation of torch on one element, called eagerly: what a call costs.
         Call = "call" => ProbeFacts::Call { compile: None },
-        /// The same operation as Inductor compiles it, run from its package.
+        /// That operation as Inductor compiles it, run from its package.
         CompiledCall = "compiled_call" => ProbeFacts::Call { compile: Some(CompileMode::Default) },
     }
 }

@@ -16,7 +16,7 @@ const GRANULARITY: &str = "scaling_granularity";
 /// Our own, allowed in an entry, too.
 pub(super) const OWN_KEYS: &[&str] = &["passes", "autograd"];
 
-/// What a training config says of every model.
+/// Settings that a training config has for all models.
 #[derive(Debug, Clone)]
 pub(super) struct Training {
     pub(super) settings: TrainingSettings,
@@ -53,7 +53,7 @@ pub(super) fn read(
     Some(Training { settings, passes, autograd: false })
 }
 
-/// What torchao raises on, or would measure as something else than it says.
+/// Refuses combinations that torchao raises on, or that it would measure as something else.
 fn refuse_combination(fields: &Fields<'_>, settings: &TrainingSettings, recipes: &[Recipe]) {
     use ScalingType::{Disabled, Dynamic};
     let said = |key: &&str| fields.get(key);

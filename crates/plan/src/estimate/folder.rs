@@ -14,7 +14,7 @@ pub struct Unread {
     pub path: PathBuf,
     /// How many.
     pub lines: usize,
-    /// What is wrong with the first.
+    /// The first one's error.
     pub why: String,
 }
 

@@ -50,7 +50,7 @@ pub struct Estimate {
     pub wall: Wall,
     /// The minimum: its check, the fewest samples, the passes, the fewest blocks of its pair.
     pub least_s: f64,
-    /// Where it comes from.
+    /// The source of the estimate.
     pub basis: Basis,
 }
 

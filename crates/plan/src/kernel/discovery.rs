@@ -42,7 +42,7 @@ pub(crate) struct Root {
     pub(crate) holds_others: bool,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
     pub(crate) kernels: Vec<Found>,

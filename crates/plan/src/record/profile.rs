@@ -1,4 +1,4 @@
-//! What a profiled step is made of: its operations, its memory, the processor's counters.
+//! A profiled step: its operations, its memory, the processor's counters.
 
 use std::collections::BTreeMap;
 

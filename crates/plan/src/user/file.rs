@@ -37,7 +37,7 @@ impl UserKind {
         }
     }
 
-    /// The same in a library.
+    /// The kind of files that a library brings.
     pub(crate) const fn brings(self) -> Brings {
         match self {
             Self::Recipe => Brings::Recipes,

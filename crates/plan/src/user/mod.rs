@@ -24,7 +24,7 @@ pub struct UserFiles {
 }
 
 impl UserFiles {
-    /// Those of `package` and of `libraries`, and every mistake in their files.
+    /// The files of `package` and of `libraries`, and every mistake in them.
     pub(crate) fn find(package: &Path, libraries: &[Library]) -> (Self, Vec<Diagnostic>) {
         let mut errors = Vec::new();
         let mut find = |kind: UserKind| {

@@ -47,7 +47,7 @@ pub(crate) fn closest<'a>(
     let limit = if length > 3 { length.div_ceil(3) } else { 0 };
     candidates
         .into_iter()
-        // So many letters have to be added or left out at the least.
+        // The distance is at least the difference of the lengths.
         .filter(|word| word.chars().count().abs_diff(length) <= limit)
         .map(|word| (strsim::levenshtein(&found.to_lowercase(), &word.to_lowercase()), word))
         .min_by_key(|&(distance, _)| distance)

@@ -192,7 +192,7 @@ impl CompileMode {
         }
     }
 
-    /// The same mode without its CUDA graph; `None` if the mode has none.
+    /// This mode without its CUDA graph; `None` if the mode has none.
     pub const fn without_cuda_graph(self) -> Option<Self> {
         match self {
             Self::ReduceOverhead => Some(Self::Default),

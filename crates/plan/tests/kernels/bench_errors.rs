@@ -1,4 +1,4 @@
-//! What an author reads whose bench.yaml or config does not fit.
+//! Errors in a bench.yaml or a config of kernels.
 
 use super::errors::{listed, of_bench};
 use super::package::{KERNEL, Package, sibling, with_fields};

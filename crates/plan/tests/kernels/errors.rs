@@ -1,13 +1,13 @@
-//! What an author reads whose file does not fit.
+//! Errors in a kernel's source file.
 
 use super::package::{KERNEL, Package, sibling, with_fields};
 
-/// What is wrong with a kernel of this text, one line per error.
+/// Errors of a kernel of this text, one per line.
 fn of_source(text: &str) -> String {
     Package::new(&[("mine.rs", text)]).errors()
 }
 
-/// What is wrong with this `bench.yaml` beside a kernel with these fields.
+/// Errors of this `bench.yaml` beside a kernel with these fields.
 pub fn of_bench(fields: &str, bench: &str) -> String {
     Package::new(&[("mine/kernel.rs", &with_fields(fields)), ("mine/bench.yaml", bench)]).errors()
 }

@@ -15,7 +15,7 @@ pub fn ids(plan: &Plan) -> Vec<String> {
     plan.cases().map(Case::full_id).collect()
 }
 
-/// What distinguishes the cases of a package's only kernel, which has one implementation.
+/// Parameters of the cases of a package's only kernel, which has one implementation.
 pub fn parameters(fields: &str, problem_size: &str) -> Vec<String> {
     let plan = package(fields, &format!("problem_size: {problem_size}")).plan();
     plan.cases().map(|case| case.id.parameter.clone()).collect()

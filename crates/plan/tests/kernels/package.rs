@@ -47,7 +47,7 @@ impl Package {
         expand(&[config]).unwrap_or_else(|errors| panic!("{errors}"))
     }
 
-    /// What a person reads of it, the package's folder left out.
+    /// The package's error messages, without the path of its folder.
     pub fn errors(&self) -> String {
         self.errors_with("")
     }
@@ -97,7 +97,7 @@ pub fn reference(size: &ProblemSize) -> Result<Tensor, Refusal> {{
     )
 }
 
-/// The same text as another file of its folder has it, which imports the problem size.
+/// This kernel as another file of its folder, which imports the problem size.
 pub fn sibling(text: &str) -> String {
     let is_kept =
         |line: &&str| !line.contains("struct ProblemSize") && !line.starts_with("#[derive");

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use fastrand::Rng;
 
-/// What disturbs a machine, beside the noise that every batch has for itself.
+/// Disturbances of a machine, besides the noise of each batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Model {
     /// Nothing.

@@ -93,7 +93,7 @@ impl Formulas for Linear {
             (Fused, Some(activation)) => match device {
                 // The epilogue of cuBLASLt.
                 Device::Cuda => vec![whole("aten::_addmm_activation")],
-                // The same name runs these two.
+                // `_addmm_activation` runs these two there.
                 Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
                     vec![whole("aten::addmm"), activate(activation.in_place)]
                 }

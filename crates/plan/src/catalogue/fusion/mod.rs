@@ -76,7 +76,7 @@ closed_set! {
             body: Body::Conv { normalized: true, relu: false },
             variants: &[Unfused, Fused, Mkldnn, MkldnnUnfused, OnednnGraph],
         },
-        /// The same, then max(·, 0).
+        /// Convolution and batch normalization as above, then max(·, 0).
         Conv2dBnRelu = "conv2d_bn_relu" => PatternFacts {
             upstream: "Conv2d_BN_ReLU",
             body: Body::Conv { normalized: true, relu: true },
