@@ -138,7 +138,7 @@ fn subjects(criterion: &Path, temporary: &Path) -> Vec<Subject> {
     subjects
 }
 
-/// The same cases in shards, put together again.
+/// Merges all cases from shards.
 fn merge(folder: &Path, temporary: &Path) -> Subject {
     let (shards, merged) = (temporary.join("shards"), temporary.join("merged"));
     let count = shards::split(folder, &shards, OF_A_SHARD);

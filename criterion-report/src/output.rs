@@ -47,7 +47,7 @@ pub fn tell(text: &str) {
     writeln!(io::stderr(), "{}", visible::lines(text)).ok();
 }
 
-/// The same of what is one line, whatever names it quotes.
+/// Prints a single line on standard error, whatever names it quotes.
 pub fn tell_line(kind: &str, text: &str) {
     tell(&format!("{kind}: {}", visible::line(text)));
 }

@@ -50,7 +50,7 @@ fn said(folder: &Path) -> String {
     format!("exit {code}, {} cases\n{}", lines.saturating_sub(1), stderr(&output, folder))
 }
 
-/// What every bad input comes to, whatever it is.
+/// Checks the rules that hold for every bad input.
 fn check(name: &str, folder: &Path) -> String {
     let said = said(folder);
     if !said.starts_with("exit 0") {

@@ -333,7 +333,7 @@ fn plan_expands_without_measuring() {
     assert_eq!(cases.as_array().map(Vec::len), Some(1));
 }
 
-/// What a bench target has in it is planned as the config that it was built from.
+/// The plan built into a bench target is shown like that of its config.
 #[test]
 fn a_built_plan_is_planned_like_its_config() {
     let config = "tests/fixtures/configs/inference/quick.yml";

@@ -75,7 +75,7 @@ fn a_quotient_of_two_runs_is_pointed_out() {
     assert!(!said("int8wo+max-autotune"));
 }
 
-/// What was measured later stands at the end of the file.
+/// Cases that were measured later stand at the end of the file.
 #[test]
 fn compiled_cases_stand_behind_their_eager_twins_whenever_they_were_measured() {
     let report = rewritten(|text| {

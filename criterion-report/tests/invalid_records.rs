@@ -106,7 +106,7 @@ fn what_measurements_have_is_possible() {
     }
 }
 
-/// What reports are made of where the lines of the two records are these.
+/// The report from these lines of the two records.
 fn report(lines: &[Vec<u8>]) -> Report {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let records = folder.path().join("criterion-torch/new");

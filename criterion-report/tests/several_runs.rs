@@ -216,7 +216,7 @@ fn blocks_of_older_records_show_their_own_spread() {
     assert_eq!(speedup.as_ratio(), runs_ratio(&runs).expect("three runs").ratio);
 }
 
-/// What a file holds of several runs are as many runs, not one with their samples.
+/// A file of several runs counts as that many runs, not as one with their samples.
 #[test]
 fn a_file_of_several_runs_is_a_side_of_as_many() {
     let folder = changed(|_| {});

@@ -71,7 +71,7 @@ fn text_follows_the_terminals_width() {
     assert!(at(160).lines().count() < at(100).lines().count());
 }
 
-/// What `--details` repeats gives way where the table would be wider than the terminal.
+/// Columns that `--details` repeats are dropped if the table would be wider than the terminal.
 #[test]
 fn a_narrow_table_leaves_out_steps_then_bits() {
     let heading = |width| {

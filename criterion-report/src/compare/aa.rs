@@ -42,7 +42,7 @@ pub struct AaCase {
     pub pairs: usize,
     /// Pairs that are called regressed or improved by the noise within runs alone.
     pub before: usize,
-    /// The same with the floor that is known now.
+    /// Pairs called regressed or improved with the floor that is known now.
     pub after: usize,
 }
 

@@ -19,7 +19,7 @@ use crate::render::units;
 
 /// Largest adjusted p of a difference between several runs.
 const OF_RUNS: f64 = 0.05;
-/// The same where a side has one run.
+/// Largest adjusted p if a side has only one run.
 const OF_ONE_RUN: f64 = 0.01;
 
 /// A case of which both sides have a value, and its test.

@@ -127,7 +127,7 @@ pub fn times(side: &[&Point]) -> Vec<Estimate> {
     side.iter().filter_map(|point| point.time).collect()
 }
 
-/// The same where there is any.
+/// The times of a side, or an error if it has none.
 pub fn some_times(place: &str, side: &[&Point]) -> Result<Vec<Estimate>, String> {
     let times = times(side);
     if !times.is_empty() {

@@ -57,7 +57,7 @@ pub struct Cases {
     columns: BTreeMap<&'static str, Vec<Value>>,
 }
 
-/// What all cases of the page share.
+/// Data common to all cases of the page.
 pub struct Context<'a> {
     report: &'a Report,
     trade_offs: HashMap<&'a str, TradeOff>,

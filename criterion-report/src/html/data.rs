@@ -18,7 +18,7 @@ use crate::views::{Heatmap, HeatmapKind};
 pub struct Data {
     /// Names of the units of time with the nanoseconds in each, for the axes.
     time_units: Vec<(&'static str, f64)>,
-    /// The same of memory, in bytes.
+    /// Names of the units of memory with the bytes in each.
     byte_units: Vec<(&'static str, u64)>,
     /// One array per column, each as long as there are cases.
     cases: Cases,

@@ -59,7 +59,7 @@ const isOnFront = (at) => value("front", at) === 1;
 function chosenSiblings(all) {
   const [group, shape] = [byId("frontier-group"), byId("frontier-shape")];
   const options = (names) => names.map((name) => [name, name]);
-  // Where only a baseline was measured nothing competes; where most does, there is most to see.
+  // Groups of a baseline alone have no comparison; the largest group comes first.
   const groups = [...Map.groupBy(all, (at) => text("group", at))]
     .filter(([, places]) => places.some((at) => figure("speedup", at) !== null))
     .sort(([, a], [, b]) => b.length - a.length);

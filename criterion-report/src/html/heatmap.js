@@ -83,7 +83,7 @@ function coloured(field, share) {
 function heatmap(map, there, most) {
   const name = (place) => data.texts[place];
   const cell = (row, column) => map.cells[row * map.columns.length + column];
-  // Of a crossover, which has a speed-up in every field.
+  // Only a crossover has a speed-up for every field.
   const ratioAt = (row, column) => map.speedups?.[row * map.columns.length + column] ?? null;
   const isShown = (row, column) => {
     const at = cell(row, column);

@@ -15,7 +15,7 @@ function remember(theme) {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // The same: the choice lasts as long as the page.
+    // Without storage, the choice lasts as long as the page.
   }
 }
 

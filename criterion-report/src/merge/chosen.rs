@@ -21,9 +21,9 @@ pub struct Chosen<'r> {
     pub missing: Vec<(&'r str, String)>,
     /// Records of cases that are not planned.
     pub foreign: Vec<Source<'r>>,
-    /// Of cases with several records, the one that counts and the others.
+    /// For cases with several records, the one that counts and the others.
     pub dropped: Vec<(Source<'r>, Vec<Source<'r>>)>,
-    /// What of the build or the configs the rows do not have in common, with the folders of each value.
+    /// Differences of the rows' builds or configs, with the folders of each value.
     pub mixed: Vec<String>,
 }
 

@@ -31,7 +31,7 @@ pub fn carry(
         let of_folder = sources.iter().filter(|(of, _)| *of == place);
         let recorded: HashSet<&str> = of_folder.map(|(_, it)| it.run_id.as_str()).collect();
         for path in results.manifests()? {
-            // What cannot be read was named when it was read first.
+            // An unreadable file was reported when it was read first.
             let Ok(text) = file::read(&path) else { continue };
             let Ok(manifest) = serde_json::from_slice::<Value>(&text) else { continue };
             let run_id = manifest["run_id"].as_str().unwrap_or_default();

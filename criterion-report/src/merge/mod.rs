@@ -39,10 +39,10 @@ pub struct Options {
     mixed: bool,
 }
 
-/// What merging came to.
+/// The result of merging.
 #[derive(Debug)]
 pub struct Merged {
-    /// What was merged, and what was not.
+    /// A summary of the merged and the skipped records.
     pub text: String,
     /// The planned cases without a record and the measured ones without a time, with the reasons.
     pub incomplete: Vec<String>,

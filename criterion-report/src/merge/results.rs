@@ -16,7 +16,7 @@ use crate::read::profile_files::is_inside;
 use crate::read::{Location, ResultFolder, ResultFolders, Run, read_runs, read_unlinked, saved};
 use crate::render::units;
 
-/// What a folder holds of one name.
+/// A folder's results under one name.
 #[derive(Debug)]
 pub struct Results {
     /// The folder, as it was given.
@@ -61,7 +61,7 @@ pub struct Found {
 /// A machine by its own name: two machines of one kind are calibrated apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Host {
-    /// What times have to share to be compared.
+    /// The machine; only times of one machine are compared.
     pub machine: String,
     pub hostname: String,
 }
@@ -276,7 +276,7 @@ impl Times {
     }
 }
 
-/// What the results of one build and one config share. The hash of a kernel's case covers its sources, too.
+/// Facts common to all results of one build and one config. The hash of a kernel's case covers its sources, too.
 fn origin(record: &Record) -> [(String, String); 3] {
     let Record { case, environment, .. } = record;
     let config = match case.work {

@@ -1,4 +1,4 @@
-//! What is said of merged results, for people.
+//! Messages about merged results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct Said<'r> {
 }
 
 impl Said<'_> {
-    /// What was merged from where, and every record that was not.
+    /// The merged folders, and every skipped record.
     pub fn summary(&self) -> String {
         let folders = self.results.iter().filter(|it| !it.is_machine).count();
         let mut out = format!(

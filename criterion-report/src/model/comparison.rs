@@ -18,8 +18,8 @@ pub struct Comparison {
     pub baseline: Option<usize>,
     /// Speed-up from pairs of the two, or why there is none.
     pub speedup: Result<Speedup, NoSpeedup>,
-    /// The same; where they were not partners, from the pairs of both with the baseline of their
-    /// group.
+    /// The speed-up; for cases that were not partners, computed from the pairs of both with their
+    /// group's baseline.
     pub gain: Result<Gain, NoSpeedup>,
     /// 1 − candidate's weights / baseline's.
     pub weights_reduction: Option<f64>,
@@ -60,8 +60,8 @@ impl Comparison {
         }
     }
 
-    /// The same of a candidate and a sibling that may not have been its partner, but that has been,
-    /// as the candidate has, that of their group's `baseline`.
+    /// Compares a candidate and a sibling that may not have been its partner: both were partners of
+    /// their group's `baseline`.
     pub fn of_siblings(
         other: &CaseId,
         sibling: Option<(usize, &Row)>,

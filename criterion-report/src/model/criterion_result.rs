@@ -106,7 +106,7 @@ impl Samples {
         self.times.iter().zip(&self.iters).map(|(ns, iters)| ns / iters)
     }
 
-    /// The same, the fastest first.
+    /// Times of a step, the fastest first.
     pub fn sorted_steps_ns(&self) -> Vec<f64> {
         let mut steps: Vec<f64> = self.steps_ns().collect();
         steps.sort_unstable_by(f64::total_cmp);

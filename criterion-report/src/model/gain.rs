@@ -16,7 +16,7 @@ pub struct Gain {
     pub interval: Interval,
     pub confidence_level: f64,
     pub source: GainSource,
-    /// The same ratio as callers have it, where the device works beside the host.
+    /// The ratio as callers see it, if the device works beside the host.
     pub as_called: Option<(f64, Interval)>,
 }
 

@@ -85,7 +85,7 @@ pub fn fingerprint(record: &Record) -> String {
     }
 }
 
-/// The same without a GPU, whatever the case ran on.
+/// The machine without a GPU, whatever the case ran on.
 pub fn machine(record: &Record) -> String {
     let host = &record.environment.host;
     let gib = (host.memory_bytes + (1 << 29)) >> 30;

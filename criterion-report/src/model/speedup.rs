@@ -111,7 +111,7 @@ impl Levels {
 }
 
 impl AsCalled {
-    /// That of several runs, where all of them have it; `steps_ns` then gives its steps.
+    /// Combines several runs, if all of them have it; `steps_ns` then gives its steps.
     fn of_runs(
         pairs: &[&Pair],
         on: Processor,

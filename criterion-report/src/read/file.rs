@@ -19,7 +19,7 @@ pub fn unusable(path: &Path, why: impl Display) -> anyhow::Error {
     anyhow!("{}: {why}", path.display())
 }
 
-/// What cannot be used of a file: the first lines, and how many more there are.
+/// Unusable lines of a file: the first ones, and the number of the others.
 #[derive(Debug, Default)]
 pub struct Unusable {
     first: Vec<String>,
@@ -64,7 +64,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     whole(open(path, OF_ONE)?)
 }
 
-/// The same as text.
+/// Like [`read`], as text.
 pub fn text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
@@ -95,7 +95,7 @@ pub fn lines(path: &Path, mut visit: impl FnMut(&[(usize, Vec<u8>)])) -> io::Res
     }
 }
 
-/// The same to be read in pieces, with the mark.
+/// Opens a file to be read in pieces, with the mark.
 pub fn open_all(path: &Path) -> io::Result<Take<File>> {
     open(path, OF_ALL)
 }

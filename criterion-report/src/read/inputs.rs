@@ -26,7 +26,7 @@ pub struct Inputs {
     pub recorded: HashSet<String>,
     /// All runs, whatever they saved under, the oldest first.
     pub runs: Vec<Run>,
-    /// What the machines of merged results left of their calibrations, which have the same ids on all of them.
+    /// Calibrations of the machines of merged results, with the same ids on all of them.
     pub calibrations: Vec<CaseFiles>,
     /// The cases that the filter of an exported file left out, which are not to be shown.
     pub left_out: HashSet<String>,

@@ -254,7 +254,7 @@ fn places(rows: &[Row]) -> Vec<impl Ord + Copy + use<>> {
     rows.iter().enumerate().map(place).collect()
 }
 
-/// The same work without anything special about how it is run.
+/// The work without anything special about how it is run.
 fn plain(work: Work) -> Work {
     match work.eager() {
         Work::Model(work) => {

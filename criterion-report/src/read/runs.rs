@@ -177,7 +177,7 @@ impl Runs {
         self.findings(run_ids).into_iter().map(|(_, check)| check.clone()).collect()
     }
 
-    /// The same, each with the run that found it.
+    /// The checks, each with the run that found it.
     pub fn findings(&self, run_ids: &HashSet<&str>) -> Vec<(&RunManifest, &Check)> {
         let mut findings: Vec<(&RunManifest, &Check)> = Vec::new();
         let runs = self.with_ids(run_ids);

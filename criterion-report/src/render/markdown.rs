@@ -86,7 +86,7 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// The same of a reason, which may be a compiler's whole output: its beginning.
+/// Escapes a reason. It may be a compiler's whole output: only its beginning is kept.
 pub fn reason(text: &str) -> String {
     const MOST: usize = 200;
     let text = one_line(text);
@@ -110,7 +110,7 @@ pub fn short(commit: &str) -> String {
     code(&commit.chars().take(8).collect::<String>())
 }
 
-/// The same of one with `-dirty` behind, which is said in words.
+/// A short revision; the suffix `-dirty` becomes words.
 pub fn revision(revision: &str) -> String {
     match revision.strip_suffix("-dirty") {
         Some(commit) => format!("{} with uncommitted changes", short(commit)),

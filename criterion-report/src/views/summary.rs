@@ -55,7 +55,7 @@ pub struct Document<'a> {
 /// Lines of the screen; two are left to who calls it.
 const LINES: usize = 38;
 const INDENT: usize = 2;
-/// What a speed-up is worth that is not from interleaved runs.
+/// Note on a speed-up that is not from interleaved runs.
 const BY_TIMES: &str = "by times, not in turn";
 /// Reasons of unmeasured cases that are said.
 const REASONS: usize = 3;
@@ -118,7 +118,7 @@ fn cells(of: &Answer) -> [String; 4] {
     [of.subject.clone(), of.answer.clone(), speedup.unwrap_or_default(), details(of).join("; ")]
 }
 
-/// The same, with what stands below it on the screen after the details.
+/// The cells, with the lines that a screen shows below them after the details.
 pub fn cells_with_reason(of: &Answer) -> [String; 4] {
     let mut cells = cells(of);
     let [beside, why] = [beside(of), why(of)].map(Option::unwrap_or_default);
@@ -198,7 +198,7 @@ fn table(column: &str, answers: &[&Answer], Room { width, colour, .. }: Room) ->
     render(&columns, &narrow, INDENT, width, colour)
 }
 
-/// The same lines; a last cell that has no room stands below its line.
+/// These lines; a last cell that is too wide goes below its line.
 fn wrapped(columns: &[(&str, Align)], lines: &[Line], width: usize) -> Vec<Line> {
     let last = columns.len() - 1;
     let mut without = lines.to_vec();
@@ -274,7 +274,7 @@ fn details(of: &Answer) -> Vec<String> {
     details
 }
 
-/// What a speed-up is over: `over aten`, or of two that no answer names `rust against aten`.
+/// The other side of a speed-up: `over aten`, or between two that no answer names, `rust against aten`.
 fn against(variant: Option<&String>, over: Option<&String>) -> Option<String> {
     let over = over?;
     Some(variant.map_or(format!("over {over}"), |variant| format!("{variant} against {over}")))

@@ -25,7 +25,7 @@ pub type Notes = Vec<String>;
 #[derive(Debug, Clone, Default)]
 pub struct Written {
     pub notes: Notes,
-    /// What the format cannot represent: the rest is written, and the exit code is 1.
+    /// Values that the format cannot represent: the rest is written, and the exit code is 1.
     pub refused: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What calling an operation costs: in the file, in the summary, in `show`.
+//! Call overhead: in the file, in the summary, in `show`.
 
 use super::*;
 use clap::ColorChoice;

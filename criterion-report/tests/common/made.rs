@@ -263,7 +263,7 @@ impl Fixture {
         criterion
     }
 
-    /// The same in a folder of its own, which is to be kept meanwhile.
+    /// Writes into a temporary folder, which the caller keeps.
     pub fn write(&self) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let criterion = self.write_in(folder.path(), "new");

@@ -31,7 +31,7 @@ pub fn write(folder: &Path, cases: usize) -> PathBuf {
     write_baselines(folder, cases, &BASELINES)
 }
 
-/// The same under these names alone.
+/// Like [`write`], under these names alone.
 pub fn write_baselines(folder: &Path, cases: usize, baselines: &[&str]) -> PathBuf {
     let criterion = folder.join("criterion");
     fs::create_dir_all(&criterion).expect("created");

@@ -1,4 +1,4 @@
-//! What all tests of reports share.
+//! Helpers of all tests of reports.
 
 pub mod made;
 pub mod many;
@@ -65,12 +65,12 @@ pub fn on(name: &str, args: &[&str]) -> Output {
     run(&[args, &["--criterion-dir", folder.to_str().expect("UTF-8")]].concat())
 }
 
-/// What the program wrote to stdout.
+/// The program's standard output.
 pub fn out(output: &Output) -> &str {
     std::str::from_utf8(&output.stdout).expect("text")
 }
 
-/// What the program wrote to stderr.
+/// The program's standard error.
 pub fn err(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).expect("text")
 }
@@ -154,7 +154,7 @@ pub fn write(writer: &Writer, report: &Report) -> String {
     write_on(None, writer, report)
 }
 
-/// The same on a terminal of some width.
+/// Like [`write`], on a terminal of some width.
 pub fn write_on(width: Option<usize>, writer: &Writer, report: &Report) -> String {
     let target = Target { colour_terminal: false, width, file: None };
     match text_and_notes(writer, report, target) {
@@ -166,7 +166,7 @@ pub fn write_on(width: Option<usize>, writer: &Writer, report: &Report) -> Strin
     }
 }
 
-/// What the writer writes, and what it says besides.
+/// The writer's output and its notes.
 pub fn text_and_notes(
     writer: &Writer,
     report: &Report,

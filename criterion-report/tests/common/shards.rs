@@ -7,7 +7,7 @@ use std::path::Path;
 use plan::{Record, RunManifest};
 use serde_json::{Value, json};
 
-/// What a shard has of one bench target: lines of records and their ids.
+/// A shard's part of one bench target: lines of records and their ids.
 #[derive(Default)]
 struct OfTarget {
     lines: String,

@@ -27,7 +27,7 @@ pub const RECIPES: [&str; 10] = [
 pub const FAILED_EVERY: usize = 97;
 const GROUP: &str = "inference/sweep/linear/cpu";
 
-/// What ten thousand cases left.
+/// Results of ten thousand cases.
 pub fn ten_thousand() -> Inputs {
     let template = "tests/fixtures/two-siblings/criterion-torch/new/inference.jsonl";
     let lines = fs::read_to_string(template).expect("readable");

@@ -85,7 +85,7 @@ pub fn clean(fixture: Fixture) -> Fixture {
 pub const KERNELS: [&str; 9] =
     ["gemv", "reduction", "scan", "sort", "stencil", "fft", "spmv", "softmax", "histogram"];
 
-/// What `main` measured: each kernel takes 1 ms.
+/// Results of `main`: each kernel takes 1 ms.
 pub fn main_branch(run: u64) -> Fixture {
     let ns = in_run(run, 1_000_000);
     let made: Vec<Make<'_>> =

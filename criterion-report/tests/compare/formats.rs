@@ -1,4 +1,4 @@
-//! What is printed: the table, Markdown and JSON.
+//! Formats of the output: the table, Markdown and JSON.
 
 use std::fs;
 
@@ -75,7 +75,7 @@ fn what_an_id_holds_does_not_break_a_table_of_markdown() {
     assert!(line.is_some_and(|line| line.starts_with("| new |")), "{text}");
 }
 
-/// The same as `branch`, on a machine that others share.
+/// `branch` on a machine that others share.
 fn disturbed(run: u64) -> Fixture {
     branch(run).edit("kernels/", |it| {
         it.record.measures.conditions = Some(Conditions {

@@ -1,4 +1,4 @@
-//! What the default policy finds and what it imagines, by simulation through the engine itself.
+//! The default policy's true and false alarms, by simulation through the engine itself.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a side can be, and what is refused.
+//! Accepted and refused sides of a comparison.
 
 use std::fs;
 

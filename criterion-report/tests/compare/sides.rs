@@ -81,7 +81,7 @@ pub fn compared(
     only(comparison(side("a", a), side("b", b), floors))
 }
 
-/// The same at these thresholds, without a floor.
+/// Compares at these thresholds, without a floor.
 pub fn compared_at(limits: Limits, a: Vec<Point>, b: Vec<Point>) -> Compared {
     only(comparison_at(limits, side("a", a), side("b", b), Floors::Ignored))
 }

@@ -37,9 +37,9 @@ pub struct Case {
     pub ns: f64,
     /// Standard deviation of ln(time) between runs.
     pub between: f64,
-    /// The same between samples of a run.
+    /// Standard deviation of ln(time) between samples of a run.
     pub within: f64,
-    /// What else samples do.
+    /// A further property of the samples.
     pub kind: Kind,
     /// Share of runs that others disturb all the while: they take 15 % longer.
     pub disturbed: f64,
@@ -82,7 +82,7 @@ pub fn id(place: usize) -> String {
     format!("simulated/default/case{place}/cpu/kernel/f32-{place}")
 }
 
-/// So many runs of all cases; `slower` says by which factor each is.
+/// `runs` runs of all cases; `slower` gives each one's factor.
 pub fn side(
     name: &str,
     runs: usize,

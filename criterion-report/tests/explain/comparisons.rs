@@ -161,7 +161,7 @@ fn a_second_product_is_an_added_operation_and_another_one_in_its_place_is_not() 
     };
     let mm = |calls, share| Some(("aten::mm".to_owned(), calls, share));
     assert_eq!(added(&of(vec![product("aten::mm", 2_000.0, 2.0)])), mm(1.0, 50.0));
-    // Of three calls of oneDNN's product one takes the place of the baseline's.
+    // One of three calls of oneDNN's product replaces the baseline's.
     let onednn = "mkldnn::_linear_pointwise";
     let expected = Some((onednn.to_owned(), 2.0, 67.0));
     assert_eq!(added(&of(vec![product(onednn, 3_000.0, 3.0)])), expected);

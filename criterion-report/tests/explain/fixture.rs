@@ -41,7 +41,7 @@ impl Fixture {
         Self::of_cases(plan.iter().map(|case| measured(case, 1_000_000)).collect())
     }
 
-    /// The same together with the calibration of the machine.
+    /// The cases of a config together with the machine's calibration.
     pub fn calibrated(config: &str) -> Self {
         Self::of_config(config).and(calibration())
     }
@@ -165,7 +165,7 @@ pub fn operation(name: &str, self_ns: f64) -> OperationProfile {
     }
 }
 
-/// The same with the shapes and dtypes of its arguments.
+/// An operation with the shapes and dtypes of its arguments.
 pub fn on(name: &str, self_ns: f64, arguments: &[(&[i64], &str)]) -> OperationProfile {
     OperationProfile {
         shapes: arguments.iter().map(|(shape, _)| shape.to_vec()).collect(),

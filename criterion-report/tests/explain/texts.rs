@@ -1,4 +1,4 @@
-//! What `explain` writes: the text of a screen, Markdown, and the document.
+//! Outputs of `explain`: the text of a screen, Markdown, and the document.
 
 use clap::ColorChoice;
 use criterion_report::cli::writer::Writer;

@@ -21,7 +21,7 @@ fn program(arguments: &str) -> Command {
     command
 }
 
-/// What is written, and the exit code.
+/// The written output, and the exit code.
 fn run(arguments: &str) -> (String, Option<i32>) {
     let Output { stdout, status, .. } = program(arguments).output().expect("the program starts");
     (String::from_utf8(stdout).expect("text"), status.code())

@@ -43,7 +43,7 @@ fn pretty(text: &str) -> String {
     serde_json::to_string_pretty(&value).expect("it was read")
 }
 
-/// What Bencher's schema asks for: objects of objects of `value` and two optional bounds, numbers.
+/// Bencher's schema: objects of objects of `value` and two optional bounds, numbers.
 #[test]
 fn bencher_takes_it() {
     for name in READABLE {

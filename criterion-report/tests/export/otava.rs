@@ -18,7 +18,7 @@ fn export(history: &Path) -> Child {
         .expect("the program starts")
 }
 
-/// What is written to standard output, and said.
+/// Standard output and standard error.
 fn ended(export: Child) -> [String; 2] {
     let output = export.wait_with_output().expect("it ends");
     let [out, err] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).expect("text"));

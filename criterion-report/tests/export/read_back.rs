@@ -106,7 +106,7 @@ fn what_a_filter_left_out_stays_out_and_still_serves_as_baseline() {
     }
 }
 
-/// What is read of `text`, or why nothing is.
+/// Reads `text`, or returns the error.
 fn read(text: &str) -> Result<Exported, String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("f.json");
@@ -166,7 +166,7 @@ fn lines_that_are_cut_off_cost_themselves_alone() {
     }
 }
 
-/// What a folder's numbers have to be, a file's have to be, too.
+/// Numbers in a file obey the rules of those in a folder.
 #[test]
 fn numbers_that_cannot_be_cost_their_case_alone() {
     let text = write(&writer("export json"), &report("interleaved"));

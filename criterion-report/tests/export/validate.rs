@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::common::{READABLE, report, text_and_notes};
 use crate::export::{TARGET, writer};
 
-/// What the program prints of these files, and its exit code.
+/// Validates these files; returns the output and the exit code.
 fn run(arguments: &[&str]) -> (String, i32) {
     let files = arguments.iter().map(|it| match it.strip_prefix("--") {
         Some(_) => (*it).to_owned(),
@@ -78,7 +78,7 @@ fn found(records: &Value) -> Vec<String> {
     found_in(&records.to_string())
 }
 
-/// The same of a file's text.
+/// [`found`] for a file's text.
 fn found_in(text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("records.json");
@@ -199,7 +199,7 @@ fn each_trap_by_itself() {
     assert_eq!(found(&json!(["x"])), ["not-a-record "]);
 }
 
-/// What Python writes of numbers that are none is said where it stands, and once.
+/// NaN and infinite numbers as Python writes them are reported once, at their place.
 #[test]
 fn a_number_that_is_none_is_said_once() {
     for (path, value) in [

@@ -93,7 +93,7 @@ impl Browser {
         self.settle();
     }
 
-    /// The same where no script runs, not even the driver's.
+    /// Opens a file when no script runs, not even the driver's.
     pub fn load(&self, page: &Path) {
         self.post("/url", &json!({ "url": format!("file://{}", page.display()) }));
     }
@@ -109,7 +109,7 @@ impl Browser {
         panic!("never true: {body}");
     }
 
-    /// What the body of a function returns.
+    /// The value that a function with this body returns.
     pub fn get(&self, body: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": body, "args": [] }))
     }
@@ -148,7 +148,7 @@ impl Browser {
         self.settle();
     }
 
-    /// The same without waiting: what only moves the focus draws nothing.
+    /// Presses keys without waiting: moving the focus draws nothing.
     pub fn strike(&self, keys: &[&str]) {
         let strokes = keys.iter().flat_map(|key| {
             [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })]

@@ -8,7 +8,7 @@ use crate::common::report;
 use crate::html::browser::{Browser, key};
 use crate::html::{assert_quiet, file};
 
-/// What has the focus: its id, or its text.
+/// The focused element: its id, or its text.
 const FOCUSED: &str = "const it = document.activeElement; return it.id || it.textContent.trim()";
 
 /// Each on a page that was just opened; a browser takes seconds to start, so that all share one.

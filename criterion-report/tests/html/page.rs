@@ -13,7 +13,7 @@ use crate::common::{READABLE, report, text_and_notes};
 use crate::html::browser::Browser;
 use crate::html::{assert_quiet, file, page};
 
-/// What stands between two marks, of which there is one each.
+/// The text between two marks, of which there is one each.
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     let (_, rest) = text.split_once(from).expect("the beginning");
     rest.split_once(to).expect("the end").0
@@ -76,7 +76,7 @@ fn a_terminal_gets_no_page() {
 const HOSTILE: &str = "</script><script>hacked()</script><img src=x onerror=hacked()>\"'`&amp;{{data}}\
                        \u{2028}<!--";
 
-/// What is seen of it: nothing in it is an end of a line.
+/// The visible text: nothing in it ends a line.
 fn shown() -> String {
     HOSTILE.replace('\u{2028}', "\\u{2028}")
 }

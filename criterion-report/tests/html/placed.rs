@@ -27,7 +27,7 @@ impl Ticks {
         Self(own.map(tick).collect())
     }
 
-    /// Where a value belongs on this logarithmic axis.
+    /// The position of a value on this logarithmic axis.
     fn place(&self, value: f64) -> f64 {
         let (Some((low, from)), Some((high, to))) = (self.0.first(), self.0.last()) else {
             panic!("no ticks")
@@ -84,7 +84,7 @@ fn a_case_is_marked_in_the_roofline_of_its_machine() {
             let found = found.as_f64().expect("a number");
             assert!((found - expected).abs() < 0.1, "{variant}: {place}, not {across}, {up}");
         }
-        // Of its siblings one has a time, and so a place, without a name.
+        // One sibling has a time, and so a point, without a name.
         let others = "return [...document.querySelectorAll('.placed .point.off title')].map((it) \
                       => it.textContent)";
         let sibling = if variant == "fused" { "unfused" } else { "fused" };

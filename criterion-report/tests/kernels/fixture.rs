@@ -60,7 +60,7 @@ pub fn result<'a>(report: &'a Report, part: &str) -> KernelResult<'a> {
 
 const RUN: &str = "kernels-20261120T134000Z-4242";
 
-/// What a case of the kernel runs.
+/// The work of a case of the kernel.
 fn work(kernel: &str, implementation: &str) -> KernelWork {
     let fields = |value: Value| serde_json::from_value(value).expect("a mapping");
     let problem = match kernel {

@@ -4,7 +4,7 @@ use super::*;
 
 const POISSON: &str = "kernels/default/pressure_poisson/cpu";
 
-/// What there is now.
+/// The current results.
 fn now() -> Fixture {
     Fixture::of_kernels(&[
         Make("pressure_poisson", "kernel", Float64, Cpu, 1_000_000),
@@ -318,7 +318,7 @@ fn what_was_not_selected_is_not_missing() {
     assert_eq!(not_compared.len(), 3, "{not_compared:?}");
     let why = "the latest run did not select it: its filter was `gemv|pressure|red`";
     assert!(not_compared.iter().all(|it| it["reason"] == why), "{not_compared:?}");
-    // The same filter matches what is not there: it is gone.
+    // A filter that selects the missing case means that the case is gone.
     edit_run(&folder, |run| run["args"] = serde_json::json!(["cpu", "--bench"]));
     assert_eq!(folder.run(&gates).status.code(), Some(1));
     // A filter of the report is one of both sides.

@@ -82,7 +82,7 @@ impl Folder {
             .expect("the program starts")
     }
 
-    /// The same, which has to end well.
+    /// Runs the command, which has to succeed.
     fn written(&self, args: &[&str]) -> &Self {
         let output = self.run(args);
         assert_eq!(output.status.code(), Some(0), "{}", err(&output));

@@ -1,4 +1,4 @@
-//! What the other formats say of kernels.
+//! Kernels in the other formats.
 
 use clap::ColorChoice;
 use common::write;

@@ -50,7 +50,7 @@ pub struct Machine {
 pub const ONE: Machine = Machine { hostname: "node-1", processor: "AMD EPYC 7763", gbps: 10.0 };
 pub const TWO: Machine = Machine { hostname: "node-2", processor: "Intel Xeon 8480+", gbps: 40.0 };
 
-/// What one run left of the sweep.
+/// One run's part of the sweep.
 pub struct Shard {
     index: u32,
     count: u32,
@@ -90,7 +90,7 @@ impl Shard {
         self
     }
 
-    /// The same by a run that began so many seconds after the first.
+    /// The shard by a run that began this many seconds after the first.
     pub fn again(mut self, run_id: &str, after: u64) -> Self {
         (self.run_id, self.after) = (run_id.to_owned(), after);
         self
@@ -226,7 +226,7 @@ impl Sweep {
             .expect("the program starts")
     }
 
-    /// What merging these folders says: exit code, standard output, standard error.
+    /// Merges these folders; returns exit code, standard output and standard error.
     pub fn merge(&self, folders: &[&str]) -> String {
         self.merge_with(folders, &[])
     }
@@ -240,7 +240,7 @@ impl Sweep {
         format!("exit {code}\n{out}{err}").replace(&self.0.path().display().to_string(), "DIR")
     }
 
-    /// What a report of the merged results says, and how it ends.
+    /// Runs a report on the merged results; returns exit code, standard output and standard error.
     pub fn report(&self, args: &[&str]) -> (Option<i32>, String, String) {
         let output = self.run(&[args, &["--criterion-dir", "merged/criterion"]].concat());
         (output.status.code(), text(&output.stdout), text(&output.stderr))

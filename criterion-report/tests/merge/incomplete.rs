@@ -1,4 +1,4 @@
-//! What is missing, what is too much, and what cannot be read.
+//! Missing, superfluous and unreadable results.
 
 use std::fs;
 

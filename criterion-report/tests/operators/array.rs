@@ -133,7 +133,7 @@ fn only_skipped_cases_are_written_too() {
     assert!(text.contains("    all 5 cases: skipped: this machine has no CUDA device\n"), "{text}");
 }
 
-/// What upstream's document does with the file: sums and minima over all results of an operation.
+/// Upstream's scripts take sums and minima over all results of an operation.
 #[test]
 fn upstreams_scripts_can_take_the_compatible_array() {
     let fixture = Fixture::of_operators("quick", SMALL).end("/aten-out/", &skipped());
@@ -226,7 +226,7 @@ operator_params:
     devices: [cuda]
 ";
 
-/// What a program prints beside the file that is made of a fixture; none where there is no python3.
+/// Output of a program run beside the file made of a fixture; none without python3.
 fn analyzed(fixture: &Fixture, program: &str, arguments: &[&str]) -> Option<String> {
     if Command::new("python3").arg("--version").output().is_err() {
         crate::common::skip::tool("no python3");

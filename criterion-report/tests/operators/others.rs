@@ -1,4 +1,4 @@
-//! What the other formats say of operators.
+//! Operators in the other formats.
 
 use super::*;
 use criterion_report::export::dashboard;

@@ -185,7 +185,7 @@ fn option(arg: &Arg) -> [String; 4] {
         }
         text
     };
-    // What is longer than that is a page's own text.
+    // Longer help is left to a text of the page.
     let long = arg.get_long_help().map(|help| meaning(&help.to_string()));
     let long = long.filter(|text| text.split_whitespace().count() <= LONGEST_CELL);
     let meaning = long.unwrap_or_else(|| meaning(&short));

@@ -51,7 +51,7 @@ fn generated(schema: Schema) -> Value {
 struct Types<'a> {
     whole: &'a Value,
     record: &'a str,
-    /// Those that another page has.
+    /// Types that another page has.
     elsewhere: Vec<String>,
     order: Vec<String>,
 }

@@ -106,7 +106,7 @@ fn the_page_has_the_maps() {
         serde_json::from_str(data.split_once("</script>").expect("its end").0).expect("JSON");
     let maps = data["maps"].as_array().expect("maps");
     let of_kind = |map: &&Value| map["kind"] == "crossover";
-    // Of the recipe that is not emulated.
+    // Only the recipe that is not emulated has this map.
     let [map] = maps.iter().filter(of_kind).collect::<Vec<_>>()[..] else { panic!("one map") };
     let list = |name: &str| map[name].as_array().expect("a list").clone();
     assert_eq!(list("cells").len(), list("rows").len() * list("columns").len());
@@ -114,6 +114,6 @@ fn the_page_has_the_maps() {
     assert_eq!(list("cells").iter().filter(|cell| !cell.is_null()).count(), 7);
     let name = |place: &Value| data["texts"][place.as_u64().expect("a place") as usize].clone();
     assert_eq!(list("rows").last().map(name), Some("16384+".into()));
-    // Of other maps a field's speed-up is its case's.
+    // In other maps a field's speed-up is its case's.
     assert!(maps.iter().any(|map| map["kind"] == "shapes" && map["speedups"].is_null()));
 }

@@ -25,7 +25,7 @@ struct Line<'a> {
     compiled: Option<&'a Row>,
     /// The unquantized model, run eagerly.
     baseline: Option<&'a Row>,
-    /// The same, compiled in the same mode.
+    /// The unquantized model, compiled in the same mode.
     compiled_baseline: Option<&'a Row>,
 }
 

@@ -69,7 +69,7 @@ fn sides(case: &Case) -> (&'static str, String) {
     }
 }
 
-/// What a case runs, in the words that dashboards know.
+/// The pass that a case runs, in the dashboards' words.
 fn pass(case: &Case) -> &'static str {
     match (case.mode, case.work.model().and_then(|work| work.pass)) {
         (_, Some(Pass::Forward)) => "Training Fwd",

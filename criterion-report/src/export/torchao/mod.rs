@@ -23,7 +23,7 @@ use place::{Kind, Places};
 /// The modes of torchao's runner.
 pub const MODES: &[Mode] = &[Mode::Inference, Mode::Training];
 
-/// What was written: a line for each folder, and remarks.
+/// The written files: a line for each folder, and remarks.
 #[derive(Debug, Default)]
 pub struct Written {
     pub lines: Vec<String>,
@@ -89,7 +89,7 @@ impl Folder {
     /// Refuses an `output_dir` that leads out of the current folder: a record may be of somebody else's config.
     fn stays_here(&self) -> Result<()> {
         let here = Path::new(".").canonicalize().context("the current folder")?;
-        // What is not there yet is no link.
+        // A path that does not exist yet is no link.
         let real = self.path.ancestors().find_map(|it| it.canonicalize().ok());
         let is_inside = self.path.to_str().is_some_and(is_inside);
         if !is_inside || real.is_some_and(|real| !real.starts_with(&here)) {

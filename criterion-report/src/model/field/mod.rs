@@ -144,7 +144,7 @@ impl Field {
         Self::all().find(|field| field.name == name)
     }
 
-    /// The same in a list of constants: a name that there is not is not compiled.
+    /// [`Self::named`] for constants: an unknown name fails to compile.
     pub const fn known(name: &str) -> &'static Self {
         let mut list = 0;
         while list < LISTS.len() {
@@ -167,7 +167,7 @@ impl Field {
         }
     }
 
-    /// The same as a number with its interval; none of a text.
+    /// The value as a number with its interval; none for a text.
     pub fn figure(&self, entry: &Entry<'_>) -> Option<Figure> {
         self.value(entry)?.figure()
     }
@@ -254,7 +254,7 @@ impl Column {
         Self { name, field: Field::known(field), part: Part::Value, scale: 1.0 }
     }
 
-    /// The same, one for `scale` of the field's unit.
+    /// The column in a unit that is `scale` of the field's unit.
     pub const fn per(self, scale: f64) -> Self {
         Self { scale, ..self }
     }

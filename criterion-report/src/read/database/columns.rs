@@ -61,7 +61,7 @@ fn check_column(column: &Value, value: &Value, path: &str, found: &mut Vec<Found
     }
 }
 
-/// What becomes of a value of another type than the column's, which has one of the schema's names. By its default settings
+/// The effect of a value of another type than the column's, which has one of the schema's names. By its default settings
 /// ClickHouse reads quoted numbers, takes true and false for 1 and 0, and stores the text of anything in a column of
 /// strings.
 pub fn trap(column: Option<&str>, value: &Value) -> Trap {

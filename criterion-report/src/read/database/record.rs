@@ -46,7 +46,7 @@ impl<'a> Series<'a> {
         &self.0[6]
     }
 
-    /// The same time in the finer unit, if this one is in ms.
+    /// This time in the finer unit, if it is in ms.
     pub fn in_microseconds(&self) -> Option<Self> {
         let mut finer = self.clone();
         finer.0[4] = finer.0[4].strip_suffix("(ms)").map(|name| format!("{name}(us)"))?.into();

@@ -129,7 +129,7 @@ fn recipe<'a>(
     let beside = match fastest {
         Some(it) if it.entry.row.full_id() == best.entry.row.full_id() => None,
         Some(it) => best.over(it).map(|ratio| (it.entry.variant(), false, ratio)),
-        // What the case gains over its baseline in pairs, less what the other gains by their times.
+        // The case's speed-up by pairs over that of the other by times.
         None => {
             elsewhere.map(|(name, gain)| (name, true, exactly(best.over_baseline.ratio / gain)))
         }

@@ -114,7 +114,7 @@ fn fusion_profiles(
     results.iter().filter_map(profile).collect()
 }
 
-/// The same, keyed by pattern name only, as upstream's `get_fusion_speedup` looks them up. Each pattern keeps one of the
+/// Profiles keyed by pattern name only, as upstream's `get_fusion_speedup` looks them up. Each pattern keeps one of the
 /// cases that upstream measures: the one on the most threads, and among those the one with the most operations. In
 /// upstream's files the largest size comes last and replaces the others. If that case has no speed-up, the pattern is
 /// left out.

@@ -41,7 +41,7 @@ impl fmt::Display for OperationKey {
     }
 }
 
-/// So many per time, 10⁹ per second at the median; the interval is at the bounds of the median's.
+/// `count` per time, 10⁹ per second at the median; the interval is at the bounds of the median's.
 fn rate(count: u64, time: &Time) -> Figure {
     let count = count as f64;
     let interval = time.interval.map(|it| Interval { low: count / it.high, high: count / it.low });

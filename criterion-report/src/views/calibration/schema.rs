@@ -327,7 +327,7 @@ document! {
     }
 }
 
-/// What upstream's schema of an operation has no field for.
+/// Figures that upstream's schema of an operation has no field for.
 fn extra(operation: &Operation<'_>, roofs: &Roofs) -> Map<String, Value> {
     let Operation { key, time, row, .. } = operation;
     let record = &row.record;

@@ -145,7 +145,7 @@ fn further_products<'s>(own: &'s Split, other: &'s Split) -> HashMap<&'s str, (f
         (more > 0.0).then_some((name, more, ns / calls))
     });
     let more: Vec<(&str, f64, f64)> = more.collect();
-    // So much of it has no counterpart among the other side's products.
+    // This share has no counterpart among the other side's products.
     let added = (calls - other_calls) / more.iter().map(|(_, more, _)| more).sum::<f64>();
     let added_ns = added * more.iter().map(|(_, more, each_ns)| more * each_ns).sum::<f64>();
     let claimed = ((ns - other_ns) / added_ns).min(1.0);

@@ -1,4 +1,4 @@
-//! The same as Markdown.
+//! Explanations as Markdown.
 
 use super::words;
 use crate::render::markdown::{plain, table};
