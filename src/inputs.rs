@@ -102,12 +102,12 @@ impl Inputs {
         Ok((examples, parameters))
     }
 
-    /// The same tensors, examples first.
+    /// All tensors, examples first.
     pub fn tensors(&self) -> Vec<Tensor> {
         self.examples.iter().chain(&self.parameters).map(Tensor::shallow_clone).collect()
     }
 
-    /// The same, sharing their storage.
+    /// A copy that shares the tensors' storage.
     #[must_use]
     pub fn share(&self) -> Self {
         let share = |tensors: &[Tensor]| tensors.iter().map(Tensor::shallow_clone).collect();

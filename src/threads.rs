@@ -46,7 +46,7 @@ pub fn running() -> Result<u32, native::Error> {
     Ok(u32::try_from(seen.len()).unwrap_or(asked))
 }
 
-/// What is to be said where these are fewer.
+/// A warning if fewer threads run than were requested.
 pub fn shortfall() -> Option<String> {
     let (asked, running) = (tch::get_num_threads().unsigned_abs(), running().ok()?);
     (running < asked).then(|| {

@@ -1,4 +1,4 @@
-//! What becomes of a C++ compiler's errors, with a Python that has torch and a compiler that fails.
+//! Reports of a C++ compiler's errors, with a Python that has torch and a compiler that fails.
 
 use std::path::Path;
 use std::time::Duration;
@@ -52,7 +52,7 @@ fn refused(script: &str) -> Refusal {
     refused_with(&folder.path().join("probes.json"), script)
 }
 
-/// The same, with what an earlier compilation has found out.
+/// Like [`refused`], with the probes of an earlier compilation.
 fn refused_with(probes: &Path, script: &str) -> Refusal {
     let folder = tempfile::tempdir().unwrap();
     let refusal = by(folder.path(), probes, script).unwrap_err();

@@ -15,7 +15,7 @@ fn by(script: &str, limit: Duration) -> Result<Answer, Refusal> {
     by_reader(&format!("cat > /dev/null; {script}"), limit)
 }
 
-/// The same, by a script that reads its request.
+/// Compiles by a shell script that reads its request.
 fn by_reader(script: &str, limit: Duration) -> Result<Answer, Refusal> {
     let folder = tempfile::tempdir().unwrap();
     let python =

@@ -62,7 +62,7 @@ fn compiles(lag: &str) -> String {
     COMPILES.replace("LAG", lag)
 }
 
-/// Of x + x: another key for each number of threads.
+/// A job for x + x, with another key for each number of threads.
 fn job(threads: u64) -> Job {
     let x = Tensor::ones([2, 3], (Kind::Float, tch::Device::Cpu));
     Job::new(&[&x], options(threads, CompileMode::Default), || {

@@ -37,7 +37,7 @@ fn all_that_decides_the_content_decides_the_name() {
         key(|_, inputs, _| inputs[0].device = "cuda:0".to_owned()),
         key(|_, inputs, _| drop(inputs.pop())),
         key(|_, _, compiler| compiler.version = "g++ 13".to_owned()),
-        // The same characters in other parts.
+        // Equal characters, split differently.
         key(|it, _, compiler| {
             it.target = "2avx2";
             compiler.version = "g++ 1".to_owned();
@@ -47,7 +47,7 @@ fn all_that_decides_the_content_decides_the_name() {
         assert_ne!(first, *other, "{at}");
         assert!(!others[..at].contains(other), "{at}");
     }
-    // Where the compiler lies does not matter.
+    // The compiler's path does not matter.
     assert_eq!(first, key(|_, _, compiler| compiler.program = "/usr/bin/g++".to_owned()));
 }
 

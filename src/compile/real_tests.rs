@@ -93,7 +93,7 @@ fn nightly_a_linear_and_a_gelu_on_two_threads() {
     let error = relative_error(&runs(&compiled, &inputs), &eager);
     assert!(error < 1e-2, "{error}");
 
-    // What is left are the package, its facts and what works on this machine.
+    // Only the package, its facts and the probes of this machine are left.
     let left = |folder: &Path| fs::read_dir(folder).unwrap().count();
     assert_eq!(left(&cache.path().join("compiled")), 2);
     assert_eq!(left(compiled.package.parent().unwrap()), 2);
@@ -153,7 +153,7 @@ fn what_inductor_refuses_ends_with_its_reason() {
     let Refusal::Unsupported(text) = &refusal else { panic!("{refusal}") };
     assert!(text.starts_with("Inductor: ") && text.contains("torch.nonzero: Dynamic"), "{text}");
     assert!(!text.contains("Traceback") && !text.contains('\n'), "{text}");
-    // What was found out of this machine is kept.
+    // The probes of this machine are kept.
     let left = fs::read_dir(cache.path().join("compiled")).unwrap();
     let names: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
     assert_eq!(names, ["probes.json"]);

@@ -109,7 +109,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// So many blocks.
+    /// A grid of `blocks` blocks of `threads` threads.
     ///
     /// # Errors
     /// Unsupported: no block or no thread; more than 1024 threads, or than 2³¹ − 1 blocks.

@@ -67,7 +67,7 @@ pub struct Trial<W> {
     pub name: String,
     /// Whether its inputs have values that a model seldom meets, such as infinity.
     pub is_special: bool,
-    /// The same kernel, implementation, dtype and device, at a small size.
+    /// The case's kernel, implementation, dtype and device, at a small size.
     pub site: Site<W>,
     /// Draws the inputs from torch's default generator.
     pub draw: Box<dyn Fn() -> Result<Inputs, Refusal>>,

@@ -30,7 +30,7 @@ pub struct Site<W = ()> {
     pub dtype: Dtype,
     /// The backend, as configs name it.
     pub device: Device,
-    /// The same as torch has it.
+    /// The backend as a device of torch.
     pub place: tch::Device,
     /// Threads that a step may use.
     pub threads: usize,

@@ -68,32 +68,32 @@ impl Step {
         Ok(Self { read: Some(Box::new(read)), ..step })
     }
 
-    /// The same, holding so many bytes of other parameters than those drawn: folded, or reordered.
+    /// Sets the bytes of parameters that the step holds instead of those drawn: folded, or reordered.
     #[must_use]
     pub fn storing(self, bytes: u64) -> Self {
         Self { parameter_bytes: Some(bytes), ..self }
     }
 
-    /// The same, holding so many bytes more.
+    /// Adds bytes of parameters that the step holds.
     #[must_use]
     pub fn storing_also(self, bytes: u64) -> Self {
         let before = self.parameter_bytes.unwrap_or_default();
         self.storing(before + bytes)
     }
 
-    /// The same, all of what it holds counted as inputs.
+    /// Counts all bytes that the step holds as inputs.
     #[must_use]
     pub fn of_inputs_alone(self, bytes: u64) -> Self {
         Self { input_bytes: Some(bytes), parameter_bytes: Some(0), ..self }
     }
 
-    /// The same, reading these views of what was drawn.
+    /// Sets the views of the drawn tensors that the step reads.
     #[must_use]
     pub fn reading(self, views: Vec<Tensor>) -> Self {
         Self { reads: Some(views), ..self }
     }
 
-    /// The same, which changes what it starts from, and is checked from where `rewind` puts it back.
+    /// Marks a step that changes its inputs; `rewind` restores them before a check.
     #[must_use]
     pub fn starting_from(self, rewind: impl Fn() -> Result<Tensor, TchError> + 'static) -> Self {
         Self { rewind: Some(Box::new(move || Ok(rewind()?))), ..self }
@@ -110,7 +110,7 @@ impl Step {
         Self { output_bytes, ..Self::new(kernels, move || run(&outputs)) }
     }
 
-    /// The same with a note.
+    /// Adds a note.
     #[must_use]
     pub fn noting(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());

@@ -42,7 +42,7 @@ mod platform {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod platform {
-    /// The same work each time, but of unknown length.
+    /// Every turn does equal work, but of unknown length.
     pub const CYCLES_PER_TURN: Option<u64> = None;
 
     /// Runs `turns` turns, at least one; returns the sum, one per addition.

@@ -46,7 +46,7 @@ pub fn allocator_label(wanted: Allocator, retention: Retention) -> String {
     allocator::replaced_by().unwrap_or(settled).to_owned()
 }
 
-/// What is to be said of the allocator and of the threads where they are not those that were asked for.
+/// Warnings if the allocator or the number of threads is not the requested one.
 pub fn cautions() -> impl Iterator<Item = String> {
     let replaced = allocator::replaced_by().map(|library| {
         format!("{library} serves `malloc` in place of the system: `allocator` has no effect, and page faults are its own")

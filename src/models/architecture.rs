@@ -34,9 +34,9 @@ pub trait Architecture {
         false
     }
 
-    /// What has to be added to a recipe's gate ([`crate::recipes::Scheme::min_sqnr_db`]), which is that of
-    /// one linear layer, in dB: more than 0 where exact parts hide the layers' errors, less where the
-    /// errors of several add up.
+    /// The shift, in dB, of a recipe's gate ([`crate::recipes::Scheme::min_sqnr_db`]), which is made for
+    /// one linear layer: above 0 if exact parts hide the layers' errors, below 0 if the errors of several
+    /// layers add up.
     fn gate_shift_db(&self) -> f64 {
         0.0
     }

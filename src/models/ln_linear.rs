@@ -144,7 +144,7 @@ fn activation_backward(
     kept: &Tensor,
     grad_output: &Tensor,
 ) -> Result<Tensor, TchError> {
-    /// That of `leaky_relu` by default.
+    /// The default slope of `leaky_relu`.
     const SLOPE: f64 = 0.01;
     match activation {
         Activation::Relu => kept.f_threshold_backward(grad_output, 0),

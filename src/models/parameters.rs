@@ -75,7 +75,7 @@ impl Parameters {
         self.0.iter().map(|(name, tensor)| (name.as_str(), tensor))
     }
 
-    /// The same tensors once more, sharing their storage.
+    /// A copy that shares the tensors' storage.
     #[must_use]
     pub fn share(&self) -> Self {
         let shared = self.0.iter().map(|(name, tensor)| (name.clone(), tensor.shallow_clone()));

@@ -4,7 +4,7 @@ use tch::{Kind, TchError, Tensor};
 
 const EPS: f64 = 1e-5;
 
-/// What the backward pass of an RMS norm reads.
+/// Values that the backward pass of an RMS norm reads.
 #[derive(Debug)]
 pub(super) struct Normed {
     /// The input in float32 (or float64, for the reference): the input itself where it is that already.

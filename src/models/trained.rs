@@ -73,13 +73,13 @@ pub struct Passed {
 /// The result of a backward pass, as in the [example](super).
 #[derive(Debug)]
 pub struct ModelGradients {
-    /// That of the input.
+    /// The gradient of the input.
     pub input: Tensor,
-    /// Those of the linear layers' weights in order, then those of the norms.
+    /// Gradients of the linear layers' weights in order, then of the norms' weights.
     pub parameters: Vec<Tensor>,
 }
 
-/// So many tensors.
+/// Checks the number of tensors.
 pub(super) fn exactly<const COUNT: usize>(
     tensors: &[Tensor],
 ) -> Result<&[Tensor; COUNT], TchError> {

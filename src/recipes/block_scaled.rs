@@ -86,7 +86,7 @@ impl Scheme {
     }
 }
 
-/// What libtorch's product of blocks demands.
+/// Constraints of libtorch's product of blocks.
 fn on_cuda(site: &Site) -> Result<(), String> {
     if !site.linear.n.is_multiple_of(16) {
         return Err(format!(
@@ -173,7 +173,7 @@ impl LinearLayer for Emulated {
     }
 }
 
-/// What reads the codes of a dense product's weight.
+/// Kernels of a dense product, with those that read the codes of its weight.
 fn kernels(format: BlockFormat, product: &'static str) -> Vec<&'static str> {
     let decode = if format == BlockFormat::Mxfp8 { "aten::_to_copy" } else { "aten::index_select" };
     vec![decode, "aten::mul", product]

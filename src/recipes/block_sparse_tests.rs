@@ -27,7 +27,7 @@ fn the_blocks_of_smaller_norm_go() {
     };
     times(0, 1, 3.0);
     times(0, 3, -2.0);
-    // Of equals, the earlier.
+    // The earlier of two equal blocks is kept.
     times(1, 3, 0.5);
     let pruned = prune(&weight).unwrap();
     assert_eq!(left(&pruned), [vec![1, 3], vec![0, 1]]);

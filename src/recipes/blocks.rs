@@ -35,11 +35,11 @@ pub struct Blocks {
 
 /// The largest e4m3, and the exponent of its power of two.
 const E4M3: (f64, i64) = (448.0, 8);
-/// The same of e2m1.
+/// The largest e2m1, and the exponent of its power of two.
 const E2M1: (f64, i64) = (e2m1::MAX, 2);
 /// The smallest normal e4m3, the smallest scale of a block of nvfp4.
 const SMALLEST: f64 = 0.015625;
-/// Of e8m0, and of float32.
+/// The exponent bias of e8m0 and of float32.
 const BIAS: i64 = 127;
 /// The e8m0 that is NaN.
 const NAN: i64 = 255;
@@ -149,7 +149,7 @@ impl Blocks {
         tiles.f_permute([0, 3, 2, 1, 4])?.f_reshape([-1])
     }
 
-    /// What the product of both operands' values is to be multiplied with: their tensors' scales.
+    /// The factor of a product of both operands' values: their tensors' scales.
     pub(super) fn scale_of_product(&self, other: &Self) -> Result<Option<Tensor>, TchError> {
         match (&self.tensor_scale, &other.tensor_scale) {
             (Some(left), Some(right)) => left.f_mul(right).map(Some),

@@ -1,4 +1,4 @@
-//! What gemlitewo refuses, and that its layers are what its numbers say.
+//! Refusals of gemlitewo, and the numbers of its layers.
 
 use plan::{Recipe, Sparsity, Variant};
 use tch::Device as TorchDevice;

@@ -60,7 +60,7 @@ pub trait Scheme {
     /// in the dtype of the case, which is freed unless the layer keeps it.
     fn eager(&self, weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal>;
 
-    /// The same maths by libtorch's packed op, where [`plan::Recipe::has_packed`].
+    /// The recipe's maths by libtorch's packed op, for recipes with [`plan::Recipe::has_packed`].
     fn packed(&self, _weight: Tensor) -> Result<Box<dyn LinearLayer>, Refusal> {
         Err(Refusal::Unsupported("this recipe has no packed variant".to_owned()))
     }

@@ -15,7 +15,7 @@ pub struct Own<T: ?Sized + 'static> {
     pub make: fn(&[u64]) -> Result<Box<T>, Refusal>,
 }
 
-/// Those of this process.
+/// The user recipes or user models of this process.
 #[derive(Debug)]
 pub(crate) struct Registry<T: ?Sized + 'static> {
     what: &'static str,

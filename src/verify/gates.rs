@@ -46,10 +46,10 @@ const CHANCE_DB: f64 = 10.0;
 /// | uintx, 1 to 4 bits        | −4.7 / −9.7, 1.7 / 2.0, 8.7 / 9.0, 15.4 / 15.8    | −2 / −16, 6, 12, 18 |
 /// | uintx, 5 to 8 bits        | 22.3 / 21.3, 27.5 / 28.4, 33.5 / 32.6, 38.0 / 39.2 | 24, 30, 36, 38 |
 ///
-/// Of one bit the gate stops only what is far larger than the signal. Sigmoid's constant half and the
+/// With one bit the gate stops only errors far larger than the signal. Sigmoid's constant half and the
 /// transformer block's residual are exact and hide errors of the linear layers by 8 dB and more, hence
-/// higher gates. Where `_int_mm` saturates (a CPU without VNNI), int8dq reaches 12 to 21 dB; there it
-/// is refused before. The other recipes' figures are in their files.
+/// higher gates. On a CPU without VNNI `_int_mm` saturates and int8dq reaches only 12 to 21 dB; it is
+/// refused there before. The other recipes' figures are in their files.
 pub fn min_sqnr_db(
     model: ModelKind,
     dtype: Dtype,
@@ -100,7 +100,7 @@ pub fn min_trained_sqnr_db(
     let (gate, shift) = match (product, shift) {
         (Product::Output, _) => (gate(product)?, model.gate_shift_db()),
         (_, 0.0) => (gate(product)?, 0.0),
-        // What a gradient comes through has the errors of the other products, too.
+        // The gradient also has the errors of the products before it.
         (_, shift) => {
             let worst = Product::ALL.iter().try_fold(f64::INFINITY, |worst, &product| {
                 Ok::<_, Refusal>(gate(product)?.min(worst))
@@ -117,7 +117,7 @@ pub fn min_trained_sqnr_db(
     Ok(with_chance(gate, numbers) + shift)
 }
 
-/// What changed signs take from the gate of a gradient that jumps with them.
+/// The change of the gate for a gradient that jumps when a sign changes.
 const SIGNS_DB: f64 = -14.0;
 /// The gate of such gradients of the baseline, whose roundings change the signs of the smallest numbers alone, in every
 /// dtype.

@@ -124,10 +124,10 @@ fn a_reference_is_float64_and_of_numbers() {
 #[test]
 fn the_spread_is_the_populations_largest() {
     let outputs = |values: [[f64; 2]; 3]| values.map(|it| Tensor::from_slice(&it));
-    // Of 1, 2, 6: mean 3, variance (4 + 1 + 9) / 3.
+    // Values 1, 2, 6: mean 3, variance (4 + 1 + 9) / 3.
     let found = spread(&outputs([[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]])).unwrap();
     assert!((found - (14.0_f64 / 3.0).sqrt()).abs() < 1e-12, "{found}");
-    // What a mean of three would round.
+    // A mean of three of these would be rounded.
     assert_eq!(spread(&outputs([[0.1, 1e300]; 3])), Ok(0.0));
     let sizes = [Tensor::from_slice(&[1.0]), Tensor::from_slice(&[1.0, 2.0])];
     assert!(said(spread(&sizes).unwrap_err()).contains("[2]"));

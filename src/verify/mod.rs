@@ -63,7 +63,7 @@ impl Distance {
         Ok(Self::new(signal.sqrt(), noise.sqrt(), reference.numel(), max_abs_error))
     }
 
-    /// The same of values one by one, a reference and an output each, where they are no tensors.
+    /// Compares single values, a reference and an output each, that are no tensors.
     pub fn of(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (mut signal, mut noise, mut max_abs_error) = (0.0_f64, 0.0_f64, 0.0_f64);
         let mut count = 0;

@@ -25,7 +25,7 @@ pub(super) struct Captured {
 pub(super) struct Words {
     /// The captured step: `its compiled package`.
     pub step: &'static str,
-    /// The same step without a graph, which is suggested: `torch_compile_mode: default`.
+    /// The suggested step without a graph: `torch_compile_mode: default`.
     pub instead: String,
 }
 

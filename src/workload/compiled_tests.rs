@@ -160,8 +160,8 @@ fn nightly_every_model_and_dtype_agree_with_eager() {
     agree_or_are_refused(&cases, constraint);
 }
 
-/// What LayerNorm in other steps does to float32 moves activations across the edges of int8 and back:
-/// whatever the seed, that is no failure.
+/// LayerNorm in other steps changes float32 results, which moves activations across the edges of int8
+/// and back: whatever the seed, that is no failure.
 #[test]
 #[ignore = "nightly: Inductor compiles, minutes"]
 fn nightly_quantized_activations_agree_whatever_the_seed() {

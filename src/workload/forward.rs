@@ -48,7 +48,7 @@ impl Forward {
         let compared = reference.output().numel();
         let default = verify::min_sqnr_db(work.model, case.dtype, work.variant.recipe, compared)?;
         let judge = Judge::new(case, reference, default);
-        // Those of a built-in model follow from the case.
+        // The facts of a built-in model follow from the case.
         let facts = (!case.work.has_known_cost()).then(|| ModelFacts {
             flops: sizes.flops(),
             output_elements: sizes.output.iter().fold(1, |all, &it| all.saturating_mul(it)),

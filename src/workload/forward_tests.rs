@@ -14,7 +14,7 @@ fn forward(case: &Case) -> Result<Forward, Refusal> {
     Forward::prepare(case, work(case))
 }
 
-/// The same case in another layout.
+/// The case in another layout.
 fn sparse(mut case: Case, sparsity: Option<Sparsity>) -> Case {
     work_mut(&mut case).variant.sparsity = sparsity;
     case
@@ -24,7 +24,7 @@ fn prepared(model: ModelKind, recipe: Recipe, dtype: Dtype, shape: Shape) -> For
     forward(&case(model, recipe, dtype, shape)).unwrap()
 }
 
-/// The same with a preallocated output.
+/// Prepares a case with a preallocated output.
 fn prepared_out(model: ModelKind, recipe: Recipe, dtype: Dtype, shape: Shape) -> Forward {
     let mut case = case(model, recipe, dtype, shape);
     work_mut(&mut case).variant.preallocated = true;
@@ -331,7 +331,7 @@ fn a_sparse_weight_is_half_and_its_indices() {
 
 #[test]
 fn pruning_by_magnitude_leaves_what_uniform_weights_predict() {
-    // Of weights uniform in ±1 the two largest of four keep, of E w² = 1/3, 2/5 and 4/15: the sum
+    // With weights uniform in ±1 the two largest of four keep, of E w² = 1/3, 2/5 and 4/15: the sum
     // of the two largest of E[u²₍ᵢ₎] = i (i + 1) / 30 is 32/30 of 40/30 in all; 10·log₁₀ 5 = 7.0 dB.
     let plain = case(ModelKind::Linear, Recipe::Baseline, Dtype::Float32, Shape::new(4, 512, 512));
     for (sparsity, expected) in [(Sparsity::SemiSparse, "7.0 dB"), (Sparsity::Block, "3.1 dB")] {

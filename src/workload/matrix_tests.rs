@@ -150,7 +150,7 @@ fn in_other_dtypes_every_variant_passes_or_is_refused_as_written() {
     on_a_cpu(|dtype| dtype != Dtype::BFloat16);
 }
 
-/// What breaks a constraint is known without a device.
+/// A broken constraint is found without a device.
 #[test]
 fn for_cuda_every_variant_is_let_through_or_refused_as_written() {
     let absent = device::resolve(Device::Cuda).err();

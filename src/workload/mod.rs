@@ -202,7 +202,7 @@ mod testing {
         case.work.model().expect("a case of a model")
     }
 
-    /// The same, to be changed.
+    /// Like [`work`], mutable.
     pub fn work_mut(case: &mut Case) -> &mut ModelWork {
         match &mut case.work {
             Work::Model(work) => work,

@@ -1,4 +1,4 @@
-//! What can be known about a case before anything is built.
+//! Checks of a case before anything is built.
 
 use plan::{
     Case, Device, Dtype, FusionVariant, Implementation, Mode, ModelWork, Pass, Variant, Work, cost,
@@ -15,7 +15,7 @@ use crate::{compile, device, models, recipes};
 /// not fit into what the host has left.
 pub fn preflight(case: &Case) -> Result<(), Refusal> {
     precision(case)?;
-    // Where it will run does not matter yet: an absent device is a skip, a constraint comes first.
+    // The device does not matter yet: an absent device is a skip, a constraint comes first.
     let nowhere = tch::Device::Cpu;
     match &case.work {
         Work::Model(work) => model(case, work)?,
@@ -29,7 +29,7 @@ pub fn preflight(case: &Case) -> Result<(), Refusal> {
     memory(case)
 }
 
-/// What is compared with float64 does not run in it.
+/// A case that is compared with float64 does not run in float64.
 fn precision(case: &Case) -> Result<(), Refusal> {
     if matches!(case.work, Work::Kernel(_)) || Dtype::ALL.contains(&case.dtype) {
         return Ok(());

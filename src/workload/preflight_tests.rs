@@ -3,7 +3,7 @@ use plan::{Dtype, ModelKind, Recipe, Shape, Sparsity};
 use super::*;
 use crate::workload::testing::{case, work_mut};
 
-/// What becomes of `linear` with `m = 8`, `k = n = 64` in bfloat16, changed.
+/// Preflight of `linear` with `m = 8`, `k = n = 64` in bfloat16, changed.
 fn with(change: fn(&mut Case)) -> Result<(), Refusal> {
     let mut case =
         case(ModelKind::Linear, Recipe::Baseline, Dtype::BFloat16, Shape::new(8, 64, 64));

@@ -104,7 +104,7 @@ fn there_are_counters_or_a_reason() {
 
 #[test]
 fn only_versions_whose_structures_are_known_are_used() {
-    // Of CUDA 12.5, 12.6, 12.8, 13.0 and 13.4.
+    // Versions of CUDA 12.5, 12.6, 12.8, 13.0 and 13.4.
     assert!(is_known(23).unwrap_err().contains("older than CUDA 12.6"));
     for known in [24, 26, 130_001, 130_401] {
         assert_eq!(is_known(known), Ok(()));

@@ -47,7 +47,7 @@ pub(super) struct Scheme {
     powers_of_two: bool,
     /// Whether grad_weight is computed without casts, and the weight has one scale for grad_input.
     grad_weight_hp: bool,
-    /// Of the forward pass, on CUDA.
+    /// Whether the forward pass accumulates fast, on CUDA.
     use_fast_accum: bool,
     /// Whether operands are dequantized, for a product in float32.
     emulated: bool,

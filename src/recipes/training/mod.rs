@@ -43,7 +43,7 @@ pub struct Casts {
 pub struct Products {
     /// `[m, n]`.
     pub output: Tensor,
-    /// Those of the input, `[m, k]`, and the weight.
+    /// Gradients of the input, `[m, k]`, and of the weight.
     pub gradients: Gradients,
 }
 

@@ -1,4 +1,4 @@
-//! What attention allocates, in a step and until it is checked.
+//! Allocations of attention, in a step and until it is checked.
 
 use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, Pattern};
 
@@ -63,8 +63,8 @@ fn the_flash_kernel_makes_no_matrix_of_scores() {
     }
 }
 
-/// What the composite allocates is what the operations that are counted for it write, but for those
-/// that write over what they read: the mask's sum, and the last step of the softmax.
+/// The composite allocates the bytes that its counted operations write, except those of operations
+/// in place: the mask's sum, and the last step of the softmax.
 #[test]
 fn the_composite_makes_what_is_counted_for_it() {
     for variant in [FusionVariant::Sdpa3d, FusionVariant::SdpaMath] {

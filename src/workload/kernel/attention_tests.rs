@@ -143,12 +143,12 @@ fn a_causal_token_attends_to_itself_and_earlier_ones() {
     }
 }
 
-/// What `prepare` draws, too.
+/// Draws the inputs that `prepare` draws.
 fn drawn(work: FusionWork, dtype: Dtype) -> Inputs {
     site(&of(work, dtype), work, tch::Device::Cpu).inputs().expect("small")
 }
 
-/// What is left of a pattern when one part is forgotten.
+/// Checks a pattern that lacks one part.
 fn broken(
     work: FusionWork,
     dtype: Dtype,
@@ -162,7 +162,7 @@ fn broken(
 
 #[test]
 fn forgetting_a_part_fails_the_check() {
-    // As many tokens as features: a K that is not transposed fits.
+    // With as many tokens as features, a K that is not transposed fits.
     let causal = size([2, 3, 16, 16], true);
     let (all, whole) = (size([2, 3, 16, 16], false), |pattern, size| FusionWork {
         pattern,

@@ -105,7 +105,7 @@ fn build(given: &Fields, site: &Site) -> Result<Built, Refusal> {
     crate::in_precision!(site, T => generated::built::<Saxpy<T>>(wrong, shown, site))
 }
 
-/// The same without a reference, whatever is wrong.
+/// Builds a sibling without a reference, whatever is wrong.
 fn build_sibling(given: &Fields, site: &Site) -> Result<Built, Refusal> {
     let _ = given;
     let shown = Fields::new();
@@ -220,7 +220,7 @@ fn what_is_right_at_first_alone_is_found_at_the_end() {
         (0..runs).for_each(|_| drop(kernel.step().unwrap()));
         kernel.recheck()
     };
-    // What differs inside the limits may be a sum in another order.
+    // A difference within the limits may be a sum in another order.
     for right in [Wrong::Nothing, Wrong::HasNoReference, Wrong::DriftsALittle] {
         assert_eq!(after(right, 20), Ok(()));
     }
@@ -297,7 +297,7 @@ fn a_limit_without_a_reference_is_said_by_name() {
     }
 }
 
-/// Of blocks that nobody could count.
+/// Blocks that could not be counted give a reason instead of a number.
 #[test]
 fn memory_that_cannot_be_told_has_a_reason() {
     fn uncounted(given: &Fields, _: &Site) -> Result<Built, Refusal> {

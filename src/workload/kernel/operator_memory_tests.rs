@@ -1,4 +1,4 @@
-//! What an operator's case holds while it is built and checked, and what its steps allocate.
+//! Memory that an operator's case holds while it is built and checked, and allocations of its steps.
 
 use plan::{Dtype, Implementation, OperatorWork};
 
@@ -42,7 +42,7 @@ fn building_and_checking_take_no_more_memory_than_was_asked_for() {
     }
 }
 
-/// Where constants no longer decide.
+/// At these sizes constants no longer decide.
 #[test]
 fn nor_do_large_cases() {
     use plan::Operator::{AddLayerNorm, CrossEntropy, Gelu, LayerNorm};

@@ -8,7 +8,7 @@ use super::testing::of as case;
 use crate::kernel::Step;
 use crate::workload::{Refusal, Workload, preflight};
 
-/// What a case says of its output once `change` has been made to it.
+/// The accuracy of a case once `change` was applied to its output.
 fn changed(
     work: OperatorWork,
     dtype: Dtype,

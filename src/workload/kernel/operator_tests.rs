@@ -17,7 +17,7 @@ pub(super) fn work(
     OperatorWork { operator, implementation, compile: None, size, max_elements: MAX_ELEMENTS }
 }
 
-/// What computes every operator on a CPU.
+/// The implementations of every operator that run on a CPU.
 pub(super) fn on_a_cpu() -> impl Iterator<Item = (plan::Operator, Implementation)> {
     let computes = |it: &Implementation| *it != Implementation::Stream && it.is_usual(Device::Cpu);
     plan::Operator::ALL.iter().flat_map(move |&operator| {
@@ -46,7 +46,7 @@ fn every_implementation_passes_its_gates() {
     }
 }
 
-/// What the gates say of an implementation that computes `wrong` in float64, or else, and rounds once.
+/// Applies the gates to an implementation that computes `wrong`, in float64 or another precision, and rounds once.
 fn judged(
     operator: plan::Operator,
     dtype: Dtype,
@@ -55,7 +55,7 @@ fn judged(
     tried(operator, Implementation::Rust, dtype, wrong).map(drop)
 }
 
-/// The same of any implementation, with what it passed.
+/// Applies the gates to any implementation; returns those that it passed.
 fn tried(
     operator: plan::Operator,
     implementation: Implementation,
@@ -120,7 +120,7 @@ fn what_is_wrong_of_special_values_alone_is_a_finding_about_libtorch_and_a_failu
         let refused = tried(norm, implementation, Dtype::Float32, wrong.clone()).unwrap_err();
         assert!(refused.contains("of inf"), "{implementation}: {refused}");
     }
-    // What computes another function is wrong of all values.
+    // An implementation of another function is wrong for all values.
     let other = on(norm, |inputs| inputs.examples[0] *= 2.0);
     let shifted = move |inputs: &Inputs| other(inputs) + 1.0;
     let refused = tried(norm, Implementation::Aten, Dtype::Float32, shifted).unwrap_err();
@@ -259,7 +259,7 @@ fn a_lost_nan_or_infinity_is_refused() {
     }
 }
 
-/// What overflows before it is taken back, in float32.
+/// These formulas overflow in float32 before a later operation undoes it.
 #[test]
 fn a_lost_range_is_refused() {
     use plan::Operator::{CrossEntropy, Gelu, Silu, Softmax};

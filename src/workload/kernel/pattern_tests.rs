@@ -83,7 +83,7 @@ fn passes(what: &str, work: &FusionWork, dtype: Dtype, workload: &dyn Workload) 
     assert_eq!(size, work.output_size(), "{what}");
     assert_eq!(workload.inputs_bytes(), work.input_elements() * dtype.bytes(), "{what}");
     if let (FusionVariant::Folded, FusionShape::Conv { i, o, .. }) = (work.variant, work.size) {
-        // Of the five tensors filters and a bias are left.
+        // Folding leaves filters and a bias of the five tensors.
         let stored = (o * i * 9 + o) * dtype.bytes();
         assert_eq!(workload.weights_bytes(), stored, "{what}");
     }
@@ -93,7 +93,7 @@ fn passes(what: &str, work: &FusionWork, dtype: Dtype, workload: &dyn Workload) 
     testing::computes_the_same_elsewhere(what, workload);
 }
 
-/// What the check says of `wrong`, an output that was computed another way from the same inputs.
+/// Checks `wrong`, an output that was computed another way from the case's inputs.
 fn judged(
     pattern: Pattern,
     size: FusionShape,

@@ -24,7 +24,7 @@ pub(super) struct Sampled<W> {
     judge: Judge,
     /// The tolerance of each value that the reference has.
     tolerance: Option<Tolerance>,
-    /// Of libtorch's own operation, once it was tried.
+    /// Errors of libtorch's own operation, once it was tried.
     findings: RefCell<Vec<String>>,
 }
 

@@ -15,7 +15,7 @@ pub(super) type Build<'a, W> = &'a dyn Fn(&Site<W>, Inputs) -> Result<Step, Refu
 pub(super) struct Passed {
     /// One for each kind of inputs.
     pub gates: Vec<Gate>,
-    /// What float64 disproves of libtorch's own operations, in a sentence for each kind of inputs.
+    /// Errors of libtorch's own operations against float64, in a sentence for each kind of inputs.
     pub findings: Vec<String>,
     kernels: BTreeSet<String>,
 }

@@ -32,7 +32,7 @@ pub(super) struct Training {
     judge: TrainedJudge,
 }
 
-/// What a step runs, with what it needs that is made before.
+/// The part that a step runs, with its prepared operands.
 enum Part {
     Forward,
     Backward(Passed),
@@ -119,7 +119,7 @@ impl Training {
         match &self.part {
             Part::Forward => self.judge.judge(&tensors[..tensors.len().min(1)]),
             Part::Backward(_) | Part::ForwardBackward | Part::Step(_) => self.judge.judge(tensors),
-            // What they are for: a step made of them.
+            // Casts and products are checked by a whole step made of them.
             Part::Casts(_) | Part::Products(_) => {
                 refuse_nonfinite(tensors)?;
                 self.judge.judge(&tch::no_grad(|| self.both())?)

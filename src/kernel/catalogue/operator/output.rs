@@ -17,7 +17,7 @@ pub(super) fn unwritten_like(x: &Tensor) -> Result<Tensor, TchError> {
     x.f_full_like(f64::NAN)
 }
 
-/// The same for the one number of a loss of x.
+/// The unwritten output for a loss of x, which is one number.
 pub(super) fn unwritten_loss(x: &Tensor) -> Result<Tensor, TchError> {
     Tensor::f_full([0_i64; 0], f64::NAN, (x.f_kind()?, x.device()))
 }

@@ -29,7 +29,7 @@ const SHORT: u64 = 7;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
     Normal,
-    /// The same, 2⁻⁹ as large: a variance near ε.
+    /// Normal values, 2⁻⁹ as large: a variance near ε.
     Small,
     /// Subnormal numbers of the dtype, uniform.
     Denormal,
@@ -104,7 +104,7 @@ const PADDING: (i64, i64) = (1, 2);
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Small {
-    /// The same operator, implementation, dtype and device, at a small size.
+    /// The case's operator, implementation, dtype and device, at a small size.
     pub(super) site: Site<OperatorWork>,
     values: Values,
     layout: Layout,
@@ -149,7 +149,7 @@ fn dimension(own: u64) -> u64 {
     if own <= LONGEST { own.max(1) } else { LONGEST - WIDEST + own % WIDEST }
 }
 
-/// The same site with so many rows of this dimension.
+/// The site with this many rows of this dimension.
 fn with_rows(site: &Site<OperatorWork>, rows: u64, tensor_dimension: u64) -> Site<OperatorWork> {
     let size = OperatorShape { batch_size: 1, sequence_length: rows, tensor_dimension };
     Site { work: OperatorWork { size, ..site.work }, ..*site }

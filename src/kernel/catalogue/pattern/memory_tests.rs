@@ -1,4 +1,4 @@
-//! What one step allocates, beside what it has to by hand.
+//! Allocations of one step, besides those that it has to make by hand.
 
 use plan::{Dtype, FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern};
 use tch::Tensor;
@@ -7,7 +7,7 @@ use super::tests::{conv, prepared, site};
 use crate::kernel::Site;
 use crate::native::memory::{self, DeviceMemory};
 
-/// Of `run`, whose first call fills caches.
+/// Memory that `run` allocates once its first call has filled caches.
 fn allocated(run: impl Fn() -> Tensor) -> DeviceMemory {
     tch::no_grad(|| {
         drop(run());
@@ -39,7 +39,7 @@ fn a_linear_layer_with_relu_takes_an_output_for_each_operation() {
     }
 }
 
-/// The same, beside the product alone: on some instruction sets oneDNN takes scratch for it.
+/// Compares with the product alone: on some instruction sets oneDNN takes scratch for it.
 #[test]
 fn in_half_precision_it_takes_the_same_beside_the_product() {
     let size = FusionShape::Linear { m: 64, k: 32, n: 256 };
@@ -76,7 +76,7 @@ fn normalization_and_relu_take_their_outputs_beside_the_convolution() {
         let convolution = site(Pattern::Conv2dBn, FusionVariant::Fused, size, dtype);
         for (variant, peak, beside) in [
             (FusionVariant::Unfused, 2 * y + affine, 2 * y + affine),
-            // What is normalized is another tensor than what was convolved.
+            // The normalization writes into another tensor than the convolution's.
             (FusionVariant::Inplace, 2 * y + affine, y + affine),
             (FusionVariant::Folded, 2 * y, y),
             // Nothing for ReLU.

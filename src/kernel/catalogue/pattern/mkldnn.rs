@@ -17,7 +17,7 @@ pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
     }
 }
 
-/// The same, whatever the variant.
+/// Checks device and precision, whatever the variant.
 pub(super) fn supports(site: &Site<FusionWork>) -> Result<(), String> {
     match site.device {
         Device::Cpu => onednn::supports(site.kind()),

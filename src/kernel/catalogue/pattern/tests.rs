@@ -75,7 +75,7 @@ fn what_runs_is_what_the_plan_counts() {
         assert_eq!(heads, planned(&site), "{:?} {}", site.work, site.dtype);
         compared += 1;
     }
-    // Where oneDNN has no half precision: 26 variants in float32, 18 in each of the others.
+    // Without oneDNN's half precision: 26 variants in float32, 18 in each of the others.
     assert!(compared >= 26 + 2 * 18, "{compared} were built");
 }
 
@@ -218,7 +218,7 @@ fn outputs_of_convolutions_lie_as_their_images_do() {
                     let noted =
                         step.notes.iter().any(|note| note.contains("the output stays in it"));
                     assert_eq!(noted, reordered && contiguous, "{label}");
-                    // So is another kernel than that of `unfused`.
+                    // They also name a kernel other than that of `unfused`.
                     let by_name = step.kernels[0] != "aten::conv2d";
                     let other = step.notes.iter().any(|note| note.contains("channels_last"));
                     assert_eq!(other, by_name && contiguous, "{label}");
@@ -260,7 +260,7 @@ fn parameters_are_counted_as_they_are_stored() {
     assert_eq!(prepared(&reordered).unwrap().parameter_bytes, Some(4 * (32 * 64 + 32)));
 }
 
-/// The same numbers for all variants, so that they can be compared.
+/// All variants draw equal numbers, so that they can be compared.
 #[test]
 fn variants_are_drawn_the_same_inputs() {
     for &pattern in &[Pattern::LinearBiasRelu, Pattern::Conv2dBnRelu] {
