@@ -107,9 +107,9 @@ fn models_follow_the_dtype_of_their_input() {
     }
 }
 
-/// The same seed gives torch's own parameters and input. `linear` is left out: since 0.17 upstream
-/// draws that weight in bfloat16 rather than in float32, and the norms' weights, which the
-/// fixtures replace by random ones.
+/// One seed gives torch's own parameters and input. `linear` is left out: since 0.17 upstream draws
+/// that weight in bfloat16 rather than in float32. So are the norms' weights, which the fixtures
+/// replace by random ones.
 #[test]
 fn a_seed_gives_upstreams_weights_and_input() {
     for fixture in model_fixtures() {

@@ -9,7 +9,7 @@ pub fn cases(recipes: &[String], keys: &str) -> Vec<Case> {
     expanded(recipes, keys, "false")
 }
 
-/// The same, and behind each case its compiled sibling, in this mode.
+/// Like [`cases`], and behind each case its compiled sibling, in this mode.
 pub fn with_compiled(recipes: &[String], keys: &str, mode: &str) -> Vec<Case> {
     expanded(recipes, keys, mode)
 }

@@ -68,7 +68,7 @@ fn nan(tensor: &Tensor) -> Tensor {
     }
 }
 
-/// The same, of the bits, as files have them.
+/// NaN by the bits that files have.
 fn float8_nan(bits: &Tensor, kind: Kind) -> Tensor {
     let magnitude = bits.bitwise_and(0x7f);
     // e5m2 has infinities, above which there are three NaNs.

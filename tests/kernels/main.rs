@@ -156,7 +156,7 @@ fn a_sum_that_is_compensated_is_nearer_than_one_that_is_not() {
     let reference = check::reference::<sum::Sum>(&size, site.dtype);
     let found = check::distance::<sum_kahan::Kahan<f64>>(&size, site.dtype, &reference);
     assert!(found.relative_error <= f64::EPSILON, "{found:?}");
-    // The same values, one after the other.
+    // These values, summed one after the other.
     let x: Vec<f64> = values(&tolerances::summands(elements, &site)).unwrap();
     let plain = tensor(&[x.iter().sum::<f64>()], &[1]).unwrap();
     let plain = Distance::between(&reference, &plain).unwrap();

@@ -34,7 +34,7 @@ impl Shipped {
         sizes.into_iter().map(|size| &size[field]).collect()
     }
 
-    /// The same of a field that is one number, or a list of them, which is a sweep.
+    /// The values of a field that is one number, or a list of them, which is a sweep.
     pub fn numbers(&self, field: &str) -> Vec<usize> {
         let number = |value: &Value| value.as_u64().expect("a number") as usize;
         let of = |value: &Value| match value {
@@ -44,7 +44,7 @@ impl Shipped {
         self.field(field).into_iter().flat_map(of).collect()
     }
 
-    /// The same of a field that is a list of numbers.
+    /// The values of a field that is a list of numbers.
     pub fn lists(&self, field: &str) -> Vec<Vec<usize>> {
         let number = |value: &Value| value.as_u64().expect("a number") as usize;
         let list =

@@ -54,7 +54,7 @@ fn regressed(place: &Place, row: &str, case: &str) {
     uploaded(place, row, &[("verdict.md", &verdict), ("regressions.md", &table)]);
 }
 
-/// What a run sends that finds our issue open with this text.
+/// The update that a run sends if our issue is open with this text.
 fn update(place: &mut Place, open: &str) -> Value {
     let open = json!([{"number": 9, "user": {"type": "Bot"}, "body": open}]);
     let (ended, requests) = issue(place, vec![(200, open), (200, json!({}))]);

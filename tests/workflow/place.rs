@@ -1,4 +1,4 @@
-//! Where scripts run: a clone, the repository that it was cloned from, and what GitHub gives a step.
+//! A folder for scripts: a clone, the repository that it was cloned from, and GitHub's variables for a step.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ impl Place {
         fs::write(path, text).expect("write a file");
     }
 
-    /// The same of a script.
+    /// Writes an executable script, and its folder.
     pub fn write_script(&self, inside: &str, text: &str) {
         let path = self.path(inside);
         fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
