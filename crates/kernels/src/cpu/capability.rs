@@ -52,7 +52,7 @@ impl Capability {
     /// Demands that this CPU has it.
     ///
     /// # Errors
-    /// Where it does not.
+    /// When it does not.
     pub fn demand(self) -> Result<(), TchError> {
         if self.is_available() {
             return Ok(());

@@ -177,7 +177,7 @@ impl<const N: usize> Kernel for Pass<N> {
 }
 
 /// # Safety
-/// That of [`Pass`].
+/// The contract of [`Pass`].
 #[inline(always)]
 unsafe fn write_all<V: Vector, const N: usize>(
     inputs: [*const u8; N],
@@ -206,7 +206,7 @@ unsafe fn write_all<V: Vector, const N: usize>(
 }
 
 /// # Safety
-/// That of [`Pass`].
+/// The contract of [`Pass`].
 #[inline(always)]
 unsafe fn fold_all<V: Vector, const N: usize>(inputs: [*const u8; N], count: usize) -> u64 {
     let mut at = 0;

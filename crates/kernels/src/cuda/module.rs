@@ -41,7 +41,7 @@ impl Module {
     /// Loads for a device, once, the cubin that the name stands for.
     ///
     /// # Errors
-    /// Those of `cubin`; skipped where the driver is missing, else what it says.
+    /// Errors of `cubin`; skipped without the driver, else the driver's error.
     pub fn load_cubin(
         name: &str,
         device: usize,
@@ -162,7 +162,7 @@ impl Function {
     /// Asks for `bytes` of dynamic shared memory for each block.
     ///
     /// # Errors
-    /// What the driver says: above all that the device has less.
+    /// The driver's error, above all that the device has less.
     pub fn with_shared(self, bytes: u32) -> Result<Self, Refusal> {
         if bytes > PLAIN_SHARED {
             let attribute =

@@ -87,7 +87,7 @@ impl Kernel {
     /// Queues the kernel on libtorch's current stream.
     ///
     /// # Safety
-    /// What the kernel reads and writes through the arguments lies in tensors of its device.
+    /// All memory that the kernel reads and writes through the arguments is in tensors of its device.
     pub unsafe fn launch(&self, launch: &Launch) -> Result<(), TchError> {
         let Launch { programs, arguments } = launch;
         let fits = arguments.len() == self.types.len()

@@ -79,7 +79,7 @@ struct Piece<E> {
 
 impl<E: Element> Piece<E> {
     /// # Safety
-    /// That of [`Pass`].
+    /// The contract of [`Pass`].
     #[inline(always)]
     unsafe fn run<V: Vector, F: Function>(self) {
         let block = REGISTERS * V::LANES;
@@ -113,7 +113,7 @@ impl<E: Element> Piece<E> {
     /// returns where it ended.
     ///
     /// # Safety
-    /// That of [`Pass`]; `done` is at most the number of elements.
+    /// The contract of [`Pass`]; `done` is at most the number of elements.
     #[inline(always)]
     unsafe fn sweep<V: Vector, F: Function>(&self, mut done: usize) -> usize {
         let block = REGISTERS * V::LANES;
@@ -162,7 +162,7 @@ impl<E: Element> Piece<E> {
     /// Fewer elements than a block has: by way of one that has others behind them.
     ///
     /// # Safety
-    /// That of [`Pass`]; there is an element.
+    /// The contract of [`Pass`]; there is an element.
     #[inline(always)]
     unsafe fn run_in_block<V: Vector, F: Function>(self) {
         // SAFETY: the first element can be read.

@@ -18,7 +18,7 @@ impl<T: Element, const N: usize> Affine<T, N> {
     /// Makes the parameters float32, in `held` where they are not.
     ///
     /// # Safety
-    /// So many elements of each parameter as a row of `held` has can be read; `held` has `N` rows.
+    /// Each parameter holds as many readable elements as a row of `held`; `held` has `N` rows.
     #[inline(always)]
     pub unsafe fn hold<V: Vector>(self, held: &mut Held) -> Affine<f32, N> {
         let mut float32 = [std::ptr::null(); N];

@@ -9,7 +9,7 @@ pub trait Beside<V: Vector>: Copy {
     /// Does it.
     ///
     /// # Safety
-    /// What lies at the place can be read and written.
+    /// The memory at the place can be read and written.
     unsafe fn at(self, place: Place);
 }
 
@@ -53,7 +53,7 @@ impl<M, T: Element> Written<M, T> {
     /// Writes the whole row.
     ///
     /// # Safety
-    /// That of [`map`].
+    /// The contract of [`map`].
     #[inline(always)]
     pub unsafe fn all<V: Vector>(self, elements: usize)
     where

@@ -94,7 +94,7 @@ impl<T: Element> CrossEntropy<'_, T> {
     /// All rows, in `C` chains.
     ///
     /// # Safety
-    /// That of [`Kernel::run`].
+    /// The contract of [`Kernel::run`].
     #[inline(always)]
     unsafe fn all<V: Vector, const C: usize>(self) -> f64 {
         let dim = self.logits.dim;

@@ -18,7 +18,7 @@ pub fn in_step<V: Vector>(elements: usize) -> bool {
 /// The greatest value of a row; any value if there is a NaN.
 ///
 /// # Safety
-/// So many elements can be read.
+/// The row's elements can be read.
 #[inline(always)]
 pub unsafe fn greatest<V: Vector>(source: impl Source, elements: usize) -> f32 {
     // SAFETY: the caller's promise.

@@ -54,7 +54,7 @@ impl Held {
     /// The elements as float32: where they are if they are that, or else in a row.
     ///
     /// # Safety
-    /// As many elements as a row has can be read.
+    /// A whole row of elements can be read.
     #[inline(always)]
     pub unsafe fn hold<V: Vector, T: Element>(
         &mut self,

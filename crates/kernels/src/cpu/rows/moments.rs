@@ -27,7 +27,7 @@ pub struct Statistics {
 /// A number near the mean, from which deviations are taken.
 ///
 /// # Safety
-/// So many elements can be read.
+/// The row's elements can be read.
 #[inline(always)]
 pub unsafe fn near<V: Vector, const C: usize, const CENTERED: bool>(
     source: impl Source,
@@ -48,7 +48,7 @@ pub unsafe fn near<V: Vector, const C: usize, const CENTERED: bool>(
 /// `sink`, and `beside` is done meanwhile.
 ///
 /// # Safety
-/// So many elements can be read, and go to `sink`.
+/// The row's elements can be read, and go to `sink`.
 #[inline(always)]
 pub unsafe fn sums<V: Vector, const C: usize, const CENTERED: bool>(
     source: impl Source,
@@ -71,7 +71,7 @@ pub unsafe fn sums<V: Vector, const C: usize, const CENTERED: bool>(
 /// The statistics by these sums; by those of deviations from a nearer number, where that is needed.
 ///
 /// # Safety
-/// So many elements can be read.
+/// The row's elements can be read.
 #[inline(always)]
 pub unsafe fn of<V: Vector, const C: usize, const CENTERED: bool>(
     source: *const f32,
@@ -136,7 +136,7 @@ impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Terms<V, S, A, O> {
     /// The values at a place, when what goes on beside them is done.
     ///
     /// # Safety
-    /// That of [`Fold::add`].
+    /// The contract of [`Fold::add`].
     #[inline(always)]
     unsafe fn load(self, place: Place) -> V {
         // SAFETY: the caller's promise.

@@ -80,7 +80,7 @@ impl<S: Source, F: Fn(usize) -> S> Kernel for Block<F> {
 /// Σ v² in float64, for squares that float32 does not hold.
 ///
 /// # Safety
-/// So many elements can be read.
+/// The row's elements can be read.
 #[cold]
 #[inline(never)]
 unsafe fn squares_exactly(source: impl Source, elements: usize) -> f64 {

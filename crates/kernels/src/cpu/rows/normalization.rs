@@ -126,7 +126,7 @@ impl<V: Vector, const N: usize> Map<V> for Normalized<V, N> {
 /// for rows with an infinity or a NaN, which come out as NaN.
 ///
 /// # Safety
-/// So many elements can be read of `source` and `affine`, and written to `out`.
+/// The row's elements can be read of `source` and `affine`, and written to `out`.
 #[cold]
 #[inline(never)]
 unsafe fn normalize_exactly<T: Element, const N: usize, const CENTERED: bool>(
@@ -201,7 +201,7 @@ where
     /// All rows, in `C` chains: beside the reading of one, an earlier one is written.
     ///
     /// # Safety
-    /// That of [`Kernel::run`].
+    /// The contract of [`Kernel::run`].
     #[inline(always)]
     unsafe fn all<V: Vector, const C: usize>(self) {
         let (dim, lag) = (self.out.dim, lag(self.out.dim));

@@ -193,7 +193,7 @@ pub trait Fold<V: Vector, const K: usize>: Copy {
 /// Folds the elements of a row that lie in `range`, lane by lane, in `C` chains, a power of two.
 ///
 /// # Safety
-/// That of [`Fold::add`].
+/// The contract of [`Fold::add`].
 #[inline(always)]
 pub unsafe fn fold<V: Vector, const K: usize, const C: usize, F: Fold<V, K>>(
     fold: F,
@@ -239,7 +239,7 @@ pub unsafe fn fold<V: Vector, const K: usize, const C: usize, F: Fold<V, K>>(
 /// chain, and of those in float64.
 ///
 /// # Safety
-/// That of [`Fold::add`].
+/// The contract of [`Fold::add`].
 #[inline(always)]
 pub unsafe fn sums<V: Vector, const K: usize, const C: usize, F: Fold<V, K>>(
     terms: F,
@@ -288,7 +288,7 @@ pub trait Map<V: Vector>: Copy {
 /// Writes a function of the elements of a row.
 ///
 /// # Safety
-/// That of [`Map::at`]; so many elements can be written.
+/// The contract of [`Map::at`]; the row's elements can be written.
 #[inline(always)]
 pub unsafe fn map<V: Vector, T: Element>(map: impl Map<V>, out: *mut T, elements: usize) {
     let mut at = 0;

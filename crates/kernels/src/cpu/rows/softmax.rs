@@ -61,7 +61,7 @@ impl<T: Element> Softmax<T> {
     /// by their sum, and the greatest value of a later one is found.
     ///
     /// # Safety
-    /// That of [`Kernel::run`].
+    /// The contract of [`Kernel::run`].
     #[inline(always)]
     unsafe fn all<V: Vector, const C: usize>(self) {
         let (dim, lag) = (self.from.dim, lag(self.from.dim));
@@ -112,7 +112,7 @@ impl<T: Element> Softmax<T> {
 /// The sum of a row's exponentials, which go to `room`.
 ///
 /// # Safety
-/// So many elements can be read, and whole vectors written.
+/// The row's elements can be read, and whole vectors written.
 #[inline(always)]
 unsafe fn sum<V: Vector, T: Element, const C: usize>(
     from: *const T,

@@ -113,7 +113,7 @@ impl<O: Operation> Kernel for Passes<O> {
 /// many; returns where it ended.
 ///
 /// # Safety
-/// That of [`run`]; `done` is at most the number of elements.
+/// The contract of [`run`]; `done` is at most the number of elements.
 #[inline(always)]
 unsafe fn sweep<V: Vector, O: Operation, const N: usize>(part: Part, mut done: usize) -> usize {
     // SAFETY: the caller has the instructions.

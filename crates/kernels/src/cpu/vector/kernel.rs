@@ -22,7 +22,7 @@ pub trait Kernel {
     /// function that has the instructions.
     ///
     /// # Safety
-    /// What the kernel itself asks for.
+    /// The kernel's own contract.
     unsafe fn run<V: Vector>(self) -> Self::Output;
 }
 

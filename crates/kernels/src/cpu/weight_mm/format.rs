@@ -15,13 +15,13 @@ pub trait Format {
     /// A quarter (0 to 3) of a block.
     ///
     /// # Safety
-    /// That of [`Lanes::u4`] and [`Lanes::i8`]; `block` is a whole one.
+    /// The contract of [`Lanes::u4`] and [`Lanes::i8`]; `block` is a whole one.
     unsafe fn quarter<L: Lanes>(block: *const u8, quarter: usize) -> L::Quarter;
 
     /// A quarter that follows the last whole block.
     ///
     /// # Safety
-    /// That of [`Lanes::u4`] and [`Lanes::i8`]; [`Self::BYTES`] can be read at `quarter`.
+    /// The contract of [`Lanes::u4`] and [`Lanes::i8`]; [`Self::BYTES`] can be read at `quarter`.
     unsafe fn tail<L: Lanes>(quarter: *const u8) -> L::Quarter;
 }
 

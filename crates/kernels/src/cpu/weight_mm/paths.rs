@@ -111,7 +111,7 @@ impl<F: Format> Kernel for Columns<'_, F> {
 }
 
 /// # Safety
-/// That of [`run`], with AVX-512 BF16.
+/// The contract of [`run`], with AVX-512 BF16.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")]
 unsafe fn bf16_columns(product: &Product<'_, bf16>, rows: Range<usize>) {
