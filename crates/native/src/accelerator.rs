@@ -45,7 +45,7 @@ pub fn xpu() -> Result<Accelerator, Error> {
 /// Waits until all work on Apple's GPU has ended.
 ///
 /// # Errors
-/// Where there is none.
+/// When there is none.
 pub fn synchronize_mps() -> Result<(), Error> {
     check(ctn_accelerator_mps_synchronize())
 }
@@ -53,7 +53,7 @@ pub fn synchronize_mps() -> Result<(), Error> {
 /// Returns the memory of Apple's GPU that libtorch caches to the system.
 ///
 /// # Errors
-/// Where there is none.
+/// When there is none.
 pub fn empty_mps_cache() -> Result<(), Error> {
     check(ctn_accelerator_mps_empty_cache())
 }

@@ -105,7 +105,7 @@ pub fn track<T>(f: impl FnOnce() -> T) -> Result<(T, MemoryReport), Error> {
 /// is listed just before the allocation that reuses its address.
 ///
 /// # Errors
-/// Those of [`track`]; also when this thread is already recording a timeline.
+/// Errors of [`track`]; also when this thread is already recording a timeline.
 pub fn timeline<T>(f: impl FnOnce() -> T) -> Result<(T, MemoryReport, Vec<MemoryEvent>), Error> {
     let (value, scope) = in_scope(true, f)?;
     let report = report(&scope)?;

@@ -122,7 +122,7 @@ pub struct KinetoEvent {
 /// are no events of the device.
 ///
 /// # Errors
-/// What the step says; when there is no such device, when the device fails, or when a step is being profiled in this
+/// The step's error; when there is no such device, when the device fails, or when a step is being profiled in this
 /// process already, on whatever thread.
 ///
 /// # Panics

@@ -48,7 +48,7 @@ impl Script {
     /// Compiles definitions of functions: `def f(x, y):`, with `torch` as the only module.
     ///
     /// # Errors
-    /// What TorchScript does not understand, and its line, counted from 1.
+    /// The code that TorchScript does not understand, and its line, counted from 1.
     pub fn compile(source: &str) -> Result<Self, Error> {
         // SAFETY: the source lives during the call, and `out` is writable.
         Handle::new(|out| unsafe { ctn_script_compile(source.into(), out) }).map(Self)

@@ -44,7 +44,7 @@ pub struct Trace {
 /// [constant](Trace::constants).
 ///
 /// # Errors
-/// What the step says; when an input is undefined or there twice, when the output depends on no input, or when a step is
+/// The step's error; when an input is undefined or there twice, when the output depends on no input, or when a step is
 /// being traced on this thread already.
 ///
 /// # Panics

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What needs no answer but 0, whatever its parameters.
+// A function that only returns 0, whatever its parameters.
 #define FINE(name) \
   int name() { \
     return 0; \
@@ -34,7 +34,7 @@ FINE(cudaStreamWaitEvent)
 FINE(cudaThreadExchangeStreamCaptureMode)
 FINE(cuGraphDestroy)
 
-// What answers with a number.
+// A function that returns a number.
 #define NUMBER(name, value) \
   int name(int* out) { \
     *out = value; \

@@ -173,7 +173,7 @@ impl Store {
     /// Removes a package. False if it stays because a process uses it.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn remove(&self, folder: &Path) -> io::Result<bool> {
         match lock::take(&folder.join(FACTS))? {
             Taken::Held => Ok(false),
@@ -185,7 +185,7 @@ impl Store {
     /// Removes a partial folder. False if it stays because a process is making a package of its key.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn remove_partial(&self, folder: &Path) -> io::Result<bool> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let Some(key) = Key::of_partial(&name) else { return Ok(false) };
