@@ -51,7 +51,7 @@ fn synchronize_rocm() -> Result<(), Refusal> {
 /// Returns the memory that libtorch caches on a device, if the device is present.
 ///
 /// # Errors
-/// Those of the device.
+/// Errors of the device.
 pub fn empty_cache(device: plan::Device) -> Result<(), native::Error> {
     match device {
         plan::Device::Cuda if tch::Cuda::is_available() => native::cuda::empty_cache(),

@@ -60,7 +60,7 @@ impl Job {
     /// which the package takes them, and its results those that the package makes.
     ///
     /// # Errors
-    /// Those of the step; unsupported, where the graph would not be what the step does, or where packages
+    /// Errors of the step; unsupported, where the graph would not be what the step does, or where packages
     /// are not compiled for the device; skipped, where there is no C++ compiler.
     pub fn new<E: Into<Refusal> + From<native::Error>>(
         inputs: &[&Tensor],

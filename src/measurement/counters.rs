@@ -15,7 +15,7 @@ const NOTABLE_SHARE: f64 = 0.10;
 /// count, and nothing else should run in it meanwhile.
 ///
 /// # Errors
-/// Those of a step; without any step to count over; when the system does not count.
+/// Errors of a step; without any step to count over; when the system does not count.
 pub fn count(
     iters: u64,
     step: &mut dyn FnMut() -> Result<(), Refusal>,

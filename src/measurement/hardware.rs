@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 /// is an error.
 ///
 /// # Errors
-/// Those of a step; when no step is asked for; when the machine cannot count, with the reason and the remedy.
+/// Errors of a step; when no step is asked for; when the machine cannot count, with the reason and the remedy.
 pub fn count(
     steps: u64,
     step: &mut dyn FnMut() -> Result<(), Refusal>,

@@ -37,7 +37,7 @@ impl Subject<'_> {
     /// Runs the warm-up; returns how many steps to profile.
     ///
     /// # Errors
-    /// Those of a step.
+    /// Errors of a step.
     pub fn warm_up(&mut self) -> Result<u64, Refusal> {
         let mut step_s = 0.0;
         for _ in 0..WARM_UP {
@@ -53,7 +53,7 @@ impl Subject<'_> {
     /// Profiles `steps` warm steps. Writes their trace to `path`, which is reported relative to `root`.
     ///
     /// # Errors
-    /// Those of a step, those of the profiler, and when the trace cannot be written.
+    /// Errors of a step, those of the profiler, and when the trace cannot be written.
     pub fn profile(
         &mut self,
         device: tch::Device,

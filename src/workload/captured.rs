@@ -33,7 +33,7 @@ impl Captured {
     /// Captures `run` on the CUDA device of this index.
     ///
     /// # Errors
-    /// Those of a run; unsupported, with CUDA's reason and the step without a graph, when a run
+    /// Errors of a run; unsupported, with CUDA's reason and the step without a graph, when a run
     /// succeeds but its capture fails.
     pub(super) fn new(
         device: usize,

@@ -33,7 +33,7 @@ type Values = [f64; METRICS.len()];
 /// returns an error.
 ///
 /// # Errors
-/// Those of a step. When CUPTI is missing or refuses to count, the error says why and what to do.
+/// Errors of a step. When CUPTI is missing or refuses to count, the error says why and what to do.
 pub fn count(subject: &mut Subject<'_>) -> Result<GpuCounters, String> {
     library::load()?;
     let context = kernels::cuda::primary_context("hardware counters", 0)

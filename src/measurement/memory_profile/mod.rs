@@ -28,7 +28,7 @@ use crate::refusal::Refusal;
 /// stretch the times in the picture.
 ///
 /// # Errors
-/// Those of the step; when libtorch's profiler is running; when a file cannot be written.
+/// Errors of the step; when libtorch's profiler is running; when a file cannot be written.
 pub fn record(
     device: Device,
     constant: &[(&str, u64)],

@@ -53,7 +53,7 @@ trait Formula: Copy + 'static {
     /// The inputs as our kernels take them.
     ///
     /// # Errors
-    /// What libtorch says.
+    /// Errors of libtorch.
     fn arranged(self, inputs: Inputs) -> Result<Inputs, Refusal> {
         Ok(inputs)
     }
@@ -61,7 +61,7 @@ trait Formula: Copy + 'static {
     /// Our own kernels.
     ///
     /// # Errors
-    /// Those of loading them.
+    /// Errors of loading them.
     fn ours(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
         output::ours(site, self.arranged(inputs)?)
     }
