@@ -23,7 +23,7 @@ function figure(name, at) {
 
 const fullId = (at) => `${text("group", at)}/${text("variant", at)}/${text("parameter", at)}`;
 
-/** What siblings share. */
+/** The id without the variant, which siblings share. */
 const siblings = (at) => `${text("group", at)} · ${text("parameter", at)}`;
 
 const cautions = (at) => (value("cautions", at) ?? []).map((place) => data.texts[place]);

@@ -5,7 +5,7 @@ function element(name, attributes = {}, ...children) {
   return furnish(document.createElement(name), attributes, children);
 }
 
-/** The same of SVG. */
+/** An element of SVG. */
 function svg(name, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   return furnish(made, attributes, children);
@@ -50,5 +50,5 @@ const count = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 const firstOf = (lines, all, noun = "case") =>
   `First ${grouped(lines)} of ${count(all, noun)}`;
 
-/** What is said in the place of a chart that has nothing to show. */
+/** The text in place of a chart that has nothing to show. */
 const nothing = (text) => element("p", { class: "nothing" }, text);

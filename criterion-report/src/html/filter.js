@@ -7,7 +7,7 @@ const CHOICES = [
   ["filter-dtype", "dtype"],
 ];
 
-/** What the words of the filter are looked for in, made when it is first needed. */
+/** The texts in which the filter looks for its words, made when they are first needed. */
 let haystacks = null;
 let current = null;
 

@@ -55,7 +55,7 @@ const ratioOf = (at) => figure("speedup", at) ?? 1;
 
 const isOnFront = (at) => value("front", at) === 1;
 
-/** Those of the cases that are of the chosen group and shape. */
+/** The cases of the chosen group and shape. */
 function chosenSiblings(all) {
   const [group, shape] = [byId("frontier-group"), byId("frontier-shape")];
   const options = (names) => names.map((name) => [name, name]);

@@ -110,7 +110,7 @@ function ticksOf(box) {
   return Math.max(3, Math.floor(room / 60));
 }
 
-/** What is said of a case wherever it is a mark. */
+/** The tooltip of a case wherever it is a mark. */
 function tipOf(at) {
   const lines = [
     fullId(at),

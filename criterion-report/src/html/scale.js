@@ -44,7 +44,7 @@ function logTicks(low, high, most) {
   return powers.filter((_, i) => i % every === 0);
 }
 
-/** The same of ratios, which often lie so near to 1 that equal steps say more. */
+/** Ticks of ratios, which often lie so near to 1 that equal steps say more. */
 const ratioTicks = (low, high, most) =>
   high / low < 4 ? linearTicks(low, high, most) : logTicks(low, high, most);
 

@@ -78,7 +78,7 @@ function memoryCell(at) {
   return two(text("peak_text", at) ?? "", text("peak_change", at) ?? "");
 }
 
-/** What has to be said of a case: why it has no number, or what qualifies it. */
+/** The note on a case: why it has no number, or what qualifies it. */
 function noteOf(at) {
   const why =
     value("speedup", at) === null && value("baseline", at) !== 1 ? text("no_speedup", at) : null;
