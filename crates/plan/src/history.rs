@@ -10,7 +10,7 @@ pub const HISTORY: &str = "benchmarks/history";
 /// Whether a folder is in a repository that may have a branch of that name.
 ///
 /// # Errors
-/// Those of git.
+/// Errors of git.
 pub fn may_be_branch(folder: &Path, name: &str) -> Result<bool, Error> {
     let format = ["check-ref-format", &head(name)];
     Ok(is_repository(folder)? && ask_strictly(folder, &format, 1)?.is_some())
@@ -20,7 +20,7 @@ pub fn may_be_branch(folder: &Path, name: &str) -> Result<bool, Error> {
 /// be behind it.
 ///
 /// # Errors
-/// Those of git.
+/// Errors of git.
 pub fn branch(folder: &Path, name: &str) -> Result<Option<(String, String)>, Error> {
     for reference in [format!("refs/remotes/origin/{name}"), head(name)] {
         if let Some(commit) = commit(folder, &reference)? {
@@ -33,7 +33,7 @@ pub fn branch(folder: &Path, name: &str) -> Result<Option<(String, String)>, Err
 /// The commit that a revision names, if there is one.
 ///
 /// # Errors
-/// Those of git.
+/// Errors of git.
 pub fn commit(folder: &Path, revision: &str) -> Result<Option<String>, Error> {
     let revision = format!("{revision}^{{commit}}");
     ask(folder, &["rev-parse", "--verify", "--quiet", "--end-of-options", &revision])
@@ -42,7 +42,7 @@ pub fn commit(folder: &Path, revision: &str) -> Result<Option<String>, Error> {
 /// Whether `origin` has the branch, from which a clone of one branch can fetch it.
 ///
 /// # Errors
-/// Those of git, also if `origin` does not answer.
+/// Errors of git, also if `origin` does not answer.
 pub fn is_at_origin(folder: &Path, name: &str) -> Result<bool, Error> {
     Ok(ask_strictly(folder, &["config", "--get", "remote.origin.url"], 1)?.is_some()
         && ask_strictly(folder, &["ls-remote", "--exit-code", "origin", &head(name)], 2)?.is_some())
