@@ -31,9 +31,9 @@ pub(super) struct Solved {
 }
 
 impl Solved {
-    /// This weight with a zero point that is added: a value stands for `(value − middle) · scale +
-    /// zero_point`, `zero_point = (middle − zero) · scale`. Scale and zero point are rounded from
-    /// the solver's dtype to `kind`.
+    /// This weight with a zero point that is added: a value stands for
+    /// `(value − middle) · scale + zero_point`, `zero_point = (middle − zero) · scale`. Scale and
+    /// zero point are rounded from the solver's dtype to `kind`.
     pub fn with_added_zero(self, bits: u8, kind: Kind) -> Result<Grouped, TchError> {
         let Self { values, scale, zero } = self;
         let offset = zero.f_to_kind(Kind::Float)?.f_neg()?.f_add_scalar(groups::middle(bits))?;

@@ -1,6 +1,6 @@
-//! Contracts in a worse order: first the two tensors of every site, into a transfer matrix `[D²,
-//! D²]`, then the environment through all of them. This takes 2·(d + 1)·D⁴ operations a site instead
-//! of 4·d·D³: it shows the cost of a bad order.
+//! Contracts in a worse order: first the two tensors of every site, into a transfer matrix
+//! `[D², D²]`, then the environment through all of them. This takes 2·(d + 1)·D⁴ operations a site
+//! instead of 4·d·D³: it shows the cost of a bad order.
 
 #[path = "_state.rs"]
 mod state;
