@@ -71,7 +71,7 @@ pub struct RunShard {
     pub count: u32,
     /// How the parts were chosen.
     pub partition: Partition,
-    /// Where the index comes from: `flag`, or the name of the scheduler's variable.
+    /// Source of the index: `flag`, or the name of the scheduler's variable.
     pub from: String,
 }
 

@@ -16,7 +16,7 @@ pub struct Compared {
     pub full_id: String,
     /// The worst of its measures'.
     pub verdict: Verdict,
-    /// What the verdict rests on, or why there is none.
+    /// The reason for the verdict, or why there is none.
     pub reason: String,
     /// Runs in which A measured it.
     pub launches_a: usize,

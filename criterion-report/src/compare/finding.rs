@@ -65,7 +65,7 @@ document! {
     #[derive(Debug, Clone, PartialEq)]
     #[cfg_attr(feature = "schema", schemars(rename = "Measured"))]
     pub struct Finding = of(measure: Measure, verdict: Verdict, reason: impl Into<String>) {
-        /// What was compared.
+        /// The compared measure.
         pub measure: Measure = measure,
         /// The measure, or which error an accuracy is: `relative_error` or `rmse`.
         pub name: &'static str = measure.word(),
@@ -100,7 +100,7 @@ document! {
         /// Two-sided p of no difference.
         #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
         pub p: Option<f64> = None,
-        /// The same for all cases at once, by Holm's method.
+        /// The p adjusted for all cases at once, by Holm's method.
         #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
         pub adjusted_p: Option<f64> = None,
         /// How the case ended on both sides; of an outcome alone.
@@ -108,7 +108,7 @@ document! {
         pub ended: Option<[String; 2]> = None,
         /// The verdict on this measure.
         pub verdict: Verdict = verdict,
-        /// What it rests on.
+        /// The reason for the verdict.
         pub reason: String = reason.into(),
     }
 }

@@ -41,8 +41,8 @@ document! {
         tool: Tool = Tool::of(),
         /// Name under which criterion saved the results.
         baseline: &'a str = &report.baseline,
-        /// Where several runs were saved under the baseline's name with a number each: their names, in
-        /// their order. `in_runs` of each case holds what they left; its time and its speed-ups are of
+        /// Names of the runs, in their order, if several were saved under the baseline's name with a
+        /// number each. `in_runs` of each case holds what they left; its time and its speed-ups are of
         /// all of them.
         #[serde(skip_serializing_if = "<[String]>::is_empty")]
         run_names: &'a [String] = &report.run_names,
@@ -106,7 +106,7 @@ document! {
         criterion: Option<&'a CriterionResult> = row.criterion.as_deref(),
         /// Why there is no time, where there is none.
         no_time: Option<NoTime> = row.time.as_ref().err().copied(),
-        /// Where it is of several runs: as each of them left it, in their order. `record` is then that of
+        /// The results of each run, in their order, if there are several. `record` is then that of
         /// the last that measured it, `criterion` all their samples and the mean of their estimates.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         in_runs: Vec<CaseInRun<'a>> = row.runs.iter().map(CaseInRun::of).collect(),

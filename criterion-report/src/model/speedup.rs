@@ -38,7 +38,7 @@ document! {
         /// The runs that it is of; absent where one took all blocks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub runs: Option<RunsOf> = None,
-        /// The same as callers have it, on a device that works beside the host; absent elsewhere and in older records.
+        /// The speed-up as callers see it, on a device that works beside the host; absent elsewhere and in older records.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub as_called: Option<AsCalled> = pair.called.as_ref().map(AsCalled::of),
     }

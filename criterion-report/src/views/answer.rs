@@ -60,7 +60,7 @@ pub struct Answer {
     pub by_times: bool,
     /// For an operator or a kernel: the implementation that the speed-up is over, the next fastest one.
     pub over: Option<String>,
-    /// The same as callers have it, on a device that works beside the host, where it is another one.
+    /// The speed-up as callers see it, on a device that works beside the host, if it differs.
     pub as_called: Option<AsCalled>,
     /// For a recipe, 1 − its weights / the unquantized ones.
     pub weights_reduction: Option<f64>,
@@ -112,7 +112,7 @@ pub struct Level {
 pub struct OtherProduct {
     /// The variant.
     pub variant: String,
-    /// What to do with it.
+    /// The recommended action.
     pub advice: String,
     #[serde(flatten)]
     pub speedup: Option<Speedups>,
@@ -122,7 +122,7 @@ pub struct OtherProduct {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Speedups {
-    /// Of several, the geometric mean.
+    /// The speed-up; of several, the geometric mean.
     #[serde(rename = "speedup_factor")]
     pub ratio: f64,
     /// The lower bound of the interval; of several, the lowest speed-up.
@@ -203,7 +203,7 @@ pub struct Answers {
     pub disturbances: Vec<String>,
     /// Per question and subject.
     pub answers: Vec<Answer>,
-    /// What the machine can do.
+    /// The machine's limits.
     pub limits: Vec<Limits>,
     /// Nanoseconds that calling an operation costs.
     pub call_ns: Option<f64>,

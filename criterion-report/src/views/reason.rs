@@ -7,13 +7,13 @@ use crate::model::Entry;
 use crate::read::Report;
 use crate::views::explain::{Explainer, Statement};
 
-/// What explains an answer.
+/// The reason for an answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reason {
     /// The case that it is about; if there are several, the one that takes the longest.
     pub full_id: String,
-    /// What is stated about it.
+    /// The statement about it.
     pub statement: Statement,
 }
 

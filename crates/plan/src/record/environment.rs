@@ -132,7 +132,7 @@ pub struct Environment {
     /// Git branch of the working tree; absent outside a repository and where no branch is checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_branch: Option<String>,
-    /// What git says instead of a revision, where it is not that there is no repository.
+    /// Git's error, if there is no revision although there is a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_refusal: Option<String>,
     /// Compiler that built the benchmark.

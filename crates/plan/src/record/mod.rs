@@ -112,7 +112,7 @@ pub struct Record {
     /// Measures that criterion does not hold.
     #[serde(default)]
     pub measures: Measures,
-    /// What a profiled step is made of; absent unless a profile was asked for.
+    /// The profile of a step; absent unless a profile was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
     /// The output against float64; absent unless the step ran.

@@ -32,7 +32,7 @@ pub struct Pair {
     pub confidence_level: f64,
     /// ln(speed-up) of every block, in the order in which they were taken.
     pub log_ratios: Vec<f64>,
-    /// The same as callers have it, on a device that works beside the host, from the same blocks.
+    /// The speed-up as callers see it, on a device that works beside the host, from these blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<PairAsCalled>,
     /// Fresh builds of both sides; each took as many of the blocks. 0 in older records: their interval is

@@ -125,7 +125,7 @@ pub struct GpuCounters {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProfileFile {
-    /// What it is.
+    /// The kind of the file.
     pub kind: ProfileFileKind,
     /// Its path, relative to `target/criterion-torch`.
     pub path: String,

@@ -41,7 +41,7 @@ impl Level {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LevelBandwidth {
-    /// Where it ran.
+    /// The device that it ran on.
     pub device: Device,
     /// `L1`, `L2`, …, `memory`.
     pub level: String,

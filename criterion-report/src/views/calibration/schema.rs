@@ -76,7 +76,7 @@ pub struct Profile {
     /// 1; a newer one is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
-    /// Where the two theoretical figures come from.
+    /// Sources of the two theoretical figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_source: Option<PeakSources>,
     /// Peaks and ridge point per dtype and number of threads.
@@ -133,7 +133,7 @@ pub struct PeakSources {
     /// `measured`, `given` or `preset NAME`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub gflops: Option<PeakSource>,
-    /// The same of the bandwidth.
+    /// Source of the bandwidth: `measured`, `given` or `preset NAME`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub bandwidth: Option<PeakSource>,
 }
@@ -193,8 +193,8 @@ document! {
             if key.probe.is_product() { Probe::Matmul } else { key.probe }.to_string(),
         /// GFLOP/s at the median time; upstream's is at the mean.
         pub measured_gflops: f64 = operation.gflops().value,
-        /// Of a product, its share of the peak of its dtype and threads; of a bandwidth, its share of that of
-        /// its level. Null if the level is unclear.
+        /// For a product, its share of the peak of its dtype and threads; for a bandwidth, its share of the peak
+        /// of its level. Null if the level is unclear.
         pub efficiency: Option<f64> = roofs.efficiency(operation),
         /// GB/s at the median time.
         pub achieved_bandwidth_gbps: f64 = operation.gbps().value,
@@ -278,7 +278,7 @@ document! {
         Operation { key, row, time, .. } = operation;
         measures = &row.record.measures;
     ] {
-        /// Where it ran.
+        /// The device that it ran on.
         pub device: Device = key.device,
         /// Intra-op threads in force.
         pub threads: u32 = key.threads,
@@ -307,7 +307,7 @@ document! {
     ] {
         /// `call`, eagerly; `compiled_call`.
         pub probe: Probe = key.probe,
-        /// Where it ran.
+        /// The device that it ran on.
         pub device: Device = key.device,
         /// Intra-op threads in force.
         pub threads: u32 = key.threads,

@@ -9,7 +9,7 @@ use super::split::Split;
 use crate::order::{Order as _, Sorted as _};
 use crate::render::object::document;
 
-/// What happened to an operation.
+/// The change of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -39,7 +39,7 @@ document! {
         };
         (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
     ] {
-        /// What happened to it.
+        /// The change of the operation.
         pub change: Change = change,
         /// Its name; null for `outside`.
         pub operation: Option<String> = name.map(str::to_owned),

@@ -34,7 +34,7 @@ words! {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Part {
-    /// What it goes to.
+    /// The use of the part.
     pub kind: PartKind,
     /// The operation in which it is spent; null if it belongs to no single one.
     pub operation: Option<String>,

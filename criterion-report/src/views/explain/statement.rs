@@ -8,7 +8,7 @@ use super::operation::Library;
 use super::rule::Rule;
 use crate::render::units;
 
-/// What explains a part of a case's time.
+/// An explanation of a part of a case's time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "statement", rename_all = "snake_case")]
@@ -54,7 +54,7 @@ pub enum Statement {
         /// The other case's id.
         other: String,
     },
-    /// The same operation was dispatched to another implementation than in the other case.
+    /// The operation was dispatched to another implementation than in the other case.
     OtherDispatch {
         /// The difference of the implementations' times as a share of the longer of both cases' times.
         share: f64,
