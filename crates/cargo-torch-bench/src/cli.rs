@@ -3,31 +3,30 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Arg, CommandFactory, Parser, Subcommand};
+use clap::{Arg, Parser, Subcommand};
 use plan::flag::{self, Word};
 
 use crate::bench::TourDevice;
 use crate::bench_arguments::runs;
 use crate::cli_examples;
+use crate::error;
 use crate::name;
 use crate::suite::{calibrate, operators};
-use crate::torchao::Comparison;
-use crate::{
-    bundle, cache_report, compare_branches, gpu_check, kernels, new, published, setup, submit,
-};
+use crate::{bundle, cache_report, compare_branches, kernels, new, setup, submit};
 
 /// Columns of the help: room for the installed tool's name, which is longer than the alias.
-const COLUMNS: usize = 94;
+pub const COLUMNS: usize = 94;
 
 /// Provision libtorch, then run the plain cargo command
 ///
-/// After any of setup, bench, kernels and test, plain `cargo bench`, `cargo bench -- int8wo` and
+/// After any of setup, bench and kernels, plain `cargo bench`, `cargo bench -- int8wo` and
 /// `cargo test` work, too, with no variable set.
 ///
-/// Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line. bench, kernels and
-/// test end with the code of the first command that failed.
+/// Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line. bench and kernels
+/// end with the code of the first command that failed.
 #[derive(Debug, PartialEq, Eq, Parser)]
 #[command(bin_name = name::ALIAS, max_term_width = COLUMNS, after_long_help = cli_examples::EXAMPLES)]
 // An alias gives options, and the user may give them again.
@@ -178,39 +177,6 @@ pub enum Command {
     /// Exit codes: 0 fine; 1 a case failed (the file is written); 2 a wrong command line.
     #[command(after_long_help = cli_examples::OPERATORS)]
     Operators(Box<operators::Options>),
-    /// Run setup, then cargo test --workspace
-    ///
-    /// Skips the tests that take long. Every test that did not run is listed at the end with the
-    /// reason: it is long, or something is missing on this machine.
-    #[command(after_long_help = cli_examples::TEST)]
-    Test {
-        /// Run the long tests, too: minutes of compilations; before `--`
-        #[arg(long, conflicts_with = "nightly")]
-        all: bool,
-        /// Run only the nightly tests, which take hours; before `--`
-        ///
-        /// They try every float32 and every compiled variant, make every addition of the book, and
-        /// run bundles and sweeps. They need what `cargo xtask setup --python` brings.
-        #[arg(long)]
-        nightly: bool,
-        /// Passed on to `cargo test` as they are, and after `--` to the test harness
-        arguments: Vec<OsString>,
-    },
-    /// Measure what the documents publish, into docs/results
-    ///
-    /// Each result is written to docs/results/<machine> with its commands, machine, commit and
-    /// date. Uncommitted changes are refused, apart from
-    /// documents: a result names its commit. Run it on a quiet machine.
-    #[command(after_long_help = cli_examples::RESULTS)]
-    Results(published::Options),
-    /// Measure our times against torchao 0.17.0's own, in turn
-    ///
-    /// Both sides run the same recipe, model, shape, dtype and threads, in turn. Prints both times
-    /// and our time over torchao's with its 95 % interval. Run it on a quiet machine.
-    ///
-    /// Exit codes: 0 fine; 1 a ratio is above 1.05, or a case failed.
-    #[command(after_long_help = cli_examples::COMPARE_TORCHAO)]
-    CompareTorchao(Comparison),
     /// Print the libtorch that setup chooses here: cpu or cuda
     ///
     /// It is that of LIBTORCH; else that of the libtorch that .libtorch leads to; else cuda if an
@@ -233,57 +199,63 @@ pub enum Command {
     /// Changes nothing, and ends with 0 if everything that is needed is there, else with 1.
     #[command(after_long_help = cli_examples::DOCTOR)]
     Doctor,
-    /// Prove everything about a GPU on this one, and write it into one page
-    ///
-    /// Takes every step even if one before it failed: the doctor, clocks and memory counters, every
-    /// kernel, recipe, pattern and compiled variant against float64, compute-sanitizer, NVML,
-    /// bandwidth, and errors made on purpose. Without a GPU every step but the doctor's is skipped,
-    /// with its reason.
-    ///
-    /// The page and the file beside it go without names of host and user and without folders of
-    /// this machine, so that they can be attached to a bug report. Nothing else should run on the
-    /// GPU meanwhile.
-    ///
-    /// Exit codes: 0 no step failed; 1 one did; 2 a wrong command line.
-    #[command(after_long_help = cli_examples::GPU_CHECK)]
-    GpuCheck(gpu_check::Request),
 }
 
-impl Cli {
-    /// Reads words, the program's name first.
-    pub fn parsed(words: Vec<OsString>) -> Result<Self, clap::Error> {
-        let parsed = Self::try_parse_from(ours_first(words))?;
-        if let Command::Calibrate(options) = &parsed.command {
-            let refused = |what| Self::command().error(ErrorKind::ArgumentConflict, what);
-            options.check().map_err(refused)?;
-        }
-        Ok(parsed)
+/// A program's command line: the tool's, or one that has more commands.
+pub trait CommandLine: Parser {
+    /// The command, if it is one of the tool's.
+    fn tool(&self) -> Option<&Command>;
+
+    /// Runs the command.
+    fn run(self) -> error::Result<ExitCode>;
+}
+
+impl CommandLine for Cli {
+    fn tool(&self) -> Option<&Command> {
+        Some(&self.command)
     }
 
-    /// The command line of this process. Help and mistakes end it.
-    pub fn read() -> Self {
-        Self::parsed(name::settle(std::env::args_os().collect())).unwrap_or_else(|error| {
-            let text = name::as_typed(&error.render().ansi().to_string());
-            let written = match error.use_stderr() {
-                true => anstream::stderr().write_all(text.as_bytes()),
-                false => anstream::stdout().write_all(text.as_bytes()),
-            };
-            // As clap's own: help that nobody reads is no failure.
-            written.ok();
-            std::process::exit(error.exit_code())
-        })
+    fn run(self) -> error::Result<ExitCode> {
+        crate::run_command(self.command)
     }
 }
 
-/// Moves our options to the front of a command line of `bench` or `test`, and puts a `--` of our own
-/// before everything else. These commands pass on options that only cargo knows: behind the first of
-/// them clap would read none of ours, and it would drop a `--` of the user's that comes first.
-fn ours_first(mut words: Vec<OsString>) -> Vec<OsString> {
-    let name = words.get(1).and_then(|name| name.to_str());
-    let cli = Cli::command();
-    let command =
-        name.filter(|it| ["bench", "test"].contains(it)).and_then(|it| cli.find_subcommand(it));
-    let Some(command) = command else { return words };
+/// Reads words, the program's name first.
+pub fn parsed<C: CommandLine>(words: Vec<OsString>) -> Result<C, clap::Error> {
+    let parsed = C::try_parse_from(ours_first(&C::command(), words))?;
+    if let Some(Command::Calibrate(options)) = parsed.tool() {
+        let refused = |what| C::command().error(ErrorKind::ArgumentConflict, what);
+        options.check().map_err(refused)?;
+    }
+    Ok(parsed)
+}
+
+/// The command line of this process. Help and mistakes end it.
+pub fn read<C: CommandLine>() -> C {
+    parsed(name::settle(std::env::args_os().collect())).unwrap_or_else(|error| {
+        let text = name::as_typed(&error.render().ansi().to_string());
+        let written = match error.use_stderr() {
+            true => anstream::stderr().write_all(text.as_bytes()),
+            false => anstream::stdout().write_all(text.as_bytes()),
+        };
+        // As clap's own: help that nobody reads is no failure.
+        written.ok();
+        std::process::exit(error.exit_code())
+    })
+}
+
+/// The operand of a command that passes on what only cargo knows.
+const PASSED_ON: &str = "arguments";
+
+/// Moves our options to the front of a command line of `bench` or another command that passes on options that only cargo
+/// knows, and puts a `--` of our own before everything else. Behind the first of them clap would read none of ours, and it
+/// would drop a `--` of the user's that comes first.
+fn ours_first(cli: &clap::Command, mut words: Vec<OsString>) -> Vec<OsString> {
+    let command = words.get(1).and_then(|name| cli.find_subcommand(name));
+    let passes_on = |it: &&clap::Command| {
+        it.get_positionals().any(|it| it.get_id() == PASSED_ON && !it.is_last_set())
+    };
+    let Some(command) = command.filter(passes_on) else { return words };
     let rest = words.split_off(2);
     let is_ours = |it: &Word<'_, OsString>| {
         let takes = |option: &Arg| it.joined.is_none() || option.get_action().takes_values();

@@ -101,25 +101,6 @@ Examples:
 
 Read more: docs/book/src/reports/operators.md";
 
-pub const TEST: &str = "\
-Examples:
-  cargo xtask test                             every test of the workspace that is not long
-  cargo xtask test --all                       the long ones, too
-  cargo xtask test expand -- --nocapture       tests whose name contains expand
-  cargo xtask test --nightly                   every float32, every compiled variant
-  cargo xtask test --nightly exp_is            one of them
-
-See also: cargo test --help
-Read more: docs/book/src/extending/README.md";
-
-pub const COMPARE_TORCHAO: &str = "\
-Examples:
-  cargo xtask compare-torchao configs/suites/recipes-cpu.yml
-  cargo xtask compare-torchao configs/suites/recipes-cpu.yml --filter '/int8wo/.*-1x'
-  cargo xtask compare-torchao configs/suites/compile-cpu.yml --filter '\\+'
-
-Read more: docs/book/src/method/torchao.md";
-
 pub const CACHE: &str = "\
 Examples:
   cargo xtask cache                            what there is, and how large
@@ -148,13 +129,6 @@ CRITERION_TORCH_ASK_S is another limit, in seconds.
 
 Read more: docs/book/src/start.md";
 
-pub const RESULTS: &str = "\
-Examples:
-  cargo xtask results --list                   names, how long each takes, and files
-  cargo xtask results repeat
-
-Read more: docs/book/src/results.md";
-
 pub const FLAVOUR: &str = "\
 Example:
   cargo xtask flavour
@@ -166,9 +140,3 @@ Example:
   cargo xtask python
 
 Read more: docs/book/src/configs/compiled.md";
-
-pub const GPU_CHECK: &str = "\
-Example:
-  cargo xtask gpu-check --quick
-
-Read more: docs/book/src/extending/gpu-kernels.md";

@@ -4,7 +4,7 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 use super::*;
-use ::libtorch::{TORCHAO, command};
+use ::libtorch::command;
 
 #[path = "../../../tests/common/help.rs"]
 mod help;
@@ -12,7 +12,7 @@ mod help;
 /// The command of a line, as `cargo xtask` reads it.
 pub fn parsed(line: &str) -> Result<Command, clap::Error> {
     let words = std::iter::once("xtask").chain(line.split_whitespace()).map(OsString::from);
-    Cli::parsed(words.collect()).map(|cli| cli.command)
+    super::parsed::<Cli>(words.collect()).map(|cli| cli.command)
 }
 
 #[test]
@@ -46,21 +46,6 @@ fn our_options_stand_anywhere_before_the_dashes_and_everything_else_is_passed_on
         let Ok(Command::Bench { budget, .. }) = parsed(line) else { panic!("{line}") };
         assert_eq!(budget.as_deref(), Some("3min"), "{line}");
     }
-    for (line, all, nightly, arguments) in [
-        ("test", false, false, ""),
-        ("test expand -- --nocapture", false, false, "expand -- --nocapture"),
-        ("test --all", true, false, ""),
-        ("test expand --all -- --all", true, false, "expand -- --all"),
-        ("test --nightly", false, true, ""),
-        ("test exp_is --nightly -- --test-threads 1", false, true, "exp_is -- --test-threads 1"),
-        ("test --lib --nightly", false, true, "--lib"),
-        ("test -- --nightly -h", false, false, "-- --nightly -h"),
-        ("test --repeat 3", false, false, "--repeat 3"),
-    ] {
-        let expected = Command::Test { all, nightly, arguments: words(arguments) };
-        assert_eq!(parsed(line).expect(line), expected, "{line}");
-    }
-    assert!(parsed("test --all --nightly").is_err());
 }
 
 #[test]
@@ -96,10 +81,6 @@ fn every_other_command_is_understood() {
         ("cache --format table", "cache"),
         ("cache list --format table", "cache list"),
         ("cache clear --older-than 3 all", "cache clear all --older-than=3"),
-        ("results repeat fusion", "results repeat fusion"),
-        ("results --list", "results --list"),
-        ("gpu-check --quick --output a", "gpu-check --output=a --quick"),
-        ("compare-torchao a --filter -x", "compare-torchao --filter=-x a"),
         (
             "calibrate --fusion-patterns conv,linear --hardware a --quick",
             "calibrate --quick --hardware a --only=conv,linear",
@@ -116,8 +97,6 @@ fn every_other_command_is_understood() {
     ] {
         assert_eq!(parsed(line).expect(line), parsed(same).expect(same), "{line}");
     }
-    let request = gpu_check::Request { output: Some(PathBuf::from("a")), quick: true };
-    assert_eq!(parsed("gpu-check --quick --output a").expect("fine"), Command::GpuCheck(request));
 }
 
 #[test]
@@ -134,10 +113,6 @@ fn anything_else_is_a_usage_error() {
         ("setup --rocm", "unexpected argument '--rocm'"),
         ("setup cpu", "unexpected argument 'cpu'"),
         ("setup --cpu --cuda", "'--cpu' cannot be used with '--cuda'"),
-        ("compare-torchao", "  <CONFIG>"),
-        ("compare-torchao a.yml b.yml", "unexpected argument 'b.yml'"),
-        ("compare-torchao --filter", "a value is required for '--filter <REGEX>'"),
-        ("compare-torchao --json x", "unexpected argument '--json'"),
         ("cache clear", "  <WHAT>"),
         ("cache clear torch", "[possible values: compiled, kernels, all]"),
         ("cache clear all --older-than -1", "unexpected argument '-1'"),
@@ -147,16 +122,11 @@ fn anything_else_is_a_usage_error() {
         ("cache --older-than 3", "unexpected argument '--older-than'"),
         ("cache list --format csv", "[possible values: table, json]"),
         ("cache show", "unrecognized subcommand 'show'"),
-        ("results speed", "invalid value 'speed' for '[NAME]...'"),
-        ("results --list repeat", "'--list' cannot be used with"),
-        ("results --fast", "unexpected argument '--fast'"),
         ("bundle", "  --output <FILE>"),
         ("bundle --output a.tar x", "unexpected argument 'x'"),
         ("flavour --cpu", "unexpected argument '--cpu'"),
         ("python -c", "unexpected argument '-c'"),
         ("doctor --fix", "unexpected argument '--fix'"),
-        ("gpu-check --output", "a value is required for '--output <DIR>'"),
-        ("gpu-check --slow", "unexpected argument '--slow'"),
     ] {
         let error = parsed(line).expect_err(line);
         assert!(error.to_string().contains(what), "{line}: {error}");
@@ -187,11 +157,9 @@ fn every_command_has_its_help() {
             assert!(help.to_string().contains(&format!("Usage: cargo xtask {name}")), "{help}");
         }
     }
-    for line in ["bench --repeat 3 --help", "bench --bench x -h", "test x --help -- y"] {
+    for line in ["bench --repeat 3 --help", "bench --bench x -h"] {
         assert_eq!(parsed(line).expect_err(line).kind(), ErrorKind::DisplayHelp, "{line}");
     }
-    let help = parsed("compare-torchao --help").expect_err("help").to_string();
-    assert!(help.contains(&format!("torchao {TORCHAO}'s own")), "{help}");
 }
 
 #[test]

@@ -1,22 +1,29 @@
 #![doc = include_str!("../README.md")]
 //!
-//! In this repository it is also `cargo xtask`, which has developer commands, too. It builds before libtorch is there.
+//! In this repository it is also `cargo xtask`: `crates/xtask` adds developer commands. It builds before libtorch is there.
 //! The order of the modules is the order in which they build on each other.
 
 // First, because its macros hold in the modules below it.
 #[macro_use]
-mod output;
+#[doc(hidden)]
+pub mod output;
 
-mod error;
-mod human;
-mod name;
+#[doc(hidden)]
+pub mod error;
+#[doc(hidden)]
+pub mod human;
+#[doc(hidden)]
+pub mod name;
 mod template;
 
-mod files;
+#[doc(hidden)]
+pub mod files;
 
 mod claim;
-mod results;
-mod workspace;
+#[doc(hidden)]
+pub mod results;
+#[doc(hidden)]
+pub mod workspace;
 
 mod configuration;
 
@@ -30,20 +37,22 @@ mod cache;
 mod python;
 mod wheel;
 
-mod cargo;
+#[doc(hidden)]
+pub mod cargo;
 
-mod setup;
+#[doc(hidden)]
+pub mod setup;
 
 mod new;
 
 mod cache_report;
-mod environment;
+#[doc(hidden)]
+pub mod environment;
 
 mod bench_arguments;
 
-mod doctor;
-mod test;
-mod torchao;
+#[doc(hidden)]
+pub mod doctor;
 
 mod kernels;
 
@@ -53,7 +62,8 @@ mod runs;
 
 mod progress_line;
 
-mod gpu_check;
+#[doc(hidden)]
+pub mod gpu_check;
 
 mod bench;
 mod bundle;
@@ -61,11 +71,11 @@ mod compare_branches;
 mod submit;
 mod suite;
 
-mod published;
+#[doc(hidden)]
+pub mod cli_examples;
 
-mod cli_examples;
-
-mod cli;
+#[doc(hidden)]
+pub mod cli;
 
 #[cfg(test)]
 #[path = "../../../tests/common/skip.rs"]
@@ -78,18 +88,23 @@ use std::process::ExitCode;
 use bench::Extent;
 #[doc(hidden)]
 pub use bundle::run::check as check_runner;
-use cli::{Cli, Command};
+use cli::{Cli, Command, CommandLine, parsed};
 use error::Error;
-use test::Tests;
 use workspace::Workspace;
 
 /// Runs the command line of this process.
 #[doc(hidden)]
 pub fn main() -> ExitCode {
+    run::<Cli>()
+}
+
+/// Runs the command line of this process, which may have more commands than the tool.
+#[doc(hidden)]
+pub fn run<C: CommandLine>() -> ExitCode {
     if bundle::run::is_called() {
         return bundle::run::main();
     }
-    match run().and_then(|code| output::check().map(|()| code)) {
+    match cli::read::<C>().run().and_then(|code| output::check().map(|()| code)) {
         Ok(code) => code,
         Err(error) => {
             eprint!("{error}");
@@ -105,8 +120,17 @@ pub fn main() -> ExitCode {
 /// Help, and mistakes.
 #[doc(hidden)]
 pub fn check(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
-    Ok(match Cli::parsed(words)?.command {
-        Command::Bench { arguments, .. } => arguments,
+    check_line::<Cli>(words)
+}
+
+/// `check` for a program that has more commands.
+///
+/// # Errors
+/// Help, and mistakes.
+#[doc(hidden)]
+pub fn check_line<C: CommandLine>(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
+    Ok(match parsed::<C>(words)?.tool() {
+        Some(Command::Bench { arguments, .. }) => arguments.clone(),
         _ => Vec::new(),
     })
 }
@@ -117,7 +141,7 @@ pub fn check(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
 /// Help, and mistakes.
 #[doc(hidden)]
 pub fn configs(words: Vec<OsString>) -> Result<Vec<(&'static str, String)>, clap::Error> {
-    let configs = match Cli::parsed(words)?.command {
+    let configs = match parsed::<Cli>(words)?.command {
         Command::Calibrate(options) => options.configs(),
         Command::Operators(options) => options.configs(),
         _ => Vec::new(),
@@ -132,7 +156,7 @@ pub fn configs(words: Vec<OsString>) -> Result<Vec<(&'static str, String)>, clap
 /// Help, and mistakes.
 #[doc(hidden)]
 pub fn reports(words: Vec<OsString>) -> Result<Vec<Vec<OsString>>, clap::Error> {
-    let reports = match Cli::parsed(words)?.command {
+    let reports = match parsed::<Cli>(words)?.command {
         Command::Calibrate(options) => options.reports(),
         Command::Operators(options) => options.reports(),
         Command::Bench { torchao_output: Some(folder), arguments, .. } => {
@@ -150,7 +174,7 @@ fn check_bundle(made_by: &[String]) -> Result<(), Error> {
         .map(str::to_owned)
         .into_iter()
         .chain(made_by.iter().cloned());
-    match Cli::parsed(words.map(OsString::from).collect()).map(|it| it.command) {
+    match parsed::<Cli>(words.map(OsString::from).collect()).map(|it| it.command) {
         Ok(Command::Bundle(options)) if options.output == output => Ok(()),
         _ => Err(Error::usage(format!(
             "the manifest's made_by is no command line of `bundle`: {made_by:?}"
@@ -159,9 +183,11 @@ fn check_bundle(made_by: &[String]) -> Result<(), Error> {
     }
 }
 
-fn run() -> Result<ExitCode, Error> {
+/// Runs a command of the tool.
+#[doc(hidden)]
+pub fn run_command(command: Command) -> Result<ExitCode, Error> {
     let workspace = Workspace::of_current_dir;
-    match Cli::read().command {
+    match command {
         Command::Setup(options) => {
             setup::command(&workspace()?, options.flavour()?)?;
             if options.python { environment::command() } else { Ok(ExitCode::SUCCESS) }
@@ -177,20 +203,9 @@ fn run() -> Result<ExitCode, Error> {
         Command::Calibrate(options) => suite::calibrate::command(&workspace()?, &options),
         Command::Operators(options) => suite::operators::command(&workspace()?, &options),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
-        Command::Test { all, nightly, arguments } => {
-            let tests = match (all, nightly) {
-                (false, false) => Tests::Usual,
-                (true, _) => Tests::All,
-                (false, true) => Tests::Nightly,
-            };
-            test::command(&workspace()?, tests, &arguments)
-        }
-        Command::Results(options) => published::command(&workspace()?, &options),
-        Command::CompareTorchao(comparison) => torchao::command(&workspace()?, comparison),
         Command::Flavour => setup::print_flavour(&workspace()?),
         Command::Python => Ok(environment::print()),
         Command::Cache(options) => cache_report::command(&options),
-        Command::GpuCheck(request) => gpu_check::command(&workspace()?, &request),
         Command::Doctor => doctor::command(&workspace()?),
         Command::New(options) => new::command(&options),
     }

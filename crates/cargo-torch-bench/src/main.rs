@@ -1,4 +1,4 @@
-//! `cargo torch-bench`, in this repository also `cargo xtask`.
+//! `cargo torch-bench`.
 
 fn main() -> std::process::ExitCode {
     cargo_torch_bench::main()

@@ -52,18 +52,26 @@ pub fn check() -> Result<()> {
     }
 }
 
+#[doc(hidden)]
+#[macro_export]
 macro_rules! print {
     ($($text:tt)*) => { $crate::output::print(format_args!($($text)*)) };
 }
 
+#[doc(hidden)]
+#[macro_export]
 macro_rules! println {
     ($($text:tt)*) => { $crate::output::print(format_args!("{}\n", format_args!($($text)*))) };
 }
 
+#[doc(hidden)]
+#[macro_export]
 macro_rules! eprint {
     ($($text:tt)*) => { $crate::output::eprint(format_args!($($text)*)) };
 }
 
+#[doc(hidden)]
+#[macro_export]
 macro_rules! eprintln {
     ($($text:tt)*) => { $crate::output::eprint(format_args!("{}\n", format_args!($($text)*))) };
 }

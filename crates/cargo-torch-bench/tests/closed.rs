@@ -1,13 +1,14 @@
 //! Every form of the tool with a standard output that nobody reads: it does what it does, and ends as it does.
 
-use std::fs::File;
-use std::io;
 use std::process::Stdio;
 
-use crate::common::{Outcome, Scratch};
+use crate::common::Scratch;
+use crate::common::closed::{
+    assert_closed_changes_nothing, assert_full_is_an_error, closed, ended,
+};
 
 /// A line for each command, `--help` and mistakes; each is run in a clone of its own.
-const LINES: [&str; 24] = [
+const LINES: [&str; 20] = [
     "--help",
     "bench --help",
     "no-such-command",
@@ -22,37 +23,13 @@ const LINES: [&str; 24] = [
     "calibrate",
     "operators",
     "kernels",
-    "test",
-    "results --list",
-    "compare-torchao x.yml",
     "flavour",
     "python",
     "cache",
     "cache clear",
-    "gpu-check",
     "doctor",
     "new",
 ];
-
-/// How a line ends, and what it leaves in the cache and in the log of what it has started.
-fn ended(line: &str, out: impl Fn() -> Stdio) -> (Option<i32>, Vec<String>, usize, String) {
-    let scratch = Scratch::new();
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let mut tool = scratch.xtask(&[&["torch-bench"], &words[..]].concat());
-    tool.stdout(out());
-    let outcome = Outcome::from(
-        tool.stderr(Stdio::piped()).spawn().and_then(|it| it.wait_with_output()).expect("it runs"),
-    );
-    let started = scratch.log("cargo-calls").len() + scratch.installs().len();
-    (outcome.code, scratch.finished_and_begun(), started, outcome.stderr)
-}
-
-/// A pipe whose reader has gone.
-fn closed() -> Stdio {
-    let (reader, writer) = io::pipe().expect("a pipe");
-    drop(reader);
-    writer.into()
-}
 
 #[test]
 fn a_closed_output_changes_nothing() {
@@ -67,26 +44,15 @@ fn a_closed_output_changes_nothing() {
         assert!(is_tried, "{command} is not among the lines");
     }
     for line in LINES {
-        let (code, cached, started, stderr) = ended(line, Stdio::piped);
-        let found = ended(line, closed);
-        assert!(!found.3.contains("panicked"), "{line}: {}", found.3);
-        assert_eq!(
-            (found.0, &found.1, found.2),
-            (code, &cached, started),
-            "{line}: {stderr}\n{}",
-            found.3
-        );
+        assert_closed_changes_nothing(line);
     }
 }
 
 /// Whoever writes to a full disk has not what was asked for.
 #[test]
 fn a_full_output_is_an_error_of_its_own() {
-    let full = || File::options().write(true).open("/dev/full").expect("Linux has it").into();
-    for line in ["flavour", "results --list", "cache"] {
-        let (code, _, _, stderr) = ended(line, full);
-        assert_eq!(code, Some(1), "{line}: {stderr}");
-        assert!(stderr.contains("cannot write to standard output: No space left"), "{stderr}");
+    for line in ["flavour", "cache"] {
+        assert_full_is_an_error(line);
     }
 }
 

@@ -6,7 +6,6 @@ mod closed;
 mod commands;
 mod common;
 mod flavours;
-mod gpu_check;
 mod interrupted;
 mod link;
 mod new;
@@ -16,3 +15,5 @@ mod runs;
 mod setup;
 mod submit;
 mod versions;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_cargo-torch-bench");

@@ -158,7 +158,7 @@ fn unknown_jobs_of_a_night_are_refused() {
 #[test]
 fn forms_ask_for_what_an_answer_needs() {
     for (form, words) in [
-        ("bug.yml", &["cargo torch-bench doctor", "cargo torch-bench gpu-check"][..]),
+        ("bug.yml", &["cargo torch-bench doctor", "cargo xtask gpu-check"][..]),
         (
             "wrong-number.yml",
             &["target/criterion-torch/", "criterion-report show", "cargo torch-bench doctor"],

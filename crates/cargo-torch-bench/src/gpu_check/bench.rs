@@ -14,10 +14,9 @@ use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
 use super::judge;
-use super::step::{CONFIGS, OURS, SELF_TEST, TARGETS};
+use super::step::{OURS, SELF_TEST};
 use crate::ask;
 use crate::cargo::{self, CASES_FAILED};
-use crate::error::{Error, Result};
 use crate::files;
 use ::libtorch::child::Ended;
 
@@ -55,28 +54,6 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Builds them and the report; what cargo says goes to the terminal.
-    pub fn build(root: &Path, folder: PathBuf) -> Result<Self> {
-        let configs = env::join_paths(CONFIGS)
-            .map_err(|error| Error::new(format!("the configs cannot be listed: {error}")))?;
-        let mut report = cargo::in_folder(root);
-        report.args(["build", "--quiet", "--release", "--bin", cargo::REPORT]);
-        let mut benches = cargo::in_folder(root);
-        benches
-            .args(["bench", "--no-run"])
-            // By name: plain `cargo bench` leaves self_test out.
-            .args(TARGETS.iter().flat_map(|target| ["--bench", target]))
-            .env(cargo::BENCH_CONFIG, configs);
-        let built = cargo::announced(report)?;
-        let output = cargo::announced(benches)?;
-        let report = cargo::built_report(&built.stdout);
-        let Some(report) = report.filter(|_| output.status.success()) else {
-            return Err(Error::new("the benchmarks do not build, see what cargo says above"));
-        };
-        let programs = cargo::programs(&output.stdout, "bench").into_iter().collect();
-        Ok(Self { root: root.to_owned(), folder, programs, report, variables: Vec::new() })
-    }
-
     /// A check of `self_test`.
     pub fn check(&self, name: &str, limit: Duration) -> Taken {
         let ended = self.program(SELF_TEST).and_then(|program| {

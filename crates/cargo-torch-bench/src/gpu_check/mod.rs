@@ -1,5 +1,5 @@
-//! `cargo xtask gpu-check`, and `torch-bench-run --gpu-check`: everything about a GPU that this project rests on, proved on
-//! the one at hand.
+//! The steps of `torch-bench-run --gpu-check` and of this repository's `cargo xtask gpu-check`: everything about a GPU that
+//! this project rests on, proved on the one at hand.
 
 mod bench;
 mod finding;
@@ -9,60 +9,21 @@ mod step;
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use plan::Environment;
 
-use crate::cargo;
-use crate::doctor::{self, Check};
+use crate::doctor::Check;
 use crate::error::Result;
 use crate::files;
 use crate::human;
-use crate::setup;
-use crate::workspace::{self, Workspace};
 use ::libtorch::processor::hostname;
 pub use bench::Bench;
 use bench::Taken;
 use finding::Finding;
 use page::{Done, Page};
-use plan::git;
 pub use step::{CONFIGS, SELF_TEST, TARGETS};
 use step::{STEPS, Step, Work};
-
-#[derive(Debug, Default, PartialEq, Eq, clap::Args)]
-pub struct Request {
-    /// The folder of gpu-check.md and gpu-check.json [default: target/gpu-check]
-    #[arg(long, value_name = "DIR")]
-    pub output: Option<PathBuf>,
-    /// Take about 4 minutes on an H100 instead of 15, both after building
-    #[arg(long)]
-    pub quick: bool,
-}
-
-/// Builds the programs in a clone, then takes every step.
-pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
-    let here = workspace::current_folder()?;
-    let root = workspace.root();
-    cargo::require_clone(root, "gpu-check")?;
-    setup::before(workspace)?;
-    let folder = cargo::target(root)?.join("gpu-check");
-    let output = request.output.as_ref().map_or_else(|| folder.clone(), |it| here.join(it));
-    // Before minutes of measuring.
-    files::make_folder(&output)?;
-    let start = Instant::now();
-    let bench = Bench::build(root, folder);
-    let built_in = start.elapsed();
-    let subject = Subject {
-        root,
-        commit: commit(root),
-        bench,
-        examine: &|say| doctor::examine(workspace, say),
-    };
-    let facts = [("built in", human::duration(built_in))];
-    let has_failed = subject.check(&output, request.quick, facts)?;
-    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
 
 /// Takes a finding of the doctor.
 type Say<'f> = &'f mut dyn FnMut(Check);
@@ -166,12 +127,6 @@ fn facts(commit: Option<String>, steps: &[Done]) -> Vec<(&'static str, String)> 
         add("rustc", Some(rustc.clone()));
     }
     facts
-}
-
-fn commit(root: &Path) -> Option<String> {
-    let commit = git::ask(root, &["rev-parse", "HEAD"]).ok()??;
-    let changed = git::ask(root, &["status", "--porcelain"]).ok()??;
-    Some(if changed.is_empty() { commit } else { format!("{commit}, with changes") })
 }
 
 fn private(root: &Path) -> Vec<(String, &'static str)> {

@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use crate::commands::{PROGRAM, calls, provisioned};
+use crate::commands::PROGRAM;
 use crate::common::{Outcome, Scratch};
 
 /// Provisioned, with a default suite.
 fn with_kernels() -> Scratch {
-    let scratch = provisioned();
+    let scratch = Scratch::provisioned();
     let folder = scratch.clone_dir().join("configs/kernels");
     fs::create_dir_all(&folder).expect("make the folder of configs");
     fs::write(folder.join("default.yml"), "benchmark_mode: kernels\n").expect("write a config");
@@ -21,7 +21,7 @@ fn kernels_are_planned_measured_and_reported() {
     assert_eq!((quiet.assert_fine().stdout.as_str(), quiet.stderr.as_str()), ("", ""));
     let clone = scratch.clone_dir().display().to_string();
     assert_eq!(
-        calls(&scratch),
+        scratch.calls(),
         [
             format!("{PROGRAM} plan configs/kernels/default.yml"),
             "bench --bench kernels --".to_owned(),
@@ -43,7 +43,7 @@ fn options_of_kernels_go_where_they_belong() {
     assert_eq!(outcome.assert_fine().stdout, "what was found\n");
     let clone = scratch.clone_dir().display().to_string();
     assert_eq!(
-        calls(&scratch),
+        scratch.calls(),
         [
             format!("{PROGRAM} plan configs/kernels/default.yml --filter poisson"),
             "bench --bench kernels -- --save-baseline b poisson".to_owned(),
@@ -62,14 +62,14 @@ fn failed_kernels_are_reported_and_what_did_not_run_is_not() {
     let scratch = with_kernels();
     scratch.set("fail", "1");
     scratch.run(&["kernels"]).assert_refused(1, &[]);
-    assert_eq!(calls(&scratch).len(), 3, "the report follows failed cases");
+    assert_eq!(scratch.calls().len(), 3, "the report follows failed cases");
     scratch.set("fail", "101");
     scratch.set("fail-build", "101");
     scratch.run(&["kernels"]).assert_refused(101, &["cargo bench failed", "so there is no report"]);
-    assert_eq!(calls(&scratch).len(), 6, "and not what could not be built");
+    assert_eq!(scratch.calls().len(), 6, "and not what could not be built");
     scratch.set("fail-plan", "2");
     scratch.run(&["kernels", "--precision", "fp33"]).assert_refused(2, &[]);
-    assert_eq!(calls(&scratch).len(), 7, "a mistake is found before anything is built");
+    assert_eq!(scratch.calls().len(), 7, "a mistake is found before anything is built");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_run_that_dies_is_reported_and_says_so() {
     let scratch = with_kernels();
     scratch.set("fail", "101");
     scratch.run(&["kernels"]).assert_refused(1, &["the run died before its end", "101"]);
-    let calls = calls(&scratch);
+    let calls = scratch.calls();
     assert_eq!(calls.len(), 4, "{calls:?}");
     assert_eq!(calls[2], "bench --bench kernels --no-run", "it is no build that failed");
     assert!(calls[3].contains("kernels --latest"), "{calls:?}");
@@ -102,7 +102,7 @@ fn what_to_compare_with_is_looked_for_before_anything_is_measured() {
     let asked = scratch.log("git");
     let in_root = format!("{} 0", scratch.clone_dir().display());
     assert!(!asked.is_empty() && asked.iter().all(|it| *it == in_root), "{asked:?}");
-    assert!(calls(&scratch).is_empty());
+    assert!(scratch.calls().is_empty());
     for folder in ["target/criterion-torch/main", "earlier", "old"] {
         fs::create_dir_all(scratch.clone_dir().join(folder)).expect("make a folder");
     }
@@ -119,9 +119,9 @@ fn configs_of_ones_own_are_not_overridden() {
         Outcome::of(kernels)
     };
     with(&["kernels", "--seed", "1"]).assert_refused(2, &["BENCH_CONFIG is", "unset BENCH_CONFIG"]);
-    assert!(calls(&scratch).is_empty());
+    assert!(scratch.calls().is_empty());
     with(&["kernels"]).assert_fine();
-    assert_eq!(calls(&scratch)[0], format!("{PROGRAM} plan my.yml other.yml"));
+    assert_eq!(scratch.calls()[0], format!("{PROGRAM} plan my.yml other.yml"));
     assert_eq!(scratch.log("cargo-configs"), ["my.yml:other.yml unset"]);
 }
 
@@ -143,6 +143,6 @@ fn quick_and_full_are_the_same_command_with_other_iterations() {
         scratch.run(&arguments).assert_fine();
         let json = format!("{{\"iterations\":{iterations},\"seed\":7}}");
         assert_eq!(scratch.log("cargo-configs"), [format!("unset {json}")]);
-        assert!(calls(&scratch)[1].ends_with(" -- poisson"));
+        assert!(scratch.calls()[1].ends_with(" -- poisson"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::commands::{PROGRAM, calls, provisioned};
+use crate::commands::PROGRAM;
 use crate::common::{Outcome, Scratch};
 
 const CALIBRATE: [&str; 3] = ["calibrate", "--hardware", "my server"];
@@ -16,12 +16,12 @@ fn config(scratch: &Scratch, file: &str) -> String {
 
 #[test]
 fn one_command_measures_and_writes_the_profile() {
-    let scratch = provisioned();
+    let scratch = Scratch::provisioned();
     scratch.set("profile.json", "{}");
     scratch.run(&CALIBRATE).assert_fine();
     let clone = scratch.clone_dir().display().to_string();
     assert_eq!(
-        calls(&scratch),
+        scratch.calls(),
         [
             "bench --bench calibration --bench fusion --no-run".to_owned(),
             "bench --bench calibration --bench fusion -- --list".to_owned(),
@@ -43,14 +43,14 @@ fn one_command_measures_and_writes_the_profile() {
 
 #[test]
 fn options_of_calibrate_go_where_they_belong() {
-    let scratch = provisioned();
+    let scratch = Scratch::provisioned();
     scratch.set("profile.json", "{}");
     let line = "--quick --device cuda --only linear,attention --operations matmul,launch \
                 --peak-gflops 1000 --peak-bandwidth 50 --output new/out.json --verbose";
     let words: Vec<&str> = CALIBRATE.into_iter().chain(line.split_whitespace()).collect();
     scratch.run(&words).assert_fine();
     let clone = scratch.clone_dir().display().to_string();
-    let calls = calls(&scratch);
+    let calls = scratch.calls();
     assert_eq!(calls[1], "bench --bench calibration --bench fusion");
     assert_eq!(
         calls[2],
@@ -84,12 +84,12 @@ fn options_of_calibrate_go_where_they_belong() {
 
 #[test]
 fn one_command_measures_and_writes_benchmark_results() {
-    let scratch = provisioned();
+    let scratch = Scratch::provisioned();
     scratch.run(&["operators"]).assert_fine();
     let clone = scratch.clone_dir().display().to_string();
     let filter = "--latest --filter ^(operators)/comprehensive/";
     assert_eq!(
-        calls(&scratch),
+        scratch.calls(),
         [
             "bench --bench operators --no-run".to_owned(),
             "bench --bench operators -- --list".to_owned(),
@@ -124,29 +124,29 @@ fn one_command_measures_and_writes_benchmark_results() {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    let calls = calls(&scratch);
+    let calls = scratch.calls();
     assert!(calls[8].ends_with(&format!(" --output {clone}/my_results.json")), "{calls:?}");
     assert!(calls[9].ends_with(" --mean"), "{calls:?}");
 }
 
 #[test]
 fn failed_cases_are_reported_and_what_did_not_run_is_not() {
-    let scratch = provisioned();
+    let scratch = Scratch::provisioned();
     scratch.set("profile.json", "{}");
     scratch.set("fail", "1");
     scratch.run(&CALIBRATE).assert_refused(1, &[]);
-    assert_eq!(calls(&scratch).len(), 4, "the profile is written");
+    assert_eq!(scratch.calls().len(), 4, "the profile is written");
     scratch.set("fail", "101");
     scratch.run(&CALIBRATE).assert_refused(101, &["cargo bench failed", "so nothing is written"]);
-    assert_eq!(calls(&scratch).len(), 7);
+    assert_eq!(scratch.calls().len(), 7);
     scratch.set("fail-build", "101");
     scratch.run(&CALIBRATE).assert_refused(101, &["--no-run failed", "so nothing is measured"]);
-    assert_eq!(calls(&scratch).len(), 8);
+    assert_eq!(scratch.calls().len(), 8);
 }
 
 #[test]
 fn mistakes_are_found_before_anything_is_measured() {
-    let scratch = provisioned();
+    let scratch = Scratch::provisioned();
     for (line, word) in [
         ("calibrate", "--hardware <NAME>"),
         ("calibrate --hardware x --only mlp", "[possible values: linear, conv, attention, all]"),
@@ -170,13 +170,13 @@ fn mistakes_are_found_before_anything_is_measured() {
         let said = format!("`cargo xtask {}` writes configs of its own", command[0]);
         Outcome::of(suite).assert_refused(2, &["BENCH_CONFIG is \"my.yml\"", &said, "unset"]);
     }
-    assert!(calls(&scratch).is_empty());
+    assert!(scratch.calls().is_empty());
 }
 
 /// The package of a user has one bench target, as `new` adds it.
 #[test]
 fn in_a_package_of_a_user_the_one_target_measures() {
-    let scratch = provisioned();
+    let scratch = Scratch::provisioned();
     let clone = scratch.clone_dir();
     fs::remove_dir_all(clone.join("criterion-report")).expect("remove it");
     scratch.program("criterion-report", "echo \"report: $*\"");
@@ -184,7 +184,7 @@ fn in_a_package_of_a_user_the_one_target_measures() {
         1,
         &["has a bench target `torch`, nor `operators`", "add one: cargo xtask new"],
     );
-    assert!(calls(&scratch).is_empty());
+    assert!(scratch.calls().is_empty());
     let target = r#"{"kind": ["bench"], "name": "torch", "src_path": "x"}"#;
     let package = format!(
         r#"{{"name": "mine", "manifest_path": "x", "targets": [{target}], "dependencies": []}}"#
@@ -198,7 +198,7 @@ fn in_a_package_of_a_user_the_one_target_measures() {
     let said = &outcome.assert_fine().stdout;
     assert!(said.starts_with(&format!("report: calibration {FILTER} --hardware x")), "{said}");
     assert_eq!(
-        calls(&scratch),
+        scratch.calls(),
         [
             "bench --bench torch --no-run",
             "bench --bench torch -- --list",

@@ -1,5 +1,6 @@
 //! A clone, a cache and a python3 of the test's own.
 
+pub mod closed;
 #[path = "../../../../tests/common/program.rs"]
 mod program;
 pub mod repository;
@@ -10,6 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use crate::PROGRAM;
+
+/// The fakes, also where the tests are another package's.
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cargo-torch-bench/tests/fixtures");
 
 /// Writes a shell script that can be executed.
 pub fn script(path: &Path, body: &str) {
@@ -35,9 +41,16 @@ impl Scratch {
             let manifest_file = root.join("clone").join(package).join("Cargo.toml");
             fs::write(manifest_file, manifest).expect("write a manifest");
         }
-        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-        symlink(fixtures.join("python3"), root.join("bin/python3")).expect("link the fake python3");
+        symlink(Path::new(FIXTURES).join("python3"), root.join("bin/python3"))
+            .expect("link the fake python3");
         Self { root }
+    }
+
+    /// With libtorch.
+    pub fn provisioned() -> Self {
+        let scratch = Self::new();
+        scratch.run(&["setup", "--cpu"]).assert_fine();
+        scratch
     }
 
     pub fn clone_dir(&self) -> PathBuf {
@@ -92,7 +105,7 @@ impl Scratch {
 
     /// The real binary as cargo's alias runs it, apart from LIBTORCH, which stays unset.
     pub fn xtask(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-torch-bench"));
+        let mut command = Command::new(PROGRAM);
         command
             .args(arguments)
             .current_dir(self.clone_dir())
@@ -100,7 +113,7 @@ impl Scratch {
             .env("FAKE", self.root.join("fake"))
             .env("HOME", &self.root)
             .env("CRITERION_TORCH_CACHE", self.cache())
-            .env("CARGO", Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cargo"))
+            .env("CARGO", Path::new(FIXTURES).join("cargo"))
             .env_remove("XDG_CACHE_HOME")
             .env_remove("LIBTORCH")
             .env_remove("BENCH_CONFIG")
@@ -127,6 +140,15 @@ impl Scratch {
     /// What the fake cargo wrote down.
     pub fn log(&self, file: &str) -> Vec<String> {
         lines(&self.fake(file))
+    }
+
+    /// The arguments of each run of cargo; all were in the folder of the clone.
+    pub fn calls(&self) -> Vec<String> {
+        let place = format!("{}: ", self.clone_dir().display());
+        self.log("cargo-calls")
+            .iter()
+            .map(|call| call.strip_prefix(&place).expect("cargo runs in the root").to_owned())
+            .collect()
     }
 
     /// The names in the cache, apart from the lock.

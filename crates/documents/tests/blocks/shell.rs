@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use cargo_torch_bench::cli::CommandLine;
 use clap::Parser as _;
 use criterion_report::cli::Cli;
 use plan::flag;
@@ -44,9 +45,10 @@ fn command(words: &[&str]) -> Result<(), Fault> {
     let config = variables.iter().find_map(|it| it.strip_prefix("BENCH_CONFIG="));
     match words {
         [] => Ok(()),
-        ["cargo", "xtask" | "torch-bench", rest @ ..] => tool(rest, config),
+        ["cargo", "xtask", rest @ ..] => tool::<xtask::Cli>(rest, config),
+        ["cargo", "torch-bench", rest @ ..] => tool::<cargo_torch_bench::cli::Cli>(rest, config),
         ["cargo", "bench-quick" | "bench-full", rest @ ..] => {
-            tool(&[&["kernels"][..], rest].concat(), config)
+            tool::<xtask::Cli>(&[&["kernels"][..], rest].concat(), config)
         }
         ["cargo", "criterion-report", rest @ ..] | ["criterion-report", rest @ ..] => {
             outcome(Cli::try_parse_from(["criterion-report"].iter().chain(rest)).map(drop))
@@ -69,10 +71,10 @@ fn known(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|it| it == word)
 }
 
-fn tool(words: &[&str], config: Option<&str>) -> Result<(), Fault> {
+fn tool<C: CommandLine>(words: &[&str], config: Option<&str>) -> Result<(), Fault> {
     let words = ["xtask"].iter().chain(words).map(OsString::from).collect();
     let mut passed_on = Vec::new();
-    outcome(cargo_torch_bench::check(words).map(|words| passed_on = words))?;
+    outcome(cargo_torch_bench::check_line::<C>(words).map(|words| passed_on = words))?;
     let passed_on: Vec<_> = passed_on.iter().map(|word| word.to_string_lossy()).collect();
     bench(&passed_on.iter().map(|word| &**word).collect::<Vec<_>>(), config)
 }
@@ -149,6 +151,7 @@ fn selects(
 #[test]
 fn wrong_commands_are_found() {
     for (line, what) in [
+        ("cargo torch-bench results", "unrecognized subcommand 'results'"),
         ("cargo xtask bnech", "unrecognized subcommand 'bnech'"),
         ("cargo criterion-report show --colums x", "unexpected argument"),
         ("cargo bench --bench infrence", "no bench target `infrence`"),

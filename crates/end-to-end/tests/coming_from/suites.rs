@@ -35,7 +35,11 @@ pub fn words(row: &Row, program: &str) -> Vec<String> {
 /// Checks that the row's `cargo torch-bench …` or `cargo xtask …` is understood.
 pub fn understood(row: &Row, program: &str) {
     let words = words(row, program).into_iter().map(Into::into).collect();
-    cargo_torch_bench::check(words).unwrap_or_else(|error| panic!("{}: {error}", row.ours));
+    let check = match program {
+        "cargo xtask" => cargo_torch_bench::check_line::<xtask::Cli>,
+        _ => cargo_torch_bench::check,
+    };
+    check(words).unwrap_or_else(|error| panic!("{}: {error}", row.ours));
 }
 
 /// The third parts of the ids of a mode: its probes, patterns or operators.

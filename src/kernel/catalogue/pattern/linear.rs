@@ -246,7 +246,7 @@ fn addmm_activation(
 /// libtorch says neither whether cuBLASLt found an algorithm nor which kernels it queued. A profiler knows them, but would
 /// change the times of the process that measures.
 const NOT_VERIFIED: &str = "not verified to be fused: where cuBLASLt refuses, libtorch runs product and \
-                            activation one by one under the same name; `cargo torch-bench gpu-check` names \
+                            activation one by one under the same name; `cargo xtask gpu-check` names \
                             the kernels that ran";
 
 /// Whether cuBLASLt has an epilogue for that size; where it has not, libtorch runs product and

@@ -84,7 +84,7 @@ struct Options {
     no_calibration: bool,
     /// Prove everything about this host's GPU, in a bundle that was made with --gpu-check
     ///
-    /// Writes gpu-check.md and gpu-check.json, as `cargo xtask gpu-check` does, to the folder of results.
+    /// Writes gpu-check.md and gpu-check.json to the folder of results.
     #[arg(long, conflicts_with_all = ["shard", "partition", "resume", "check", "no_calibration", "arguments"])]
     gpu_check: bool,
     /// Take about 3 minutes on an H100 instead of 13

@@ -7,13 +7,14 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
-use crate::cargo;
-use crate::error::{Error, Result};
-use crate::files;
-use crate::output;
-use crate::setup;
-use crate::workspace::Workspace;
 use ::libtorch::command;
+use cargo_torch_bench::cargo;
+use cargo_torch_bench::error::{Error, Result};
+use cargo_torch_bench::files;
+use cargo_torch_bench::output;
+use cargo_torch_bench::setup;
+use cargo_torch_bench::workspace::Workspace;
+use cargo_torch_bench::{eprint, eprintln};
 
 /// The tests that are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,14 +5,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use plan::results::variable;
-
-use crate::cargo;
-use crate::environment;
-use crate::error::{Error, Result};
-use crate::setup;
-use crate::workspace::Workspace;
 use ::libtorch::{COMPILER_PYTHON, PYTHON, TORCHAO, VERSION};
+use cargo_torch_bench::cargo;
+use cargo_torch_bench::environment;
+use cargo_torch_bench::error::{Error, Result};
+use cargo_torch_bench::setup;
+use cargo_torch_bench::workspace::Workspace;
+use plan::results::variable;
 
 /// The comparison, and whose torchao it is with.
 #[derive(Debug, PartialEq, Eq, clap::Args)]
@@ -32,7 +31,6 @@ pub struct Comparison {
 
 /// Provisions both sides, then runs the bench `self_test`, which has them take turns.
 pub fn command(workspace: &Workspace, comparison: Comparison) -> Result<ExitCode> {
-    cargo::require_clone(workspace.root(), "compare-torchao")?;
     let Comparison { config, filter, python: chosen } = comparison;
     // Cargo runs in the root of the clone. Before anything is downloaded or built.
     let config = config.canonicalize().map_err(|error| Error::io("read", &config, &error))?;

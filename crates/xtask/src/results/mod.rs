@@ -8,12 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use crate::cargo::{self, CASES_FAILED};
-use crate::error::{Error, Result};
-use crate::files;
-use crate::results::HOME;
-use crate::setup;
-use crate::workspace::{self, Workspace};
+use cargo_torch_bench::cargo::{self, CASES_FAILED};
+use cargo_torch_bench::error::{Error, Result};
+use cargo_torch_bench::files;
+use cargo_torch_bench::results::HOME;
+use cargo_torch_bench::setup;
+use cargo_torch_bench::workspace::{self, Workspace};
+use cargo_torch_bench::{eprintln, print};
 use entry::{Entry, File};
 use header::Header;
 use plan::git;
@@ -44,7 +45,6 @@ pub struct Options {
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let root = workspace.root();
-    cargo::require_clone(root, "results")?;
     if options.list {
         print!("{}", entry::list());
         return Ok(ExitCode::SUCCESS);

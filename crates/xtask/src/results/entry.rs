@@ -247,7 +247,8 @@ mod tests {
     use super::super::RESULTS;
     use super::super::header::Header;
     use super::*;
-    use crate::{files, skip};
+    use crate::skip;
+    use cargo_torch_bench::files;
     use plan::git;
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use crate::commands::{calls, provisioned};
 use crate::common::{Outcome, Scratch};
 
 /// A config in the clone, and the call that compares it.
@@ -14,7 +13,7 @@ fn comparable(scratch: &Scratch) -> String {
 
 #[test]
 fn compare_torchao_provisions_a_python_once_and_compares_with_it() {
-    let scratch = provisioned();
+    let scratch = Scratch::provisioned();
     let call = comparable(&scratch);
     let first = scratch.run(&["compare-torchao", "my.yml"]);
     first.assert_fine();
@@ -23,7 +22,7 @@ fn compare_torchao_provisions_a_python_once_and_compares_with_it() {
     again.assert_fine();
     assert_eq!(again.stderr, "", "nothing is left to do");
 
-    assert_eq!(calls(&scratch), [call.clone(), format!("{call} --filter int8wo")]);
+    assert_eq!(scratch.calls(), [call.clone(), format!("{call} --filter int8wo")]);
     let python = scratch.cache().join("torchao-0.17.0-python3.12/bin/python");
     let with = format!("{} passive", python.display());
     assert_eq!(scratch.log("cargo-python"), [with.clone(), with]);
@@ -35,7 +34,7 @@ fn compare_torchao_provisions_a_python_once_and_compares_with_it() {
 
 #[test]
 fn compare_torchao_takes_a_python_that_is_named_and_has_both() {
-    let scratch = provisioned();
+    let scratch = Scratch::provisioned();
     comparable(&scratch);
     let python = scratch.python();
     let named = python.display().to_string();
@@ -51,12 +50,12 @@ fn compare_torchao_takes_a_python_that_is_named_and_has_both() {
     scratch.run(&["compare-torchao", "my.yml", "--python", &named]).assert_refused(1, &said);
     let nowhere = ["compare-torchao", "my.yml", "--python", "/nowhere/python"];
     scratch.run(&nowhere).assert_refused(1, &["--python: /nowhere/python cannot be used"]);
-    assert_eq!((calls(&scratch).len(), scratch.installs().len()), (2, 1));
+    assert_eq!((scratch.calls().len(), scratch.installs().len()), (2, 1));
 }
 
 #[test]
 fn compare_torchao_leaves_nothing_half_installed_and_repairs() {
-    let scratch = provisioned();
+    let scratch = Scratch::provisioned();
     comparable(&scratch);
     scratch.set("versions", "2.11.0 0.16.0\n");
     let outcome = scratch.run(&["compare-torchao", "my.yml"]);
@@ -96,4 +95,15 @@ fn compare_torchao_wants_a_config_that_is_there() {
     let missing = scratch.run(&["compare-torchao", "missing.yml"]);
     missing.assert_refused(1, &["cannot read missing.yml"]);
     assert!(scratch.installs().is_empty(), "nothing is downloaded before that is known");
+}
+
+#[test]
+fn compare_torchao_takes_the_python_of_setup() {
+    let scratch = Scratch::provisioned();
+    comparable(&scratch);
+    scratch.run(&["setup", "--python"]).assert_fine();
+    let installs = scratch.installs().len();
+    let compared = scratch.run(&["compare-torchao", "my.yml"]);
+    assert_eq!(compared.assert_fine().stderr, "", "nothing is left to do");
+    assert_eq!(scratch.installs().len(), installs);
 }

@@ -7,9 +7,9 @@ use std::process::Command;
 use plan::Environment;
 use serde::Deserialize;
 
-use crate::cargo;
-use crate::error::{Error, Result};
-use crate::files;
+use cargo_torch_bench::cargo;
+use cargo_torch_bench::error::{Error, Result};
+use cargo_torch_bench::files;
 use plan::git;
 
 /// `# key: value` lines.
