@@ -36,16 +36,16 @@ impl Architecture for Model {
         mut parameters: Parameters,
         make: &mut MakeTrained<'_>,
     ) -> Result<Box<dyn TrainedNetwork>, Refusal> {
-        Ok(Box::new(Trained { linear: make(LINEAR, parameters.take_weight(LINEAR)?)? }))
+        Ok(Box::new(Linear { linear: make(LINEAR, parameters.take_weight(LINEAR)?)? }))
     }
 }
 
 /// `Linear(k, n)` without bias.
-struct Linear {
-    linear: Box<dyn LinearLayer>,
+struct Linear<Layer: ?Sized> {
+    linear: Box<Layer>,
 }
 
-impl Network for Linear {
+impl Network for Linear<dyn LinearLayer> {
     fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         self.linear.forward(input, out)
     }
@@ -55,12 +55,7 @@ impl Network for Linear {
     }
 }
 
-/// [`Linear`] in training.
-struct Trained {
-    linear: Box<dyn TrainedLayer>,
-}
-
-impl TrainedNetwork for Trained {
+impl TrainedNetwork for Linear<dyn TrainedLayer> {
     fn forward(&self, input: &Tensor) -> Result<Passed, TchError> {
         Ok(Passed { output: self.linear.forward(input)?, saved: Vec::new() })
     }

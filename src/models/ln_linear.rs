@@ -53,17 +53,17 @@ impl Architecture for Model {
         make: &mut MakeTrained<'_>,
     ) -> Result<Box<dyn TrainedNetwork>, Refusal> {
         let fc = make(FC, parameters.take_weight(FC)?)?;
-        Ok(Box::new(Trained { fc, activation: self.activation }))
+        Ok(Box::new(LnLinear { fc, activation: self.activation }))
     }
 }
 
 /// `LayerNorm(k)` without parameters, `Linear(k, n)` without bias, activation.
-struct LnLinear {
-    fc: Box<dyn LinearLayer>,
+struct LnLinear<Layer: ?Sized> {
+    fc: Box<Layer>,
     activation: Activation,
 }
 
-impl Network for LnLinear {
+impl Network for LnLinear<dyn LinearLayer> {
     fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         let features = input.size().last().copied().unwrap_or_default();
         let none = None::<&Tensor>;
@@ -99,13 +99,7 @@ fn activate(activation: Activation, x: &Tensor, out: Option<&Tensor>) -> Result<
     }
 }
 
-/// [`LnLinear`] in training.
-struct Trained {
-    fc: Box<dyn TrainedLayer>,
-    activation: Activation,
-}
-
-impl TrainedNetwork for Trained {
+impl TrainedNetwork for LnLinear<dyn TrainedLayer> {
     fn forward(&self, input: &Tensor) -> Result<Passed, TchError> {
         let features = input.size().last().copied().unwrap_or_default();
         let none = None::<&Tensor>;

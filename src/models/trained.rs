@@ -10,24 +10,20 @@ use crate::refusal::Refusal;
 /// A linear layer in training, as a [`TrainedNetwork`] calls it. The [example](super) has one.
 pub trait TrainedLayer {
     /// `x [.., k]` → `[.., n]`.
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError>;
+    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
+        self.linear().forward(x)
+    }
 
     /// The gradients at the input `x` that [`Self::forward`] took.
-    fn backward(&self, x: &Tensor, grad_output: &Tensor) -> Result<Gradients, TchError>;
+    fn backward(&self, x: &Tensor, grad_output: &Tensor) -> Result<Gradients, TchError> {
+        self.linear().backward(x, grad_output)
+    }
 
     /// The layer of the recipe.
     fn linear(&self) -> &TrainedLinear;
 }
 
 impl TrainedLayer for TrainedLinear {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        Self::forward(self, x)
-    }
-
-    fn backward(&self, x: &Tensor, grad_output: &Tensor) -> Result<Gradients, TchError> {
-        Self::backward(self, x, grad_output)
-    }
-
     fn linear(&self) -> &TrainedLinear {
         self
     }

@@ -5,7 +5,6 @@ use tch::{Kind, TchError, Tensor};
 
 use super::{
     Architecture, MakeLayer, MakeTrained, Network, Parameters, TrainedNetwork, built_in, rms_norm,
-    transformer_block_trained,
 };
 use crate::recipes::LinearLayer;
 use crate::refusal::Refusal;
@@ -43,20 +42,10 @@ impl Architecture for Model {
 
     fn build(
         &self,
-        mut parameters: Parameters,
+        parameters: Parameters,
         make: &mut MakeLayer<'_>,
     ) -> Result<Box<dyn Network>, Refusal> {
-        let norm1 = parameters.take_weight("norm1")?;
-        let norm2 = parameters.take_weight("norm2")?;
-        let mut layer = |name| make(name, parameters.take_weight(name)?);
-        Ok(Box::new(TransformerBlock {
-            qkv: layer("qkv")?,
-            proj: layer("proj")?,
-            mlp_fc1: layer("mlp_fc1")?,
-            mlp_fc2: layer("mlp_fc2")?,
-            norm1,
-            norm2,
-        }))
+        Ok(Box::new(TransformerBlock::build(parameters, make)?))
     }
 
     fn trained(
@@ -64,21 +53,40 @@ impl Architecture for Model {
         parameters: Parameters,
         make: &mut MakeTrained<'_>,
     ) -> Result<Box<dyn TrainedNetwork>, Refusal> {
-        transformer_block_trained::build(parameters, make)
+        Ok(Box::new(TransformerBlock::build(parameters, make)?))
     }
 }
 
 /// `x += proj(attention(norm1(x)))`, `x += fc2(gelu(fc1(norm2(x))))`, without biases or mask.
-struct TransformerBlock {
-    norm1: Tensor,
-    qkv: Box<dyn LinearLayer>,
-    proj: Box<dyn LinearLayer>,
-    norm2: Tensor,
-    mlp_fc1: Box<dyn LinearLayer>,
-    mlp_fc2: Box<dyn LinearLayer>,
+pub(super) struct TransformerBlock<Layer: ?Sized> {
+    pub norm1: Tensor,
+    pub qkv: Box<Layer>,
+    pub proj: Box<Layer>,
+    pub norm2: Tensor,
+    pub mlp_fc1: Box<Layer>,
+    pub mlp_fc2: Box<Layer>,
 }
 
-impl TransformerBlock {
+impl<Layer: ?Sized> TransformerBlock<Layer> {
+    fn build(
+        mut parameters: Parameters,
+        make: &mut dyn FnMut(&str, Tensor) -> Result<Box<Layer>, Refusal>,
+    ) -> Result<Self, Refusal> {
+        let norm1 = parameters.take_weight("norm1")?;
+        let norm2 = parameters.take_weight("norm2")?;
+        let mut layer = |name| make(name, parameters.take_weight(name)?);
+        Ok(Self {
+            qkv: layer("qkv")?,
+            proj: layer("proj")?,
+            mlp_fc1: layer("mlp_fc1")?,
+            mlp_fc2: layer("mlp_fc2")?,
+            norm1,
+            norm2,
+        })
+    }
+}
+
+impl TransformerBlock<dyn LinearLayer> {
     /// Attention over the sequence, without the projection: `[b, s, k]` → `[b, s, k]`.
     ///
     /// Upstream's function holds every one of these tensors until it returns, the MLP included,
@@ -110,7 +118,7 @@ impl TransformerBlock {
     }
 }
 
-impl Network for TransformerBlock {
+impl Network for TransformerBlock<dyn LinearLayer> {
     fn forward(&self, input: &Tensor, out: Option<&Tensor>) -> Result<Tensor, TchError> {
         let mut held = Vec::new();
         let mut x = rms_norm::forward(input, &self.norm1)?.output;

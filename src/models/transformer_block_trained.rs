@@ -4,42 +4,13 @@ use plan::BLOCK_HEADS;
 use tch::{Kind, TchError, Tensor};
 
 use super::trained::exactly;
-use super::{
-    MakeTrained, ModelGradients, Parameters, Passed, TrainedLayer, TrainedNetwork, rms_norm,
-};
-use crate::refusal::Refusal;
-
-pub(super) fn build(
-    mut parameters: Parameters,
-    make: &mut MakeTrained<'_>,
-) -> Result<Box<dyn TrainedNetwork>, Refusal> {
-    let norm1 = parameters.take_weight("norm1")?;
-    let norm2 = parameters.take_weight("norm2")?;
-    let mut layer = |name| make(name, parameters.take_weight(name)?);
-    Ok(Box::new(Trained {
-        qkv: layer("qkv")?,
-        proj: layer("proj")?,
-        mlp_fc1: layer("mlp_fc1")?,
-        mlp_fc2: layer("mlp_fc2")?,
-        norm1,
-        norm2,
-    }))
-}
-
-/// `x += proj(attention(norm1(x)))`, `x += fc2(gelu(fc1(norm2(x))))`, without biases or mask.
-struct Trained {
-    norm1: Tensor,
-    qkv: Box<dyn TrainedLayer>,
-    proj: Box<dyn TrainedLayer>,
-    norm2: Tensor,
-    mlp_fc1: Box<dyn TrainedLayer>,
-    mlp_fc2: Box<dyn TrainedLayer>,
-}
+use super::transformer_block::TransformerBlock;
+use super::{ModelGradients, Passed, TrainedLayer, TrainedNetwork, rms_norm};
 
 /// Tensors that the forward pass saves.
 const SAVED: usize = 15;
 
-impl TrainedNetwork for Trained {
+impl TrainedNetwork for TransformerBlock<dyn TrainedLayer> {
     fn forward(&self, input: &Tensor) -> Result<Passed, TchError> {
         let normed1 = rms_norm::forward(input, &self.norm1)?;
         let Mixed { qkv: [q, k, v], weights, output: mixed } =

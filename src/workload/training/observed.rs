@@ -39,10 +39,6 @@ impl Observed {
 }
 
 impl TrainedLayer for Rc<Observed> {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
-        self.linear.forward(x)
-    }
-
     fn backward(&self, x: &Tensor, grad_output: &Tensor) -> Result<Gradients, TchError> {
         *self.seen.borrow_mut() = Some((x.shallow_clone(), grad_output.shallow_clone()));
         self.linear.backward(x, grad_output)

@@ -4,7 +4,7 @@ use tch::{TchError, Tensor};
 
 use crate::models::{ModelGradients, Passed, TrainedLayer, TrainedNetwork};
 use crate::native::autograd;
-use crate::recipes::{Gradients, TrainedLinear};
+use crate::recipes::TrainedLinear;
 use crate::refusal::Refusal;
 
 /// A model that is built, and who runs its backward pass.
@@ -56,11 +56,6 @@ pub(super) struct Recorded(pub TrainedLinear);
 impl TrainedLayer for Recorded {
     fn forward(&self, x: &Tensor) -> Result<Tensor, TchError> {
         self.0.forward_autograd(x)
-    }
-
-    /// Called by nobody: autograd has the backward pass in its graph.
-    fn backward(&self, x: &Tensor, grad_output: &Tensor) -> Result<Gradients, TchError> {
-        self.0.backward(x, grad_output)
     }
 
     fn linear(&self) -> &TrainedLinear {
