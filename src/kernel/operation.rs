@@ -93,20 +93,26 @@ pub trait Shipped: Named + Copy + 'static {
     /// # Errors
     /// Unsupported, with the constraint and the value that broke it; skipped, where the case is too
     /// large.
-    fn check(site: &Site<Self>) -> Result<(), Refusal>;
+    fn check(site: &Site<Self>) -> Result<(), Refusal> {
+        site.constraint()
+    }
 
     /// Whether the machine has what the implementation is compiled with: asked before inputs are
     /// drawn, where the device is.
     ///
     /// # Errors
     /// Skipped, with what is missing.
-    fn tools(site: &Site<Self>) -> Result<(), Refusal>;
+    fn tools(_site: &Site<Self>) -> Result<(), Refusal> {
+        Ok(())
+    }
 
     /// Its parts, whatever the implementation.
     fn parts(site: &Site<Self>) -> Parts;
 
     /// An input or an output, a part to each place of the first dimension: no part influences another.
-    fn by_part(&self, tensor: &Tensor) -> Result<Tensor, TchError>;
+    fn by_part(&self, tensor: &Tensor) -> Result<Tensor, TchError> {
+        Ok(tensor.shallow_clone())
+    }
 }
 
 /// Parts of a computation that can be compared one by one: rows, images, heads.

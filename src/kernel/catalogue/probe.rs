@@ -27,14 +27,6 @@ impl Shipped for ProbeWork {
         }
     }
 
-    fn check(site: &Site<Self>) -> Result<(), Refusal> {
-        site.constraint()
-    }
-
-    fn tools(_: &Site<Self>) -> Result<(), Refusal> {
-        Ok(())
-    }
-
     /// Rows of a product; elements of STREAM's arrays; one element otherwise.
     fn parts(site: &Site<Self>) -> Parts {
         let size = site.work.size;
@@ -44,10 +36,6 @@ impl Shipped for ProbeWork {
             ProbeKind::Launch | ProbeKind::Call => (1, 1, 1),
         };
         Parts { all, flops, elements, are_averaged: false }
-    }
-
-    fn by_part(&self, tensor: &Tensor) -> Result<Tensor, TchError> {
-        Ok(tensor.shallow_clone())
     }
 }
 

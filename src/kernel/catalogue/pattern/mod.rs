@@ -48,10 +48,6 @@ impl Shipped for FusionWork {
         site.constraint()
     }
 
-    fn tools(_: &Site<Self>) -> Result<(), Refusal> {
-        Ok(())
-    }
-
     /// The unfused operations', whatever the variant.
     fn parts(site: &Site<Self>) -> Parts {
         let unfused = site.work.unfused();
