@@ -42,9 +42,7 @@ impl HostReadings {
             },
         }
     }
-}
 
-impl HostReadings {
     /// Whether the processor counts how often it slowed itself down.
     pub(super) fn counts_throttling(&self) -> bool {
         entries(&self.cpus, "cpu").any(|cpu| cpu.join("thermal_throttle").is_dir())

@@ -35,8 +35,7 @@ unsafe extern "C" {
 struct RawEvent {
     /// All pointers of this struct are valid only during the callback.
     name: Text,
-    /// A `profile::Activity`.
-    activity: i32,
+    activity: ActivityType,
     /// The number of a CUDA device; negative for the host.
     device_index: i32,
     start_ns: u64,
@@ -55,6 +54,8 @@ struct RawEvent {
 }
 
 /// The kind of an event's work: Kineto's `ActivityType`, as far as it matters here.
+// As `Activity` of `shim/profile.cpp`.
+#[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActivityType {
     /// An operator on the host, such as `aten::addmm`. It may call others, which have events of their own.
@@ -228,16 +229,7 @@ unsafe extern "C" fn show<F, T, E>(context: *mut c_void, event: *const RawEvent)
     call.events.push(KinetoEvent {
         name,
         arguments,
-        activity: match event.activity {
-            0 => ActivityType::CpuOp,
-            1 => ActivityType::CudaRuntime,
-            2 => ActivityType::Kernel,
-            3 => ActivityType::GpuMemcpy,
-            4 => ActivityType::GpuMemset,
-            6 => ActivityType::UserAnnotation,
-            7 => ActivityType::Memory,
-            _ => ActivityType::Other,
-        },
+        activity: event.activity,
         device: usize::try_from(event.device_index).map_or(Device::Cpu, Device::Cuda),
         start_ns: event.start_ns,
         duration_ns: event.duration_ns,

@@ -75,16 +75,11 @@ impl Output {
     }
 }
 
-/// An error about an argument.
-pub fn mismatch(text: String) -> TchError {
-    TchError::Shape(text)
-}
-
 /// Demands a tensor on the CPU of that size and a dtype that [`floats`] reads.
 pub fn expect_floats(name: &str, tensor: &Tensor, size: &[i64]) -> Result<(), TchError> {
     let kind = tensor.f_kind()?;
     if !matches!(kind, Kind::Float | Kind::BFloat16 | Kind::Half) {
-        return Err(mismatch(format!("{name} is {}", not_supported(kind))));
+        return Err(TchError::Shape(format!("{name} is {}", not_supported(kind))));
     }
     expect(name, tensor, kind, size)
 }
@@ -95,7 +90,7 @@ pub fn floats(tensor: &Tensor) -> Result<Floats<'_>, TchError> {
         Kind::Float => Ok(Floats::Float(slice(tensor)?)),
         Kind::BFloat16 => Ok(Floats::BFloat16(slice(tensor)?)),
         Kind::Half => Ok(Floats::Half(slice(tensor)?)),
-        other => Err(mismatch(not_supported(other))),
+        other => Err(TchError::Shape(not_supported(other))),
     }
 }
 
@@ -105,7 +100,7 @@ pub fn output(tensor: &mut Tensor) -> Result<Output, TchError> {
         Kind::Float => Ok(Output::Float(pointer::<f32>(tensor)?)),
         Kind::BFloat16 => Ok(Output::BFloat16(pointer::<bf16>(tensor)?)),
         Kind::Half => Ok(Output::Half(pointer::<f16>(tensor)?)),
-        other => Err(mismatch(not_supported(other))),
+        other => Err(TchError::Shape(not_supported(other))),
     }
 }
 

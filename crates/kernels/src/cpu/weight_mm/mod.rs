@@ -46,7 +46,7 @@ use tch::{Device, Kind, TchError, Tensor};
 use super::Capability;
 use super::memory::{expect, slice, slice_mut};
 use crate::overlap::refuse_overlap;
-use floats::{expect_floats, floats, mismatch, output};
+use floats::{expect_floats, floats, output};
 use lanes::QUARTER;
 use product::Product;
 
@@ -83,12 +83,12 @@ impl PackedWeight {
         expect("zero", &zero, scale.f_kind()?, &[n, groups])?;
         let group = if groups > 0 { k / groups } else { 0 };
         if group * groups != k || !(matches!(group, 32 | 64) || group % 128 == 0 && group > 0) {
-            return Err(mismatch(format!(
+            return Err(TchError::Shape(format!(
                 "{groups} groups of {k} weights, which have to be of 32, 64 or a multiple of 128"
             )));
         }
         if values.numel() > 0 && values.f_max()?.f_int64_value(&[])? > 15 {
-            return Err(mismatch("values above 15 do not fit in 4 bits".to_owned()));
+            return Err(TchError::Shape("values above 15 do not fit in 4 bits".to_owned()));
         }
         let mut packed = Tensor::f_empty([n, k / 2], (Kind::Uint8, Device::Cpu))?;
         layout::pack(slice(&values.f_contiguous()?)?, k as usize, slice_mut(&mut packed)?);
@@ -113,7 +113,9 @@ impl PackedWeight {
         expect("values", values, Kind::Int8, &[n, k])?;
         expect_floats("scale", &scale, &[n, 1])?;
         if k == 0 || k % QUARTER as i64 != 0 {
-            return Err(mismatch(format!("k = {k}, which has to be a multiple of {QUARTER}")));
+            return Err(TchError::Shape(format!(
+                "k = {k}, which has to be a multiple of {QUARTER}"
+            )));
         }
         Ok(Self {
             bits: Bits::Eight,
@@ -194,7 +196,7 @@ impl PackedWeight {
         expect("x", x, kind, &[m, self.k()])?;
         expect("out", out, kind, &[m, self.n()])?;
         if !out.is_contiguous() {
-            return Err(mismatch("out has to be contiguous".to_owned()));
+            return Err(TchError::Shape("out has to be contiguous".to_owned()));
         }
         let x = x.f_contiguous()?;
         refuse_overlap(out, [&x].into_iter().chain(self.tensors()))?;
