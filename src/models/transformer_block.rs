@@ -70,7 +70,7 @@ pub(super) struct TransformerBlock<Layer: ?Sized> {
 impl<Layer: ?Sized> TransformerBlock<Layer> {
     fn build(
         mut parameters: Parameters,
-        make: &mut dyn FnMut(&str, Tensor) -> Result<Box<Layer>, Refusal>,
+        mut make: impl FnMut(&str, Tensor) -> Result<Box<Layer>, Refusal>,
     ) -> Result<Self, Refusal> {
         let norm1 = parameters.take_weight("norm1")?;
         let norm2 = parameters.take_weight("norm2")?;
