@@ -19,8 +19,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 
-use crate::model::CaseFiles;
-use crate::model::{Benchmark, CriterionResult, Estimates, Samples};
+use crate::model::{Benchmark, CaseFiles, CriterionResult, Estimates, Samples};
 use crate::parallel;
 use crate::read::file;
 

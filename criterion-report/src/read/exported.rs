@@ -9,13 +9,10 @@ use plan::Record;
 use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
-use crate::model::CaseFiles;
-use crate::model::NoTime;
-use crate::model::{Benchmark, CriterionResult, Estimates};
-use crate::read::Inputs;
-use crate::read::Run;
+use crate::model::{Benchmark, CaseFiles, CriterionResult, Estimates, NoTime};
 use crate::read::file::{self, Unusable};
 use crate::read::valid;
+use crate::read::{Inputs, Run};
 use crate::render::units;
 
 #[derive(Debug)]

@@ -5,8 +5,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 
 use crate::model::CaseFiles;
-use crate::read::Run;
-use crate::read::Selection;
+use crate::read::{Run, Selection};
 
 /// Everything that runs left under one name.
 #[derive(Debug, Default)]

@@ -3,11 +3,9 @@
 
 use indexmap::IndexMap;
 
-use crate::model::CaseFiles;
-use crate::model::{InRun, Row};
+use crate::model::{CaseFiles, InRun, Row};
 use crate::parallel;
-use crate::read::Inputs;
-use crate::read::{Missing, Runs};
+use crate::read::{Inputs, Missing, Runs};
 
 /// The parts of rows, before any is compared with another.
 pub struct Joined {

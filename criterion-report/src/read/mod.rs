@@ -9,12 +9,12 @@ pub(crate) mod joined;
 pub(crate) mod line;
 pub(crate) mod location;
 pub(crate) mod profile_files;
-pub(crate) mod read;
 pub(crate) mod records;
 pub(crate) mod report;
 pub(crate) mod runs;
 pub(crate) mod saved;
 pub(crate) mod selection;
+mod under_name;
 pub(crate) mod valid;
 
 pub(crate) use criterion_files::{ResultFolder, ResultFolders, read_unlinked};

@@ -15,9 +15,8 @@ use anyhow::{Result, anyhow, bail};
 use plan::{Record, RunManifest};
 
 use crate::order::Order as _;
-use crate::read::Inputs;
-use crate::read::Run;
 use crate::read::line::{self, Line, Stamp, parse};
+use crate::read::{Inputs, Run};
 use crate::read::{file, saved};
 use crate::render::units;
 use crate::visible;

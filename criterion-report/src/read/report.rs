@@ -7,19 +7,12 @@ use std::sync::Arc;
 use anyhow::Result;
 use plan::{CaseId, Check, ModelWork, Variant, Work};
 
-use crate::model::Circumstances;
-use crate::model::Comparison;
-use crate::model::Entry;
-use crate::model::Machines;
-use crate::model::Row;
+use crate::model::{Circumstances, Comparison, Entry, Machines, Row};
 use crate::order::{Order as _, Sorted as _};
 use crate::parallel;
-use crate::read::Inputs;
-use crate::read::Location;
-use crate::read::Selection;
 use crate::read::joined::Joined;
-use crate::read::profile_files;
-use crate::read::{Missing, Runs};
+use crate::read::{Inputs, Location, Selection};
+use crate::read::{Missing, Runs, profile_files};
 
 /// A row against its group's baseline, its unquantized counterpart and its eager twin; two of them
 /// may be one.

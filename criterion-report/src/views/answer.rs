@@ -12,15 +12,12 @@ use plan::{CheckStatus, Implementation, Mode, Outcome};
 use serde::Serialize;
 use statistics::{Ratio, Verdict, mean};
 
-use crate::model::Row;
-use crate::model::gather;
-use crate::model::{Speedup, speedup::AsCalled};
+use crate::model::{Row, Speedup, gather, speedup::AsCalled};
 use crate::order::Sorted as _;
 use crate::read::Report;
 use crate::views::OperatorResult;
 use crate::views::calibration::{ABOVE, OperationKind, PeakSource, Request, calibrate};
-use crate::views::{Advice, FusionResult, PatternAdvice, VariantAdvice};
-use crate::views::{Reason, reason::Reasons};
+use crate::views::{Advice, FusionResult, PatternAdvice, Reason, VariantAdvice, reason::Reasons};
 
 /// The answers to one question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use plan::{Implementation, Outcome};
 
-use crate::model::Interval;
-use crate::model::Row;
+use crate::model::{Interval, Row};
 use crate::read::Report;
 
 #[derive(Debug, Clone, Copy, PartialEq)]

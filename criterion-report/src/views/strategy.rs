@@ -3,8 +3,7 @@
 use crate::model::{Interval, Place};
 use crate::render::table::{Paint, glued, wrap};
 use crate::render::units;
-use crate::views::verdict;
-use crate::views::{Advice, OverControl, PatternAdvice, Point, VariantAdvice};
+use crate::views::{Advice, OverControl, PatternAdvice, Point, VariantAdvice, verdict};
 
 /// Characters that the evidence needs to stand beside an advice; with fewer it stands below.
 const EVIDENCE: usize = 50;

@@ -11,8 +11,7 @@ use crate::render::json_text::{self, Style};
 use crate::render::table::{
     Align, Cell, GAP, Line, Paint, clear, glued, labelled, render, table_width,
 };
-use crate::render::units;
-use crate::render::{markdown, table::screen};
+use crate::render::{markdown, table::screen, units};
 use crate::views::explain::{Library, Statement, variant};
 use crate::views::view::Room;
 use crate::views::written::Target;

@@ -1,7 +1,6 @@
 //! Units of fields: how their numbers look, what they can be, and how CSV has them.
 
-use crate::model::Interval;
-use crate::model::possible;
+use crate::model::{Interval, possible};
 use crate::render::units;
 
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use plan::{Range, Stat};
 use serde::{Serialize, Serializer};
 
-use crate::model::Gain;
-use crate::model::{Interval, Time};
+use crate::model::{Gain, Interval, Time};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {

@@ -6,12 +6,9 @@ use plan::{Device, Mode, Pass};
 use statistics::{Ratio, Verdict, quotient, verdict};
 
 use super::{Answer, Beside, Level, Question, Speedups, UNDECIDED, contended, open_if};
-use crate::model::Entry;
-use crate::model::Row;
 use crate::model::caution::apart;
-use crate::model::fingerprint;
-use crate::model::gather;
-use crate::model::{Field, Figure};
+use crate::model::{Entry, Row};
+use crate::model::{Field, Figure, fingerprint, gather};
 use crate::order::{Order as _, Sorted as _};
 use crate::read::Report;
 use crate::render::units;

@@ -7,8 +7,7 @@ use plan::{Device, Memory, ModelWork, Pass, Work};
 use super::operation::Operation;
 use super::request::{OperationKind, Request};
 use super::roofs::{Roofline, Roofs, telling};
-use crate::model::Row;
-use crate::model::fingerprint;
+use crate::model::{Row, fingerprint};
 
 /// The roofs of one device of one machine.
 #[derive(Debug, Clone, PartialEq)]

@@ -17,8 +17,7 @@ use crate::model::{Interval, Speedup};
 use crate::order::Sorted as _;
 use crate::render::object::{document, map};
 use crate::render::units;
-use crate::views::{Accounting, saved};
-use crate::views::{FusionResult, PatternAdvice};
+use crate::views::{Accounting, FusionResult, PatternAdvice, saved};
 
 /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
 /// the objects in them: its loader takes neither more nor fewer. Values that it has no field for

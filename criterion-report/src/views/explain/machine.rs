@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{CacheMode, Device, Dtype, Probe};
 use serde::Serialize;
 
-use crate::model::Row;
-use crate::model::fingerprint;
+use crate::model::{Row, fingerprint};
 use crate::render::units;
 use crate::views::calibration::{Caches, Level, Memory, Operation, Roofline, Roofs, by_machine};
 

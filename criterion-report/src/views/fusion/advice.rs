@@ -30,10 +30,7 @@ use serde::{Deserialize, Serialize};
 use statistics::{Band, Benefit};
 
 use super::result::FusionResult;
-use crate::model::Interval;
-use crate::model::Place;
-use crate::model::gather;
-use crate::model::{Speedup, speedup::SpeedupBounds};
+use crate::model::{Interval, Place, Speedup, gather, speedup::SpeedupBounds};
 use crate::order::Order as _;
 use crate::render::object::document;
 use crate::render::words::words;

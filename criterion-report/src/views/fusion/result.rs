@@ -9,14 +9,7 @@ use serde_json::{Map, Value as Json};
 use statistics::Benefit;
 
 use super::product;
-use crate::model::Caution;
-use crate::model::Entry;
-use crate::model::Place;
-use crate::model::Row;
-use crate::model::Speedup;
-use crate::model::Value;
-use crate::model::column;
-use crate::model::{Key, once};
+use crate::model::{Caution, Entry, Key, Place, Row, Speedup, Value, column, once};
 use crate::read::Report;
 use crate::render::object::document;
 

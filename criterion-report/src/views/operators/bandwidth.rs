@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use plan::{Device, Record};
 
-use crate::model::Interval;
-use crate::model::Row;
+use crate::model::{Interval, Row};
 use crate::views::calibration::{Caches, Level, Memory, Operation};
 
 /// The bandwidths of every machine and device that a report has calibrations of.

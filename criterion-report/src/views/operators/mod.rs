@@ -21,14 +21,11 @@ use std::fmt;
 use plan::{Implementation, Mode, OperatorWork, Outcome};
 use statistics::Ratio;
 
-use crate::model::Entry;
-use crate::model::Interval;
-use crate::model::Key;
-use crate::model::Row;
 use crate::model::{
     Caution,
     caution::{are_of_different_runs, differences},
 };
+use crate::model::{Entry, Interval, Key, Row};
 use crate::model::{Place, fingerprint};
 use crate::read::Report;
 pub use bandwidth::{Bandwidths, Ceiling};

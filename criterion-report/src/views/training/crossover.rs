@@ -8,8 +8,7 @@ use statistics::Verdict;
 
 use super::prediction::{NoCrossover, Prediction, gain};
 use super::result::TrainingResult;
-use crate::model::Gain;
-use crate::model::gather;
+use crate::model::{Gain, gather};
 use crate::order::Sorted as _;
 
 /// Doublings beyond the largest measured M that are predicted, too.

@@ -4,8 +4,7 @@ use plan::{Dtype, ModelKind, ModelSizes, Pass, Shape};
 
 use super::cost::{Cost, Load, ModelError, Sample, Terms, without};
 use super::result::TrainingResult;
-use crate::model::Gain;
-use crate::model::fingerprint;
+use crate::model::{Gain, fingerprint};
 
 /// What predicts the speed-up of a recipe.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,14 +2,9 @@
 
 use plan::{Dtype, Mode, ModelWork, Pass, Recipe};
 
-use crate::model::Caution;
-use crate::model::Entry;
-use crate::model::Figure;
-use crate::model::Row;
-use crate::model::Speedup;
-use crate::model::fingerprint;
-use crate::model::{Interval, Time};
-use crate::model::{Key, gather};
+use crate::model::{
+    Caution, Entry, Figure, Interval, Key, Row, Speedup, Time, fingerprint, gather,
+};
 use crate::read::Report;
 use crate::render::units;
 use crate::views::calibration::Skyline;

@@ -2,7 +2,7 @@
 
 mod json;
 mod markdown;
-mod text;
+mod plain;
 pub(crate) mod words;
 
 use anyhow::{Result, bail};
@@ -60,7 +60,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
         Format::Markdown => markdown::page(&all, untimed),
         Format::Text => {
             let room = Room::of(target, options.color);
-            screen(&text::page(&all, untimed, room), room.colour)
+            screen(&plain::page(&all, untimed, room), room.colour)
         }
     })
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use plan::{Device, KernelWork, Outcome};
 use serde_json::{Value, json};
 
-use crate::model::column;
-use crate::model::{self, NoSpeedup, Speedup, Time};
+use crate::model::{self, NoSpeedup, Speedup, Time, column};
 use crate::order::Sorted as _;
 use crate::render::object::object;
 use crate::views::kernels::{KernelResult, SCHEMA, VERSION};

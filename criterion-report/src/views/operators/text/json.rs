@@ -11,8 +11,7 @@ use plan::{
     Operator, Stat, Threads,
 };
 
-use crate::model::column;
-use crate::model::{Caution, Value};
+use crate::model::{Caution, Value, column};
 use crate::read::{Missing, Report};
 use crate::render::json_text::{self, Style};
 use crate::render::object::document;

@@ -4,12 +4,8 @@ use anyhow::Result;
 use plan::Mode;
 
 use crate::parallel;
-use crate::read::Inputs;
-use crate::read::Location;
-use crate::read::ResultFolders;
-use crate::read::Selection;
-use crate::read::read_runs;
 use crate::read::saved::Saved;
+use crate::read::{Inputs, Location, ResultFolders, Selection, read_runs};
 
 impl Inputs {
     /// Reads what lies at `location` under `baseline`, of the modes that are asked for: of all runs
