@@ -129,7 +129,7 @@ impl Args {
         self.needs.samples.is_some()
     }
 
-    /// What is to be said of the filter, and of that of `--profile`, if it selects none of the ids of the plan.
+    /// Remarks on the filter, and of that of `--profile`, if it selects none of the ids of the plan.
     pub fn unmatched(&self, ids: &[String]) -> Vec<String> {
         let profiles = self.profiles.as_ref();
         let is_profiled = |id: &String| profiles.is_none_or(|pattern| pattern.is_match(id));

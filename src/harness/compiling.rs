@@ -61,7 +61,7 @@ pub fn compile<'a>(cases: impl IntoIterator<Item = &'a Case>) {
     progress.finish();
 }
 
-/// As many as there are cores, and as fit into memory.
+/// One for each core, as far as memory allows.
 fn workers(available_bytes: Option<u64>) -> usize {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let fitting = available_bytes.map_or(u64::MAX, |bytes| bytes / COMPILATION_BYTES);

@@ -8,7 +8,7 @@ use plan::estimate::{Estimate, Estimator};
 use super::args::Args;
 use crate::workload;
 
-/// What earlier runs let one expect of the time that cases take.
+/// The times of cases as earlier runs predict them.
 fn estimator(records: &Path) -> Result<Estimator, String> {
     let (estimator, unread) = Estimator::of_folder(records).map_err(|error| error.to_string())?;
     for it in unread {

@@ -111,7 +111,7 @@ impl LaunchHiding {
         Ok(Self { queue_ns: queue.as_nanos() as f64, cycles_per_ns: peak_khz as f64 / 1e6 })
     }
 
-    /// The same for a host that is twice as slow.
+    /// The launches of a host that is twice as slow.
     pub fn longer(self) -> Self {
         Self { queue_ns: 2.0 * self.queue_ns, ..self }
     }
@@ -167,7 +167,7 @@ impl Order {
         Self { cold, most, queue_ns, hiding: None }
     }
 
-    /// The same with launches hidden.
+    /// The step with launches hidden.
     pub fn hidden(self, hiding: Hiding) -> Self {
         Self { hiding: Some(hiding), ..self }
     }

@@ -43,12 +43,12 @@ impl Machine {
         Self { launches, launch_ns, work_ns, clock: 2.0, ..Self::default() }
     }
 
-    /// The same whose device can be held, or not.
+    /// A side whose device can be held, or not.
     pub fn gated(self, gated: bool) -> Self {
         Self { gated, ..self }
     }
 
-    /// The same with steps that wait for the device.
+    /// A side with steps that wait for the device.
     pub fn syncing(self) -> Self {
         Self { syncs: true, ..self }
     }

@@ -180,7 +180,7 @@ pub struct Pairing {
     noted: Vec<String>,
 }
 
-/// What is needed to rebuild both sides.
+/// Everything that rebuilding both sides needs.
 pub struct Again {
     pub baseline: Case,
     pub candidate: Case,

@@ -144,7 +144,7 @@ pub struct Pairs {
     /// Whether a side that has lost its place in the cache is given steps to get back.
     settles: bool,
     log_ratios: Vec<f64>,
-    /// The same of the times that callers have: of as many blocks, or of none.
+    /// Ratios of the times that callers have: of as many blocks, or of none.
     called_log_ratios: Vec<f64>,
     builds: usize,
     /// Blocks of each build; 0 until the first ones show how long a block is.

@@ -212,7 +212,7 @@ fn even_drift_cancels() {
     assert!((ratio(&paired).ratio.ratio - 2.0).abs() < 0.002, "{paired:?}");
 }
 
-/// What makes blocks of the two orders differ: the inner side's second batch is warmed up by a whole
+/// Blocks of the two orders differ: the inner side's second batch is warmed up by a whole
 /// batch, all others by a step.
 #[test]
 fn the_order_of_a_block_favours_nobody_in_the_end() {
@@ -267,7 +267,7 @@ fn looks_a_second_apart_are_visits_of_their_own() {
     assert_eq!((rounds.builds, rounds.visits), (6, 4));
     assert_eq!((row.builds, row.visits), (6, 1));
     assert_eq!(rounds.log_ratios, row.log_ratios);
-    // What builds of one visit may share is less of what several visits find.
+    // Builds of one visit may share less than several visits find.
     let half_width = |paired: &Paired| ratio(paired).ratio.half_width();
     assert!(half_width(&rounds) <= half_width(&row), "{rounds:?} {row:?}");
     assert!((rounds.seconds - row.seconds).abs() < 1e-3, "other cases take no time of the pair");

@@ -19,7 +19,7 @@ pub struct Pilot {
     pub step_ns: f64,
     /// Wall time of a step, in nanoseconds: with what lies outside the clock, such as a flush.
     pub wall_ns: f64,
-    /// The same in the fastest batch, which nothing has disturbed if any was not.
+    /// The step's time in the fastest batch, which nothing has disturbed if any was not.
     pub fastest_wall_ns: f64,
     /// Relative robust standard deviation of the batches.
     pub noise: f64,

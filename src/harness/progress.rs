@@ -36,7 +36,7 @@ impl Progress {
         Self { doing, total, left_s, expected_done_s: 0.0, started, budget: None }
     }
 
-    /// The same with a total budget, which determines the remaining time.
+    /// A line with a total budget, which determines the remaining time.
     pub(super) fn within(self, budget: Option<Budget>) -> Self {
         Self { budget, ..self }
     }

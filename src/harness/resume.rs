@@ -1,4 +1,4 @@
-//! What an earlier run has measured under the same name, so that it need not be measured again: `--resume`.
+//! `--resume`: cases that an earlier run measured under the same name are not measured again.
 //!
 //! A case is kept if it was measured from the same text of its config, for as long, by the same libtorch, and if criterion's
 //! samples of it are there and whole. It is profiled if that is asked for and was not done. A group whose other cases still have to be measured is kept only if it was measured on this kind
@@ -26,7 +26,7 @@ pub struct Kept {
     pub unprofiled: Vec<(Record, Wanted)>,
 }
 
-/// What an earlier run has measured of `plan`.
+/// The cases of `plan` that an earlier run measured.
 pub fn measured(target: &str, plan: &Plan, args: &Args, folders: &Folders) -> Result<Kept, String> {
     let Some(name) = args.saved_as.as_deref().filter(|_| args.flags.resume) else {
         return Ok(Kept::default());
@@ -126,7 +126,7 @@ impl Earlier<'_> {
     }
 }
 
-/// What reports tell machines apart by.
+/// The values by which reports tell machines apart.
 fn machine(environment: &Environment) -> (&str, u32, u64, Option<&str>) {
     let host = &environment.host;
     let gib = (host.memory_bytes + (1 << 29)) >> 30;

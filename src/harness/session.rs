@@ -312,7 +312,7 @@ impl Session {
         }
     }
 
-    /// What the machine, and not a case, stood in the way of.
+    /// Failures of the machine and not of a case.
     fn machines_fault(&self) -> Option<String> {
         if !self.args.is_repeated() {
             return None;

@@ -75,7 +75,7 @@ pub struct Gauge {
     pub alone_ns: f64,
     /// Nanoseconds per step of its batches beside the other side.
     steps_ns: Vec<f64>,
-    /// The same as its caller has them, where the device works beside the host.
+    /// Times as the caller has them, where the device works beside the host.
     called_ns: Vec<f64>,
 }
 
@@ -149,7 +149,7 @@ impl Gauge {
         median(&self.steps_ns)
     }
 
-    /// The same as its caller has it. NaN where the host waits for the device anyway.
+    /// The time as the caller has it. NaN where the host waits for the device anyway.
     pub fn called_ns(&self) -> f64 {
         median(&self.called_ns)
     }

@@ -163,7 +163,7 @@ fn ends_torn(file: &mut File) -> io::Result<bool> {
 enum Line {
     /// A record of this case.
     Whole(String),
-    /// What a process that was killed left of one; the case, if it got so far.
+    /// The rest that a killed process left of one; the case, if it got so far.
     Torn(Option<String>),
     Other,
 }

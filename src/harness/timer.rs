@@ -63,7 +63,7 @@ impl Timer {
     /// Times `iters` steps.
     ///
     /// # Errors
-    /// Those of a step, and `Timeout` instead of a batch for which the case has no time left.
+    /// The errors of a step, and `Timeout` instead of a batch for which the case has no time left.
     pub fn time(&mut self, subject: &mut Subject, iters: u64) -> Result<Timing, Refusal> {
         running::check()?;
         subject.settle();

@@ -47,7 +47,7 @@ pub fn ended(command: Command) -> Result<Ended, Silence> {
     run(command, "asking", limit(std::env::var(VARIABLE).ok().as_deref()))
 }
 
-/// The same for any program and limit; `what` it does is for messages.
+/// Asks any program within a limit; `what` it does is for messages.
 pub fn run(command: Command, what: &str, limit: Duration) -> Result<Ended, Silence> {
     child::run(command, b"", what, Patience { quiet: None, limit }).map_err(|error| match error {
         RunError::Start(error) if error.kind() == ErrorKind::NotFound => Silence::NotFound,

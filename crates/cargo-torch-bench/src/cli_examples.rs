@@ -1,4 +1,4 @@
-//! What stands behind the options in the help of each command: examples, variables, and where to read more.
+//! The end of each command's help: examples, variables, and where to read more.
 
 pub const EXAMPLES: &str = "\
 Examples:

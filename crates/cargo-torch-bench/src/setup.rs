@@ -58,7 +58,7 @@ pub fn command(workspace: &Workspace, flavour: Option<Flavour>) -> Result<()> {
     provision.settle(workspace)
 }
 
-/// The same before another command: not a word when there was nothing to do. Returns the libtorch.
+/// Setup before another command: not a word when there was nothing to do. Returns the libtorch.
 pub fn before(workspace: &Workspace) -> Result<Libtorch> {
     let provision = provision(workspace, None)?;
     if provision.changed {

@@ -351,7 +351,7 @@ fn a_host_that_does_not_fit_is_told_all_of_it_and_nothing_runs() {
     let what =
         format!("{} cases are of a GPU, and the bundle's libtorch is without CUDA", lab.ids.len());
     bundle.run(&[]).assert_refused(2, &[&what, "-- FILTER"]);
-    // Of a few it is not worth refusing the others.
+    // A few bad files are no reason to refuse the others.
     let of_one = plan.replacen("\"cpu\"", "\"cuda\"", 1);
     fs::write(bundle.root.join("plan.json"), of_one).expect("written");
     let checked = bundle.run(&["--check"]);
@@ -377,7 +377,7 @@ fn a_damaged_bundle_is_noticed() {
     let bundle = lab.bundle("--bench fusion");
     let library = bundle.root.join("lib/torch/lib/libc10.so");
     let whole = fs::read(&library).expect("readable");
-    // The same length: only its contents tell.
+    // Its length is unchanged: only its contents tell.
     let mut changed = whole.clone();
     *changed.last_mut().expect("it is long") ^= 1;
     fs::write(&library, &changed).expect("written");

@@ -35,7 +35,7 @@ fn is_free(repository: &Repository) -> bool {
     File::open(lock).expect("there was a comparison").try_lock().is_ok()
 }
 
-/// What there is of a comparison that was ended in `working-tree@2`, and what of the next one.
+/// The results of a comparison that was ended in `working-tree@2`, and those of the next one.
 fn check_rerun(repository: &Repository) {
     let measured = [("main@1", 100), ("working-tree@1", 100)];
     assert_eq!(repository.kept(), both(&measured), "of one comparison");

@@ -81,7 +81,7 @@ fn a_configuration_of_the_users_is_read_and_not_edited() {
         "{doctor}"
     );
 
-    // Another libtorch than the link's: the installed tool reads the file, as cargo does.
+    // The libtorch is not the link's: the installed tool reads the file, as cargo does.
     put(&format!("[env]\nLIBTORCH = \"{}\"\n", scratch.cpu()));
     fs::remove_file(scratch.link()).expect("unlink");
     let own = scratch.run(&["setup"]);

@@ -74,7 +74,7 @@ fn skipped_tests_are_counted_at_the_end() {
     assert_eq!(some.code, Some(101));
     let (a, b) = ("  a::first: no compiler: not found\n", "  b::second: no CUDA device\n");
     assert_eq!(some.stderr, format!("2 tests were skipped:\n{a}{b}"));
-    // What libtest ignores, it says itself.
+    // Libtest itself says which tests it ignores.
     scratch.set("ignored", "test c::third ... ok\ntest d ... ignored, long: a minute\n");
     let some = scratch.run(&["test"]);
     assert_eq!(some.stdout, "test c::third ... ok\ntest d ... ignored, long: a minute\n");

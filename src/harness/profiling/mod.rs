@@ -99,7 +99,7 @@ impl Wanted {
     }
 }
 
-/// What a child is to do.
+/// A child's task.
 #[derive(Debug, Serialize, Deserialize)]
 struct Request {
     /// The folder of the records.

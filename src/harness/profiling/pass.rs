@@ -80,7 +80,7 @@ impl<'a> Pass<'a> {
     /// Profiles the cases, those first that want the system's allocator.
     ///
     /// # Errors
-    /// Those of `keep`, which end the pass. A case that cannot be profiled is not an error.
+    /// The errors of `keep`, which end the pass. A case that cannot be profiled is not an error.
     pub fn run(
         root: PathBuf,
         cases: &[(&Case, Wanted)],

@@ -10,7 +10,7 @@ use object::{Endianness, ReadCache, ReadRef};
 
 use crate::error::{Error, Result};
 
-/// What a program or library asks of the loader.
+/// Requirements of a program or library towards the loader.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Elf {
     /// Names of libraries.

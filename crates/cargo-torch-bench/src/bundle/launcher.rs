@@ -39,7 +39,7 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("changed");
     }
 
-    /// What the launcher says when its runner is this script, in a folder with spaces.
+    /// The launcher's output when its runner is this script, in a folder with spaces.
     fn launched(runner: Option<&str>, machine: &str) -> Output {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let bundle = folder.path().join("a bundle");

@@ -16,7 +16,7 @@ pub const FOLDER: &str = "lib";
 /// libtorch opens these by name while it runs, where it uses CUDA.
 const OPENED_FOR_CUDA: [&str; 2] = ["libtorch_cuda_linalg.so", "libcaffe2_nvrtc.so"];
 
-/// What programs need.
+/// The libraries that programs need.
 #[derive(Debug, Default, Clone)]
 pub struct Needs {
     /// libtorch's files, by their places in the bundle.

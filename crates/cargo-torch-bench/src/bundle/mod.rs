@@ -188,7 +188,7 @@ fn listed(bench: &built::Bench) -> manifest::Bench {
 /// Libraries of the compiler. They work with any glibc of the same age or newer, and minimal systems lack them.
 const COMPILERS: [&str; 2] = ["libgcc_s.so.1", "libstdc++.so.6"];
 
-/// Where the loader finds the compiler's libraries here.
+/// The folders in which the loader finds the compiler's libraries here.
 fn system(
     programs: &[PathBuf],
     libtorch: &Libtorch,

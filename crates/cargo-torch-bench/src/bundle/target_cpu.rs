@@ -1,4 +1,4 @@
-//! Another processor than the compiler's default: cargo's flags for it.
+//! Cargo's flags for `--target-cpu`.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 const ENCODED: &str = "CARGO_ENCODED_RUSTFLAGS";
 const PLAIN: &str = "RUSTFLAGS";
 
-/// What is added to a command of cargo's.
+/// The arguments added to a command of cargo's.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     pub arguments: Vec<String>,
@@ -61,7 +61,7 @@ impl Flags {
     }
 }
 
-/// Where cargo's configuration has flags of the compiler.
+/// The place in cargo's configuration that has flags of the compiler.
 #[derive(Debug, Default)]
 struct Configured {
     build: bool,

@@ -26,7 +26,7 @@ pub fn check(cache: &Result<Cache>) -> Vec<Check> {
     checks
 }
 
-/// The same on a host without Rust, whose Python is its own.
+/// Finds the compiler on a host without Rust, whose Python is its own.
 pub fn check_host(cache: &Result<Cache>) -> Vec<Check> {
     let mut checks = check(cache);
     for check in checks.iter_mut().filter(|it| it.name == NAME) {

@@ -97,7 +97,7 @@ fn words_of<T: ValueEnum>(values: &[T]) -> Vec<String> {
 }
 
 impl Options {
-    /// What the command line asks for and nothing can measure or report.
+    /// Requests of the command line that nothing can measure or report.
     pub fn check(&self) -> std::result::Result<(), &'static str> {
         if self.only.len() > 1 && self.only.contains(&Family::All) {
             return Err("--only: `all` is every family, so it stands alone");
@@ -115,7 +115,7 @@ impl Options {
         Suite { command: "calibrate", stem: STEM, configs: self.configs(), verbose: self.verbose }
     }
 
-    /// What the report is asked for afterwards.
+    /// The report's command lines afterwards.
     pub fn reports(&self) -> Result<Vec<Vec<OsString>>> {
         let mut words: Vec<OsString> = Vec::new();
         let mut put = |name: &str, value: OsString| words.extend([name.into(), value]);

@@ -92,7 +92,7 @@ impl Options {
         Suite { command: "operators", stem: STEM, configs: self.configs(), verbose: self.verbose }
     }
 
-    /// What the report is asked for afterwards: the file, and the tables.
+    /// The report's command lines afterwards: the file, and the tables.
     pub fn reports(&self) -> Result<Vec<Vec<OsString>>> {
         let mut written =
             ["--format", "json", "--upstream-compat", "--output"].map(OsString::from).to_vec();
@@ -102,7 +102,7 @@ impl Options {
         Ok(vec![suite.report("operators", written), suite.report("operators", printed)])
     }
 
-    /// What is measured, as a config.
+    /// The config that is measured.
     pub fn configs(&self) -> Vec<Config> {
         let operators: Vec<&str> =
             self.operations.iter().flat_map(|it| &it.0).map(|it| it.as_str()).collect();

@@ -14,13 +14,13 @@ const BUILD: &str = "build --profile bench --benches --bin criterion-report \
                      --message-format=json-render-diagnostics";
 const PROGRAM: &str = "run --quiet --release --bin criterion-report --";
 
-/// What a benchmark says.
+/// A benchmark's output.
 const WORDS: &str = "\
 [1/1, about 2 s left] inference/default/linear/cpu/baseline/bf16-1x2x3
 criterion's words
 ";
 
-/// What follows a `cargo bench` that came to its end.
+/// The commands after a `cargo bench` that came to its end.
 fn reports(scratch: &Scratch) -> [String; 2] {
     let page = scratch.clone_dir().join("target/criterion-torch/report.html");
     [SUMMARY.to_owned(), format!("{PROGRAM} html --latest --output {}", page.display())]

@@ -137,7 +137,7 @@ impl Scratch {
         lines(&self.fake("calls"))
     }
 
-    /// What the fake cargo wrote down.
+    /// The command lines that the fake cargo wrote down.
     pub fn log(&self, file: &str) -> Vec<String> {
         lines(&self.fake(file))
     }

@@ -81,7 +81,7 @@ impl Repository {
         xtask
     }
 
-    /// What was measured since the last time, with HERE for the clone.
+    /// The measurements since the last time, with HERE for the clone.
     pub fn measured(&self) -> Vec<String> {
         let lines = self.scratch.log("log");
         self.scratch.set("log", "");
@@ -89,7 +89,7 @@ impl Repository {
         lines.iter().map(|line| line.replace(&here, "HERE").trim_end().to_owned()).collect()
     }
 
-    /// What is kept, as folders in `target` and the number in each.
+    /// The results that are kept, as folders in `target` and the number in each.
     pub fn kept(&self) -> Vec<String> {
         let mut kept = Vec::new();
         for (folder, file) in

@@ -36,7 +36,7 @@ closed_set! {
         SameCase = "same_case",
         /// Earlier runs of similar cases.
         SimilarCases = "similar_cases",
-        /// What calibration has measured of this machine.
+        /// This machine's limits as calibration measured them.
         Calibration = "calibration",
         /// Defaults.
         Defaults = "defaults",

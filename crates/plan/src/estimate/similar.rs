@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::settings::Threads;
 
-/// What similar cases have in common. The error of the formula for one predicts the error for the other.
+/// The key that similar cases share. The error of the formula for one predicts the error for the other.
 pub type Likeness = String;
 
 /// From cases that differ in size alone to all cases of the device.

@@ -168,7 +168,7 @@ impl Options {
         )
     }
 
-    /// What there is now against an earlier time. Cases of another machine are not compared.
+    /// The present results against earlier ones. Cases of another machine are not compared.
     fn compared(&self, before: &Side, now: &Side) -> Result<Comparison> {
         let limits = Limits {
             latency: self.latency_threshold,
@@ -186,7 +186,7 @@ impl Options {
     }
 }
 
-/// What was compared with, for people. A branch and a saved baseline may have the same name.
+/// The side that was compared with, for people. A branch and a saved baseline may have the same name.
 fn used(side: &SideFacts, location: &Location) -> Result<String> {
     let name = &side.name;
     let place = if Side::is_baseline(name, location)? {

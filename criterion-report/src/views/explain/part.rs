@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::render::words::words;
 
 words! {
-    /// What a part of the time goes to.
+    /// The use of a part of the time.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     PartKind {

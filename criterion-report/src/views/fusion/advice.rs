@@ -11,7 +11,7 @@
 //! | no | no interval reaches 1.1, and each is at least 0.95 | indifferent |
 //! | no | anything else, and nothing at all | inconclusive |
 //!
-//! So an advice stands wherever in their intervals the true speed-ups lie. A case without a
+//! Hence an advice stands wherever in their intervals the true speed-ups lie. A case without a
 //! speed-up is no evidence; how many there are is said beside the advice.
 //!
 //! Whether to fuse a pattern is for the variants to say that fuse and whose product is computed by
@@ -43,7 +43,7 @@ words! {
     Advice {
         /// It loses somewhere and gains nowhere.
         Avoid = "avoid",
-        /// The same without a vote.
+        /// As `Avoid`, without a vote.
         Slower = "slower",
         /// It neither gains nor loses.
         Indifferent = "indifferent",
@@ -51,11 +51,11 @@ words! {
         Inconclusive = "inconclusive",
         /// It gains somewhere, and loses elsewhere or may.
         Conditional = "fuse conditionally",
-        /// The same without a vote.
+        /// As `Conditional`, without a vote.
         Depends = "depends",
         /// It gains somewhere and loses nowhere.
         Fuse = "fuse",
-        /// The same without a vote.
+        /// As `Fuse`, without a vote.
         Faster = "faster",
     }
 }
@@ -126,7 +126,7 @@ impl fmt::Display for Point {
     }
 }
 
-/// The same with all that is known of it: a machine's profile holds what its advice was made of.
+/// The advice with all that is known of it: a machine's profile holds what its advice was made of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     size: String,
@@ -203,11 +203,11 @@ document! {
         pub same_product: Option<bool> = same_product,
         /// Whether it says something about fusing: it fuses, and its product is that of `unfused`.
         pub votes: bool = votes,
-        /// What to do with it.
+        /// The advice.
         pub advice: Advice = if votes { advice } else { advice.of_speed() },
         /// Its cases, measured or not.
         pub cases: usize = speedups.len(),
-        /// Those that have a speed-up.
+        /// The cases that have a speed-up.
         pub cases_with_speedup: usize = speedups.len(),
         /// The case of the lowest speed-up.
         pub lowest: Option<Point> = speedups.iter().min_by(by_ratio).map(Evidence::point),
@@ -311,7 +311,7 @@ impl PatternAdvice {
         blocks.into_iter().map(of).collect()
     }
 
-    /// The same without the speed-ups that it was made of.
+    /// The advice without the speed-ups that it was made of.
     pub fn without_evidence(&self) -> Self {
         let mut without = self.clone();
         without.variants.iter_mut().for_each(|variant| variant.speedups = None);

@@ -64,7 +64,7 @@ pub fn slow_first_call(result: &KernelResult<'_>) -> Option<f64> {
     Some(first as f64 / result.latency()?.p50_ns).filter(|factor| *factor >= FAR)
 }
 
-/// The same of the 99th percentile or, where the calls are too few, the slowest unless it is the first.
+/// The rank of the 99th percentile or, where the calls are too few, the slowest unless it is the first.
 pub fn slow_call(result: &KernelResult<'_>) -> Option<f64> {
     let latency = result.latency()?;
     let first = result.measured()?.measures.calls_ns.first().map(|&ns| ns as f64);

@@ -74,7 +74,7 @@ impl<'a> KernelResult<'a> {
         self.entry.map(|entry| &*entry.row.record)
     }
 
-    /// The same if it was measured.
+    /// The case if it was measured.
     pub fn measured(&self) -> Option<&'a Record> {
         self.record().filter(|record| record.outcome == Outcome::Measured)
     }

@@ -11,7 +11,7 @@ pub struct Sample {
     pub ns: f64,
 }
 
-/// What the cost of a step depends on.
+/// The quantities that the cost of a step depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Load {
     /// Floating-point operations of the three products: 6·M·K·N.
@@ -141,7 +141,7 @@ pub fn without<T: Copy>(items: &[T], place: usize) -> Vec<T> {
 }
 
 impl ModelError {
-    /// Of relative errors; `None` of none.
+    /// The mean of relative errors; `None` without any.
     pub fn of(errors: impl Iterator<Item = f64>) -> Option<Self> {
         let errors: Vec<f64> = errors.map(f64::abs).collect();
         let worst = errors.iter().copied().reduce(f64::max)?;
@@ -152,7 +152,7 @@ impl ModelError {
 /// The solution of linear equations, each with its right side last, by Gauss's elimination with the largest
 /// pivot; `None` where they do not determine it.
 fn solve(equations: &mut [Vec<f64>]) -> Option<Vec<f64>> {
-    /// Of columns whose largest value is 1: below this, two are the same within rounding.
+    /// For columns whose largest value is 1: below this, two are equal within rounding.
     const SINGULAR: f64 = 1e-12;
     let count = equations.len();
     for column in 0..count {

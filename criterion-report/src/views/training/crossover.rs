@@ -106,7 +106,7 @@ impl<'r, 'a> Crossover<'r, 'a> {
         self.fields.iter().skip(column).step_by(self.kns.len())
     }
 
-    /// Where a column gains; only M that lie inside the measured ones count.
+    /// The range in which a column gains; only M that lie inside the measured ones count.
     pub fn gains(&self, column: usize) -> Gains {
         let inside = self.column(column).filter(|field| !field.is_outside);
         let gains: Vec<(u64, bool)> = inside.map(|field| (field.shape.m, field.gains())).collect();

@@ -6,7 +6,7 @@ use super::cost::{Cost, Load, ModelError, Sample, Terms, without};
 use super::result::TrainingResult;
 use crate::model::{Gain, fingerprint};
 
-/// What predicts the speed-up of a recipe.
+/// A predictor of a recipe's speed-up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
     model: ModelKind,
@@ -44,7 +44,7 @@ pub enum NoCrossover {
 /// The shapes that a cost model needs: one more than a cost has parts, so that one can be left out.
 const FEWEST: usize = 4;
 
-/// What was measured of a recipe at a shape.
+/// A recipe's measurements at a shape.
 #[derive(Clone, Copy)]
 struct Point {
     load: Load,

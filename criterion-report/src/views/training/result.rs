@@ -82,7 +82,7 @@ impl<'a> TrainingResult<'a> {
         found.map(|(place, _)| *place)
     }
 
-    /// What its parts are named by: `float8-tensorwise+compile`.
+    /// The name that its parts share: `float8-tensorwise+compile`.
     pub fn variant(&self) -> String {
         self.key.work.variant.to_string()
     }
@@ -187,7 +187,7 @@ impl Additivity {
 pub struct Rate {
     /// 10⁹ floating-point operations per second.
     pub gflop_per_s: f64,
-    /// Of the peak that this machine was measured to reach in the dtype before quantization, on as many
+    /// A share of the peak that this machine was measured to reach in the dtype before quantization, on as many
     /// threads.
     pub peak_share: Option<f64>,
 }

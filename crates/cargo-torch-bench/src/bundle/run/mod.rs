@@ -106,7 +106,7 @@ Examples:
 
 /// The launcher says where the bundle is.
 const BUNDLE: &str = "TORCH_BENCH_BUNDLE";
-/// What the launcher asks, to see whether this program can be started.
+/// The launcher's question, to see whether this program can be started.
 const PROBE: &str = "--probe";
 /// The harness records this in the place of the repository's revision, which is not on this host.
 const REVISION: &str = "CRITERION_TORCH_REVISION";

@@ -67,7 +67,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
 
 // The names are part of the command's contract.
 document! {
-    /// What fusing gains, and whether to fuse.
+    /// The gain of fusing, and whether to fuse.
     pub struct Document<'a> =
     of(report: &'a Report, results: &'a [FusionResult<'a>], advice: &[PatternAdvice]) {
         schema: &'static str = "criterion-torch/fusion",

@@ -177,7 +177,7 @@ document! {
 }
 
 impl<'a> Item<'a> {
-    /// Of a case without a record nothing is known but its id.
+    /// A case without a record has nothing but its id.
     fn missing(missing: &'a Missing) -> Self {
         let (full_id, reason) = (&missing.full_id, Some(missing.reason.clone()));
         Self {

@@ -74,7 +74,7 @@ document! {
         grad_weight_sqnr_db: Option<plan::Stat> = sqnr(Row::grad_weight_sqnr_db),
         /// Operations of the three products per second, in 10⁹.
         gflops: Option<f64> = rate.map(|it| it.gflop_per_s),
-        /// Of the peak that this machine was measured to reach in the dtype before quantization.
+        /// A share of the peak that this machine was measured to reach in the dtype before quantization.
         peak_share: Option<f64> = rate.and_then(|it| it.peak_share),
         /// By how much forward and backward take longer than both together, relatively.
         additivity_excess: Option<f64> = additivity.map(|it| it.excess),

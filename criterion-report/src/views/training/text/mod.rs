@@ -137,7 +137,7 @@ fn speedups_layout<'a>() -> Layout<TrainingResult<'a>> {
     ])
 }
 
-/// What the parts of a step take, at each shape.
+/// The times of the parts of a step, at each shape.
 fn times(block: &Block<'_, '_>, room: Room) -> Table {
     let layout = times_layout();
     let lines = |footnotes: &mut Footnotes| {
@@ -148,7 +148,7 @@ fn times(block: &Block<'_, '_>, room: Room) -> Table {
     layout.table(block, lines, room)
 }
 
-/// What the candidates gain over the baseline, part by part, at each shape.
+/// The candidates' gains over the baseline, part by part, at each shape.
 fn speedups(block: &Block<'_, '_>, room: Room) -> Table {
     let rows: Vec<&TrainingResult<'_>> =
         block.iter().copied().filter(|it| !it.is_baseline() && failed(it).is_none()).collect();

@@ -38,7 +38,7 @@ impl<T: Element> Kernel for Saxpy<T> {
         tensor(&self.z, &[self.z.len()])
     }
 
-    /// The same in float64. A kernel that computes something else is `failed`, however fast it is.
+    /// The reference, in float64. A kernel that computes something else is `failed`, however fast it is.
     fn reference(&self) -> Result<Option<Tensor>, Refusal> {
         let exact = self.x.iter().zip(&self.y).map(|(x, y)| A * x.to_f64() + y.to_f64());
         let exact: Vec<f64> = exact.collect();

@@ -1,4 +1,4 @@
-//! The same by libtorch, in two operations. It is held against the reference of `kernel.rs`.
+//! SAXPY by libtorch, in two operations. It is held against the reference of `kernel.rs`.
 
 use super::kernel::{A, ProblemSize};
 use criterion_torch::kernel::prelude::*;
