@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common;
 use plan::estimate::{Basis, Estimator};
-use plan::{Case, Device, Outcome, Planned, Record, Stop, Wall};
+use plan::{Case, Device, Outcome, Planned, Record, Stop, WallTimes};
 use serde::Deserialize;
 
 /// How far an estimate may be off, once it has learnt.
@@ -21,7 +21,7 @@ struct Taken {
     full_id: String,
     step_ns: f64,
     noise: Option<f64>,
-    wall: Wall,
+    wall: WallTimes,
 }
 
 /// The records of the busy machine, by their cases as `configs` plan them now.

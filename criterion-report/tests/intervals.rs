@@ -6,7 +6,7 @@ use std::fs;
 use crate::common::{copied, report, write, write_on};
 use criterion_report::cli::writer::Writer;
 use criterion_report::export::Format;
-use criterion_report::model::{Caution, Entry, Interval, Levels, RunsOf, Speedup, Time};
+use criterion_report::model::{BetweenRuns, Caution, Entry, Interval, Levels, Speedup, Time};
 use criterion_report::read::{Location, Report, Selection};
 use criterion_report::views::show::Options;
 use insta::assert_snapshot;
@@ -23,7 +23,7 @@ fn speedup(report: &Report, variant: &str) -> Speedup {
 }
 
 /// One of ±4 % where ±1 % was asked for.
-fn wide(levels: Levels, runs: Option<RunsOf>) -> Speedup {
+fn wide(levels: Levels, runs: Option<BetweenRuns>) -> Speedup {
     let paired = speedup(&report("two-siblings"), "int8wo");
     let interval = Interval { low: paired.ratio * 0.96, high: paired.ratio * 1.04 };
     let stopped = Stop::Budget;
@@ -36,7 +36,7 @@ fn levels(builds: u64, within: f64, between: f64) -> Levels {
 
 #[test]
 fn a_wide_interval_says_why_and_what_helps_in_one_note() {
-    let runs = RunsOf { count: 8, between: 0.024 };
+    let runs = BetweenRuns { count: 8, between: 0.024 };
     for (speedup, expected) in [
         (
             wide(levels(8, 0.031, 0.024), None),

@@ -8,7 +8,7 @@ use crate::common::{SEVERAL_RUNS, copied, fixture, try_report, write, write_on};
 use criterion_report::cli::writer::Writer;
 use criterion_report::export::Format;
 use criterion_report::export::csv;
-use criterion_report::model::{Caution, Entry, RunsOf};
+use criterion_report::model::{BetweenRuns, Caution, Entry};
 use criterion_report::read::Report;
 use criterion_report::views::show;
 use insta::assert_snapshot;
@@ -71,7 +71,7 @@ fn the_speed_up_is_that_of_the_runs() {
         .collect();
     let expected = runs_ratio(&runs).expect("three runs");
     assert_eq!(speedup.as_ratio(), expected.ratio);
-    assert_eq!(speedup.runs, Some(RunsOf { count: 3, between: expected.between }));
+    assert_eq!(speedup.runs, Some(BetweenRuns { count: 3, between: expected.between }));
     assert_eq!((speedup.blocks, speedup.levels.builds), (48, Some(24)));
     assert!(speedup.covers_runs());
     let said = Caution::of_speedup(speedup)[0].to_string();

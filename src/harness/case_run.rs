@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use plan::{
     Accuracy, Allocator, Case, Compilation, Device, KernelFacts, LastSample, Measures, Memory,
-    ModelFacts, Pair, Planned, StepMemory, Wall, Weights, Work,
+    ModelFacts, Pair, Planned, StepMemory, WallTimes, Weights, Work,
 };
 
 use super::pilot::Pilot;
@@ -49,7 +49,7 @@ pub struct Findings {
     pub pairs: Vec<Pair>,
     pub no_pair: Option<String>,
     pub measures: Measures,
-    pub wall: Wall,
+    pub wall: WallTimes,
     pub notes: Vec<String>,
 }
 

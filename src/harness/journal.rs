@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use plan::{Case, Check, Outcome, Quiet, Record, RunManifest, Wall, exit};
+use plan::{Case, Check, Outcome, Quiet, Record, RunManifest, WallTimes, exit};
 use regex::Regex;
 
 use super::args::Args;
@@ -222,7 +222,7 @@ impl Journal {
             measures,
             profile: None,
             accuracy,
-            wall: measured.then_some(Wall { as_configured: self.as_configured, ..wall }),
+            wall: measured.then_some(WallTimes { as_configured: self.as_configured, ..wall }),
             notes: found,
             environment: environment.into(),
         })

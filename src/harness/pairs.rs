@@ -34,7 +34,7 @@
 
 use statistics::{BLOCKS_PER_BUILD, BuildsRatio, Processor, median};
 
-use super::side::{Batch, Gauge, LONG_STEP_S, settle, window};
+use super::side::{Batch, LONG_STEP_S, SideTiming, settle, window};
 pub use super::side::{Known, Side, Sides};
 use crate::refusal::Refusal;
 
@@ -140,7 +140,7 @@ pub fn run(sides: &mut dyn Sides, goal: Goal) -> Result<Paired, Refusal> {
 #[derive(Debug, Clone)]
 pub struct Pairs {
     goal: Goal,
-    gauges: [Gauge; 2],
+    gauges: [SideTiming; 2],
     /// Whether a side that has lost its place in the cache is given steps to get back.
     settles: bool,
     log_ratios: Vec<f64>,
@@ -162,7 +162,7 @@ impl Pairs {
     pub fn first(sides: &mut dyn Sides, goal: Goal) -> Result<Self, Refusal> {
         let start = sides.wall();
         let [a, b] = goal.known;
-        let gauges = [Gauge::of(sides, Baseline, a)?, Gauge::of(sides, Candidate, b)?];
+        let gauges = [SideTiming::of(sides, Baseline, a)?, SideTiming::of(sides, Candidate, b)?];
         let settles = gauges.iter().all(|gauge| gauge.wall_s < LONG_STEP_S);
         let mut pairs = Self {
             goal,
@@ -177,7 +177,7 @@ impl Pairs {
             longest_s: 0.0,
             spent_s: 0.0,
         };
-        let batches_s = 2.0 * pairs.gauges.iter().map(Gauge::batch_s).sum::<f64>();
+        let batches_s = 2.0 * pairs.gauges.iter().map(SideTiming::batch_s).sum::<f64>();
         let settling = if settles { SETTLING } else { 1.0 };
         let fewest_s = settling * (FEWEST_BUILDS * BLOCKS_PER_BUILD) as f64 * batches_s;
         // A speed-up is what the case was measured for: what gives one soon is always given the time.

@@ -281,7 +281,7 @@ impl Session {
                 run.case(group, case, &mut self.rounds)
             }
         };
-        self.starves(case, &outcome);
+        self.note_host_oom(case, &outcome);
         let pairing = run.pairing();
         if let Some(progress) = &mut self.progress {
             progress.done(&full_id, pairing.as_ref().map_or(0.0, Pairing::left_s));
@@ -305,7 +305,7 @@ impl Session {
 
     /// Keeps in mind that the host ran out of memory where it had enough by all that is known: another time, or another
     /// machine, may have it.
-    fn starves(&mut self, case: &Case, outcome: &Outcome) {
+    fn note_host_oom(&mut self, case: &Case, outcome: &Outcome) {
         let ran_out = case.device == Device::Cpu && matches!(outcome, Outcome::Oom { .. });
         if ran_out && self.starved.is_none() && workload::preflight(case).is_ok() {
             self.starved = Some(case.full_id());

@@ -68,7 +68,7 @@ pub struct Known {
 
 /// A side beside the other.
 #[derive(Debug, Clone)]
-pub struct Gauge {
+pub struct SideTiming {
     pub iters: u64,
     pub wall_s: f64,
     /// Nanoseconds of a step while the side ran alone.
@@ -87,7 +87,7 @@ pub struct Batch {
     pub called_ns: Option<f64>,
 }
 
-impl Gauge {
+impl SideTiming {
     /// How many steps of a side make a batch: by its pilot, or tried. Other programs take the
     /// processor for milliseconds at a time, and the side with the longer batches would meet them
     /// more often; so batches are made equally long by what each side takes undisturbed.

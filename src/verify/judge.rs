@@ -39,7 +39,7 @@ impl Judge {
     /// # Errors
     /// A reference of another dtype than float64, or with values that are no numbers; none, though a
     /// tolerance is given.
-    pub fn of_author(
+    pub fn user_kernel(
         case: &Case,
         work: &KernelWork,
         reference: Option<Tensor>,

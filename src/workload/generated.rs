@@ -39,7 +39,7 @@ pub fn prepare(entries: &[Entry], case: &Case) -> Result<Box<dyn Workload>, Refu
         return super::prepare(case);
     }
     super::preflight(case)?;
-    Ok(Box::new(kernel::of_author(entries, case)?))
+    Ok(Box::new(kernel::user_kernel(entries, case)?))
 }
 
 #[cfg(test)]

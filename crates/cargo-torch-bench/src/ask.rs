@@ -16,14 +16,14 @@ const LIMIT_S: f64 = 20.0;
 
 /// Why a program gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Silence {
+pub enum ProbeError {
     /// There is no such program.
     NotFound,
     /// It cannot be run, or hangs: what happened.
     Other(String),
 }
 
-impl fmt::Display for Silence {
+impl fmt::Display for ProbeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound => f.write_str("not found"),
@@ -36,24 +36,24 @@ impl fmt::Display for Silence {
 pub fn ask<A: AsRef<OsStr>>(
     program: impl AsRef<OsStr>,
     arguments: impl IntoIterator<Item = A>,
-) -> Result<Ended, Silence> {
+) -> Result<Ended, ProbeError> {
     let mut command = Command::new(program);
     command.args(arguments);
     ended(command)
 }
 
 /// As [`ask`], for a command that is prepared.
-pub fn ended(command: Command) -> Result<Ended, Silence> {
+pub fn ended(command: Command) -> Result<Ended, ProbeError> {
     run(command, "asking", limit(std::env::var(VARIABLE).ok().as_deref()))
 }
 
 /// Asks any program within a limit; `what` it does is for messages.
-pub fn run(command: Command, what: &str, limit: Duration) -> Result<Ended, Silence> {
+pub fn run(command: Command, what: &str, limit: Duration) -> Result<Ended, ProbeError> {
     child::run(command, b"", what, Patience { quiet: None, limit }).map_err(|error| match error {
-        RunError::Start(error) if error.kind() == ErrorKind::NotFound => Silence::NotFound,
-        RunError::Start(error) => Silence::Other(format!("cannot be run: {error}")),
-        RunError::Failed(what) => Silence::Other(what),
-        RunError::Hung(what) => Silence::Other(what),
+        RunError::Start(error) if error.kind() == ErrorKind::NotFound => ProbeError::NotFound,
+        RunError::Start(error) => ProbeError::Other(format!("cannot be run: {error}")),
+        RunError::Failed(what) => ProbeError::Other(what),
+        RunError::Hung(what) => ProbeError::Other(what),
     })
 }
 
@@ -61,10 +61,10 @@ pub fn run(command: Command, what: &str, limit: Duration) -> Result<Ended, Silen
 pub fn first_line<A: AsRef<OsStr>>(
     program: impl AsRef<OsStr>,
     arguments: impl IntoIterator<Item = A>,
-) -> Result<String, Silence> {
+) -> Result<String, ProbeError> {
     let Ended { status, stdout, .. } = ask(program, arguments)?;
     if !status.success() {
-        return Err(Silence::Other(format!("ends with {status}")));
+        return Err(ProbeError::Other(format!("ends with {status}")));
     }
     let text = String::from_utf8_lossy(&stdout);
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
@@ -103,6 +103,6 @@ mod tests {
         assert_eq!(sh("echo ' 1.2 '; echo more"), Ok("1.2".to_owned()));
         let fails = sh("exit 3").unwrap_err().to_string();
         assert!(fails.contains("exit status: 3"), "{fails}");
-        assert_eq!(first_line("/nowhere/x", [""; 0]), Err(Silence::NotFound));
+        assert_eq!(first_line("/nowhere/x", [""; 0]), Err(ProbeError::NotFound));
     }
 }

@@ -16,12 +16,12 @@ use ::libtorch::command;
 
 /// Held until dropped.
 #[derive(Debug)]
-pub struct Claim {
+pub struct FolderLock {
     path: PathBuf,
     file: File,
 }
 
-impl Claim {
+impl FolderLock {
     /// Claims what `path` stands for: a file, which is made if it is missing. The claim is refused
     /// while another command holds it.
     pub fn take(path: &Path) -> Result<Self> {
@@ -91,8 +91,8 @@ mod tests {
     fn a_claim_ends_with_the_last_who_holds_it() {
         let folder = env::temp_dir().join(format!("xtask-claim-{}", process::id()));
         let path = folder.join("inner/launches.lock");
-        let claim = Claim::take(&path).expect("nobody has it");
-        let refused = || Claim::take(&path).expect_err("it is held");
+        let claim = FolderLock::take(&path).expect("nobody has it");
+        let refused = || FolderLock::take(&path).expect_err("it is held");
         assert_eq!(refused().exit_code(), 2);
         let holder = format!("is held by process {}: cargo xtask", process::id());
         assert!(refused().what().contains(&holder), "{}", refused());
@@ -104,7 +104,7 @@ mod tests {
         child.kill().expect("kill sleep");
         child.wait().expect("wait for sleep");
         // A child that another test starts has a copy until its own program runs.
-        let is_free = || Claim::take(&path).is_ok();
+        let is_free = || FolderLock::take(&path).is_ok();
         let freed = (0..1000).any(|_| {
             is_free() || {
                 sleep(Duration::from_millis(10));

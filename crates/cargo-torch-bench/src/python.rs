@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::ask::{Silence, first_line};
+use crate::ask::{ProbeError, first_line};
 use crate::error::{Error, Result};
 use ::libtorch::VERSION;
 
@@ -147,19 +147,19 @@ const SETTINGS: [(&str, &str); 3] =
     [("PIP_ROOT_USER_ACTION", "ignore"), ("PIP_USER", "0"), ("PIP_REQUIRE_VIRTUALENV", "0")];
 
 /// "3.11.7", or why it is not known.
-pub fn python_version() -> std::result::Result<String, Silence> {
+pub fn python_version() -> std::result::Result<String, ProbeError> {
     let line = first_line("python3", ["--version"])?;
     line.strip_prefix("Python ").map(str::to_owned).ok_or_else(|| unclear(&line))
 }
 
 /// "23.2.1", or why it is not known.
-pub fn pip_version() -> std::result::Result<String, Silence> {
+pub fn pip_version() -> std::result::Result<String, ProbeError> {
     let line = first_line("python3", ["-m", "pip", "--version"])?;
     line.split_whitespace().nth(1).map(str::to_owned).ok_or_else(|| unclear(&line))
 }
 
-fn unclear(line: &str) -> Silence {
-    Silence::Other(format!("names no version: \"{line}\""))
+fn unclear(line: &str) -> ProbeError {
+    ProbeError::Other(format!("names no version: \"{line}\""))
 }
 
 fn two_numbers(version: &str) -> Option<(u32, u32)> {

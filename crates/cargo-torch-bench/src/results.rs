@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use plan::results;
 use walkdir::WalkDir;
 
-use crate::claim::Claim;
+use crate::claim::FolderLock;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::template;
@@ -44,8 +44,8 @@ impl Results {
     }
 
     /// Held by whoever has several runs leave their results here.
-    pub fn claim(&self) -> Result<Claim> {
-        Claim::take(&self.records.join("launches.lock"))
+    pub fn claim(&self) -> Result<FolderLock> {
+        FolderLock::take(&self.records.join("launches.lock"))
     }
 
     /// Removes every run of the side `name`: the folders `name@1`, `name@2` and so on of every

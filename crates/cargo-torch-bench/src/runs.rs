@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::bench_arguments::BenchArguments;
-use crate::claim::Claim;
+use crate::claim::FolderLock;
 use crate::error::{Error, Result};
 use crate::human;
 use crate::results::{self, Results};
@@ -18,7 +18,7 @@ pub fn measure(
     runs: u64,
     arguments: &BenchArguments,
     results: &Results,
-    claim: &Claim,
+    claim: &FolderLock,
     stdout: impl Fn() -> Stdio,
 ) -> Result<bool> {
     let built = sides.iter().map(|side| side.build(arguments)).collect::<Result<Vec<_>>>()?;

@@ -20,7 +20,7 @@ use crate::python::Python;
 use crate::source::{Link, Source};
 use crate::wheel;
 use crate::workspace::Workspace;
-use ::libtorch::lock::{self, Turn};
+use ::libtorch::lock::{self, LockGuard};
 use ::libtorch::{Libtorch, VERSION, partial};
 
 /// The options of `setup`.
@@ -229,14 +229,14 @@ fn use_your_own(error: Error) -> Error {
 }
 
 /// The right to install; waits, and says so, while another setup has it.
-fn turn(cache: &Cache) -> Result<Turn> {
+fn turn(cache: &Cache) -> Result<LockGuard> {
     cache.create()?;
     let path = cache.setup_lock();
-    let turn = Turn::attempt(&path).and_then(|turn| match turn {
+    let turn = LockGuard::attempt(&path).and_then(|turn| match turn {
         Some(turn) => Ok(Some(turn)),
         None => {
             eprintln!("another setup is running, waiting for it …");
-            Turn::wait(&path, Duration::MAX)
+            LockGuard::wait(&path, Duration::MAX)
         }
     });
     let turn = turn.map_err(|error| Error::io("lock", &path, &error))?;
@@ -246,7 +246,7 @@ fn turn(cache: &Cache) -> Result<Turn> {
 /// Removes what killed setups left, unless an installation is running.
 fn sweep_if_free(cache: &Cache) {
     if !cache.partials().is_empty()
-        && let Ok(Some(turn)) = Turn::attempt(&cache.setup_lock())
+        && let Ok(Some(turn)) = LockGuard::attempt(&cache.setup_lock())
     {
         sweep(cache, &turn);
     }
@@ -255,7 +255,7 @@ fn sweep_if_free(cache: &Cache) {
 /// The holder of the lock alone knows that nobody is installing, so that all partial folders were left behind. A failure
 /// is no reason to stop: the orphaned pip of a killed setup may still be writing there for a moment,
 /// and the next setup tries again.
-fn sweep(cache: &Cache, turn: &Turn) {
+fn sweep(cache: &Cache, turn: &LockGuard) {
     let left = |path: &PathBuf| turn.is_exclusive() || lock::is_old(path);
     for leftover in cache.partials().into_iter().filter(left) {
         match fs::remove_dir_all(&leftover) {

@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 
 use crate::bench_arguments::BenchArguments;
 use crate::cargo::{self, not_run};
-use crate::claim::Claim;
+use crate::claim::FolderLock;
 use crate::error::{Error, Result};
 use plan::git;
 
@@ -93,7 +93,7 @@ impl Side {
         &self,
         arguments: &BenchArguments,
         kept_as: &str,
-        claim: &Claim,
+        claim: &FolderLock,
         stdout: Stdio,
     ) -> Result<ExitStatus> {
         let mut cargo = self.cargo();

@@ -19,13 +19,13 @@ const QUIET: Duration = Duration::from_secs(5);
 
 /// The right to make what a file is named after. The file is removed when this is dropped.
 #[derive(Debug)]
-pub struct Turn {
+pub struct LockGuard {
     path: PathBuf,
     /// Locked until dropped; none where the file system knows no locks.
     lock: Option<File>,
 }
 
-impl Turn {
+impl LockGuard {
     /// Waits while somebody else has it; none if that is longer than the limit.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for LockGuard {
     fn drop(&mut self) {
         // Where it cannot be removed, it stays, and the next one locks it.
         drop(fs::remove_file(&self.path));

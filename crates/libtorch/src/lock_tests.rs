@@ -14,11 +14,11 @@ fn one_at_a_time_has_its_turn_and_the_file_goes_with_the_last() {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..50 {
-                    let turn = Turn::wait(&path, PATIENT).unwrap().unwrap();
+                    let turn = LockGuard::wait(&path, PATIENT).unwrap().unwrap();
                     assert!(turn.is_exclusive());
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                     turns.fetch_add(1, Ordering::SeqCst);
-                    assert!(Turn::attempt(&path).unwrap().is_none());
+                    assert!(LockGuard::attempt(&path).unwrap().is_none());
                     inside.fetch_sub(1, Ordering::SeqCst);
                     drop(turn);
                 }
@@ -27,23 +27,23 @@ fn one_at_a_time_has_its_turn_and_the_file_goes_with_the_last() {
     });
     assert_eq!(turns.into_inner(), 400);
     assert!(!path.exists());
-    assert!(Turn::attempt(&path).unwrap().is_some());
+    assert!(LockGuard::attempt(&path).unwrap().is_some());
 }
 
 #[test]
 fn a_turn_needs_a_folder() {
-    assert!(Turn::wait(Path::new("/nowhere/a.lock"), PATIENT).is_err());
-    assert!(Turn::attempt(Path::new("/nowhere/a.lock")).is_err());
+    assert!(LockGuard::wait(Path::new("/nowhere/a.lock"), PATIENT).is_err());
+    assert!(LockGuard::attempt(Path::new("/nowhere/a.lock")).is_err());
 }
 
 #[test]
 fn a_turn_is_waited_for_until_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.lock");
-    let turn = Turn::wait(&path, Duration::ZERO).unwrap().unwrap();
-    assert!(Turn::wait(&path, Duration::from_millis(100)).unwrap().is_none());
+    let turn = LockGuard::wait(&path, Duration::ZERO).unwrap().unwrap();
+    assert!(LockGuard::wait(&path, Duration::from_millis(100)).unwrap().is_none());
     drop(turn);
-    assert!(Turn::wait(&path, Duration::ZERO).unwrap().is_some());
+    assert!(LockGuard::wait(&path, Duration::ZERO).unwrap().is_some());
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn what_nobody_makes_any_longer_is_left_over() {
     let (lock, partial) = (folder.path().join("a.lock"), folder.path().join("a.partial-1"));
     fs::create_dir(&partial).unwrap();
     assert!(is_left_over(&lock, &partial));
-    let turn = Turn::attempt(&lock).unwrap().unwrap();
+    let turn = LockGuard::attempt(&lock).unwrap().unwrap();
     assert!(!is_left_over(&lock, &partial));
     drop(turn);
     assert!(is_left_over(&lock, &partial) && !is_old(&partial));

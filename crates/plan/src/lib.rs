@@ -72,7 +72,8 @@ pub use record::{
     CudaGraph, Energy, Environment, Gate, GpuCounters, HardwareCounters, HostFacts, KernelFacts,
     LastSample, Latency, Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome,
     Pair, PairAsCalled, Planned, Profile, ProfileFile, ProfileFileKind, Quiet, Range, Record,
-    RunManifest, Stat, StepMemory, Stop, TensorAccuracy, TorchFacts, Utilization, Wall, Weights,
+    RunManifest, Stat, StepMemory, Stop, TensorAccuracy, TorchFacts, Utilization, WallTimes,
+    Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,

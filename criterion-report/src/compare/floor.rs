@@ -207,7 +207,7 @@ impl HostNoise {
 
 /// The noise between runs, which one run per side does not show, and its source.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct KnownFloor {
+pub struct NoiseFloor {
     pub floor: statistics::Floor,
     pub source: FloorSource,
 }
@@ -233,8 +233,8 @@ pub enum Floors<'a> {
 }
 
 impl Floors<'_> {
-    pub fn of(&self, host: Option<&str>, full_id: &str, measure: Measure) -> KnownFloor {
-        let floor = |sigma: f64, freedom: f64, source| KnownFloor {
+    pub fn of(&self, host: Option<&str>, full_id: &str, measure: Measure) -> NoiseFloor {
+        let floor = |sigma: f64, freedom: f64, source| NoiseFloor {
             floor: statistics::Floor { sigma, freedom },
             source,
         };
@@ -260,7 +260,7 @@ impl Floors<'_> {
     }
 }
 
-impl KnownFloor {
+impl NoiseFloor {
     pub fn or_larger(self, other: Self) -> Self {
         if other.floor.sigma > self.floor.sigma { other } else { self }
     }

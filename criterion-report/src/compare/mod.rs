@@ -23,7 +23,7 @@ pub use compared::Compared;
 pub use comparison::{Comparison, Difference, Settings, SideFacts, compare};
 pub use finding::{Finding, Measure, Verdict, reasons};
 pub use floor::{
-    ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, KnownFloor, Profile, Sigmas,
+    ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, NoiseFloor, Profile, Sigmas,
 };
 pub use outcomes::{Hosts, Words};
 pub use point::{Estimate, Point, TESTED};

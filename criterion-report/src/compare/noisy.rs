@@ -11,8 +11,8 @@
 use statistics::{CONFIDENCE_LEVEL, Ratio, RunMedian, holm, least_p, mann_whitney, sides_ratio};
 
 use super::finding::{Finding, Measure, Verdict};
-use super::floor::{FloorSource, Floors, KnownFloor};
-use super::pairing::{Doubts, Pairing, some_times};
+use super::floor::{FloorSource, Floors, NoiseFloor};
+use super::pairing::{Caveats, Pairing, some_times};
 use super::point::Point;
 use crate::parallel;
 use crate::render::units;
@@ -27,10 +27,10 @@ struct Noisy {
     a: Vec<RunMedian>,
     b: Vec<RunMedian>,
     /// The noise between runs, which one run does not show.
-    floor: KnownFloor,
+    floor: NoiseFloor,
     /// Relative difference from which on it is another.
     threshold: f64,
-    doubts: Doubts,
+    doubts: Caveats,
     ratio: Ratio,
     p: f64,
     /// Whether p is of runs.
@@ -45,7 +45,7 @@ impl Noisy {
         floors: Floors<'_>,
     ) -> Option<Result<Self, String>> {
         let (sides, doubts) = match measure {
-            Measure::Energy => (energies(pairing)?, Doubts::default()),
+            Measure::Energy => (energies(pairing)?, Caveats::default()),
             _ => (both_runs(pairing), pairing.doubts()),
         };
         let (floor, threshold) = (floor(pairing, floors, measure), pairing.limits.of(measure)?);
@@ -115,7 +115,7 @@ pub fn energies_of(side: &[&Point]) -> Vec<RunMedian> {
 }
 
 /// The floor of a measure; the larger one counts if the sides are of two machines.
-pub fn floor(pairing: &Pairing<'_>, floors: Floors<'_>, measure: Measure) -> KnownFloor {
+pub fn floor(pairing: &Pairing<'_>, floors: Floors<'_>, measure: Measure) -> NoiseFloor {
     let of = |side: &[&Point]| {
         let host = side.iter().find_map(|point| point.host.as_deref());
         floors.of(host, pairing.full_id, measure)
@@ -184,7 +184,7 @@ impl Judged<'_> {
     /// A doubt about a difference that the numbers show. Several runs have the events within them
     /// in their spread.
     fn doubt(&self) -> Option<String> {
-        let Doubts { systematic, within } = &self.noisy.doubts;
+        let Caveats { systematic, within } = &self.noisy.doubts;
         let within = within.iter().filter(|_| !self.noisy.of_runs);
         let doubts: Vec<&str> = systematic.iter().chain(within).map(String::as_str).collect();
         (!doubts.is_empty()).then(|| doubts.join("; "))

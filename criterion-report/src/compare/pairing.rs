@@ -15,7 +15,7 @@ pub struct Pairing<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Doubts {
+pub struct Caveats {
     /// It applies to whole sides: runs do not average it out.
     pub systematic: Vec<String>,
     /// It happened within runs: their spread shows it where there are several.
@@ -63,8 +63,8 @@ impl<'a> Pairing<'a> {
         !a.is_empty() && a == b && a.iter().all(|time| time.run.is_some())
     }
 
-    pub fn doubts(&self) -> Doubts {
-        let mut doubts = Doubts::default();
+    pub fn doubts(&self) -> Caveats {
+        let mut doubts = Caveats::default();
         let clock = |side: &[&Point]| {
             let clocks = values(side, |it| Some(it.conditions.as_ref()?.clock_mhz?.median));
             (!clocks.is_empty()).then(|| statistics::median(&clocks))

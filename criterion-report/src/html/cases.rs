@@ -13,7 +13,7 @@ use crate::model::{Column, Distribution, Entry, Field, Part, Row, Value as Figur
 use crate::read::{Missing, Report};
 use crate::render::units;
 use crate::views::TradeOff;
-use crate::views::calibration::{Placement, Skyline};
+use crate::views::calibration::{Placement, RooflineSet};
 use crate::views::explain::Explainer;
 
 const NUMBERS: &[Column] = &[
@@ -61,7 +61,7 @@ pub struct Cases {
 pub struct Context<'a> {
     report: &'a Report,
     trade_offs: HashMap<&'a str, TradeOff>,
-    skylines: &'a [Skyline],
+    skylines: &'a [RooflineSet],
     links: &'a Links,
     explainer: Explainer<'a>,
 }
@@ -231,7 +231,7 @@ fn latency(row: &Row) -> Vec<Cell> {
 }
 
 impl<'a> Context<'a> {
-    pub fn of(report: &'a Report, skylines: &'a [Skyline], links: &'a Links) -> Self {
+    pub fn of(report: &'a Report, skylines: &'a [RooflineSet], links: &'a Links) -> Self {
         let explainer = Explainer::of(report);
         Self { report, trade_offs: TradeOff::all(report), skylines, links, explainer }
     }

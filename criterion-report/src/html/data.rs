@@ -11,7 +11,7 @@ use crate::model::Entry;
 use crate::read::Report;
 use crate::render::object::document;
 use crate::render::units;
-use crate::views::calibration::Skyline;
+use crate::views::calibration::RooflineSet;
 use crate::views::{Heatmap, HeatmapKind};
 
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ pub struct Data {
 impl Data {
     pub fn of(report: &Report, entries: &[Entry<'_>], links: &Links) -> Self {
         let mut strings = Strings::default();
-        let skylines = Skyline::all(report.with_calibrations());
+        let skylines = RooflineSet::all(report.with_calibrations());
         let mut places: Vec<Place> = Vec::new();
         let context = Context::of(report, &skylines, links);
         let cases = Cases::of(&context, entries, &mut places, &mut strings);

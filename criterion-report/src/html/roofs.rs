@@ -6,7 +6,7 @@ use super::figures::Figure;
 use crate::model::{Row, fingerprint};
 use crate::render::object::document;
 use crate::render::units;
-use crate::views::calibration::{Limit, Roofline, Skyline};
+use crate::views::calibration::{Limit, Roofline, RooflineSet};
 use crate::visible;
 
 /// A chart that cases share: a device of a machine and a number of threads.
@@ -32,7 +32,7 @@ document! {
 
 impl Place {
     /// The place of a row among `places`, to which it is added if it is new.
-    pub fn of(row: &Row, skylines: &[Skyline], places: &mut Vec<Self>) -> usize {
+    pub fn of(row: &Row, skylines: &[RooflineSet], places: &mut Vec<Self>) -> usize {
         let record = &row.record;
         let threads = record.environment.torch.threads;
         let label = format!(

@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use super::carry::{numbered, put};
-use super::chosen::Chosen;
+use super::cases::MergedCases;
 use super::manifests;
 use super::part::Part;
 use super::results::{Host, Results};
@@ -78,7 +78,7 @@ impl Folder {
         &self,
         baseline: &str,
         results: &[Results],
-        chosen: &Chosen<'_>,
+        chosen: &MergedCases<'_>,
         said: &str,
     ) -> Result<Remarks> {
         let failed = || format!("cannot write {}", self.0.display());
@@ -141,7 +141,7 @@ fn remove_left_over(parent: &Path) -> io::Result<()> {
 }
 
 /// Writes the rows, and below their records the calibration of each machine.
-fn write_all(mut part: Part<'_>, chosen: &Chosen<'_>) -> Result<Remarks> {
+fn write_all(mut part: Part<'_>, chosen: &MergedCases<'_>) -> Result<Remarks> {
     fs::create_dir_all(&part.location.criterion)?;
     let rows = chosen.rows.iter().map(|(_, found)| found.full_id.as_str());
     let planned = rows.chain(chosen.missing.iter().map(|(id, _)| *id)).collect();

@@ -10,7 +10,7 @@ use plan::RunManifest;
 use serde_json::Value;
 
 use super::carry::{put, unlike};
-use super::chosen::{Chosen, Source};
+use super::cases::{MergedCases, Source};
 use super::results::Results;
 use crate::read::file;
 use crate::render::json_text::{self, Style};
@@ -58,7 +58,7 @@ pub fn whole_plan(
     records: &Path,
     baseline: &str,
     all: &[Results],
-    chosen: &Chosen<'_>,
+    chosen: &MergedCases<'_>,
 ) -> Result<()> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = now.context("the system clock is set before 1970")?.as_secs();
@@ -98,7 +98,7 @@ pub fn whole_plan(
 /// The planned cases of a bench target, and how those with a record ended.
 type OfTarget = (Vec<String>, BTreeMap<String, u64>);
 
-fn by_target<'r>(chosen: &Chosen<'r>) -> BTreeMap<&'r str, OfTarget> {
+fn by_target<'r>(chosen: &MergedCases<'r>) -> BTreeMap<&'r str, OfTarget> {
     let mut targets: BTreeMap<&str, OfTarget> = BTreeMap::new();
     let mut of_modes: HashMap<&str, &str> = HashMap::new();
     for (_, found) in &chosen.rows {

@@ -3,26 +3,26 @@
 //! Records are copied as they stand, byte by byte. Nothing is computed from two machines' times.
 
 mod carry;
-mod chosen;
+mod cases;
 mod folder;
 mod manifests;
 mod part;
 mod planned;
 mod results;
-mod said;
 mod shards;
+mod summary;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use regex::Regex;
 
-use chosen::Chosen;
+use cases::MergedCases;
 use folder::Folder;
 use planned::Plan;
 use results::Results;
-use said::Said;
 use shards::Shards;
+use summary::MergeSummary;
 
 use crate::visible;
 
@@ -60,7 +60,7 @@ impl Options {
         let folder = Folder::new(output, &self.folders)?;
         let (results, mut warnings) = Results::read_all(&self.folders, baseline)?;
         let shards = Shards::of(&results);
-        let chosen = Chosen::of(&plan, &results, &shards);
+        let chosen = MergedCases::of(&plan, &results, &shards);
         if !(self.mixed || chosen.mixed.is_empty()) {
             bail!(
                 "the results are not of one build and one config: run what differs again, or merge them all the \
@@ -68,8 +68,13 @@ impl Options {
                 visible::list(&chosen.mixed)
             );
         }
-        let said =
-            Said { plan: &plan, results: &results, shards: &shards, chosen: &chosen, output };
+        let said = MergeSummary {
+            plan: &plan,
+            results: &results,
+            shards: &shards,
+            chosen: &chosen,
+            output,
+        };
         let text = said.summary();
         let incomplete: Vec<String> =
             said.missing().into_iter().chain(said.without_time()).collect();

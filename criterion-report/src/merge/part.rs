@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 
 use super::carry::{carry_file, carry_folder};
-use super::chosen::Source;
+use super::cases::Source;
 use super::manifests;
 use super::results::Results;
 use crate::compare::Remarks;

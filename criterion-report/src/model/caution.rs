@@ -8,9 +8,9 @@ use plan::{Device, Record, Regime};
 use serde::Serialize;
 use statistics::Ratio;
 
-use super::repeated::Without;
+use super::repeated::RunsLackingValue;
 use super::row::Row;
-use super::speedup::{Levels, RunsOf, Speedup};
+use super::speedup::{BetweenRuns, Levels, Speedup};
 use super::time::Time;
 use crate::render::units;
 
@@ -128,7 +128,7 @@ impl Caution {
     }
 
     /// Not all runs that the row is of have all of it.
-    pub fn without(runs: &Without) -> Self {
+    pub fn without(runs: &RunsLackingValue) -> Self {
         let line = format!("{} in some of the runs: the numbers are of the others", runs.what);
         Self::from(runs.to_string()).of_kind(line)
     }
@@ -152,7 +152,7 @@ impl Caution {
         // The values, their standard deviation, that of another level, and what would narrow the
         // interval.
         let (values, sigma, other, remedy) = match (speedup.runs, builds, within, between) {
-            (Some(RunsOf { count, between }), ..) => {
+            (Some(BetweenRuns { count, between }), ..) => {
                 let remedy =
                     format!("more runs narrow it (cargo torch-bench bench --repeat {})", 2 * count);
                 ("runs", between, within.map(|it| ("blocks", it)), remedy)

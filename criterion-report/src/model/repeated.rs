@@ -15,7 +15,7 @@ use super::time::Time;
 
 /// Runs without something that the others have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Without {
+pub struct RunsLackingValue {
     /// The result of the case there: the status of an outcome, `missing`, `no time`, `no speed-up`.
     pub what: String,
     /// In how many runs.
@@ -26,7 +26,7 @@ pub struct Without {
     pub reason: Option<String>,
 }
 
-impl fmt::Display for Without {
+impl fmt::Display for RunsLackingValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, runs, of, reason } = self;
         write!(f, "{what} in {runs} of {of} runs")?;
@@ -63,7 +63,7 @@ impl Row {
 
     /// The runs that did not measure the case, or have no time of it that counts, each way once; of a row that
     /// is not measured nothing.
-    pub fn failures_in_runs(&self) -> impl Iterator<Item = Without> {
+    pub fn failures_in_runs(&self) -> impl Iterator<Item = RunsLackingValue> {
         let mut ways: BTreeMap<String, (usize, Option<String>)> = BTreeMap::new();
         if self.record.outcome == Outcome::Measured {
             let machine = fingerprint(&self.record);
@@ -74,7 +74,12 @@ impl Row {
             }
         }
         let of = self.runs.len();
-        ways.into_iter().map(move |(what, (runs, reason))| Without { what, runs, of, reason })
+        ways.into_iter().map(move |(what, (runs, reason))| RunsLackingValue {
+            what,
+            runs,
+            of,
+            reason,
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use plan::{CaseId, Outcome, Pair, PairAsCalled, Stop};
 use serde::{Deserialize, Serialize};
 use statistics::{Benefit, CONFIDENCE_LEVEL, Processor, Ratio, Verdict, mean, verdict};
 
-use super::repeated::Without;
+use super::repeated::RunsLackingValue;
 use super::row::Row;
 use super::time::Interval;
 use crate::render::object::{document, object};
@@ -37,7 +37,7 @@ document! {
         pub stopped: Stop = pair.stopped,
         /// The runs that it is of; absent where one took all blocks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub runs: Option<RunsOf> = None,
+        pub runs: Option<BetweenRuns> = None,
         /// The speed-up as callers see it, on a device that works beside the host; absent elsewhere and in older records.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub as_called: Option<AsCalled> = pair.called.as_ref().map(AsCalled::of),
@@ -97,7 +97,7 @@ object! {
 /// Several runs, each of which counts as much.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RunsOf {
+pub struct BetweenRuns {
     pub count: usize,
     /// Standard deviation of a run's ln(speed-up).
     pub between: f64,
@@ -153,14 +153,14 @@ impl Speedup {
     }
 
     /// The runs that measured the case and have no pair of it, where others have.
-    pub fn without(other: Option<&CaseId>, row: &Row) -> Option<Without> {
+    pub fn without(other: Option<&CaseId>, row: &Row) -> Option<RunsLackingValue> {
         let found: Vec<_> = row.in_runs().map(|run| pair_of(other, run)).collect();
         let whys = found.iter().filter_map(|pair| pair.as_ref().err());
         let mut whys = whys.filter(|why| **why != NoSpeedup::NotMeasured).peekable();
         let reason = Some(whys.peek()?.to_string());
         let some = found.iter().any(Result::is_ok);
         let (what, of) = ("no speed-up".to_owned(), row.runs.len());
-        some.then(|| Without { what, runs: whys.count(), of, reason })
+        some.then(|| RunsLackingValue { what, runs: whys.count(), of, reason })
     }
 
     /// The speed-up of the pairs of several runs, of which there is at least one.
@@ -192,7 +192,7 @@ impl Speedup {
             batches_per_block: of.iter().map(|it| it.batches_per_block).fold(WHOLE_BLOCK, u64::min),
             target: of.iter().map(|it| it.target).fold(f64::INFINITY, f64::min),
             stopped: if same { stopped } else { Stop::Budget },
-            runs: Some(RunsOf { count: of.len(), between: found.between }),
+            runs: Some(BetweenRuns { count: of.len(), between: found.between }),
             as_called: AsCalled::of_runs(pairs, on, || {
                 steps(of.iter().map(|it| Some(it.as_called?.steps_ns)).collect())
             }),

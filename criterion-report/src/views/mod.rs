@@ -35,7 +35,7 @@ pub use fusion::{
 };
 pub use heatmap::{Heatmap, HeatmapKind};
 pub use operators::{
-    Bandwidths, Ceiling, Efficiency, EfficiencySource, NoEfficiency, OperatorResult, Standing,
+    Bandwidths, Ceiling, Efficiency, EfficiencySource, NoEfficiency, OperatorResult, Rank,
     upstreams_estimate,
 };
 pub use reason::Reason;

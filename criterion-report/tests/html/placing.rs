@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use criterion_report::views::TradeOff;
-use criterion_report::views::calibration::{Operation, Placement, Skyline};
+use criterion_report::views::calibration::{Operation, Placement, RooflineSet};
 
 use crate::common::report;
 
 #[test]
 fn what_made_a_roof_reaches_it_exactly() {
     let report = report("calibration");
-    let [skyline] = &Skyline::all(report.rows())[..] else { panic!("one machine") };
+    let [skyline] = &RooflineSet::all(report.rows())[..] else { panic!("one machine") };
     let mut makers = BTreeSet::new();
     for row in report.rows() {
         let (Some(roof), Ok(placement)) = (skyline.over(row), Placement::of(row)) else { continue };
@@ -41,7 +41,7 @@ fn what_made_a_roof_reaches_it_exactly() {
 #[test]
 fn another_machine_has_no_part_in_a_roof() {
     let calibrated = report("calibration");
-    let [skyline] = &Skyline::all(calibrated.rows())[..] else { panic!("one machine") };
+    let [skyline] = &RooflineSet::all(calibrated.rows())[..] else { panic!("one machine") };
     let mut row = calibrated.rows()[0].clone();
     assert!(skyline.over(&row).is_some());
     row.record.environment_mut().torch.threads = 64;

@@ -71,7 +71,7 @@ pub(super) fn prepared(
         site,
         count: runs,
         facts,
-        judge: Judge::of_author(case, work, reference)?,
+        judge: Judge::user_kernel(case, work, reference)?,
         reference_note,
         determinism_std: Cell::new(None),
         always: RefCell::new(None),

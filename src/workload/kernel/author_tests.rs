@@ -277,7 +277,7 @@ fn a_limit_without_a_reference_is_said_by_name() {
         case.settings.tolerance.min_sqnr_db = min_sqnr_db;
         let work =
             plan::KernelWork { tolerances, ..case.work.kernel().expect("a kernel's").clone() };
-        crate::verify::Judge::of_author(&case, &work, None).map(drop)
+        crate::verify::Judge::user_kernel(&case, &work, None).map(drop)
     };
     let none = KernelTolerances::default();
     assert_eq!(judged(none, None), Ok(()));

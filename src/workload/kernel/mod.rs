@@ -9,7 +9,7 @@ mod sampled;
 mod stream;
 mod trials;
 
-pub(super) use author::prepare as of_author;
+pub(super) use author::prepare as user_kernel;
 pub(super) use conditions::check;
 pub(super) use passed::prepare as of_traffic;
 use plan::{Accuracy, Case, KernelFacts};

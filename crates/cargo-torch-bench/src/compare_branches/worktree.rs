@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::claim::Claim;
+use crate::claim::FolderLock;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::human;
@@ -15,13 +15,13 @@ use plan::git;
 /// The worktrees of one clone, which one command at a time has.
 pub struct Worktrees {
     folder: PathBuf,
-    _claim: Claim,
+    _claim: FolderLock,
 }
 
 impl Worktrees {
     /// They lie below what cargo builds, as they can be made again.
     pub fn claim(target: &Path) -> Result<Self> {
-        let claim = Claim::take(&target.join("compare.lock"))?;
+        let claim = FolderLock::take(&target.join("compare.lock"))?;
         let folder = target.join("compare");
         if folder.is_symlink() {
             let what = "is a link, and what is behind it may be somebody else's";

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::{Check, Mark};
-use crate::ask::{Silence, ask};
+use crate::ask::{ProbeError, ask};
 use crate::cache::Entry;
 use crate::configuration::Naming;
 use crate::driver::{Driver, OLDEST_FOR_CUDA_13};
@@ -179,8 +179,8 @@ pub fn devices() -> Check {
     let name = "devices";
     let output = match ask("nvidia-smi", ["-L"]) {
         Ok(output) => output,
-        Err(Silence::NotFound) => return Check::skipped(name, "no nvidia-smi to ask"),
-        Err(Silence::Other(why)) => {
+        Err(ProbeError::NotFound) => return Check::skipped(name, "no nvidia-smi to ask"),
+        Err(ProbeError::Other(why)) => {
             return Check::warning(
                 name,
                 format!("nvidia-smi -L: {why}"),

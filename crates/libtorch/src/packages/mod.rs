@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use crate::lock::{self, Taken, Turn};
+use crate::lock::{self, LockGuard, Taken};
 use crate::partial;
 
 pub use held::{FACTS, FORMAT, Facts, Held, PACKAGE};
@@ -122,16 +122,16 @@ impl Store {
     ///
     /// # Errors
     /// When the folder cannot be written.
-    pub fn turn(&self, key: &Key, limit: Duration) -> io::Result<Option<Turn>> {
+    pub fn turn(&self, key: &Key, limit: Duration) -> io::Result<Option<LockGuard>> {
         fs::create_dir_all(&self.folder)?;
-        Turn::wait(&self.lock(key), limit)
+        LockGuard::wait(&self.lock(key), limit)
     }
 
     /// A folder to make the package of a key in.
     ///
     /// # Errors
     /// When the folder cannot be written.
-    pub fn partial(&self, key: &Key, _: &Turn) -> io::Result<TempDir> {
+    pub fn partial(&self, key: &Key, _: &LockGuard) -> io::Result<TempDir> {
         partial::beside(&self.place(key))
     }
 
@@ -139,7 +139,7 @@ impl Store {
     ///
     /// # Errors
     /// When it cannot be renamed; then it is lost.
-    pub fn keep(&self, key: &Key, partial: TempDir, turn: &Turn) -> io::Result<Held> {
+    pub fn keep(&self, key: &Key, partial: TempDir, turn: &LockGuard) -> io::Result<Held> {
         // Where no locks are known, another process may have been faster, and be using its own.
         if let Some(held) = self.find(key).filter(|_| !turn.is_exclusive()) {
             return Ok(held);
@@ -157,7 +157,7 @@ impl Store {
 
     /// Removes what dead processes have left: of the key whose turn this is, and of those that
     /// nobody makes.
-    pub fn sweep(&self, own: &Key, own_turn: &Turn) {
+    pub fn sweep(&self, own: &Key, own_turn: &LockGuard) {
         for name in self.names() {
             let Some(key) = Key::of_partial(&name) else { continue };
             let folder = self.folder.join(&name);
@@ -189,7 +189,7 @@ impl Store {
     pub fn remove_partial(&self, folder: &Path) -> io::Result<bool> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let Some(key) = Key::of_partial(&name) else { return Ok(false) };
-        match Turn::attempt(&self.lock(&key))? {
+        match LockGuard::attempt(&self.lock(&key))? {
             Some(turn) if turn.is_exclusive() || lock::is_old(folder) => {
                 match fs::remove_dir_all(folder) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

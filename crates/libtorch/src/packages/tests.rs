@@ -13,7 +13,7 @@ fn store(bound: u64) -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
-fn turn(store: &Store, number: u128) -> Turn {
+fn turn(store: &Store, number: u128) -> LockGuard {
     store.turn(&key(number), Duration::ZERO).unwrap().unwrap()
 }
 
@@ -120,7 +120,7 @@ fn what_the_dead_leave_is_removed_and_what_the_living_make_is_not() {
 fn where_no_locks_are_known_nobody_removes_what_another_makes_or_has_made() {
     let (_folder, store) = store(u64::MAX);
     fs::create_dir(&store.folder).unwrap();
-    let turn = Turn::lockless(&store.lock(&key(1)));
+    let turn = LockGuard::lockless(&store.lock(&key(1)));
     let [first, second] = [b"first", b"later"].map(|content| {
         let partial = store.partial(&key(1), &turn).unwrap();
         written(partial.path(), content);

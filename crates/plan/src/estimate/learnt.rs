@@ -1,7 +1,7 @@
 //! Corrections to the formula, learnt from earlier cases and applied to similar ones.
 
 use super::stages::Step;
-use crate::record::Wall;
+use crate::record::WallTimes;
 
 /// How far the formula was off.
 #[derive(Debug, Clone, Default)]
@@ -11,8 +11,8 @@ pub struct Learnt {
     noises: Vec<f64>,
     /// Sums over all cases: the measured time, and the formula's time with the measured step. Sums give long cases,
     /// which dominate a suite's time, more weight.
-    measured: Wall,
-    by_formula: Wall,
+    measured: WallTimes,
+    by_formula: WallTimes,
 }
 
 impl Learnt {
@@ -23,7 +23,7 @@ impl Learnt {
     }
 
     /// Adds a case's measured time and the formula's time.
-    pub fn wall(&mut self, measured: Wall, by_formula: Wall) {
+    pub fn wall(&mut self, measured: WallTimes, by_formula: WallTimes) {
         self.measured = by_stage(self.measured, measured, |a, b| a + b);
         self.by_formula = by_stage(self.by_formula, by_formula, |a, b| a + b);
     }
@@ -44,7 +44,7 @@ impl Learnt {
     }
 
     /// Corrects the expected time of a similar case.
-    pub fn expected_wall(&self, by_formula: Wall) -> Wall {
+    pub fn expected_wall(&self, by_formula: WallTimes) -> WallTimes {
         let factor = |measured: f64, formula: f64| {
             if formula > 0.0 { measured / formula } else { 1.0 }
         };
@@ -53,8 +53,8 @@ impl Learnt {
     }
 }
 
-fn by_stage(a: Wall, b: Wall, of: impl Fn(f64, f64) -> f64) -> Wall {
-    Wall {
+fn by_stage(a: WallTimes, b: WallTimes, of: impl Fn(f64, f64) -> f64) -> WallTimes {
+    WallTimes {
         prepare_s: of(a.prepare_s, b.prepare_s),
         sampling_s: of(a.sampling_s, b.sampling_s),
         passes_s: of(a.passes_s, b.passes_s),

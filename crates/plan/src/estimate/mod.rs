@@ -24,7 +24,7 @@ use learnt::Learnt;
 use machine::Machine;
 
 use crate::case::Case;
-use crate::record::{Outcome, Record, Wall};
+use crate::record::{Outcome, Record, WallTimes};
 use crate::words::closed::closed_set;
 use similar::{Likeness, likenesses};
 use stages::Step;
@@ -47,7 +47,7 @@ closed_set! {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Wall seconds by stage.
-    pub wall: Wall,
+    pub wall: WallTimes,
     /// The minimum: its check, the fewest samples, the passes, the fewest blocks of its pair.
     pub least_s: f64,
     /// The source of the estimate.
@@ -62,7 +62,7 @@ impl Estimate {
 
     /// The estimate of a case that is known not to run on this machine.
     pub const NOTHING: Self = Self {
-        wall: Wall {
+        wall: WallTimes {
             prepare_s: 0.0,
             sampling_s: 0.0,
             passes_s: 0.0,
@@ -88,7 +88,7 @@ enum Same {
     /// It did not run, and will not run on this machine while its config is the same.
     Refused { config_hash: String },
     /// Its step; and its duration, if no option changed how long it was measured.
-    Ran { case: Box<Case>, step: Step, wall: Option<Wall> },
+    Ran { case: Box<Case>, step: Step, wall: Option<WallTimes> },
 }
 
 impl Estimator {

@@ -13,7 +13,7 @@ use statistics::{Limits, Pilot, SamplePlan, sample_iters};
 
 use crate::case::{Case, Role};
 use crate::cost;
-use crate::record::{Record, Wall};
+use crate::record::{Record, WallTimes};
 use crate::words::{Device, Regime};
 
 /// Seconds of building and checking the smallest case.
@@ -69,7 +69,7 @@ impl Step {
 }
 
 /// The expected time of a case by its stages.
-pub fn wall(case: &Case, step: Step) -> Wall {
+pub fn wall(case: &Case, step: Step) -> WallTimes {
     let prepare_s = prepare_s(case, step);
     let sampling_s = sampling_s(case, step, measurement_s(case));
     let passes_s = passes_s(case, step);
@@ -86,7 +86,7 @@ pub fn wall(case: &Case, step: Step) -> Wall {
             if fits { (PAIRS_TAKEN * budget_s).max(fewest_s) } else { 0.0 }
         }
     };
-    Wall { prepare_s, sampling_s, passes_s, pairs_s, as_configured: true }
+    WallTimes { prepare_s, sampling_s, passes_s, pairs_s, as_configured: true }
 }
 
 /// The minimum time: the fewest samples, and the fewest blocks of its pair.

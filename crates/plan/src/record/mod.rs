@@ -30,7 +30,7 @@ pub use profile::{
     GpuCounters, HardwareCounters, MemoryProfile, OperationProfile, Profile, ProfileFile,
     ProfileFileKind,
 };
-pub use wall::Wall;
+pub use wall::WallTimes;
 
 use crate::case::Case;
 use crate::shard::RunShard;
@@ -120,7 +120,7 @@ pub struct Record {
     pub accuracy: Option<Accuracy>,
     /// How long measuring it took; absent unless measured, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wall: Option<Wall>,
+    pub wall: Option<WallTimes>,
     /// Things a reader of the numbers should know.
     #[serde(default)]
     pub notes: Vec<String>,

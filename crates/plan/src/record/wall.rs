@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Wall seconds of a case, by what they were spent on. Estimates of later runs rest on them.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Wall {
+pub struct WallTimes {
     /// Building it, its first step, the check of its output, and the memory of a step.
     pub prepare_s: f64,
     /// The pilot, then criterion's warm-up, samples and analysis.
@@ -18,7 +18,7 @@ pub struct Wall {
     pub as_configured: bool,
 }
 
-impl Wall {
+impl WallTimes {
     /// The sum of all stages.
     pub fn seconds(&self) -> f64 {
         self.prepare_s + self.sampling_s + self.passes_s + self.pairs_s

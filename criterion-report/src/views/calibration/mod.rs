@@ -21,7 +21,7 @@ pub(crate) use memory::Memory;
 pub use memory::{BEYOND_LAST, Caches, Level, LevelBandwidth};
 pub use operation::{Operation, OperationKey};
 pub(crate) use placement::by_machine;
-pub use placement::{Headroom, NoPlacement, Placement, Skyline, compulsory_bytes};
+pub use placement::{Headroom, NoPlacement, Placement, RooflineSet, compulsory_bytes};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
 pub use profile::{Products, Spread};
 pub use request::{OperationKind, Request};

@@ -11,7 +11,7 @@ use crate::model::{Row, fingerprint};
 
 /// The roofs of one device of one machine.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Skyline {
+pub struct RooflineSet {
     /// Processor, CPUs and memory; of a GPU its name, too.
     pub machine: String,
     pub device: Device,
@@ -138,7 +138,7 @@ pub fn by_machine<'a, T>(
     Operation::by_machine(rows.iter().copied(), name).filter_map(machine).collect()
 }
 
-impl Skyline {
+impl RooflineSet {
     /// The skylines of every machine and device that the rows have calibrations of.
     pub fn all<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
         let mut all = by_machine(rows, |machine, device, _, roofs, notes| Self {

@@ -39,7 +39,7 @@ pub struct OperatorResult<'a> {
     /// The part of the machine's limit that it reaches.
     pub efficiency: Result<Efficiency, NoEfficiency>,
     /// Whether it is the fastest of its siblings, shown or not.
-    pub standing: Option<Standing>,
+    pub standing: Option<Rank>,
     pub cautions: Vec<Caution>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> OperatorResult<'a> {
             let of_limit = efficiency.iter().flat_map(|it| it.cautions(row, stream));
             let of_limit = of_limit.map(Caution::from);
             let cautions = entry.cautions().into_iter().chain(of_limit).collect();
-            Some(Self { key, entry, standing: Standing::of(row, siblings), efficiency, cautions })
+            Some(Self { key, entry, standing: Rank::of(row, siblings), efficiency, cautions })
         };
         report.entries().filter_map(result).collect()
     }
@@ -254,14 +254,14 @@ fn no_limit(stream: &Entry<'_>, row: &Row) -> Option<String> {
 /// The standing of an implementation among its siblings. `stream` computes nothing and is none of
 /// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Rank {
     /// Its interval lies above all others.
     Fastest,
     /// Its interval and that of the highest value meet, and nobody is surely the fastest.
     Tied,
 }
 
-impl Standing {
+impl Rank {
     /// The standing of the row; none where another leads. Speed-ups over `aten` decide if every
     /// measured sibling has one, else the times do; if one of these lacks an interval, nobody leads.
     fn of(row: &Row, siblings: &[Entry<'_>]) -> Option<Self> {

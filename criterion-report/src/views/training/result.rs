@@ -7,7 +7,7 @@ use crate::model::{
 };
 use crate::read::Report;
 use crate::render::units;
-use crate::views::calibration::Skyline;
+use crate::views::calibration::RooflineSet;
 
 #[derive(Debug, Clone)]
 pub struct TrainingResult<'a> {
@@ -38,7 +38,7 @@ impl<'a> TrainingResult<'a> {
             let at = (place.to_string(), fingerprint(&entry.row.record));
             (config, model, work.shape.to_string(), variant, *dtype, at)
         });
-        let skylines = Skyline::all(report.with_calibrations());
+        let skylines = RooflineSet::all(report.with_calibrations());
         let of = |block: Vec<(Key<ModelWork>, (usize, Entry<'a>))>| {
             let (key, (_, entry)) = block.first()?;
             let (key, config) = (key.clone(), &*entry.row.record.case.config);
@@ -193,7 +193,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    fn of(result: &TrainingResult<'_>, skylines: &[Skyline]) -> Option<Self> {
+    fn of(result: &TrainingResult<'_>, skylines: &[RooflineSet]) -> Option<Self> {
         let row = result.part(Pass::ForwardBackward)?.row;
         let gflop_per_s = row.gflop_per_s()?;
         let roof = skylines.iter().find_map(|skyline| skyline.over(row));

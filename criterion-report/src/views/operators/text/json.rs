@@ -17,7 +17,7 @@ use crate::render::json_text::{self, Style};
 use crate::render::object::document;
 use crate::render::units;
 use crate::views::written::Notes;
-use crate::views::{EfficiencySource, OperatorResult, Standing, upstreams_estimate};
+use crate::views::{EfficiencySource, OperatorResult, Rank, upstreams_estimate};
 
 const SCHEMA: &str = "criterion-torch/operators";
 const VERSION: u32 = 1;
@@ -124,7 +124,7 @@ document! {
         gflop_per_s: Option<Value<'a>> = column!(entry, "gflops"),
         bytes: Option<u64> = plan::cost::moved_bytes(&record.case),
         flops: Option<Value<'a>> = column!(entry, "flops"),
-        standing: Option<&'static str> = result.standing.map(Standing::word),
+        standing: Option<&'static str> = result.standing.map(Rank::word),
         gpu_efficiency_low: Option<f64> = share.map(|interval| interval.low * 100.0),
         gpu_efficiency_high: Option<f64> = share.map(|interval| interval.high * 100.0),
         share_of_limit: Option<f64> = of_limit,

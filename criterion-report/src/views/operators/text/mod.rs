@@ -20,7 +20,7 @@ pub use crate::views::view::Format;
 use crate::views::view::{
     Column, Layout, Room, Table, left, machine, page, paragraph, right, significant,
 };
-use crate::views::{EfficiencySource, NoEfficiency, OperatorResult, Standing};
+use crate::views::{EfficiencySource, NoEfficiency, OperatorResult, Rank};
 use crate::views::{
     failures, verdict,
     written::{Notes, Target, print},
@@ -292,8 +292,8 @@ fn of_limit(result: &OperatorResult<'_>) -> Cell {
 
 fn standing(result: &OperatorResult<'_>) -> Cell {
     match result.standing {
-        Some(Standing::Fastest) => Cell::new(Standing::Fastest.word(), Paint::Good),
-        Some(Standing::Tied) => Standing::Tied.word().into(),
+        Some(Rank::Fastest) => Cell::new(Rank::Fastest.word(), Paint::Good),
+        Some(Rank::Tied) => Rank::Tied.word().into(),
         None => Cell::default(),
     }
 }

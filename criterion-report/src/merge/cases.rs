@@ -12,7 +12,7 @@ use crate::read::{OLDER, Run};
 pub type Source<'r> = (usize, &'r Found);
 
 #[derive(Debug)]
-pub struct Chosen<'r> {
+pub struct MergedCases<'r> {
     /// The records of the planned cases, in the plan's order, each case once.
     pub rows: Vec<Source<'r>>,
     /// The calibration of each machine, each case once, in the order of ids.
@@ -31,7 +31,7 @@ pub struct Chosen<'r> {
 pub const RULE: &str =
     "a measured one, with a time if there is one, before all others, then the latest";
 
-impl<'r> Chosen<'r> {
+impl<'r> MergedCases<'r> {
     pub fn of(plan: &'r Plan, results: &'r [Results], shards: &Shards) -> Self {
         let sources = || {
             let each = results.iter().enumerate();

@@ -3,22 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::chosen::{Chosen, RULE, Source};
+use super::cases::{MergedCases, RULE, Source};
 use super::planned::Plan;
 use super::results::{Host, Results};
 use super::shards::Shards;
 use crate::render::units;
 use crate::visible;
 
-pub struct Said<'r> {
+pub struct MergeSummary<'r> {
     pub plan: &'r Plan,
     pub results: &'r [Results],
     pub shards: &'r Shards,
-    pub chosen: &'r Chosen<'r>,
+    pub chosen: &'r MergedCases<'r>,
     pub output: &'r Path,
 }
 
-impl Said<'_> {
+impl MergeSummary<'_> {
     /// The merged folders, and every skipped record.
     pub fn summary(&self) -> String {
         let folders = self.results.iter().filter(|it| !it.is_machine).count();
