@@ -59,7 +59,7 @@ struct Twins {
 }
 
 impl Twins {
-    fn of(case: &Case, places: &Rc<RefCell<Places>>) -> Result<Self, Refusal> {
+    fn new(case: &Case, places: &Rc<RefCell<Places>>) -> Result<Self, Refusal> {
         let (id, sides) = (case.full_id(), [prepare(case)?, prepare(case)?]);
         Ok(Self { id, sides, places: Rc::clone(places), wall: Stopwatch::start() })
     }
@@ -112,7 +112,7 @@ fn run() -> Result<Vec<Finding>, Refusal> {
     };
     let mut open = Vec::new();
     for case in baselines() {
-        let first = Twins::of(&case, &places).and_then(|mut twins| {
+        let first = Twins::new(&case, &places).and_then(|mut twins| {
             let pairs = Pairs::first(&mut twins, goal)?;
             Ok((twins, pairs))
         });

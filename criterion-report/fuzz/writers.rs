@@ -55,7 +55,7 @@ pub fn one(words: &[&str], report: &Report) -> anyhow::Result<Vec<u8>> {
 
 /// A writer may refuse a report, and must not panic.
 pub fn all(inputs: Inputs) {
-    let report = Report::of(inputs, "new", Selection::default());
+    let report = Report::new(inputs, "new", Selection::default());
     for (line, writer) in WRITERS.iter() {
         for width in [None, Some(60)] {
             let target = Target { colour_terminal: true, width, file: None };

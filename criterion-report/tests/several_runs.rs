@@ -86,7 +86,8 @@ fn the_time_is_that_of_a_side_of_as_many_runs() {
         .iter()
         .map(|report| {
             let result = entry(report, "int8wo").row.criterion.as_ref().expect("a time");
-            RunMedian::of(&result.samples.steps_ns().collect::<Vec<_>>()).expect("enough samples")
+            RunMedian::from_samples(&result.samples.steps_ns().collect::<Vec<_>>())
+                .expect("enough samples")
         })
         .collect();
     let one = [RunMedian { ln_median: 0.0, variance: 0.0 }];

@@ -154,7 +154,7 @@ fn recommends_nothing_slow(report: &Report, what: &str) {
         let case = &entry.row.record.case;
         (case.work.model().map(|work| (work.model, work.shape)), case.device, case.mode)
     };
-    for answer in Answers::of(report).answers {
+    for answer in Answers::new(report).answers {
         let is_recommended = answer.question == Question::Recipes && answer.pays == Some(true);
         let is_it = |entry: &Entry<'_>| {
             let id = &entry.row.record.case.id;
@@ -231,7 +231,7 @@ fn no_kernel_is_faster_than_memory() {
             Make(kernel, "red_black_sor", Dtype::Float32, Device::Cpu, ns),
         ]);
         let report = fixture.kernels_report();
-        (Answers::of(&report).answers.remove(0), write(&summary(Format::Text), &report))
+        (Answers::new(&report).answers.remove(0), write(&summary(Format::Text), &report))
     };
     let (answer, text) = answered(1_000_000);
     assert!(answer.open.is_none() && answer.speedup.is_some(), "4 GB/s: {text}");
@@ -286,7 +286,7 @@ fn other_programs_on_the_cpus_of_a_case_leave_the_answer_open() {
         let (_folder, criterion) = fixture.write();
         let report = Report::read(&Location::at(criterion), "new", Selection::default());
         let report = report.expect("readable");
-        let answer = Answers::of(&report).answers.remove(0);
+        let answer = Answers::new(&report).answers.remove(0);
         (
             answer.answer == "undecided",
             answer.open.is_some(),

@@ -77,7 +77,7 @@ impl CaseRun {
         let mut subject = Subject::new(prepare(case)?, case.settings.threads);
         let timer = match timer {
             Some(timer) => timer,
-            None => timer.insert(Rc::new(RefCell::new(Timer::of(case)?))),
+            None => timer.insert(Rc::new(RefCell::new(Timer::for_case(case)?))),
         };
         let mut timer = timer.borrow_mut();
         let first_call = timer.time(&mut subject, 1)?.device;

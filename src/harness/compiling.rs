@@ -92,7 +92,7 @@ fn pooled<T: Send>(workers: usize, work: impl Fn(T) + Sync, feed: impl FnOnce(&d
 
 /// The case traced; none where it is refused, or panics.
 fn traced(case: &Case) -> Option<Ahead> {
-    let ahead = panics::catch(|| Ahead::of(case));
+    let ahead = panics::catch(|| Ahead::for_case(case));
     release(case.device);
     match ahead {
         Ok(Ok(ahead)) => ahead,

@@ -207,7 +207,7 @@ fn sides_that_made_room_are_built_once_more() {
     let case = &on_host[1];
     let budget = Budget::within(3600.0, &[]);
     let mut rounds = Rounds::new(Rc::default(), Some(budget));
-    let timer = Rc::new(RefCell::new(Timer::of(&on_host[0]).expect("the host has a clock")));
+    let timer = Rc::new(RefCell::new(Timer::for_case(&on_host[0]).expect("the host has a clock")));
     let baseline = Rc::new(RefCell::new(side(case, false)));
     let again = again(&on_host[0], case, &timer, &rounds);
     let both = Both::new(case, timer, baseline, side(case, false), rounds.places());
@@ -231,7 +231,7 @@ fn what_a_spent_budget_leaves_is_undecided() {
     let case = &on_host[1];
     let budget = Budget::within(0.0, &[]);
     let mut rounds = Rounds::new(Rc::default(), Some(budget));
-    let timer = Rc::new(RefCell::new(Timer::of(&on_host[0]).expect("the host has a clock")));
+    let timer = Rc::new(RefCell::new(Timer::for_case(&on_host[0]).expect("the host has a clock")));
     let baseline = Rc::new(RefCell::new(side(case, false)));
     let again = again(&on_host[0], case, &timer, &rounds);
     let both = Both::new(case, timer, baseline, side(case, false), rounds.places());
@@ -250,7 +250,8 @@ fn pairs_on_a_device_that_fails_keep_their_first_look() {
     let mut rounds = Rounds::new(Rc::new(fault()), None);
     for (case, fails) in [(&on_cuda[1], true), (&on_cuda[2], false), (&on_host[1], false)] {
         // Both sides run on the host, under its clock; only the case says that they do not.
-        let timer = Rc::new(RefCell::new(Timer::of(&on_host[0]).expect("the host has a clock")));
+        let timer =
+            Rc::new(RefCell::new(Timer::for_case(&on_host[0]).expect("the host has a clock")));
         let baseline = Rc::new(RefCell::new(side(case, false)));
         let again = again(&on_host[0], case, &timer, &rounds);
         let both = Both::new(case, timer, baseline, side(case, fails), rounds.places());

@@ -144,7 +144,7 @@ impl Journal {
         if let Some((older, _)) = self.to_profile.iter_mut().find(is_older) {
             older.clone_from(record);
         } else if record.outcome == Outcome::Measured
-            && let Some(wanted) = Wanted::of(&record.case, self.profiles.as_ref())
+            && let Some(wanted) = Wanted::for_case(&record.case, self.profiles.as_ref())
         {
             self.to_profile.push((record.clone(), wanted));
         }

@@ -113,7 +113,7 @@ impl Earlier<'_> {
 
     /// The profile that is asked for, unless it is there.
     fn lacking(&self, record: &Record, case: &Case) -> Option<Wanted> {
-        let wanted = Wanted::of(case, self.args.profiles.as_ref())?;
+        let wanted = Wanted::for_case(case, self.args.profiles.as_ref())?;
         (!wanted.is_in(record.profile.as_ref(), &self.folders.records)).then_some(wanted)
     }
 

@@ -44,7 +44,7 @@ pub struct Undecided {
 }
 
 impl Undecided {
-    fn of(record: &Record) -> Self {
+    fn from_record(record: &Record) -> Self {
         let interval = record.pairs.first().map(|pair| (pair.low, pair.high));
         Self { full_id: record.full_id.clone(), interval }
     }
@@ -117,7 +117,7 @@ impl Rounds {
             }
         }
         for (record, _) in std::mem::take(&mut self.open) {
-            self.undecided.push(Undecided::of(&record));
+            self.undecided.push(Undecided::from_record(&record));
         }
         self.places.borrow_mut().clear();
     }
@@ -170,7 +170,7 @@ impl Rounds {
             }
         } else {
             if self.budget.is_some() && is_wide(&record) {
-                self.undecided.push(Undecided::of(&record));
+                self.undecided.push(Undecided::from_record(&record));
             }
             self.done.push(record);
         }

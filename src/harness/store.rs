@@ -169,7 +169,7 @@ enum Line {
 }
 
 impl Line {
-    fn of(line: &[u8]) -> Self {
+    fn from_line(line: &[u8]) -> Self {
         #[derive(serde::Deserialize)]
         struct Key {
             full_id: String,
@@ -190,7 +190,7 @@ impl Line {
 fn compact(path: &Path) -> io::Result<()> {
     let bytes = fs::read(path)?;
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let lines: Vec<(&[u8], Line)> = lines.map(|line| (line, Line::of(line))).collect();
+    let lines: Vec<(&[u8], Line)> = lines.map(|line| (line, Line::from_line(line))).collect();
     let mut last: HashMap<&str, usize> = HashMap::new();
     for (at, (_, line)) in lines.iter().enumerate() {
         if let Line::Whole(id) = line {

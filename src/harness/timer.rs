@@ -47,7 +47,7 @@ pub struct Subject {
 
 impl Timer {
     /// The timer of `case` and its siblings.
-    pub fn of(case: &Case) -> Result<Self, Refusal> {
+    pub fn for_case(case: &Case) -> Result<Self, Refusal> {
         let flush = match case.settings.cache {
             CacheMode::Hot => None,
             CacheMode::Cold => Some(Flush::new(device::resolve(case.device)?)?),

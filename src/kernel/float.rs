@@ -15,7 +15,7 @@ pub struct Float {
 
 impl Float {
     /// The type of a dtype.
-    pub const fn of(dtype: Dtype) -> Self {
+    pub const fn for_dtype(dtype: Dtype) -> Self {
         match dtype {
             Dtype::Float64 => Self { significand: 53, lowest: -1022, highest: 1023 },
             Dtype::Float32 => Self { significand: 24, lowest: -126, highest: 127 },
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn of_float32_they_are_rusts_own() {
-        let float = Float::of(Dtype::Float32);
+        let float = Float::for_dtype(Dtype::Float32);
         assert_eq!(float.largest(), f64::from(f32::MAX));
         assert_eq!(float.smallest_normal(), f64::from(f32::MIN_POSITIVE));
         assert_eq!(float.smallest(), f64::from(f32::from_bits(1)));
@@ -66,7 +66,8 @@ mod tests {
 
     #[test]
     fn of_half_precision_they_are_the_formats() {
-        let (float16, bfloat16) = (Float::of(Dtype::Float16), Float::of(Dtype::BFloat16));
+        let (float16, bfloat16) =
+            (Float::for_dtype(Dtype::Float16), Float::for_dtype(Dtype::BFloat16));
         assert_eq!((float16.largest(), float16.smallest()), (65504.0, 2_f64.powi(-24)));
         let largest = f64::from(f32::from_bits(0x7f7f_0000));
         assert_eq!((bfloat16.largest(), bfloat16.smallest()), (largest, 2_f64.powi(-133)));

@@ -137,10 +137,10 @@ impl Git {
         }
         let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
         let beside = || Some(std::env::current_exe().ok()?.parent()?.to_owned());
-        package.or_else(beside).map_or_else(Self::default, |folder| Self::of(&folder))
+        package.or_else(beside).map_or_else(Self::default, |folder| Self::new(&folder))
     }
 
-    fn of(folder: &Path) -> Self {
+    fn new(folder: &Path) -> Self {
         let (revision, refusal) = match git::revision(folder) {
             Ok(revision) => (Some(revision), None),
             Err(git::Error::Failed { why, .. }) if why.contains("not a git repository") => {

@@ -13,14 +13,14 @@ fn a_branch_has_a_name_and_a_commit_alone_has_none() {
             .status();
         assert!(status.unwrap().success(), "{args:?}");
     };
-    assert_eq!(Git::of(folder.path()), Git::default(), "outside a repository");
+    assert_eq!(Git::new(folder.path()), Git::default(), "outside a repository");
     git(&["init", "-q", "-b", "faster"]);
     git(&["commit", "-q", "--allow-empty", "-m", "first"]);
-    let said = Git::of(folder.path());
+    let said = Git::new(folder.path());
     let Git { revision, branch, refusal: None } = said else { panic!("{said:?}") };
     assert_eq!((revision.as_ref().map(String::len), branch.as_deref()), (Some(12), Some("faster")));
     git(&["checkout", "-q", "--detach"]);
-    assert_eq!(Git::of(folder.path()), Git { revision, ..Git::default() });
+    assert_eq!(Git::new(folder.path()), Git { revision, ..Git::default() });
 }
 
 #[test]
@@ -31,14 +31,14 @@ fn what_git_refuses_has_a_reason() {
         assert!(status.unwrap().success(), "{args:?}");
     };
     git(&["init", "-q"]);
-    let Git { revision, refusal, .. } = Git::of(folder.path());
+    let Git { revision, refusal, .. } = Git::new(folder.path());
     assert_eq!(revision, None);
     let reason = refusal.expect("there is no commit yet");
     assert!(reason.contains("HEAD") || reason.contains("single revision"), "{reason}");
     // SAFETY: geteuid takes nothing and cannot fail.
     if unsafe { libc::geteuid() } == 0 {
         std::os::unix::fs::chown(folder.path(), Some(12345), Some(12345)).unwrap();
-        let reason = Git::of(folder.path()).refusal.expect("another user's");
+        let reason = Git::new(folder.path()).refusal.expect("another user's");
         assert!(reason.contains("dubious ownership") && !reason.contains('\n'), "{reason}");
         assert!(reason.contains("git config --global --add safe.directory"), "{reason}");
     }

@@ -80,10 +80,10 @@ mod groups {
 
     impl Groups {
         pub fn open() -> Result<Self, String> {
-            Self::of(hardware)
+            Self::from_events(hardware)
         }
 
-        fn of(events: Events) -> Result<Self, String> {
+        fn from_events(events: Events) -> Result<Self, String> {
             let mut groups = vec![];
             for thread in threads().map_err(|error| reason("the threads", &error))? {
                 match ThreadGroup::open(thread, events) {
@@ -255,7 +255,7 @@ mod groups {
                 wait.recv().unwrap();
                 touch();
             });
-            let mut groups = match Groups::of(software) {
+            let mut groups = match Groups::from_events(software) {
                 Ok(groups) => groups,
                 Err(reason) => {
                     crate::skip::hardware(reason);

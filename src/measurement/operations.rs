@@ -32,7 +32,7 @@ impl Steps {
     ///
     /// # Errors
     /// When there is no step.
-    pub fn of(events: &[KinetoEvent]) -> Result<Self, String> {
+    pub fn from_events(events: &[KinetoEvent]) -> Result<Self, String> {
         let steps: Vec<&KinetoEvent> = events.iter().filter(|event| is_step(event)).collect();
         if steps.is_empty() {
             return Err("the profiler recorded no step".to_owned());

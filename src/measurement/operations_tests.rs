@@ -39,7 +39,7 @@ fn memory(at_ns: u64, bytes: i64) -> KinetoEvent {
 }
 
 fn of(events: &[KinetoEvent]) -> Steps {
-    let steps = Steps::of(events).expect("there are steps");
+    let steps = Steps::from_events(events).expect("there are steps");
     let own: f64 = steps.operations.iter().map(|it| it.self_ns).sum();
     assert!((own + steps.outside_ns - steps.step_ns).abs() < 1e-9, "{steps:?}");
     steps
@@ -235,6 +235,6 @@ fn kernels_that_no_operation_launched_have_entries_of_their_own() {
 
 #[test]
 fn without_a_step_there_is_nothing_to_take_apart() {
-    let error = Steps::of(&[operation("exp", (0, 1))]).expect_err("no step");
+    let error = Steps::from_events(&[operation("exp", (0, 1))]).expect_err("no step");
     assert_eq!(error, "the profiler recorded no step");
 }

@@ -17,5 +17,5 @@ pub fn write(
     let failed = |error| Refusal::Failed(format!("cannot write {}: {error}", path.display()));
     partial::write(path, bytes).map_err(failed)?;
     let relative = path.strip_prefix(root).unwrap_or(path);
-    Ok(ProfileFile::of(kind, relative.display().to_string(), bytes))
+    Ok(ProfileFile::new(kind, relative.display().to_string(), bytes))
 }

@@ -78,7 +78,7 @@ impl Subject<'_> {
             Ok::<_, Refusal>(())
         };
         let events = profile::record(device, Some(&raw), run)?;
-        let of_steps = Steps::of(&events).map_err(Refusal::Failed)?;
+        let of_steps = Steps::from_events(&events).map_err(Refusal::Failed)?;
         let trace = whole(&fs::read_to_string(&raw).map_err(failed)?, &raw, path)?;
         let file = profile_file::write(path, trace.as_bytes(), ProfileFileKind::Trace, root)?;
         Ok((of_steps, file))
@@ -137,7 +137,7 @@ mod tests {
         let (found, file) = found.expect("profiled");
         let text = fs::read_to_string(&path).expect("written");
         let place = "profiles/a case/x_profile.json".to_owned();
-        let expected = ProfileFile::of(ProfileFileKind::Trace, place, text.as_bytes());
+        let expected = ProfileFile::new(ProfileFileKind::Trace, place, text.as_bytes());
         assert_eq!((found.steps, file), (steps, expected));
         let beside = fs::read_dir(path.parent().expect("a folder")).expect("readable");
         assert_eq!(beside.count(), 1, "nothing else is left there");

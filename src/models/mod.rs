@@ -111,7 +111,7 @@ pub mod prelude {
 }
 
 /// The models of the bench target's package.
-static OWN: Registry<dyn Architecture> = Registry::of("model");
+static OWN: Registry<dyn Architecture> = Registry::new("model");
 
 /// Has the models of a bench target's package known.
 pub(crate) fn register(models: &'static [Own<dyn Architecture>]) {
@@ -131,7 +131,7 @@ pub fn architecture(model: ModelKind) -> Result<Box<dyn Architecture>, Refusal> 
 
 /// The sizes of a model that is built in.
 fn built_in(model: ModelKind, shape: Shape) -> ModelSizes {
-    ModelSizes::of(model, shape).expect("the plan knows the sizes of built-in models")
+    ModelSizes::new(model, shape).expect("the plan knows the sizes of built-in models")
 }
 
 /// The sizes of a model at a shape.

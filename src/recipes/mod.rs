@@ -131,7 +131,7 @@ pub trait LinearLayer {
 }
 
 /// The recipes of the bench target's package.
-static OWN: Registry<dyn Scheme> = Registry::of("recipe");
+static OWN: Registry<dyn Scheme> = Registry::new("recipe");
 
 /// Has the recipes of a bench target's package known.
 pub(crate) fn register(recipes: &'static [Own<dyn Scheme>]) {

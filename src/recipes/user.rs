@@ -23,7 +23,7 @@ pub(crate) struct Registry<T: ?Sized + 'static> {
 }
 
 impl<T: ?Sized + 'static> Registry<T> {
-    pub(crate) const fn of(what: &'static str) -> Self {
+    pub(crate) const fn new(what: &'static str) -> Self {
         Self { what, entries: OnceLock::new() }
     }
 
@@ -35,7 +35,7 @@ impl<T: ?Sized + 'static> Registry<T> {
     /// The recipe or model of a word.
     pub(crate) fn make(&self, word: UserWord) -> Result<Box<T>, Refusal> {
         for Own { spelling, make } in self.entries.get().copied().unwrap_or_default() {
-            let spelling = Spelling::of(spelling);
+            let spelling = Spelling::parse(spelling);
             if let Some(numbers) = spelling.and_then(|it| it.numbers(word.as_str())) {
                 return make(&numbers);
             }

@@ -128,7 +128,7 @@ const BASELINE_SIGNS_DB: f64 = 20.0;
 /// error of √ε, with ε the distance of 1 from the next number, as Julia's `isapprox` has it by default:
 /// 157 dB in float64, 69 in float32, 21 in bfloat16, 30 in float16, 9 in float8.
 pub fn kernel_min_sqnr_db(dtype: Dtype) -> f64 {
-    let epsilon = 2.0 * Float::of(dtype).unit_roundoff();
+    let epsilon = 2.0 * Float::for_dtype(dtype).unit_roundoff();
     -10.0 * epsilon.log10()
 }
 

@@ -29,7 +29,7 @@ const MOST: usize = 512;
 
 impl Ahead {
     /// Builds the case eagerly and traces a step; none where the case is not compiled.
-    pub fn of(case: &Case) -> Result<Option<Self>, Refusal> {
+    pub fn for_case(case: &Case) -> Result<Option<Self>, Refusal> {
         let Some(mode) = case.work.compile() else { return Ok(None) };
         preflight(case)?;
         let job = job(case, mode, &*eager(case)?)?;

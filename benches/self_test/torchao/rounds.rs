@@ -84,7 +84,7 @@ pub fn compare(
     theirs: &mut dyn Contender,
     goal: Goal,
 ) -> Result<Comparison, String> {
-    let mut blocks = Blocks::of([ours, theirs])?;
+    let mut blocks = Blocks::new([ours, theirs])?;
     let mut stopping = Stopping::new(goal.target);
     loop {
         blocks.take()?;
@@ -116,8 +116,8 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    fn of([ours, theirs]: [&'a mut dyn Contender; 2]) -> Result<Self, String> {
-        let sides = [Batches::of(ours)?, Batches::of(theirs)?];
+    fn new([ours, theirs]: [&'a mut dyn Contender; 2]) -> Result<Self, String> {
+        let sides = [Batches::new(ours)?, Batches::new(theirs)?];
         Ok(Self { sides, wall: Stopwatch::start(), log_ratios: Vec::new() })
     }
 
@@ -156,7 +156,7 @@ struct Batches<'a> {
 
 impl<'a> Batches<'a> {
     /// Warms the side up, and finds how many of its calls make a batch.
-    fn of(side: &'a mut dyn Contender) -> Result<Self, String> {
+    fn new(side: &'a mut dyn Contender) -> Result<Self, String> {
         let (mut lead_in, mut calls) = (WARM_UP, 1);
         loop {
             let taken_s = side.time(lead_in, calls)?.as_secs_f64();

@@ -36,14 +36,14 @@ pub struct Entry {
 
 impl Cache {
     pub fn of_environment() -> Result<Self> {
-        let cache = Self::of(|name| std::env::var_os(name))?;
+        let cache = Self::from_variables(|name| std::env::var_os(name))?;
         // The link in the clone needs a path that means the same everywhere.
         let dir = std::path::absolute(&cache.dir)
             .map_err(|error| Error::io("make an absolute path of", &cache.dir, &error))?;
         Ok(Self { dir })
     }
 
-    fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
+    fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
         let dir = ::libtorch::cache_dir(variable).ok_or_else(|| {
             Error::new("no place for the cache: HOME is not set")
                 .remedy("set CRITERION_TORCH_CACHE to a folder with 2 GB of room")
@@ -123,7 +123,7 @@ impl Entry {
     pub fn at(place: &Path) -> Option<Self> {
         let manifest = Manifest::read(place).ok()?;
         let libtorch = Libtorch::inspect(&place.join("torch")).ok()?;
-        let whole = Flavour::of(&libtorch) == manifest.flavour;
+        let whole = Flavour::from_libtorch(&libtorch) == manifest.flavour;
         whole.then_some(Self { libtorch, manifest })
     }
 }
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     fn cache(variables: &[(&str, &str)]) -> Result<Cache> {
-        Cache::of(|name| {
+        Cache::from_variables(|name| {
             variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
         })
     }

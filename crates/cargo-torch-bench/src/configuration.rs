@@ -86,7 +86,7 @@ pub enum Naming {
 }
 
 impl Naming {
-    pub fn of(workspace: &Workspace) -> Result<Self> {
+    pub fn new(workspace: &Workspace) -> Result<Self> {
         let configured = libtorch(workspace.root())?;
         if std::env::var_os("LIBTORCH").is_some() && configured.is_none() {
             return Ok(Self::Named("the variable LIBTORCH".to_owned()));

@@ -17,7 +17,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    pub fn of(libtorch: &Libtorch) -> Self {
+    pub fn from_libtorch(libtorch: &Libtorch) -> Self {
         if libtorch.has_cuda { Self::Cuda } else { Self::Cpu }
     }
 

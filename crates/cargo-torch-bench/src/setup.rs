@@ -75,7 +75,9 @@ pub fn print_flavour(workspace: &Workspace) -> Result<ExitCode> {
         (Source::Link, Link::To(target)) => usable(&target).map(|(libtorch, _)| libtorch),
         (Source::Link, Link::Absent) => None,
     };
-    let chosen = linked.as_ref().map_or_else(|| by_driver(Driver::find().as_ref()).0, Flavour::of);
+    let chosen = linked
+        .as_ref()
+        .map_or_else(|| by_driver(Driver::find().as_ref()).0, Flavour::from_libtorch);
     println!("{chosen}");
     Ok(ExitCode::SUCCESS)
 }
@@ -92,7 +94,7 @@ struct Provision {
 
 impl Provision {
     fn line(&self) -> String {
-        let flavour = Flavour::of(&self.libtorch);
+        let flavour = Flavour::from_libtorch(&self.libtorch);
         let how = match &self.source {
             Source::User(chosen) => chosen.by(),
             Source::Link => "linked as .libtorch".to_owned(),
@@ -105,7 +107,7 @@ impl Provision {
     fn settle(&self, workspace: &Workspace) -> Result<()> {
         match self.source {
             Source::User(_) => Ok(()),
-            Source::Link => Naming::of(workspace)?.settle(),
+            Source::Link => Naming::new(workspace)?.settle(),
         }
     }
 }

@@ -59,12 +59,12 @@ impl Chosen {
 impl Source {
     pub fn of_environment(workspace: &Workspace) -> Result<Self> {
         let configured = configuration::libtorch(workspace.root())?;
-        Self::of(workspace, std::env::var_os("LIBTORCH"), configured)
+        Self::new(workspace, std::env::var_os("LIBTORCH"), configured)
     }
 
     /// The link's own path is nobody's choice: .cargo/config.toml names it where the user has chosen none, and
     /// cargo sets LIBTORCH to it for what its alias runs.
-    fn of(
+    fn new(
         workspace: &Workspace,
         variable: Option<OsString>,
         configured: Option<Configured>,
@@ -158,11 +158,11 @@ mod tests {
         let workspace = Workspace::around(Path::new(env!("CARGO_MANIFEST_DIR")))
             .expect("the source tree has a root");
         let root = workspace.root().display().to_string();
-        let of = |value: &str| Source::of(&workspace, Some(value.into()), None);
+        let of = |value: &str| Source::new(&workspace, Some(value.into()), None);
         let user =
             |libtorch: &str| Ok(Source::User(Chosen { libtorch: libtorch.into(), file: None }));
 
-        assert_eq!(Source::of(&workspace, None, None), Ok(Source::Link));
+        assert_eq!(Source::new(&workspace, None, None), Ok(Source::Link));
         assert_eq!(of(&format!("{root}/.libtorch")), Ok(Source::Link));
         assert_eq!(of(&format!("{root}/crates/../.libtorch")), Ok(Source::Link));
         assert_eq!(of("/opt/libtorch"), user("/opt/libtorch"));
@@ -177,7 +177,7 @@ mod tests {
         let of = |variable: Option<&str>, libtorch: &Path, is_forced| {
             let libtorch = libtorch.to_path_buf();
             let configured = Configured { file: file.clone(), libtorch, is_forced };
-            Source::of(&workspace, variable.map(OsString::from), Some(configured))
+            Source::new(&workspace, variable.map(OsString::from), Some(configured))
         };
         let by = |source| match source {
             Ok(Source::User(chosen)) => chosen.by(),
@@ -200,7 +200,8 @@ mod tests {
         let workspace = Workspace::around(Path::new(env!("CARGO_MANIFEST_DIR")))
             .expect("the source tree has a root");
         for value in ["", "libtorch"] {
-            let error = Source::of(&workspace, Some(value.into()), None).expect_err("not absolute");
+            let error =
+                Source::new(&workspace, Some(value.into()), None).expect_err("not absolute");
             assert_eq!(
                 error.what(),
                 format!("LIBTORCH is \"{value}\", which is not an absolute path")

@@ -18,7 +18,7 @@ pub fn install(python: &Python, flavour: Flavour, into: &Path) -> Result<()> {
         drop_cuda_kernels(&root.join("lib"))?;
     }
     let libtorch = Libtorch::inspect(&root).map_err(unexpected)?;
-    if Flavour::of(&libtorch) != flavour {
+    if Flavour::from_libtorch(&libtorch) != flavour {
         let state = if libtorch.has_cuda { "there" } else { "missing" };
         return Err(unexpected(format!("{CUDA_LIBRARY} is {state} in a {flavour} libtorch")));
     }

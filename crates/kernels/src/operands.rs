@@ -143,7 +143,7 @@ impl TensorOptions {
 
     fn rows(self, what: &str, tensor: &Tensor) -> Result<Rows, TchError> {
         self.check(what, tensor)?;
-        Rows::of(what, tensor)
+        Rows::new(what, tensor)
     }
 
     /// Demands a tensor of `dim` values, one after another.

@@ -13,7 +13,7 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// The last dimension holds a row's values, all others lead through the rows. `what` is for errors.
-    pub fn of(what: &str, tensor: &Tensor) -> Result<Self, TchError> {
+    pub fn new(what: &str, tensor: &Tensor) -> Result<Self, TchError> {
         let (sizes, strides) = (tensor.size(), tensor.stride());
         let Some((&dim, leading)) = sizes.split_last() else {
             return Ok(Self::one(1));
@@ -44,9 +44,9 @@ impl Rows {
         Ok(Self { count, dim, stride: stride.unwrap_or(dim) })
     }
 
-    /// As [`of`](Self::of), for a tensor that is written.
+    /// As [`of`](Self::new), for a tensor that is written.
     pub fn of_output(what: &str, tensor: &Tensor) -> Result<Self, TchError> {
-        let rows = Self::of(what, tensor)?;
+        let rows = Self::new(what, tensor)?;
         if rows.count > 1 && rows.stride < rows.dim {
             let Self { dim, stride, .. } = rows;
             return Err(TchError::Shape(format!(
@@ -91,7 +91,7 @@ mod tests {
     }
 
     fn rows(tensor: &Tensor) -> (i64, i64, i64) {
-        let Rows { count, dim, stride } = Rows::of("x", tensor).unwrap();
+        let Rows { count, dim, stride } = Rows::new("x", tensor).unwrap();
         (count, dim, stride)
     }
 
@@ -122,7 +122,7 @@ mod tests {
             (zeros(&[2, 3, 8]).transpose(0, 1), "x is [3, 2, 8] with strides [8, 24, 1]"),
             (zeros(&[2, 3, 8]).transpose(1, 2), "x is [2, 8, 3] with strides [24, 1, 8]"),
         ] {
-            let text = Rows::of("x", &tensor).unwrap_err().to_string();
+            let text = Rows::new("x", &tensor).unwrap_err().to_string();
             assert!(text.contains(layout), "{text}");
         }
         let (spread, tight) = (zeros(&[1, 4]).expand([3, 4], false), zeros(&[12]));
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn rows_without_gaps_are_one() {
         let wide = zeros(&[2, 3, 8]);
-        let of = |tensor: &Tensor| Rows::of("x", tensor).unwrap();
+        let of = |tensor: &Tensor| Rows::new("x", tensor).unwrap();
         assert!(of(&wide).is_dense() && !of(&wide.narrow(2, 0, 5)).is_dense());
         assert_eq!(of(&wide).joined(), Rows { count: 1, dim: 48, stride: 48 });
         assert!(of(&wide.view([-1, 8]).narrow(0, 2, 1).narrow(1, 0, 3)).is_dense());

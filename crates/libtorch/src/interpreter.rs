@@ -30,11 +30,11 @@ impl Interpreter {
     /// The Python that compiles ([`compiler_python`]). Looked for once.
     pub fn compiling() -> &'static Self {
         static FOUND: OnceLock<Interpreter> = OnceLock::new();
-        FOUND.get_or_init(|| Self::of(|name| std::env::var_os(name)))
+        FOUND.get_or_init(|| Self::from_variables(|name| std::env::var_os(name)))
     }
 
     /// As [`compiling`](Self::compiling), for these variables.
-    pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let (program, chosen) = compiler_python(variable);
         Self { program, chosen }
     }

@@ -55,7 +55,7 @@ impl Library {
     }
 
     /// The one whose folder holds a file.
-    pub(crate) fn of<'l>(file: &Path, libraries: &'l [Self]) -> Option<&'l Self> {
+    pub(crate) fn containing<'l>(file: &Path, libraries: &'l [Self]) -> Option<&'l Self> {
         libraries.iter().find(|library| file.starts_with(&library.folder))
     }
 

@@ -40,7 +40,7 @@ pub struct ModelSizes {
 
 impl ModelSizes {
     /// `None` for a model of a package, which says them itself when it runs.
-    pub fn of(model: ModelKind, shape: Shape) -> Option<Self> {
+    pub fn new(model: ModelKind, shape: Shape) -> Option<Self> {
         let Shape { m, k, n } = shape;
         let linear = |name, rows, k, n| LinearShape { name, rows, k, n };
         Some(match model {

@@ -49,7 +49,7 @@ pub struct ModelWork {
 impl ModelWork {
     /// The sizes of the model; `None` if it is a package's.
     pub fn sizes(&self) -> Option<ModelSizes> {
-        ModelSizes::of(self.model, self.shape)
+        ModelSizes::new(self.model, self.shape)
     }
 
     /// The part of a training step that it runs: the baseline, which has no casts, runs `forward_backward` in

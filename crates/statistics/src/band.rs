@@ -32,7 +32,7 @@ impl Band {
     }
 
     /// The band that a speed-up, not negative, is in.
-    pub fn of(speedup: f64) -> Self {
+    pub fn for_speedup(speedup: f64) -> Self {
         let reached = Self::ALL.into_iter().rfind(|band| speedup >= band.least());
         reached.unwrap_or(Self::Slower)
     }
@@ -64,8 +64,8 @@ pub enum Benefit {
 
 impl Benefit {
     /// The band of a speed-up's interval; the ratio's place in the interval does not matter.
-    pub fn of(speedup: &Ratio) -> Self {
-        let (lowest, highest) = (Band::of(speedup.low), Band::of(speedup.high));
+    pub fn from_ratio(speedup: &Ratio) -> Self {
+        let (lowest, highest) = (Band::for_speedup(speedup.low), Band::for_speedup(speedup.high));
         if lowest == highest { Self::Of(lowest) } else { Self::Inconclusive { lowest, highest } }
     }
 
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn of(low: f64, high: f64) -> Benefit {
-        Benefit::of(&Ratio { ratio: f64::midpoint(low, high), low, high })
+        Benefit::from_ratio(&Ratio { ratio: f64::midpoint(low, high), low, high })
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
             (1.5, Band::Strong),
             (f64::INFINITY, Band::Strong),
         ] {
-            assert_eq!(Band::of(speedup), band, "{speedup}");
+            assert_eq!(Band::for_speedup(speedup), band, "{speedup}");
         }
     }
 

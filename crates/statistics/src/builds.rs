@@ -111,7 +111,7 @@ pub fn builds_ratio(
     if !whole || !log_ratios.iter().all(|value| value.is_finite()) {
         return None;
     }
-    let Levels { values, block_variance: v, any_far } = Levels::of(log_ratios, blocks);
+    let Levels { values, block_variance: v, any_far } = Levels::new(log_ratios, blocks);
     let (k, m) = (builds as f64, blocks as f64);
     let predicted = run_variance(v, on);
     let prior = predicted / (1.0 + PROCESS) + v * (1.0 / m - 1.0 / FITTED_BLOCKS).max(0.0);
@@ -209,7 +209,7 @@ impl Levels {
     /// A block far from most others counts no more than one at the edge: other programs take the processor for
     /// milliseconds at a time, and a GPU waits for a late host. A build of which most blocks are far from the others and
     /// near each other is another kind of build: its blocks are held against their own median.
-    fn of(log_ratios: &[f64], blocks: usize) -> Self {
+    fn new(log_ratios: &[f64], blocks: usize) -> Self {
         let (centre, edge) = (median(log_ratios), CLIP * mad_sd(log_ratios));
         let far = |build: &[f64], from: f64| {
             build.iter().filter(|value| (*value - from).abs() > edge).count()

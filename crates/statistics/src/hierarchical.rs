@@ -48,7 +48,7 @@ pub struct RunMedian {
 
 impl RunMedian {
     /// The run of positive samples in any order; none of fewer than [`MIN_SAMPLES`].
-    pub fn of(samples: &[f64]) -> Option<Self> {
+    pub fn from_samples(samples: &[f64]) -> Option<Self> {
         let usable = samples.iter().all(|value| value.is_finite() && *value > 0.0);
         if samples.len() < MIN_SAMPLES || !usable {
             return None;
@@ -260,7 +260,7 @@ mod tests {
             };
             let medians: Vec<f64> = (0..4000).map(|_| drawn()).collect();
             let by_chance = crate::quantile::population_sd(&medians);
-            let sd = RunMedian::of(&samples).expect("enough").variance.sqrt();
+            let sd = RunMedian::from_samples(&samples).expect("enough").variance.sqrt();
             assert!((sd / by_chance - 1.0).abs() < 0.06, "{n}: {sd} {by_chance}");
         }
     }
@@ -268,20 +268,20 @@ mod tests {
     #[test]
     fn the_unit_and_the_order_of_samples_are_nothing() {
         let mut samples: Vec<f64> = (0..25).map(|i| 1.0 + 0.01 * f64::from(i * i % 17)).collect();
-        let before = RunMedian::of(&samples).expect("enough");
+        let before = RunMedian::from_samples(&samples).expect("enough");
         samples.reverse();
         samples.iter_mut().for_each(|value| *value *= 1e6);
-        let after = RunMedian::of(&samples).expect("enough");
+        let after = RunMedian::from_samples(&samples).expect("enough");
         near(after.ln_median, before.ln_median + 1e6_f64.ln());
         near(after.variance, before.variance);
     }
 
     #[test]
     fn unusable_samples_give_nothing() {
-        assert_eq!(RunMedian::of(&[1.0; MIN_SAMPLES - 1]), None);
-        assert_eq!(RunMedian::of(&[0.0; MIN_SAMPLES]), None);
-        assert_eq!(RunMedian::of(&[f64::NAN; MIN_SAMPLES]), None);
-        let equal = RunMedian::of(&[2.0; MIN_SAMPLES]).expect("enough");
+        assert_eq!(RunMedian::from_samples(&[1.0; MIN_SAMPLES - 1]), None);
+        assert_eq!(RunMedian::from_samples(&[0.0; MIN_SAMPLES]), None);
+        assert_eq!(RunMedian::from_samples(&[f64::NAN; MIN_SAMPLES]), None);
+        let equal = RunMedian::from_samples(&[2.0; MIN_SAMPLES]).expect("enough");
         assert_eq!(equal, run(2.0_f64.ln(), 0.0));
     }
 }

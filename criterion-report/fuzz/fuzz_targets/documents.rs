@@ -78,7 +78,7 @@ fn config(text: &[u8]) {
 
 fn history(text: &[u8]) {
     file(HISTORY, text);
-    let report = Report::of(inputs(), "new", Selection::default());
+    let report = Report::new(inputs(), "new", Selection::default());
     let history = FOLDER.path().join("history");
     let history = history.to_str().expect("text");
     drop(writers::one(&["export", "otava", "--history", history], &report));

@@ -185,7 +185,7 @@ fn exported(file: &Path, selection: Selection<'_>) -> Result<Report> {
     match Exported::read(file)? {
         Exported::Report { mut inputs, baseline } => {
             inputs.retain(&selection);
-            Ok(Report::of(*inputs, &baseline, selection))
+            Ok(Report::new(*inputs, &baseline, selection))
         }
         Exported::Critcmp(_) => bail!(
             "{}: critcmp's export has times and no records: only `compare` reads it",

@@ -185,7 +185,7 @@ fn hosts(side: &Side, date: &str) -> BTreeMap<String, HostNoise> {
         }
     }
     let revisions: BTreeSet<String> = side.revisions().into_iter().map(str::to_owned).sorted_set();
-    let of = |cases| HostNoise::of(date, revisions.clone(), cases);
+    let of = |cases| HostNoise::new(date, revisions.clone(), cases);
     cases.into_iter().map(|(host, cases)| (host, of(cases))).collect()
 }
 

@@ -69,12 +69,12 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison>
     if settings.hosts == Hosts::Refused {
         ids.iter().try_for_each(|id| of_one_host(id, a, b))?;
     }
-    let outcomes = Outcomes::of(a, b, settings.hosts, settings.words);
+    let outcomes = Outcomes::new(a, b, settings.hosts, settings.words);
     let pairings: Vec<Pairing<'_>> = ids
         .iter()
         .map(|id| {
             let limits = settings.thresholds.of(id);
-            let pairing = Pairing::of(id, &a.runs, &b.runs, limits);
+            let pairing = Pairing::new(id, &a.runs, &b.runs, limits);
             if outcomes.is_out(id) { Pairing { b: Vec::new(), ..pairing } } else { pairing }
         })
         .collect();

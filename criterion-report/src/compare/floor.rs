@@ -182,7 +182,7 @@ impl Profile {
             revisions.extend(known.revisions);
         }
         cases.extend(found.cases);
-        self.hosts.insert(host.to_owned(), HostNoise::of(&found.date, revisions, cases));
+        self.hosts.insert(host.to_owned(), HostNoise::new(&found.date, revisions, cases));
     }
 
     pub fn json(&self) -> serde_json::Result<String> {
@@ -191,7 +191,11 @@ impl Profile {
 }
 
 impl HostNoise {
-    pub fn of(date: &str, revisions: BTreeSet<String>, cases: BTreeMap<String, CaseNoise>) -> Self {
+    pub fn new(
+        date: &str,
+        revisions: BTreeSet<String>,
+        cases: BTreeMap<String, CaseNoise>,
+    ) -> Self {
         let at = |q: f64| {
             let of = |measure: Measure| {
                 let mut sigmas: Vec<f64> =

@@ -39,7 +39,7 @@ struct Noisy {
 
 impl Noisy {
     /// The values to judge, or why there are none; `None` where neither side has a value of the measure.
-    fn of(
+    fn new(
         measure: Measure,
         pairing: &Pairing<'_>,
         floors: Floors<'_>,
@@ -68,7 +68,7 @@ pub fn judge(
     floors: Floors<'_>,
 ) -> Vec<Option<Finding>> {
     let cases: Vec<Option<Result<Noisy, String>>> =
-        parallel::map(pairings, |it| Noisy::of(measure, it, floors));
+        parallel::map(pairings, |it| Noisy::new(measure, it, floors));
     let p_of = |case: &Option<Result<Noisy, String>>| match case {
         Some(Ok(noisy)) => noisy.p,
         Some(Err(_)) | None => f64::NAN,

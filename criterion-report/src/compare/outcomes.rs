@@ -55,10 +55,10 @@ impl Words {
 }
 
 impl<'a> Outcomes<'a> {
-    pub fn of(a: &'a Side, b: &'a Side, hosts: Hosts, words: Words) -> Self {
+    pub fn new(a: &'a Side, b: &'a Side, hosts: Hosts, words: Words) -> Self {
         let mut asked: HashMap<&str, Vec<Asked<'_>>> = HashMap::new();
         for (mode, run) in b.runs.iter().flat_map(|run| &run.manifests) {
-            asked.entry(mode).or_default().push(Asked::of(run));
+            asked.entry(mode).or_default().push(Asked::new(run));
         }
         Self { a, b, hosts, words, asked }
     }
@@ -183,11 +183,11 @@ struct Filter<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn of(run: &'a RunManifest) -> Self {
+    fn new(run: &'a RunManifest) -> Self {
         Self {
             selected: run.selected.iter().map(String::as_str).collect(),
             configs: run.selected.iter().filter_map(|id| config(id)).collect(),
-            filter: run.selection().and_then(Filter::of),
+            filter: run.selection().and_then(Filter::new),
             shard: run.shard.as_ref(),
         }
     }
@@ -215,7 +215,7 @@ impl<'a> Asked<'a> {
 
 impl<'a> Filter<'a> {
     /// None where it is no regular expression: that ended the run before its manifest.
-    fn of((text, exact): (&'a str, bool)) -> Option<Self> {
+    fn new((text, exact): (&'a str, bool)) -> Option<Self> {
         let regex = if exact { None } else { Some(Regex::new(text).ok()?) };
         Some(Self { text, regex })
     }
@@ -277,11 +277,11 @@ mod tests {
             let run = run(args, &[other]);
             // The manifest's filter counts more than its arguments.
             let said = RunManifest { filter: Some("sort|gemv".to_owned()), ..run.clone() };
-            assert_eq!(Asked::of(&said).passed_over(gone), None, "{args:?}");
+            assert_eq!(Asked::new(&said).passed_over(gone), None, "{args:?}");
             let exact = RunManifest { filter: Some("sort".to_owned()), exact: true, ..run.clone() };
-            assert!(Asked::of(&exact).passed_over(gone).is_some(), "{args:?}");
-            assert_eq!(Asked::of(&run).passed_over(gone), expected, "{args:?}");
-            assert_eq!(Asked::of(&run).passed_over(other), None, "{args:?}");
+            assert!(Asked::new(&exact).passed_over(gone).is_some(), "{args:?}");
+            assert_eq!(Asked::new(&run).passed_over(gone), expected, "{args:?}");
+            assert_eq!(Asked::new(&run).passed_over(other), None, "{args:?}");
         }
     }
 
@@ -297,14 +297,14 @@ mod tests {
         };
         let run = RunManifest { shard: Some(shard), ..run(&["--bench"], &[&here]) };
         let why = "the latest run did not select it: it ran shard 3/16".to_owned();
-        assert_eq!(Asked::of(&run).passed_over(&there), Some(why));
-        assert_eq!(Asked::of(&run).passed_over(&here), None);
+        assert_eq!(Asked::new(&run).passed_over(&there), Some(why));
+        assert_eq!(Asked::new(&run).passed_over(&here), None);
     }
 
     #[test]
     fn a_run_of_one_config_says_nothing_of_another() {
         let run = run(&["--bench"], &["kernels/default/sort/cpu/kernel/f32-4096"]);
-        let asked = Asked::of(&run);
+        let asked = Asked::new(&run);
         let why = "the latest run did not select it: it ran without the config `large`";
         assert_eq!(
             asked.passed_over("kernels/large/sort/cpu/kernel/f32-4096"),

@@ -33,7 +33,7 @@ const DRIFT_SHARE: f64 = 0.5;
 
 impl<'a> Pairing<'a> {
     /// The case with this id; the points of runs that did not measure it are left out.
-    pub fn of(full_id: &'a str, a: &'a [SideRun], b: &'a [SideRun], limits: Limits) -> Self {
+    pub fn new(full_id: &'a str, a: &'a [SideRun], b: &'a [SideRun], limits: Limits) -> Self {
         let measured = |side: &'a [SideRun]| -> Vec<&'a Point> {
             let points = side.iter().filter_map(|run| run.get(full_id));
             points.filter(|point| point.is_measured()).collect()

@@ -48,7 +48,7 @@ impl Estimate {
     pub fn of_criterion(criterion: &CriterionResult) -> Self {
         let samples: Vec<f64> = criterion.samples.steps_ns().collect();
         let known = Self::of_estimates(&criterion.estimates);
-        let (run, drift) = (RunMedian::of(&samples), statistics::drift(&samples));
+        let (run, drift) = (RunMedian::from_samples(&samples), statistics::drift(&samples));
         // Criterion's interval of two samples, as quick mode takes, means nothing.
         let interval = known.interval.filter(|_| run.is_some());
         Self { interval, run, drift, ..known }

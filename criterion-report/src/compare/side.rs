@@ -122,7 +122,7 @@ impl Side {
             of_runs.push((baseline.to_owned(), inputs));
         }
         let run = |(name, inputs): (String, Inputs)| {
-            SideRun::of_report(&Report::of(inputs, &name, selection), &name)
+            SideRun::of_report(&Report::new(inputs, &name, selection), &name)
         };
         let side = Self { name: name.to_owned(), runs: parallel::map_into(of_runs, run) };
         remarks.warnings.extend(side.of_several_revisions());

@@ -141,7 +141,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> Result<
     let entries: Vec<Entry<'_>> = report.entries().collect();
     in_order(
         &entries,
-        |entry| Added::of(entry, &options.history),
+        |entry| Added::from_entry(entry, &options.history),
         |added| {
             let Some(Added { full_id, path, lacking, test, is_new }) = added else { return Ok(()) };
             known += usize::from(!is_new);
@@ -173,7 +173,7 @@ struct Added {
 
 impl Added {
     /// Adds the values of a case to its history; none where it has no values.
-    fn of(entry: &Entry<'_>, histories: &Path) -> Result<Option<Self>> {
+    fn from_entry(entry: &Entry<'_>, histories: &Path) -> Result<Option<Self>> {
         let values: Vec<_> = figures(entry).map(|it| (it.field.name, it.value)).collect();
         if values.is_empty() {
             return Ok(None);

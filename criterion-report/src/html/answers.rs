@@ -12,7 +12,7 @@ const FOLDED: usize = 20;
 
 /// The answers as tables; nothing where nothing is compared.
 pub fn section(report: &Report) -> String {
-    let answers = Answers::of(report);
+    let answers = Answers::new(report);
     let mut out: String = summary::sections(&answers).iter().map(table).collect();
     let machine = summary::machine(&answers);
     if !machine.is_empty() {

@@ -68,7 +68,7 @@ pub struct Context<'a> {
 
 impl Cases {
     /// The report's entries, in their order, and the cases that no run reached behind them.
-    pub fn of<'a>(
+    pub fn new<'a>(
         context: &Context<'a>,
         entries: &[Entry<'a>],
         places: &mut Vec<Place>,
@@ -226,13 +226,13 @@ fn latency(row: &Row) -> Vec<Cell> {
     let samples = row.criterion.as_ref().map(|it| it.samples.steps_ns().collect());
     vec![
         ("calls", json!(Spread::of(Distribution::of_calls(&row.record.measures)))),
-        ("samples", json!(Spread::of(samples.and_then(Distribution::of)))),
+        ("samples", json!(Spread::of(samples.and_then(Distribution::new)))),
     ]
 }
 
 impl<'a> Context<'a> {
     pub fn of(report: &'a Report, skylines: &'a [RooflineSet], links: &'a Links) -> Self {
-        let explainer = Explainer::of(report);
+        let explainer = Explainer::new(report);
         Self { report, trade_offs: TradeOff::all(report), skylines, links, explainer }
     }
 
@@ -258,7 +258,7 @@ impl<'a> Context<'a> {
     }
 
     fn roofline(&self, row: &Row, places: &mut Vec<Place>, strings: &mut Strings) -> Vec<Cell> {
-        let placement = match Placement::of(row) {
+        let placement = match Placement::from_row(row) {
             Ok(placement) => placement,
             Err(why) => return vec![("no_placement", json!(strings.text(&why.to_string())))],
         };

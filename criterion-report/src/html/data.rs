@@ -29,12 +29,12 @@ pub struct Data {
 }
 
 impl Data {
-    pub fn of(report: &Report, entries: &[Entry<'_>], links: &Links) -> Self {
+    pub fn new(report: &Report, entries: &[Entry<'_>], links: &Links) -> Self {
         let mut strings = Strings::default();
         let skylines = RooflineSet::all(report.with_calibrations());
         let mut places: Vec<Place> = Vec::new();
         let context = Context::of(report, &skylines, links);
-        let cases = Cases::of(&context, entries, &mut places, &mut strings);
+        let cases = Cases::new(&context, entries, &mut places, &mut strings);
         // Calibration compares a machine with itself.
         let is_about_work = |map: &Heatmap| plan::mode_of(&map.group) != Mode::Calibration.as_str();
         let maps = Heatmap::all(report).into_iter().filter(is_about_work);

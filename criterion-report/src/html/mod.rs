@@ -77,7 +77,7 @@ pub fn write(
     }
     let entries: Vec<Entry<'_>> = report.entries().collect();
     let links = Links::new(target.file, report.records.as_deref());
-    let data = json(&Data::of(report, &entries, &links))?;
+    let data = json(&Data::new(report, &entries, &links))?;
     let script = SCRIPTS.concat();
     let parts = [
         ("title", escape(&options.title)),

@@ -32,7 +32,7 @@ pub const RULE: &str =
     "a measured one, with a time if there is one, before all others, then the latest";
 
 impl<'r> MergedCases<'r> {
-    pub fn of(plan: &'r Plan, results: &'r [Results], shards: &Shards) -> Self {
+    pub fn new(plan: &'r Plan, results: &'r [Results], shards: &Shards) -> Self {
         let sources = || {
             let each = results.iter().enumerate();
             each.flat_map(|(place, of)| of.records.values().map(move |found| (place, found)))

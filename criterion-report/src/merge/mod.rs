@@ -59,8 +59,8 @@ impl Options {
         let plan = Plan::read(&self.plan, filter)?;
         let folder = Folder::new(output, &self.folders)?;
         let (results, mut warnings) = Results::read_all(&self.folders, baseline)?;
-        let shards = Shards::of(&results);
-        let chosen = MergedCases::of(&plan, &results, &shards);
+        let shards = Shards::from_results(&results);
+        let chosen = MergedCases::new(&plan, &results, &shards);
         if !(self.mixed || chosen.mixed.is_empty()) {
             bail!(
                 "the results are not of one build and one config: run what differs again, or merge them all the \

@@ -67,7 +67,7 @@ pub struct Host {
 }
 
 impl Found {
-    fn of(record: &Record, target: &str, line: &[u8], times: &Times) -> Self {
+    fn from_record(record: &Record, target: &str, line: &[u8], times: &Times) -> Self {
         let files = record.profile.iter().flat_map(|profile| &profile.files);
         Self {
             full_id: record.full_id.clone(),
@@ -176,7 +176,7 @@ impl Results {
         let (remarks, begun) = line::read(
             path,
             |line, text| match line {
-                Line::Record(record) => Ok(Found::of(&record, &target, text, times)),
+                Line::Record(record) => Ok(Found::from_record(&record, &target, text, times)),
                 Line::Older(stamp) => Err(stamp),
             },
             |line| match line {

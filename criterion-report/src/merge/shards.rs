@@ -19,7 +19,7 @@ pub struct Division {
 
 impl Shards {
     /// The parts that the runs' manifests name.
-    pub fn of(results: &[Results]) -> Self {
+    pub fn from_results(results: &[Results]) -> Self {
         let mut shards: BTreeMap<Division, BTreeSet<u32>> = BTreeMap::new();
         for manifest in results.iter().flat_map(|it| &it.runs).map(|run| &run.manifest) {
             let Some(shard) = &manifest.shard else { continue };

@@ -65,7 +65,7 @@ document! {
 impl Circumstances {
     /// Groups the rows by circumstances, in order of appearance. A row of several runs counts once
     /// wherever it was measured.
-    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
+    pub fn from_rows<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for row in rows {
             let mut places = BTreeSet::new();

@@ -19,7 +19,7 @@ pub struct Distribution {
 
 impl Distribution {
     /// The distribution of any times at all, in any order, none of them NaN.
-    pub fn of(mut times_ns: Vec<f64>) -> Option<Self> {
+    pub fn new(mut times_ns: Vec<f64>) -> Option<Self> {
         times_ns.sort_unstable_by(f64::total_cmp);
         let (&fastest, &slowest) = (times_ns.first()?, times_ns.last()?);
         let count = times_ns.len() as u64;
@@ -41,7 +41,7 @@ impl Distribution {
     /// percentiles, which leave the quartiles and the fastest call open.
     pub fn of_calls(measures: &Measures) -> Option<Self> {
         let calls = measures.calls_ns.iter().map(|&ns| ns as f64).collect();
-        Self::of(calls).or_else(|| {
+        Self::new(calls).or_else(|| {
             let latency = measures.latency?;
             Some(Self {
                 count: latency.calls,
@@ -65,14 +65,14 @@ mod tests {
 
     #[test]
     fn figures_are_those_that_the_number_of_times_supports() {
-        let few = Distribution::of(vec![5.0, 1.0, 2.0, 4.0, 3.0]).expect("five times");
+        let few = Distribution::new(vec![5.0, 1.0, 2.0, 4.0, 3.0]).expect("five times");
         assert_eq!((few.count, few.fastest_ns, few.slowest_ns), (5, Some(1.0), 5.0));
         let quartiles = (few.lower_quartile_ns, few.median_ns, few.upper_quartile_ns);
         assert_eq!(quartiles, (Some(2.0), 3.0, Some(4.0)));
         assert_eq!((few.p90_ns, few.p99_ns), (None, None));
-        let fifty = Distribution::of((0..50).map(f64::from).collect()).expect("fifty times");
+        let fifty = Distribution::new((0..50).map(f64::from).collect()).expect("fifty times");
         assert_eq!((fifty.p90_ns, fifty.p99_ns), (Some(44.1), None));
-        assert_eq!(Distribution::of(Vec::new()), None);
+        assert_eq!(Distribution::new(Vec::new()), None);
     }
 
     #[test]

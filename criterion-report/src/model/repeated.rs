@@ -124,7 +124,7 @@ impl CriterionResult {
             let ln_median = result.estimates.median.point_estimate.ln();
             let steps: Vec<f64> = result.samples.steps_ns().collect();
             // Two samples, as quick mode takes, have no noise that could be known.
-            RunMedian::of(&steps).unwrap_or(RunMedian { ln_median, variance: 0.0 })
+            RunMedian::from_samples(&steps).unwrap_or(RunMedian { ln_median, variance: 0.0 })
         };
         let of_mean = |result: &&Self| {
             let Estimate { point_estimate, standard_error, .. } = result.estimates.mean;

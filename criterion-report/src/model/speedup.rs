@@ -25,7 +25,7 @@ document! {
         pub blocks: usize = pair.log_ratios.len(),
         /// The levels of the blocks, and how much each varies.
         #[serde(flatten)]
-        pub levels: Levels = Levels::of(pair),
+        pub levels: Levels = Levels::new(pair),
         /// Median nanoseconds of a step of the other case and of the candidate in the timed batches, where
         /// they are recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ pub struct BetweenRuns {
 }
 
 impl Levels {
-    fn of(pair: &Pair) -> Self {
+    fn new(pair: &Pair) -> Self {
         let builds = (pair.builds > 0).then_some(pair.builds);
         Self { builds, within: pair.within, between: pair.between }
     }
@@ -210,7 +210,7 @@ impl Speedup {
 
     /// The benefit of a fusion by its interval, in upstream's words.
     pub fn benefit(&self) -> Benefit {
-        Benefit::of(&self.as_ratio())
+        Benefit::from_ratio(&self.as_ratio())
     }
 
     /// The speed-up as callers have it, where it is another one beyond doubt.

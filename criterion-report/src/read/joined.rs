@@ -21,7 +21,7 @@ pub struct Joined {
 
 impl Joined {
     /// Takes the cases and runs out of what was read.
-    pub fn of(inputs: &mut Inputs, baseline: &str) -> Self {
+    pub fn new(inputs: &mut Inputs, baseline: &str) -> Self {
         let of_runs = std::mem::take(&mut inputs.of_runs);
         if of_runs.is_empty() {
             return Self::of_run(inputs, baseline);
@@ -41,7 +41,7 @@ impl Joined {
         let written = rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str()));
         let lost = cut_off.iter().map(|(id, run_id)| (id.as_str(), run_id.as_str()));
         let written = written.chain(lost).collect();
-        let runs = Runs::of(std::mem::take(runs), baseline, recorded, &written);
+        let runs = Runs::new(std::mem::take(runs), baseline, recorded, &written);
         place(&mut rows, &runs);
         place(&mut calibrations, &runs);
         let missing = runs.unreached(&mut rows, older, cut_off);

@@ -70,7 +70,7 @@ mod tests {
         }
         fs::create_dir(root.path().join("profiles/folder")).expect("created");
         let size = fs::metadata(root.path().join("profiles/folder")).expect("there").len();
-        let of = |path: &str| ProfileFile::of(ProfileFileKind::Trace, path.to_owned(), b"own");
+        let of = |path: &str| ProfileFile::new(ProfileFileKind::Trace, path.to_owned(), b"own");
         let files = vec![
             of("profiles/own"),
             of("profiles/same-size"),
@@ -97,7 +97,7 @@ mod tests {
     fn a_whole_profile_has_no_reason() {
         let root = tempfile::tempdir().expect("a temporary folder");
         fs::write(root.path().join("own"), "own").expect("written");
-        let own = ProfileFile::of(ProfileFileKind::Trace, "own".to_owned(), b"own");
+        let own = ProfileFile::new(ProfileFileKind::Trace, "own".to_owned(), b"own");
         let whole = Profile { files: vec![own], ..Profile::default() };
         let mut checked = whole.clone();
         check(root.path(), &mut checked);

@@ -66,15 +66,15 @@ impl Report {
     /// Reads and joins everything that runs left at `location` under `baseline`.
     pub fn read(location: &Location, baseline: &str, selection: Selection<'_>) -> Result<Self> {
         let inputs = Inputs::read(location, baseline, &selection)?;
-        let mut report = Self::of(inputs, baseline, selection);
+        let mut report = Self::new(inputs, baseline, selection);
         let profiles = report.shown_mut().filter_map(|row| row.record.profile.as_mut()).collect();
         parallel::map_into(profiles, |it| profile_files::check(&location.records, it));
         Ok(Self { records: Some(location.records.clone()), ..report })
     }
 
-    pub fn of(mut inputs: Inputs, baseline: &str, selection: Selection<'_>) -> Self {
+    pub fn new(mut inputs: Inputs, baseline: &str, selection: Selection<'_>) -> Self {
         let run_names = inputs.of_runs.iter().map(|(name, _)| name.clone()).collect();
-        let Joined { rows, runs, mut missing, calibrations } = Joined::of(&mut inputs, baseline);
+        let Joined { rows, runs, mut missing, calibrations } = Joined::new(&mut inputs, baseline);
         let mut rows = arranged(rows);
         let Inputs { older, cut_off, mut left_out, foreign, warnings, unreadable, .. } = inputs;
         let earlier = |id: &str| runs.is_earlier(id);
@@ -97,7 +97,7 @@ impl Report {
             earlier: shown.iter().filter(|&&i| runs.is_earlier(rows[i].full_id())).count(),
             run_warnings: runs.warnings(&measured),
             checks: runs.checks(&measured),
-            circumstances: Circumstances::of(shown.iter().map(|&i| &rows[i])),
+            circumstances: Circumstances::from_rows(shown.iter().map(|&i| &rows[i])),
             machines,
             calibrations,
             rows_read: rows

@@ -93,7 +93,7 @@ pub struct Runs {
 impl Runs {
     /// The runs that concern `baseline`, the oldest first as far as clocks tell. `recorded` are the
     /// ids of the runs that left records in it, `written` those that wrote the last one of each case.
-    pub fn of(
+    pub fn new(
         runs: Vec<Run>,
         baseline: &str,
         recorded: &HashSet<String>,

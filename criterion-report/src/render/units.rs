@@ -89,7 +89,7 @@ impl ByteUnit {
     ];
 
     /// The largest unit of which `bytes` are at least one.
-    pub fn of(bytes: u64) -> Self {
+    pub fn for_bytes(bytes: u64) -> Self {
         Self::ALL.into_iter().rfind(|unit| bytes >= unit.bytes).unwrap_or(Self::ALL[0])
     }
 
@@ -103,7 +103,7 @@ impl ByteUnit {
 }
 
 pub fn bytes(bytes: u64) -> String {
-    let unit = ByteUnit::of(bytes);
+    let unit = ByteUnit::for_bytes(bytes);
     format!("{} {}", unit.number(bytes), unit.name)
 }
 
@@ -285,8 +285,8 @@ mod tests {
         ] {
             assert_eq!(bytes(size), text);
         }
-        assert_eq!(ByteUnit::of(8_192).number(2_097_152), "2048");
-        assert_eq!(ByteUnit::of(2_097_152).number(8_192), "0.00781");
+        assert_eq!(ByteUnit::for_bytes(8_192).number(2_097_152), "2048");
+        assert_eq!(ByteUnit::for_bytes(2_097_152).number(8_192), "0.00781");
         assert_eq!(error(0.014_775), "0.0148");
         assert_eq!(error(3.2e-5), "3.20e-5");
         assert_eq!(error(0.0), "0");

@@ -133,7 +133,7 @@ pub struct Speedups {
 }
 
 impl Speedups {
-    fn of(speedups: &[Speedup]) -> Option<Self> {
+    fn from_speedups(speedups: &[Speedup]) -> Option<Self> {
         let ratios = || speedups.iter().map(|it| it.ratio);
         let (low, high) = match speedups {
             [] => return None,
@@ -209,8 +209,8 @@ pub struct Answers {
 }
 
 impl Answers {
-    pub fn of(report: &Report) -> Self {
-        let reasons = Reasons::of(report);
+    pub fn new(report: &Report) -> Self {
+        let reasons = Reasons::new(report);
         let mut answers = chosen(report, &reasons);
         answers.extend(fusion(report, &reasons));
         answers.extend(operators(report, &reasons));
@@ -285,7 +285,7 @@ fn fusion<'a>(report: &'a Report, reasons: &Reasons<'a>) -> Vec<Answer> {
 }
 
 fn factors(of: &VariantAdvice) -> Option<Speedups> {
-    Speedups::of(&of.factors())
+    Speedups::from_speedups(&of.factors())
 }
 
 /// Ours: neither libtorch's nor the limit.
@@ -306,7 +306,7 @@ fn operator<'a>(block: &[OperatorResult<'a>], reasons: &Reasons<'a>) -> Option<A
     let ours = ours.filter_map(|it| Some((it, *it.entry.speedup()?)));
     let of = gather(ours, |(it, _)| it.entry.variant()).into_iter().filter_map(|own| {
         let speedups: Vec<Speedup> = own.iter().map(|(_, speedup)| *speedup).collect();
-        Some((own[0].0, Speedups::of(&speedups)?, speedups))
+        Some((own[0].0, Speedups::from_speedups(&speedups)?, speedups))
     });
     let (best, speedup, speedups) =
         of.max_by(|(_, a, _), (_, b, _)| a.ratio.total_cmp(&b.ratio))?;

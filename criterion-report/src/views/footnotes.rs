@@ -62,7 +62,7 @@ struct Footnote {
 
 impl Footnotes {
     /// A table's lines and their notes. Figures follow their marks if the lines fit then.
-    pub fn of(
+    pub fn new(
         lines: impl Fn(&mut Self) -> Vec<Line>,
         fit: impl Fn(&[Line]) -> bool,
     ) -> (Vec<Line>, Self) {

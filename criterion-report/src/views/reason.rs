@@ -21,8 +21,8 @@ pub struct Reason {
 pub struct Reasons<'a>(Explainer<'a>);
 
 impl<'a> Reasons<'a> {
-    pub fn of(report: &'a Report) -> Self {
-        Self(Explainer::of(report))
+    pub fn new(report: &'a Report) -> Self {
+        Self(Explainer::new(report))
     }
 
     /// The reason for an answer from these cases. An `unexplained` statement is not a reason.

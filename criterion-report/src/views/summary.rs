@@ -60,7 +60,7 @@ const BY_TIMES: &str = "by times, not in turn";
 const REASONS: usize = 3;
 
 pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<String> {
-    let answers = Answers::of(report);
+    let answers = Answers::new(report);
     Ok(match options.format {
         Format::Json => {
             let baseline = &report.baseline;
@@ -74,7 +74,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
         }
         Format::Markdown => in_markdown(report, &answers),
         Format::Text => {
-            let room = Room::of(target, options.color);
+            let room = Room::new(target, options.color);
             screen(&text(report, &answers, room), room.colour)
         }
     })

@@ -50,7 +50,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    pub fn of(target: Target<'_>, color: ColorChoice) -> Self {
+    pub fn new(target: Target<'_>, color: ColorChoice) -> Self {
         let colour = is_coloured(color, target.colour_terminal);
         let terminal = target.width.map(|columns| columns.max(NARROWEST));
         Self { terminal, width: terminal.unwrap_or(WIDTH), colour }
@@ -174,7 +174,7 @@ impl<T> Layout<T> {
         let below = Line::Cells(below.chain([Cell::default()]).collect());
         let lines = |footnotes: &mut Footnotes| [vec![below.clone()], lines(footnotes)].concat();
         let has_room = |lines: &[Line]| table_width(&columns, lines, INDENT) <= room.width;
-        let (mut lines, footnotes) = Footnotes::of(lines, has_room);
+        let (mut lines, footnotes) = Footnotes::new(lines, has_room);
         for column in 0..columns.len() {
             if is_empty(column, &lines[1..]) {
                 clear(column, &mut lines);

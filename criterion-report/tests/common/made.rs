@@ -80,7 +80,7 @@ pub fn profile(ns: f64, files: &str) -> Profile {
     let file = |kind| {
         let (name, content) = profile_file(kind, files);
         let path = format!("profiles/{files}/custom_1024_1024_1024_{name}");
-        ProfileFile::of(kind, path, content.as_bytes())
+        ProfileFile::new(kind, path, content.as_bytes())
     };
     Profile {
         steps: 10,

@@ -15,7 +15,7 @@ pub fn of_samples(samples: &[f64]) -> Estimate {
         median_ns: statistics::median(samples),
         interval: None,
         confidence_level: CONFIDENCE_LEVEL,
-        run: RunMedian::of(samples),
+        run: RunMedian::from_samples(samples),
         drift: statistics::drift(samples),
     }
 }

@@ -194,7 +194,7 @@ fn an_answer_is_explained_against_its_baseline() {
         let report = fixture.explained();
         let found = one(&report, "attention/cpu/fused/");
         assert!(named(&found, Rule::OTHER_DISPATCH).is_some(), "{found:#?}");
-        let answers = Answers::of(&report).answers;
+        let answers = Answers::new(&report).answers;
         let attention = answers.iter().find(|it| it.subject == "full_attention");
         let attention = attention.expect("an answer");
         assert_eq!(attention.variant, "fused");

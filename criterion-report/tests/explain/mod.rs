@@ -15,7 +15,7 @@ use criterion_report::views::explain::{Explainer, Explanation};
 const ROUNDING: f64 = 1e-9;
 
 fn explained(report: &Report) -> Vec<Explanation> {
-    let explainer = Explainer::of(report);
+    let explainer = Explainer::new(report);
     let all: Vec<Explanation> =
         report.entries().filter_map(|entry| explainer.explain(&entry)).collect();
     for it in &all {

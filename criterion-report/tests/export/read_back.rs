@@ -25,7 +25,7 @@ fn back(path: &Path, selection: Selection<'_>) -> Report {
     match Exported::read(path).expect("readable") {
         Exported::Report { mut inputs, baseline } => {
             inputs.retain(&selection);
-            Report::of(*inputs, &baseline, selection)
+            Report::new(*inputs, &baseline, selection)
         }
         Exported::Critcmp(_) => panic!("it is a report"),
     }

@@ -110,7 +110,7 @@ fn hostile() -> Report {
         unreadable: vec![HOSTILE.to_owned()],
         ..Inputs::default()
     };
-    Report::of(inputs, HOSTILE, Selection::default())
+    Report::new(inputs, HOSTILE, Selection::default())
 }
 
 #[test]

@@ -17,7 +17,7 @@ struct Ticks(Vec<(f64, f64)>);
 
 impl Ticks {
     /// The texts along an axis: those of the horizontal one are centred, those of the other one end at it.
-    fn of(texts: &Value, anchor: &str, place: usize) -> Self {
+    fn new(texts: &Value, anchor: &str, place: usize) -> Self {
         let own = texts.as_array().expect("texts").iter().filter(|it| it[1] == anchor);
         let tick = |it: &Value| {
             let name = it[0].as_str().expect("a name");
@@ -40,7 +40,7 @@ impl Ticks {
 fn placement(report: &Report, variant: &str) -> Placement {
     let id = format!("{GROUP}/{variant}/{PARAMETER}");
     let row: &Row = report.rows().iter().find(|it| it.full_id() == id).expect("a case");
-    Placement::of(row).expect("a place in the roofline")
+    Placement::from_row(row).expect("a place in the roofline")
 }
 
 /// Opens the details of a case.
@@ -77,9 +77,9 @@ fn a_case_is_marked_in_the_roofline_of_its_machine() {
                      Number(it.getAttribute('y'))])";
         let ticks = browser.get(ticks);
         let own = placement(&report, variant);
-        let across = Ticks::of(&ticks, "middle", 2).place(own.flop_per_byte);
+        let across = Ticks::new(&ticks, "middle", 2).place(own.flop_per_byte);
         // A name stands four pixels below the line that it is of.
-        let up = Ticks::of(&ticks, "end", 3).place(own.gflop_per_s) - 4.0;
+        let up = Ticks::new(&ticks, "end", 3).place(own.gflop_per_s) - 4.0;
         for (found, expected) in [(&place[0], across), (&place[1], up)] {
             let found = found.as_f64().expect("a number");
             assert!((found - expected).abs() < 0.1, "{variant}: {place}, not {across}, {up}");

@@ -13,9 +13,11 @@ fn what_made_a_roof_reaches_it_exactly() {
     let [skyline] = &RooflineSet::all(report.rows())[..] else { panic!("one machine") };
     let mut makers = BTreeSet::new();
     for row in report.rows() {
-        let (Some(roof), Ok(placement)) = (skyline.over(row), Placement::of(row)) else { continue };
+        let (Some(roof), Ok(placement)) = (skyline.over(row), Placement::from_row(row)) else {
+            continue;
+        };
         let share = placement.under(roof).expect("a bandwidth").share;
-        let own = Operation::of(row).map(|operation| operation.key.to_string());
+        let own = Operation::from_row(row).map(|operation| operation.key.to_string());
         let is_of = |best: &str| own.as_deref() == Some(best);
         let peak = roof.peak_gflops.measured.as_ref().expect("measured");
         let bandwidth = roof.bandwidth_gbps.as_ref().and_then(|limit| limit.measured.as_ref());

@@ -173,7 +173,7 @@ fn with_energy() -> Report {
         (record.full_id.clone(), Box::new(record).into())
     });
     let inputs = Inputs { cases: cases.collect(), ..Inputs::default() };
-    Report::of(inputs, "new", Selection::default())
+    Report::new(inputs, "new", Selection::default())
 }
 
 fn what_a_device_was_asked_has_charts(browser: &Browser) {

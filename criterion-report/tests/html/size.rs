@@ -11,7 +11,7 @@ const ELEMENTS: u64 = 12_000;
 
 #[test]
 fn ten_thousand_cases_respond() {
-    let report = Report::of(ten_thousand(), "new", Selection::default());
+    let report = Report::new(ten_thousand(), "new", Selection::default());
     let file = file(&report);
     let bytes = std::fs::metadata(&file.path).expect("there").len();
     assert!(bytes < 8_000_000, "{bytes} bytes");

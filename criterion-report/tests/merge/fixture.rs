@@ -64,7 +64,7 @@ pub struct Shard {
 
 impl Shard {
     /// Part `index` of `count`, of the cases that match, on a machine. Runs follow one another.
-    pub fn of(index: u32, count: u32, filter: &str, machine: Machine) -> Self {
+    pub fn new(index: u32, count: u32, filter: &str, machine: Machine) -> Self {
         let matches = regex::Regex::new(filter).expect("a valid pattern");
         let cases = planned(SWEEP).into_iter().filter(|case| matches.is_match(&case.full_id()));
         let ns = |case: &Case| if case.role == Role::Baseline { 1_000_000 } else { 500_000 };
@@ -77,12 +77,12 @@ impl Shard {
 
     /// The first half, the shape 64x1024x1024, of two shards.
     pub fn first(machine: Machine) -> Self {
-        Self::of(1, 2, "/bf16-64x", machine)
+        Self::new(1, 2, "/bf16-64x", machine)
     }
 
     /// The second half.
     pub fn second(machine: Machine) -> Self {
-        Self::of(2, 2, "/bf16-128x", machine)
+        Self::new(2, 2, "/bf16-128x", machine)
     }
 
     pub fn edit(mut self, change: impl FnOnce(Fixture) -> Fixture) -> Self {

@@ -35,7 +35,7 @@ fn a_plan_with_shards_says_which_one_is_to_be_run() {
 
 #[test]
 fn a_missing_case_says_why() {
-    let reached = Shard::of(2, 2, "baseline/bf16-128x", ONE)
+    let reached = Shard::new(2, 2, "baseline/bf16-128x", ONE)
         .unreached(&["inference/sweep/linear/cpu/int8wo/bf16-128x1024x1024"]);
     let sweep = Sweep::of(&[("1", &Shard::first(ONE)), ("2", &reached)]);
     assert_snapshot!(sweep.merge(&["1", "2"]));

@@ -49,7 +49,7 @@ fn every_row_has_the_limits_of_its_own_machine() {
     sweep.merge(&["1", "2"]);
     let report = sweep.merged();
     assert_eq!(report.entries().count(), 4, "calibrations that are not planned are no rows");
-    let explainer = Explainer::of(&report);
+    let explainer = Explainer::new(&report);
     let limits = report.entries().map(|entry| {
         let explanation = explainer.explain(&entry).expect("a time");
         let limit = explanation.limit.expect("its machine is calibrated");
@@ -101,7 +101,7 @@ fn the_latest_calibration_of_a_machine_counts() {
     let said = sweep.merge(&["1", "2"]);
     assert!(said.contains("4 cases; calibration of node-1 (2 cases)\n"), "{said}");
     let report = sweep.merged();
-    let explainer = Explainer::of(&report);
+    let explainer = Explainer::new(&report);
     for entry in report.entries() {
         let limit = explainer.explain(&entry).and_then(|it| it.limit).expect("a limit");
         assert_eq!(limit.bandwidth_gbps.map(f64::round), Some(10.0), "{}", entry.row.full_id());
@@ -111,12 +111,12 @@ fn the_latest_calibration_of_a_machine_counts() {
 /// A candidate that was measured again elsewhere keeps its speed-up, and its time is compared with nothing.
 #[test]
 fn times_of_two_machines_are_not_compared_in_a_report() {
-    let elsewhere = Shard::of(3, 3, "int8wo/bf16-64x", TWO).again("20261120T160000Z-44", 8_400);
+    let elsewhere = Shard::new(3, 3, "int8wo/bf16-64x", TWO).again("20261120T160000Z-44", 8_400);
     let sweep =
         Sweep::of(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE)), ("3", &elsewhere)]);
     sweep.merge(&["1", "2", "3"]);
     let report = sweep.merged();
-    let explainer = Explainer::of(&report);
+    let explainer = Explainer::new(&report);
     let mut entries = report.entries();
     let moved = entries.find(|it| it.row.record.environment.host.hostname == "node-2");
     let moved = moved.expect("the later record");

@@ -27,7 +27,7 @@ fn two_shards_are_one_run() {
 
 #[test]
 fn a_merge_equals_one_run_of_the_whole_plan() {
-    let whole = Shard::of(1, 1, "", ONE);
+    let whole = Shard::new(1, 1, "", ONE);
     let sweep =
         Sweep::of(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE)), ("whole", &whole)]);
     sweep.merge(&["1", "2"]);

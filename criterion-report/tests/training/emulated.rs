@@ -38,7 +38,7 @@ fn they_pay_nowhere() {
     // Eager float8 loses at this shape; a faster emulation must not win.
     let fixture = Fixture::of_training("train", ONE).takes("float8-rowwise", 1_000);
     let report = fixture.training_report("");
-    let answers = Answers::of(&report);
+    let answers = Answers::new(&report);
     assert!(!answers.answers.is_empty());
     for answer in answers.answers {
         assert!(!answer.variant.contains("rowwise"), "{answer:?}");

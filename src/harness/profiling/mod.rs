@@ -43,7 +43,7 @@ const DEVICE: &str = "device";
 
 impl Wanted {
     /// The parts that `--profile` or the case's config asks for; empty if neither asks for any.
-    pub fn of(case: &Case, pattern: Option<&Regex>) -> Option<Self> {
+    pub fn for_case(case: &Case, pattern: Option<&Regex>) -> Option<Self> {
         let by_flag = pattern.is_some_and(|pattern| pattern.is_match(&case.full_id()));
         let Profiling { profiler, memory } = case.profiling;
         let wanted = Self {

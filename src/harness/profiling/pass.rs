@@ -42,7 +42,7 @@ struct Asked {
 
 impl Asked {
     /// The parts asked for, in the order of the children that take them.
-    fn of((case, wanted): &(&Case, Wanted)) -> [Option<Self>; 2] {
+    fn new((case, wanted): &(&Case, Wanted)) -> [Option<Self>; 2] {
         let (first, then) = match case.device {
             Device::Cuda => wanted.counters_first(),
             _ => (None, *wanted),
@@ -87,14 +87,15 @@ impl<'a> Pass<'a> {
         keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let watch = Stopwatch::start();
-        let asked = cases.iter().flat_map(Asked::of).flatten();
+        let asked = cases.iter().flat_map(Asked::new).flatten();
         let progress = Progress::of("profiling ", asked.map(|it| (it.name(), TYPICAL_CASE_S)));
         let (counted, cases_count) = (HashMap::new(), cases.len());
         let mut pass =
             Self { root, keep, progress, counted, cases: cases_count, failed: 0, bytes: 0 };
         for allocator in [Allocator::System, Allocator::Retained] {
             let of_it = cases.iter().filter(|(case, _)| case.settings.allocator == allocator);
-            let (first, then): (Vec<_>, Vec<_>) = of_it.map(Asked::of).map(|[a, b]| (a, b)).unzip();
+            let (first, then): (Vec<_>, Vec<_>) =
+                of_it.map(Asked::new).map(|[a, b]| (a, b)).unzip();
             pass.children(first.into_iter().flatten().collect())?;
             pass.children(then.into_iter().flatten().collect())?;
         }

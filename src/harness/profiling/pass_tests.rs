@@ -22,13 +22,13 @@ fn pass<'a>(root: &str, keep: &'a mut dyn FnMut(&str, Profile) -> Result<(), Fai
 #[test]
 fn a_gpus_counters_come_before_libtorchs_profiler_and_are_kept_with_its_parts() {
     let all = Wanted { operations: true, memory: true, hardware: true };
-    let [none, whole] = Asked::of(&(&case("cpu"), all));
+    let [none, whole] = Asked::new(&(&case("cpu"), all));
     assert!(none.is_none() && whole.expect("a child").wanted == all);
-    let [first, then] = Asked::of(&(&case("cuda"), all)).map(|it| it.expect("a child"));
+    let [first, then] = Asked::new(&(&case("cuda"), all)).map(|it| it.expect("a child"));
     assert_eq!(first.wanted, Wanted { operations: false, memory: false, hardware: true });
     assert_eq!(then.wanted, Wanted { hardware: false, ..all });
     assert_eq!(first.name(), format!("{}, counters", then.name()));
-    let [none, _] = Asked::of(&(&case("cuda"), Wanted { hardware: false, ..all }));
+    let [none, _] = Asked::new(&(&case("cuda"), Wanted { hardware: false, ..all }));
     assert!(none.is_none());
 
     let mut kept = vec![];
@@ -72,7 +72,7 @@ profiles: 12 cases, 3.4 MB, 4.1 s: target/criterion-torch/profiles
 fn a_profile_without_the_activity_of_its_gpu_misses_a_part() {
     let mut keep = |_: &str, _: Profile| Ok(());
     let mut pass = pass("", &mut keep);
-    let [_, asked] = Asked::of(&(&case("cuda"), WITHOUT_COUNTERS));
+    let [_, asked] = Asked::new(&(&case("cuda"), WITHOUT_COUNTERS));
     let asked = asked.expect("a child");
     let mut profile = Profile { steps: 3, memory: Some(Default::default()), ..Profile::default() };
     pass.ends(&asked, profile.clone()).expect("kept");
@@ -107,7 +107,7 @@ mod children {
     }
 
     fn one() -> VecDeque<Asked> {
-        let [_, asked] = Asked::of(&(&case("cpu"), WITHOUT_COUNTERS));
+        let [_, asked] = Asked::new(&(&case("cpu"), WITHOUT_COUNTERS));
         asked.into_iter().collect()
     }
 

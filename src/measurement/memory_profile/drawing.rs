@@ -36,7 +36,7 @@ stroke:var(--ground);stroke-width:4px;stroke-linejoin:round}\n\
 
 /// Draws the picture. `constant` is the memory allocated before the step, the lowest band first.
 pub fn draw(title: &str, constant: &[(&str, u64)], events: &[MemoryEvent]) -> String {
-    let replay = Replay::of(events);
+    let replay = Replay::from_events(events);
     let constant: Vec<_> = constant.iter().copied().filter(|(_, bytes)| *bytes > 0).collect();
     let frame = Frame::new(&constant, &replay);
     let series = series::of(&replay, frame.width().ceil() as usize);

@@ -42,7 +42,7 @@ pub fn record(
     let (ended, _, mut events) = memory::timeline(&mut *step)?;
     ended?;
     events.retain(|event| (event.device == tch::Device::Cpu) == (device == Device::Cpu));
-    let replay = Replay::of(&events);
+    let replay = Replay::from_events(&events);
     let (pickle, stats) = if device == Device::Cpu {
         let held: u64 = constant.iter().map(|(_, bytes)| bytes).sum();
         let peak = ("allocated_bytes.all.peak", held + replay.peak_bytes);

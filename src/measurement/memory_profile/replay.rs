@@ -51,7 +51,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    pub fn of(events: &[MemoryEvent]) -> Self {
+    pub fn from_events(events: &[MemoryEvent]) -> Self {
         let mut replay = Self::default();
         let mut places = HashMap::new();
         // Live bytes by operation, and the operation of each live block by its address.

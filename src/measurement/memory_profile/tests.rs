@@ -37,7 +37,7 @@ fn named(pairs: &[(&str, u64)]) -> Vec<(String, u64)> {
 
 #[test]
 fn blocks_count_for_the_operation_that_does_more_than_allocate() {
-    let replay = Replay::of(&layer());
+    let replay = Replay::from_events(&layer());
     assert_eq!((replay.peak_bytes, replay.peak_ns), (12 << 20, 300_000));
     assert_eq!(replay.at_peak, named(&[("aten::addmm", 6 << 20), ("aten::gelu", 6 << 20)]));
     let most = [
@@ -48,7 +48,7 @@ fn blocks_count_for_the_operation_that_does_more_than_allocate() {
     ];
     assert_eq!(replay.operations, named(&most));
     assert_eq!(replay.moments.last().map(|it| it.total), Some((6 << 20) + 2048));
-    assert_eq!(Replay::of(&[]), Replay::default());
+    assert_eq!(Replay::from_events(&[]), Replay::default());
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn crowd() -> Vec<MemoryEvent> {
 
 #[test]
 fn a_crowd_has_the_largest_and_the_others_at_its_own_peak() {
-    let replay = Replay::of(&crowd());
+    let replay = Replay::from_events(&crowd());
     let series = series::of(&replay, 800);
     assert_eq!(series.len(), 9);
     assert_eq!(series.last().map(|it| it.name.as_str()), Some(series::OTHER));

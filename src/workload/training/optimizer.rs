@@ -24,15 +24,15 @@ impl Updates {
     /// SGD with momentum.
     pub fn sgd(parameters: &[&Tensor]) -> Result<Self, TchError> {
         let options = SgdOptions { lr: LEARNING_RATE, momentum: 0.9, ..Default::default() };
-        Self::of(Optimizer::Sgd(Sgd::new(options)), parameters)
+        Self::new(Optimizer::Sgd(Sgd::new(options)), parameters)
     }
 
     pub fn adamw(parameters: &[&Tensor]) -> Result<Self, TchError> {
         let options = AdamWOptions { lr: LEARNING_RATE, ..Default::default() };
-        Self::of(Optimizer::AdamW(AdamW::new(options)), parameters)
+        Self::new(Optimizer::AdamW(AdamW::new(options)), parameters)
     }
 
-    fn of(optimizer: Optimizer, parameters: &[&Tensor]) -> Result<Self, TchError> {
+    fn new(optimizer: Optimizer, parameters: &[&Tensor]) -> Result<Self, TchError> {
         let original = parameters.iter().map(|it| it.f_zeros_like()?.f_add(it));
         Ok(Self { optimizer, original: original.collect::<Result<_, TchError>>()? })
     }

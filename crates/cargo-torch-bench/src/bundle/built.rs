@@ -67,7 +67,7 @@ impl Built {
             let what = format!("the benchmarks cannot be built ({})", built.status);
             return Err(Error::failed(what, cargo::code(built.status)));
         }
-        Self::of(&built.stdout)
+        Self::from_messages(&built.stdout)
     }
 
     /// Refuses a build that has nothing to run, and notes what is left out.
@@ -92,7 +92,7 @@ impl Built {
         Ok(())
     }
 
-    fn of(messages: &[u8]) -> Result<Self> {
+    fn from_messages(messages: &[u8]) -> Result<Self> {
         let messages = cargo::messages(messages);
         let scripts = || messages.iter().filter(|it| it.reason == "build-script-executed");
         let mut built = Self { benches: Vec::new(), features: None, others: Vec::new() };
@@ -102,7 +102,7 @@ impl Built {
             let Some(program) = &it.executable else { continue };
             let script = scripts().find(|script| script.package_id == it.package_id);
             let folder = script.map(|script| script.out_dir.as_path());
-            match Bench::of(&it.target.name, program, folder)? {
+            match Bench::new(&it.target.name, program, folder)? {
                 Some(bench) => built.benches.push(bench),
                 None => built.others.push(it.target.name.clone()),
             }
@@ -130,7 +130,7 @@ impl Built {
 impl Bench {
     /// A program with the plan that it embeds: of those in the output of its package's build script the longest whose
     /// text it has in it. None if it has none, as a benchmark without criterion-torch.
-    fn of(name: &str, program: &Path, folder: Option<&Path>) -> Result<Option<Self>> {
+    fn new(name: &str, program: &Path, folder: Option<&Path>) -> Result<Option<Self>> {
         let Some(folder) = folder else { return Ok(None) };
         let bytes = fs::read(program).map_err(|error| Error::io("read", program, &error))?;
         let starts: Vec<usize> = memmem::find_iter(&bytes, START).collect();
@@ -246,7 +246,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("program"), "no plan").expect("written");
         fs::write(folder.path().join("all.json"), r#"{"groups":[]}"#).expect("written");
-        let built = Built::of(messages(folder.path(), &["b"]).as_bytes()).expect("readable");
+        let built =
+            Built::from_messages(messages(folder.path(), &["b"]).as_bytes()).expect("readable");
         assert_eq!((built.benches.len(), built.others), (0, vec!["b".to_owned()]));
         assert_eq!(built.features, Some(vec!["sse".to_owned(), "sse2".to_owned()]));
     }
@@ -259,16 +260,19 @@ mod tests {
         put("program", "code {\"groups\":[]} code");
         put("all.json", r#"{"groups":[]}"#);
         put("fusion.json", r#"{"groups":[ ]}"#);
-        let built = Built::of(messages(folder.path(), &["b"]).as_bytes()).expect("readable");
+        let built =
+            Built::from_messages(messages(folder.path(), &["b"]).as_bytes()).expect("readable");
         let [bench] = &built.benches[..] else { panic!("{built:?}") };
         assert_eq!((&*bench.name, bench.cases), ("b", 0));
         assert_eq!(bench.plan, folder.path().join("all.json"));
 
-        let error = Built::of(messages(folder.path(), &["b", "b"]).as_bytes()).expect_err("two");
+        let error =
+            Built::from_messages(messages(folder.path(), &["b", "b"]).as_bytes()).expect_err("two");
         assert!(error.to_string().contains("--package"), "{error}");
         put("program", "{\"groups\":7}");
         put("all.json", "{\"groups\":7}");
-        let error = Built::of(messages(folder.path(), &["b"]).as_bytes()).expect_err("no plan");
+        let error =
+            Built::from_messages(messages(folder.path(), &["b"]).as_bytes()).expect_err("no plan");
         assert!(error.what().contains("is not a plan of this version"), "{error}");
     }
 }

@@ -42,8 +42,8 @@ impl Needs {
     }
 
     /// Walks from the programs through libtorch's libraries; without a libtorch, over the programs alone.
-    pub fn of(programs: &[PathBuf], libtorch: Option<&Libtorch>) -> Result<Self> {
-        let site = libtorch.map(Site::of).transpose()?;
+    pub fn new(programs: &[PathBuf], libtorch: Option<&Libtorch>) -> Result<Self> {
+        let site = libtorch.map(Site::from_libtorch).transpose()?;
         let mut needs = Self::default();
         let mut queue: VecDeque<PathBuf> = programs.iter().cloned().collect();
         if let (Some(site), Some(Libtorch { has_cuda: true, .. })) = (&site, libtorch) {
@@ -74,7 +74,7 @@ struct Site {
 }
 
 impl Site {
-    fn of(libtorch: &Libtorch) -> Result<Self> {
+    fn from_libtorch(libtorch: &Libtorch) -> Result<Self> {
         let root = &libtorch.root;
         let root = root.canonicalize().map_err(|error| Error::io("resolve", root, &error))?;
         let base = root.parent().unwrap_or(Path::new("/")).to_owned();
@@ -170,7 +170,7 @@ mod tests {
         let program = library(&folder, "program", &[&search, "-ltorch", &rpath]);
         // The linker writes the name of the library that the link leads to only if that has a soname.
         let needs =
-            Needs::of(std::slice::from_ref(&program), Some(&libtorch)).expect("all is there");
+            Needs::new(std::slice::from_ref(&program), Some(&libtorch)).expect("all is there");
         let places: Vec<&str> = needs.libtorch.keys().map(String::as_str).collect();
         let expected = [
             "lib/nvidia/cu13/lib/libcudart.so.13",
@@ -186,11 +186,11 @@ mod tests {
         assert!(needs.glibc().is_some(), "{needs:?}");
         assert_eq!(root(&libtorch), Ok("lib/torch".to_owned()));
 
-        let alone = Needs::of(std::slice::from_ref(&program), None).expect("it is there");
+        let alone = Needs::new(std::slice::from_ref(&program), None).expect("it is there");
         assert!(alone.libtorch.is_empty() && alone.host.contains("libtorch.so"), "{alone:?}");
 
         libtorch.has_cuda = true;
-        let needs = Needs::of(&[program], Some(&libtorch)).expect("all is there");
+        let needs = Needs::new(&[program], Some(&libtorch)).expect("all is there");
         for place in [
             "lib/nvidia/cu13/lib/libnvrtc-builtins.so",
             "lib/torch/lib/libtorch_cuda_linalg.so",
@@ -200,7 +200,7 @@ mod tests {
         }
         assert!(!needs.libtorch.contains_key("lib/torch/lib/libtorch_python.so"), "{needs:?}");
         fs::remove_file(folder.join("site/torch/lib/libcaffe2_nvrtc.so")).expect("it was there");
-        let error = Needs::of(&[], Some(&libtorch)).expect_err("it is incomplete");
+        let error = Needs::new(&[], Some(&libtorch)).expect_err("it is incomplete");
         assert!(error.what().contains("libcaffe2_nvrtc.so"), "{error}");
     }
 }

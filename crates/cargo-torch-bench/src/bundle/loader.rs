@@ -23,7 +23,7 @@ pub struct Trace {
 
 impl Trace {
     /// Asks about one program, with these folders of libraries.
-    pub fn of(program: &Path, library_path: &OsStr) -> Result<Self> {
+    pub fn new(program: &Path, library_path: &OsStr) -> Result<Self> {
         let mut command = Command::new(program);
         command.env("LD_TRACE_LOADED_OBJECTS", "1").env(LIBRARY_PATH, library_path);
         let ended = ask::ended(command).map_err(|why| {
@@ -87,10 +87,10 @@ mod tests {
     #[test]
     fn the_real_loader_answers_and_runs_nothing() {
         let program = std::env::current_exe().expect("a path");
-        let trace = Trace::of(&program, OsStr::new("")).expect("it can be loaded");
+        let trace = Trace::new(&program, OsStr::new("")).expect("it can be loaded");
         assert!(trace.is_whole(), "{trace:?}");
         assert!(trace.found["libc.so.6"].is_file(), "{trace:?}");
-        let nothing = Trace::of(Path::new("/nowhere/program"), OsStr::new(""));
+        let nothing = Trace::new(Path::new("/nowhere/program"), OsStr::new(""));
         assert!(nothing.expect_err("there is none").what().contains("cannot be started"));
     }
 }

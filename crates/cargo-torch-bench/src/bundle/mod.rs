@@ -104,8 +104,8 @@ fn contents(
         .map_err(|error| Error::new(format!("this program has no path: {error}")))?;
     let benches = built.benches.iter().map(|bench| bench.program.clone());
     let programs: Vec<PathBuf> = benches.chain([report.clone(), runner.clone()]).collect();
-    let whole = Needs::of(&programs, Some(libtorch))?;
-    let needs = if options.without_libtorch { Needs::of(&programs, None)? } else { whole.clone() };
+    let whole = Needs::new(&programs, Some(libtorch))?;
+    let needs = if options.without_libtorch { Needs::new(&programs, None)? } else { whole.clone() };
 
     let mut entries = Vec::new();
     let mut add = |part, place: String, source, is_program| {
@@ -198,7 +198,7 @@ fn system(
     let mut found = Vec::new();
     for name in COMPILERS.into_iter().filter(|name| needs.host.contains(*name)) {
         for program in programs {
-            let trace = loader::Trace::of(program, lib.as_os_str())?;
+            let trace = loader::Trace::new(program, lib.as_os_str())?;
             if let Some(path) = trace.found.get(name) {
                 found.push((name, path.clone()));
                 break;

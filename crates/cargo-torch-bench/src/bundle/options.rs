@@ -58,7 +58,7 @@ impl Options {
         let Some(cpu) = &self.target_cpu else { return Ok(target_cpu::Flags::default()) };
         target_cpu::check(cpu)?;
         let configuration = configuration::documents(workspace.root())?;
-        target_cpu::Flags::of(cpu, &target_cpu::host()?, &configuration)
+        target_cpu::Flags::new(cpu, &target_cpu::host()?, &configuration)
     }
 
     /// The names of the bench targets; none for all.

@@ -109,7 +109,7 @@ fn fill<W: Write>(to: W, folder: &str, entries: &[Entry]) -> Result<W> {
     let mut archive = Archive {
         builder: Builder::new(to),
         folder: folder.to_owned(),
-        progress: Progress::of(entries)?,
+        progress: Progress::new(entries)?,
         checksums: String::new(),
     };
     entries.iter().try_for_each(|entry| archive.append(entry))?;
@@ -194,7 +194,7 @@ impl Progress {
     /// Bytes between two times that the line is written.
     const STEP: u64 = 8 << 20;
 
-    fn of(entries: &[Entry]) -> Result<Self> {
+    fn new(entries: &[Entry]) -> Result<Self> {
         let all = entries.iter().map(Entry::bytes).sum::<Result<u64>>()?;
         let is_shown = io::stderr().is_terminal();
         Ok(Self { is_shown, place: String::new(), done: 0, all, told: 0 })

@@ -23,7 +23,7 @@ pub struct Flags {
 impl Flags {
     /// Adds `-C target-cpu` to the flags that apply anyway. Cargo takes them from one place only, so they are added to
     /// that one. With a target, cargo does not build its build scripts with them, which run here.
-    pub fn of(cpu: &str, triple: &str, configuration: &[DocumentMut]) -> Result<Self> {
+    pub fn new(cpu: &str, triple: &str, configuration: &[DocumentMut]) -> Result<Self> {
         Self::beside(cpu, triple, configuration, variable)
     }
 
@@ -44,7 +44,7 @@ impl Flags {
                 return Ok(flags);
             }
         }
-        let key = match Configured::of(triple, configuration) {
+        let key = match Configured::new(triple, configuration) {
             Configured { target: true, .. } => format!("target.{triple}.rustflags"),
             Configured { conditional: true, build: true, .. } => {
                 return Err(Error::usage(
@@ -72,7 +72,7 @@ struct Configured {
 }
 
 impl Configured {
-    fn of(triple: &str, configuration: &[DocumentMut]) -> Self {
+    fn new(triple: &str, configuration: &[DocumentMut]) -> Self {
         let mut found = Self::default();
         let flagged = |item: &Item| item.get("rustflags").is_some();
         for document in configuration {

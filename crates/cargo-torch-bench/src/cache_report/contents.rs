@@ -118,14 +118,14 @@ impl Packages {
             entries(store.folder(), |name, path| path.is_dir() && Key::of_partial(name).is_some())?;
         let whole =
             entries(store.folder(), |name, path| path.is_dir() && Key::parse(name).is_some())?;
-        let mut packages: Vec<Package> = whole.into_iter().map(Package::of).collect();
+        let mut packages: Vec<Package> = whole.into_iter().map(Package::new).collect();
         packages.sort_by_key(|package| Reverse(package.found.used));
         Ok(Self { bound_bytes: store.bound(), packages, unfinished })
     }
 }
 
 impl Package {
-    fn of(found: Found) -> Self {
+    fn new(found: Found) -> Self {
         let facts = Facts::read(&found.path).map(|Facts { compilation, .. }| Compiled {
             mode: compilation.mode,
             compiler: compilation.compiler,

@@ -35,7 +35,7 @@ pub fn check(found: &Found) -> Vec<Check> {
 /// Whether cargo finds `.libtorch`, or the libtorch that the user names.
 pub fn named(workspace: &Workspace) -> Check {
     let name = "LIBTORCH";
-    match Naming::of(workspace) {
+    match Naming::new(workspace) {
         Ok(Naming::Named(by)) => Check::ok(name, format!("by {by}")),
         Ok(Naming::Absent(file)) => {
             let found = format!("neither set nor named by {}, so cargo finds none", file.display());
@@ -70,7 +70,7 @@ fn describe(libtorch: &Libtorch, chosen: &str) -> String {
         .map(|entry| entry.manifest.bytes)
         .or_else(|| files::on_disk(&root.canonicalize().ok()?).ok());
     let size = bytes.map(|bytes| format!(", {}", human::bytes(bytes))).unwrap_or_default();
-    let flavour = Flavour::of(libtorch);
+    let flavour = Flavour::from_libtorch(libtorch);
     format!("{version} ({flavour}{size}) in {}, by {chosen}", root.display())
 }
 

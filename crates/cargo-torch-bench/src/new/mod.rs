@@ -85,7 +85,7 @@ impl Addition {
             files: Vec::new(),
             kept: Vec::new(),
             missing: Vec::new(),
-            naming: Naming::of(&package.workspace)?,
+            naming: Naming::new(&package.workspace)?,
             workspace: package.workspace.clone(),
         };
         for (name, table, below) in CRATES {

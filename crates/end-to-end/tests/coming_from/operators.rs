@@ -144,7 +144,7 @@ fn file(row: &Row) -> PathBuf {
 /// By default, too.
 fn saved(row: &Row) {
     assert_eq!(file(row), Path::new(document::RESULTS));
-    let script = Row::of("operators", "`python benchmarks/comprehensive_benchmark.py`");
+    let script = Row::new("operators", "`python benchmarks/comprehensive_benchmark.py`");
     assert_eq!(file(&script), Path::new(document::RESULTS));
 }
 
@@ -494,7 +494,7 @@ fn warm_up(row: &Row) {
 
 fn mean(row: &Row) {
     assert!(row.differs.starts_with("on request"), "{}", row.differs);
-    let plain = Row::of("operators", "default sizes of the script");
+    let plain = Row::new("operators", "default sizes of the script");
     assert!(self::cases(&plain).iter().all(|it| it.settings.latency.calls.is_none()));
     let cases = cases(row);
     assert!(cases.iter().all(|it| it.settings.latency.calls == Some(100)));

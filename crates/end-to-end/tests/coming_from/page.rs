@@ -18,7 +18,7 @@ impl Row {
     /// # Panics
     ///
     /// If the page has none.
-    pub fn of(page: &str, promise: &str) -> Self {
+    pub fn new(page: &str, promise: &str) -> Self {
         let found = read(page).into_iter().find(|row| row.promise == promise);
         found.unwrap_or_else(|| panic!("coming-from/{page}.md has no row `{promise}`"))
     }
@@ -95,7 +95,7 @@ macro_rules! rows {
         mod row {
             $(#[test]
             fn $test() {
-                super::$test(&crate::page::Row::of($page, $promise));
+                super::$test(&crate::page::Row::new($page, $promise));
             })+
         }
 

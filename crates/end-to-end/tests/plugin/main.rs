@@ -182,7 +182,7 @@ fn a_package_that_new_has_made() {
 fn nightly_one_command_measures_operators_and_the_documents_scripts_read_its_file() {
     let outside = outside();
     outside.put("operators alone", package("operators-alone", ""));
-    let row = page::Row::of("operators", "save results to `benchmark_results.json`");
+    let row = page::Row::new("operators", "save results to `benchmark_results.json`");
     let mut words = row.code()[0].split(' ');
     assert_eq!((words.next(), words.next()), (Some("cargo"), Some("torch-bench")));
     let sizes =

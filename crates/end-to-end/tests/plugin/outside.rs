@@ -91,6 +91,7 @@ impl Outside {
             [
                 "criterion-torch-end-to-end",
                 "criterion-torch-documents",
+                "xtask",
                 "example-kernel",
                 "example-recipe",
             ]

@@ -61,7 +61,7 @@ fn write<const N: usize>(
     out: &mut Tensor,
 ) -> Result<(), TchError> {
     refuse_overlap(out, inputs)?;
-    let out = Bytes::of(out)?;
+    let out = Bytes::from_tensor(out)?;
     let inputs = all_of(inputs)?;
     for input in &inputs {
         out.expect_as_many(input)?;
@@ -117,7 +117,7 @@ unsafe impl Send for Bytes {}
 unsafe impl Sync for Bytes {}
 
 impl Bytes {
-    fn of(tensor: &Tensor) -> Result<Self, TchError> {
+    fn from_tensor(tensor: &Tensor) -> Result<Self, TchError> {
         if tensor.device() != Device::Cpu || !tensor.is_contiguous() {
             return Err(TchError::Shape(format!(
                 "{tensor:?} with strides {:?}: only contiguous tensors on the CPU are copied",
@@ -145,7 +145,7 @@ impl Bytes {
 fn all_of<const N: usize>(tensors: [&Tensor; N]) -> Result<[Bytes; N], TchError> {
     let mut all = [Bytes { first: std::ptr::null_mut(), count: 0, element: 1 }; N];
     for (bytes, tensor) in all.iter_mut().zip(tensors) {
-        *bytes = Bytes::of(tensor)?;
+        *bytes = Bytes::from_tensor(tensor)?;
     }
     Ok(all)
 }

@@ -90,7 +90,7 @@ impl Team {
 
     /// For rows of `dim` values that are read again: a warp for up to 32 values a thread, else as
     /// many threads as have 16 each, up to half of a block.
-    pub fn of(dim: i64) -> Self {
+    pub fn for_dim(dim: i64) -> Self {
         if dim <= WARP * 2 * Self::KEPT {
             return Self { lanes: WARP, threads: Self::THREADS };
         }

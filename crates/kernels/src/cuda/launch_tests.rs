@@ -8,7 +8,7 @@ fn every_row_has_to_begin_at_16_bytes() {
     let memory = Tensor::zeros([64], (Kind::Half, Device::Cpu));
     let is_aligned = |offset, stride, count| {
         let view = memory.as_strided([count, 8], [stride, 1], offset);
-        let rows = Rows::of("x", &view).unwrap();
+        let rows = Rows::new("x", &view).unwrap();
         is_aligned([(&memory, None), (&view, Some(rows))]).unwrap()
     };
     assert!(is_aligned(0, 8, 2) && is_aligned(8, 16, 2) && is_aligned(0, 0, 2));
@@ -32,9 +32,9 @@ fn teams_fit_their_rows() {
         (16385, None, (512, 512)),
     ] {
         assert_eq!(Team::keeping(dim).map(of), keeping, "{dim}");
-        assert_eq!(of(Team::of(dim)), rereading, "{dim}");
+        assert_eq!(of(Team::for_dim(dim)), rereading, "{dim}");
     }
-    assert_eq!(Team::of(64).grid(9).unwrap(), Grid { blocks: (2, 1), threads: 256 });
+    assert_eq!(Team::for_dim(64).grid(9).unwrap(), Grid { blocks: (2, 1), threads: 256 });
 }
 
 #[test]

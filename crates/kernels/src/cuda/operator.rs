@@ -231,10 +231,10 @@ fn over_rows(
         .chain([weight, bias].into_iter().flatten().map(|it| (it, None)));
     let is_vector = is_aligned(tensors)? && from.dim % width == 0;
     let (kernel, team) = match Team::keeping(from.dim) {
-        _ if !is_vector => (SCALAR, Team::of(from.dim)),
+        _ if !is_vector => (SCALAR, Team::for_dim(from.dim)),
         Some(team) if team.lanes == Team::HALF => (SHORT, team),
         Some(team) => (VECTOR, team),
-        None => (LONG, Team::of(from.dim)),
+        None => (LONG, Team::for_dim(from.dim)),
     };
     let mut arguments = vec![Argument::pointer(x)];
     if is_norm {
@@ -322,7 +322,7 @@ fn cross_entropies(
     sums: &Tensor,
 ) -> Result<(i64, Launch), TchError> {
     let is_vector = is_aligned([(x, Some(from))])? && from.dim % width == 0;
-    let team = Team::of(from.dim);
+    let team = Team::for_dim(from.dim);
     let partials = blocks(from.count, team.rows()).min(MOST_SUMS);
     let arguments = vec![
         Argument::pointer(x),

@@ -145,7 +145,7 @@ impl Format {
             warps: 4,
             stages: None,
         };
-        let mut all = vec![(product, Forms::of(n))];
+        let mut all = vec![(product, Forms::for_columns(n))];
         if has_sums {
             all.insert(0, (sums, Forms::Both));
         }

@@ -46,7 +46,7 @@ pub(super) struct Launch {
 
 impl Forms {
     /// For rows of this length, which in a contiguous tensor is their stride.
-    pub fn of(columns: i64) -> Self {
+    pub fn for_columns(columns: i64) -> Self {
         if columns % ALIGNMENT == 0 { Self::Both } else { Self::General }
     }
 }

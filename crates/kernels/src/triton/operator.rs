@@ -145,7 +145,7 @@ impl Form {
     /// The kernels to compile, each with its forms.
     pub fn specifications(&self) -> Vec<(Specification, Forms)> {
         let Self { operator, described, columns, tile, .. } = *self;
-        let forms = if is_flat(described) { Forms::Both } else { Forms::of(columns) };
+        let forms = if is_flat(described) { Forms::Both } else { Forms::for_columns(columns) };
         let mut constants = tile.constants().to_vec();
         if is_flat(described) {
             constants.remove(0);

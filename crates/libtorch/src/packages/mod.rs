@@ -77,10 +77,10 @@ impl Store {
     /// # Errors
     /// When the bound is no number.
     pub fn of_environment() -> Result<Option<Self>, String> {
-        Self::of(|name| std::env::var_os(name))
+        Self::from_variables(|name| std::env::var_os(name))
     }
 
-    fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<Self>, String> {
+    fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<Self>, String> {
         let bound = crate::compiled_bound(&variable)?;
         let cache = crate::cache_dir(variable);
         Ok(cache.map(|cache| Self::new(cache.join("compiled"), bound)))

@@ -150,7 +150,7 @@ fn a_package_that_was_not_finished_leaves_nothing() {
 #[test]
 fn variables_say_where_and_how_much() {
     let of = |variables: &[(&str, &str)]| {
-        Store::of(|name| Some(variables.iter().find(|it| it.0 == name)?.1.into()))
+        Store::from_variables(|name| Some(variables.iter().find(|it| it.0 == name)?.1.into()))
     };
     let home = ("HOME", "/home/me");
     let found = of(&[home]).unwrap().unwrap();

@@ -22,7 +22,7 @@ pub(super) struct Document {
 impl Document {
     /// The document `text` of `file`, and what it says.
     pub(super) fn parse(file: &Path, text: &str) -> Result<(Self, Value), Diagnostics> {
-        let mut positions = Positions::of(text);
+        let mut positions = Positions::new(text);
         if !positions.flaws.is_empty() {
             let mut found = Found::default();
             for Flaw { at: (line, column), path: key, message, remedy } in positions.flaws.drain(..)

@@ -42,7 +42,7 @@ const PLAIN_TAGS: [&str; 7] = ["null", "bool", "int", "float", "str", "seq", "ma
 
 impl Positions {
     /// Reads `text`; a document that does not parse yields the positions up to its error.
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn new(text: &str) -> Self {
         let mut walk = Walk { open: Vec::new(), positions: Self::default() };
         for event in Parser::new_from_str(text) {
             let Ok((event, span)) = event else { break };
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn keys_and_values_are_found_in_block_and_flow_style() {
         let text = "mode: x\nmodels:\n  - name: a\n    shapes: [[1, 2], [3, oops]]\n";
-        let positions = Positions::of(text);
+        let positions = Positions::new(text);
         assert_eq!(positions.value("mode"), Some((1, 7)));
         assert_eq!(positions.key("models"), Some((2, 1)));
         assert_eq!(positions.key("models[0].name"), Some((3, 5)));
@@ -218,8 +218,8 @@ mod tests {
 
     #[test]
     fn a_path_without_a_node_falls_back_to_its_ancestor() {
-        let positions = Positions::of("a:\n  - b: 1\n");
+        let positions = Positions::new("a:\n  - b: 1\n");
         assert_eq!(positions.value("a[0].missing"), positions.value("a[0]"));
-        assert_eq!(Positions::of("").value("a"), None);
+        assert_eq!(Positions::new("").value("a"), None);
     }
 }

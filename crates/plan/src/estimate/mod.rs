@@ -105,7 +105,7 @@ impl Estimator {
             // It failed after some time, but its record does not say how much.
             _ => return,
         }
-        let Some(step) = Step::of(record) else { return };
+        let Some(step) = Step::from_record(record) else { return };
         self.machine.learn(case, step);
         let wall = record.wall.filter(|wall| wall.as_configured);
         let ran = Same::Ran { case: Box::new(case.clone()), step, wall };

@@ -56,7 +56,7 @@ pub struct Step {
 
 impl Step {
     /// The step that a record's pilot measured; `None` without a pilot.
-    pub fn of(record: &Record) -> Option<Self> {
+    pub fn from_record(record: &Record) -> Option<Self> {
         let planned = record.planned?;
         let seconds = planned.step_ns / 1e9;
         (seconds > 0.0).then_some(Self { seconds, noise: planned.noise })

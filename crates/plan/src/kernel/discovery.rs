@@ -89,7 +89,7 @@ impl Searcher<'_> {
         }
         let (folders, mut files): (Vec<_>, Vec<_>) =
             entries.into_iter().partition(|it| it.is_dir());
-        if Library::of(folder, self.libraries).is_some() {
+        if Library::containing(folder, self.libraries).is_some() {
             files.retain(|file| !is_declaration(file, &folders));
         }
         self.files(&real, folder, files);
@@ -174,7 +174,7 @@ impl Searcher<'_> {
         for found in &self.result.kernels {
             let file = found.files[0].1.as_path();
             if let Some(other) = first.insert(found.name.to_lowercase(), file) {
-                let of = |file| Library::of(file, self.libraries);
+                let of = |file| Library::containing(file, self.libraries);
                 let crates = |library: &Library| format!(" of crate `{}`", library.package);
                 let message = format!(
                     "the kernel `{}`{} is in {}{} already",

@@ -61,7 +61,7 @@ impl Kernel {
                     Err(found) => errors.extend(found.0),
                 }
             }
-            let library = Library::of(path, libraries);
+            let library = Library::containing(path, libraries);
             let module = library.map(|library| library.module_of(path)).transpose();
             match module.and_then(|module| Ok((module, source.form(function)?))) {
                 Ok((module, form)) => files.push(KernelFile {

@@ -152,7 +152,7 @@ pub enum ProfileFileKind {
 
 impl ProfileFile {
     /// The entry of a file with this content.
-    pub fn of(kind: ProfileFileKind, path: String, content: &[u8]) -> Self {
+    pub fn new(kind: ProfileFileKind, path: String, content: &[u8]) -> Self {
         Self { kind, path, bytes: content.len() as u64, checksum: Some(hex(content)) }
     }
 
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_file_is_known_by_its_size_and_its_content() {
-        let file = ProfileFile::of(ProfileFileKind::Trace, "profiles/x.json".to_owned(), b"{1}");
+        let file = ProfileFile::new(ProfileFileKind::Trace, "profiles/x.json".to_owned(), b"{1}");
         assert_eq!((file.bytes, file.checksum.as_ref().map(String::len)), (3, Some(16)));
         assert!(file.has(b"{1}"));
         assert!(!file.has(b"{2}"), "of the same size");

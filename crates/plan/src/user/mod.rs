@@ -140,7 +140,7 @@ fn read(
 /// The words of the kind that are built in: a family of recipes by its first part, as its numbers follow
 /// rules of their own.
 fn built_in(kind: UserKind) -> Vec<Spelling> {
-    let spelling = |word: &str| Spelling::of(word).expect("a built-in word has the form of one");
+    let spelling = |word: &str| Spelling::parse(word).expect("a built-in word has the form of one");
     match kind {
         UserKind::Recipe => {
             let families = Recipe::spellings().iter().filter_map(|word| word.split('-').next());

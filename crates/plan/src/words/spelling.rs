@@ -41,7 +41,7 @@ impl Spelling {
     }
 
     /// `Self::read` of a spelling that a build script has read already; `None` for anything else.
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         Self::read(text).ok()
     }
 

@@ -104,7 +104,7 @@ fn kinds() -> Vec<Row> {
 
 /// A cell of each kind, in order. Kinds of one trial have their batches in common.
 fn cells(model: Model, sd: f64, seed: u64) -> Vec<Cell> {
-    let (predicted, mut random) = (Predicted::of(model, sd), Rng::with_seed(seed));
+    let (predicted, mut random) = (Predicted::new(model, sd), Rng::with_seed(seed));
     let cell = |kind: Row| Cell { model, sd, budget: kind.budget, truth: 1.0, runs: Vec::new() };
     let mut cells: Vec<Cell> = kinds().into_iter().map(cell).collect();
     for _ in 0..TRIALS {

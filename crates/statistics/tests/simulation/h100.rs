@@ -16,7 +16,7 @@ struct Found {
 }
 
 impl Found {
-    fn of(blocks: &[f64], builds: usize, visits: usize, on: Processor) -> Self {
+    fn new(blocks: &[f64], builds: usize, visits: usize, on: Processor) -> Self {
         let found = builds_ratio(blocks, builds, visits, on).expect("whole builds").ratio;
         Self { ln: found.ratio.ln(), low: found.low.ln(), high: found.high.ln() }
     }
@@ -34,7 +34,7 @@ fn replayed() -> BTreeMap<&'static str, Vec<Found>> {
             line.split(',').collect::<Vec<_>>().try_into().expect("five columns");
         let blocks: Vec<f64> = blocks.split(' ').map(|it| it.parse().expect("a number")).collect();
         let count = |text: &str| text.parse().expect("a count");
-        let found = Found::of(&blocks, count(builds), count(visits), Processor::Gpu);
+        let found = Found::new(&blocks, count(builds), count(visits), Processor::Gpu);
         cases.entry(case).or_default().push(found);
     }
     cases
@@ -91,7 +91,7 @@ fn intervals_hold_as_often_with_late_blocks_as_without() {
         let mut held = [0_usize; 2];
         for _ in 0..TRIALS {
             for (held, blocks) in held.iter_mut().zip(late(&mut random, builds, 0.04)) {
-                let found = Found::of(&blocks, builds, 2, Processor::Gpu);
+                let found = Found::new(&blocks, builds, 2, Processor::Gpu);
                 *held += usize::from(found.holds(0.0));
             }
         }

@@ -30,7 +30,7 @@ struct Noisy {
 
 impl Noisy {
     fn new(model: Model, sd: f64, shifts: Shifts) -> Self {
-        Self { model, sd, shifts, predicted: Predicted::of(model, sd) }
+        Self { model, sd, shifts, predicted: Predicted::new(model, sd) }
     }
 
     /// An experiment's ratio, from this many builds.

@@ -41,7 +41,7 @@ fn interval(
 fn cells(shifts: Shifts, runs: usize, size: [usize; 2]) -> Vec<Cell> {
     let noises = Model::ALL.into_iter().flat_map(|model| NOISES.map(|sd| (model, sd)));
     let cell = |(index, (model, sd)): (usize, (Model, f64))| {
-        let (predicted, mut random) = (Predicted::of(model, sd), Rng::with_seed(index as u64));
+        let (predicted, mut random) = (Predicted::new(model, sd), Rng::with_seed(index as u64));
         let mut trial = |_| {
             let levels = shifts.levels(predicted, &mut random);
             (runs, interval((model, sd, levels), runs, size, &mut random))

@@ -104,7 +104,7 @@ const SLOW: f64 = 0.2;
 
 impl Predicted {
     /// With the variance of a block that very many blocks show.
-    pub fn of(model: Model, sd: f64) -> Self {
+    pub fn new(model: Model, sd: f64) -> Self {
         const BUILDS: usize = 100;
         const BLOCKS: usize = 20;
         let values: Vec<f64> = blocks(model, sd, 1.0, 1.0, 1).take(BUILDS * BLOCKS).collect();

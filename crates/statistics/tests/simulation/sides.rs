@@ -15,7 +15,7 @@ fn run(model: Model, between: f64, factor: f64, random: &mut Rng) -> RunMedian {
     let shift = (between * crate::noise::normal(random)).exp();
     let mut noise = Noise::new(model, 0.02, random.u64(..));
     let samples: Vec<f64> = (0..SAMPLES).map(|_| factor * shift * noise.next()).collect();
-    RunMedian::of(&samples).expect("enough samples")
+    RunMedian::from_samples(&samples).expect("enough samples")
 }
 
 fn sides(model: Model, between: f64, count: usize, random: &mut Rng) -> [Vec<RunMedian>; 2] {

@@ -21,7 +21,7 @@ pub struct Header {
 impl Header {
     /// The header of a measurement that has just ended here. The machine is as the records in the folder have it, which the
     /// measurement left.
-    pub fn of(root: &Path, records: &Path) -> Result<Self> {
+    pub fn new(root: &Path, records: &Path) -> Result<Self> {
         let Measured { environment, .. } = first(records)?;
         Self::with(environment, git::git(root, &["rev-parse", "HEAD"])?, date(&["-u"])?, records)
     }
@@ -159,7 +159,7 @@ mod tests {
         fs::create_dir_all(root.join("new")).expect("a folder");
         fs::create_dir_all(root.join("runs")).expect("a folder");
         let clone = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let nothing = Header::of(clone, &root).expect_err("no record");
+        let nothing = Header::new(clone, &root).expect_err("no record");
         assert!(nothing.what().starts_with("nothing was measured"), "{nothing}");
         let record = |quiet: &str| -> Result<Header> {
             let host = r#"{"hostname":"h","cpu_model":"A","cpus":2,"memory_bytes":3221225472,"os":"linux 6"}"#;
@@ -168,7 +168,7 @@ mod tests {
                 r#"{{"timestamp":90061,"environment":{{"host":{host},"torch":{torch},"allocator":"a","rustc":"r","quiet":{quiet}}}}}"#
             );
             fs::write(root.join("new/inference.jsonl"), line + "\n").expect("a record");
-            let mut header = Header::of(clone, &root)?;
+            let mut header = Header::new(clone, &root)?;
             header.commands(["a", "b"].into_iter());
             Ok(header)
         };

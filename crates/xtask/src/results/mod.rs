@@ -92,7 +92,7 @@ fn measure(root: &Path, entry: &Entry) -> Result<()> {
         let status = cargo::status(prepared(root, &place, line))?;
         ended(line, status.code())?;
     }
-    write(root, &place, entry, |records| Header::of(root, records))
+    write(root, &place, entry, |records| Header::new(root, records))
 }
 
 /// Writes a result's files from what was measured in a folder.

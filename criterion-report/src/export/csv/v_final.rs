@@ -56,7 +56,7 @@ pub fn write(report: &Report, raw: bool, out: &mut dyn Write) -> Result<Notes> {
     let twins: HashSet<&str> = twins.iter().map(|&place| report.rows()[place].full_id()).collect();
     // Its compiled siblings have the eager case in their lines.
     let lines = fit.iter().filter(|entry| !twins.contains(entry.row.full_id()));
-    let lines: Vec<Line<'_>> = lines.map(|entry| Line::of(*entry, report)).collect();
+    let lines: Vec<Line<'_>> = lines.map(|entry| Line::from_entry(*entry, report)).collect();
     let heading = settings().map(|column| column.name).chain(TIMES.iter().map(|(name, _)| *name));
     let heading = heading.chain(PROFILE.iter().map(|column| column.name));
     let mut notes: Vec<String> = left_out
@@ -121,7 +121,7 @@ fn median(row: &Row) -> Option<String> {
 }
 
 impl<'a> Line<'a> {
-    fn of(entry: Entry<'a>, report: &'a Report) -> Self {
+    fn from_entry(entry: Entry<'a>, report: &'a Report) -> Self {
         let twin = entry.compilation.map(|it| it.baseline.map(|place| report.entry(place)));
         let compiled = twin.is_some();
         Self {

@@ -58,12 +58,12 @@ impl<'a> Check<'a> {
     pub fn shared(&self, metrics: impl Fn(&Entry<'a>) -> Vec<String>) -> Vec<Shared<'a>> {
         // Series rarely have several cases, so metrics are collected only for those.
         let several = self.0.iter().filter(|(_, cases)| cases.len() > 1);
-        several.filter_map(|(series, cases)| Shared::of(series, cases, &metrics)).collect()
+        several.filter_map(|(series, cases)| Shared::new(series, cases, &metrics)).collect()
     }
 }
 
 impl<'a> Shared<'a> {
-    fn of(
+    fn new(
         series: &Series<'_>,
         cases: &[Entry<'a>],
         metrics: impl Fn(&Entry<'a>) -> Vec<String>,

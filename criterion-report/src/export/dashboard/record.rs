@@ -25,7 +25,7 @@ pub enum Word<'a> {
 }
 
 impl<'a> Info<'a> {
-    pub fn of<T: Into<Cow<'a, str>>>(texts: impl IntoIterator<Item = (&'static str, T)>) -> Self {
+    pub fn new<T: Into<Cow<'a, str>>>(texts: impl IntoIterator<Item = (&'static str, T)>) -> Self {
         Self(texts.into_iter().map(|(key, text)| (key, Word::Text(text.into()))).collect())
     }
 
@@ -106,7 +106,7 @@ impl<'a> DbCase<'a> {
         let case = &entry.row.record.case;
         // Upstream's dtype is the recipe; without one, the dtype itself.
         let recipe = case.work.model().map(|work| work.variant.recipe.to_string());
-        let extra_info = Info::of([("device", case.device.as_str()), ("arch", arch(entry.row))]);
+        let extra_info = Info::new([("device", case.device.as_str()), ("arch", arch(entry.row))]);
         Self {
             benchmark: Benchmark {
                 name: BENCHMARK,

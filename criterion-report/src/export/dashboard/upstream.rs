@@ -55,7 +55,7 @@ pub fn torchao<'a>(entry: &Entry<'a>) -> Option<DbCase<'a>> {
     .into_iter()
     .filter_map(|(name, unit, value)| {
         let unit = unit.map(|unit| ("unit", unit));
-        Some(metric(name, value?, Some(Info::of(unit))))
+        Some(metric(name, value?, Some(Info::new(unit))))
     });
     let model = format!("{}-{}-{}-{}", variant.recipe, shape.m, shape.k, shape.n);
     let mut records = DbCase::of(entry, model, metrics.collect());

@@ -108,7 +108,7 @@ fn model_info(row: &Row) -> Info<'_> {
     };
     info.push(("shape_names", case.shape_names.join(";")));
     info.push(("config", case.config.clone()));
-    Info::of(info)
+    Info::new(info)
 }
 
 /// The projects that a benchmark is from: models are torchao's, patterns are of branes-ai/graphs, the
@@ -178,7 +178,7 @@ fn runner(row: &Row) -> Runner<'_> {
         cpu_count: host.cpus,
         avail_mem_in_gb: host.memory_bytes >> 30,
         gpu_info: environment.torch.cuda_device.as_deref(),
-        extra_info: Info::of([("hostname", &host.hostname), ("os", &host.os)]),
+        extra_info: Info::new([("hostname", &host.hostname), ("os", &host.os)]),
     }
 }
 
@@ -186,7 +186,7 @@ fn dependencies(row: &Row) -> Dependencies<'_> {
     let torch = &row.record.environment.torch;
     let dependency =
         |repo, version, extra_info| Dependency { repo, branch: "", sha: "", version, extra_info };
-    let mut libtorch = Info::of([("cpu_capability", &torch.cpu_capability)]);
+    let mut libtorch = Info::new([("cpu_capability", &torch.cpu_capability)]);
     libtorch.push("cuda", torch.cuda.as_ref());
     libtorch.push("float32_matmul_precision", Some(&torch.float32_matmul_precision));
     Dependencies(vec![

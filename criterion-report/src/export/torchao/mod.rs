@@ -44,7 +44,7 @@ pub fn write(
     if options.layout == Layout::Training {
         bail!("--torchao-output takes the layout of training for its cases alone: omit --layout");
     }
-    let of = |row: &Row| Folder::of(row, folder);
+    let of = |row: &Row| Folder::from_row(row, folder);
     let folders: IndexSet<Folder> = report.entries().map(|entry| of(entry.row)).collect();
     if folders.is_empty() {
         bail!("no record of a model; measure first with `cargo bench --bench inference`");
@@ -80,7 +80,7 @@ struct Folder {
 }
 
 impl Folder {
-    fn of(row: &Row, instead: Option<&Path>) -> Self {
+    fn from_row(row: &Row, instead: Option<&Path>) -> Self {
         let case = &row.record.case;
         let folder = instead.unwrap_or(Path::new(&case.settings.output_dir));
         Self { path: folder.join(case.mode.as_str()), mode: case.mode }
@@ -110,7 +110,7 @@ impl Folder {
 /// Copies the profiles of the shown cases and makes their records name the copies. Returns a text with the number of
 /// files of each kind.
 fn copy(report: &mut Report, folder: &Folder, records: &Path, notes: &mut Notes) -> Result<String> {
-    let places = Places::of(report.entries().map(|entry| entry.row));
+    let places = Places::from_rows(report.entries().map(|entry| entry.row));
     let mut copied: BTreeMap<Kind, usize> = BTreeMap::new();
     for row in report.shown_mut() {
         let place = places.of_case(row);

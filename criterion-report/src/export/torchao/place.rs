@@ -75,7 +75,7 @@ pub struct Place {
 }
 
 impl Places {
-    pub fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Self {
+    pub fn from_rows<'a>(rows: impl Iterator<Item = &'a Row>) -> Self {
         let mut names = HashMap::new();
         for name in rows.filter_map(name) {
             *names.entry(name).or_insert(0) += 1;

@@ -24,7 +24,7 @@ struct Contender<'a> {
 
 impl<'a> Contender<'a> {
     /// `None` where the two were not compared.
-    fn of(entry: &Entry<'a>) -> Option<Self> {
+    fn from_entry(entry: &Entry<'a>) -> Option<Self> {
         let over_baseline = match entry.comparison {
             None if entry.row.time.is_ok() => exactly(1.0),
             _ => {
@@ -74,7 +74,7 @@ fn blocks<'a>(report: &'a Report, modes: &[Mode]) -> Vec<Block<'a>> {
         (id.group.clone(), id.parameter.clone())
     };
     let block = |block: Vec<Entry<'a>>| {
-        let mut contenders: Vec<_> = block.iter().filter_map(Contender::of).collect();
+        let mut contenders: Vec<_> = block.iter().filter_map(Contender::from_entry).collect();
         contenders.order_by(|a, b| b.over_baseline.ratio.total_cmp(&a.over_baseline.ratio));
         let open = contended(block.iter().map(|it| it.row));
         Block { subject: subject(&block[0], several), contenders, open }
@@ -155,7 +155,7 @@ fn recipe<'a>(
             Verdict::Slower => Some(false),
             Verdict::Same | Verdict::Inconclusive => None,
         },
-        speedup: Speedups::of(&[*speedup]),
+        speedup: Speedups::from_speedups(&[*speedup]),
         as_called: speedup.differs_as_called(),
         weights_reduction: best.entry.comparison.and_then(|it| it.weights_reduction),
         sqnr_db: sqnr(&best.entry),

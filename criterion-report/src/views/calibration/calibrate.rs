@@ -177,7 +177,7 @@ fn rows<'a>(operations: &[Operation<'a>], results: &[FusionResult<'a>]) -> Vec<&
 }
 
 fn circumstances(rows: &[&Row]) -> Option<String> {
-    let several = Circumstances::of(rows.iter().copied()).len();
+    let several = Circumstances::from_rows(rows.iter().copied()).len();
     (several > 1).then(|| {
         format!(
             "the rows are of {several} circumstances: machine, libtorch, compiler or git revision \

@@ -62,7 +62,7 @@ pub struct Operation<'a> {
 impl<'a> Operation<'a> {
     /// The measurement that a row holds; none of other rows than those of probes, and none of rows
     /// without a time.
-    pub fn of(row: &'a Row) -> Option<Self> {
+    pub fn from_row(row: &'a Row) -> Option<Self> {
         let case = &row.record.case;
         let work = case.work.probe()?;
         let time = *row.time.as_ref().ok()?;
@@ -84,7 +84,7 @@ impl<'a> Operation<'a> {
         rows: impl IntoIterator<Item = &'a Row>,
         machine: impl Fn(&Row) -> M,
     ) -> impl Iterator<Item = (M, Vec<Self>)> {
-        let mut operations: Vec<Self> = rows.into_iter().filter_map(Self::of).collect();
+        let mut operations: Vec<Self> = rows.into_iter().filter_map(Self::from_row).collect();
         operations.order_by_key(|operation| operation.row.recency());
         let mut machines: BTreeMap<M, BTreeMap<OperationKey, Self>> = BTreeMap::new();
         for operation in operations {

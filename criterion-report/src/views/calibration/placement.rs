@@ -50,7 +50,7 @@ pub enum NoPlacement {
 }
 
 impl Placement {
-    pub fn of(row: &Row) -> Result<Self, NoPlacement> {
+    pub fn from_row(row: &Row) -> Result<Self, NoPlacement> {
         if row.time.is_err() {
             return Err(NoPlacement::NoTime);
         }

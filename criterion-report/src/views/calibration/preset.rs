@@ -56,7 +56,7 @@ words! {
 impl Precision {
     /// The arithmetic with which torch multiplies a dtype, with or without TF32. Dtypes of kernels
     /// alone have none.
-    pub const fn of(dtype: Dtype, tf32: bool) -> Option<Self> {
+    pub const fn for_dtype(dtype: Dtype, tf32: bool) -> Option<Self> {
         match dtype {
             Dtype::Float32 if tf32 => Some(Self::Tf32),
             Dtype::Float32 => Some(Self::Float32),
@@ -183,9 +183,18 @@ mod tests {
     #[test]
     fn the_h100_is_not_given_the_peak_with_sparsity() {
         let h100 = Preset::named("h100").expect("a preset");
-        assert_eq!(h100.gflops(Precision::of(Dtype::Float32, false).unwrap()), Some(66_900.0));
-        assert_eq!(h100.gflops(Precision::of(Dtype::Float32, true).unwrap()), Some(494_700.0));
-        assert_eq!(h100.gflops(Precision::of(Dtype::BFloat16, true).unwrap()), Some(989_400.0));
+        assert_eq!(
+            h100.gflops(Precision::for_dtype(Dtype::Float32, false).unwrap()),
+            Some(66_900.0)
+        );
+        assert_eq!(
+            h100.gflops(Precision::for_dtype(Dtype::Float32, true).unwrap()),
+            Some(494_700.0)
+        );
+        assert_eq!(
+            h100.gflops(Precision::for_dtype(Dtype::BFloat16, true).unwrap()),
+            Some(989_400.0)
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
-    pub const fn of(probe: Probe) -> Self {
+    pub const fn for_probe(probe: Probe) -> Self {
         match probe.kind() {
             ProbeKind::Product => Self::Matmul,
             ProbeKind::Stream => Self::Memory,
@@ -63,6 +63,6 @@ impl Request<'_> {
     }
 
     pub(super) fn has(&self, probe: Probe) -> bool {
-        self.operations.contains(&OperationKind::of(probe))
+        self.operations.contains(&OperationKind::for_probe(probe))
     }
 }

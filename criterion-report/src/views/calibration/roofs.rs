@@ -147,7 +147,7 @@ impl Roofs {
         request: &Request<'_>,
     ) {
         let tf32 = device == Device::Cuda && products.iter().any(|it| allows_tf32(it));
-        let given = Precision::of(dtype, tf32).and_then(|precision| request.peak(precision));
+        let given = Precision::for_dtype(dtype, tf32).and_then(|precision| request.peak(precision));
         let instead = given.filter(|_| threads == self.most);
         let best = Best::of(products.iter().copied(), Operation::gflops);
         let own = cases.iter().filter(|row| {
@@ -233,7 +233,7 @@ impl Roofs {
     pub fn efficiency(&self, operation: &Operation<'_>) -> Option<f64> {
         let key = &operation.key;
         let gbps = operation.gbps().value;
-        match (OperationKind::of(key.probe), self.memory.level(key)) {
+        match (OperationKind::for_probe(key.probe), self.memory.level(key)) {
             (OperationKind::Matmul, _) => {
                 Some(operation.gflops().value / self.roof(key)?.peak_gflops.value)
             }

@@ -57,7 +57,7 @@ fn nothing(report: &Report, request: &Request<'_>, rows: &[&Row]) -> anyhow::Err
         .filter(|entry| entry.row.time.is_ok())
         .filter_map(|entry| {
             let case = &entry.row.record.case;
-            Some((OperationKind::of(case.work.probe()?.probe), case.device))
+            Some((OperationKind::for_probe(case.work.probe()?.probe), case.device))
         })
         .collect();
     let others = match there.len() {
@@ -96,7 +96,7 @@ pub fn latest<'a>(
 ) -> Vec<Operation<'a>> {
     let mut all: Vec<Operation<'_>> = report
         .entries()
-        .filter_map(|entry| Operation::of(entry.row))
+        .filter_map(|entry| Operation::from_row(entry.row))
         .filter(|operation| operation.key.device == device)
         .filter(|operation| request.has(operation.key.probe))
         .collect();

@@ -36,7 +36,7 @@ struct Own {
 
 impl<'a> Explainer<'a> {
     /// Reads the calibrations of the report, including cases that are not shown.
-    pub fn of(report: &'a Report) -> Self {
+    pub fn new(report: &'a Report) -> Self {
         let mut siblings: HashMap<(&str, &str), Vec<&Row>> = HashMap::new();
         for row in report.rows() {
             siblings.entry(key(row)).or_default().push(row);
@@ -110,9 +110,9 @@ impl<'a> Explainer<'a> {
     /// Splits a case's time; `None` if it has no time.
     fn case(&self, row: &'a Row) -> Option<(Case<'a>, Own)> {
         let time_ns = row.time.as_ref().ok()?.median_ns;
-        let own = Own::of(row, time_ns, &self.machines);
+        let own = Own::from_row(row, time_ns, &self.machines);
         let ceiling = own.ceiling.as_ref().ok();
-        let split = Split::of(&Measured {
+        let split = Split::new(&Measured {
             row,
             time_ns,
             profile: profile(row),
@@ -186,7 +186,7 @@ fn key(row: &Row) -> (&str, &str) {
 }
 
 impl Own {
-    fn of(row: &Row, time_ns: f64, machines: &Machines) -> Self {
+    fn from_row(row: &Row, time_ns: f64, machines: &Machines) -> Self {
         let record = &row.record;
         let bytes = compulsory_bytes(row).filter(|&bytes| bytes > 0);
         let live = record.measures.memory.map(|it| it.peak_bytes()).filter(|&bytes| bytes > 0);

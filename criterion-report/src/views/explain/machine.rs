@@ -55,7 +55,7 @@ impl Machines {
     /// The calibrations among the rows.
     pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         Self(by_machine(rows, |name, device, operations, roofs, _| {
-            Machine::of(name, device, operations, roofs)
+            Machine::new(name, device, operations, roofs)
         }))
     }
 
@@ -79,7 +79,7 @@ impl Machines {
 }
 
 impl Machine {
-    fn of(name: String, device: Device, operations: &[Operation<'_>], roofs: Roofs) -> Self {
+    fn new(name: String, device: Device, operations: &[Operation<'_>], roofs: Roofs) -> Self {
         let Roofs { all: roofs, memory, .. } = roofs;
         let mut calls: BTreeMap<u32, f64> = BTreeMap::new();
         for call in operations.iter().filter(|it| it.key.probe == Probe::Call) {

@@ -172,7 +172,7 @@ const QUANTIZED_DTYPES: [&str; 3] = ["int8", "uint8", "float8_"];
 
 impl Weights {
     /// The weights of a quantized model; `None` for other cases.
-    pub fn of(row: &Row) -> Option<Self> {
+    pub fn from_row(row: &Row) -> Option<Self> {
         let work: &ModelWork = row.record.case.work.model()?;
         let recipe = work.variant.recipe;
         if recipe == Recipe::Baseline {

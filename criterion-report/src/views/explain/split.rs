@@ -38,7 +38,7 @@ pub(super) struct Measured<'a> {
 }
 
 impl Split {
-    pub fn of(measured: &Measured<'_>) -> Self {
+    pub fn new(measured: &Measured<'_>) -> Self {
         let mut split = Self::sliced(measured);
         split.faults(measured.page_fault_share.unwrap_or(0.0));
         split.conversions(measured);
@@ -94,7 +94,8 @@ impl Split {
     }
 
     fn conversions(&mut self, measured: &Measured<'_>) {
-        let (Some(weights), Some(profile)) = (Weights::of(measured.row), measured.profile) else {
+        let (Some(weights), Some(profile)) = (Weights::from_row(measured.row), measured.profile)
+        else {
             return;
         };
         for (slice, operation) in

@@ -49,7 +49,7 @@ pub(super) fn statements(
     facts: &Facts,
 ) -> Vec<Statement> {
     let added =
-        baseline.map(|baseline| Added::of(&baseline.split, &case.split)).unwrap_or_default();
+        baseline.map(|baseline| Added::new(&baseline.split, &case.split)).unwrap_or_default();
     let mut all = of_parts(case, &added, facts);
     all.extend(added.statements(case.split.time_ns));
     all.extend(baseline.and_then(|baseline| other_library(case, baseline)));
@@ -73,7 +73,7 @@ struct Added {
 }
 
 impl Added {
-    fn of(before: &Split, after: &Split) -> Self {
+    fn new(before: &Split, after: &Split) -> Self {
         if !before.has_profile || !after.has_profile {
             return Self::default();
         }

@@ -163,7 +163,7 @@ pub struct OverControl {
 }
 
 impl OverControl {
-    fn of(fused: &Evidence, control: &Evidence) -> Option<Self> {
+    fn new(fused: &Evidence, control: &Evidence) -> Option<Self> {
         let (own, base) = (fused.speedup.interval, control.speedup.interval);
         let same = fused.dtype == control.dtype && fused.dimensions == control.dimensions;
         same.then(|| Self {
@@ -345,7 +345,7 @@ fn compare_with_control(variants: &mut [VariantAdvice]) {
     let control = variants.iter().find(|it| is(it, FusionVariant::MkldnnUnfused));
     let Some(control) = control.map(|control| control.evidence().to_vec()) else { return };
     if let Some(fused) = variants.iter_mut().find(|it| is(it, FusionVariant::Mkldnn)) {
-        let of = |own| control.iter().find_map(|control| OverControl::of(own, control));
+        let of = |own| control.iter().find_map(|control| OverControl::new(own, control));
         fused.over_control = fused.evidence().iter().filter_map(of).collect();
     }
 }

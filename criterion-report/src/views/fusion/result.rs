@@ -45,10 +45,14 @@ pub fn saved([unfused, fused]: [Option<u64>; 2]) -> Option<f64> {
 impl<'a> FusionResult<'a> {
     /// The results among a report's entries, in their order: one for every variant but `unfused`.
     pub fn all(report: &'a Report) -> Vec<Self> {
-        report.entries().filter(|entry| entry.comparison.is_some()).filter_map(Self::of).collect()
+        report
+            .entries()
+            .filter(|entry| entry.comparison.is_some())
+            .filter_map(Self::from_entry)
+            .collect()
     }
 
-    fn of(entry: Entry<'a>) -> Option<Self> {
+    fn from_entry(entry: Entry<'a>) -> Option<Self> {
         let Work::Fusion(work) = entry.row.record.case.work else { return None };
         let key = Key::of(work, &entry.row.record);
         let works = [work.unfused(), work];
@@ -61,7 +65,7 @@ impl<'a> FusionResult<'a> {
 
     /// The unfused operations by themselves, if they have a record.
     pub fn unfused(&self) -> Option<Self> {
-        Self::of(Entry::alone(self.entry.baseline?))
+        Self::from_entry(Entry::alone(self.entry.baseline?))
     }
 
     /// The unfused operations, if they have a record, and the variant.

@@ -99,7 +99,7 @@ pub fn shares_of_bandwidth<'a>(
     report: &Report,
     results: &[KernelResult<'a>],
 ) -> Vec<(&'a str, f64, String)> {
-    let bandwidths = Bandwidths::of(report.with_calibrations());
+    let bandwidths = Bandwidths::from_rows(report.with_calibrations());
     let share = |result: &KernelResult<'a>| {
         let row = result.entry?.row;
         let ceiling = bandwidths.over(row)?;

@@ -32,11 +32,11 @@ pub struct KernelResult<'a> {
 impl<'a> KernelResult<'a> {
     /// All cases of kernels that a report shows, those without a record behind the others.
     pub fn all(report: &'a Report) -> Vec<Self> {
-        let recorded = report.entries().filter_map(|entry| Self::of(entry, report));
+        let recorded = report.entries().filter_map(|entry| Self::new(entry, report));
         recorded.chain(report.missing.iter().map(|case| Self::missing(case, report))).collect()
     }
 
-    fn of(entry: Entry<'a>, report: &Report) -> Option<Self> {
+    fn new(entry: Entry<'a>, report: &Report) -> Option<Self> {
         let row = entry.row;
         let case = &row.record.case;
         let work = case.work.kernel()?;

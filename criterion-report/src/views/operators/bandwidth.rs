@@ -43,7 +43,7 @@ pub struct Ceiling {
 
 impl Bandwidths {
     /// The bandwidths that the rows show. The latest of several measurements of one thing counts.
-    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+    pub fn from_rows<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let machine = |(name, mut operations): (Name, Vec<Operation<'_>>)| {
             operations.retain(|operation| operation.key.probe.is_stream());
             let threads = operations.iter().map(|operation| operation.key.threads).collect();

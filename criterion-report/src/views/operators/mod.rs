@@ -53,17 +53,17 @@ impl<'a> OperatorResult<'a> {
                 families.entry(family(row)).or_default().push(report.entry(place));
             }
         }
-        let bandwidths = Bandwidths::of(report.with_calibrations());
+        let bandwidths = Bandwidths::from_rows(report.with_calibrations());
         let result = |entry: Entry<'a>| {
             let row = entry.row;
             let key = Key::of(*row.record.case.work.operator()?, &row.record);
             let siblings = families.get(&family(row)).map_or(&[][..], Vec::as_slice);
             let stream = siblings.iter().find(|sibling| is(sibling, Implementation::Stream));
-            let efficiency = Efficiency::of(&entry, stream, &bandwidths);
+            let efficiency = Efficiency::new(&entry, stream, &bandwidths);
             let of_limit = efficiency.iter().flat_map(|it| it.cautions(row, stream));
             let of_limit = of_limit.map(Caution::from);
             let cautions = entry.cautions().into_iter().chain(of_limit).collect();
-            Some(Self { key, entry, standing: Rank::of(row, siblings), efficiency, cautions })
+            Some(Self { key, entry, standing: Rank::from_row(row, siblings), efficiency, cautions })
         };
         report.entries().filter_map(result).collect()
     }
@@ -147,7 +147,7 @@ impl fmt::Display for NoEfficiency {
 
 impl Efficiency {
     /// The efficiency of a case beside its `stream`, or else by the bandwidths of machines.
-    fn of(
+    fn new(
         entry: &Entry<'_>,
         stream: Option<&Entry<'_>>,
         bandwidths: &Bandwidths,
@@ -264,7 +264,7 @@ pub enum Rank {
 impl Rank {
     /// The standing of the row; none where another leads. Speed-ups over `aten` decide if every
     /// measured sibling has one, else the times do; if one of these lacks an interval, nobody leads.
-    fn of(row: &Row, siblings: &[Entry<'_>]) -> Option<Self> {
+    fn from_row(row: &Row, siblings: &[Entry<'_>]) -> Option<Self> {
         let measured = siblings.iter().copied().filter(|it| {
             it.row.record.outcome == Outcome::Measured && !is(it, Implementation::Stream)
         });

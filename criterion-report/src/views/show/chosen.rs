@@ -59,7 +59,7 @@ pub fn table(entries: &[Entry<'_>], columns: &[&'static Field], room: Room) -> S
         [("", Align::Left)].into_iter().chain(headings).chain([("", Align::Left)]).collect();
     let fit = |lines: &[Line]| table_width(&headings, lines, INDENT) <= room.width;
     let (mut lines, mut footnotes) =
-        Footnotes::of(|footnotes| self::lines(entries, columns, true, footnotes), fit);
+        Footnotes::new(|footnotes| self::lines(entries, columns, true, footnotes), fit);
     if !fit(&lines) {
         lines = self::lines(entries, columns, false, &mut footnotes);
     }

@@ -25,7 +25,7 @@ pub fn table(entries: &[Entry<'_>], details: bool, room: Room) -> String {
     }
     let time = format!("time{}", level(entries.iter().filter_map(time_level)));
     let speedup = format!("speed-up{}", level(entries.iter().filter_map(speedup_level)));
-    let (unit, rate) = (unit(entries), Rate::of(&entries[0]));
+    let (unit, rate) = (unit(entries), Rate::from_entry(&entries[0]));
     let weights_heading = format!("weights {}", unit.name);
     // The unit stands above the first sizes.
     let is_model = entries[0].row.record.case.work.model().is_some();
@@ -55,7 +55,7 @@ pub fn table(entries: &[Entry<'_>], details: bool, room: Room) -> String {
         lines
     };
     let fit = |lines: &[Line]| table_width(&columns, lines, 4) <= room.width;
-    let (mut lines, mut footnotes) = Footnotes::of(lines, fit);
+    let (mut lines, mut footnotes) = Footnotes::new(lines, fit);
     footnotes.whole = details;
     for column in GIVE_WAY {
         if table_width(&columns, &lines, 4) > room.width {
@@ -92,7 +92,7 @@ enum Rate {
 
 impl Rate {
     /// None of models: the speed-up is what is asked of them.
-    fn of(entry: &Entry<'_>) -> Option<Self> {
+    fn from_entry(entry: &Entry<'_>) -> Option<Self> {
         match &entry.row.record.case.work {
             Work::Model(_) => None,
             Work::Fusion(_) => Some(Self::Flops),
@@ -137,7 +137,7 @@ fn unit(entries: &[Entry<'_>]) -> ByteUnit {
     };
     let weights = |entry: &Entry<'_>| weights_bytes(entry).map(|bytes| bytes.saturating_mul(10));
     let sizes = entries.iter().flat_map(|entry| [weights(entry), peak(entry)]).flatten();
-    ByteUnit::of(sizes.filter(|size| *size > 0).min().unwrap_or(0))
+    ByteUnit::for_bytes(sizes.filter(|size| *size > 0).min().unwrap_or(0))
 }
 
 /// The configs' descriptions of these cases, each text once.

@@ -39,7 +39,7 @@ pub struct Options {
 }
 
 pub fn write(report: &Report, options: &Options, target: Target) -> String {
-    let room = Room::of(target, options.color);
+    let room = Room::new(target, options.color);
     let Room { width, colour, .. } = room;
     let columns = choice::fields(&options.columns).unwrap_or_default();
     let mut out = header::header(report, width, colour);

@@ -130,7 +130,7 @@ impl Cost {
             let cost = Self::fit(&without(samples, out), terms)?;
             Some(cost.ns(samples[out].work) / samples[out].ns - 1.0)
         });
-        ModelError::of(errors.flatten())
+        ModelError::from_errors(errors.flatten())
     }
 }
 
@@ -142,7 +142,7 @@ pub fn without<T: Copy>(items: &[T], place: usize) -> Vec<T> {
 
 impl ModelError {
     /// The mean of relative errors; `None` without any.
-    pub fn of(errors: impl Iterator<Item = f64>) -> Option<Self> {
+    pub fn from_errors(errors: impl Iterator<Item = f64>) -> Option<Self> {
         let errors: Vec<f64> = errors.map(f64::abs).collect();
         let worst = errors.iter().copied().reduce(f64::max)?;
         Some(Self { median: median(&errors), worst, shapes: errors.len() })

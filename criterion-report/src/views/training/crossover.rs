@@ -58,12 +58,12 @@ pub enum Gains {
 
 impl<'r, 'a> Crossover<'r, 'a> {
     /// The map of a recipe's results at all shapes: of one config, model, dtype and place.
-    pub fn of(results: &[&'r TrainingResult<'a>]) -> Result<Self, NoCrossover> {
+    pub fn from_results(results: &[&'r TrainingResult<'a>]) -> Result<Self, NoCrossover> {
         let of = results[0];
         if of.is_emulated() {
             return Err(NoCrossover::Emulated);
         }
-        let prediction = Prediction::of(results)?;
+        let prediction = Prediction::from_results(results)?;
         let measured: BTreeMap<(u64, u64, u64), &TrainingResult<'_>> = results
             .iter()
             .filter(|it| gain(it).is_some())
@@ -93,7 +93,7 @@ impl<'r, 'a> Crossover<'r, 'a> {
     pub fn all(block: &[&'r TrainingResult<'a>]) -> Vec<(String, Result<Self, NoCrossover>)> {
         let candidates = block.iter().copied().filter(|it| !it.is_unquantized());
         let recipes = gather(candidates, |it| it.variant());
-        recipes.iter().map(|of| (of[0].variant(), Self::of(of))).collect()
+        recipes.iter().map(|of| (of[0].variant(), Self::from_results(of))).collect()
     }
 
     /// The name of a row: `+` marks an M beyond those measured.

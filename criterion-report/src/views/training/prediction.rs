@@ -56,7 +56,7 @@ struct Point {
 }
 
 impl Prediction {
-    pub fn of(results: &[&TrainingResult<'_>]) -> Result<Self, NoCrossover> {
+    pub fn from_results(results: &[&TrainingResult<'_>]) -> Result<Self, NoCrossover> {
         let of = results[0];
         let (model, dtype) = (of.key.work.model, of.key.dtype);
         let point = |it: &&TrainingResult<'_>| {
@@ -86,7 +86,7 @@ impl Prediction {
             let Point { load, speedup, .. } = points[out];
             Some(baseline.ns(load) / recipe.ns(load) / speedup? - 1.0)
         });
-        Ok(Self { model, dtype, baseline, recipe, speedup_error: ModelError::of(errors) })
+        Ok(Self { model, dtype, baseline, recipe, speedup_error: ModelError::from_errors(errors) })
     }
 
     /// The baseline's time over the recipe's; `None` of a model whose sizes are not known.
@@ -127,7 +127,7 @@ fn fit(points: &[Point], fit: fn(&[Sample], Terms) -> Option<Cost>) -> Option<(C
 
 /// The load of a step, over all linear layers of the model.
 fn load(model: ModelKind, dtype: Dtype, shape: Shape) -> Option<Load> {
-    let linears = ModelSizes::of(model, shape)?.linears;
+    let linears = ModelSizes::new(model, shape)?.linears;
     let mut load = Load::default();
     for it in linears {
         let [m, k, n] = [it.rows, it.k, it.n].map(|size| size as f64);

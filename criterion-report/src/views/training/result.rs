@@ -44,7 +44,7 @@ impl<'a> TrainingResult<'a> {
             let (key, config) = (key.clone(), &*entry.row.record.case.config);
             let parts = block.into_iter().map(|(_, part)| part).collect();
             let result = Self { key, config, parts, rate: None };
-            Some(Self { rate: Rate::of(&result, &skylines), ..result })
+            Some(Self { rate: Rate::new(&result, &skylines), ..result })
         };
         blocks.into_iter().filter_map(of).collect()
     }
@@ -132,7 +132,7 @@ impl<'a> TrainingResult<'a> {
     /// Whether the forward and the backward pass take as long as both together.
     pub fn additivity(&self) -> Option<Additivity> {
         let time = |pass: Pass| self.time(pass);
-        Additivity::of(time(Pass::Forward)?, time(Pass::Backward)?, time(Pass::ForwardBackward)?)
+        Additivity::new(time(Pass::Forward)?, time(Pass::Backward)?, time(Pass::ForwardBackward)?)
     }
 
     /// The rows of the parts, for what concerns all of them.
@@ -152,7 +152,7 @@ pub struct Additivity {
 
 impl Additivity {
     /// `None` where a time has no interval. The three are independent: their half-widths add as squares.
-    fn of(forward: &Time, backward: &Time, together: &Time) -> Option<Self> {
+    fn new(forward: &Time, backward: &Time, together: &Time) -> Option<Self> {
         let half = |time: &Time| {
             let Interval { low, high } = time.interval?;
             Some((high - low) / 2.0)
@@ -193,7 +193,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    fn of(result: &TrainingResult<'_>, skylines: &[RooflineSet]) -> Option<Self> {
+    fn new(result: &TrainingResult<'_>, skylines: &[RooflineSet]) -> Option<Self> {
         let row = result.part(Pass::ForwardBackward)?.row;
         let gflop_per_s = row.gflop_per_s()?;
         let roof = skylines.iter().find_map(|skyline| skyline.over(row));
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn intervals_decide() {
         let of = |together: f64| {
-            Additivity::of(&time(100.0, 3.0), &time(200.0, 4.0), &time(together, 0.0))
+            Additivity::new(&time(100.0, 3.0), &time(200.0, 4.0), &time(together, 0.0))
                 .expect("intervals")
         };
         // √(3² + 4²) = 5.
@@ -250,6 +250,6 @@ mod tests {
     #[test]
     fn without_intervals_nothing_is_said() {
         let quick = Time { interval: None, ..time(100.0, 1.0) };
-        assert_eq!(Additivity::of(&quick, &time(1.0, 1.0), &time(1.0, 1.0)), None);
+        assert_eq!(Additivity::new(&quick, &time(1.0, 1.0), &time(1.0, 1.0)), None);
     }
 }

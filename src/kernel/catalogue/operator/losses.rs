@@ -48,7 +48,7 @@ impl Formula for MseLoss {
 
     /// The output is as large as a square.
     fn largest(self, site: &Site<OperatorWork>, _: Float) -> f64 {
-        super::root_of(Float::of(site.dtype).largest(), site.work.size.elements())
+        super::root_of(Float::for_dtype(site.dtype).largest(), site.work.size.elements())
     }
 }
 
@@ -74,7 +74,7 @@ impl Formula for CrossEntropy {
             return Ok(());
         }
         let sum = size.rows() as f64 * ((size.tensor_dimension as f64).ln() + 0.5);
-        let largest = Float::of(site.dtype).largest();
+        let largest = Float::for_dtype(site.dtype).largest();
         if sum <= largest {
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl Formula for CrossEntropy {
 
     /// The output is as large as the sum of a difference of each row.
     fn largest(self, site: &Site<OperatorWork>, _: Float) -> f64 {
-        Float::of(site.dtype).largest() / (4 * site.work.size.rows()) as f64
+        Float::for_dtype(site.dtype).largest() / (4 * site.work.size.rows()) as f64
     }
 }
 

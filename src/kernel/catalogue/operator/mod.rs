@@ -319,7 +319,7 @@ fn held_in(formula: impl Formula, site: &Site<OperatorWork>) -> Dtype {
 /// The largest x whose squares, `count` of them, can be summed in float32 and each held in a format
 /// whose largest number is `held`.
 fn root_of(held: f64, count: u64) -> f64 {
-    let sums = Float::of(Dtype::Float32).largest();
+    let sums = Float::for_dtype(Dtype::Float32).largest();
     (held.min(sums / count as f64) / 32.0).sqrt()
 }
 

@@ -108,7 +108,7 @@ impl Formula for Normalization {
 
     /// The largest value before a difference, its square or their sum overflows.
     fn largest(self, site: &Site<OperatorWork>, held: Float) -> f64 {
-        let largest = Float::of(site.dtype).largest();
+        let largest = Float::for_dtype(site.dtype).largest();
         super::root_of(held.largest(), site.work.size.tensor_dimension).min(largest / 4.0)
     }
 }

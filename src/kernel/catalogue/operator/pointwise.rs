@@ -111,7 +111,7 @@ impl Formula for Pointwise {
 
     /// GELU's is x itself; ATen's forms hold 2x before they halve it.
     fn largest(self, site: &Site<OperatorWork>, _: Float) -> f64 {
-        let largest = Float::of(site.dtype).largest();
+        let largest = Float::for_dtype(site.dtype).largest();
         match (self, site.work.implementation) {
             (
                 Self::Gelu | Self::GeluTanh | Self::BiasGelu,

@@ -61,6 +61,6 @@ impl Formula for Softmax {
     }
 
     fn largest(self, site: &Site<OperatorWork>, _: Float) -> f64 {
-        Float::of(site.dtype).largest()
+        Float::for_dtype(site.dtype).largest()
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn of(
     reference: &Tensor,
 ) -> Result<Tolerance, TchError> {
     let held_in = held_in(formula, site);
-    let (output, held) = (Float::of(site.dtype), Float::of(held_in));
+    let (output, held) = (Float::for_dtype(site.dtype), Float::for_dtype(held_in));
     let smallest =
         if flushes_denormals(site) { output.smallest_normal() } else { output.smallest() };
     let rounding = formula

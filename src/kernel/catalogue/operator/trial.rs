@@ -171,7 +171,7 @@ impl Small {
 
     /// The inputs of this formula, drawn from torch's default generator.
     pub(super) fn draw(&self, formula: impl Formula) -> Result<Inputs, Refusal> {
-        let held = Float::of(held_in(formula, &self.site));
+        let held = Float::for_dtype(held_in(formula, &self.site));
         let largest = formula.largest(&self.site, held);
         let mut inputs =
             draw(formula.operands(), &self.site, &|size| Ok(self.like_x(size, largest)?))?;
@@ -192,7 +192,7 @@ impl Small {
 
     /// Drawn in float64, so that nothing is flushed on the way; `largest` is that of [`Values::Huge`].
     fn like_x(&self, size: &[u64], largest: f64) -> Result<Tensor, TchError> {
-        let float = Float::of(self.site.dtype);
+        let float = Float::for_dtype(self.site.dtype);
         let size: Vec<_> =
             size.iter().map(|&it| inputs::dimension(it)).collect::<Result<_, _>>()?;
         let options = (Kind::Double, Device::Cpu);

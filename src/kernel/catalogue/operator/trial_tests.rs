@@ -66,7 +66,7 @@ fn padded_rows_are_unaligned_views_with_nan_between_them() {
 fn values_are_as_special_as_they_say() {
     for &dtype in Dtype::ALL {
         let site = site(Operator::Silu, dtype, 96);
-        let float = Float::of(dtype);
+        let float = Float::for_dtype(dtype);
         let x = |values| {
             let trial = of(&site, values).next().unwrap();
             let x = drawn(&trial, Pointwise::Silu).examples.remove(0);

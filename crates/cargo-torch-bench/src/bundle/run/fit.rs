@@ -122,8 +122,9 @@ fn loaded(
 ) -> std::result::Result<OsString, Vec<Error>> {
     let programs: Vec<PathBuf> =
         manifest.benches.iter().map(|bench| bundle.join(&bench.file)).collect();
-    let traces =
-        |path: &OsString| programs.iter().map(|it| Trace::of(it, path)).collect::<Result<Vec<_>>>();
+    let traces = |path: &OsString| {
+        programs.iter().map(|it| Trace::new(it, path)).collect::<Result<Vec<_>>>()
+    };
     // The loader's own words about a damaged program help nobody.
     let damaged = |error: Error| match checksums::damaged(bundle, manifest) {
         Ok(found) if !found.is_empty() => found,

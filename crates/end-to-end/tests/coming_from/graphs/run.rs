@@ -30,7 +30,7 @@ pub fn run() -> &'static Run {
         let lab = Lab::new();
         lab.bench("calibration", &["^calibration/machine/matmul/"]);
         lab.quiet_bench("fusion", "new", &["^fusion/graphs/"]);
-        let row = Row::of("graphs", "`calibrator --hardware … --output FILE`");
+        let row = Row::new("graphs", "`calibrator --hardware … --output FILE`");
         let (file, summary) = profiled(&lab, &words(&row, "cargo torch-bench"), HERE);
         let profile = read(&file);
         let document = json(&lab.report(&["fusion", "--format", "json"]));

@@ -27,7 +27,7 @@ pub struct Run {
 /// The run of inference.
 pub fn inference() -> &'static Run {
     static RUN: OnceLock<Run> = OnceLock::new();
-    RUN.get_or_init(|| Run::of("inference"))
+    RUN.get_or_init(|| Run::new("inference"))
 }
 
 /// The records of every recipe and every model that the page names, by id.
@@ -53,11 +53,11 @@ pub fn measured(id: &str) -> &'static Value {
 /// The run of training.
 pub fn training() -> &'static Run {
     static RUN: OnceLock<Run> = OnceLock::new();
-    RUN.get_or_init(|| Run::of("training"))
+    RUN.get_or_init(|| Run::new("training"))
 }
 
 impl Run {
-    fn of(mode: &str) -> Self {
+    fn new(mode: &str) -> Self {
         let lab = Lab::new();
         lab.quiet_bench(mode, "new", &["--quick", &format!("^{mode}/torchao/")]);
         // The config's own `output_dir`, which begins at the current folder.

@@ -57,7 +57,7 @@ fn run_on<F: Function, E: Element>(
     let elements = out_rows.values() as usize;
     if let Some(bias) = bias {
         expect("bias", bias, x.f_kind()?, &[x_rows.dim])?;
-        Rows::of("bias", bias)?;
+        Rows::new("bias", bias)?;
         refuse_overlap(out, [bias])?;
     }
     if elements == 0 {
@@ -105,7 +105,7 @@ fn repeated<E: Element>(bias: &Tensor) -> Option<Vec<E>> {
 fn rows(x: &Tensor, out: &Tensor) -> Result<(Rows, Rows), TchError> {
     expect("x", x, x.f_kind()?, &x.size())?;
     expect("out", out, x.f_kind()?, &x.size())?;
-    let (x_rows, out_rows) = (Rows::of("x", x)?, Rows::of_output("out", out)?);
+    let (x_rows, out_rows) = (Rows::new("x", x)?, Rows::of_output("out", out)?);
     let in_place = x.data_ptr() == out.data_ptr() && x_rows == out_rows;
     if !in_place {
         refuse_overlap(out, [x])?;

@@ -26,7 +26,7 @@ pub fn cross_entropy(
     target: &Tensor,
     out: &mut Tensor,
 ) -> Result<(), TchError> {
-    let rows = RowPointers::of("logits", logits)?;
+    let rows = RowPointers::new("logits", logits)?;
     let targets = classes(target, &rows)?;
     let per_block = (GRAIN / rows.dim.max(1)).max(1);
     let sum = with_element!(logits.f_kind()?, T => {

@@ -23,8 +23,8 @@ unsafe impl Sync for RowPointers {}
 
 impl RowPointers {
     /// The rows of a tensor of any number of dimensions but none. `name` is for errors.
-    pub fn of(name: &str, tensor: &Tensor) -> Result<Self, TchError> {
-        let rows = rows::Rows::of(name, tensor)?;
+    pub fn new(name: &str, tensor: &Tensor) -> Result<Self, TchError> {
+        let rows = rows::Rows::new(name, tensor)?;
         Self::at(name, tensor, rows)
     }
 
@@ -80,7 +80,7 @@ pub fn parameter(
     dim: usize,
 ) -> Result<RowPointers, TchError> {
     demand(name, tensor, (x.f_kind()?, vec![dim as i64]))?;
-    RowPointers::of(name, tensor)
+    RowPointers::new(name, tensor)
 }
 
 fn demand(name: &str, tensor: &Tensor, needed: (Kind, Vec<i64>)) -> Result<(), TchError> {

@@ -23,7 +23,7 @@ pub fn mse_loss(
     out: &mut Tensor,
 ) -> Result<(), TchError> {
     same("target", target, x)?;
-    let (mut rows, mut targets) = (RowPointers::of("x", x)?, RowPointers::of("target", target)?);
+    let (mut rows, mut targets) = (RowPointers::new("x", x)?, RowPointers::new("target", target)?);
     if rows.are_contiguous() && targets.are_contiguous() {
         (rows, targets) = (rows.as_one(), targets.as_one());
     }

@@ -43,9 +43,9 @@ pub fn normalize(
     if let Some(residual) = residual {
         same("residual", residual, x)?;
     }
-    let (from, to) = (RowPointers::of("x", x)?, RowPointers::of_output("out", out, x)?);
+    let (from, to) = (RowPointers::new("x", x)?, RowPointers::of_output("out", out, x)?);
     refuse_overlap(out, operands.tensors())?;
-    let residual = residual.map(|it| RowPointers::of("residual", it)).transpose()?;
+    let residual = residual.map(|it| RowPointers::new("residual", it)).transpose()?;
     let rows =
         |name, it: Option<&Tensor>| it.map(|it| parameter(name, it, x, from.dim)).transpose();
     let (weight, bias) = (rows("weight", weight)?, rows("bias", bias)?);

@@ -23,7 +23,7 @@ use crate::overlap::refuse_overlap;
 /// rounded to the dtype. A row with a NaN or an infinity, or of negative infinities alone, becomes
 /// NaN; beside others, a negative infinity becomes 0.
 pub fn softmax(capability: Capability, x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-    let (from, to) = (RowPointers::of("x", x)?, RowPointers::of_output("out", out, x)?);
+    let (from, to) = (RowPointers::new("x", x)?, RowPointers::of_output("out", out, x)?);
     refuse_overlap(out, [x])?;
     with_element!(x.f_kind()?, T => {
         // SAFETY: all rows are as long as those of `to` and of this dtype, which nothing else

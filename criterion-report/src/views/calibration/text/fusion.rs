@@ -136,7 +136,8 @@ fn line(fusion: &FusionCalibration, footnotes: &mut Footnotes) -> Line {
     let bounds = number(params, "speedup_low").zip(number(params, "speedup_high"));
     let interval = bounds.map(|(low, high)| Interval { low, high });
     let ratio = fusion.speedup_factor;
-    let benefit = interval.map(|Interval { low, high }| Benefit::of(&Ratio { ratio, low, high }));
+    let benefit =
+        interval.map(|Interval { low, high }| Benefit::from_ratio(&Ratio { ratio, low, high }));
     let paint = benefit.map_or(Paint::Plain, verdict::of_benefit);
     let own = params.contains_key("consistent_reduction");
     let change = |reduction: Option<f64>, there: bool| {

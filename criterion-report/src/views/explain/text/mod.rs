@@ -42,7 +42,7 @@ pub enum Format {
 }
 
 pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<String> {
-    let explainer = Explainer::of(report);
+    let explainer = Explainer::new(report);
     let all: Vec<Explanation> =
         report.entries().filter_map(|entry| explainer.explain(&entry)).collect();
     let untimed = report.entries().count() + report.missing.len() - all.len();
@@ -59,7 +59,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
         }
         Format::Markdown => markdown::page(&all, untimed),
         Format::Text => {
-            let room = Room::of(target, options.color);
+            let room = Room::new(target, options.color);
             screen(&plain::page(&all, untimed, room), room.colour)
         }
     })

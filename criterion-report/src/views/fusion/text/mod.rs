@@ -53,7 +53,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
         let document = Document::of(report, &results, &advice);
         return Ok(json_text::to_string(&document, Style::Pretty)? + "\n");
     }
-    let room = Room::of(target, options.color);
+    let room = Room::new(target, options.color);
     let patterns =
         gather(&results, |it| (&it.entry.row.record.case.id.group, it.key.place.to_string()));
     let table = |block: &Vec<&FusionResult<'_>>| {

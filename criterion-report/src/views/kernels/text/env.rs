@@ -66,7 +66,7 @@ object! {
         "rustc": environment.map(|environment| &environment.rustc),
         "threads": records.iter().map(|it| it.environment.torch.threads).sorted_set(),
         "allocators": records.iter().map(|it| &it.environment.allocator).sorted_set(),
-        "clock_mhz": Clock::of(&records),
+        "clock_mhz": Clock::new(&records),
         "quiet": environment.and_then(|environment| environment.quiet.as_ref()),
         "variables": environment.map(|it| it.variables.clone()).unwrap_or_default(),
         "checks": it.report.checks,
@@ -112,7 +112,7 @@ struct Clock {
 }
 
 impl Clock {
-    fn of(records: &[&Record]) -> Option<Self> {
+    fn new(records: &[&Record]) -> Option<Self> {
         let conditions = records.iter().filter_map(|record| record.measures.conditions.as_ref());
         let clocks = conditions.filter_map(|conditions| conditions.clock_mhz);
         clocks

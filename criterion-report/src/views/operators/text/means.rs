@@ -48,7 +48,7 @@ pub struct Mean {
 
 impl Mean {
     /// The mean of positive values; none of none.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub fn from_values(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let values: Vec<f64> = values.into_iter().collect();
         let logarithms: f64 = values.iter().map(|value| value.ln()).sum();
         Some(Self {
@@ -80,21 +80,21 @@ pub struct Summary {
 impl Summary {
     /// One for each implementation, in the order of the words, each eager before compiled.
     pub fn all(results: &[&OperatorResult<'_>]) -> Vec<Self> {
-        contenders(results).iter().map(|own| Self::of(own[0].entry.variant(), own)).collect()
+        contenders(results).iter().map(|own| Self::new(own[0].entry.variant(), own)).collect()
     }
 
     /// Each implementation, and the summaries of it at each value along an axis, the lowest first.
     pub fn along(axis: Axis, results: &[&OperatorResult<'_>]) -> Vec<(String, Vec<Self>)> {
         let of = |own: Vec<&OperatorResult<'_>>| {
             let at = by(&own, |it| axis.of(it.key.work.size)).into_iter();
-            let all = at.map(|(value, there)| Self::of(value.to_string(), &there)).collect();
+            let all = at.map(|(value, there)| Self::new(value.to_string(), &there)).collect();
             (own[0].entry.variant(), all)
         };
         contenders(results).into_iter().map(of).collect()
     }
 
     /// The summary of results of one implementation, of which there are some.
-    fn of(name: String, results: &[&OperatorResult<'_>]) -> Self {
+    fn new(name: String, results: &[&OperatorResult<'_>]) -> Self {
         let speedups = || results.iter().filter_map(|it| it.entry.speedup());
         let efficiencies = || {
             let all = results.iter().filter_map(|it| it.efficiency.as_ref().ok());
@@ -105,9 +105,9 @@ impl Summary {
             name,
             is_baseline: results[0].entry.row.is_baseline(),
             cases: results.len(),
-            speedup: Mean::of(speedups().map(|speedup| speedup.ratio)),
+            speedup: Mean::from_values(speedups().map(|speedup| speedup.ratio)),
             verdicts: verdicts.map(|it| speedups().filter(|own| own.verdict() == it).count()),
-            efficiency: Mean::of(efficiencies().map(|efficiency| efficiency.share)),
+            efficiency: Mean::from_values(efficiencies().map(|efficiency| efficiency.share)),
             sources: efficiencies().map(|efficiency| efficiency.source.word()).collect(),
         }
     }
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     fn mean(values: &[f64]) -> Mean {
-        Mean::of(values.iter().copied()).expect("there are some")
+        Mean::from_values(values.iter().copied()).expect("there are some")
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn one_value_is_its_own_mean_and_none_has_none() {
         assert!((mean(&[3.0]).value - 3.0).abs() < 1e-12);
-        assert_eq!(Mean::of([]), None);
+        assert_eq!(Mean::from_values([]), None);
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub fn write(
     if options.format == Format::Json {
         return json::array(report, &results, options.upstream_compat, out);
     }
-    let room = Room::of(target, options.color);
+    let room = Room::new(target, options.color);
     print(out, &screen(&tables(report, &results, options, room), room.colour))
 }
 

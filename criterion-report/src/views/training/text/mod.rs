@@ -56,7 +56,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
         let document = Document::of(report, &results);
         return Ok(json_text::to_string(&document, Style::Pretty)? + "\n");
     }
-    let room = Room::of(target, options.color);
+    let room = Room::new(target, options.color);
     let mut tables = Vec::new();
     for block in TrainingResult::blocks(&results) {
         let title = title(&block, room);
