@@ -149,6 +149,8 @@ fn merge(folder: &Path, temporary: &Path) -> Subject {
         text(shards.join("plan.json")),
         "--output".to_owned(),
         text(merged.clone()),
+        // The generated cases are of several configs of one name.
+        "--mixed".to_owned(),
     ];
     let command = [REPORT.to_owned(), "merge".to_owned()].into_iter().chain(folders).chain(options);
     Subject {
