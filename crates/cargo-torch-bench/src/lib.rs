@@ -19,7 +19,7 @@ mod template;
 #[doc(hidden)]
 pub mod files;
 
-mod claim;
+mod folder_lock;
 #[doc(hidden)]
 pub mod results;
 #[doc(hidden)]
@@ -119,16 +119,7 @@ pub fn run<C: CommandLine>() -> ExitCode {
 /// # Errors
 /// Help, and mistakes.
 #[doc(hidden)]
-pub fn check(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
-    check_line::<Cli>(words)
-}
-
-/// `check` for a program that has more commands.
-///
-/// # Errors
-/// Help, and mistakes.
-#[doc(hidden)]
-pub fn check_line<C: CommandLine>(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
+pub fn check<C: CommandLine>(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
     Ok(match parsed::<C>(words)?.tool() {
         Some(Command::Bench { arguments, .. }) => arguments.clone(),
         _ => Vec::new(),

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use plan::results;
 use walkdir::WalkDir;
 
-use crate::claim::FolderLock;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::folder_lock::FolderLock;
 use crate::template;
 
 pub use plan::results::HOME;

@@ -4,8 +4,8 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::bench_arguments::BenchArguments;
-use crate::claim::FolderLock;
 use crate::error::{Error, Result};
+use crate::folder_lock::FolderLock;
 use crate::human;
 use crate::results::{self, Results};
 use crate::side::Side;

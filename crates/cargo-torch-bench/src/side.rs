@@ -8,8 +8,8 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 
 use crate::bench_arguments::BenchArguments;
 use crate::cargo::{self, not_run};
-use crate::claim::FolderLock;
 use crate::error::{Error, Result};
+use crate::folder_lock::FolderLock;
 use plan::git;
 
 #[derive(Debug)]

@@ -74,7 +74,7 @@ pub fn yielding_to_library_path(path: &Path) -> Result<Option<Vec<u8>>> {
     }))
 }
 
-/// Where the tag of a DT_RPATH stands, and the bytes of the other tag.
+/// The place of the tag of a DT_RPATH, and the bytes of the other tag.
 fn rpath(program: &[u8]) -> object::Result<Option<(usize, [u8; 8])>> {
     let header = FileHeader64::<Endianness>::parse(program)?;
     let endian = header.endian()?;

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::claim::FolderLock;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::folder_lock::FolderLock;
 use crate::human;
 use crate::template;
 use crate::workspace::Workspace;

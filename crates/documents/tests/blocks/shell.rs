@@ -74,7 +74,7 @@ fn known(list: &str, word: &str) -> bool {
 fn tool<C: CommandLine>(words: &[&str], config: Option<&str>) -> Result<(), Fault> {
     let words = ["xtask"].iter().chain(words).map(OsString::from).collect();
     let mut passed_on = Vec::new();
-    outcome(cargo_torch_bench::check_line::<C>(words).map(|words| passed_on = words))?;
+    outcome(cargo_torch_bench::check::<C>(words).map(|words| passed_on = words))?;
     let passed_on: Vec<_> = passed_on.iter().map(|word| word.to_string_lossy()).collect();
     bench(&passed_on.iter().map(|word| &**word).collect::<Vec<_>>(), config)
 }

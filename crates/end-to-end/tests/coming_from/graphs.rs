@@ -189,7 +189,9 @@ fn given_peaks(row: &Row) {
 fn fusion_patterns(row: &Row) {
     patterns(row, &[LINEAR, CONV, ATTENTION]);
     let line = ["torch-bench", "calibrate", "--hardware", "x", "--fusion-patterns", "mlp"];
-    let error = cargo_torch_bench::check(line.map(Into::into).to_vec()).expect_err("refused");
+    let error =
+        cargo_torch_bench::check::<cargo_torch_bench::cli::Cli>(line.map(Into::into).to_vec())
+            .expect_err("refused");
     assert!(error.to_string().contains("linear, conv, attention, all"), "{error}");
 }
 

@@ -128,7 +128,8 @@ fn command(row: &Row) -> Vec<String> {
     }
     let program = std::iter::once("xtask".to_owned());
     let line: Vec<OsString> = program.chain(words.iter().cloned()).map(OsString::from).collect();
-    cargo_torch_bench::check(line).unwrap_or_else(|error| panic!("{text}: {error}"));
+    cargo_torch_bench::check::<cargo_torch_bench::cli::Cli>(line)
+        .unwrap_or_else(|error| panic!("{text}: {error}"));
     words
 }
 

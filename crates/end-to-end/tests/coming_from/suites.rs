@@ -36,8 +36,8 @@ pub fn words(row: &Row, program: &str) -> Vec<String> {
 pub fn understood(row: &Row, program: &str) {
     let words = words(row, program).into_iter().map(Into::into).collect();
     let check = match program {
-        "cargo xtask" => cargo_torch_bench::check_line::<xtask::Cli>,
-        _ => cargo_torch_bench::check,
+        "cargo xtask" => cargo_torch_bench::check::<xtask::Cli>,
+        _ => cargo_torch_bench::check::<cargo_torch_bench::cli::Cli>,
     };
     check(words).unwrap_or_else(|error| panic!("{}: {error}", row.ours));
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::ColorChoice;
 
+use crate::cli::source::none_of;
 use crate::compare::{
     Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Rule, Settings, Side, SideFacts,
     Thresholds, Words, compare, threshold,
@@ -151,9 +152,8 @@ impl Options {
             ("--accuracy-threshold", self.accuracy_threshold.is_some()),
             ("--energy-threshold", self.energy_threshold.is_some()),
         ];
-        let given: Vec<&str> = given.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
-        if self.policy == Policy::Hud && !given.is_empty() {
-            bail!("--policy hud has its own thresholds: omit {}", given.join(", "));
+        if self.policy == Policy::Hud {
+            none_of(&given, "--policy hud has its own thresholds")?;
         }
         let mut thresholds = match &self.thresholds {
             Some(file) => Thresholds::read(file).context("--thresholds")?,

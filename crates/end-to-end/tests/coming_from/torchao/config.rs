@@ -39,7 +39,7 @@ pub fn own_tests(row: &Row) {
     let [command] = row.code()[..] else { panic!("one command") };
     // It runs `cargo test`, which runs this.
     let words = command.split(' ').skip(1).chain(["--help"]).map(Into::into).collect();
-    let help = cargo_torch_bench::check_line::<xtask::Cli>(words).expect_err("help").to_string();
+    let help = cargo_torch_bench::check::<xtask::Cli>(words).expect_err("help").to_string();
     assert!(help.contains("cargo test --workspace"), "{help}");
 }
 
