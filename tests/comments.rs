@@ -26,12 +26,19 @@ const HELP: [(&str, &str); 6] = [
 const FRAGMENTS: [&str; 8] =
     ["Of ", "What ", "Who ", "That of ", "Those ", "The same", "So ", "As many"];
 
+/// Words behind a comma that begin no main clause.
+const CONTINUED: [&str; 7] = ["and ", "by ", "how ", "if ", "in ", "or ", "the best first"];
+
 /// The refused opening of a comment, if it has one.
 fn fragment(text: &str) -> Option<&'static str> {
     let ends = [". ", ": ", "; "].into_iter().filter_map(|end| text.find(end));
     let sentence = &text[..ends.min().unwrap_or(text.len())];
-    if sentence.starts_with("Where ") && !sentence.contains(',') {
-        return Some("Where … without a main clause");
+    if let Some(clause) = sentence.strip_prefix("Where ") {
+        // A part that continues or qualifies the clause is no main clause.
+        let is_main = |rest: &str| !CONTINUED.iter().any(|it| rest.starts_with(it));
+        if !clause.split(", ").skip(1).any(is_main) {
+            return Some("Where … without a main clause");
+        }
     }
     if sentence.starts_with("Another ") && sentence.contains(" than ") {
         return Some("Another … than");
@@ -129,6 +136,8 @@ fn fragments_are_refused_and_sentences_are_not() {
         ("As many lanes of 16 bits.", "As many"),
         ("Where it ran.", "Where … without a main clause"),
         ("Where it ran: the device, or none.", "Where … without a main clause"),
+        ("Where a case runs, and how.", "Where … without a main clause"),
+        ("Where times come from, the best first.", "Where … without a main clause"),
         ("Another kernel than that of the baseline.", "Another … than"),
     ] {
         assert_eq!(fragment(text), Some(rule), "{text}");

@@ -1,4 +1,4 @@
-//! Where a kernel runs, and on what.
+//! The device and the work of a kernel.
 
 use std::cell::Cell;
 use std::sync::MutexGuard;

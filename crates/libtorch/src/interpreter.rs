@@ -52,7 +52,7 @@ impl Interpreter {
     /// Demands a release of a package; the builds of it may differ.
     ///
     /// # Errors
-    /// Where it is another release or not there, or where no Python is: which Python, why, and the remedy.
+    /// A missing package, another release of it, or no Python: which Python, why, and the remedy.
     pub fn demand(&self, package: &str, release: &str, remedy: &str) -> Result<(), String> {
         let shown = format!("{}, of {}", self.program.display(), self.chosen);
         let unfit = |why: String| format!("{shown}{why}; {remedy}");

@@ -1,4 +1,4 @@
-//! Where a repository keeps the results of earlier runs, and the branch that has them.
+//! The folder in which a repository keeps the results of earlier runs, and the branch that has them.
 
 use std::path::Path;
 

@@ -302,7 +302,7 @@ fn shards(cases: &[Expected<'_>]) -> String {
     )
 }
 
-/// Where the times come from, the best first.
+/// The sources of the times, the best first.
 fn sources(cases: &[Expected<'_>]) -> String {
     let of = |basis: Basis| cases.iter().filter(|it| it.estimate.basis == basis).count();
     let words = |basis: Basis| match basis {

@@ -61,7 +61,7 @@ pub struct Cases {
 pub struct Context<'a> {
     report: &'a Report,
     trade_offs: HashMap<&'a str, TradeOff>,
-    skylines: &'a [RooflineSet],
+    roofline_sets: &'a [RooflineSet],
     links: &'a Links,
     explainer: Explainer<'a>,
 }
@@ -231,9 +231,9 @@ fn latency(row: &Row) -> Vec<Cell> {
 }
 
 impl<'a> Context<'a> {
-    pub fn of(report: &'a Report, skylines: &'a [RooflineSet], links: &'a Links) -> Self {
+    pub fn of(report: &'a Report, roofline_sets: &'a [RooflineSet], links: &'a Links) -> Self {
         let explainer = Explainer::new(report);
-        Self { report, trade_offs: TradeOff::all(report), skylines, links, explainer }
+        Self { report, trade_offs: TradeOff::all(report), roofline_sets, links, explainer }
     }
 
     fn qualification(&self, entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
@@ -262,7 +262,7 @@ impl<'a> Context<'a> {
             Ok(placement) => placement,
             Err(why) => return vec![("no_placement", json!(strings.text(&why.to_string())))],
         };
-        let own = self.skylines.iter().find_map(|skyline| skyline.over(row));
+        let own = self.roofline_sets.iter().find_map(|roofline_set| roofline_set.over(row));
         let headroom = own.and_then(|roof| placement.under(roof));
         let rate = |gflops: f64| units::grouped(&units::significant(gflops, 4));
         let text = format!(
@@ -280,7 +280,7 @@ impl<'a> Context<'a> {
             None => "no roof was measured for its dtype on as many threads".to_owned(),
         };
         vec![
-            ("place", json!(Place::of(row, self.skylines, places))),
+            ("place", json!(Place::of(row, self.roofline_sets, places))),
             ("flop_per_byte", json!(Figure(placement.flop_per_byte))),
             ("gflop_per_s", json!(Figure(placement.gflop_per_s))),
             ("under_roof", json!(u8::from(headroom.is_some()))),

@@ -31,9 +31,9 @@ pub struct Data {
 impl Data {
     pub fn new(report: &Report, entries: &[Entry<'_>], links: &Links) -> Self {
         let mut strings = Strings::default();
-        let skylines = RooflineSet::all(report.with_calibrations());
+        let roofline_sets = RooflineSet::all(report.with_calibrations());
         let mut places: Vec<Place> = Vec::new();
-        let context = Context::of(report, &skylines, links);
+        let context = Context::of(report, &roofline_sets, links);
         let cases = Cases::new(&context, entries, &mut places, &mut strings);
         // Calibration compares a machine with itself.
         let is_about_work = |map: &Heatmap| plan::mode_of(&map.group) != Mode::Calibration.as_str();

@@ -86,7 +86,7 @@ function roofOf(roof, hue, x, y, px, py) {
   ];
 }
 
-/** Where a case stands in a roofline, or why nowhere. */
+/** The place of a case in a roofline, or why it has none. */
 const placeInWords = (at) =>
   value("roofline_text", at) === null
     ? text("no_placement", at)

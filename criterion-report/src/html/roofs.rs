@@ -32,7 +32,7 @@ document! {
 
 impl Place {
     /// The place of a row among `places`, to which it is added if it is new.
-    pub fn of(row: &Row, skylines: &[RooflineSet], places: &mut Vec<Self>) -> usize {
+    pub fn of(row: &Row, roofline_sets: &[RooflineSet], places: &mut Vec<Self>) -> usize {
         let record = &row.record;
         let threads = record.environment.torch.threads;
         let label = format!(
@@ -45,9 +45,10 @@ impl Place {
         if let Some(place) = places.iter().position(|known| known.label == label) {
             return place;
         }
-        let skyline = skylines.iter().find(|skyline| skyline.is_of(row));
-        let roofs = skyline.map(|skyline| skyline.on(threads)).unwrap_or_default();
-        let notes = skyline.map(|skyline| skyline.notes.as_slice()).unwrap_or_default();
+        let roofline_set = roofline_sets.iter().find(|roofline_set| roofline_set.is_of(row));
+        let roofs = roofline_set.map(|roofline_set| roofline_set.on(threads)).unwrap_or_default();
+        let notes =
+            roofline_set.map(|roofline_set| roofline_set.notes.as_slice()).unwrap_or_default();
         let notes = notes.iter().map(|note| visible::lines(note).into_owned()).collect();
         let roofs = roofs.into_iter().map(Roof::of).collect();
         places.push(Self { label, roofs, notes });

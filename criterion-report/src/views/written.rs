@@ -1,4 +1,4 @@
-//! Where a view's text goes, and what is said beside it.
+//! The destination of a view's text, and the messages beside it.
 
 use std::io::Write;
 use std::path::Path;

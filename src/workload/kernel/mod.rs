@@ -62,7 +62,7 @@ pub(super) fn site<W>(case: &Case, work: W, place: tch::Device) -> Site<W> {
     Site { work, dtype, device, place, threads, seed }
 }
 
-/// Where the case runs, and what it computes with: nothing is drawn where a tool is missing.
+/// The site and the inputs of a case: nothing is drawn where a tool is missing.
 fn drawn<W: Shipped>(case: &Case, work: W) -> Result<(Site<W>, Inputs), Refusal> {
     let site = site(case, work, device::resolve(case.device)?);
     W::tools(&site)?;

@@ -46,7 +46,7 @@ pub(crate) struct Reading<'e, K> {
 
 pub(crate) type EntryOf<S> = Entry<S, <S as Subject>::Size, <S as Subject>::Way>;
 
-/// Where a case runs, and in what precision.
+/// The device and the precision of a case.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) device: Device,

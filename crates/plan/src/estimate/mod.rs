@@ -30,7 +30,7 @@ use similar::{Likeness, likenesses};
 use stages::Step;
 
 closed_set! {
-    /// Where an estimate comes from, the best first.
+    /// The source of an estimate, the best first.
     Basis, "basis" {
         /// An earlier run of the same case.
         SameCase = "same_case",

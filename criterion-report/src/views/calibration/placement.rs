@@ -139,7 +139,7 @@ pub fn by_machine<'a, T>(
 }
 
 impl RooflineSet {
-    /// The skylines of every machine and device that the rows have calibrations of.
+    /// The roofline_sets of every machine and device that the rows have calibrations of.
     pub fn all<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
         let mut all = by_machine(rows, |machine, device, _, roofs, notes| Self {
             machine,

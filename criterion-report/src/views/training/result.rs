@@ -38,13 +38,13 @@ impl<'a> TrainingResult<'a> {
             let at = (place.to_string(), fingerprint(&entry.row.record));
             (config, model, work.shape.to_string(), variant, *dtype, at)
         });
-        let skylines = RooflineSet::all(report.with_calibrations());
+        let roofline_sets = RooflineSet::all(report.with_calibrations());
         let of = |block: Vec<(Key<ModelWork>, (usize, Entry<'a>))>| {
             let (key, (_, entry)) = block.first()?;
             let (key, config) = (key.clone(), &*entry.row.record.case.config);
             let parts = block.into_iter().map(|(_, part)| part).collect();
             let result = Self { key, config, parts, rate: None };
-            Some(Self { rate: Rate::new(&result, &skylines), ..result })
+            Some(Self { rate: Rate::new(&result, &roofline_sets), ..result })
         };
         blocks.into_iter().filter_map(of).collect()
     }
@@ -193,10 +193,10 @@ pub struct Rate {
 }
 
 impl Rate {
-    fn new(result: &TrainingResult<'_>, skylines: &[RooflineSet]) -> Option<Self> {
+    fn new(result: &TrainingResult<'_>, roofline_sets: &[RooflineSet]) -> Option<Self> {
         let row = result.part(Pass::ForwardBackward)?.row;
         let gflop_per_s = row.gflop_per_s()?;
-        let roof = skylines.iter().find_map(|skyline| skyline.over(row));
+        let roof = roofline_sets.iter().find_map(|roofline_set| roofline_set.over(row));
         Some(Self { gflop_per_s, peak_share: roof.map(|it| gflop_per_s / it.peak_gflops.value) })
     }
 }

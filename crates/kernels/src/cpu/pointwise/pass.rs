@@ -16,8 +16,8 @@ const AHEAD: usize = 4096;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Where rows of elements lie, how many there are in a row, and from the beginning of one row to
-/// that of the next.
+/// The memory of rows of elements: where they begin, how many elements a row has, and the distance of
+/// two rows.
 #[derive(Debug)]
 pub struct Addresses<E> {
     pub x: *const E,

@@ -22,7 +22,7 @@ const ALL: &str = "`regressions.json`";
 #[derive(Debug, Clone, Copy)]
 pub struct Regressions<'a> {
     pub comparison: &'a Comparison,
-    /// Where the earlier results were found, if they are no saved ones.
+    /// The place of the earlier results, if they are no saved ones.
     pub source: Option<&'a str>,
 }
 

@@ -141,7 +141,7 @@ document! {
         whole_cost: Option<Cost> = whole,
         /// Error of the predicted speed-up at shapes that were left out of the fit.
         speedup_error: Option<ModelError> = prediction.speedup_error,
-        /// Where it gains, by K and N.
+        /// The range in which it gains, by K and N.
         gains: Vec<GainsOf> =
             (0..of.kns.len()).map(|column| GainsOf::of(of, column)).collect(),
         /// The speed-ups.

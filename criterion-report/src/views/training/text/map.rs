@@ -82,7 +82,7 @@ fn cell(field: &Field, error: Option<ModelError>) -> Cell {
     }
 }
 
-/// Where the recipe gains, in words.
+/// The range in which the recipe gains, in words.
 fn answer(crossover: &Crossover<'_, '_>) -> String {
     let columns = 0..crossover.kns.len();
     let gains: Vec<Gains> = columns.clone().map(|column| crossover.gains(column)).collect();
