@@ -6,6 +6,8 @@
 
 use criterion::BenchmarkFilter as Filter;
 use plan::flag::{self, BenchFlags};
+use plan::lockstep::PORT;
+use plan::results::variable;
 use plan::{Case, FoundShard, Partition, RunShard, Shard};
 use regex::Regex;
 
@@ -32,6 +34,8 @@ pub struct Args {
     pub profiles: Option<Regex>,
     /// `--shard`: the part of the plan that is run.
     pub part: Option<Part>,
+    /// Whether another program has criterion's samples, and decides when each case begins: times are all it wants.
+    pub is_connected: bool,
     /// The command line as it was read.
     pub flags: BenchFlags,
     filter: Filter,
@@ -67,6 +71,7 @@ impl Args {
             needs,
             profiles: profiles(&flags)?,
             part: part(&flags)?,
+            is_connected: action(&flags) == Action::Measure && variable(PORT).is_some(),
             filter: filter(&flags)?,
             flags,
         };

@@ -132,7 +132,10 @@ impl<'a> GroupRun<'a> {
         if outcome != Outcome::Measured {
             return outcome;
         }
-        self.probed(case, &mut run, findings);
+        match self.args.is_connected {
+            true => passes::explain(&mut findings.measures, Some(CONNECTED)),
+            false => self.probed(case, &mut run, findings),
+        }
         if let Err(outcome) = settled(panics::catch(|| run.subject.workload.recheck())) {
             // The output changed since the check: discard the timings.
             findings.discard();
@@ -140,6 +143,7 @@ impl<'a> GroupRun<'a> {
         }
         findings.wall.passes_s = watch.lap();
         match case.role {
+            _ if self.args.is_connected => findings.no_pair = Some(CONNECTED.to_owned()),
             Role::Baseline if self.wanted => {
                 self.partner = Partner::Ready(Rc::new(RefCell::new(run)))
             }
@@ -327,6 +331,9 @@ impl<'a> GroupRun<'a> {
         Ok(())
     }
 }
+
+/// Why a case has nothing but samples, a check and a count of memory.
+const CONNECTED: &str = "measured in lock-step with another revision, which takes times alone";
 
 /// Why an emulated case has no pairs.
 const EMULATED: &str = "emulated: this device has no products for the recipe and runs them dequantized, so its time says \

@@ -4,10 +4,7 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use plan::flag;
-
-/// Our flags with their values, as JSON.
-const HIDDEN: &str = "CRITERION_TORCH_FLAGS";
+use plan::flag::{self, HIDDEN};
 
 /// The process's arguments, its name first, with the hidden ones.
 pub fn arguments() -> Result<Vec<String>, String> {

@@ -123,6 +123,16 @@ struct Metadata {
     packages: Vec<Member>,
 }
 
+/// The bench targets of a workspace: of each its package's name and manifest, and the target's name.
+pub fn bench_targets(root: &Path) -> Result<Vec<(String, PathBuf, Target)>> {
+    let packages = metadata(root)?.packages.into_iter();
+    let targets = packages.flat_map(|Member { name, manifest_path, targets, .. }| {
+        let benches = targets.into_iter().filter(|it| it.is("bench"));
+        benches.map(move |target| (name.clone(), manifest_path.clone(), target))
+    });
+    Ok(targets.collect())
+}
+
 /// A package of the workspace.
 #[derive(Deserialize)]
 struct Member {
@@ -143,6 +153,8 @@ pub struct Target {
     kind: Vec<String>,
     pub name: String,
     src_path: PathBuf,
+    #[serde(rename = "required-features")]
+    pub required_features: Vec<String>,
 }
 
 impl Target {
@@ -233,6 +245,7 @@ pub const MESSAGES: &str = "--message-format=json-render-diagnostics";
 pub struct Message {
     pub reason: String,
     pub package_id: String,
+    pub manifest_path: PathBuf,
     pub target: Target,
     pub executable: Option<PathBuf>,
     pub out_dir: PathBuf,

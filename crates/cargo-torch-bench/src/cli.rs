@@ -27,7 +27,7 @@ pub const COLUMNS: usize = 94;
 ///
 /// Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line. bench and kernels
 /// end with the code of the first command that failed.
-#[derive(Debug, PartialEq, Eq, Parser)]
+#[derive(Debug, PartialEq, Parser)]
 #[command(bin_name = name::ALIAS, max_term_width = COLUMNS, after_long_help = cli_examples::EXAMPLES)]
 // An alias gives options, and the user may give them again.
 #[command(args_override_self = true)]
@@ -36,7 +36,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-#[derive(Debug, PartialEq, Eq, Subcommand)]
+#[derive(Debug, PartialEq, Subcommand)]
 pub enum Command {
     /// Add benchmarks to the package in this folder
     ///

@@ -60,6 +60,8 @@ mod side;
 
 mod runs;
 
+mod lockstep;
+
 mod progress_line;
 
 #[doc(hidden)]
@@ -103,6 +105,9 @@ pub fn main() -> ExitCode {
 pub fn run<C: CommandLine>() -> ExitCode {
     if bundle::run::is_called() {
         return bundle::run::main();
+    }
+    if lockstep::linker::is_called() {
+        return lockstep::linker::main();
     }
     match cli::read::<C>().run().and_then(|code| output::check().map(|()| code)) {
         Ok(code) => code,

@@ -99,7 +99,7 @@ fn run(mut cargo: Command, cases: usize, log: &Path) -> Result<ExitStatus> {
             last.pop_front();
         }
     }
-    line.clear();
+    line.line.clear();
     let status = child.wait().map_err(|error| Error::new(format!("the benchmarks: {error}")))?;
     let only_cases =
         !failures.is_empty() && failures.iter().all(|it| *it == Some(cargo::CASES_FAILED));
@@ -127,36 +127,48 @@ fn exit_status(code: i32) -> ExitStatus {
     std::os::windows::process::ExitStatusExt::from_raw(code as u32)
 }
 
+/// One line on stderr that is overwritten; none where stderr is no terminal.
+pub struct Line {
+    columns: Option<usize>,
+}
+
+impl Line {
+    pub fn new() -> Self {
+        let size = terminal_size::terminal_size_of(io::stderr());
+        let columns = size.map_or(COLUMNS, |(columns, _)| columns.0.into());
+        Self { columns: io::stderr().is_terminal().then_some(columns) }
+    }
+
+    pub fn show(&self, text: &str) {
+        if let Some(columns) = self.columns {
+            let text: String = text.chars().take(columns.saturating_sub(1)).collect();
+            eprint!("\r\x1b[2K{text}");
+        }
+    }
+
+    pub fn clear(&self) {
+        if self.columns.is_some() {
+            eprint!("\r\x1b[2K");
+        }
+    }
+}
+
 struct ProgressLine {
     started: Instant,
     cases: usize,
     begun: usize,
-    /// Columns of the terminal; none where stderr is none.
-    columns: Option<usize>,
+    line: Line,
 }
 
 impl ProgressLine {
     fn new(cases: usize) -> Self {
-        let size = terminal_size::terminal_size_of(io::stderr());
-        let columns = size.map_or(COLUMNS, |(columns, _)| columns.0.into());
-        let columns = io::stderr().is_terminal().then_some(columns);
-        Self { started: Instant::now(), cases, begun: 0, columns }
+        Self { started: Instant::now(), cases, begun: 0, line: Line::new() }
     }
 
     fn see(&mut self, text: &str) {
         let Some(case) = case(text) else { return };
         self.begun += 1;
-        if let Some(columns) = self.columns {
-            let line = said(self.begun, self.cases, case, self.started.elapsed());
-            let line: String = line.chars().take(columns.saturating_sub(1)).collect();
-            eprint!("\r\x1b[2K{line}");
-        }
-    }
-
-    fn clear(&self) {
-        if self.columns.is_some() {
-            eprint!("\r\x1b[2K");
-        }
+        self.line.show(&said(self.begun, self.cases, case, self.started.elapsed()));
     }
 }
 

@@ -14,6 +14,9 @@ use clap::{Arg, ArgAction, Command, CommandFactory as _, Parser};
 use crate::cost;
 use crate::shard::{AskedShard, Partition};
 
+/// The variable that holds our flags with their values, as JSON, where criterion reads the arguments.
+pub const HIDDEN: &str = "CRITERION_TORCH_FLAGS";
+
 /// The flags that criterion does not know.
 const OURS: [&str; 6] = ["budget", "wait", "shard", "partition", "resume", "profile"];
 

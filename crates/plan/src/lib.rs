@@ -30,6 +30,7 @@ mod kernel;
 #[cfg(feature = "configs")]
 mod library;
 mod linears;
+pub mod lockstep;
 mod record;
 pub mod results;
 mod settings;

@@ -52,6 +52,7 @@ mod distribution;
 mod drift;
 mod hierarchical;
 mod holm;
+pub mod lockstep;
 mod mann_whitney;
 mod paired;
 mod planner;

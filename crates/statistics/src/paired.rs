@@ -121,6 +121,12 @@ pub fn ratio(log_ratios: &[f64]) -> Option<Ratio> {
     Some(Ratio { ratio: ratio.exp(), low: low.exp(), high: high.exp() })
 }
 
+/// How far the values are from a centre of 0, in standard errors of the test by sign flips: [`CRITICAL`] counts as 1.96.
+pub(crate) fn sign_flips(values: &[f64]) -> f64 {
+    const NORMAL: f64 = 1.96;
+    if values.is_empty() { 0.0 } else { SignFlips::new(values).statistic(0.0) * NORMAL / CRITICAL }
+}
+
 /// The test of one ln(speed-up) after another against the same blocks.
 struct SignFlips<'a> {
     values: &'a [f64],

@@ -206,6 +206,7 @@ fn changed(
                 floors,
                 hosts: Hosts::Refused,
                 words: Words::SIDES,
+                lockstep: None,
             };
             for id in differing(&compare(a, b, settings)?) {
                 *changed.entry(id).or_insert(0) += 1;

@@ -17,6 +17,7 @@ use super::side::Side;
 use super::thresholds::Thresholds;
 use crate::order::Order as _;
 use crate::parallel;
+use crate::read::Lockstep;
 use crate::render::object::document;
 
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,8 @@ pub struct Settings<'a> {
     pub floors: Floors<'a>,
     pub hosts: Hosts,
     pub words: Words,
+    /// The blocks of both sides, where they were measured in lock-step.
+    pub lockstep: Option<&'a Lockstep>,
 }
 
 #[derive(Debug, Clone)]
@@ -74,7 +77,8 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison>
         .iter()
         .map(|id| {
             let limits = settings.thresholds.of(id);
-            let pairing = Pairing::new(id, &a.runs, &b.runs, limits);
+            let lockstep = settings.lockstep.and_then(|it| it.get(id));
+            let pairing = Pairing { lockstep, ..Pairing::new(id, &a.runs, &b.runs, limits) };
             if outcomes.is_out(id) { Pairing { b: Vec::new(), ..pairing } } else { pairing }
         })
         .collect();

@@ -7,6 +7,7 @@ mod comparison;
 mod counted;
 mod finding;
 mod floor;
+mod lockstep;
 mod noisy;
 mod outcomes;
 mod pairing;
@@ -25,6 +26,7 @@ pub use finding::{Finding, Measure, Verdict, reasons};
 pub use floor::{
     ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, NoiseFloor, Profile, Sigmas,
 };
+pub use lockstep::with_times;
 pub use outcomes::{Hosts, Words};
 pub use point::{Estimate, Point, TESTED};
 pub use policy::Policy;

@@ -8,10 +8,13 @@
 //! nothing about their distribution. Where a side has one run, interval and p rest on a floor from
 //! other runs and on a normal distribution: p has to be smaller there.
 
+use plan::lockstep::LockstepCase;
+use statistics::lockstep::{CONFIRMED_P, Compared};
 use statistics::{CONFIDENCE_LEVEL, Ratio, RunMedian, holm, least_p, mann_whitney, sides_ratio};
 
 use super::finding::{Finding, Measure, Verdict};
 use super::floor::{FloorSource, Floors, NoiseFloor};
+use super::lockstep::Blocks;
 use super::pairing::{Caveats, Pairing, some_times};
 use super::point::Point;
 use crate::parallel;
@@ -21,6 +24,9 @@ use crate::render::units;
 const OF_RUNS: f64 = 0.05;
 /// Largest adjusted p if a side has only one run.
 const OF_ONE_RUN: f64 = 0.01;
+
+/// The remedy where blocks were too few.
+const MORE_TIME: &str = "a larger --budget decides it";
 
 /// A case of which both sides have a value, and its test.
 struct Noisy {
@@ -35,6 +41,8 @@ struct Noisy {
     p: f64,
     /// Whether p is of runs.
     of_runs: bool,
+    /// Of a time that was measured in lock-step.
+    blocks: Option<Blocks>,
 }
 
 impl Noisy {
@@ -44,6 +52,11 @@ impl Noisy {
         pairing: &Pairing<'_>,
         floors: Floors<'_>,
     ) -> Option<Result<Self, String>> {
+        if measure == Measure::Time
+            && let Some(case) = pairing.lockstep
+        {
+            return Some(Self::of_blocks(pairing, floors, case));
+        }
         let (sides, doubts) = match measure {
             Measure::Energy => (energies(pairing)?, Caveats::default()),
             _ => (both_runs(pairing), pairing.doubts()),
@@ -56,8 +69,30 @@ impl Noisy {
             let of_runs = a.len() > 1 && b.len() > 1;
             let ranks = of_runs.then(|| mann_whitney(&logarithms(&b), &logarithms(&a))).flatten();
             let p = ranks.map_or(both.p, |ranks| ranks.p);
-            Self { a, b, floor, threshold, doubts, ratio: both.ratio, p, of_runs }
+            Self { a, b, floor, threshold, doubts, ratio: both.ratio, p, of_runs, blocks: None }
         }))
+    }
+
+    /// The time of a case that was measured in lock-step.
+    fn of_blocks(
+        pairing: &Pairing<'_>,
+        floors: Floors<'_>,
+        case: &LockstepCase,
+    ) -> Result<Self, String> {
+        let (blocks, [a, b]) = Blocks::new(case)?;
+        let Compared { ratio, p, .. } = blocks.compared;
+        Ok(Self {
+            a,
+            b,
+            floor: floor(pairing, floors, Measure::Time),
+            threshold: pairing.limits.latency,
+            doubts: Caveats::default(),
+            ratio,
+            // Only confirmed differences are tested.
+            p: if blocks.confirm { p } else { f64::NAN },
+            of_runs: true,
+            blocks: Some(blocks),
+        })
     }
 }
 
@@ -149,10 +184,15 @@ impl Judged<'_> {
         } else if ratio < 1.0 / limit && high < 1.0 {
             Verdict::Improved
         } else if low >= 1.0 / limit && high <= limit {
-            return (Verdict::Equivalent, format!("within {}", self.allowed()));
+            return (Verdict::Equivalent, format!("within {}{}", self.allowed(), self.layout()));
         } else {
-            return (Verdict::Inconclusive, format!("{}; {}", self.open(), self.remedy()));
+            let reason = format!("{}; {}{}", self.open(), self.remedy(), self.layout());
+            return (Verdict::Inconclusive, reason);
         };
+        if self.noisy.blocks.is_some_and(|it| !it.confirm) {
+            let open = "the time was over before fresh processes confirmed it";
+            return (Verdict::Inconclusive, format!("{}, but {open}: {MORE_TIME}", self.change()));
+        }
         if let Some(doubt) = self.doubt() {
             let reason = format!("{}, but {doubt}: measure again", self.change());
             return (Verdict::Inconclusive, reason);
@@ -169,12 +209,14 @@ impl Judged<'_> {
             FloorSource::Ignored if !self.noisy.of_runs => String::new(),
             _ => format!(", adjusted p {}", p_text(self.adjusted_p)),
         };
-        (verdict, format!("{} (threshold {}{p})", self.change(), units::percent(beyond)))
+        let layout = self.layout();
+        (verdict, format!("{} (threshold {}{p}){layout}", self.change(), units::percent(beyond)))
     }
 
     /// Largest adjusted p that is no chance.
     fn level(&self) -> f64 {
         match self.noisy.floor.source {
+            _ if self.noisy.blocks.is_some() => CONFIRMED_P,
             _ if self.noisy.of_runs => OF_RUNS,
             FloorSource::Ignored => f64::INFINITY,
             _ => OF_ONE_RUN,
@@ -188,6 +230,18 @@ impl Judged<'_> {
         let within = within.iter().filter(|_| !self.noisy.of_runs);
         let doubts: Vec<&str> = systematic.iter().chain(within).map(String::as_str).collect();
         (!doubts.is_empty()).then(|| doubts.join("; "))
+    }
+
+    /// How far two builds of one source may be apart, where that shows and matters.
+    fn layout(&self) -> String {
+        let spread = self.noisy.blocks.and_then(|it| it.compared.layout_sd);
+        match spread.filter(|it| *it >= self.noisy.threshold / 2.0) {
+            Some(spread) => {
+                let percent = units::percent(spread);
+                format!("; the order of functions alone moves it by ±{percent} (layout)")
+            }
+            None => String::new(),
+        }
     }
 
     /// `12.3 % slower`.
@@ -219,6 +273,9 @@ impl Judged<'_> {
     }
 
     fn remedy(&self) -> String {
+        if self.noisy.blocks.is_some() {
+            return MORE_TIME.to_owned();
+        }
         if self.noisy.of_runs {
             return "more runs narrow it".to_owned();
         }
@@ -238,6 +295,10 @@ impl Judged<'_> {
     fn by_chance(&self) -> String {
         let (a, b) = (self.noisy.a.len(), self.noisy.b.len());
         let (change, cases) = (self.change(), units::count(self.family, "case"));
+        if self.noisy.blocks.is_some() {
+            let p = p_text(self.adjusted_p);
+            return format!("{change}, which may be chance among {cases} (adjusted p {p})");
+        }
         let least = (least_p(a, b) * self.family as f64).min(1.0);
         if self.noisy.of_runs && least >= OF_RUNS {
             let runs =

@@ -1,5 +1,7 @@
 //! A case that both sides measured, and what qualifies the comparison of its times.
 
+use plan::lockstep::LockstepCase;
+
 use super::point::{Estimate, Point};
 use super::side::SideRun;
 use super::thresholds::Limits;
@@ -12,6 +14,8 @@ pub struct Pairing<'a> {
     pub a: Vec<&'a Point>,
     pub b: Vec<&'a Point>,
     pub limits: Limits,
+    /// Its blocks, where both sides were measured in lock-step.
+    pub lockstep: Option<&'a LockstepCase>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -38,7 +42,7 @@ impl<'a> Pairing<'a> {
             let points = side.iter().filter_map(|run| run.get(full_id));
             points.filter(|point| point.is_measured()).collect()
         };
-        Self { full_id, a: measured(a), b: measured(b), limits }
+        Self { full_id, a: measured(a), b: measured(b), limits, lockstep: None }
     }
 
     pub fn sides(&self) -> [&[&'a Point]; 2] {

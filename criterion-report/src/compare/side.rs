@@ -165,6 +165,11 @@ impl Side {
         Ok((Self { name: name.to_owned(), runs }, Remarks::default()))
     }
 
+    /// Whether any of its cases has a time.
+    pub fn has_times(&self) -> bool {
+        self.measured().any(|point| point.time.is_some())
+    }
+
     /// Revisions of its measured cases, each once.
     pub fn revisions(&self) -> BTreeSet<&str> {
         self.measured().filter_map(|point| point.revision.as_deref()).collect()

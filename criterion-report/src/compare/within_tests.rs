@@ -42,6 +42,7 @@ fn of_runs(before: Vec<Vec<Point>>, now: Vec<Point>) -> Comparison {
         floors: Floors::Ignored,
         hosts: Hosts::Apart,
         words: Words::NOW,
+        lockstep: None,
     };
     compare(&before, &Side::of_points("now", "now", now), settings)
         .expect("machines are kept apart")

@@ -1,23 +1,24 @@
-//! `compare-branches`: two revisions, built and measured side by side, then compared.
+//! `compare-branches`: two revisions, built and measured in lock-step, then compared.
 
 mod options;
 mod revision;
 mod worktree;
 
 use std::ffi::OsString;
-use std::io;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus, Stdio};
 
 use crate::cargo;
 use crate::error::{Error, Result};
-use crate::results::{HOME, Results};
-use crate::runs;
+use crate::files;
+use crate::human;
+use crate::lockstep::{Checkout, Order, Outcome, Program, has_plugin, measure_all};
+use crate::results::{Results, kept_as};
 use crate::setup;
-use crate::side::Side;
 use crate::source::{Link, Source};
 use crate::workspace::Workspace;
 pub use options::Options;
+use plan::lockstep::{self, Lockstep, LockstepSide};
 use revision::Revision;
 use worktree::Worktrees;
 
@@ -33,75 +34,151 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 
 fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Result<ExitCode> {
     let root = workspace.root();
-    let arguments = options.arguments()?;
+    let filter = options.filter()?;
     cargo::require_report(root)?;
     // Before anything is downloaded or built.
     let revisions = [Revision::resolve(root, a)?, Revision::resolve(root, b)?];
     let target = cargo::target(root)?;
     let results = Results::of_environment(&target)?;
     // Until the comparison is printed.
-    let claim = results.claim()?;
+    let _claim = results.claim()?;
     let worktrees = Worktrees::claim(&target)?;
-    setup::before(workspace)?;
+    if has_plugin(root) {
+        setup::before(workspace)?;
+    }
     let names = revision::names(&revisions);
     let needed: Vec<&str> = revisions.iter().filter_map(Revision::short).collect();
-    let mut sides = Vec::new();
-    for (revision, name) in revisions.iter().zip(&names) {
-        sides.push(side(workspace, revision, name, &worktrees, &needed, &results)?);
+    let mut programs = Vec::new();
+    for (side, (revision, name)) in revisions.iter().zip(&names).enumerate() {
+        let checkout = checkout(workspace, revision, name, side, &worktrees, &needed)?;
+        let what = revision.short().unwrap_or("as it lies here");
+        eprintln!("{name}: {what}, in {}", checkout.run_in.display());
+        programs.push(checkout.build(&options.selection)?);
     }
-    announce(&revisions, &sides);
+    if revisions[0].commit == revisions[1].commit {
+        eprintln!("both are the same: an A/A comparison, in which all differences are noise");
+    }
     check_report(root, &results)?;
-    // The comparison alone goes to stdout.
-    let stdout = || Stdio::from(io::stderr());
-    runs::measure(&sides, options.runs, &arguments, &results, &claim, stdout)?;
+    let [a, b] = [programs.remove(0), programs.remove(0)];
+    let pairs = of_both(a, b, &names)?;
+    for name in &names {
+        results.remove_runs(name)?;
+    }
+    let order = Order { filter, budget: options.budget, threshold: options.latency_threshold };
+    let outcome = measure_all(pairs, &order);
+    let took = human::duration(outcome.took);
+    eprintln!("{} cases measured in {took}", outcome.cases.len());
+    for (side, name) in names.iter().enumerate() {
+        keep_records(&worktrees.home(side), &results, name)?;
+    }
+    let file = save(&results, &names, &revisions, &order, &outcome)?;
     let [a, b] = &names;
     eprintln!(
-        "kept as {a}@… and {b}@…; to compare them again: cargo criterion-report compare {a} {b}{}",
+        "kept in {}; to compare again: cargo criterion-report compare {a} {b}{}",
+        file.display(),
         results.option(root)
     );
     let compared = report(root, &results, &options.report(&names), Stdio::inherit())?;
-    Ok(ExitCode::from(cargo::code(compared)))
+    // What could not be measured is no success, whatever the rest says.
+    Ok(match (compared.success(), outcome.failures.is_empty()) {
+        (true, false) => ExitCode::FAILURE,
+        _ => ExitCode::from(cargo::code(compared)),
+    })
 }
 
-/// The folders that a revision is measured in, so that both leave their results in one place.
-fn side(
+/// The programs that both sides have.
+fn of_both(a: Vec<Program>, b: Vec<Program>, names: &[String; 2]) -> Result<Vec<[Program; 2]>> {
+    let mut b = b;
+    let mut pairs = Vec::new();
+    for program in a {
+        match b.iter().position(|it| it.target == program.target) {
+            Some(place) => pairs.push([program, b.remove(place)]),
+            None => eprintln!("{}: there is no bench target {}", names[1], program.target),
+        }
+    }
+    for program in b {
+        eprintln!("{}: there is no bench target {}", names[0], program.target);
+    }
+    if pairs.is_empty() {
+        return Err(Error::new("both sides have no bench target with criterion in common")
+            .remedy("`cargo bench --no-run` lists what there is"));
+    }
+    Ok(pairs)
+}
+
+/// Keeps the records of a side's processes, where they have our plug-in, as its one run.
+fn keep_records(home: &Path, results: &Results, name: &str) -> Result<()> {
+    let kept = results.records.join(kept_as(name, 1));
+    for file in files::inside(&plan::results::records(home).join("new"))? {
+        if file.extension().is_some_and(|it| it == "jsonl") {
+            files::make_folder(&kept)?;
+            files::write(&kept.join(files::name(&file)), files::read(&file)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes what was measured, for `criterion-report`.
+fn save(
+    results: &Results,
+    names: &[String; 2],
+    revisions: &[Revision; 2],
+    order: &Order,
+    outcome: &Outcome,
+) -> Result<std::path::PathBuf> {
+    let side = |index: usize| LockstepSide {
+        name: names[index].clone(),
+        commit: revisions[index].commit.clone(),
+    };
+    let document = Lockstep {
+        schema: lockstep::SCHEMA.to_owned(),
+        version: lockstep::VERSION,
+        sides: [side(0), side(1)],
+        threshold: order.threshold,
+        seconds: outcome.took.as_secs_f64(),
+        cases: outcome.cases.clone(),
+    };
+    let [a, b] = names.each_ref().map(String::as_str);
+    let file = lockstep::file(&results.records, [a, b]);
+    files::make_folder(file.parent().expect("it lies in a folder"))?;
+    let text = serde_json::to_string(&document).map_err(|error| Error::new(error.to_string()))?;
+    files::write(&file, text)?;
+    Ok(file)
+}
+
+/// The folders that a revision is built in.
+fn checkout(
     workspace: &Workspace,
     revision: &Revision,
     name: &str,
+    side: usize,
     worktrees: &Worktrees,
     needed: &[&str],
-    results: &Results,
-) -> Result<Side> {
-    let name = name.to_owned();
-    let mut environment = vec![(HOME, results.criterion.clone())];
-    let (Some(commit), Some(short)) = (&revision.commit, revision.short()) else {
-        let folder = workspace.root().to_path_buf();
-        return Ok(Side { name, folder, worktree: false, environment });
+) -> Result<Checkout> {
+    let root = workspace.root();
+    let (commit, run_in) = match (&revision.commit, revision.short()) {
+        (Some(commit), Some(short)) => {
+            (commit.clone(), worktrees.provide(root, commit, short, needed)?)
+        }
+        _ => (revision::snapshot(root)?, root.to_path_buf()),
     };
-    let folder = worktrees.provide(workspace.root(), commit, short, needed)?;
-    // By one path for all: a worktree is used for one commit after another. And not by that of a link:
-    // torch-sys has to see that it leads elsewhere now.
-    match Source::of_environment(workspace)? {
-        // Also one that a file names which the revision may lack.
-        Source::User(chosen) => environment.push(("LIBTORCH", chosen.libtorch)),
-        Source::Link => {
-            if let Link::To(libtorch) = Link::read(workspace)? {
-                environment.push(("LIBTORCH", libtorch));
+    let folder = worktrees.build_in(root, &commit)?;
+    let mut environment = vec![("CARGO_TARGET_DIR", folder.join("target"))];
+    if has_plugin(workspace.root()) {
+        // By one path for all: a worktree is used for one commit after another. And not by that of a link:
+        // torch-sys has to see that it leads elsewhere now.
+        match Source::of_environment(workspace)? {
+            // Also one that a file names which the revision may lack.
+            Source::User(chosen) => environment.push(("LIBTORCH", chosen.libtorch)),
+            Source::Link => {
+                if let Link::To(libtorch) = Link::read(workspace)? {
+                    environment.push(("LIBTORCH", libtorch));
+                }
             }
         }
     }
-    Ok(Side { name, folder, worktree: true, environment })
-}
-
-fn announce(revisions: &[Revision; 2], sides: &[Side]) {
-    for (revision, side) in revisions.iter().zip(sides) {
-        let what = revision.short().unwrap_or("as it lies here");
-        eprintln!("{}: {what}, in {}", side.name, side.folder.display());
-    }
-    let [a, b] = revisions;
-    if a.commit == b.commit {
-        eprintln!("both are the same: an A/A comparison, in which all differences are noise");
-    }
+    let (name, programs) = (name.to_owned(), worktrees.programs(side)?);
+    Ok(Checkout { name, folder, run_in, programs, environment })
 }
 
 /// The report is needed last; that it cannot be built is better known before hours of measuring.

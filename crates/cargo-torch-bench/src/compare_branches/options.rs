@@ -1,13 +1,15 @@
 //! The command line of `compare-branches`.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
-use crate::bench_arguments::{BenchArguments, runs};
 use crate::error::{Error, Result};
+use crate::lockstep::Selection;
+use plan::flag;
 
-#[derive(Debug, PartialEq, Eq, Args)]
+#[derive(Debug, PartialEq, Args)]
 pub struct Options {
     /// Branch, tag or commit to compare with; nothing is fetched
     #[arg(required_unless_present = "clean")]
@@ -15,12 +17,14 @@ pub struct Options {
     /// The one that may be slower; a dot is this checkout
     #[arg(required_unless_present = "clean")]
     b: Option<String>,
-    /// Runs of each; fewer than 7 cannot be significant among 50 cases
-    #[arg(long, alias = "launches", value_name = "N", default_value_t = RUNS, value_parser = runs)]
-    pub runs: u64,
-    /// Only this bench target; may be repeated
-    #[arg(long, value_name = "TARGET")]
-    bench: Vec<OsString>,
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Time to measure in, e.g. `90s`; cases that are decided early leave theirs to the others
+    #[arg(long, value_name = "TIME", default_value = "5min", value_parser = duration)]
+    pub budget: Duration,
+    /// Least relative change of a time that matters
+    #[arg(long, value_name = "SHARE", default_value_t = THRESHOLD, value_parser = share)]
+    pub latency_threshold: f64,
     /// Exit with 1 when there is any of these
     // The report's gates stand here so that a typo is found before everything is measured.
     #[arg(
@@ -31,18 +35,31 @@ pub struct Options {
         value_parser = ["regression", "accuracy", "missing", "inconclusive"]
     )]
     fail_on: Vec<String>,
+    /// Table for people, Markdown for a pull request, or all as JSON
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "markdown", "json"])]
+    format: String,
     /// Remove the worktrees of earlier comparisons, and compare nothing
     #[arg(long, exclusive = true)]
     clean: bool,
-    /// A filter, and criterion's options
-    #[arg(last = true, value_name = "CRITERION")]
-    criterion: Vec<OsString>,
+    /// A regular expression on the ids of benchmarks
+    #[arg(last = true, value_name = "FILTER")]
+    filter: Vec<OsString>,
 }
 
-/// The least p of the exact Mann–Whitney test is 2/C(2n, n). For 8 runs of each it is 1.6e-4, which
-/// Holm's correction still calls significant at 0.05 among 321 cases; for 6 it would be among 23.
-const RUNS: u64 = 8;
+/// Criterion's own.
+const THRESHOLD: f64 = 0.01;
 const COMMAND: &str = "compare-branches";
+
+fn duration(text: &str) -> std::result::Result<Duration, String> {
+    flag::duration(text).map(Duration::from_secs_f64)
+}
+
+fn share(text: &str) -> std::result::Result<f64, String> {
+    match text.parse() {
+        Ok(share @ 1e-4..=1.0) => Ok(share),
+        _ => Err("it is a share of A's time from 0.0001 to 1, e.g. 0.01".to_owned()),
+    }
+}
 
 impl Options {
     /// The revisions, as git knows them; none if worktrees are to be removed.
@@ -50,24 +67,30 @@ impl Options {
         Some([self.a.as_deref()?, self.b.as_deref()?])
     }
 
-    /// The arguments of each run.
-    pub fn arguments(&self) -> Result<BenchArguments> {
-        let bench = |target: &OsString| [OsString::from("--bench"), target.clone()];
-        let cargo: Vec<OsString> = self.bench.iter().flat_map(bench).collect();
-        match BenchArguments::parse(&cargo, &self.criterion, COMMAND)? {
-            (arguments, None) => Ok(arguments),
-            (_, Some(name)) => Err(Error::usage(format!(
-                "--save-baseline {name}: {COMMAND} names what it keeps after the revisions"
-            ))
-            .remedy(format!("its options: cargo xtask {COMMAND} --help"))),
+    /// The filter on ids.
+    pub fn filter(&self) -> Result<Option<String>> {
+        match &self.filter[..] {
+            [] => Ok(None),
+            [filter] if filter.to_str().is_some_and(|it| !it.starts_with('-')) => {
+                Ok(filter.to_str().map(str::to_owned))
+            }
+            words => {
+                let words: Vec<_> = words.iter().map(|it| it.to_string_lossy()).collect();
+                Err(Error::usage(format!("-- {}: it is not one filter", words.join(" ")))
+                    .remedy(format!("{COMMAND} decides how criterion samples; give one filter")))
+            }
         }
     }
 
     /// The arguments of `criterion-report` that compare the two names.
     pub fn report(&self, [a, b]: &[String; 2]) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec!["compare".into(), a.into(), b.into()];
+        arguments.extend(["--latency-threshold".into(), self.latency_threshold.to_string().into()]);
         if !self.fail_on.is_empty() {
             arguments.extend(["--fail-on".into(), self.fail_on.join(",").into()]);
+        }
+        if self.format != "table" {
+            arguments.extend(["--format".into(), self.format.clone().into()]);
         }
         arguments
     }
@@ -87,42 +110,26 @@ mod tests {
 
     #[test]
     fn every_option_is_understood() {
-        let words = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
-        for (line, revisions, runs, fail_on, cargo, criterion) in [
-            ("main .", ["main", "."], 8, "", "", ""),
+        for (line, budget_s, filter, report) in [
+            ("main .", 300.0, None, "compare a b --latency-threshold 0.01"),
             (
-                "--launches=3 main --fail-on regression,missing HEAD~1 --bench x --bench=y",
-                ["main", "HEAD~1"],
-                3,
-                " --fail-on regression,missing",
-                "--bench x --bench y",
-                "",
+                "--budget 90s main --fail-on regression,missing HEAD~1 --bench x -p y -- ^x/",
+                90.0,
+                Some("^x/"),
+                "compare a b --latency-threshold 0.01 --fail-on regression,missing",
             ),
             (
-                "a --runs 12 b -- int8wo --sample-size 20 --runs 1",
-                ["a", "b"],
-                12,
-                "",
-                "",
-                "int8wo --sample-size 20 --runs 1",
-            ),
-            ("a b -- -- -s", ["a", "b"], 8, "", "", "-- -s"),
-            (
-                "a b --fail-on missing --runs 3 --fail-on accuracy --runs 4",
-                ["a", "b"],
-                4,
-                " --fail-on accuracy",
-                "",
-                "",
+                "a b --latency-threshold 0.05 --format markdown --fail-on missing --fail-on accuracy",
+                300.0,
+                None,
+                "compare a b --latency-threshold 0.05 --fail-on accuracy --format markdown",
             ),
         ] {
             let options = parsed(line).expect(line);
-            let arguments = BenchArguments { cargo: words(cargo), criterion: words(criterion) };
-            assert_eq!(options.revisions(), Some(revisions), "{line}");
-            assert_eq!(options.runs, runs, "{line}");
-            assert_eq!(options.arguments(), Ok(arguments), "{line}");
-            let report = options.report(&["a".to_owned(), "b".to_owned()]);
-            assert_eq!(report, words(&format!("compare a b{fail_on}")), "{line}");
+            assert_eq!(options.budget, Duration::from_secs_f64(budget_s), "{line}");
+            assert_eq!(options.filter(), Ok(filter.map(str::to_owned)), "{line}");
+            let words: Vec<OsString> = report.split(' ').map(Into::into).collect();
+            assert_eq!(options.report(&["a".to_owned(), "b".to_owned()]), words, "{line}");
         }
         assert_eq!(parsed("--clean").expect("fine").revisions(), None);
     }
@@ -134,9 +141,9 @@ mod tests {
             ("main", "  <B>\n"),
             ("main pr int8wo", "unexpected argument 'int8wo'"),
             ("main pr --clean", "'--clean' cannot be used with"),
-            ("main pr --lunches 3", "unexpected argument '--lunches'"),
-            ("main pr --runs", "a value is required for '--runs <N>'"),
-            ("main pr --runs 0", "invalid value '0' for '--runs <N>'"),
+            ("main pr --runs 8", "unexpected argument '--runs'"),
+            ("main pr --budget soon", "invalid value 'soon' for '--budget <TIME>'"),
+            ("main pr --latency-threshold 2", "it is a share of A's time"),
             ("main pr --bench", "a value is required for '--bench <TARGET>'"),
             ("main pr --fail-on slower", "regression, accuracy, missing, inconclusive]"),
         ] {
@@ -144,19 +151,10 @@ mod tests {
             assert!(error.to_string().contains(what), "{line}: {error}");
             assert_eq!(error.exit_code(), 2);
         }
-        for (line, what) in [
-            (
-                "main pr -- -s x",
-                "--save-baseline x: compare-branches names what it keeps after the revisions",
-            ),
-            (
-                "main pr -- --list",
-                "--list measures nothing, and compare-branches measures and keeps several runs",
-            ),
-        ] {
-            let error = parsed(line).expect("its words are known").arguments().expect_err(line);
-            assert_eq!((error.what(), error.exit_code()), (what, 2));
-            assert!(!error.remedies().is_empty(), "{line}");
+        for line in ["main pr -- --sample-size 3", "main pr -- a b"] {
+            let error = parsed(line).expect("its words are known").filter().expect_err(line);
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.what().contains("it is not one filter"), "{error}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The revisions that are compared, and the names of their results.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::error::{Error, Result};
 use plan::{git, history};
@@ -56,6 +57,31 @@ impl Revision {
             _ => name.to_owned(),
         }
     }
+}
+
+/// A commit, on no branch, of a checkout as it lies here: with all that git does not ignore.
+pub fn snapshot(folder: &Path) -> Result<String> {
+    let index = tempfile::tempdir();
+    let index = index.map_err(|error| Error::new(format!("no folder for git's index: {error}")))?;
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git::unset_variables(&mut git);
+        git.current_dir(folder).args(arguments).env("GIT_INDEX_FILE", index.path().join("index"));
+        for who in ["AUTHOR", "COMMITTER"] {
+            git.env(format!("GIT_{who}_NAME"), "compare-branches");
+            git.env(format!("GIT_{who}_EMAIL"), "compare-branches@localhost");
+        }
+        let output = git.output().map_err(|error| Error::new(format!("git: {error}")))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(Error::new(format!("git {}: {}", arguments.join(" "), said.trim())));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    git(&["read-tree", "HEAD"])?;
+    git(&["add", "--all", ":/"])?;
+    let tree = git(&["write-tree"])?;
+    git(&["commit-tree", "-p", "HEAD", "-m", "checkout as it lies here", &tree])
 }
 
 fn unknown(folder: &Path, said: &str) -> Result<Error> {

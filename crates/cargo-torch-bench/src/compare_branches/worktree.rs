@@ -18,6 +18,9 @@ pub struct Worktrees {
     _claim: FolderLock,
 }
 
+/// The name of the worktree that is built in.
+const BUILD: &str = "build";
+
 impl Worktrees {
     /// They lie below what cargo builds, as they can be made again.
     pub fn claim(target: &Path) -> Result<Self> {
@@ -54,27 +57,55 @@ impl Worktrees {
             git::git(root, &[&rename[..], &[&earlier, &place]].concat())?;
         } else {
             eprintln!("checking out {short} in {}", place.display());
-            // Forced: cargo clean takes a worktree away behind git's back. Twice: also a locked one.
-            let add = ["worktree", "add", "--quiet", "--force", "--force", "--detach"];
-            let arguments = [&add.map(Path::new)[..], &[&place, Path::new(commit)]].concat();
-            git::git(root, &arguments)?;
+            add(root, &place, commit)?;
         }
-        if Workspace::around(&place)?.root() != place {
+        let project = project(root, &place)?;
+        if Workspace::around(&project)?.root() != project {
             return Err(Error::new(format!(
-                "{} has no Cargo.toml with [workspace], so it is no revision of this project",
-                place.display()
+                "{} is not the root of a workspace or package, so it is no revision of this project",
+                project.display()
             )));
         }
-        note_configuration(root, &place)?;
+        Ok(project)
+    }
+
+    /// One checkout in which both sides are built, one after the other: what they have in common is built once, and in
+    /// one place, so that equal sources give equal programs. Returns the project in it.
+    pub fn build_in(&self, root: &Path, commit: &str) -> Result<PathBuf> {
+        let place = self.folder.join(BUILD);
+        if place.exists() && is_unfinished(&place)? {
+            remove(root, &place)?;
+        }
+        if place.exists() {
+            git::git(&place, &["checkout", "--quiet", "--force", "--detach", commit])?;
+        } else {
+            add(root, &place, commit)?;
+        }
+        let project = project(root, &place)?;
+        lock(root, &project)?;
+        note_configuration(root, &project)?;
+        Ok(project)
+    }
+
+    /// Criterion's folder of a side's processes.
+    pub fn home(&self, side: usize) -> PathBuf {
+        self.folder.join(format!("programs-{side}")).join("criterion")
+    }
+
+    /// A folder for the programs of a side, by its index, without those of earlier comparisons.
+    pub fn programs(&self, side: usize) -> Result<PathBuf> {
+        let place = self.folder.join(format!("programs-{side}"));
+        files::remove_folder(&place)?;
+        files::make_folder(&place)?;
         Ok(place)
     }
 
-    /// A worktree that this comparison does not need. Cargo goes by what was built there wherever the folder is called
-    /// and lies, so the dependencies, whose C++ takes minutes, are not built again for another commit.
+    /// A worktree that this comparison does not need.
     fn idle(&self, needed: &[&str]) -> Result<Option<PathBuf>> {
         for place in files::inside(&self.folder)? {
             let name = files::name(&place);
-            if !needed.contains(&name.as_str()) && fault(&place, &name)?.is_none() {
+            if name != BUILD && !needed.contains(&name.as_str()) && fault(&place, &name)?.is_none()
+            {
                 return Ok(Some(place));
             }
         }
@@ -107,6 +138,32 @@ impl Worktrees {
     }
 }
 
+fn add(root: &Path, place: &Path, commit: &str) -> Result<()> {
+    // Forced: cargo clean takes a worktree away behind git's back. Twice: also a locked one.
+    let add = ["worktree", "add", "--quiet", "--force", "--force", "--detach"];
+    let arguments = [&add.map(Path::new)[..], &[place, Path::new(commit)]].concat();
+    git::git(root, &arguments)?;
+    Ok(())
+}
+
+/// The folder in a worktree that `root` is in its own.
+fn project(root: &Path, place: &Path) -> Result<PathBuf> {
+    let top = PathBuf::from(git::git(root, &["rev-parse", "--show-toplevel"])?);
+    let root = root.canonicalize().map_err(|error| Error::io("resolve", root, &error))?;
+    Ok(root
+        .strip_prefix(top)
+        .map_or_else(|_| place.to_owned(), |inside| place.join(inside).components().collect()))
+}
+
+/// Gives a worktree the lock file of the checkout, if its commit has none: both sides are to have the same dependencies.
+fn lock(root: &Path, project: &Path) -> Result<()> {
+    let [from, to] = [root, project].map(|folder| folder.join("Cargo.lock"));
+    if to.exists() || !from.exists() {
+        return Ok(());
+    }
+    fs::copy(&from, &to).map(drop).map_err(|error| Error::io("copy", &from, &error))
+}
+
 /// Also a locked one, one that was changed, and one that is gone.
 fn remove(root: &Path, place: &Path) -> Result<()> {
     let remove = ["worktree", "remove", "--force", "--force"].map(Path::new);
@@ -134,7 +191,9 @@ fn fault(place: &Path, commit: &str) -> Result<Option<String>> {
     }
     // Older commits do not ignore what is put there.
     let status = ["-c", "core.quotePath=false", "status", "--porcelain", "--"];
-    let status = [&status[..], &[".", ":!/.libtorch", ":!/target"]].concat();
+    let put = ["target", "Cargo.lock", ".libtorch"].map(|it| format!(":(exclude,glob)**/{it}"));
+    let put = put.each_ref().map(String::as_str);
+    let status = [&status[..], &["."], &put].concat();
     let status = git::git(place, &status)?;
     Ok((!status.is_empty()).then(|| format!("has changes: {}", few(&status))))
 }

@@ -11,9 +11,9 @@ use clap::ColorChoice;
 use crate::cli::source::none_of;
 use crate::compare::{
     Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Rule, Settings, Side, SideFacts,
-    Thresholds, Words, compare, threshold,
+    Thresholds, Words, compare, threshold, with_times,
 };
-use crate::read::{Location, Selection};
+use crate::read::{Location, Lockstep, Selection};
 use crate::render::units;
 use crate::views::compare::Format;
 use crate::visible;
@@ -88,8 +88,25 @@ impl Options {
         let thresholds = self.limits()?;
         let profile = self.profile(location)?;
         let mut remarks = Remarks::default();
-        let read = |name: &str| Side::read(name, location, of_folder, selection);
-        let (a, b) = rayon::join(|| read(&self.a), || read(&self.b));
+        let lockstep = Lockstep::read(location, [&self.a, &self.b])?;
+        let read = |index: usize, name: &str| {
+            let of_runs = || Side::read(name, location, of_folder, selection);
+            let Some(document) = &lockstep else { return of_runs() };
+            // Benchmarks without our plug-in leave no records.
+            let (records, remarks) = match Side::is_baseline(name, location)? {
+                true => of_runs().map(|(side, remarks)| (Some(side), remarks))?,
+                false => (None, Remarks::default()),
+            };
+            if records.as_ref().is_some_and(Side::has_times) {
+                bail!(
+                    "`{name}` was measured in lock-step, and again later: remove {} to compare \
+                     the later runs",
+                    Lockstep::file(location, [&self.a, &self.b]).display()
+                );
+            }
+            Ok((with_times(records, name, index, document, selection), remarks))
+        };
+        let (a, b) = rayon::join(|| read(0, &self.a), || read(1, &self.b));
         let mut side = |read: Result<(Side, Remarks)>| -> Result<Side> {
             let (side, said) = read?;
             remarks.extend(said);
@@ -102,6 +119,7 @@ impl Options {
             floors: Floors::Profile(profile.as_ref()),
             hosts: if self.across_hosts { Hosts::Across } else { Hosts::Refused },
             words: Words::SIDES,
+            lockstep: lockstep.as_ref(),
         };
         let comparison = compare(&a, &b, settings)?;
         if comparison.cases.is_empty() {

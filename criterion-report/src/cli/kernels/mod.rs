@@ -181,6 +181,7 @@ impl Options {
             floors: Floors::Ignored,
             hosts: Hosts::Apart,
             words: Words::NOW,
+            lockstep: None,
         };
         compare(before, now, settings)
     }

@@ -1,0 +1,166 @@
+//! A process of a benchmark program that waits for its turn before each benchmark.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _, Seek as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use super::connection::{Connection, Samples};
+use crate::error::{Error, Result};
+use plan::lockstep::PORT;
+use plan::results::HOME;
+
+/// A benchmark program of one side.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// The bench target.
+    pub target: String,
+    /// The executable, once for each layout of its functions.
+    pub layouts: Vec<PathBuf>,
+    /// The folder of its package, in which cargo would run it.
+    pub folder: PathBuf,
+    /// Whether it has our plug-in, which plans the samples itself.
+    pub has_plugin: bool,
+    /// Where it leaves records, if it has our plug-in; criterion leaves nothing.
+    pub criterion_home: PathBuf,
+    /// Variables, as the side needs them.
+    pub environment: Vec<(&'static str, PathBuf)>,
+}
+
+pub struct Process {
+    child: Child,
+    connection: Connection,
+    has_begun: bool,
+    /// Its output on stderr.
+    stderr: File,
+    program: PathBuf,
+}
+
+/// Between two looks at whether a started process has connected or died.
+const LOOK: Duration = Duration::from_millis(1);
+/// Bytes at the end of stderr that an error shows.
+const SHOWN: i64 = 2000;
+
+impl Process {
+    /// Starts the program and waits until it waits itself, before its first benchmark. None where it ends before.
+    pub fn start(program: &Program, layout: usize, arguments: &[String]) -> Result<Option<Self>> {
+        let path = &program.layouts[layout % program.layouts.len()];
+        let broken = |error: io::Error| failed(path, &error.to_string());
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(broken)?;
+        listener.set_nonblocking(true).map_err(broken)?;
+        let port = listener.local_addr().map_err(broken)?.port();
+        let stderr = tempfile::tempfile().map_err(broken)?;
+        let mut command = Command::new(path);
+        command
+            .args(arguments)
+            .current_dir(&program.folder)
+            .env(PORT, port.to_string())
+            .env(HOME, &program.criterion_home)
+            // As cargo sets it for programs that look for their files.
+            .env("CARGO_MANIFEST_DIR", &program.folder)
+            .envs(program.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(stderr.try_clone().map_err(broken)?);
+        let mut child = command.spawn().map_err(broken)?;
+        let stream = match connected(&listener, &mut child) {
+            Ok(Some(stream)) => stream,
+            Ok(None) => {
+                let status = child.wait().map_err(broken)?;
+                if status.success() {
+                    return Ok(None);
+                }
+                return Err(died(path, &status.to_string(), stderr));
+            }
+            Err(error) => {
+                end(&mut child);
+                return Err(broken(error));
+            }
+        };
+        let connection = match Connection::new(stream) {
+            Ok(connection) => connection,
+            Err(error) => {
+                end(&mut child);
+                return Err(broken(error));
+            }
+        };
+        Ok(Some(Self { child, connection, has_begun: false, stderr, program: path.clone() }))
+    }
+
+    /// Has it run its next benchmark, after which it waits again. None when it has ended.
+    pub fn turn(&mut self) -> Result<Option<Samples>> {
+        let samples = match self.has_begun {
+            true => self.connection.go_on(),
+            false => self.connection.greet(),
+        };
+        self.has_begun = true;
+        match samples.and_then(|()| self.connection.next()) {
+            Ok(Some(samples)) => Ok(Some(samples)),
+            Ok(None) => self.ended().map(|()| None),
+            // It may have died before it read.
+            Err(error) => self.ended().and(Err(failed(&self.program, &error.to_string()))),
+        }
+    }
+
+    fn ended(&mut self) -> Result<()> {
+        let status = self.child.wait();
+        let status = status.map_err(|error| failed(&self.program, &error.to_string()))?;
+        if status.success() {
+            return Ok(());
+        }
+        let stderr = self.stderr.try_clone();
+        let stderr = stderr.map_err(|error| failed(&self.program, &error.to_string()))?;
+        Err(died(&self.program, &status.to_string(), stderr))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// Ends a process that may have ended already.
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The connection of the process; none where it ends without one.
+fn connected(listener: &TcpListener, child: &mut Child) -> io::Result<Option<TcpStream>> {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                return Ok(Some(stream));
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        if child.try_wait()?.is_some() {
+            return Ok(None);
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+fn failed(program: &Path, what: &str) -> Error {
+    Error::new(format!("{}: {what}", program.display()))
+}
+
+/// The error of a process that failed, with the last of what it wrote.
+fn died(program: &Path, status: &str, mut stderr: File) -> Error {
+    let mut last = String::new();
+    let length = stderr.seek(io::SeekFrom::End(0)).unwrap_or(0).cast_signed();
+    let read = stderr
+        .seek(io::SeekFrom::Start((length - SHOWN).max(0).cast_unsigned()))
+        .and_then(|_| stderr.take(SHOWN.cast_unsigned()).read_to_string(&mut last));
+    let said = match read {
+        Ok(_) => last.trim().to_owned(),
+        Err(error) => format!("its output cannot be read: {error}"),
+    };
+    failed(program, &format!("{status}: {said}"))
+}

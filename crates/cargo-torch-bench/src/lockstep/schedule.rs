@@ -1,0 +1,212 @@
+//! The order of blocks: the programs take turns, and time goes to the cases that are not decided.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use plan::lockstep::{LockstepBlock, LockstepCase};
+use statistics::lockstep::{Block, Lockstep, State};
+
+use super::pair::{SIDES, measure};
+use super::process::Program;
+use crate::error::Error;
+use crate::human;
+use crate::progress_line::Line;
+
+/// What is measured, and for how long.
+#[derive(Debug)]
+pub struct Order {
+    /// A regular expression on ids; none selects all.
+    pub filter: Option<String>,
+    pub budget: Duration,
+    /// Relative differences up to this do not matter.
+    pub threshold: f64,
+}
+
+/// What a comparison measured.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub cases: Vec<LockstepCase>,
+    /// Programs that died, with the reason.
+    pub failures: Vec<Error>,
+    pub took: Duration,
+}
+
+/// The programs of one target on both sides, with their cases.
+struct Pair {
+    programs: [Program; 2],
+    cases: BTreeMap<String, Case>,
+    blocks: usize,
+    /// The time of the last block, and the benchmarks in it.
+    last: Duration,
+    measured: usize,
+    has_failed: bool,
+}
+
+struct Case {
+    has: [bool; 2],
+    lockstep: Lockstep,
+}
+
+/// Criterion's part of a turn: so short that a machine's moods are equal for both sides.
+const TURN: [&str; 5] = ["--bench", "--warm-up-time", "0.05", "--measurement-time", "0.1"];
+/// So many samples that some of them are undisturbed.
+const SAMPLES: &str = "50";
+/// The fewest that criterion takes.
+const FEW_SAMPLES: &str = "10";
+/// Turns that take longer on average have few samples: each of them is long enough.
+const LONG_TURN: Duration = Duration::from_millis(400);
+
+/// Measures programs, those of A beside those of B, until all is decided or the budget is spent.
+pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order) -> Outcome {
+    let began = Instant::now();
+    let pair = |programs| Pair {
+        programs,
+        cases: BTreeMap::new(),
+        blocks: 0,
+        last: Duration::ZERO,
+        measured: 0,
+        has_failed: false,
+    };
+    let mut pairs: Vec<Pair> = programs.into_iter().map(pair).collect();
+    let (line, mut failures) = (Line::new(), Vec::new());
+    loop {
+        let mut is_idle = true;
+        for index in 0..pairs.len() {
+            if !pairs[index].is_open() {
+                continue;
+            }
+            let left = order.budget.saturating_sub(began.elapsed());
+            if pairs[index].last > left || left.is_zero() {
+                continue;
+            }
+            is_idle = false;
+            line.show(&progress(&pairs, index, left));
+            let pair = &mut pairs[index];
+            if let Err(error) = pair.block(order) {
+                line.clear();
+                eprint!("{error}");
+                pair.has_failed = true;
+                failures.push(error);
+            }
+        }
+        if is_idle {
+            break;
+        }
+    }
+    line.clear();
+    let cases = pairs.into_iter().flat_map(Pair::into_cases).collect();
+    Outcome { cases, failures, took: began.elapsed() }
+}
+
+impl Pair {
+    fn is_open(&self) -> bool {
+        let open = |case: &Case| case.is_of_both() && case.lockstep.state() != State::Decided;
+        !self.has_failed && (self.blocks == 0 || self.cases.values().any(open))
+    }
+
+    /// Two pairs of processes over all open cases.
+    fn block(&mut self, order: &Order) -> Result<(), Error> {
+        let began = Instant::now();
+        let [program, _] = &self.programs;
+        let samples = (!program.has_plugin).then(|| ["--sample-size", self.samples()]);
+        let mut arguments: Vec<String> =
+            TURN.into_iter().chain(samples.into_iter().flatten()).map(str::to_owned).collect();
+        arguments.extend(if self.blocks == 0 { order.filter.clone() } else { Some(self.filter()) });
+        let [a, b] = &self.programs;
+        let layout = self.blocks % a.layouts.len().min(b.layouts.len());
+        let mut measured = Vec::new();
+        for first in SIDES {
+            measured.push(measure([a, b], layout, &arguments, first)?);
+        }
+        let [forth, back] = &measured[..] else { unreachable!("two pairs") };
+        let ids: BTreeSet<&String> = SIDES.iter().flat_map(|&it| forth[it].keys()).collect();
+        self.measured = ids.len();
+        for id in ids {
+            let has = SIDES.map(|side| forth[side].contains_key(id));
+            let case = self
+                .cases
+                .entry(id.clone())
+                .or_insert_with(|| Case { has, lockstep: Lockstep::new(order.threshold) });
+            let times =
+                |pair: &[BTreeMap<String, f64>; 2]| Some([*pair[0].get(id)?, *pair[1].get(id)?]);
+            if let (Some(forth), Some(back)) = (times(forth), times(back)) {
+                case.lockstep.add(Block { layout, times: [forth, back] });
+            }
+        }
+        self.blocks += 1;
+        self.last = began.elapsed();
+        Ok(())
+    }
+
+    /// How many samples of a benchmark criterion takes in a turn.
+    fn samples(&self) -> &'static str {
+        let turns = 4 * u32::try_from(self.measured).unwrap_or(u32::MAX).max(1);
+        if self.last / turns > LONG_TURN { FEW_SAMPLES } else { SAMPLES }
+    }
+
+    /// A regular expression for the open cases.
+    fn filter(&self) -> String {
+        let open = self.cases.iter().filter(|(_, it)| it.lockstep.state() != State::Decided);
+        let ids: Vec<String> = open.map(|(id, _)| escaped(id)).collect();
+        format!("^(?:{})$", ids.join("|"))
+    }
+
+    fn into_cases(self) -> impl Iterator<Item = LockstepCase> {
+        let [program, _] = self.programs;
+        self.cases.into_iter().map(move |(full_id, Case { has, lockstep })| LockstepCase {
+            full_id,
+            target: program.target.clone(),
+            has,
+            blocks: lockstep
+                .blocks()
+                .iter()
+                .map(|it| LockstepBlock { layout: it.layout, times: it.times })
+                .collect(),
+            confirmed_from: lockstep.confirmed_from(),
+            is_decided: lockstep.state() == State::Decided,
+        })
+    }
+}
+
+impl Case {
+    fn is_of_both(&self) -> bool {
+        self.has == [true, true]
+    }
+}
+
+/// The text as a regular expression that matches it alone.
+fn escaped(text: &str) -> String {
+    let special = |c: char| !c.is_alphanumeric() && c.is_ascii() && !matches!(c, ' ' | '/' | '_');
+    let mut regex = String::new();
+    for c in text.chars() {
+        if special(c) {
+            regex.push('\\');
+        }
+        regex.push(c);
+    }
+    regex
+}
+
+/// `7 cases: 3 decided, 1 being confirmed; 2 min 10 s left: search`
+fn progress(pairs: &[Pair], index: usize, left: Duration) -> String {
+    let states = || pairs.iter().flat_map(|it| it.cases.values()).map(|it| it.lockstep.state());
+    let count = |state| states().filter(|it| *it == state).count();
+    format!(
+        "{} cases: {} decided, {} being confirmed; at most {} left: {}",
+        states().count(),
+        count(State::Decided),
+        count(State::Confirming),
+        human::duration(left),
+        pairs[index].programs[0].target
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_matches_itself_alone() {
+        assert_eq!(escaped("a.b/c (1×2) [x]-y_z"), "a\\.b/c \\(1×2\\) \\[x\\]\\-y_z");
+    }
+}
