@@ -124,7 +124,14 @@ pub fn ratio(log_ratios: &[f64]) -> Option<Ratio> {
 /// How far the values are from a centre of 0, in standard errors of the test by sign flips: [`CRITICAL`] counts as 1.96.
 pub(crate) fn sign_flips(values: &[f64]) -> f64 {
     const NORMAL: f64 = 1.96;
-    if values.is_empty() { 0.0 } else { SignFlips::new(values).statistic(0.0) * NORMAL / CRITICAL }
+    let Some(first) = values.first() else { return 0.0 };
+    let is_constant = *first != 0.0 && values.iter().all(|it| it == first);
+    let errors = match is_constant {
+        // Not clipped to nothing.
+        true => first.signum() * (values.len() as f64).sqrt(),
+        false => SignFlips::new(values).statistic(0.0),
+    };
+    errors * NORMAL / CRITICAL
 }
 
 /// The test of one ln(speed-up) after another against the same blocks.

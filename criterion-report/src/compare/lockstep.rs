@@ -22,7 +22,11 @@ impl Blocks {
         let counting = &case.blocks[case.confirmed_from.unwrap_or(0).min(case.blocks.len())..];
         let blocks: Vec<Block> =
             counting.iter().map(|it| Block { layout: it.layout, times: it.times }).collect();
-        let compared = Compared::new(&blocks).ok_or_else(|| {
+        let compared = match case.confirmed_from {
+            Some(_) => Compared::confirming(&blocks),
+            None => Compared::new(&blocks),
+        };
+        let compared = compared.ok_or_else(|| {
             format!("the time sufficed for {} blocks of 8: give it more (--budget)", blocks.len())
         })?;
         let runs = [0, 1].map(|side| {

@@ -81,8 +81,11 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order) -> Outcome {
             }
             is_idle = false;
             line.show(&progress(&pairs, index, left));
+            let confirm = |case: &&Case| case.lockstep.is_candidate();
+            let cases = pairs.iter().flat_map(|it| it.cases.values());
+            let candidates = cases.filter(confirm).count();
             let pair = &mut pairs[index];
-            if let Err(error) = pair.block(order) {
+            if let Err(error) = pair.block(order, candidates) {
                 line.clear();
                 eprint!("{error}");
                 pair.has_failed = true;
@@ -105,7 +108,7 @@ impl Pair {
     }
 
     /// Two pairs of processes over all open cases.
-    fn block(&mut self, order: &Order) -> Result<(), Error> {
+    fn block(&mut self, order: &Order, candidates: usize) -> Result<(), Error> {
         let began = Instant::now();
         let [program, _] = &self.programs;
         let samples = (!program.has_plugin).then(|| ["--sample-size", self.samples()]);
@@ -130,7 +133,8 @@ impl Pair {
             let times =
                 |pair: &[BTreeMap<String, f64>; 2]| Some([*pair[0].get(id)?, *pair[1].get(id)?]);
             if let (Some(forth), Some(back)) = (times(forth), times(back)) {
-                case.lockstep.add(Block { layout, times: [forth, back] });
+                let times = [forth, back];
+                case.lockstep.add(Block { layout, times }, candidates);
             }
         }
         self.blocks += 1;
