@@ -95,7 +95,7 @@ impl Checkout {
                 folder.strip_prefix(root)
             });
             let run_in = self.run_in.join(inside.unwrap_or(Path::new("")));
-            let built = self.target(selection, package, target)?;
+            let built = self.target(selection, manifest, target)?;
             let has_criterion = linker::has(&built, PORT.as_bytes());
             if !has_criterion.map_err(|error| Error::io("read", &built, &error))? {
                 eprintln!("{}: {} has no criterion, left out", self.name, target.name);
@@ -125,12 +125,15 @@ impl Checkout {
     }
 
     /// The program of one target.
-    fn target(&self, selection: &Selection, package: &str, target: &Target) -> Result<PathBuf> {
+    fn target(&self, selection: &Selection, manifest: &Path, target: &Target) -> Result<PathBuf> {
         let mut cargo = cargo::in_folder(&self.folder);
         // The records name the commit of the folder that they are measured in.
         git::unset_variables(&mut cargo);
         cargo.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        cargo.args(["rustc", "--profile", "bench", cargo::MESSAGES, "--package", package]);
+        // Not by the package's name, which a dependency may have, too.
+        cargo
+            .args(["rustc", "--profile", "bench", cargo::MESSAGES, "--manifest-path"])
+            .arg(manifest);
         cargo.args(["--bench", &target.name]).args(selection.features()).arg("--");
         if cfg!(target_os = "linux") {
             linker::rustc(&mut cargo)
