@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use plan::lockstep::{LockstepBlock, LockstepCase};
+use statistics::MIN_BLOCKS;
 use statistics::lockstep::{Block, Lockstep, State};
 
 use super::pair::{SIDES, measure};
@@ -90,6 +91,11 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order) -> Outcome {
                 eprint!("{error}");
                 pair.has_failed = true;
                 failures.push(error);
+            }
+            let is_first_round = index + 1 == pairs.len() && pairs[index].blocks == 1;
+            if let Some(note) = is_first_round.then(|| too_short(&pairs, order)).flatten() {
+                line.clear();
+                eprintln!("{note}");
             }
         }
         if is_idle {
@@ -189,6 +195,21 @@ fn escaped(text: &str) -> String {
         regex.push(c);
     }
     regex
+}
+
+/// Says so if the budget is not enough for the blocks that any case needs.
+fn too_short(pairs: &[Pair], order: &Order) -> Option<String> {
+    let each: Duration = pairs.iter().map(|it| it.last).sum();
+    let needed = each * u32::try_from(MIN_BLOCKS).unwrap_or(u32::MAX);
+    let cases: usize = pairs.iter().map(|it| it.cases.len()).sum();
+    (needed > order.budget).then(|| {
+        format!(
+            "note: {cases} cases take {} for the least that decides anything, and --budget is {}: \
+             give it more, or a filter",
+            human::duration(needed),
+            human::duration(order.budget)
+        )
+    })
 }
 
 /// `7 cases: 3 decided, 1 being confirmed; 2 min 10 s left: search`
