@@ -26,7 +26,7 @@ pub use finding::{Finding, Measure, Verdict, reasons};
 pub use floor::{
     ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, NoiseFloor, Profile, Sigmas,
 };
-pub use lockstep::with_times;
+pub use lockstep::{LOCKSTEP, with_times};
 pub use outcomes::{Hosts, Words};
 pub use point::{Estimate, Point, TESTED};
 pub use policy::Policy;
