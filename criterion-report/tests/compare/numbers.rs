@@ -24,6 +24,7 @@ fn compared(a: &Side, b: &Side, thresholds: &Thresholds, floors: Floors<'_>) -> 
         floors,
         hosts: Hosts::Refused,
         words: Words::SIDES,
+        lockstep: None,
     };
     compare(a, b, settings).expect("one machine")
 }

@@ -45,6 +45,7 @@ fn judged(policy: Policy, a: Vec<Point>, b: Vec<Point>) -> Compared {
         floors: Floors::Profile(None),
         hosts: Hosts::Refused,
         words: Words::SIDES,
+        lockstep: None,
     };
     let found = compare(&side("a", a), &side("b", b), settings).expect("one machine");
     found.cases.into_iter().next().expect("a case")

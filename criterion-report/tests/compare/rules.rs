@@ -332,6 +332,7 @@ fn rules_set_thresholds_by_case() {
         floors: Floors::Ignored,
         hosts: Hosts::Refused,
         words: Words::SIDES,
+        lockstep: None,
     };
     let of = |ns| compare(&side("a", [point(100.0)]), &side("b", [point(ns)]), settings);
     assert_eq!(of(140.0).expect("one machine").cases[0].verdict, Equivalent);
@@ -347,6 +348,7 @@ fn within_looks_at_one_run_per_side_and_at_no_memory() {
         floors: Floors::Profile(None),
         hosts: Hosts::Refused,
         words: Words::SIDES,
+        lockstep: None,
     };
     let timed = |ns: f64, half_width: f64| {
         let interval = Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) };

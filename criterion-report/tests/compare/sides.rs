@@ -68,6 +68,7 @@ fn comparison_at(limits: Limits, a: Side, b: Side, floors: Floors<'_>) -> Compar
         floors,
         hosts: Hosts::Refused,
         words: Words::SIDES,
+        lockstep: None,
     };
     compare(&a, &b, settings).expect("one machine")
 }
