@@ -16,8 +16,8 @@
 //!         }"#,
 //! };
 //!
-//! fn scale(x: &mut Tensor, site: &Site) -> Result<(), Refusal> {
-//!     let kernel: Function = SOURCE.function("scale", site)?;
+//! fn scale(x: &mut Tensor, context: &KernelContext) -> Result<(), Refusal> {
+//!     let kernel: Function = SOURCE.function("scale", context)?;
 //!     let count = x.numel();
 //!     let grid = Grid::over(count, 256)?;
 //!     // SAFETY: the parameters of `scale`, which touches `count` values of x.
@@ -37,7 +37,7 @@
 
 use tch::{Device, Tensor};
 
-use super::Site;
+use super::KernelContext;
 use crate::refusal::Refusal;
 use kernels::cuda as machinery;
 
@@ -74,9 +74,9 @@ impl Source {
     /// # Errors
     /// Unsupported on another backend and on a GPU older than 8.0; skipped where NVRTC or the driver
     /// is missing; failed where the compiler rejects the source or there is no such function.
-    pub fn function(&self, entry: &str, site: &Site) -> Result<Function, Refusal> {
-        let Device::Cuda(device) = site.place else {
-            return Err(site.unsupported("CUDA runs on backend cuda, on a machine with a GPU"));
+    pub fn function(&self, entry: &str, context: &KernelContext) -> Result<Function, Refusal> {
+        let Device::Cuda(device) = context.torch_device else {
+            return Err(context.unsupported("CUDA runs on backend cuda, on a machine with a GPU"));
         };
         let text = self.whole();
         let source = machinery::Source { name: self.name, text: &text };
@@ -85,7 +85,7 @@ impl Source {
         let module = machinery::Module::load_cubin(&module, device, || {
             machinery::cubin(&source, machinery::Capability::of(device, self.name)?)
         })?;
-        Ok(Function { entry: module.function(entry)?, device: site.place })
+        Ok(Function { entry: module.function(entry)?, device: context.torch_device })
     }
 
     /// The text that the library compiles.

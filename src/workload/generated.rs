@@ -9,7 +9,7 @@ use plan::Work;
 pub use super::Workload;
 use super::kernel;
 pub use crate::in_precision;
-pub use crate::kernel::Site;
+pub use crate::kernel::KernelContext;
 pub use crate::kernel::generated::{
     Built, Entry, Fields, Function, built, function, read, required, show,
 };

@@ -15,10 +15,10 @@ struct Kept {
 }
 
 impl Scheme for Kept {
-    fn check(&self, site: &crate::recipes::Site) -> Result<(), String> {
-        match site.linear.k % self.parts.unsigned_abs() {
+    fn check(&self, context: &crate::recipes::LayerContext) -> Result<(), String> {
+        match context.linear.k % self.parts.unsigned_abs() {
             0 => Ok(()),
-            _ => Err(format!("k = {}, but {} parts", site.linear.k, self.parts)),
+            _ => Err(format!("k = {}, but {} parts", context.linear.k, self.parts)),
         }
     }
 

@@ -43,9 +43,9 @@ macro_rules! found {
 }
 
 /// The summands of `reduction`.
-pub fn summands(elements: usize, site: &Site) -> Tensor {
-    let _drawing = inputs::seeded(site.seed);
-    site.uniform(&[elements], (0.0, 1.0 / 512.0)).unwrap()
+pub fn summands(elements: usize, context: &KernelContext) -> Tensor {
+    let _drawing = inputs::seeded(context.seed);
+    context.uniform(&[elements], (0.0, 1.0 / 512.0)).unwrap()
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_step_of_heat_without_a_row_or_a_point_fails() {
     for grid_size in shipped.lists("grid_size") {
         for dtype in shipped.precisions() {
             let size = heat::ProblemSize { grid_size: grid_size.clone() };
-            let site = on_cpu(dtype);
+            let context = on_cpu(dtype);
             let right = match dtype {
                 Dtype::Float64 => reference::<heat::Heat<f64>>(&size, dtype),
                 Dtype::Float32 => reference::<heat::Heat<f32>>(&size, dtype),
@@ -87,8 +87,8 @@ fn a_step_of_heat_without_a_row_or_a_point_fails() {
             passes(&shipped, dtype, &found!(heat::Heat, &size, dtype, &right), "heat");
             let found = found!(heat_threaded::Threaded, &size, dtype, &right);
             passes(&shipped, dtype, &found, "threaded");
-            let _drawing = inputs::seeded(site.seed);
-            let before = site.normal(&grid_size).unwrap().to_kind(tch::Kind::Double);
+            let _drawing = inputs::seeded(context.seed);
+            let before = context.normal(&grid_size).unwrap().to_kind(tch::Kind::Double);
             // The first row inside, and a point of it.
             let row = |grid: &Tensor| {
                 let dims = grid_size.len() as i64 - 1;
@@ -177,11 +177,11 @@ fn a_product_without_a_feature_or_an_output_fails() {
             passes(&shipped, dtype, &distance::<gemv::Linear>(&size, dtype, &right), "linear");
             passes(&shipped, dtype, &distance::<gemv_mv::Mv>(&size, dtype, &right), "mv");
             passes(&shipped, dtype, &found!(gemv_slices::Slices, &size, dtype, &right), "slices");
-            let site = on_cpu(dtype);
-            let _drawing = inputs::seeded(site.seed);
-            let weight = site.normal(&[out_features, in_features]).unwrap();
+            let context = on_cpu(dtype);
+            let _drawing = inputs::seeded(context.seed);
+            let weight = context.normal(&[out_features, in_features]).unwrap();
             let weight = weight * (in_features as f64).powf(-0.5);
-            let x = site.normal(&[in_features]).unwrap();
+            let x = context.normal(&[in_features]).unwrap();
             let last = |it: &Tensor, dim| {
                 it.narrow(dim, in_features as i64 - 8, 8).to_kind(tch::Kind::Double)
             };

@@ -20,7 +20,7 @@ use tch::Tensor;
 use super::traceable::Eager;
 use super::{Displaced, Refusal, Workload, moved};
 use crate::inputs::Inputs;
-use crate::kernel::{Shipped, Site, Step};
+use crate::kernel::{KernelContext, Shipped, Step};
 use crate::{device, threads};
 
 pub(super) struct Kernel {
@@ -56,29 +56,29 @@ trait Check {
 }
 
 /// The circumstances of a case at a place.
-pub(super) fn site<W>(case: &Case, work: W, place: tch::Device) -> Site<W> {
+pub(super) fn context<W>(case: &Case, work: W, place: tch::Device) -> KernelContext<W> {
     let threads = threads::count(case.settings.threads) as usize;
     let (dtype, device, seed) = (case.dtype, case.device, case.settings.seed);
-    Site { work, dtype, device, place, threads, seed }
+    KernelContext { work, dtype, device, torch_device: place, threads, seed }
 }
 
-/// The site and the inputs of a case: nothing is drawn where a tool is missing.
-fn drawn<W: Shipped>(case: &Case, work: W) -> Result<(Site<W>, Inputs), Refusal> {
-    let site = site(case, work, device::resolve(case.device)?);
-    W::tools(&site)?;
-    let inputs = site.inputs()?;
-    Ok((site, inputs))
+/// The context and the inputs of a case: nothing is drawn where a tool is missing.
+fn drawn<W: Shipped>(case: &Case, work: W) -> Result<(KernelContext<W>, Inputs), Refusal> {
+    let context = context(case, work, device::resolve(case.device)?);
+    W::tools(&context)?;
+    let inputs = context.inputs()?;
+    Ok((context, inputs))
 }
 
 impl Kernel {
     fn built<W: Shipped>(
-        site: &Site<W>,
+        context: &KernelContext<W>,
         inputs: Inputs,
         check: impl Check + 'static,
     ) -> Result<Self, Refusal> {
         let (inputs_bytes, drawn_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
         let drawn = inputs.tensors();
-        let mut step = site.build(inputs)?;
+        let mut step = context.build(inputs)?;
         Ok(Self {
             tensors: step.reads.take().unwrap_or(drawn),
             inputs_bytes: Ok(step.input_bytes.unwrap_or(inputs_bytes)),

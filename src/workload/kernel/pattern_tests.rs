@@ -102,7 +102,7 @@ fn judged(
 ) -> Result<Accuracy, Refusal> {
     let work = FusionWork { pattern, variant: FusionVariant::Unfused, compile: None, size };
     let case = of(work, dtype);
-    let inputs = site(&case, work, tch::Device::Cpu).inputs().unwrap();
+    let inputs = context(&case, work, tch::Device::Cpu).inputs().unwrap();
     let tensors: Vec<_> = inputs.examples.iter().chain(&inputs.parameters).collect();
     // In float64, so that nothing but the mistake counts, then rounded as every output is.
     let double: Vec<_> = tensors.iter().map(|tensor| tensor.to_kind(Kind::Double)).collect();

@@ -43,7 +43,7 @@ impl Needs {
 
     /// Walks from the programs through libtorch's libraries; without a libtorch, over the programs alone.
     pub fn new(programs: &[PathBuf], libtorch: Option<&Libtorch>) -> Result<Self> {
-        let site = libtorch.map(Site::from_libtorch).transpose()?;
+        let site = libtorch.map(SitePackages::from_libtorch).transpose()?;
         let mut needs = Self::default();
         let mut queue: VecDeque<PathBuf> = programs.iter().cloned().collect();
         if let (Some(site), Some(Libtorch { has_cuda: true, .. })) = (&site, libtorch) {
@@ -67,13 +67,13 @@ impl Needs {
 }
 
 /// The folder that libtorch and its companions lie in: Python's packages, for a wheel's.
-struct Site {
+struct SitePackages {
     base: PathBuf,
     lib: PathBuf,
     has_cuda: bool,
 }
 
-impl Site {
+impl SitePackages {
     fn from_libtorch(libtorch: &Libtorch) -> Result<Self> {
         let root = &libtorch.root;
         let root = root.canonicalize().map_err(|error| Error::io("resolve", root, &error))?;

@@ -6,7 +6,7 @@ use tch::{TchError, Tensor};
 
 use super::row;
 use crate::inputs::Inputs;
-use crate::kernel::{Site, Step};
+use crate::kernel::{KernelContext, Step};
 use crate::refusal::Refusal;
 use kernels::operands::Operands;
 use kernels::{cpu, cuda, triton};
@@ -54,8 +54,8 @@ impl Further {
 }
 
 /// Our own kernels on a CPU, in CUDA C++ or in Triton.
-pub(super) fn ours(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
-    let OperatorWork { operator, implementation, .. } = site.work;
+pub(super) fn ours(context: &KernelContext<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    let OperatorWork { operator, implementation, .. } = context.work;
     let Inputs { mut examples, mut parameters } = inputs;
     let x = examples.remove(0);
     let other = examples.pop();
@@ -68,7 +68,7 @@ pub(super) fn ours(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Re
             cpu::compute(operator, &further.with(x), out)
         }),
         Implementation::Cuda => {
-            let kernels = cuda::OperatorKernels::load(operator, kind, site.cuda()?)?;
+            let kernels = cuda::OperatorKernels::load(operator, kind, context.cuda()?)?;
             let out = if is_loss { unwritten_loss(&x)? } else { unwritten_like(&x)? };
             let names = kernels.kernels(&further.with(&x), &out)?;
             filling(x, is_loss, &names, move |x, out| kernels.run(&further.with(x), out))
@@ -79,6 +79,6 @@ pub(super) fn ours(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Re
             let names = kernels.kernels();
             filling(x, is_loss, &names, move |x, out| kernels.run(&further.with(x), out))
         }
-        _ => return Err(site.no_such_implementation()),
+        _ => return Err(context.no_such_implementation()),
     })
 }
