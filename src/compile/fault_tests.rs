@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::CompileMode;
 use tch::{Kind, Tensor};
 
-use super::inductor::{self, Answer, Request};
+use super::inductor::{self, InductorReply, Request};
 use super::input::Input;
 use super::real_tests::is_there;
 use super::toolchain::Compiler;
@@ -17,7 +17,7 @@ use ::libtorch::Interpreter;
 
 /// Has x + x compiled by g++, but where a shell script, which finds its arguments in `$*` and a
 /// folder of its own in `$OWN`, ends before. `probes` keeps which vector instructions work.
-fn by(folder: &Path, probes: &Path, script: &str) -> Result<Answer, Refusal> {
+fn by(folder: &Path, probes: &Path, script: &str) -> Result<InductorReply, Refusal> {
     let x = Tensor::ones([2, 3], (Kind::Float, tch::Device::Cpu));
     let graph = folder.join("graph.pt");
     trace::trace(&[&x], || x.f_add(&x)).unwrap().save(&graph).unwrap();

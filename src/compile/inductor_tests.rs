@@ -11,12 +11,12 @@ const ANSWER: &str = r#"{"torch": "2.11.0+cpu", "options": {"cpp.threads": 2},
 const PATIENT: Duration = Duration::from_secs(60);
 
 /// Compiles by a shell script instead of a Python.
-fn by(script: &str, limit: Duration) -> Result<Answer, Refusal> {
+fn by(script: &str, limit: Duration) -> Result<InductorReply, Refusal> {
     by_reader(&format!("cat > /dev/null; {script}"), limit)
 }
 
 /// Compiles by a shell script that reads its request.
-fn by_reader(script: &str, limit: Duration) -> Result<Answer, Refusal> {
+fn by_reader(script: &str, limit: Duration) -> Result<InductorReply, Refusal> {
     let folder = tempfile::tempdir().unwrap();
     let python =
         Interpreter::named(program(folder.path().join("python"), &format!("#!/bin/sh\n{script}")));
@@ -47,7 +47,7 @@ fn failed(script: &str) -> String {
 fn an_answer_is_understood_whatever_is_said_besides() {
     let noise = "head -c 5000000 /dev/zero | tr '\\0' 'x' >&2";
     let answer = by(&format!("{noise}; echo '{ANSWER}'"), PATIENT).unwrap();
-    let expected = Answer {
+    let expected = InductorReply {
         torch: "2.11.0+cpu".to_owned(),
         options: [("cpp.threads".to_owned(), json!(2))].into(),
         target: "AVX2".to_owned(),

@@ -82,12 +82,12 @@ impl CaseRun {
         let mut timer = timer.borrow_mut();
         let first_call = timer.time(&mut subject, 1)?.device;
         let accuracy = {
-            let _range = ranges::of(case, "check");
+            let _range = ranges::for_case(case, "check");
             subject.workload.check()?
         };
         running::check()?;
         let memory = {
-            let _range = ranges::of(case, "memory");
+            let _range = ranges::for_case(case, "memory");
             count_memory(case, subject.workload.as_ref())?
         };
         timer.pace(&mut subject)?;

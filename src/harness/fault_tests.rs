@@ -153,7 +153,7 @@ impl Workload for Step {
 }
 
 fn exact() -> Accuracy {
-    Distance::of([(1.0, 1.0)]).accuracy(0.0, 1)
+    Distance::from_pairs([(1.0, 1.0)]).accuracy(0.0, 1)
 }
 
 /// One side of a pair; `fails` when it is looked at again.

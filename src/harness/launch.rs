@@ -139,7 +139,11 @@ impl Hiding {
     ///
     /// # Errors
     /// When neither is possible, as [`LaunchHiding::new`] says.
-    pub fn of(device: &impl Device, queue: Duration, peak_khz: u64) -> Result<Self, String> {
+    pub fn for_device(
+        device: &impl Device,
+        queue: Duration,
+        peak_khz: u64,
+    ) -> Result<Self, String> {
         match device.can_hold() {
             Ok(()) => Ok(Self::Gate),
             Err(_) => LaunchHiding::new(queue, peak_khz).map(Self::Sleep),

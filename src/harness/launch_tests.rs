@@ -101,7 +101,7 @@ impl Machine {
 
     fn hidden(&self) -> Order {
         let queue = self.queue();
-        let hiding = Hiding::of(&Handle(self), queue, PEAK_KHZ).expect("a known clock");
+        let hiding = Hiding::for_device(&Handle(self), queue, PEAK_KHZ).expect("a known clock");
         Order::open(false, queue).hidden(hiding)
     }
 }

@@ -83,7 +83,7 @@ impl Source {
         // Two authors may give their files the same name.
         let module = format!("{}-{:016x}", self.name, plan::fnv1a(&text));
         let module = machinery::Module::load_cubin(&module, device, || {
-            machinery::cubin(&source, machinery::Capability::of(device, self.name)?)
+            machinery::cubin(&source, machinery::Capability::for_device(device, self.name)?)
         })?;
         Ok(Function { entry: module.function(entry)?, device: context.torch_device })
     }

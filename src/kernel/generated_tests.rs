@@ -99,16 +99,16 @@ fn of_a_function_there_is_one_output_at_a_time() {
 
 #[test]
 fn a_function_of_numbers_is_refused_on_another_device_before_it_runs() {
-    fn of<R: IntoTensor + 'static>(
+    fn refusal<R: IntoTensor + 'static>(
         run: fn(&'static (), &'static KernelContext) -> Result<R, Refusal>,
     ) -> String {
         let parts = Function { run, reference: None, flops: None, bytes: None };
         let context = KernelContext { device: Device::Cuda, ..context(Dtype::Float32) };
         function((), Fields::new(), &context, parts).map(|_| ()).unwrap_err().to_string()
     }
-    let one = of(|(), _| -> Result<f32, Refusal> { panic!("it does not run") });
+    let one = refusal(|(), _| -> Result<f32, Refusal> { panic!("it does not run") });
     assert!(one.contains("returns numbers of the host"), "{one}");
-    assert_eq!(of(|(), _| -> Result<Vec<f64>, Refusal> { panic!("it does not run") }), one);
+    assert_eq!(refusal(|(), _| -> Result<Vec<f64>, Refusal> { panic!("it does not run") }), one);
 }
 
 #[test]

@@ -179,7 +179,7 @@ pub(super) struct Gates {
 }
 
 impl Gates {
-    pub(super) const fn of(self, dtype: Dtype) -> f64 {
+    pub(super) const fn for_dtype(self, dtype: Dtype) -> f64 {
         match dtype {
             Dtype::Float64 | Dtype::Float32 => self.float32,
             Dtype::BFloat16 | Dtype::Float8E4M3Fn => self.bfloat16,

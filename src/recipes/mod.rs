@@ -84,7 +84,7 @@ pub use training::{
 };
 pub(crate) use user::Registry;
 #[doc(hidden)]
-pub use user::{Own, number};
+pub use user::{UserDefinition, number};
 
 pub use plan::{Device, Dtype, LinearShape, Sparsity, Variant};
 use plan::{Int8Numerics, Recipe};
@@ -134,7 +134,7 @@ pub trait LinearLayer {
 static OWN: Registry<dyn Scheme> = Registry::new("recipe");
 
 /// Has the recipes of a bench target's package known.
-pub(crate) fn register(recipes: &'static [Own<dyn Scheme>]) {
+pub(crate) fn register(recipes: &'static [UserDefinition<dyn Scheme>]) {
     OWN.set(recipes);
 }
 

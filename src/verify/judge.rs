@@ -17,12 +17,12 @@ pub struct Judge {
     reference: Option<Reference>,
     min_sqnr_db: f64,
     /// The demands of a user's kernel; shipped kernels have the gate alone.
-    own: Option<Own>,
+    own: Option<UserTolerances>,
 }
 
 /// The tolerances that a user may set.
 #[derive(Debug)]
-struct Own {
+struct UserTolerances {
     tolerances: KernelTolerances,
     precision: &'static str,
 }
@@ -57,7 +57,7 @@ impl Judge {
         let configured = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let min_sqnr_db = tolerances.relative_error.map_or(configured, decibels);
         let reference = reference.map(float64).transpose()?.map(Reference::whole);
-        let own = Some(Own { tolerances, precision: case.dtype.precision() });
+        let own = Some(UserTolerances { tolerances, precision: case.dtype.precision() });
         Ok(Self { reference, min_sqnr_db, own })
     }
 
@@ -155,7 +155,7 @@ impl Judge {
     }
 }
 
-impl Own {
+impl UserTolerances {
     /// The violations beside a reference of zeros, where only absolute tolerances decide.
     fn away_from_nothing(&self, distance: &Distance) -> Vec<String> {
         let absolute = KernelTolerances { relative_error: None, ..self.tolerances };

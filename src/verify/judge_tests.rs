@@ -4,7 +4,7 @@ fn judge(tolerances: KernelTolerances, reference: Option<&[f64]>) -> Judge {
     Judge {
         reference: reference.map(|it| Reference::whole(Tensor::from_slice(it))),
         min_sqnr_db: tolerances.relative_error.map_or(60.0, decibels),
-        own: Some(Own { tolerances, precision: "fp32" }),
+        own: Some(UserTolerances { tolerances, precision: "fp32" }),
     }
 }
 

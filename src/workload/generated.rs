@@ -14,12 +14,15 @@ pub use crate::kernel::generated::{
     Built, Entry, Fields, Function, built, function, read, required, show,
 };
 pub use crate::models::Architecture;
-pub use crate::recipes::{Own, Scheme, number};
+pub use crate::recipes::{Scheme, UserDefinition, number};
 pub use crate::refusal::Refusal;
 use crate::{models, recipes};
 
 /// Has the package's own recipes and models known, before anything asks for one.
-pub fn register(recipes: &'static [Own<dyn Scheme>], models: &'static [Own<dyn Architecture>]) {
+pub fn register(
+    recipes: &'static [UserDefinition<dyn Scheme>],
+    models: &'static [UserDefinition<dyn Architecture>],
+) {
     recipes::register(recipes);
     models::register(models);
 }

@@ -4,7 +4,7 @@ use plan::{Case, Dtype, LinearShape, ModelKind, ModelSizes, Recipe, Shape, Spars
 use serde::de::DeserializeOwned;
 use tch::{TchError, Tensor};
 
-use super::generated::{self, Architecture, Own, Scheme, number};
+use super::generated::{self, Architecture, Scheme, UserDefinition, number};
 use super::{Refusal, prepare, testing};
 use crate::models::{MakeLayer, Network, Parameters};
 use crate::recipes::LinearLayer;
@@ -89,11 +89,11 @@ impl Network for Claimed {
     }
 }
 
-const RECIPES: &[Own<dyn Scheme>] = &[Own {
+const RECIPES: &[UserDefinition<dyn Scheme>] = &[UserDefinition {
     spelling: "kept-<parts>",
     make: |numbers| Ok(Box::new(Kept { parts: number(numbers, 0)? })),
 }];
-const MODELS: &[Own<dyn Architecture>] = &[Own {
+const MODELS: &[UserDefinition<dyn Architecture>] = &[UserDefinition {
     spelling: "claims-<features>",
     make: |numbers| Ok(Box::new(Claims { features: number(numbers, 0)? })),
 }];

@@ -50,7 +50,7 @@ pub fn summands(elements: usize, context: &KernelContext) -> Tensor {
 
 #[test]
 fn a_sum_without_a_block_of_its_values_fails() {
-    let shipped = Shipped::of("reduction");
+    let shipped = Shipped::read("reduction");
     for elements in shipped.numbers("elements") {
         for dtype in shipped.precisions() {
             let size = sum::ProblemSize { elements };
@@ -74,7 +74,7 @@ fn a_sum_without_a_block_of_its_values_fails() {
 #[test]
 #[ignore = "long: a quarter of a minute without optimization"]
 fn a_step_of_heat_without_a_row_or_a_point_fails() {
-    let shipped = Shipped::of("stencil");
+    let shipped = Shipped::read("stencil");
     for grid_size in shipped.lists("grid_size") {
         for dtype in shipped.precisions() {
             let size = heat::ProblemSize { grid_size: grid_size.clone() };
@@ -106,7 +106,7 @@ fn a_step_of_heat_without_a_row_or_a_point_fails() {
 
 #[test]
 fn a_solution_without_a_row_or_of_too_few_sweeps_fails() {
-    let shipped = Shipped::of("pressure_poisson");
+    let shipped = Shipped::read("pressure_poisson");
     let sizes = shipped.lists("grid_size").into_iter().zip(shipped.numbers("max_iterations"));
     let tolerances =
         shipped.field("tolerance").into_iter().map(|it| it.as_f64().expect("a number"));
@@ -138,7 +138,7 @@ fn a_solution_without_a_row_or_of_too_few_sweeps_fails() {
 
 #[test]
 fn a_contraction_without_one_state_of_a_bond_fails() {
-    let shipped = Shipped::of("tensor_network");
+    let shipped = Shipped::read("tensor_network");
     let (sites, physical_dimension) =
         (shipped.numbers("sites")[0], shipped.numbers("physical_dimension")[0]);
     for bond_dimension in shipped.numbers("bond_dimension") {
@@ -168,7 +168,7 @@ fn a_contraction_without_one_state_of_a_bond_fails() {
 
 #[test]
 fn a_product_without_a_feature_or_an_output_fails() {
-    let shipped = Shipped::of("decode_gemv");
+    let shipped = Shipped::read("decode_gemv");
     let sizes = shipped.numbers("out_features").into_iter().zip(shipped.numbers("in_features"));
     for (out_features, in_features) in sizes {
         for dtype in shipped.precisions() {
@@ -196,7 +196,7 @@ fn a_product_without_a_feature_or_an_output_fails() {
 
 #[test]
 fn a_circle_without_some_intervals_fails() {
-    let (shipped, size) = (Shipped::of("pi"), pi::ProblemSize::default());
+    let (shipped, size) = (Shipped::read("pi"), pi::ProblemSize::default());
     for dtype in shipped.precisions() {
         let right = pi::reference(&size, &on_cpu(dtype)).unwrap();
         let found = match dtype {

@@ -31,11 +31,11 @@ fn run() -> Result<Vec<Finding>, Refusal> {
     // The device is in use here when the other process breaks it for itself.
     let before = works_on();
     if before.is_failure() {
-        return Ok(vec![before.of("before the fault")]);
+        return Ok(vec![before.prefixed("before the fault")]);
     }
     let output = child::run(PART, &[], &[])?;
     let mut found = reported("the process with the fault", &output);
-    found.push(works_on().of("after it, in another process"));
+    found.push(works_on().prefixed("after it, in another process"));
     Ok(found)
 }
 

@@ -15,20 +15,20 @@ use ::libtorch::{Libtorch, VERSION};
 #[derive(Debug, PartialEq, Eq)]
 pub enum Source {
     /// LIBTORCH as the user has set it. Nothing is provisioned.
-    User(Chosen),
+    User(UserLibtorch),
     /// `.libtorch` in the workspace, which setup makes.
     Link,
 }
 
 /// The user's libtorch.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Chosen {
+pub struct UserLibtorch {
     pub libtorch: PathBuf,
     /// The file of cargo's configuration that names it, if the environment does not.
     file: Option<PathBuf>,
 }
 
-impl Chosen {
+impl UserLibtorch {
     /// Says who names it.
     pub fn by(&self) -> String {
         match &self.file {
@@ -71,9 +71,9 @@ impl Source {
     ) -> Result<Self> {
         let variable = variable.filter(|_| !configured.as_ref().is_some_and(|it| it.is_forced));
         let chosen = match (variable, configured) {
-            (Some(variable), _) => Chosen { libtorch: variable.into(), file: None },
+            (Some(variable), _) => UserLibtorch { libtorch: variable.into(), file: None },
             (None, Some(Configured { libtorch, file, .. })) => {
-                Chosen { libtorch, file: Some(file) }
+                UserLibtorch { libtorch, file: Some(file) }
             }
             (None, None) => return Ok(Self::Link),
         };
@@ -159,8 +159,9 @@ mod tests {
             .expect("the source tree has a root");
         let root = workspace.root().display().to_string();
         let of = |value: &str| Source::new(&workspace, Some(value.into()), None);
-        let user =
-            |libtorch: &str| Ok(Source::User(Chosen { libtorch: libtorch.into(), file: None }));
+        let user = |libtorch: &str| {
+            Ok(Source::User(UserLibtorch { libtorch: libtorch.into(), file: None }))
+        };
 
         assert_eq!(Source::new(&workspace, None, None), Ok(Source::Link));
         assert_eq!(of(&format!("{root}/.libtorch")), Ok(Source::Link));

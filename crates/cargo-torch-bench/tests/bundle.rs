@@ -17,7 +17,7 @@ const CALIBRATION: &str =
     "benchmark_mode: calibration\ncalibration_params: [{ probes: [call], threads: 1 }]\n";
 
 /// A package, its libtorch, and a folder for hosts.
-struct Lab {
+struct TestWorkspace {
     scratch: Scratch,
     package: PathBuf,
     torch: PathBuf,
@@ -28,7 +28,7 @@ struct Lab {
 /// The id of the bench target `calibration`.
 const CALL: &str = "calibration/calibration/call/cpu/1-thread/f32-1";
 
-impl Lab {
+impl TestWorkspace {
     fn new() -> Self {
         let scratch = Scratch::new();
         let package = scratch.clone_dir();
@@ -61,7 +61,7 @@ impl Lab {
             tool.env_remove(name);
         }
         tool.envs(variables.iter().copied()).current_dir(&self.package);
-        Outcome::of(tool)
+        Outcome::run(tool)
     }
 
     /// Makes a bundle and unpacks it into a folder with spaces.
@@ -137,7 +137,7 @@ fn plans(package: &Path) -> Vec<String> {
 
 /// A bundle on a host.
 struct Bundle<'l> {
-    lab: &'l Lab,
+    lab: &'l TestWorkspace,
     root: PathBuf,
     host: PathBuf,
 }
@@ -157,7 +157,7 @@ impl Bundle<'_> {
             .env_clear()
             .env("PATH", self.lab.scratch.fake("programs"));
         run.envs(variables.iter().copied());
-        Outcome::of(run)
+        Outcome::run(run)
     }
 
     /// How the bench targets were started since the last time, without the folder of the bundle.
@@ -196,7 +196,7 @@ const LIBRARY: &str = "HERE/lib/torch/lib/libtorch_cpu.so";
 
 #[test]
 fn a_bundle_runs_where_nothing_is_installed() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let made = lab.tool("bundle --output sweep.tar.zst");
     made.assert_fine();
     assert!(made.stderr.contains("note: the bench target other is left out"), "{made:?}");
@@ -252,7 +252,7 @@ fn a_bundle_runs_where_nothing_is_installed() {
     symlink("link", lab.scratch.fake("second")).expect("linked");
     let mut run = Command::new(lab.scratch.fake("second"));
     run.args(["--", "--list", &lab.ids[0]]).current_dir(&bundle.host);
-    assert_eq!(Outcome::of(run).assert_fine().stdout, format!("{}\n", ids[0]));
+    assert_eq!(Outcome::run(run).assert_fine().stdout, format!("{}\n", ids[0]));
     assert!(
         !bundle.host.join("somewhere else/torch-bench-results").exists(),
         "nothing was measured"
@@ -298,7 +298,7 @@ fn a_bundle_runs_where_nothing_is_installed() {
 
 #[test]
 fn a_bundle_of_gpu_check_checks_and_writes_its_page() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let bundle = lab.bundle("--bench fusion");
     bundle
         .run(&["--gpu-check"])
@@ -327,7 +327,7 @@ fn a_bundle_of_gpu_check_checks_and_writes_its_page() {
 
 #[test]
 fn a_host_that_does_not_fit_is_told_all_of_it_and_nothing_runs() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let bundle = lab.bundle("--bench fusion");
     let before = bundle.manifest();
     bundle.change_manifest("/glibc", "9.99");
@@ -368,12 +368,12 @@ fn a_host_that_does_not_fit_is_told_all_of_it_and_nothing_runs() {
     // Whoever starts the program itself learns how to start it.
     let mut direct = Command::new(bundle.root.join("bin/torch-bench-run"));
     direct.env_remove("TORCH_BENCH_BUNDLE");
-    Outcome::of(direct).assert_refused(2, &["start the bundle's torch-bench-run"]);
+    Outcome::run(direct).assert_refused(2, &["start the bundle's torch-bench-run"]);
 }
 
 #[test]
 fn a_damaged_bundle_is_noticed() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let bundle = lab.bundle("--bench fusion");
     let library = bundle.root.join("lib/torch/lib/libc10.so");
     let whole = fs::read(&library).expect("readable");
@@ -400,7 +400,7 @@ fn a_damaged_bundle_is_noticed() {
 
 #[test]
 fn a_program_that_cannot_be_loaded_is_named_and_files_of_others_are() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let bundle = lab.bundle("--bench fusion");
     bundle.run(&["--verify", "--check"]).assert_fine();
     let fusion = bundle.root.join("benches/fusion");
@@ -428,7 +428,7 @@ fn a_program_that_cannot_be_loaded_is_named_and_files_of_others_are() {
 
 #[test]
 fn a_bench_target_ends_with_its_runner() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let bundle = lab.bundle("--bench fusion");
     let mut run = Command::new(bundle.root.join("torch-bench-run"));
     run.arg("--no-calibration").current_dir(&bundle.host).env("BUNDLED_ENDS", "fusion wait");
@@ -447,7 +447,7 @@ fn a_bench_target_ends_with_its_runner() {
 
 #[test]
 fn an_output_that_cannot_be_written_is_noticed_before_the_build_and_leftovers_go() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     fs::create_dir(lab.package.join("folder.tar")).expect("made");
     for (output, code) in [("no/such/x.tar", 1), ("folder.tar", 1), ("..tar", 2), ("...tar.zst", 2)]
     {
@@ -469,7 +469,7 @@ fn an_output_that_cannot_be_written_is_noticed_before_the_build_and_leftovers_go
 
 #[test]
 fn the_end_of_a_target_is_that_of_the_run() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let bundle = lab.bundle("");
     for (ends, code) in [
         ("fusion 0", 0),
@@ -488,7 +488,7 @@ fn the_end_of_a_target_is_that_of_the_run() {
 
 #[test]
 fn a_refused_calibration_is_no_refusal_of_the_run() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let bundle = lab.bundle("");
     for (ends, code) in [("calibration 2", 0), ("calibration 1", 1), ("calibration 75", 75)] {
         let ended = bundle.run_with(&["--", "fused"], &[("BUNDLED_ENDS", ends)]);
@@ -498,7 +498,7 @@ fn a_refused_calibration_is_no_refusal_of_the_run() {
 
 #[test]
 fn a_bundle_without_libtorch_takes_the_hosts() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let made = lab.tool("bundle --output x.tar --bench fusion --without-libtorch");
     assert!(
         made.assert_fine().stdout.contains("a torch 2.11.0, by --libtorch DIR or in Python"),
@@ -563,7 +563,7 @@ fn a_bundle_without_libtorch_takes_the_hosts() {
 
 #[test]
 fn configs_and_filters_are_passed_on_and_kept() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let id = &lab.ids[0];
     let bundle = lab.bundle(&format!("--bench fusion --profile dev -- {id}"));
     let asked = fs::read_to_string(lab.package.join("plans/asked")).expect("the report was asked");
@@ -588,7 +588,7 @@ fn configs_and_filters_are_passed_on_and_kept() {
 
 #[test]
 fn a_bundle_of_a_repository_has_its_revision() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let git = |words: &str| {
         let mut git = Command::new("git");
         git.args(["-c", "user.name=n", "-c", "user.email=n@localhost"])
@@ -616,7 +616,7 @@ fn a_bundle_of_a_repository_has_its_revision() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn another_processor_is_built_for_and_checked() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let configuration = lab.package.join(".cargo/config.toml");
     fs::create_dir_all(configuration.parent().expect("a folder")).expect("made");
     // A flag of the user's stays.

@@ -186,7 +186,7 @@ fn what_cannot_be_read_is_told() {
     let scratch = Scratch::new();
     let mut show = scratch.xtask(&["cache"]);
     show.env("CRITERION_TORCH_COMPILED_MB", "4 GB");
-    common::Outcome::of(show).assert_refused(
+    common::Outcome::run(show).assert_refused(
         1,
         &["CRITERION_TORCH_COMPILED_MB is \"4 GB\", which is not a number of MiB", "or set it to"],
     );

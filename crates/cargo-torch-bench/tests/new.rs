@@ -26,12 +26,12 @@ const STAND_INS: [(&str, &str, &str); 2] = [
 const TEMPLATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/template");
 
 /// A folder with stand-ins of a checkout, and a package.
-struct Lab {
+struct TestWorkspace {
     scratch: Scratch,
     package: PathBuf,
 }
 
-impl Lab {
+impl TestWorkspace {
     /// A package of these files.
     fn with(files: &[(&str, &str)]) -> Self {
         let scratch = Scratch::new();
@@ -57,7 +57,7 @@ impl Lab {
             .env("CARGO_TARGET_DIR", self.scratch.fake("target"))
             .env_remove("RUSTC")
             .env_remove("RUSTFLAGS");
-        Outcome::of(command)
+        Outcome::run(command)
     }
 
     fn added_in(&self, folder: &str, options: &[&str]) -> Outcome {
@@ -104,7 +104,7 @@ const TESTED: &str =
 
 #[test]
 fn an_empty_package_has_benchmarks_afterwards() {
-    let lab = Lab::with(&[("Cargo.toml", MANIFEST), ("src/lib.rs", TESTED)]);
+    let lab = TestWorkspace::with(&[("Cargo.toml", MANIFEST), ("src/lib.rs", TESTED)]);
     let outcome = lab.added();
     let said = &outcome.assert_fine().stdout;
     let expected = "\
@@ -160,7 +160,7 @@ fn programs_other_benchmarks_and_libraries_as_the_user_has_them() {
         "{MANIFEST}autobenches = false\n\n[lib]\nname = \"other\"\nbench = false\n\n[[bench]]\nname = \
          \"other\"\nharness = false\n"
     );
-    let lab = Lab::with(&[
+    let lab = TestWorkspace::with(&[
         ("Cargo.toml", &manifest),
         ("src/lib.rs", TESTED),
         ("src/main.rs", nothing),
@@ -178,7 +178,7 @@ fn programs_other_benchmarks_and_libraries_as_the_user_has_them() {
 #[test]
 fn in_a_workspace_the_roots_configuration_is_written() {
     let workspace = "[workspace]\nmembers = [\"crates/mine\"]\nresolver = \"3\"\n";
-    let lab = Lab::with(&[
+    let lab = TestWorkspace::with(&[
         ("Cargo.toml", workspace),
         ("crates/mine/Cargo.toml", MANIFEST),
         ("crates/mine/src/main.rs", "fn main() {}\n"),
@@ -210,7 +210,7 @@ fn what_exists_stays_and_what_it_lacks_is_told() {
         (".cargo/config.toml", "[env]\nX = \"1\"\n"),
     ];
     let files = [("Cargo.toml", MANIFEST), ("src/lib.rs", "")];
-    let lab = Lab::with(&[&theirs[..], &files].concat());
+    let lab = TestWorkspace::with(&[&theirs[..], &files].concat());
     let outcome = lab.added();
     for kept in ["build.rs", "benches/torch.rs", "configs, without the example"] {
         assert!(outcome.stdout.contains(&format!("kept     {kept}\n")), "{outcome:?}");
@@ -240,7 +240,7 @@ fn what_exists_stays_and_what_it_lacks_is_told() {
 #[test]
 fn the_manifest_keeps_its_form() {
     let crlf = MANIFEST.replace('\n', "\r\n");
-    let lab = Lab::with(&[("real.toml", &crlf), ("src/lib.rs", "")]);
+    let lab = TestWorkspace::with(&[("real.toml", &crlf), ("src/lib.rs", "")]);
     std::os::unix::fs::symlink("real.toml", lab.package.join("Cargo.toml")).expect("linked");
     lab.added().assert_fine();
     let link = fs::read_link(lab.package.join("Cargo.toml")).expect("still a link");
@@ -288,7 +288,7 @@ fn what_cannot_be_added_is_refused_before_anything_is_written() {
         ),
     ];
     for (prepare, said) in cases {
-        let lab = Lab::with(&[("Cargo.toml", MANIFEST), ("src/lib.rs", "")]);
+        let lab = TestWorkspace::with(&[("Cargo.toml", MANIFEST), ("src/lib.rs", "")]);
         prepare(&lab.package);
         let before = everything(&lab.package);
         let outcome = lab.added();
@@ -305,7 +305,7 @@ fn what_cannot_be_added_is_refused_before_anything_is_written() {
 #[test]
 fn nothing_is_written_before_everything_is_checked() {
     let files = [("Cargo.toml", MANIFEST), ("src/lib.rs", "")];
-    let lab = Lab::with(&files);
+    let lab = TestWorkspace::with(&files);
     let unchanged = || {
         let mut names: Vec<_> = fs::read_dir(&lab.package)
             .expect("readable")

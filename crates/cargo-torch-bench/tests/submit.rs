@@ -29,11 +29,11 @@ fn plan(device: &str) -> String {
     json!(cases).to_string()
 }
 
-struct Lab {
+struct TestWorkspace {
     scratch: Scratch,
 }
 
-impl Lab {
+impl TestWorkspace {
     fn new() -> Self {
         let lab = Self { scratch: Scratch::new() };
         lab.bundle("cpu", None);
@@ -63,7 +63,7 @@ impl Lab {
     fn submit(&self, options: &str, words: &[&str]) -> Outcome {
         let mut tool = self.scratch.xtask(&["torch-bench", "submit", "--bundle", "My Sweep_1"]);
         tool.args(options.split_whitespace()).args(words);
-        Outcome::of(tool)
+        Outcome::run(tool)
     }
 
     fn yaml(&self, file: &str) -> serde_yaml::Value {
@@ -97,7 +97,7 @@ then      squeue --me
 
 #[test]
 fn what_to_do_next_is_told() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     fs::rename(lab.folder().join("My Sweep_1"), lab.folder().join("sweep")).expect("renamed");
     let told = lab.submit("--to slurm --at-once 8 --bundle sweep", &[]);
     let told = told.assert_fine().stdout.replace(&lab.folder().display().to_string(), "/home/me");
@@ -106,7 +106,7 @@ fn what_to_do_next_is_told() {
 
 #[test]
 fn an_array_for_slurm_and_a_job_that_merges_it() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let told = lab.submit("--to slurm --at-once 4", &["--", "--save-baseline", "main", "a|b c"]);
     // 4000 s in shards of 300 s, and no shard is longer than the mean and the longest group.
     assert_has(
@@ -143,7 +143,7 @@ fn an_array_for_slurm_and_a_job_that_merges_it() {
 
 #[test]
 fn cpus_are_shared_and_gpus_asked_for_where_cases_need_them() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     lab.bundle("cuda", Some("13.0"));
     lab.submit("--to slurm --shards 3 --cpus 2", &[]).assert_fine();
     let line = "#SBATCH --cpus-per-task=2\n#SBATCH --gres=gpu:1\n";
@@ -165,7 +165,7 @@ fn cpus_are_shared_and_gpus_asked_for_where_cases_need_them() {
 }
 
 /// Runs the last block of a file of SkyPilot's, with the host's folders in the place of `/bundle` and `/bucket`.
-fn skypilots(lab: &Lab, file: &str) -> Option<i32> {
+fn skypilots(lab: &TestWorkspace, file: &str) -> Option<i32> {
     let file = lab.yaml(file);
     let script = file["run"].as_str().expect("it runs something");
     let host = lab.scratch.fake("host");
@@ -180,7 +180,7 @@ fn skypilots(lab: &Lab, file: &str) -> Option<i32> {
 
 #[test]
 fn a_job_of_skypilots_recovers_twice_and_goes_on_with_what_it_had() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     lab.submit("--to skypilot --bucket s3://b --shards 4", &[]).assert_fine();
     assert_has(&lab.read("shards.yaml"), &["recover_on_exit_codes:\n    - 75\n"]);
     let program = |name: &str, body: &str| {
@@ -208,7 +208,7 @@ fn a_job_of_skypilots_recovers_twice_and_goes_on_with_what_it_had() {
 
 #[test]
 fn run_starts_what_is_printed() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     lab.scratch.program("sbatch", "echo \"sbatch $*\" >>\"$FAKE/calls\"; echo 42");
     symlink("/bin/sh", lab.scratch.fake("../bin/sh")).expect("linked");
     lab.submit("--to slurm --run", &[]).assert_fine();
@@ -227,7 +227,7 @@ fn run_starts_what_is_printed() {
 
 #[test]
 fn what_no_scheduler_could_run_is_refused() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     for (options, words, said) in [
         ("--to github --cpus 2", &[][..], "--to github has no --cpus"),
         ("--to slurm --claim c", &[], "leave it out; it is for kubernetes"),
@@ -280,7 +280,7 @@ const WORDS: [&str; 11] = [
 const FOLDERS: [&str; 5] = ["Bob's #1: x", "-dash", "tab\tbed", "a=b \\ \"q\"", "$(x) é"];
 
 /// The words that a script gives its launcher, one a line; the script runs in `host`.
-fn given(lab: &Lab, script: &str, host: &Path) -> Vec<String> {
+fn given(lab: &TestWorkspace, script: &str, host: &Path) -> Vec<String> {
     let script = script.replace("scontrol", "true");
     let mut bash = Command::new("bash");
     let variables = [("SHARD", "1"), ("JOB_COMPLETION_INDEX", "0"), ("SKYPILOT_JOB_RANK", "0")];
@@ -294,7 +294,7 @@ fn given(lab: &Lab, script: &str, host: &Path) -> Vec<String> {
 #[test]
 fn every_word_and_folder_arrives_as_it_was() {
     for folder in FOLDERS {
-        let lab = Lab::new();
+        let lab = TestWorkspace::new();
         let place = lab.folder().join(folder);
         fs::rename(lab.folder().join("My Sweep_1"), &place).expect("renamed");
         common::script(
@@ -305,7 +305,7 @@ fn every_word_and_folder_arrives_as_it_was() {
             let mut tool = lab.scratch.xtask(&["torch-bench", "submit"]);
             tool.arg(format!("--bundle={folder}")).args(options.split_whitespace());
             tool.arg("--").args(WORDS);
-            Outcome::of(tool).assert_fine().stdout.clone()
+            Outcome::run(tool).assert_fine().stdout.clone()
         };
         let assert_given = |script: &str, host: &Path| {
             let words = given(&lab, script, host);
@@ -343,26 +343,26 @@ fn every_word_and_folder_arrives_as_it_was() {
 
 #[test]
 fn what_is_printed_can_be_pasted_and_sbatch_reads_its_folder() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let output = "-Bob's \\ #1";
     let mut tool = lab.scratch.xtask(&["torch-bench", "submit", "--to", "slurm"]);
     tool.args(["--bundle", "My Sweep_1"]).arg(format!("--output={output}"));
-    let told = Outcome::of(tool).assert_fine().stdout.clone();
+    let told = Outcome::run(tool).assert_fine().stdout.clone();
     let cd = told.lines().find_map(|line| line.strip_prefix("submit    ")).expect("a line");
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{cd} && ls")]).current_dir(lab.folder());
-    assert!(Outcome::of(shell).assert_fine().stdout.contains("shards.sbatch"), "{told}");
+    assert!(Outcome::run(shell).assert_fine().stdout.contains("shards.sbatch"), "{told}");
     let script = fs::read_to_string(lab.folder().join(output).join("shards.sbatch"));
     assert_has(&script.expect("written"), &[r#"/-Bob\'s \\ \#1""#]);
     fs::create_dir(lab.folder().join(output).join("results")).expect("made");
     let mut again = lab.scratch.xtask(&["torch-bench", "submit", "--to", "slurm"]);
     again.args(["--bundle", "My Sweep_1"]).arg(format!("--output={output}"));
-    Outcome::of(again).assert_refused(2, &[r"rm -r './-Bob'\''s \ #1/results'"]);
+    Outcome::run(again).assert_refused(2, &[r"rm -r './-Bob'\''s \ #1/results'"]);
 }
 
 #[test]
 fn a_foreign_bundle_decides_nothing() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let file = lab.folder().join("My Sweep_1/manifest.json");
     let manifest = fs::read_to_string(&file).expect("readable");
     for (words, said) in [
@@ -437,7 +437,7 @@ fn ends(mut validator: Command, well: bool) {
 #[test]
 fn the_workflow_is_what_github_takes() {
     let Some(mut check) = validator("check_jsonschema") else { return };
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     lab.submit("--to github --at-once 4 --runner big", &["--", "it's"]).assert_fine();
     let workflow = lab.read("sweep.yml");
     assert_has(
@@ -459,7 +459,7 @@ fn the_workflow_is_what_github_takes() {
 #[test]
 fn the_job_is_what_kubernetes_takes() {
     let Some(mut check) = validator("kubernetes_validate") else { return };
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     for options in ["", "--cpus 2 --at-once 3 --image ghcr.io/me/base:1"] {
         let options = format!("--to kubernetes --claim shared {options}");
         lab.submit(&options, &["--", "it's"]).assert_fine();

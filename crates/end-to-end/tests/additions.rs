@@ -147,13 +147,13 @@ impl Copy {
 }
 
 /// Configs and results, in a folder that goes.
-struct Lab {
+struct TestWorkspace {
     copy: Copy,
     folder: tempfile::TempDir,
     configs: Vec<String>,
 }
 
-impl Lab {
+impl TestWorkspace {
     fn new(copy: Copy) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let write = |(mode, params): (&str, &str)| {
@@ -222,7 +222,7 @@ fn every_patch_applies() {
 #[test]
 #[ignore = "nightly: builds the library and four benchmarks with every addition, eight minutes"]
 fn nightly_every_addition_is_made() {
-    let lab = Lab::new(Copy::patched());
+    let lab = TestWorkspace::new(Copy::patched());
 
     let configs: Vec<&str> = lab.configs.iter().map(String::as_str).collect();
     let planned = lab.planned(&configs);

@@ -23,7 +23,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 pub use interpreter::Interpreter;
-pub use python::{COMPILER_PYTHON, Chosen, compiler_python, environment, interpreter};
+pub use python::{COMPILER_PYTHON, PythonSource, compiler_python, environment, interpreter};
 pub use versions::{CXX_STANDARD, TCH, TORCHAO, TRITON, VERSION};
 
 /// A note for people. Where standard error cannot be written to, nobody can be told.

@@ -55,13 +55,13 @@ const ENOUGH: usize = 10 * MOST;
 /// Errors as they are found, each once. Beyond [`MOST`], the first of the file are kept and the others
 /// are counted.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct ErrorList {
     errors: Vec<Diagnostic>,
     /// The hashes of all that were found, so that a repetition is no further error.
     hashes: HashSet<u64>,
 }
 
-impl Found {
+impl ErrorList {
     pub(crate) fn add(&mut self, error: Diagnostic) {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&error);
         if self.hashes.insert(hash) {

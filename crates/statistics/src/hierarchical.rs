@@ -123,7 +123,7 @@ pub struct SidesRatio {
 }
 
 /// A part of a variance and its degrees of freedom.
-type Part = (f64, f64);
+type VarianceTerm = (f64, f64);
 
 /// The ratio of `of` over `over`. A side of one run has its `floor` added. None without a run.
 pub fn sides_ratio(of: &[RunMedian], over: &[RunMedian], floor: Floor) -> Option<SidesRatio> {
@@ -155,7 +155,7 @@ fn centre(runs: &[RunMedian]) -> f64 {
 }
 
 /// The variance of a side's centre by the hierarchical bootstrap, as far as its runs show it.
-fn side_part(runs: &[RunMedian]) -> Part {
+fn side_part(runs: &[RunMedian]) -> VarianceTerm {
     let count = runs.len() as f64;
     let within = runs.iter().map(|run| run.variance).sum::<f64>() / count;
     if let [_] = runs {

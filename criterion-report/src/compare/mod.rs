@@ -25,7 +25,7 @@ pub use finding::{Finding, Measure, Verdict, reasons};
 pub use floor::{
     ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, NoiseFloor, Profile, Sigmas,
 };
-pub use outcomes::{Hosts, Words};
+pub use outcomes::{Hosts, SideLabels};
 pub use point::{Estimate, Point, TESTED};
 pub use policy::Policy;
 pub use side::{Remarks, Side, SideRun};

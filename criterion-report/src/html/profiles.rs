@@ -31,7 +31,7 @@ pub struct Panel {
 }
 
 document! {
-    struct File = of(file: &ProfileFile, links: &Links) {
+    struct File = new(file: &ProfileFile, links: &Links) {
         name: &'static str = profile::noun(file),
         path: String = visible::line(&file.path).into_owned(),
         size: String = units::bytes(file.bytes),
@@ -42,7 +42,7 @@ document! {
 
 impl Panel {
     /// The panel of a case with a profile.
-    pub fn of(entry: &Entry<'_>, links: &Links) -> Option<Self> {
+    pub fn from_entry(entry: &Entry<'_>, links: &Links) -> Option<Self> {
         let of = entry.row.record.profile.as_ref()?;
         let line = |it: profile::Line| {
             let texts = [
@@ -71,7 +71,7 @@ impl Panel {
             head: profile::head(of, entry),
             lines: profile::lines(of, SHOWN).into_iter().map(line).collect(),
             facts: facts.into_iter().filter_map(said).collect(),
-            files: of.files.iter().map(|file| File::of(file, links)).collect(),
+            files: of.files.iter().map(|file| File::new(file, links)).collect(),
             timeline: of
                 .file(ProfileFileKind::MemoryTimeline)
                 .and_then(|it| links.picture(&it.path)),

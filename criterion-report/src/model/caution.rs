@@ -10,7 +10,7 @@ use statistics::Ratio;
 
 use super::repeated::RunsLackingValue;
 use super::row::Row;
-use super::speedup::{BetweenRuns, Levels, Speedup};
+use super::speedup::{BetweenRuns, Speedup, VarianceComponents};
 use super::time::Time;
 use crate::render::units;
 
@@ -148,7 +148,7 @@ impl Caution {
     /// The speed-up's interval is wider than was asked for: the values that widen it most, as far as
     /// its record shows them.
     fn wide(speedup: &Speedup) -> Self {
-        let Levels { builds, within, between } = speedup.levels;
+        let VarianceComponents { builds, within, between } = speedup.levels;
         // The values, their standard deviation, that of another level, and what would narrow the
         // interval.
         let (values, sigma, other, remedy) = match (speedup.runs, builds, within, between) {

@@ -116,7 +116,7 @@ pub fn branch(run: u64) -> Fixture {
             memory.step.peak_bytes *= 3;
         })
         .edit("histogram", |it| {
-            it.record.accuracy.as_mut().expect("measured").relative_error = plan::Stat(0.02);
+            it.record.accuracy.as_mut().expect("measured").relative_error = plan::JsonFloat(0.02);
         });
     let new = Fixture::of_kernels(&[Make("fused", "kernel", Float16, Cpu, 5_000)]);
     fixture.cases.extend(clean(new).cases);

@@ -1,8 +1,8 @@
 //! Other rules than the default one, by examples computed by hand.
 
 use criterion_report::compare::{
-    Compared, Estimate, Floors, Hosts, Measure, Point, Policy, Settings, Thresholds, Verdict,
-    Words, compare,
+    Compared, Estimate, Floors, Hosts, Measure, Point, Policy, Settings, SideLabels, Thresholds,
+    Verdict, compare,
 };
 
 use Verdict::{Equivalent, Inconclusive, Regressed};
@@ -44,7 +44,7 @@ fn judged(policy: Policy, a: Vec<Point>, b: Vec<Point>) -> Compared {
         thresholds: &thresholds,
         floors: Floors::Profile(None),
         hosts: Hosts::Refused,
-        words: Words::SIDES,
+        words: SideLabels::SIDES,
     };
     let found = compare(&side("a", a), &side("b", b), settings).expect("one machine");
     found.cases.into_iter().next().expect("a case")

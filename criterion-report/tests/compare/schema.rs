@@ -29,7 +29,7 @@ fn documents() -> Vec<(String, Value)> {
     let wild = |_| {
         branch(1).edit("histogram", |it| {
             it.record.accuracy.as_mut().expect("measured").relative_error =
-                plan::Stat(f64::INFINITY);
+                plan::JsonFloat(f64::INFINITY);
         })
     };
     let faster = |ns: u64| {

@@ -126,7 +126,8 @@ fn a_drift_of_just_the_threshold_is_none() {
     let with = |error: f64| {
         move |_| {
             main_branch(0).edit("scan", |it| {
-                it.record.accuracy.as_mut().expect("measured").relative_error = plan::Stat(error);
+                it.record.accuracy.as_mut().expect("measured").relative_error =
+                    plan::JsonFloat(error);
             })
         }
     };

@@ -107,7 +107,7 @@ fn planned(config: &str) -> Vec<Case> {
 }
 
 fn measured(case: &Case, ns: u64) -> Measured {
-    let mut it = Measured::of(case.clone(), ns);
+    let mut it = Measured::new(case.clone(), ns);
     let record = &mut it.record;
     record.measures = plan::Measures::default();
     let environment = record.environment_mut();

@@ -5,7 +5,7 @@ use super::*;
 /// A run at a moment, whose summary goes to the history.
 fn keep(history: &Path, name: &str, seconds: u64, ns: u64) {
     let fixture = run(seconds, ns);
-    let folder = Folder::of(&fixture);
+    let folder = Folder::with(&fixture);
     folder.written(&[]);
     fs::copy(folder.path("reports/summary.json"), history.join(name)).expect("copied");
 }
@@ -17,7 +17,7 @@ fn run(seconds: u64, ns: u64) -> Fixture {
 
 #[test]
 fn medians_stand_in_the_order_of_the_runs() {
-    let folder = Folder::of(&run(400, 1_200_000));
+    let folder = Folder::with(&run(400, 1_200_000));
     let history = folder.path("history");
     fs::create_dir(&history).expect("created");
     // The names say nothing of the order; the last is the run of now, and is not counted twice.
@@ -41,7 +41,7 @@ fn medians_stand_in_the_order_of_the_runs() {
 
 #[test]
 fn a_history_of_another_machine_is_none() {
-    let folder = Folder::of(&run(400, 1_200_000).edit("", |it| {
+    let folder = Folder::with(&run(400, 1_200_000).edit("", |it| {
         it.record.environment_mut().host.cpus = 64;
     }));
     let history = folder.path("history");
@@ -103,7 +103,7 @@ fn repository(folder: &Path) -> String {
     fs::create_dir_all(&history).expect("created");
     let runs = [(100, 1_000_000, 8), (200, 10, 64), (300, 1_000_000, 8)];
     for (push, (seconds, ns, cpus)) in runs.into_iter().enumerate() {
-        let made = Folder::of(&run(seconds, ns).edit("", |it| {
+        let made = Folder::with(&run(seconds, ns).edit("", |it| {
             let environment = it.record.environment_mut();
             environment.host.cpus = cpus;
             environment.git_revision = Some(format!("{push}00000000000"));
@@ -121,7 +121,7 @@ fn repository(folder: &Path) -> String {
 
 /// The current results, on the first machine.
 fn now() -> Folder {
-    Folder::of(&run(400, 2_000_000).edit("", |it| it.record.environment_mut().host.cpus = 8))
+    Folder::with(&run(400, 2_000_000).edit("", |it| it.record.environment_mut().host.cpus = 8))
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_branch_is_compared_with_by_the_history_that_it_holds() {
 
 #[test]
 fn of_another_machine_the_latest_is_taken_and_not_compared() {
-    let folder = Folder::of(&run(400, 2_000_000).edit("", |it| {
+    let folder = Folder::with(&run(400, 2_000_000).edit("", |it| {
         it.record.environment_mut().host.cpus = 96;
     }));
     repository(&folder.path(""));

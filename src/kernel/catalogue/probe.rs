@@ -108,7 +108,7 @@ impl Operation<ProbeWork> for Matmul {
     ///
     /// In float16 a product of 1×1 may be subnormal.
     fn min_sqnr_db(&self, _: &ProbeWork, dtype: Dtype) -> f64 {
-        Gates { float32: 100.0, bfloat16: 40.0, float16: 55.0 }.of(dtype)
+        Gates { float32: 100.0, bfloat16: 40.0, float16: 55.0 }.for_dtype(dtype)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use plan::{Accuracy, Case, KernelFacts, KernelWork, Stat};
+use plan::{Accuracy, Case, JsonFloat, KernelFacts, KernelWork};
 use tch::{Kind, Tensor};
 
 use super::{Check, Kernel};
@@ -162,7 +162,7 @@ impl Check for Runs {
     }
 
     fn facts(&self) -> Option<KernelFacts> {
-        let determinism_std = self.determinism_std.get().map(Stat);
+        let determinism_std = self.determinism_std.get().map(JsonFloat);
         Some(KernelFacts { determinism_std, ..self.facts.clone() })
     }
 

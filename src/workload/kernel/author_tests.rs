@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use plan::{Dtype, KernelTolerances, Stat, Work};
+use plan::{Dtype, JsonFloat, KernelTolerances, Work};
 use serde_json::json;
 use tch::Kind;
 
@@ -158,7 +158,7 @@ fn a_kernel_is_right_in_every_precision() {
         assert_eq!(facts.problem_size["wrong"], json!("Nothing"));
         assert_eq!((facts.flops, facts.bytes), (Some(200), Some(300 * dtype.bytes())));
         assert_eq!((facts.has_reference, facts.runs), (true, 3));
-        assert_eq!(facts.determinism_std, Some(Stat(0.0)));
+        assert_eq!(facts.determinism_std, Some(JsonFloat(0.0)));
         let output = || kernel.step.left().unwrap().expect("it leaves its output").copy();
         let before = output();
         assert!(kernel.rebuild().unwrap().is_some(), "a kernel is prepared once more");

@@ -4,7 +4,7 @@ use plan::{Dtype, Implementation, OperatorWork};
 
 use super::super::prepare;
 use super::operator_tests::{on_a_cpu, work};
-use super::testing::of as case;
+use super::testing::cpu_case as case;
 use crate::native::memory;
 use crate::workload::Workload;
 

@@ -2,7 +2,7 @@ use plan::{Device, Dtype, Implementation, OperatorShape, OperatorWork};
 use tch::Kind;
 
 use super::super::{preflight, prepare, testing};
-use super::testing::of as case;
+use super::testing::cpu_case as case;
 use super::*;
 use crate::inputs;
 

@@ -1,6 +1,6 @@
 //! An operator's traffic without the operator: the limit of its implementations.
 
-use plan::{Accuracy, Case, OperatorWork, Stat};
+use plan::{Accuracy, Case, JsonFloat, OperatorWork};
 use tch::Tensor;
 
 use super::{Check, Kernel, drawn};
@@ -53,9 +53,9 @@ impl Check for Passed {
             None => (f64::NAN, f64::NAN, 0),
         };
         Ok(Accuracy {
-            sqnr_db: Stat(sqnr_db),
-            max_abs_error: Stat(error),
-            relative_error: Stat(error),
+            sqnr_db: JsonFloat(sqnr_db),
+            max_abs_error: JsonFloat(error),
+            relative_error: JsonFloat(error),
             rmse: None,
             min_sqnr_db: EQUAL_DB,
             rows_checked,

@@ -1,6 +1,6 @@
 use plan::{Dtype, Implementation, OperatorShape};
 
-use super::super::testing::of;
+use super::super::testing::cpu_case;
 use super::*;
 use crate::workload::{Workload, prepare};
 
@@ -9,7 +9,7 @@ fn case(operator: plan::Operator, dtype: Dtype) -> (Case, OperatorWork) {
     let implementation = Implementation::Stream;
     let work =
         OperatorWork { operator, implementation, compile: None, size, max_elements: u64::MAX };
-    (of(work, dtype), work)
+    (cpu_case(work, dtype), work)
 }
 
 /// Every operator's, in every dtype.

@@ -47,7 +47,8 @@ impl Check for Arrays {
         let stream = self.stream.borrow();
         let written = stream.output();
         let found = written.iter().map(|value| f64::from(*value));
-        Distance::of(stream.reference().zip(found)).judge(self.min_sqnr_db, written.len() as u64)
+        Distance::from_pairs(stream.reference().zip(found))
+            .judge(self.min_sqnr_db, written.len() as u64)
     }
 
     fn check(&self, step: &Step) -> Result<Accuracy, Refusal> {

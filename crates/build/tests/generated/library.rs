@@ -72,7 +72,9 @@ pub mod kernel {
     }
 
     pub mod generated {
-        pub use super::{Case, Dtype, IntoTensor, Kernel, KernelContext, Refusal, Tensor, Workload};
+        pub use super::{
+            Case, Dtype, IntoTensor, Kernel, KernelContext, Refusal, Tensor, Workload,
+        };
         pub use crate::in_precision;
 
         pub type Fields = std::collections::BTreeMap<String, Value>;
@@ -129,7 +131,7 @@ pub mod kernel {
 
         pub trait Architecture {}
 
-        pub struct Own<T: ?Sized + 'static> {
+        pub struct UserDefinition<T: ?Sized + 'static> {
             pub spelling: &'static str,
             pub make: fn(&[u64]) -> Result<Box<T>, Refusal>,
         }
@@ -139,20 +141,22 @@ pub mod kernel {
         }
 
         pub fn register(
-            recipes: &'static [Own<dyn Scheme>],
-            models: &'static [Own<dyn Architecture>],
+            recipes: &'static [UserDefinition<dyn Scheme>],
+            models: &'static [UserDefinition<dyn Architecture>],
         ) {
-            for Own { spelling, make } in recipes {
+            for UserDefinition { spelling, make } in recipes {
                 assert!(make(&[1, 2]).is_ok(), "{spelling}");
             }
-            for Own { spelling, make } in models {
+            for UserDefinition { spelling, make } in models {
                 assert!(make(&[1, 2]).is_ok(), "{spelling}");
             }
         }
 
         pub fn prepare(kernels: &[Entry], _case: &Case) -> Result<Box<dyn Workload>, Refusal> {
             let entry = kernels.iter().find(|entry| entry.file == entry.baseline);
-            entry.map(|entry| (entry.build)(&Fields::new(), &KernelContext { dtype: Dtype::Float32 }));
+            entry.map(|entry| {
+                (entry.build)(&Fields::new(), &KernelContext { dtype: Dtype::Float32 })
+            });
             Err(Refusal)
         }
     }

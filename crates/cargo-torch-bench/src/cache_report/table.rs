@@ -2,18 +2,20 @@
 
 use std::time::SystemTime;
 
-use super::contents::{Contents, Found, Installation, Package};
+use super::contents::{CacheEntry, Contents, Installation, Package};
 use crate::human;
 use ::libtorch::command;
 
 /// A line for each kind of thing, and for each of those that are large.
 pub fn show(contents: &Contents, now: SystemTime) -> String {
     let Contents { folder, provisioned, partial, kernels, compiled } = contents;
-    let provisioned: Vec<&Found> = provisioned.iter().collect();
-    let partials: Vec<&Found> = partial.iter().map(|it| &it.found).collect();
-    let packages: Vec<&Found> = compiled.packages.iter().map(|package| &package.found).collect();
-    let files: Vec<&Found> = kernels.files.iter().collect();
-    let unfinished: Vec<&Found> = kernels.unfinished.iter().chain(&compiled.unfinished).collect();
+    let provisioned: Vec<&CacheEntry> = provisioned.iter().collect();
+    let partials: Vec<&CacheEntry> = partial.iter().map(|it| &it.found).collect();
+    let packages: Vec<&CacheEntry> =
+        compiled.packages.iter().map(|package| &package.found).collect();
+    let files: Vec<&CacheEntry> = kernels.files.iter().collect();
+    let unfinished: Vec<&CacheEntry> =
+        kernels.unfinished.iter().chain(&compiled.unfinished).collect();
     let all = [&provisioned, &partials, &packages, &files, &unfinished];
     let all = all.into_iter().flatten().copied().collect::<Vec<_>>();
 
@@ -68,12 +70,12 @@ pub fn list(packages: &[Package], now: SystemTime) -> String {
     aligned(&rows)
 }
 
-fn weight(found: &[&Found]) -> String {
+fn weight(found: &[&CacheEntry]) -> String {
     human::bytes(found.iter().map(|found| found.bytes).sum())
 }
 
 /// "used 5 s to 3 days ago"; nothing of nothing.
-fn ago(verb: &str, found: &[&Found], now: SystemTime) -> String {
+fn ago(verb: &str, found: &[&CacheEntry], now: SystemTime) -> String {
     let ages = || found.iter().map(|found| human::since(found.used, now));
     match (ages().min(), ages().max()) {
         (Some(newest), Some(oldest)) => {

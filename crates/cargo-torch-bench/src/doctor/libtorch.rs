@@ -18,10 +18,10 @@ use ::libtorch::find::OVERRIDES;
 use ::libtorch::{CUDA_LIBRARY, Libtorch, cpu_library};
 
 /// A libtorch that can be used, and who chose it.
-pub type Found = Result<(Libtorch, String)>;
+pub type LibtorchResult = Result<(Libtorch, String)>;
 
 /// The findings about it.
-pub fn check(found: &Found) -> Vec<Check> {
+pub fn check(found: &LibtorchResult) -> Vec<Check> {
     let mut checks = match found {
         Ok((libtorch, chosen)) => {
             vec![Check::ok("libtorch", describe(libtorch, chosen)), loads(libtorch)]
@@ -50,7 +50,7 @@ pub fn named(workspace: &Workspace) -> Check {
 }
 
 /// Starts no other program.
-pub fn find(workspace: &Workspace) -> Found {
+pub fn find(workspace: &Workspace) -> LibtorchResult {
     match Source::of_environment(workspace)? {
         Source::User(chosen) => Ok((chosen.inspect()?, chosen.by())),
         Source::Link => match Link::read(workspace)? {

@@ -30,7 +30,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     }
     cargo::require_report(root)?;
     options.look(&here, root, &results.records)?;
-    let configs = configs::of(root, &options.overrides)?;
+    let configs = configs::paths(root, &options.overrides)?;
     setup::before(workspace)?;
 
     let overrides = options.overrides.json();

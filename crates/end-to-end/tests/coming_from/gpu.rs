@@ -7,13 +7,13 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::lab::Lab;
+use crate::lab::TestWorkspace;
 
 /// The records of `configs/inference/gpu.yml`, measured once for all rows.
 fn records() -> &'static [Value] {
     static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
     RECORDS.get_or_init(|| {
-        let lab = Lab::new();
+        let lab = TestWorkspace::new();
         drop(lab.bench("inference", &["--save-baseline", "main", "^inference/gpu/"]));
         lab.records("main", "inference")
     })
@@ -40,7 +40,7 @@ fn skipped<'r>(record: &'r Value, device: &str) -> &'r str {
 pub fn measured_patterns() -> Vec<&'static Value> {
     static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
     let records = RECORDS.get_or_init(|| {
-        let lab = Lab::new();
+        let lab = TestWorkspace::new();
         drop(lab.bench("fusion", &["^fusion/gpu/"]));
         lab.records("new", "fusion")
     });
@@ -104,7 +104,7 @@ fn profiler(folder: &Path) -> std::path::PathBuf {
 /// Run by the row about Nsight.
 pub fn nsight_is_told_of_every_part_and_of_nothing_inside_a_timed_sample() {
     let folder = tempfile::tempdir().expect("a folder");
-    let lab = Lab::new()
+    let lab = TestWorkspace::new()
         .with_value("NVTX_INJECTION64_PATH", profiler(folder.path()))
         .with("FAKE_NVTX_LOG", "ranges");
     let filter = "^inference/tiny/linear/cpu/(baseline|int8wo)/bf16-16x64x32$";

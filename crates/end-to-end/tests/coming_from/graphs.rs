@@ -12,7 +12,7 @@ use plan::{Case, Outcome};
 use serde_json::Value;
 
 use crate::gpu;
-use crate::lab::{Lab, near};
+use crate::lab::{TestWorkspace, near};
 use crate::page::{Row, rows};
 use crate::suites::{cases, python, understood, words, works};
 use run::{HERE, calibrated, json, profiled, read, run};
@@ -225,7 +225,7 @@ fn summary(row: &Row) {
 fn tests_of_benchmarks(row: &Row) {
     let words = words(row, "cargo bench");
     assert_eq!(words[1..], ["--bench", "fusion", "--", "--test"]);
-    let said = Lab::new().bench("fusion", &["--test", "^fusion/graphs/conv2d_bn/"]);
+    let said = TestWorkspace::new().bench("fusion", &["--test", "^fusion/graphs/conv2d_bn/"]);
     assert!(said.contains("fusion/graphs/conv2d_bn/cpu/fused/"), "{said}");
 }
 

@@ -9,7 +9,7 @@ use plan::{Case, Record};
 use serde_json::Value;
 
 use crate::document;
-use crate::lab::{Lab, near};
+use crate::lab::{TestWorkspace, near};
 use crate::page::{Row, rows};
 use crate::suites::{cases, understood, words, works};
 
@@ -66,7 +66,7 @@ rows! { "operators";
 /// sizes, and the file that `criterion-report operators` writes of them. `tests/plugin` runs the command that measures
 /// and writes in one, because it builds without optimization.
 struct Run {
-    lab: Lab,
+    lab: TestWorkspace,
     /// The file's records.
     results: Vec<Value>,
     /// Every case, measured or not, as `--format json` has it.
@@ -77,7 +77,7 @@ struct Run {
 fn run() -> &'static Run {
     static RUN: OnceLock<Run> = OnceLock::new();
     RUN.get_or_init(|| {
-        let lab = Lab::new();
+        let lab = TestWorkspace::new();
         let profile = "--profile=/layer_norm/cpu/aten/";
         lab.bench("operators", &[profile, "^operators/comprehensive/"]);
         let file = lab.path(document::RESULTS);
@@ -103,7 +103,7 @@ fn number(of: &Value, key: &str) -> f64 {
 }
 
 /// The results of an operation by upstream's name.
-fn of<'a>(operation: &'a str) -> impl Iterator<Item = &'static Value> + use<'a> {
+fn results_of<'a>(operation: &'a str) -> impl Iterator<Item = &'static Value> + use<'a> {
     run().results.iter().filter(move |it| it["operation"] == operation)
 }
 
@@ -215,9 +215,9 @@ fn large_sizes(row: &Row) {
 /// The row's operators are measured under upstream's name.
 fn measured_as(row: &Row, operations: &[&str]) {
     for (word, operation) in row.code().iter().zip(operations) {
-        assert!(of(operation).count() > 1, "{operation}");
-        assert!(of(operation).all(|it| it["operator"] == **word), "{word}");
-        assert!(of(operation).all(|it| it["outcome"] == "measured"));
+        assert!(results_of(operation).count() > 1, "{operation}");
+        assert!(results_of(operation).all(|it| it["operator"] == **word), "{word}");
+        assert!(results_of(operation).all(|it| it["outcome"] == "measured"));
     }
 }
 
@@ -227,12 +227,13 @@ fn layer_norm(row: &Row) {
 
 fn gelu(row: &Row) {
     measured_as(row, &["GELU"]);
-    assert!(of("GELU").all(|it| it["operator"] != "gelu_tanh"));
+    assert!(results_of("GELU").all(|it| it["operator"] != "gelu_tanh"));
 }
 
 fn swish(row: &Row) {
     measured_as(row, &["Swish"]);
-    let composed = of("Swish").find(|it| it["variant"] == "aten-composed").expect("measured");
+    let composed =
+        results_of("Swish").find(|it| it["variant"] == "aten-composed").expect("measured");
     assert!(composed["kernels"].to_string().contains("sigmoid"), "{}", composed["kernels"]);
 }
 
@@ -259,7 +260,7 @@ fn on_cuda(row: &Row, implementation: &str) {
 
 fn cuda(row: &Row) {
     on_cuda(row, "CUDA");
-    assert!(of("LayerNorm").any(|it| it["implementation"] == "Rust"));
+    assert!(results_of("LayerNorm").any(|it| it["implementation"] == "Rust"));
 }
 
 fn triton(row: &Row) {
@@ -315,7 +316,7 @@ fn gpu_efficiency(row: &Row) {
 
 /// By hand: x and y of 16·4·8 elements of 4 bytes.
 fn throughput(row: &Row) {
-    let gelu = of("GELU").find(|it| it["size"] == "16x4x8").expect("measured");
+    let gelu = results_of("GELU").find(|it| it["size"] == "16x4x8").expect("measured");
     near(&gelu[row.code()[0]], f64::from(2 * 4 * 16 * 4 * 8) / 1e6 / number(gelu, "time_ms"));
 }
 
@@ -357,14 +358,14 @@ fn by_operation(row: &Row) {
     assert_eq!(row.code(), [document::RESULTS]);
     let script = loading(&["PyTorch"]) + "print(len(layernorm_results))\n";
     let Some(printed) = analyzed(&script) else { return };
-    assert_eq!(printed.lines().last(), Some(of("LayerNorm").count().to_string().as_str()));
+    assert_eq!(printed.lines().last(), Some(results_of("LayerNorm").count().to_string().as_str()));
 }
 
 fn averages(row: &Row) {
     assert_eq!(row.code()[0], document::RESULTS);
     let Some(printed) = analyzed(&loading(&["PyTorch", "Rust"])) else { return };
     let expected = ["PyTorch", "Rust"].map(|name| {
-        let own = of("LayerNorm").filter(|it| it["implementation"] == name);
+        let own = results_of("LayerNorm").filter(|it| it["implementation"] == name);
         format!("{name} average time: {:.3} ms\n", mean_ms(own))
     });
     assert_eq!(printed, expected.concat());
@@ -413,19 +414,19 @@ fn by_dimension(row: &Row) {
 
 fn fastest(row: &Row) {
     let time = |it: &&Value| number(it, "time_ms");
-    let own = of("LayerNorm").min_by(|a, b| time(a).total_cmp(&time(b))).expect("measured");
+    let own = results_of("LayerNorm").min_by(|a, b| time(a).total_cmp(&time(b))).expect("measured");
     let name = own["implementation"].as_str().expect("a name");
     assert_ne!(name, "Stream", "it computes nothing");
     if let Some(printed) = document::workflow(&run().lab.path("")) {
         assert_eq!(printed, format!("Fastest LayerNorm: {name} ({:.3} ms)\n", time(&own)));
     }
-    let standings: Vec<&Value> = of("LayerNorm").map(|it| &it[row.code()[0]]).collect();
+    let standings: Vec<&Value> = results_of("LayerNorm").map(|it| &it[row.code()[0]]).collect();
     let words = ["fastest", "tie"];
     assert!(standings.iter().any(|it| words.iter().any(|word| **it == *word)), "{standings:?}");
 }
 
 fn compared(row: &Row) {
-    let rust = of("LayerNorm").find(|it| it["variant"] == "rust").expect("measured");
+    let rust = results_of("LayerNorm").find(|it| it["variant"] == "rust").expect("measured");
     assert!(number(rust, row.code()[0]) > 0.0);
     assert!(number(rust, "speedup_low") <= number(rust, "speedup_high"));
 }
@@ -446,7 +447,7 @@ fn profiled(row: &Row) -> &'static Record {
     let words = words(row, "cargo bench");
     assert_eq!(words[1..4], ["--bench", "operators", "--"]);
     assert!(words[4].starts_with("--profile="), "{words:?}");
-    let aten = of("LayerNorm").find(|it| it["variant"] == "aten").expect("measured");
+    let aten = results_of("LayerNorm").find(|it| it["variant"] == "aten").expect("measured");
     record(aten)
 }
 
@@ -464,7 +465,7 @@ fn recorded(row: &Row) {
 
 fn named(row: &Row) {
     let folder = row.code()[0].strip_prefix("target/").expect("criterion's parent");
-    let aten = of("LayerNorm").find(|it| it["variant"] == "aten").expect("measured");
+    let aten = results_of("LayerNorm").find(|it| it["variant"] == "aten").expect("measured");
     let folder = run().lab.path(folder).join(record(aten).case.id.directory());
     let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
     assert!(files.count() > 0, "{folder:?}");

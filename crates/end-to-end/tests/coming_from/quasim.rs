@@ -10,7 +10,7 @@ use std::process::Command;
 use plan::{Dtype, Work};
 use serde_json::{Value, json};
 
-use crate::lab::Lab;
+use crate::lab::TestWorkspace;
 use crate::page::{Row, rows};
 use made::{Package, measured, repository};
 
@@ -142,7 +142,7 @@ fn options(row: &Row) -> Vec<String> {
 
 /// Expands `saxpy` under an override.
 fn planned(json: &Value) -> Vec<Value> {
-    let lab = Lab::new().with_value("CRITERION_TORCH_OVERRIDE", json.to_string());
+    let lab = TestWorkspace::new().with_value("CRITERION_TORCH_OVERRIDE", json.to_string());
     let config = "configs/kernels/drop_in.yml";
     let text = lab.report(&["plan", "--format", "json", config, "--filter", "saxpy"]);
     serde_json::from_str(&text).expect("a list")

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{Outcome, Record};
 use serde_json::{Map, Value, json};
 
-use crate::lab::{Lab, near};
+use crate::lab::{TestWorkspace, near};
 
 /// The work of one step of an operation, counted by hand.
 struct Step {
@@ -40,7 +40,7 @@ impl Step {
 /// One test, because each step stands on the one before.
 #[test]
 fn from_yaml_to_a_profile() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let listed = lab.listed("calibration", "machine");
     assert_eq!(listed, lab.planned("calibration/machine.yml"));
     lab.bench("calibration", &["^calibration/machine/"]);
@@ -84,7 +84,7 @@ fn head(profile: &Map<String, Value>, probes: &[Record]) {
 }
 
 /// Every operation at every size and number of threads, at criterion's median.
-fn operations(lab: &Lab, profiles: &Value, probes: &[Record]) {
+fn operations(lab: &TestWorkspace, profiles: &Value, probes: &[Record]) {
     let profiles = profiles.as_object().expect("an object");
     let expected: BTreeMap<String, &Step> = STEPS
         .iter()
@@ -123,7 +123,7 @@ fn products(profile: &Map<String, Value>) {
 }
 
 /// On the host the call is the whole step: nothing is queued.
-fn calls(lab: &Lab, overheads: &Value, probes: &[Record]) {
+fn calls(lab: &TestWorkspace, overheads: &Value, probes: &[Record]) {
     let [call] = &overheads.as_array().expect("a list")[..] else { panic!("{overheads}") };
     let record = probes.iter().find(|record| call["full_id"] == record.full_id.as_str());
     let record = record.expect("what it was made of");
@@ -149,7 +149,7 @@ fn refused(profile: &Map<String, Value>, probes: &[Record]) {
 
 /// Both sizes of the variant that runs, and under the pattern's name as upstream looks it up; none of the
 /// variant that is refused.
-fn fusions(lab: &Lab, profiles: &Value, patterns: &[Record]) {
+fn fusions(lab: &TestWorkspace, profiles: &Value, patterns: &[Record]) {
     let profiles = profiles.as_object().expect("an object");
     let keys = ["16x64x32", "8x32x16"].map(|size| {
         format!("Linear_Bias_ReLU_device=cpu_dtype=float32_shape={size}_threads=1_variant=fused")

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{Outcome, Record};
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, near};
+use crate::lab::{TestWorkspace, near};
 
 /// A candidate of the config, with what upstream's formulas give for it, by hand.
 struct Candidate {
@@ -120,7 +120,7 @@ const UPSTREAMS_KEYS: [&str; 15] = [
 /// One test, because each step stands on the one before.
 #[test]
 fn from_yaml_to_speedups() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let listed = lab.listed("fusion", "patterns");
     assert_eq!(listed, lab.planned("fusion/patterns.yml"));
     fused_alone(&lab);
@@ -154,7 +154,7 @@ fn from_yaml_to_speedups() {
 }
 
 /// Without the unfused operations among what is selected, they run for the pairs alone.
-fn fused_alone(lab: &Lab) {
+fn fused_alone(lab: &TestWorkspace) {
     lab.quiet_bench("fusion", "new", &["^fusion/patterns/.*/fused/"]);
     let fused: Vec<Record> = lab.records("new", "fusion");
     let ids: Vec<&str> = fused.iter().map(|record| record.full_id.as_str()).collect();
@@ -211,7 +211,12 @@ fn refused(records: &BTreeMap<String, Record>, result: &Value) {
 }
 
 /// Times are criterion's, the speed-up is the pair's, the rest is the records'.
-fn measured(lab: &Lab, records: &BTreeMap<String, Record>, result: &Value, kernels: &[&str]) {
+fn measured(
+    lab: &TestWorkspace,
+    records: &BTreeMap<String, Record>,
+    result: &Value,
+    kernels: &[&str],
+) {
     let fused = &records[result["full_id"].as_str().expect("an id")];
     let [pair] = &fused.pairs[..] else { panic!("{:?}", fused.no_pair) };
     let unfused = &records[&pair.against];

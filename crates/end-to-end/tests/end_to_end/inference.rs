@@ -1,6 +1,6 @@
 //! Models: to records, to a saved baseline, to CSV and dashboard JSON.
 
-use crate::lab::{LIST, Lab, ids};
+use crate::lab::{LIST, TestWorkspace, ids};
 
 fn id(variant: &str) -> String {
     format!("inference/tiny/linear/cpu/{variant}/bf16-16x64x32")
@@ -9,7 +9,7 @@ fn id(variant: &str) -> String {
 /// One test, because each step stands on the one before.
 #[test]
 fn from_yaml_to_csv_and_json() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
 
     // The list is the plan, and nothing but the plan.
     let listed = lab.listed("inference", "");
@@ -74,7 +74,7 @@ fn from_yaml_to_csv_and_json() {
 #[test]
 #[ignore = "nightly: cargo builds a benchmark optimized, minutes"]
 fn nightly_cargo_bench_runs_the_config_that_a_variable_names() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let config = "inference/tiny.yml";
     let bench = |arguments: &[&str]| lab.cargo_bench("inference", config, arguments);
     assert_eq!(ids(&bench(&LIST)), lab.planned(config));

@@ -12,13 +12,13 @@ use serde_json::Value;
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 
 /// A folder with criterion's and our own files of the runs.
-pub struct Lab {
+pub struct TestWorkspace {
     folder: tempfile::TempDir,
     variables: Vec<(&'static str, OsString)>,
     on_small_pages: bool,
 }
 
-impl Lab {
+impl TestWorkspace {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         Self { folder, variables: Vec::new(), on_small_pages: false }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use plan::{Outcome, Record};
 use serde_json::Value;
 
-use crate::lab::{Lab, near};
+use crate::lab::{TestWorkspace, near};
 
 /// Upstream's record.
 const UPSTREAMS_KEYS: [&str; 10] = [
@@ -30,7 +30,7 @@ const BYTES: [(&str, u64); 4] =
 /// One test, because each step stands on the one before.
 #[test]
 fn from_yaml_to_shares_of_the_limit() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let listed = lab.listed("operators", "functions");
     assert_eq!(listed, lab.planned("operators/functions.yml"));
 
@@ -76,7 +76,12 @@ fn skipped(record: &Record, reason: &str, result: &Value) {
 }
 
 /// Times are criterion's, bytes are the formula's, the limit is the sibling's, from pairs.
-fn measured(lab: &Lab, records: &BTreeMap<String, Record>, record: &Record, result: &Value) {
+fn measured(
+    lab: &TestWorkspace,
+    records: &BTreeMap<String, Record>,
+    record: &Record,
+    result: &Value,
+) {
     let keys: Vec<&str> =
         result.as_object().expect("an object").keys().map(String::as_str).take(10).collect();
     assert!(UPSTREAMS_KEYS.iter().all(|key| result.get(key).is_some()), "{keys:?}");

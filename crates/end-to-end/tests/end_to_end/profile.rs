@@ -5,7 +5,7 @@ use std::fs;
 use plan::{OperationProfile, Profile, ProfileFileKind, Record};
 use serde_json::Value;
 
-use crate::lab::Lab;
+use crate::lab::TestWorkspace;
 
 const DECODE: &str = "inference/explain/linear/cpu/baseline/f32-1x4096x8192";
 /// From so many nanoseconds on the book promises what follows.
@@ -20,7 +20,7 @@ const NEAR: f64 = 1e-4;
 /// that takes the core between two operations takes it from the step alone, so several profiles may be needed.
 #[test]
 fn operations_make_up_a_long_step() {
-    let lab = Lab::new();
+    let lab = TestWorkspace::new();
     let profiled = |_| {
         lab.bench("inference", &["--profile", "--quick", &format!("^{DECODE}$")]);
         let mut records: Vec<Record> = lab.records("new", "inference");

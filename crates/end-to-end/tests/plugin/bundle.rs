@@ -105,7 +105,7 @@ fn nightly_a_bundle_runs_as_another_user_on_a_bare_host() {
         return;
     }
     let outside = outside();
-    let sweep = Sweep::of(&outside);
+    let sweep = Sweep::build(&outside);
     let unpacked = &sweep.root;
     let bench = unpacked.join("benches/torch");
     assert!(bench.is_file());

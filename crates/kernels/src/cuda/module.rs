@@ -34,7 +34,7 @@ impl Module {
     /// [`Capability::LEAST`], else what the compiler or the driver says.
     pub(super) fn load(source: &Source, device: usize) -> Result<&'static Self, Refusal> {
         Self::load_cubin(source.name, device, || {
-            cubin(source, Capability::of(device, source.name)?)
+            cubin(source, Capability::for_device(device, source.name)?)
         })
     }
 

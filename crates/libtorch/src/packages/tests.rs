@@ -18,7 +18,7 @@ fn turn(store: &Store, number: u128) -> LockGuard {
 }
 
 /// Makes the package of a key.
-fn kept(store: &Store, number: u128, content: &[u8]) -> Held {
+fn kept(store: &Store, number: u128, content: &[u8]) -> PackageLease {
     let key = key(number);
     let turn = turn(store, number);
     let partial = store.partial(&key, &turn).unwrap();

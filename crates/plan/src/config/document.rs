@@ -8,13 +8,13 @@ use serde_yaml::Value;
 use super::positions::{FURTHER, Flaw, MERGE, Positions};
 use super::yaml;
 use crate::case::MOST_CASES;
-use crate::diagnostic::{Diagnostic, Diagnostics, Found};
+use crate::diagnostic::{Diagnostic, Diagnostics, ErrorList};
 
 /// One document being read: its file, its positions, and the errors found so far.
 pub(super) struct Document {
     file: PathBuf,
     pub(super) positions: Positions,
-    errors: RefCell<Found>,
+    errors: RefCell<ErrorList>,
     /// Sizes that its lists and ranges stand for, so far.
     sizes: Cell<usize>,
 }
@@ -24,7 +24,7 @@ impl Document {
     pub(super) fn parse(file: &Path, text: &str) -> Result<(Self, Value), Diagnostics> {
         let mut positions = Positions::new(text);
         if !positions.flaws.is_empty() {
-            let mut found = Found::default();
+            let mut found = ErrorList::default();
             for Flaw { at: (line, column), path: key, message, remedy } in positions.flaws.drain(..)
             {
                 found.add(Diagnostic { file: file.to_owned(), line, column, key, message, remedy });

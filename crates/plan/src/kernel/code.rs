@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::Kernel;
 use super::files::KernelFile;
-use super::source::Form;
+use super::source::EntryPoint;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Files of one folder share their helpers, each as a module of its own.
@@ -138,12 +138,12 @@ fn size(index: usize, kernel: &Kernel) -> String {
 fn build(index: usize, place: usize, file: &KernelFile) -> String {
     let module = path(index, place, file);
     let (mut body, is_generic) = match &file.form {
-        Form::Implementation { ident, is_generic, .. } => {
+        EntryPoint::Implementation { ident, is_generic, .. } => {
             let generics = if *is_generic { "<T>" } else { "" };
             let built = format!("generated::built::<{module}::{ident}{generics}>");
             (format!("    {built}(size, shown, context)\n"), *is_generic)
         }
-        Form::Function { is_generic, .. } => {
+        EntryPoint::Function { is_generic, .. } => {
             (function(&module, &file.form, *is_generic), *is_generic)
         }
     };
@@ -158,7 +158,7 @@ fn build(index: usize, place: usize, file: &KernelFile) -> String {
 }
 
 /// The call that takes a file's functions.
-fn function(module: &str, form: &Form, is_generic: bool) -> String {
+fn function(module: &str, form: &EntryPoint, is_generic: bool) -> String {
     let mut text = "    let parts = generated::Function {\n".to_owned();
     for (part, name, signature) in FUNCTIONS {
         let name = if *part == "run" { form.timed_function().unwrap_or(name) } else { name };

@@ -11,7 +11,7 @@ use clap::ColorChoice;
 use crate::cli::source::none_of;
 use crate::compare::{
     Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Rule, Settings, Side, SideFacts,
-    Thresholds, Words, compare, threshold,
+    SideLabels, Thresholds, compare, threshold,
 };
 use crate::read::{Location, Selection};
 use crate::render::units;
@@ -101,7 +101,7 @@ impl Options {
             thresholds: &thresholds,
             floors: Floors::Profile(profile.as_ref()),
             hosts: if self.across_hosts { Hosts::Across } else { Hosts::Refused },
-            words: Words::SIDES,
+            words: SideLabels::SIDES,
         };
         let comparison = compare(&a, &b, settings)?;
         if comparison.cases.is_empty() {

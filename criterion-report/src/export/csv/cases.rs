@@ -8,12 +8,12 @@ use anyhow::Result;
 
 use super::columns::{COMPILED, IDENTITY, PROFILE, SETTINGS, TIMES, cell, ours};
 use super::table;
-use crate::model::{Field, Part};
+use crate::model::{Field, ValuePart};
 use crate::read::{Missing, Report};
 use crate::views::written::Notes;
 
 /// A column: its name, the field, and the part of its value.
-pub type Column = (Cow<'static, str>, &'static Field, Part);
+pub type Column = (Cow<'static, str>, &'static Field, ValuePart);
 
 pub fn write(
     report: &Report,
@@ -52,7 +52,7 @@ fn of_fields(chosen: &[&'static Field]) -> Vec<Column> {
         columns.extend(all.iter().filter(|column| is_of(column, field)).cloned());
         if columns.len() == before {
             let name = format!("{}{}", field.name.replace('-', "_"), field.unit.suffix);
-            columns.push((name.into(), field, Part::Value));
+            columns.push((name.into(), field, ValuePart::Value));
         }
     }
     columns

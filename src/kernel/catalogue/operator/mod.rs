@@ -278,7 +278,7 @@ impl<F: Formula> Operation<OperatorWork> for F {
             (true, true) => Gates { float32: 115.0, bfloat16: 32.0, float16: 52.0 },
             (true, false) => Gates { float32: 115.0, bfloat16: 42.0, float16: 60.0 },
         };
-        gates.of(dtype)
+        gates.for_dtype(dtype)
     }
 
     fn by_value(&self) -> Option<&dyn ByValue<OperatorWork>> {
@@ -293,7 +293,7 @@ impl<F: Formula> ByValue<OperatorWork> for F {
         inputs: &Inputs,
         reference: &Tensor,
     ) -> Result<Tolerance, TchError> {
-        tolerance::of(*self, context, inputs, reference)
+        tolerance::compute(*self, context, inputs, reference)
     }
 
     fn trials(&self, context: &KernelContext<OperatorWork>) -> Vec<Trial<OperatorWork>> {

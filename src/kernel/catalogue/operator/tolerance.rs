@@ -42,7 +42,7 @@ use crate::kernel::{Float, KernelContext, Tolerance};
 /// which computes ATen's exact GELU on some CPUs, does otherwise are allowed to those forms alone:
 /// GELU(+∞) may be NaN, it may be infinite from half the largest number on (the inputs stop before
 /// that), and in bfloat16 an output below the normal numbers may be zero.
-pub(super) fn of(
+pub(super) fn compute(
     formula: impl Formula,
     context: &KernelContext<OperatorWork>,
     inputs: &Inputs,

@@ -18,7 +18,10 @@ fn drawn(trial: &Small, formula: impl Formula) -> Inputs {
     trial.draw(formula).unwrap()
 }
 
-fn of(context: &KernelContext<OperatorWork>, values: Values) -> impl Iterator<Item = Small> {
+fn trials_with(
+    context: &KernelContext<OperatorWork>,
+    values: Values,
+) -> impl Iterator<Item = Small> {
     all(context).into_iter().filter(move |it| it.values == values)
 }
 
@@ -45,7 +48,7 @@ fn rows_are_those_of_the_case_beside_them_and_short() {
 fn padded_rows_are_unaligned_views_with_nan_between_them() {
     let context = context(Operator::AddLayerNorm, Dtype::Float16, 64);
     let mut found = 0;
-    for trial in of(&context, Values::Normal).filter(|it| it.layout == Layout::Padded) {
+    for trial in trials_with(&context, Values::Normal).filter(|it| it.layout == Layout::Padded) {
         let inputs = drawn(&trial, Normalization::AddLayer);
         let row = i64::try_from(trial.context.work.size.tensor_dimension).unwrap();
         for x in &inputs.examples {
@@ -68,7 +71,7 @@ fn values_are_as_special_as_they_say() {
         let context = context(Operator::Silu, dtype, 96);
         let float = Float::for_dtype(dtype);
         let x = |values| {
-            let trial = of(&context, values).next().unwrap();
+            let trial = trials_with(&context, values).next().unwrap();
             let x = drawn(&trial, Pointwise::Silu).examples.remove(0);
             assert_eq!(x.kind(), inputs::kind(dtype));
             Vec::<f64>::try_from(x.to_kind(Kind::Double).reshape([-1])).unwrap()
@@ -100,7 +103,7 @@ fn values_are_as_special_as_they_say() {
 #[test]
 fn a_single_value_stands_in_every_part_of_a_row() {
     let context = context(Operator::Softmax, Dtype::Float32, 64);
-    let places: Vec<_> = of(&context, Values::Nan)
+    let places: Vec<_> = trials_with(&context, Values::Nan)
         .map(|it| (it.context.work.size.tensor_dimension, it.place))
         .collect();
     assert_eq!(places, [(64, 63), (65, 64), (7, 6), (64, 32), (63, 0)]);

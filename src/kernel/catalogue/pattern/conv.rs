@@ -204,7 +204,7 @@ impl Operation<FusionWork> for Conv {
     }
 
     fn min_sqnr_db(&self, _: &FusionWork, dtype: Dtype) -> f64 {
-        self.gates.of(dtype)
+        self.gates.for_dtype(dtype)
     }
 }
 

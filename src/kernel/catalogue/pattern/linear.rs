@@ -222,7 +222,7 @@ def pattern(x, weight_t, bias):
     }
 
     fn min_sqnr_db(&self, _: &FusionWork, dtype: Dtype) -> f64 {
-        self.gates.of(dtype)
+        self.gates.for_dtype(dtype)
     }
 }
 

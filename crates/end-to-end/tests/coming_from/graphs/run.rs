@@ -8,13 +8,13 @@ use std::sync::OnceLock;
 use plan::Record;
 use serde_json::Value;
 
-use crate::lab::Lab;
+use crate::lab::TestWorkspace;
 use crate::page::Row;
 use crate::suites::words;
 
 /// The run that most rows read: matrix products, every pattern, and the profile made of them.
 pub struct Run {
-    pub lab: Lab,
+    pub lab: TestWorkspace,
     pub file: PathBuf,
     pub summary: String,
     pub profile: Value,
@@ -27,7 +27,7 @@ pub struct Run {
 pub fn run() -> &'static Run {
     static RUN: OnceLock<Run> = OnceLock::new();
     RUN.get_or_init(|| {
-        let lab = Lab::new();
+        let lab = TestWorkspace::new();
         lab.bench("calibration", &["^calibration/machine/matmul/"]);
         lab.quiet_bench("fusion", "new", &["^fusion/graphs/"]);
         let row = Row::new("graphs", "`calibrator --hardware … --output FILE`");
@@ -57,7 +57,7 @@ pub fn calibrated() -> &'static Value {
             let copy = Path::new(env!("CARGO_MANIFEST_DIR")).join(copy);
             assert_eq!(fs::read_to_string(&copy).expect("readable"), text, "{copy:?}");
         }
-        let lab = Lab::new();
+        let lab = TestWorkspace::new();
         lab.bench("calibration", &["^calibration/calibrate/"]);
         lab.quiet_bench("fusion", "new", &["^fusion/calibrate/.*/(unfused|fused)/"]);
         read(&profiled(&lab, &line, None).0)
@@ -66,7 +66,7 @@ pub fn calibrated() -> &'static Value {
 
 /// Runs what a line of `calibrate` asks the report for: its file, which lies in the lab, and what was printed. The report
 /// is about cases of the configs with these stems, if not of those that `calibrate` writes.
-pub fn profiled(lab: &Lab, line: &[String], stems: Option<&str>) -> (PathBuf, String) {
+pub fn profiled(lab: &TestWorkspace, line: &[String], stems: Option<&str>) -> (PathBuf, String) {
     let mut line = line.to_vec();
     let output = line.iter().position(|word| word == "--output").expect("a file is named") + 1;
     let file = lab.path(&line[output]);

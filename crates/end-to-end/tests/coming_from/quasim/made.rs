@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use plan::{Case, Config, Diagnostics};
 use serde_json::{Value, json};
 
-use crate::lab::Lab;
+use crate::lab::TestWorkspace;
 
 /// A kernel by a function.
 pub const KERNEL: &str = "
@@ -76,7 +76,7 @@ impl Package {
 /// The kernel `saxpy`, measured in float32 and refused in fp8, and the function `solved`, under the name `main`, with their
 /// reports.
 pub struct Measured {
-    lab: Lab,
+    lab: TestWorkspace,
     /// The command's output.
     pub said: String,
 }
@@ -88,7 +88,7 @@ pub const METHOD: &str = "made for this test";
 pub fn measured() -> &'static Measured {
     static MEASURED: OnceLock<Measured> = OnceLock::new();
     MEASURED.get_or_init(|| {
-        let lab = Lab::new();
+        let lab = TestWorkspace::new();
         let filter = "^kernels/drop_in/(solved/|saxpy/cpu/((kernel|torch)/f32|kernel/f8)-1000-)";
         lab.bench("kernels", &["--save-baseline", "main", filter]);
         with_energy(&lab);
@@ -106,7 +106,7 @@ pub fn measured() -> &'static Measured {
     })
 }
 
-fn with_energy(lab: &Lab) {
+fn with_energy(lab: &TestWorkspace) {
     let file = lab.path("criterion-torch/main/kernels.jsonl");
     let text = fs::read_to_string(&file).expect("records");
     let lines = text.lines().map(|line| {

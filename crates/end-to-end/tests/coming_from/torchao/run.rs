@@ -9,13 +9,13 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::lab::Lab;
+use crate::lab::TestWorkspace;
 use crate::page::Row;
 use crate::suites;
 
 /// A run of `configs/<mode>/torchao.yml`, and the folders of `--torchao-output`.
 pub struct Run {
-    pub lab: Lab,
+    pub lab: TestWorkspace,
     /// Paths of the files that `--torchao-output` wrote.
     pub files: Vec<String>,
     /// The printed output.
@@ -34,7 +34,7 @@ pub fn inference() -> &'static Run {
 pub fn words() -> &'static BTreeMap<String, Value> {
     static WORDS: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
     WORDS.get_or_init(|| {
-        let lab = Lab::new();
+        let lab = TestWorkspace::new();
         lab.bench("inference", &["--quick", "^inference/torchao_(recipes|models)/"]);
         lab.bench("training", &["--quick", "^training/torchao_models/"]);
         let records = ["inference", "training"].map(|mode| lab.records::<Value>("new", mode));
@@ -58,7 +58,7 @@ pub fn training() -> &'static Run {
 
 impl Run {
     fn new(mode: &str) -> Self {
-        let lab = Lab::new();
+        let lab = TestWorkspace::new();
         lab.quiet_bench(mode, "new", &["--quick", &format!("^{mode}/torchao/")]);
         // The config's own `output_dir`, which begins at the current folder.
         let here = lab.path("here");
@@ -112,7 +112,7 @@ impl Run {
 }
 
 /// `criterion-report` on the results of a lab, in another folder.
-fn report_in(folder: &Path, lab: &Lab, arguments: &[OsString]) -> Output {
+fn report_in(folder: &Path, lab: &TestWorkspace, arguments: &[OsString]) -> Output {
     let mut report = Command::new(env!("CARGO_BIN_EXE_report"));
     report.args(arguments).current_dir(folder).env("CRITERION_HOME", lab.path("criterion"));
     report.output().expect("it starts")

@@ -95,12 +95,12 @@ const fn number(text: &[u8], mut at: usize) -> (f32, usize) {
 mod tests {
     use super::*;
 
-    fn all<const SQUARE: bool>(segments: &Segments<SQUARE>) -> Vec<f32> {
+    fn all_numbers<const SQUARE: bool>(segments: &Segments<SQUARE>) -> Vec<f32> {
         let Segments { sixteen, eight, .. } = segments;
-        [of(sixteen), of(eight)].concat()
+        [numbers(sixteen), numbers(eight)].concat()
     }
 
-    fn of<const COUNT: usize, const A: usize, const B: usize, const C: usize>(
+    fn numbers<const COUNT: usize, const A: usize, const B: usize, const C: usize>(
         polynomials: &Polynomials<COUNT, A, B, C>,
     ) -> Vec<f32> {
         let Polynomials { centers, float32, float16, bfloat16 } = polynomials;
@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn numbers_are_read_to_the_bit() {
         for (found, text, hash) in [
-            (all(&GELU), include_str!("gelu.csv"), 0xc7e9_8b92_9d98_b1a8),
-            (all(&GELU_TANH), include_str!("gelu_tanh.csv"), 0xc5c9_c3f3_4fb8_7693),
-            (all(&SILU), include_str!("silu.csv"), 0xc3d4_787e_9e9c_8771),
+            (all_numbers(&GELU), include_str!("gelu.csv"), 0xc7e9_8b92_9d98_b1a8),
+            (all_numbers(&GELU_TANH), include_str!("gelu_tanh.csv"), 0xc5c9_c3f3_4fb8_7693),
+            (all_numbers(&SILU), include_str!("silu.csv"), 0xc3d4_787e_9e9c_8771),
         ] {
             let lines = text.lines().filter(|line| !line.starts_with("segment"));
             let fields = lines.flat_map(|line| line.split(',').skip(1));

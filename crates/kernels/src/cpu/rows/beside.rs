@@ -1,7 +1,7 @@
 //! Work on other rows beside the passes over one, so that the processor reads, computes and writes at
 //! once.
 
-use super::pass::{Map, Place, Source, map};
+use super::pass::{LaneRange, Map, Source, map};
 use crate::cpu::vector::{Element, Vector};
 
 /// Work at each place of a row.
@@ -10,19 +10,19 @@ pub trait Beside<V: Vector>: Copy {
     ///
     /// # Safety
     /// The memory at the place can be read and written.
-    unsafe fn at(self, place: Place);
+    unsafe fn at(self, place: LaneRange);
 }
 
 /// Nothing.
 impl<V: Vector> Beside<V> for () {
     #[inline(always)]
-    unsafe fn at(self, _: Place) {}
+    unsafe fn at(self, _: LaneRange) {}
 }
 
 /// Two things.
 impl<V: Vector, A: Beside<V>, B: Beside<V>> Beside<V> for (A, B) {
     #[inline(always)]
-    unsafe fn at(self, place: Place) {
+    unsafe fn at(self, place: LaneRange) {
         // SAFETY: the caller's promise.
         unsafe {
             self.0.at(place);
@@ -37,7 +37,7 @@ pub struct Fetched<S>(pub S);
 
 impl<V: Vector, S: Source> Beside<V> for Fetched<S> {
     #[inline(always)]
-    unsafe fn at(self, place: Place) {
+    unsafe fn at(self, place: LaneRange) {
         self.0.prefetch(place.at, V::LANES);
     }
 }
@@ -66,7 +66,7 @@ impl<M, T: Element> Written<M, T> {
 
 impl<V: Vector, M: Map<V>, T: Element> Beside<V> for Written<M, T> {
     #[inline(always)]
-    unsafe fn at(self, place: Place) {
+    unsafe fn at(self, place: LaneRange) {
         // SAFETY: the caller's promise.
         unsafe { place.store(self.map.at(place), self.out) };
     }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 use super::beside::Beside;
-use super::pass::{CHAINS, Fold, Place, Sink, Source, fold};
+use super::pass::{CHAINS, Fold, LaneRange, Sink, Source, fold};
 use crate::cpu::math::exp;
 use crate::cpu::vector::{Element, Vector};
 
@@ -35,7 +35,7 @@ impl<V: Vector, S: Source> Fold<V, 1> for Greatest<S> {
     const START: f32 = f32::NEG_INFINITY;
 
     #[inline(always)]
-    unsafe fn add(self, [greatest]: [V; 1], place: Place) -> [V; 1] {
+    unsafe fn add(self, [greatest]: [V; 1], place: LaneRange) -> [V; 1] {
         // SAFETY: the caller's promise.
         unsafe { [greatest.max(self.0.load(place))] }
     }
@@ -69,7 +69,7 @@ impl<V: Vector, S: Source> Maximum<V, S> {
 
 impl<V: Vector, S: Source> Beside<V> for &Maximum<V, S> {
     #[inline(always)]
-    unsafe fn at(self, place: Place) {
+    unsafe fn at(self, place: LaneRange) {
         let before = self.lanes.get();
         // SAFETY: the caller's promise.
         let after = unsafe {
@@ -111,7 +111,7 @@ where
     E: Element,
 {
     #[inline(always)]
-    unsafe fn add(self, [sum]: [V; 1], place: Place) -> [V; 1] {
+    unsafe fn add(self, [sum]: [V; 1], place: LaneRange) -> [V; 1] {
         // SAFETY: the caller's promise.
         unsafe {
             let exponentials = exp::<V, E>(self.source.load::<V>(place).sub(self.greatest));

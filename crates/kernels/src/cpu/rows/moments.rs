@@ -1,7 +1,7 @@
 //! Mean and variance of a row.
 
 use super::beside::Beside;
-use super::pass::{self, Fold, Place, Sink, Source, fold};
+use super::pass::{self, Fold, LaneRange, Sink, Source, fold};
 use crate::cpu::vector::Vector;
 
 /// The largest square of the deviations' mean, in parts of the variance, at which float32 does not
@@ -73,7 +73,7 @@ pub unsafe fn sums<V: Vector, const C: usize, const CENTERED: bool>(
 /// # Safety
 /// The row's elements can be read.
 #[inline(always)]
-pub unsafe fn of<V: Vector, const C: usize, const CENTERED: bool>(
+pub unsafe fn from_sums<V: Vector, const C: usize, const CENTERED: bool>(
     source: *const f32,
     near: f32,
     found: [f64; 2],
@@ -117,7 +117,7 @@ struct Total<S>(S);
 
 impl<V: Vector, S: Source> Fold<V, 1> for Total<S> {
     #[inline(always)]
-    unsafe fn add(self, [sum]: [V; 1], place: Place) -> [V; 1] {
+    unsafe fn add(self, [sum]: [V; 1], place: LaneRange) -> [V; 1] {
         // SAFETY: the caller's promise.
         unsafe { [sum.add(self.0.load(place))] }
     }
@@ -138,7 +138,7 @@ impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Terms<V, S, A, O> {
     /// # Safety
     /// The contract of [`Fold::add`].
     #[inline(always)]
-    unsafe fn load(self, place: Place) -> V {
+    unsafe fn load(self, place: LaneRange) -> V {
         // SAFETY: the caller's promise.
         unsafe {
             let value = self.source.load::<V>(place);
@@ -151,7 +151,7 @@ impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Terms<V, S, A, O> {
 
 impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Fold<V, 2> for Terms<V, S, A, O> {
     #[inline(always)]
-    unsafe fn add(self, [sum, squares]: [V; 2], place: Place) -> [V; 2] {
+    unsafe fn add(self, [sum, squares]: [V; 2], place: LaneRange) -> [V; 2] {
         // SAFETY: the caller's promise.
         unsafe {
             let deviation = self.load(place).sub(self.from);
@@ -162,7 +162,7 @@ impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Fold<V, 2> for Terms<V, S, A, 
 
 impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Fold<V, 1> for Terms<V, S, A, O> {
     #[inline(always)]
-    unsafe fn add(self, [squares]: [V; 1], place: Place) -> [V; 1] {
+    unsafe fn add(self, [squares]: [V; 1], place: LaneRange) -> [V; 1] {
         // SAFETY: the caller's promise.
         unsafe {
             let value = self.load(place);

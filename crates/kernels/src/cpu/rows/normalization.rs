@@ -8,10 +8,10 @@ use tch::{TchError, Tensor};
 use super::affine::Affine;
 use super::beside::{Beside, Fetched, Written};
 use super::exponentials::in_step;
-use super::held::{Held, MOST, fetched, lag};
+use super::held::{MOST, RowBuffer, fetched, lag};
 use super::layout::{RowPointers, parameter, same};
 use super::moments::{self, Statistics};
-use super::pass::{CHAINS, Map, Pair, Place, Source};
+use super::pass::{CHAINS, LaneRange, Map, Pair, Source};
 use super::run;
 use crate::cpu::Capability;
 use crate::cpu::vector::{Element, Kernel, Together, Vector, with_element};
@@ -113,7 +113,7 @@ impl<V: Vector, const N: usize> Normalized<V, N> {
 
 impl<V: Vector, const N: usize> Map<V> for Normalized<V, N> {
     #[inline(always)]
-    unsafe fn at(self, place: Place) -> V {
+    unsafe fn at(self, place: LaneRange) -> V {
         // SAFETY: the caller's promise.
         unsafe {
             let deviation = place.load::<V, f32>(self.source).sub(self.near);
@@ -135,7 +135,7 @@ unsafe fn normalize_exactly<T: Element, const N: usize, const CENTERED: bool>(
     out: *mut T,
     elements: usize,
 ) {
-    let place = |at: usize| Place { at, only: Some(1) };
+    let place = |at: usize| LaneRange { at, only: Some(1) };
     // SAFETY: the caller's elements, and portable instructions.
     let value = |at: usize| f64::from(unsafe { source.load::<f32>(place(at)) });
     let Statistics { mean: (_, mean), variance } =
@@ -194,7 +194,7 @@ where
                     moments::sums::<V, C, CENTERED>(source, beside, room, near, dim),
                 ),
             };
-            (values, moments::of::<V, C, CENTERED>(values, near, sums, dim))
+            (values, moments::from_sums::<V, C, CENTERED>(values, near, sums, dim))
         }
     }
 
@@ -212,8 +212,8 @@ where
         // No room for what is float32 already.
         let rows = |float32: Option<_>, rows| if float32.is_some() { 0 } else { rows };
         let parameters = rows(self.out.row::<T>(start).cast_const().float32(), N);
-        let mut parameters = Held::new::<V>(parameters, dim);
-        let mut held = Held::new::<V>(rows((self.source)(start).float32(), lag + 1), dim);
+        let mut parameters = RowBuffer::new::<V>(parameters, dim);
+        let mut held = RowBuffer::new::<V>(rows((self.source)(start).float32(), lag + 1), dim);
         // SAFETY: the caller's promise.
         let affine = unsafe { self.affine.hold::<V>(&mut parameters) };
         // SAFETY: the caller's promise.

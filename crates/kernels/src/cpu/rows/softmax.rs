@@ -7,9 +7,9 @@ use tch::{TchError, Tensor};
 
 use super::beside::{Beside, Fetched, Written};
 use super::exponentials::{Exponentials, Maximum, greatest, in_step};
-use super::held::{Held, MOST, fetched, lag};
+use super::held::{MOST, RowBuffer, fetched, lag};
 use super::layout::RowPointers;
-use super::pass::{CHAINS, Map, Place, sums};
+use super::pass::{CHAINS, LaneRange, Map, sums};
 use super::run;
 use crate::cpu::Capability;
 use crate::cpu::vector::{Element, Kernel, Together, Vector, with_element};
@@ -66,7 +66,7 @@ impl<T: Element> Softmax<T> {
     unsafe fn all<V: Vector, const C: usize>(self) {
         let (dim, lag) = (self.from.dim, lag(self.from.dim));
         // Not in `out`, whose dtype may not hold the exponentials.
-        let mut held = Held::new::<V>(lag + 1, dim);
+        let mut held = RowBuffer::new::<V>(lag + 1, dim);
         let Range { start, end } = self.rows;
         if start == end {
             return;
@@ -138,7 +138,7 @@ struct Scaled<V> {
 
 impl<V: Vector> Map<V> for Scaled<V> {
     #[inline(always)]
-    unsafe fn at(self, place: Place) -> V {
+    unsafe fn at(self, place: LaneRange) -> V {
         // SAFETY: the caller's promise.
         unsafe { place.load::<V, f32>(self.values).mul(self.factor) }
     }

@@ -66,7 +66,7 @@ fn every_pass_is_made() {
         for passes in [1_u64, 2, 5, 9] {
             let mut values = vec![1.0_f32; 100];
             let x = values.as_mut_ptr();
-            let part = Part { x, y: x, output: x, elements: 100 };
+            let part = Chunk { x, y: x, output: x, elements: 100 };
             // SAFETY: available; a hundred elements, which nobody else has.
             unsafe { passes::run(Probe::Scale, capability, part, passes) };
             assert_eq!(values, [3_f32.powi(passes as i32); 100], "{capability:?}");
