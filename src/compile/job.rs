@@ -174,7 +174,7 @@ impl Job {
             let folder = std::env::temp_dir();
             Refusal::Failed(format!("cannot compile in {}: {why}", folder.display()))
         };
-        let folder = partial::beside(&std::env::temp_dir().join("criterion-torch-compiled"))
+        let folder = partial::folder_beside(&std::env::temp_dir().join("criterion-torch-compiled"))
             .map_err(|error| failed(&error))?;
         let probes = folder.path().join("probes.json");
         let facts = match self.make(folder.path(), &probes, python) {

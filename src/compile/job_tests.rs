@@ -31,11 +31,11 @@ struct FakeCompiler {
 impl FakeCompiler {
     fn new(script: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (store, python) = Self::at(folder.path(), script);
+        let (store, python) = Self::create_in(folder.path(), script);
         Self { folder, store, python }
     }
 
-    fn at(folder: &Path, script: &str) -> (Store, Interpreter) {
+    fn create_in(folder: &Path, script: &str) -> (Store, Interpreter) {
         let store = Store::new(folder.join("compiled"), u64::MAX);
         let text = format!("#!/bin/sh\n{script}\n");
         let text = text.replace("RUNS", &folder.join("runs").display().to_string());
@@ -241,7 +241,8 @@ fn a_process_that_is_killed_leaves_its_turn_and_its_folder_to_the_next() {
     const FOLDER: &str = "FOLDER_OF_THE_JOB_OF_THIS_TEST";
     if let Some(folder) = std::env::var_os(FOLDER) {
         // The process that is going to be killed.
-        let (store, python) = FakeCompiler::at(Path::new(&folder), &compiles("sleep 100000"));
+        let (store, python) =
+            FakeCompiler::create_in(Path::new(&folder), &compiles("sleep 100000"));
         panic!("{:?}", job(1).compiled(Some(&store), || Ok(&python)));
     }
     let place = FakeCompiler::new(&compiles(""));
@@ -263,7 +264,7 @@ fn a_process_that_is_killed_leaves_its_turn_and_its_folder_to_the_next() {
     process.kill().unwrap();
     assert_eq!(process.wait().unwrap().signal(), Some(libc::SIGKILL));
 
-    let (store, python) = FakeCompiler::at(other.path(), &compiles(""));
+    let (store, python) = FakeCompiler::create_in(other.path(), &compiles(""));
     let left = fs::read_dir(other.path().join("compiled")).unwrap().count();
     assert_eq!(left, 2, "a lock and a folder");
     let compiled = job(1).compiled(Some(&store), || Ok(&python)).unwrap();

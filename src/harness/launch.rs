@@ -116,7 +116,7 @@ impl LaunchHiding {
         Self { queue_ns: 2.0 * self.queue_ns, ..self }
     }
 
-    pub fn before(&self, steps: u64) -> Sleep {
+    pub fn sleep_before(&self, steps: u64) -> Sleep {
         let wanted_ns = MARGIN * self.queue_ns * steps as f64 + FIXED_NS;
         let cycles = (wanted_ns.min(LONGEST_SLEEP_NS) * self.cycles_per_ns).ceil();
         let at_least = Duration::from_nanos((cycles / self.cycles_per_ns) as u64);
@@ -270,7 +270,7 @@ fn round(device: &mut impl Device, order: &Order, steps: u64) -> Result<DeviceSa
         None => device.sync()?,
         Some(Hiding::Gate) => device.hold(order.held(steps))?,
         Some(Hiding::Sleep(sleeps)) => {
-            let sleep = sleeps.before(steps);
+            let sleep = sleeps.sleep_before(steps);
             slept = sleep.at_least;
             device.sleep(sleep.cycles)?;
         }

@@ -133,7 +133,7 @@ impl Passes<'_> {
             Err(refusal) => return neither(refusal.to_string()),
         };
         let settings = self.case.settings.energy;
-        (energy, meter.and_then(|meter| utilization::over(meter.as_ref(), settings, span)))
+        (energy, meter.and_then(|meter| utilization::summarize(meter.as_ref(), settings, span)))
     }
 
     /// Whether steps are run for what is read over a window of them, or why not.

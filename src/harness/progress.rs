@@ -40,7 +40,7 @@ impl Progress {
     }
 
     /// A line with a total budget, which determines the remaining time.
-    pub(super) fn within(self, budget: Option<Budget>) -> Self {
+    pub(super) fn with_budget(self, budget: Option<Budget>) -> Self {
         Self { budget, ..self }
     }
 

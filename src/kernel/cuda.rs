@@ -19,7 +19,7 @@
 //! fn scale(x: &mut Tensor, context: &KernelContext) -> Result<(), Refusal> {
 //!     let kernel: Function = SOURCE.function("scale", context)?;
 //!     let count = x.numel();
-//!     let grid = Grid::over(count, 256)?;
+//!     let grid = Grid::covering(count, 256)?;
 //!     // SAFETY: the parameters of `scale`, which touches `count` values of x.
 //!     unsafe {
 //!         kernel.launch(grid, &[Argument::Out(x), Argument::Float(2.0), Argument::Long(count as i64)])
@@ -99,7 +99,7 @@ impl Source {
 /// ```
 /// use criterion_torch::kernel::cuda::Grid;
 ///
-/// assert_eq!(Grid::over(1000, 256)?, Grid::new(4, 256)?);
+/// assert_eq!(Grid::covering(1000, 256)?, Grid::new(4, 256)?);
 /// # Ok::<(), criterion_torch::kernel::Refusal>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl Grid {
     ///
     /// # Errors
     /// As for [`Grid::new`].
-    pub fn over(items: usize, threads: usize) -> Result<Self, Refusal> {
+    pub fn covering(items: usize, threads: usize) -> Result<Self, Refusal> {
         Self::new(items.div_ceil(threads.max(1)), threads)
     }
 }
@@ -169,7 +169,7 @@ pub enum Argument<'t> {
 ///     let count = x.numel();
 ///     let arguments = [Argument::Out(x), Argument::Float(2.0), Argument::Long(count as i64)];
 ///     // SAFETY: these are the parameters of `scale`, which stays inside x.
-///     unsafe { scale.launch(Grid::over(count, 256)?, &arguments) }
+///     unsafe { scale.launch(Grid::covering(count, 256)?, &arguments) }
 /// }
 /// ```
 #[derive(Debug, Clone, Copy)]

@@ -70,7 +70,7 @@ impl Judge {
     pub fn accuracy(&self, outputs: &[Tensor]) -> Result<Accuracy, Refusal> {
         let mut worst = None::<Accuracy>;
         for (run, output) in outputs.iter().enumerate() {
-            let accuracy = self.one(output).map_err(|refusal| match (run, refusal) {
+            let accuracy = self.accuracy_of(output).map_err(|refusal| match (run, refusal) {
                 (1.., Refusal::Failed(what)) => Refusal::Failed(format!(
                     "run {} of {} is wrong and those before it are right: {what}; every call of \
                      `run` must start from the same state",
@@ -103,7 +103,7 @@ impl Judge {
             )),
             other => other,
         };
-        self.one(output).map_err(drifted)?;
+        self.accuracy_of(output).map_err(drifted)?;
         let Some(always) = always.filter(|_| self.reference.is_none()) else { return Ok(()) };
         let pair = [always.shallow_clone(), output.shallow_clone()];
         match spread(&pair).map_err(drifted)? {
@@ -116,7 +116,7 @@ impl Judge {
     }
 
     /// The accuracy of one output.
-    pub fn one(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
+    pub fn accuracy_of(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
         let failed = |what: String| Err(Refusal::Failed(what));
         let (broken, all) = (super::nonfinite(output)?, output.numel());
         if all == 0 {

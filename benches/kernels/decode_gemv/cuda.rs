@@ -42,7 +42,7 @@ impl Kernel for Cuda {
         let Self { layer: Layer { weight, x }, y, gemv } = self;
         let (rows, features) = (y.numel(), x.numel() as i32);
         // Eight warps in a block.
-        let grid = Grid::over(rows * 32, 256)?;
+        let grid = Grid::covering(rows * 32, 256)?;
         let arguments = [
             Argument::In(weight),
             Argument::In(x),

@@ -38,7 +38,7 @@ impl Kernel for Cuda {
         // Two dimensions are three with a single plane.
         let [.., rows, width] = *self.grid.size() else { return Ok(()) };
         let points = self.grid.points();
-        let launch = Launch::over(points, 256)?;
+        let launch = Launch::covering(points, 256)?;
         let [planes, rows, width] =
             [points / (rows * width), rows, width].map(|it| Argument::Int(it as i32));
         let arguments = [Argument::In(&self.u), Argument::Out(&mut self.next), planes, rows, width];

@@ -33,7 +33,7 @@ struct TestWorkspace {
 
 impl TestWorkspace {
     /// A package of these files.
-    fn with(files: &[(&str, &str)]) -> Self {
+    fn with_files(files: &[(&str, &str)]) -> Self {
         let scratch = Scratch::new();
         let home = scratch.clone_dir().parent().expect("it lies in the scratch folder").to_owned();
         for (folder, name, code) in STAND_INS {
@@ -104,7 +104,7 @@ const TESTED: &str =
 
 #[test]
 fn an_empty_package_has_benchmarks_afterwards() {
-    let lab = TestWorkspace::with(&[("Cargo.toml", MANIFEST), ("src/lib.rs", TESTED)]);
+    let lab = TestWorkspace::with_files(&[("Cargo.toml", MANIFEST), ("src/lib.rs", TESTED)]);
     let outcome = lab.added();
     let said = &outcome.assert_fine().stdout;
     let expected = "\
@@ -160,7 +160,7 @@ fn programs_other_benchmarks_and_libraries_as_the_user_has_them() {
         "{MANIFEST}autobenches = false\n\n[lib]\nname = \"other\"\nbench = false\n\n[[bench]]\nname = \
          \"other\"\nharness = false\n"
     );
-    let lab = TestWorkspace::with(&[
+    let lab = TestWorkspace::with_files(&[
         ("Cargo.toml", &manifest),
         ("src/lib.rs", TESTED),
         ("src/main.rs", nothing),
@@ -178,7 +178,7 @@ fn programs_other_benchmarks_and_libraries_as_the_user_has_them() {
 #[test]
 fn in_a_workspace_the_roots_configuration_is_written() {
     let workspace = "[workspace]\nmembers = [\"crates/mine\"]\nresolver = \"3\"\n";
-    let lab = TestWorkspace::with(&[
+    let lab = TestWorkspace::with_files(&[
         ("Cargo.toml", workspace),
         ("crates/mine/Cargo.toml", MANIFEST),
         ("crates/mine/src/main.rs", "fn main() {}\n"),
@@ -210,7 +210,7 @@ fn what_exists_stays_and_what_it_lacks_is_told() {
         (".cargo/config.toml", "[env]\nX = \"1\"\n"),
     ];
     let files = [("Cargo.toml", MANIFEST), ("src/lib.rs", "")];
-    let lab = TestWorkspace::with(&[&theirs[..], &files].concat());
+    let lab = TestWorkspace::with_files(&[&theirs[..], &files].concat());
     let outcome = lab.added();
     for kept in ["build.rs", "benches/torch.rs", "configs, without the example"] {
         assert!(outcome.stdout.contains(&format!("kept     {kept}\n")), "{outcome:?}");
@@ -240,7 +240,7 @@ fn what_exists_stays_and_what_it_lacks_is_told() {
 #[test]
 fn the_manifest_keeps_its_form() {
     let crlf = MANIFEST.replace('\n', "\r\n");
-    let lab = TestWorkspace::with(&[("real.toml", &crlf), ("src/lib.rs", "")]);
+    let lab = TestWorkspace::with_files(&[("real.toml", &crlf), ("src/lib.rs", "")]);
     std::os::unix::fs::symlink("real.toml", lab.package.join("Cargo.toml")).expect("linked");
     lab.added().assert_fine();
     let link = fs::read_link(lab.package.join("Cargo.toml")).expect("still a link");
@@ -288,7 +288,7 @@ fn what_cannot_be_added_is_refused_before_anything_is_written() {
         ),
     ];
     for (prepare, said) in cases {
-        let lab = TestWorkspace::with(&[("Cargo.toml", MANIFEST), ("src/lib.rs", "")]);
+        let lab = TestWorkspace::with_files(&[("Cargo.toml", MANIFEST), ("src/lib.rs", "")]);
         prepare(&lab.package);
         let before = everything(&lab.package);
         let outcome = lab.added();
@@ -305,7 +305,7 @@ fn what_cannot_be_added_is_refused_before_anything_is_written() {
 #[test]
 fn nothing_is_written_before_everything_is_checked() {
     let files = [("Cargo.toml", MANIFEST), ("src/lib.rs", "")];
-    let lab = TestWorkspace::with(&files);
+    let lab = TestWorkspace::with_files(&files);
     let unchanged = || {
         let mut names: Vec<_> = fs::read_dir(&lab.package)
             .expect("readable")

@@ -45,7 +45,7 @@ impl<'t> Operands<'t> {
         use Operator::{AddLayerNorm, BiasGelu, LayerNorm, RmsNorm};
         let is_affine = matches!(operator, LayerNorm | AddLayerNorm);
         for (what, is_needed, tensor) in [
-            (other(operator), operator == AddLayerNorm || operator.is_loss(), self.other),
+            (other_name(operator), operator == AddLayerNorm || operator.is_loss(), self.other),
             ("the weight", is_affine || operator == RmsNorm, self.weight),
             ("the bias", is_affine || operator == BiasGelu, self.bias),
         ] {
@@ -69,7 +69,7 @@ impl<'t> Operands<'t> {
         out: &Tensor,
     ) -> Result<OperandRows, TchError> {
         self.demand(operator)?;
-        let what = other(operator);
+        let what = other_name(operator);
         let x = options.rows("x", self.x)?;
         let mut like_x = None;
         match self.other {
@@ -94,7 +94,7 @@ impl<'t> Operands<'t> {
                 let size = out.size();
                 return Err(TchError::Shape(format!("out is {size:?}, but must be a scalar")));
             }
-            Rows::one(1)
+            Rows::single(1)
         } else {
             options.rows_of_output(out, self.x)?
         };
@@ -104,7 +104,7 @@ impl<'t> Operands<'t> {
 }
 
 /// [`Operands::other`] in messages.
-fn other(operator: Operator) -> &'static str {
+fn other_name(operator: Operator) -> &'static str {
     if operator == Operator::AddLayerNorm { "the residual" } else { "the target" }
 }
 

@@ -55,7 +55,7 @@ impl Tests {
 
 /// `cargo xtask test`, which says at the end what it did not run.
 pub fn command(workspace: &Workspace, tests: Tests, arguments: &[OsString]) -> Result<ExitCode> {
-    setup::before(workspace)?;
+    setup::ensure(workspace)?;
     let skips = Skips::below(&cargo::target(workspace.root())?)?;
     let mut cargo = cargo::in_folder(workspace.root());
     cargo.args(tests.words(arguments));

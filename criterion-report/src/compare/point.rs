@@ -74,7 +74,7 @@ impl Estimate {
                 self.confidence_level, earlier.confidence_level
             ));
         }
-        let over = statistics::quotient(&now_interval.around(now), &then_interval.around(then));
+        let over = statistics::quotient(&now_interval.to_ratio(now), &then_interval.to_ratio(then));
         Ok(Ratio { ratio: now / then, ..over })
     }
 }

@@ -154,7 +154,7 @@ impl Results {
             warnings: Vec::new(),
             location,
         };
-        let (times, unusable) = Times::under(&results, baseline);
+        let (times, unusable) = Times::find(&results, baseline);
         let mut recorded = HashSet::new();
         for path in read::files(&results.location.records.join(baseline), "jsonl")? {
             results.read_records(&path, &times, &mut recorded);
@@ -249,7 +249,7 @@ struct Times {
 
 impl Times {
     /// Finds them, and what of them cannot be used.
-    fn under(results: &Results, baseline: &str) -> (Self, Vec<String>) {
+    fn find(results: &Results, baseline: &str) -> (Self, Vec<String>) {
         let location = results.location.clone();
         let (by_id, unusable) = if location.criterion.is_dir() {
             ResultFolders::under(&location.criterion, baseline).by_id()

@@ -36,7 +36,9 @@ impl Comparison {
         let speedup = Speedup::over(other, candidate);
         let mut cautions: Vec<Caution> =
             speedup.as_ref().map(Caution::of_speedup).unwrap_or_default();
-        cautions.extend(Speedup::without(other, candidate).map(|it| Caution::without(&it)));
+        cautions.extend(
+            Speedup::lacking_runs(other, candidate).map(|it| Caution::from_lacking_runs(&it)),
+        );
         if let (Ok(speedup), Some((_, row))) = (&speedup, baseline) {
             cautions.extend(Caution::of_times(speedup, row, candidate));
         }

@@ -52,7 +52,7 @@ impl From<&Speedup> for Gain {
 
 impl Gain {
     pub fn verdict(&self) -> Verdict {
-        statistics::verdict(&self.interval.around(self.ratio))
+        statistics::verdict(&self.interval.to_ratio(self.ratio))
     }
 
     /// As callers have it: where the host waits for the device anyway, it is the same.

@@ -128,7 +128,7 @@ impl AsCalled {
     }
 
     pub const fn as_ratio(&self) -> Ratio {
-        self.interval.around(self.ratio)
+        self.interval.to_ratio(self.ratio)
     }
 }
 
@@ -153,7 +153,7 @@ impl Speedup {
     }
 
     /// The runs that measured the case and have no pair of it, where others have.
-    pub fn without(other: Option<&CaseId>, row: &Row) -> Option<RunsLackingValue> {
+    pub fn lacking_runs(other: Option<&CaseId>, row: &Row) -> Option<RunsLackingValue> {
         let found: Vec<_> = row.in_runs().map(|run| pair_of(other, run)).collect();
         let whys = found.iter().filter_map(|pair| pair.as_ref().err());
         let mut whys = whys.filter(|why| **why != NoSpeedup::NotMeasured).peekable();
@@ -220,7 +220,7 @@ impl Speedup {
     }
 
     pub const fn as_ratio(&self) -> Ratio {
-        self.interval.around(self.ratio)
+        self.interval.to_ratio(self.ratio)
     }
 
     /// `gflops_improvement` of upstream: of equal operations it is the speed-up less 1.

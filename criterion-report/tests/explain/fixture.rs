@@ -93,7 +93,7 @@ pub fn read(criterion: &Path, baseline: &str, filter: &str) -> Report {
     let writer: &Writer = &crate::explain::texts::TEXT;
     let selection = Selection {
         modes: writer.modes(),
-        beside: writer.beside(),
+        beside: writer.also_reads(),
         filter: Some(&filter),
         latest: false,
     };

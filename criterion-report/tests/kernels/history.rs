@@ -93,7 +93,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
         .output()
         .expect("git can be run");
     assert!(output.status.success(), "git {arguments:?}: {}", err(&output));
-    out(&output).trim_end().to_owned()
+    stdout(&output).trim_end().to_owned()
 }
 
 /// A repository whose branch main has a history of three pushes, the second of them by another machine.
@@ -135,7 +135,7 @@ fn a_branch_is_compared_with_by_the_history_that_it_holds() {
         "benchmarks/history/benchmark-20261122-120000-20000000-cpu-fp32.json of main at {}",
         &commit[..12]
     );
-    assert!(out(&output).contains(&format!("\ncompared with {used}\n")), "{}", out(&output));
+    assert!(stdout(&output).contains(&format!("\ncompared with {used}\n")), "{}", stdout(&output));
     let changes = folder.json("reports/regressions.json");
     assert_eq!(changes["baseline"], "main");
     assert_eq!(changes["baseline_source"], used);
@@ -154,14 +154,14 @@ fn a_branch_is_compared_with_by_the_history_that_it_holds() {
     let used = format!(
         "\ncompared with the saved baseline main in criterion-torch, measured at {revision}\n"
     );
-    assert!(out(&output).contains(&used), "{}", out(&output));
+    assert!(stdout(&output).contains(&used), "{}", stdout(&output));
     assert_eq!(folder.json("reports/regressions.json")["baseline_source"], Value::Null);
     // A path is no name.
     fs::create_dir(folder.path("earlier")).expect("created");
     saved.write_in(&folder.path("earlier"), "new");
     let output = folder.run(&["--compare-to", "earlier"]);
     let used = format!("\ncompared with earlier, measured at {revision}\n");
-    assert!(out(&output).contains(&used), "{}{}", out(&output), err(&output));
+    assert!(stdout(&output).contains(&used), "{}{}", stdout(&output), err(&output));
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn a_shallow_clone_of_another_branch_fetches_what_it_lacks() {
     };
     let output = run(&["--compare-to", "main"]);
     let said = format!("of main, just fetched from origin, at {}", &commit[..12]);
-    assert!(out(&output).contains(&said), "{}{}", out(&output), err(&output));
+    assert!(stdout(&output).contains(&said), "{}{}", stdout(&output), err(&output));
     assert_eq!(git(&folder.path("clone"), &["rev-list", "--count", "FETCH_HEAD"]), "1");
 
     // The branch that is checked out is known, and has no history.

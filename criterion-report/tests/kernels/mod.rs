@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::{self, err, out};
+use crate::common::{self, err, stdout};
 use fixture::{Fixture, Make, Measured, result};
 use plan::{Device, Dtype, Outcome};
 use serde_json::Value;

@@ -11,7 +11,7 @@ fn the_tree_is_the_documents() {
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let written = "reports: 11 cases of 4 kernels: 1 failed, 7 measured, 1 missing, 1 skipped, 1 \
                    unsupported\n";
-    assert_eq!((out(&output), err(&output)), (written, ""));
+    assert_eq!((stdout(&output), err(&output)), (written, ""));
     assert_eq!(
         files(&folder.path("reports")),
         [
@@ -269,7 +269,7 @@ fn rows_of_earlier_runs_are_announced() {
     assert_eq!(err(&folder.run(&[])), format!("note: {note}\n"));
     assert!(folder.text("reports/summary.md").contains(note));
     let latest = folder.run(&["--latest", "--strict"]);
-    assert!(out(&latest).starts_with("reports: 10 cases of 3 kernels: "), "{}", out(&latest));
+    assert!(stdout(&latest).starts_with("reports: 10 cases of 3 kernels: "), "{}", stdout(&latest));
     assert_eq!(latest.status.code(), Some(1), "some were not measured");
 }
 

@@ -140,7 +140,7 @@ impl Runs {
 
 impl Check for Runs {
     fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
-        self.judge.one(output)
+        self.judge.accuracy_of(output)
     }
 
     fn check(&self, step: &Step) -> Result<Accuracy, Refusal> {

@@ -184,7 +184,7 @@ fn average(
 impl<W: Shipped> Check for Sampled<W> {
     fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
         let by_part = self.context.work.by_part(output)?;
-        let accuracy = self.judge.one(&by_part)?;
+        let accuracy = self.judge.accuracy_of(&by_part)?;
         Ok(Accuracy { gates: self.own(output, &by_part)?.into_iter().collect(), ..accuracy })
     }
 

@@ -76,9 +76,9 @@ impl Training {
                 Ok([output].into_iter().chain(saved).collect())
             }
             StepPart::Backward(passed) => self.backward(passed, true),
-            StepPart::ForwardBackward => self.both(),
+            StepPart::ForwardBackward => self.forward_backward(),
             StepPart::Step(updates) => {
-                let tensors = self.both()?;
+                let tensors = self.forward_backward()?;
                 let [_, _, gradients @ ..] = tensors.as_slice() else { return Ok(tensors) };
                 let parameters = parameters(&*self.passes.network);
                 updates.borrow_mut().step(&parameters, gradients)?;
@@ -100,7 +100,7 @@ impl Training {
         }
     }
 
-    fn both(&self) -> Result<Vec<Tensor>, Refusal> {
+    fn forward_backward(&self) -> Result<Vec<Tensor>, Refusal> {
         let passed = self.passes.forward(&self.input)?;
         let gradients = self.backward(&passed, false)?;
         let output = passed.output;
@@ -124,7 +124,7 @@ impl Training {
             // Casts and products are checked by a whole step made of them.
             StepPart::Casts(_) | StepPart::Products(_) => {
                 refuse_nonfinite(tensors)?;
-                self.judge.judge(&tch::no_grad(|| self.both())?)
+                self.judge.judge(&tch::no_grad(|| self.forward_backward())?)
             }
         }
     }

@@ -49,7 +49,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     }
     let configs = options.bench_config(root)?;
     let filter = options.filter()?;
-    let libtorch = setup::before(workspace)?;
+    let libtorch = setup::ensure(workspace)?;
     if options.gpu_check && !libtorch.has_cuda {
         eprintln!(
             "note: libtorch is without CUDA, so no step on a GPU can run from this bundle; make it after \

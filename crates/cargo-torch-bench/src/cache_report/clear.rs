@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 /// Names what could not be removed, after everything else was.
 pub fn clear(cache: &Cache, what: Clear, older_than: Option<Duration>) -> Result<()> {
     let now = SystemTime::now();
-    let unused = |found: &CacheEntry| human::since(found.used, now);
+    let unused = |found: &CacheEntry| human::elapsed(found.used, now);
     let mut failures = Vec::new();
     let mut sweep = |all: Vec<CacheEntry>, remove: &dyn Fn(&CacheEntry) -> io::Result<bool>| {
         let mut swept = Swept::default();

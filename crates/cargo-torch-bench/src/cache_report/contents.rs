@@ -137,7 +137,7 @@ impl Package {
 }
 
 impl CacheEntry {
-    fn at(path: PathBuf, name: String) -> io::Result<Self> {
+    fn read(path: PathBuf, name: String) -> io::Result<Self> {
         let mut used = fs::symlink_metadata(&path)?.modified()?;
         if path.is_dir() {
             for entry in fs::read_dir(&path)? {
@@ -156,7 +156,7 @@ fn entries(folder: &Path, wanted: impl Fn(&str, &Path) -> bool) -> Result<Vec<Ca
         if !wanted(&name, &path) {
             continue;
         }
-        match CacheEntry::at(path, name) {
+        match CacheEntry::read(path, name) {
             Ok(entry) => found.push(entry),
             // Gone in the meantime: another process moved or removed it.
             Err(error) if error.kind() == ErrorKind::NotFound => {}

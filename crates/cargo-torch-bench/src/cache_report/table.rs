@@ -63,7 +63,7 @@ pub fn list(packages: &[Package], now: SystemTime) -> String {
                 ],
                 None => [unknown(), unknown(), unknown()],
             };
-            let used = format!("{} ago", human::age(human::since(found.used, now)));
+            let used = format!("{} ago", human::age(human::elapsed(found.used, now)));
             [found.name.clone(), mode, human::bytes(found.bytes), seconds, used, compiler]
         }))
         .collect();
@@ -76,7 +76,7 @@ fn weight(found: &[&CacheEntry]) -> String {
 
 /// "used 5 s to 3 days ago"; nothing of nothing.
 fn ago(verb: &str, found: &[&CacheEntry], now: SystemTime) -> String {
-    let ages = || found.iter().map(|found| human::since(found.used, now));
+    let ages = || found.iter().map(|found| human::elapsed(found.used, now));
     match (ages().min(), ages().max()) {
         (Some(newest), Some(oldest)) => {
             let (newest, oldest) = (human::age(newest), human::age(oldest));

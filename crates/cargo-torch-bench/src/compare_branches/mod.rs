@@ -42,7 +42,7 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
     // Until the comparison is printed.
     let claim = results.claim()?;
     let worktrees = Worktrees::claim(&target)?;
-    setup::before(workspace)?;
+    setup::ensure(workspace)?;
     let names = revision::names(&revisions);
     let needed: Vec<&str> = revisions.iter().filter_map(Revision::short).collect();
     let mut sides = Vec::new();

@@ -59,7 +59,7 @@ impl Worktrees {
             let arguments = [&add.map(Path::new)[..], &[&place, Path::new(commit)]].concat();
             git::git(root, &arguments)?;
         }
-        if Workspace::around(&place)?.root() != place {
+        if Workspace::find_from(&place)?.root() != place {
             return Err(Error::new(format!(
                 "{} has no Cargo.toml with [workspace], so it is no revision of this project",
                 place.display()

@@ -52,7 +52,7 @@ pub fn named(workspace: &Workspace) -> Check {
 /// Starts no other program.
 pub fn find(workspace: &Workspace) -> LibtorchResult {
     match Source::of_environment(workspace)? {
-        Source::User(chosen) => Ok((chosen.inspect()?, chosen.by())),
+        Source::User(chosen) => Ok((chosen.inspect()?, chosen.named_by())),
         Source::Link => match Link::read(workspace)? {
             Link::Absent => Err(Error::new(".libtorch is not there yet")),
             Link::To(target) => Ok((Libtorch::inspect(&target)?, ".libtorch".to_owned())),
@@ -65,7 +65,7 @@ fn describe(libtorch: &Libtorch, chosen: &str) -> String {
     // The CUDA libraries lie beside the folder, so an entry of the cache is counted as a whole.
     let bytes = root
         .parent()
-        .and_then(Entry::at)
+        .and_then(Entry::open)
         .filter(|entry| entry.libtorch.root == *root)
         .map(|entry| entry.manifest.bytes)
         .or_else(|| files::on_disk(&root.canonicalize().ok()?).ok());

@@ -31,7 +31,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     cargo::require_report(root)?;
     options.look(&here, root, &results.records)?;
     let configs = configs::paths(root, &options.overrides)?;
-    setup::before(workspace)?;
+    setup::ensure(workspace)?;
 
     let overrides = options.overrides.json();
     let overridden = |mut command: Command| {

@@ -106,7 +106,7 @@ pub fn nsight_is_told_of_every_part_and_of_nothing_inside_a_timed_sample() {
     let folder = tempfile::tempdir().expect("a folder");
     let lab = TestWorkspace::new()
         .with_value("NVTX_INJECTION64_PATH", profiler(folder.path()))
-        .with("FAKE_NVTX_LOG", "ranges");
+        .with_path("FAKE_NVTX_LOG", "ranges");
     let filter = "^inference/tiny/linear/cpu/(baseline|int8wo)/bf16-16x64x32$";
     drop(lab.bench("inference", &["--save-baseline", "main", filter]));
     let ranges = std::fs::read_to_string(lab.path("ranges")).expect("a profiler was told");

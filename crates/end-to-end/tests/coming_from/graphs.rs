@@ -12,7 +12,7 @@ use plan::{Case, Outcome};
 use serde_json::Value;
 
 use crate::gpu;
-use crate::lab::{TestWorkspace, near};
+use crate::lab::{TestWorkspace, assert_near};
 use crate::page::{Row, rows};
 use crate::suites::{cases, python, understood, words, works};
 use run::{HERE, calibrated, json, profiled, read, run};
@@ -176,8 +176,8 @@ fn given_peaks(row: &Row) {
     line.extend(["--output", "given.json"].map(str::to_owned));
     let given = read(&profiled(&run.lab, &line, HERE).0);
     assert_eq!(given["peak_source"], json(r#"{"gflops": "given", "bandwidth": "given"}"#));
-    near(&given["theoretical_peak_gflops"], 1000.0);
-    near(&given["theoretical_bandwidth_gbps"], 50.0);
+    assert_near(&given["theoretical_peak_gflops"], 1000.0);
+    assert_near(&given["theoretical_bandwidth_gbps"], 50.0);
     let peak = line.iter_mut().find(|word| *word == "1000").expect("it is given");
     "0.000001".clone_into(peak);
     let given = read(&profiled(&run.lab, &line, HERE).0);
@@ -432,13 +432,16 @@ fn latency(row: &Row) {
     let fused = result("Linear_Bias", "fused");
     let record = run().records.iter().find(|it| fused["full_id"] == it.full_id.as_str());
     let median = run().lab.median_ns(&record.expect("its record").case, "new").expect("measured");
-    near(&fused["fused_latency_ms"], median / 1e6);
+    assert_near(&fused["fused_latency_ms"], median / 1e6);
 }
 
 fn gflops(row: &Row) {
     keys(row);
     let fused = result("Linear_Bias", "fused");
-    near(&fused["fused_gflops"], number(fused, "flops") / number(fused, "fused_latency_ms") / 1e6);
+    assert_near(
+        &fused["fused_gflops"],
+        number(fused, "flops") / number(fused, "fused_latency_ms") / 1e6,
+    );
 }
 
 /// By hand: M = 8, K = 32, N = 16, or 16, 64, 32; MK + NK + 3MN + N and MK + NK + N + MN elements of 4 bytes.
@@ -460,18 +463,18 @@ fn speedup(row: &Row) {
     keys(row);
     let fused = result("Linear_Bias", "fused");
     let record = run().records.iter().find(|it| fused["full_id"] == it.full_id.as_str());
-    near(&fused[row.code()[0]], record.expect("its record").pairs[0].speedup);
+    assert_near(&fused[row.code()[0]], record.expect("its record").pairs[0].speedup);
 }
 
 fn memory_reduction(row: &Row) {
     let fused = result("Conv2d_BN_ReLU", "fused");
     let share = number(fused, "fused_bytes") / number(fused, "unfused_bytes");
-    near(&fused[row.code()[0]], 1.0 - share);
+    assert_near(&fused[row.code()[0]], 1.0 - share);
 }
 
 fn gflops_improvement(row: &Row) {
     let fused = result("QK_Softmax", "fused");
-    near(&fused[row.code()[0]], number(fused, "speedup_factor") - 1.0);
+    assert_near(&fused[row.code()[0]], number(fused, "speedup_factor") - 1.0);
 }
 
 fn dictionary(row: &Row) {
@@ -558,8 +561,8 @@ fn integration(row: &Row) {
     assert!(file.ends_with("profiles/test.json"), "{file:?}");
     let profile = read(&file);
     assert_eq!(profile["metadata"]["hardware_name"], "TestCPU");
-    near(&profile["theoretical_peak_gflops"], 1000.0);
-    near(&profile["theoretical_bandwidth_gbps"], 50.0);
+    assert_near(&profile["theoretical_peak_gflops"], 1000.0);
+    assert_near(&profile["theoretical_bandwidth_gbps"], 50.0);
     // Efficiencies are of the peak that was given, and all else is the same.
     let fusions = |profile: &Value| -> Vec<String> {
         profile["fusion_profiles"].as_object().expect("an object").keys().cloned().collect()

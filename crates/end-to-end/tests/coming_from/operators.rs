@@ -9,7 +9,7 @@ use plan::{Case, Record};
 use serde_json::Value;
 
 use crate::document;
-use crate::lab::{TestWorkspace, near};
+use crate::lab::{TestWorkspace, assert_near};
 use crate::page::{Row, rows};
 use crate::suites::{cases, understood, words, works};
 
@@ -286,7 +286,7 @@ fn array(row: &Row) {
 fn time_ms(row: &Row) {
     for result in &run().results {
         let median = run().lab.median_ns(&record(result).case, "new").expect("measured");
-        near(&result[row.code()[0]], median / 1e6);
+        assert_near(&result[row.code()[0]], median / 1e6);
         assert!(number(result, "mean_time_ms") > 0.0);
     }
 }
@@ -294,7 +294,7 @@ fn time_ms(row: &Row) {
 fn memory_mb(row: &Row) {
     for result in &run().results {
         let memory = record(result).measures.memory.expect("counted");
-        near(&result[row.code()[0]], memory.peak_bytes() as f64 / f64::from(1 << 20));
+        assert_near(&result[row.code()[0]], memory.peak_bytes() as f64 / f64::from(1 << 20));
     }
 }
 
@@ -308,7 +308,7 @@ fn inference_speed(row: &Row) {
 fn gpu_efficiency(row: &Row) {
     for result in &run().results {
         let estimate = (100.0 / number(result, "time_ms")).min(100.0);
-        near(&result[row.code()[0]], estimate);
+        assert_near(&result[row.code()[0]], estimate);
         let own = run().all.iter().find(|it| it["full_id"] == result["full_id"]).expect("there");
         assert_eq!(result["share_of_limit"], own["gpu_efficiency"], "ours without the option");
     }
@@ -317,7 +317,10 @@ fn gpu_efficiency(row: &Row) {
 /// By hand: x and y of 16·4·8 elements of 4 bytes.
 fn throughput(row: &Row) {
     let gelu = results_of("GELU").find(|it| it["size"] == "16x4x8").expect("measured");
-    near(&gelu[row.code()[0]], f64::from(2 * 4 * 16 * 4 * 8) / 1e6 / number(gelu, "time_ms"));
+    assert_near(
+        &gelu[row.code()[0]],
+        f64::from(2 * 4 * 16 * 4 * 8) / 1e6 / number(gelu, "time_ms"),
+    );
 }
 
 fn tables(row: &Row) {
@@ -372,7 +375,7 @@ fn averages(row: &Row) {
 }
 
 /// The results with a value of a key.
-fn with<'a>(key: &'a str, value: u64) -> impl Iterator<Item = &'static Value> + use<'a> {
+fn results_with<'a>(key: &'a str, value: u64) -> impl Iterator<Item = &'static Value> + use<'a> {
     run().results.iter().filter(move |it| it[key] == value)
 }
 
@@ -382,7 +385,7 @@ fn along(row: &Row, heading: &str, word: &str, key: &str, values: [u64; 3]) -> O
     let lists = values.map(|value| format!("len({word}_{value})")).join(", ");
     let script = loading(&[]) + &document::block(heading) + &format!("print({lists})\n");
     let printed = analyzed(&script)?;
-    let counts = values.map(|value| with(key, value).count());
+    let counts = values.map(|value| results_with(key, value).count());
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
     let (printed, last) = printed.trim_end().rsplit_once('\n').unwrap_or(("", printed.trim_end()));
     assert_eq!(last, counts.map(|count| count.to_string()).join(" "));
@@ -399,8 +402,8 @@ fn by_batch(row: &Row) {
     let sizes = [16, 32, 64];
     let printed = along(row, "### By Batch Size", "batch", "batch_size", sizes);
     let Some(printed) = printed else { return };
-    let expected =
-        sizes.map(|size| format!("Batch {size}: {:.3} ms", mean_ms(with("batch_size", size))));
+    let expected = sizes
+        .map(|size| format!("Batch {size}: {:.3} ms", mean_ms(results_with("batch_size", size))));
     assert_eq!(printed, expected.join("\n"));
 }
 
@@ -502,7 +505,7 @@ fn mean(row: &Row) {
     for result in &run().results {
         assert_eq!(result["mean_calls"], 100);
         let latency = record(result).measures.latency.expect("timed");
-        near(&result["mean_time_ms"], latency.mean_ns / 1e6);
+        assert_near(&result["mean_time_ms"], latency.mean_ns / 1e6);
     }
     let table = run().lab.report(&["operators", "--mean"]);
     assert!(table.contains("  mean") && table.contains("calls"), "{table}");

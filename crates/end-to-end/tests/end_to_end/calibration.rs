@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{Outcome, Record};
 use serde_json::{Map, Value, json};
 
-use crate::lab::{TestWorkspace, near};
+use crate::lab::{TestWorkspace, assert_near};
 
 /// The work of one step of an operation, counted by hand.
 struct Step {
@@ -102,10 +102,10 @@ fn operations(lab: &TestWorkspace, profiles: &Value, probes: &[Record]) {
         assert_eq!(extra["implementation"], record.kernels.join(", "));
         assert_eq!(profile["operation_type"], word);
         let median_ns = lab.median_ns(&record.case, "new").expect("it was measured");
-        near(&extra["median_latency_ms"], median_ns / 1e6);
-        near(&profile["measured_gflops"], flops as f64 / median_ns);
-        near(&profile["achieved_bandwidth_gbps"], bytes as f64 / median_ns);
-        near(&profile["arithmetic_intensity"], flops as f64 / bytes as f64);
+        assert_near(&extra["median_latency_ms"], median_ns / 1e6);
+        assert_near(&profile["measured_gflops"], flops as f64 / median_ns);
+        assert_near(&profile["achieved_bandwidth_gbps"], bytes as f64 / median_ns);
+        assert_near(&profile["arithmetic_intensity"], flops as f64 / bytes as f64);
     }
 }
 
@@ -116,9 +116,9 @@ fn products(profile: &Map<String, Value>) {
         let profile = &profile["operation_profiles"][STEPS[product].key(most)];
         profile["measured_gflops"].as_f64().expect("a number")
     });
-    near(&profile["best_measured_gflops"], gflops[0].max(gflops[1]));
-    near(&profile["worst_measured_gflops"], gflops[0].min(gflops[1]));
-    near(&profile["theoretical_peak_gflops"], gflops[0].max(gflops[1]));
+    assert_near(&profile["best_measured_gflops"], gflops[0].max(gflops[1]));
+    assert_near(&profile["worst_measured_gflops"], gflops[0].min(gflops[1]));
+    assert_near(&profile["theoretical_peak_gflops"], gflops[0].max(gflops[1]));
     assert_eq!(profile["peak_source"]["gflops"], "measured");
 }
 
@@ -128,7 +128,7 @@ fn calls(lab: &TestWorkspace, overheads: &Value, probes: &[Record]) {
     let record = probes.iter().find(|record| call["full_id"] == record.full_id.as_str());
     let record = record.expect("what it was made of");
     let median_ns = lab.median_ns(&record.case, "new").expect("it was measured");
-    near(&call["median_ns"], median_ns);
+    assert_near(&call["median_ns"], median_ns);
     assert_eq!((&call["probe"], &call["device"]), (&json!("call"), &json!("cpu")));
     assert_eq!((&call["threads"], &call["queue_ns"]), (&json!(1), &Value::Null));
 }
@@ -162,12 +162,12 @@ fn fusions(lab: &TestWorkspace, profiles: &Value, patterns: &[Record]) {
         };
         let fused = record(profile["extra_params"]["full_id"].as_str().expect("an id"));
         let [pair] = &fused.pairs[..] else { panic!("{:?}", fused.no_pair) };
-        near(&profile["speedup_factor"], pair.speedup);
+        assert_near(&profile["speedup_factor"], pair.speedup);
         assert_eq!(profile["num_trials"], pair.log_ratios.len());
         assert_eq!(profile["operators"], json!(["mm", "add", "relu"]));
         for (side, of) in [("fused", fused), ("unfused", record(&pair.against))] {
             let median_ns = lab.median_ns(&of.case, "new").expect("it was measured");
-            near(&profile[format!("{side}_latency_ms")], median_ns / 1e6);
+            assert_near(&profile[format!("{side}_latency_ms")], median_ns / 1e6);
         }
     }
 }

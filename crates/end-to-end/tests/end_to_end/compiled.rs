@@ -15,7 +15,7 @@ fn id(variant: &str) -> String {
 #[test]
 #[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn compiled_variants_stand_beside_eager_ones() {
-    let lab = TestWorkspace::new().with("CRITERION_TORCH_CACHE", "cache");
+    let lab = TestWorkspace::new().with_path("CRITERION_TORCH_CACHE", "cache");
     lab.bench("inference", &["^inference/inductor/"]);
     let first = by_variant(&lab);
     assert_eq!(first.len(), 4);

@@ -3,7 +3,7 @@
 use plan::{Profile, Record};
 use serde_json::Value;
 
-use crate::lab::{TestWorkspace, near, page_bytes};
+use crate::lab::{TestWorkspace, assert_near, page_bytes};
 
 const TARGETS: [&str; 5] = ["calibration", "inference", "fusion", "operators", "kernels"];
 
@@ -210,8 +210,8 @@ fn a_decode_is_memory_bound(cases: &Cases) {
     assert_eq!(operation(decode, "aten::mm")["bytes"], bytes);
     let limit = &decode["limit"];
     assert_eq!(limit["bound"], "memory");
-    near(&limit["bytes_ns"], f64::from(bytes) / number(&limit["bandwidth_gbps"]));
-    near(&limit["share"], number(&limit["ns"]) / number(&decode["time_ns"]));
+    assert_near(&limit["bytes_ns"], f64::from(bytes) / number(&limit["bandwidth_gbps"]));
+    assert_near(&limit["share"], number(&limit["ns"]) / number(&decode["time_ns"]));
 }
 
 /// An output of 48 MiB is 12 288 pages of 4 KiB, which the C library gives back after every step.
@@ -234,7 +234,7 @@ fn attention_is_dispatched_by_dimensions(cases: &Cases) {
     assert!(name("operation").ends_with("_math"), "{dispatched}");
     assert!(name("instead_of").contains("flash"), "{dispatched}");
     assert_eq!(dispatched["other"], fused["full_id"]);
-    near(&dispatched["ratio"], number(&fused["time_ns"]) / number(&case["time_ns"]));
+    assert_near(&dispatched["ratio"], number(&fused["time_ns"]) / number(&case["time_ns"]));
     // The composite takes two products, and the other one none.
     assert_eq!(operation(case, &name("operation"))["calls"], 1.0);
     assert_eq!(operation(case, "aten::bmm")["calls"], 2.0);
@@ -252,7 +252,7 @@ fn a_product_is_onednns(cases: &Cases) {
     assert_eq!(other["library"], "onednn");
     assert_eq!(other["instead_of_library"], "aten");
     assert_eq!(other["other"], unfused["full_id"]);
-    near(&other["ratio"], number(&unfused["time_ns"]) / number(&case["time_ns"]));
+    assert_near(&other["ratio"], number(&unfused["time_ns"]) / number(&case["time_ns"]));
     let (own, before) = (&other["operation"], &other["instead_of"]);
     let [own, before] = [own, before].map(|name| name.as_str().expect("a name"));
     assert_eq!(before, "aten::mm");
@@ -261,8 +261,8 @@ fn a_product_is_onednns(cases: &Cases) {
     assert_eq!(replaced["instead_of"], before);
     assert_eq!(replaced["baseline_calls"], 1.0);
     assert_eq!(replaced["calls"], 1.0);
-    near(&replaced["ns"], number(&operation(case, own)["ns"]));
-    near(&replaced["baseline_ns"], number(&operation(unfused, before)["ns"]));
+    assert_near(&replaced["ns"], number(&operation(case, own)["ns"]));
+    assert_near(&replaced["baseline_ns"], number(&operation(unfused, before)["ns"]));
 }
 
 /// The sibling copies its input first, which is half of its bytes. Torch copies the factor into a tensor on both sides,

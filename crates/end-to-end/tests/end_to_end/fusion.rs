@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{Outcome, Record};
 use serde_json::{Value, json};
 
-use crate::lab::{TestWorkspace, near};
+use crate::lab::{TestWorkspace, assert_near};
 
 /// A candidate of the config, with what upstream's formulas give for it, by hand.
 struct Candidate {
@@ -192,7 +192,9 @@ fn formulas(candidate: &Candidate, result: &Value) {
     assert_eq!(result["unfused_bytes"], unfused_bytes);
     assert_eq!(result["fused_bytes"], json!(fused_bytes));
     match fused_bytes {
-        Some(fused) => near(&result["memory_reduction"], 1.0 - fused as f64 / unfused_bytes as f64),
+        Some(fused) => {
+            assert_near(&result["memory_reduction"], 1.0 - fused as f64 / unfused_bytes as f64)
+        }
         None => assert_eq!(result["memory_reduction"], Value::Null),
     }
 }
@@ -224,20 +226,20 @@ fn measured(
         assert_eq!(record.outcome, Outcome::Measured, "{}", record.full_id);
         let value = |name: &str| &result[format!("{side}_{name}")];
         let median_ns = lab.median_ns(&record.case, "before").expect("it was measured");
-        near(value("latency_ms"), median_ns / 1e6);
-        near(value("gflops"), result["flops"].as_f64().expect("a number") / median_ns);
+        assert_near(value("latency_ms"), median_ns / 1e6);
+        assert_near(value("gflops"), result["flops"].as_f64().expect("a number") / median_ns);
         let step = record.measures.memory.expect("counted").step;
         assert_eq!(value("peak_allocation_bytes"), step.peak_bytes);
         assert_eq!(value("total_allocation_bytes"), step.total_bytes);
         assert_eq!(*value("kernels"), json!(record.kernels));
         let accuracy = record.accuracy.as_ref().expect("checked");
-        near(&value("accuracy")["sqnr_db"], accuracy.sqnr_db.0);
+        assert_near(&value("accuracy")["sqnr_db"], accuracy.sqnr_db.0);
     }
     assert_eq!(fused.kernels, kernels);
-    near(&result["speedup_factor"], pair.speedup);
-    near(&result["speedup_low"], pair.low);
-    near(&result["speedup_high"], pair.high);
-    near(&result["gflops_improvement"], pair.speedup - 1.0);
+    assert_near(&result["speedup_factor"], pair.speedup);
+    assert_near(&result["speedup_low"], pair.low);
+    assert_near(&result["speedup_high"], pair.high);
+    assert_near(&result["gflops_improvement"], pair.speedup - 1.0);
     assert_eq!(result["blocks"], pair.log_ratios.len());
     assert!(pair.low <= pair.speedup && pair.speedup <= pair.high);
 }

@@ -25,7 +25,7 @@ impl TestWorkspace {
     }
 
     /// From now on with a variable that names a path in its folder.
-    pub fn with(self, variable: &'static str, inside: &str) -> Self {
+    pub fn with_path(self, variable: &'static str, inside: &str) -> Self {
         let path = self.path(inside);
         self.with_value(variable, path)
     }
@@ -204,7 +204,7 @@ fn succeeded(output: &Output) -> String {
 
 /// A number that went through JSON, and what it has to be.
 #[track_caller]
-pub fn near(found: &Value, expected: f64) {
+pub fn assert_near(found: &Value, expected: f64) {
     let number = found.as_f64().unwrap_or_else(|| panic!("{found} instead of {expected}"));
     assert!((number - expected).abs() <= 1e-12 * expected.abs(), "{number} instead of {expected}");
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use plan::{Outcome, Record};
 use serde_json::Value;
 
-use crate::lab::{TestWorkspace, near};
+use crate::lab::{TestWorkspace, assert_near};
 
 /// Upstream's record.
 const UPSTREAMS_KEYS: [&str; 10] = [
@@ -91,11 +91,11 @@ fn measured(
         BYTES.iter().find(|(name, _)| *name == work.operator.as_str()).expect("in the config");
     assert_eq!(result["operation"], work.operator.upstream());
     assert_eq!(result["implementation"], work.implementation.upstream());
-    near(&result["time_ms"], median_ns / 1e6);
-    near(&result["inference_speed"], 1e9 / median_ns);
-    near(&result["throughput_gbps"], *bytes as f64 / median_ns);
+    assert_near(&result["time_ms"], median_ns / 1e6);
+    assert_near(&result["inference_speed"], 1e9 / median_ns);
+    assert_near(&result["throughput_gbps"], *bytes as f64 / median_ns);
     let memory = record.measures.memory.expect("counted");
-    near(&result["memory_mb"], memory.peak_bytes() as f64 / f64::from(1 << 20));
+    assert_near(&result["memory_mb"], memory.peak_bytes() as f64 / f64::from(1 << 20));
 
     let stream = record.case.id.variant == "stream";
     let accuracy = record.accuracy.as_ref().expect("checked");
@@ -110,7 +110,7 @@ fn measured(
             [Some(own), Some(limit)] => own / limit,
             _ => time(limit) / time(record),
         };
-        near(&result["gpu_efficiency"], 100.0 * share);
+        assert_near(&result["gpu_efficiency"], 100.0 * share);
     }
 }
 

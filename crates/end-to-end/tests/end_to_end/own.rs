@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::lab::{TestWorkspace, near};
+use crate::lab::{TestWorkspace, assert_near};
 
 const MLP: &str = "inference/own/mlp/cpu/VARIANT/f32-32x128x64";
 const LINEAR: &str = "inference/own/linear/cpu/VARIANT/bf16-32x128x64";
@@ -63,7 +63,7 @@ fn a_recipe_and_a_model_of_a_package_are_measured_and_reported() {
     let case = find_record(cases, MLP, "ternary-32");
     let value = |name: &str| case["measures"][name]["value"].as_f64().expect("a number");
     assert!(value("speedup") > 0.0);
-    near(&case["measures"]["gflops"]["value"], 4.0 * 32.0 * 128.0 * 64.0 / value("latency"));
+    assert_near(&case["measures"]["gflops"]["value"], 4.0 * 32.0 * 128.0 * 64.0 / value("latency"));
     for arguments in [["show"].as_slice(), &["csv"], &["export", "markdown"]] {
         let text = lab.report(arguments);
         assert!(text.contains("ternary-32") && text.contains("mlp"), "{arguments:?}: {text}");
@@ -81,7 +81,7 @@ fn a_recipe_and_a_model_of_a_package_are_measured_and_reported() {
 #[test]
 #[ignore = "nightly: Inductor compiles, a quarter of a minute each time"]
 fn nightly_variants_of_an_own_recipe_and_model_are_compiled_or_refused() {
-    let lab = TestWorkspace::new().with("CRITERION_TORCH_CACHE", "cache");
+    let lab = TestWorkspace::new().with_path("CRITERION_TORCH_CACHE", "cache");
     lab.bench("inference", &["--quick", "^inference/own_variants/"]);
     let records: Vec<Value> = lab.records("new", "inference");
     let of = |variant| {

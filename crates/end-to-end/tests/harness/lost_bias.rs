@@ -57,7 +57,7 @@ impl Workload for Pattern {
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        self.judge.one(&self.step()?)
+        self.judge.accuracy_of(&self.step()?)
     }
 
     fn weights_bytes(&self) -> u64 {

@@ -13,7 +13,7 @@
 //! process holds. The cache saves time and decides nothing else: where it cannot be written, steps
 //! are compiled into a temporary folder, and a note says so.
 
-mod held;
+mod lease;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -27,7 +27,7 @@ use tempfile::TempDir;
 use crate::lock::{self, LockGuard, Taken};
 use crate::partial;
 
-pub use held::{FACTS, FORMAT, Facts, PACKAGE, PackageLease};
+pub use lease::{FACTS, FORMAT, Facts, PACKAGE, PackageLease};
 
 /// The name of a package: 128 bits, in hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -132,7 +132,7 @@ impl Store {
     /// # Errors
     /// When the folder cannot be written.
     pub fn partial(&self, key: &Key, _: &LockGuard) -> io::Result<TempDir> {
-        partial::beside(&self.place(key))
+        partial::folder_beside(&self.place(key))
     }
 
     /// Takes a package that was made into the cache, and makes room for it.

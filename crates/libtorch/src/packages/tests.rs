@@ -1,6 +1,6 @@
 use std::time::{Duration, SystemTime};
 
-use super::held::tests::written;
+use super::lease::tests::written;
 use super::*;
 
 fn key(number: u128) -> Key {

@@ -84,7 +84,7 @@ impl fmt::Display for CompileValue {
 }
 
 fn listed(node: &Node<'_>) -> Option<Vec<CompileMode>> {
-    let read: Vec<Option<CompileMode>> = node.each(Node::word)?;
+    let read: Vec<Option<CompileMode>> = node.read_each(Node::word)?;
     if read.is_empty() {
         return node
             .error("the list is empty".to_owned(), "list at least one mode, or write false");

@@ -31,8 +31,8 @@ impl Document {
             }
             return Err(found.told(file).expect("there are some"));
         }
-        let mut value: Value =
-            yaml::parse(&with(text, &positions.additions)).map_err(|error| syntax(file, &error))?;
+        let mut value: Value = yaml::parse(&insert_additions(text, &positions.additions))
+            .map_err(|error| syntax(file, &error))?;
         if !positions.additions.is_empty() {
             join_merges(&mut value);
         }
@@ -89,7 +89,7 @@ impl Document {
 }
 
 /// The text with each addition behind so many characters.
-fn with(text: &str, additions: &[(usize, String)]) -> String {
+fn insert_additions(text: &str, additions: &[(usize, String)]) -> String {
     let mut whole = String::with_capacity(text.len());
     let mut next = additions.iter().peekable();
     for (at, character) in text.chars().enumerate() {

@@ -192,7 +192,7 @@ fn read_sizes(
             return None;
         }
         (None, Some(node), &[family]) => {
-            let read = node.each(|item| read_size(item, family))?;
+            let read = node.read_each(|item| read_size(item, family))?;
             let sizes = read.into_iter().collect::<Option<Vec<_>>>()?;
             if sizes.is_empty() {
                 return node.error("no size".to_owned(), "list at least one, or delete the key");

@@ -197,7 +197,7 @@ fn words<T: PartialEq>(
         true => Some(None),
         false => read(item).map(Some),
     };
-    let words = node.each(word).unwrap_or_default().into_iter().flatten().flatten();
+    let words = node.read_each(word).unwrap_or_default().into_iter().flatten().flatten();
     without_repetition(words)
 }
 

@@ -304,7 +304,7 @@ impl<F: Formula> ByValue<OperatorWork> for F {
             context: it.context,
             draw: Box::new(move || it.draw(formula)),
         };
-        trial::all(context).into_iter().map(trial).collect()
+        trial::trials(context).into_iter().map(trial).collect()
     }
 
     fn is_of_libtorch(&self, context: &KernelContext<OperatorWork>) -> bool {

@@ -116,7 +116,7 @@ pub(super) struct Small {
 /// beside it and of a short one. NaN and infinity, which a kernel may lose in what is left of a row
 /// after its last whole vector, and normal values are tried in all of them; normal values also in so
 /// many rows that several threads share them.
-pub(super) fn all(context: &KernelContext<OperatorWork>) -> Vec<Small> {
+pub(super) fn trials(context: &KernelContext<OperatorWork>) -> Vec<Small> {
     let own = dimension(context.work.size.tensor_dimension);
     let aligned = (own, Layout::Contiguous, own - 1);
     let longer = (own + 1, Layout::Padded, own);

@@ -27,7 +27,7 @@ const fn polynomials<const COUNT: usize, const A: usize, const B: usize, const C
     text: &[u8],
     at: usize,
 ) -> (Polynomials<COUNT, A, B, C>, usize) {
-    let at = after(text, at, b'\n');
+    let at = position_after(text, at, b'\n');
     let ([centers], at) = tables(text, at, COUNT);
     let (float32, at) = tables(text, at, COUNT);
     let (float16, at) = tables(text, at, COUNT);
@@ -40,7 +40,7 @@ const fn tables<const N: usize>(text: &[u8], mut at: usize, count: usize) -> ([T
     let mut index = 0;
     while index < count * N {
         if index % count == 0 {
-            at = after(text, at, b',');
+            at = position_after(text, at, b',');
         }
         (tables[index / count].0[index % count], at) = number(text, at);
         index += 1;
@@ -49,7 +49,7 @@ const fn tables<const N: usize>(text: &[u8], mut at: usize, count: usize) -> ([T
 }
 
 /// The place behind the next such byte.
-const fn after(text: &[u8], mut at: usize, byte: u8) -> usize {
+const fn position_after(text: &[u8], mut at: usize, byte: u8) -> usize {
     while text[at] != byte {
         at += 1;
     }

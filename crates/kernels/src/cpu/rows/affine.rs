@@ -1,7 +1,7 @@
 //! The parameters of normalized values.
 
-use super::held::RowBuffer;
 use super::pass::LaneRange;
+use super::row_buffer::RowBuffer;
 use crate::cpu::vector::{Element, Vector};
 
 /// The parameters that normalized values are multiplied by, and that are added: none, a weight, or a

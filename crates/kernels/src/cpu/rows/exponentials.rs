@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use super::beside::Beside;
+use super::interleaved::Interleaved;
 use super::pass::{CHAINS, Fold, LaneRange, Sink, Source, fold};
 use crate::cpu::math::exp;
 use crate::cpu::vector::{Element, Vector};
@@ -67,9 +67,9 @@ impl<V: Vector, S: Source> Maximum<V, S> {
     }
 }
 
-impl<V: Vector, S: Source> Beside<V> for &Maximum<V, S> {
+impl<V: Vector, S: Source> Interleaved<V> for &Maximum<V, S> {
     #[inline(always)]
-    unsafe fn at(self, place: LaneRange) {
+    unsafe fn step(self, place: LaneRange) {
         let before = self.lanes.get();
         // SAFETY: the caller's promise.
         let after = unsafe {
@@ -88,17 +88,17 @@ impl<V: Vector, S: Source> Beside<V> for &Maximum<V, S> {
 pub struct Exponentials<V, S, B, O, E> {
     source: S,
     greatest: V,
-    beside: B,
+    interleaved: B,
     sink: O,
     precision: PhantomData<E>,
 }
 
 impl<V: Vector, S, B, O, E> Exponentials<V, S, B, O, E> {
     #[inline(always)]
-    pub unsafe fn new(source: S, greatest: f32, beside: B, sink: O) -> Self {
+    pub unsafe fn new(source: S, greatest: f32, interleaved: B, sink: O) -> Self {
         // SAFETY: the caller's promise.
         let greatest = unsafe { V::splat(greatest) };
-        Self { source, greatest, beside, sink, precision: PhantomData }
+        Self { source, greatest, interleaved, sink, precision: PhantomData }
     }
 }
 
@@ -106,7 +106,7 @@ impl<V, S, B, O, E> Fold<V, 1> for Exponentials<V, S, B, O, E>
 where
     V: Vector,
     S: Source,
-    B: Beside<V>,
+    B: Interleaved<V>,
     O: Sink,
     E: Element,
 {
@@ -116,7 +116,7 @@ where
         unsafe {
             let exponentials = exp::<V, E>(self.source.load::<V>(place).sub(self.greatest));
             self.sink.take(exponentials, place);
-            self.beside.at(place);
+            self.interleaved.step(place);
             [sum.add(exponentials)]
         }
     }

@@ -282,13 +282,13 @@ pub trait Map<V: Vector>: Copy {
     ///
     /// # Safety
     /// The elements at the place can be read.
-    unsafe fn at(self, place: LaneRange) -> V;
+    unsafe fn value_at(self, place: LaneRange) -> V;
 }
 
 /// Writes a function of the elements of a row.
 ///
 /// # Safety
-/// The contract of [`Map::at`]; the row's elements can be written.
+/// The contract of [`Map::value_at`]; the row's elements can be written.
 #[inline(always)]
 pub unsafe fn map<V: Vector, T: Element>(map: impl Map<V>, out: *mut T, elements: usize) {
     let mut at = 0;
@@ -298,7 +298,7 @@ pub unsafe fn map<V: Vector, T: Element>(map: impl Map<V>, out: *mut T, elements
             // No closure, which need not be inlined and so would be without the instructions.
             let mut results = [V::splat(0.0); CHAINS];
             for (index, result) in results.iter_mut().enumerate() {
-                *result = map.at(LaneRange { at: at + index * V::LANES, only: None });
+                *result = map.value_at(LaneRange { at: at + index * V::LANES, only: None });
             }
             for (index, result) in results.into_iter().enumerate() {
                 LaneRange { at: at + index * V::LANES, only: None }.store(result, out);
@@ -307,12 +307,12 @@ pub unsafe fn map<V: Vector, T: Element>(map: impl Map<V>, out: *mut T, elements
         }
         while elements - at >= V::LANES {
             let place = LaneRange { at, only: None };
-            place.store(map.at(place), out);
+            place.store(map.value_at(place), out);
             at += V::LANES;
         }
         if at < elements {
             let place = LaneRange { at, only: Some(elements - at) };
-            place.store(map.at(place), out);
+            place.store(map.value_at(place), out);
         }
     }
 }

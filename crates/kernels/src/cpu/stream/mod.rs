@@ -54,14 +54,14 @@ impl Stream {
     /// For a probe that is none of STREAM's operations, no elements, more than fit in memory, or
     /// threads that cannot be started.
     pub fn new(operation: Probe, elements: usize) -> Result<Self, TchError> {
-        Self::with(Capability::best(), operation, elements)
+        Self::with_capability(Capability::best(), operation, elements)
     }
 
     /// Like [`Self::new`], with the instructions of a capability.
     ///
     /// # Errors
     /// Also when this CPU does not have them.
-    pub fn with(
+    pub fn with_capability(
         capability: Capability,
         operation: Probe,
         elements: usize,

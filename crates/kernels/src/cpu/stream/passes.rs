@@ -123,7 +123,7 @@ unsafe fn sweep<V: Vector, O: Operation, const N: usize>(part: Chunk, mut done: 
             let at = done + index * V::LANES;
             let (x, y) = (part.x.wrapping_add(at), part.y.wrapping_add(at));
             // SAFETY: the vector ends within the part.
-            unsafe { O::at(x, y, scalar) }
+            unsafe { O::compute(x, y, scalar) }
         });
         for (index, result) in results.into_iter().enumerate() {
             // SAFETY: as above.
@@ -140,7 +140,7 @@ trait Operation {
     ///
     /// # Safety
     /// [`Vector::LANES`] values can be read at `x` and at `y`.
-    unsafe fn at<V: Vector>(x: *const f32, y: *const f32, scalar: V) -> V;
+    unsafe fn compute<V: Vector>(x: *const f32, y: *const f32, scalar: V) -> V;
 }
 
 macro_rules! operation {
@@ -149,7 +149,7 @@ macro_rules! operation {
 
         impl Operation for $name {
             #[inline(always)]
-            unsafe fn at<V: Vector>($x: *const f32, $y: *const f32, $scalar: V) -> V {
+            unsafe fn compute<V: Vector>($x: *const f32, $y: *const f32, $scalar: V) -> V {
                 // SAFETY: the caller's promise.
                 unsafe { $value }
             }

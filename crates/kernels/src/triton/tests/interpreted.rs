@@ -87,14 +87,14 @@ fn interpreted_activations_are_right() {
             bench.interpreter.add_tensor(&bias);
             let alone = Operands::unary(&x.tensor);
             for operator in FORMULAS {
-                let out = Guarded::out(&values.size(), kind);
+                let out = Guarded::for_output(&values.size(), kind);
                 bench.add(operator, &alone, out, unchanged, |exact| match operator {
                     Operator::Gelu => (gelu_scale(&double(&values)), GELU_ERROR),
                     // σ of a number far below 0 has few digits: it is denormal itself.
                     _ => (exact.abs() + 2e-38, 2e-5),
                 });
             }
-            let out = Guarded::out(&values.size(), kind);
+            let out = Guarded::for_output(&values.size(), kind);
             let operands = Operands { bias: Some(&bias), ..alone };
             bench.add(Operator::BiasGelu, &operands, out, unchanged, |_| {
                 (gelu_scale(&(double(&values) + double(&bias))), GELU_ERROR)
@@ -116,7 +116,7 @@ fn interpreted_activations_are_right_at_the_ends() {
     let mut outs = Vec::new();
     for operator in FORMULAS {
         let form = form(operator, 7, Kind::Float);
-        let out = Guarded::out(&[7], Kind::Float);
+        let out = Guarded::for_output(&[7], Kind::Float);
         interpreter.add(&[&out]);
         let launches = form.launches(&Operands::unary(&x.tensor), &out.tensor).unwrap();
         interpreter.launch(&form.specifications()[0].0, &launches[0]);
@@ -157,7 +157,7 @@ fn interpreted_norms_are_right() {
                 (Operator::AddLayerNorm, Operands { other: Some(&residual.tensor), ..affine }),
                 (Operator::RmsNorm, weighted),
             ] {
-                let out = Guarded::out(&values.size(), kind);
+                let out = Guarded::for_output(&values.size(), kind);
                 bench.add(operator, &operands, out, unchanged, |exact| {
                     (exact.abs().amax([-1].as_slice(), true) + 1.0, 4e-6)
                 });
@@ -176,7 +176,8 @@ fn interpreted_softmax_is_right() {
             let values = hard_rows(columns, kind, limits(kind).0);
             let x = Guarded::new(&values, gap);
             bench.interpreter.add(&[&x]);
-            let (operands, out) = (Operands::unary(&x.tensor), Guarded::out(&values.size(), kind));
+            let (operands, out) =
+                (Operands::unary(&x.tensor), Guarded::for_output(&values.size(), kind));
             bench.add(Operator::Softmax, &operands, out, unchanged, |exact| (exact.abs(), 1e-5));
         }
     }
@@ -209,7 +210,7 @@ fn interpreted_cross_entropy_is_right() {
                 bench.interpreter.add(&[&x, &targets]);
                 let operands =
                     Operands { other: Some(&targets.tensor), ..Operands::unary(&x.tensor) };
-                let (operator, out) = (Operator::CrossEntropy, Guarded::out(&[], kind));
+                let (operator, out) = (Operator::CrossEntropy, Guarded::for_output(&[], kind));
                 bench.add(operator, &operands, out, with_few_programs, |exact| {
                     (exact.abs() + 1.0, 2e-6)
                 });
@@ -225,7 +226,8 @@ fn interpreted_targets_that_are_no_column_are_nan_and_not_read() {
     let mut bench = Bench::default();
     let kind = Kind::Float;
     for wrong in [-1, 8, -100, i64::MAX, i64::MIN] {
-        let (x, out) = (Guarded::new(&noise(&[2, 8], 1).to_kind(kind), 0), Guarded::out(&[], kind));
+        let (x, out) =
+            (Guarded::new(&noise(&[2, 8], 1).to_kind(kind), 0), Guarded::for_output(&[], kind));
         let target = Guarded::new(&Tensor::from_slice(&[3, wrong]), 0);
         let form = form(Operator::CrossEntropy, 8, kind);
         bench.interpreter.add(&[&x, &target, &out]);
@@ -260,7 +262,7 @@ fn interpreted_mean_squared_error_is_right() {
                 bench.interpreter.add(&[&x, &target]);
                 let operands =
                     Operands { other: Some(&target.tensor), ..Operands::unary(&x.tensor) };
-                let (operator, out) = (Operator::MseLoss, Guarded::out(&[], kind));
+                let (operator, out) = (Operator::MseLoss, Guarded::for_output(&[], kind));
                 bench.add(operator, &operands, out, with_few_programs, |exact| (exact.abs(), 1e-6));
             }
         }

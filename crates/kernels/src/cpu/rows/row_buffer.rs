@@ -77,7 +77,7 @@ struct Same<S>(S);
 
 impl<V: Vector, S: Source> Map<V> for Same<S> {
     #[inline(always)]
-    unsafe fn at(self, place: LaneRange) -> V {
+    unsafe fn value_at(self, place: LaneRange) -> V {
         // SAFETY: the caller's promise.
         unsafe { self.0.load(place) }
     }

@@ -73,5 +73,5 @@ impl PackageLease {
 }
 
 #[cfg(test)]
-#[path = "held_tests.rs"]
+#[path = "lease_tests.rs"]
 pub(super) mod tests;
