@@ -12,9 +12,9 @@ use plan::{Case, Outcome};
 use serde_json::Value;
 
 use crate::gpu;
-use crate::lab::{TestWorkspace, assert_near};
 use crate::page::{Row, rows};
 use crate::suites::{cases, python, understood, words, works};
+use crate::workspace::{TestWorkspace, assert_near};
 use run::{HERE, calibrated, json, profiled, read, run};
 
 rows! { "graphs";
@@ -174,13 +174,13 @@ fn given_peaks(row: &Row) {
     assert_eq!(run.profile["peak_source"]["gflops"], "measured");
     let mut line = words(row, "cargo torch-bench");
     line.extend(["--output", "given.json"].map(str::to_owned));
-    let given = read(&profiled(&run.lab, &line, HERE).0);
+    let given = read(&profiled(&run.workspace, &line, HERE).0);
     assert_eq!(given["peak_source"], json(r#"{"gflops": "given", "bandwidth": "given"}"#));
     assert_near(&given["theoretical_peak_gflops"], 1000.0);
     assert_near(&given["theoretical_bandwidth_gbps"], 50.0);
     let peak = line.iter_mut().find(|word| *word == "1000").expect("it is given");
     "0.000001".clone_into(peak);
-    let given = read(&profiled(&run.lab, &line, HERE).0);
+    let given = read(&profiled(&run.workspace, &line, HERE).0);
     let notes = given["notes"].as_array().expect("a list").iter();
     let told = notes.filter_map(Value::as_str).any(|note| note.contains("below what was measured"));
     assert!(told, "{}", given["notes"]);
@@ -211,7 +211,7 @@ fn stored(row: &Row) {
 fn report(row: &Row) -> String {
     let words = words(row, "cargo criterion-report");
     let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
-    run().lab.report(&arguments)
+    run().workspace.report(&arguments)
 }
 
 fn summary(row: &Row) {
@@ -231,7 +231,7 @@ fn tests_of_benchmarks(row: &Row) {
 
 fn function(row: &Row, word: &str, family: Family) -> PatternResults {
     assert_eq!(row.code(), ["criterion_report::fusion::pattern_results", word]);
-    let criterion = run().lab.path("criterion");
+    let criterion = run().workspace.path("criterion");
     let found = pattern_results(&criterion, &[family]).expect("readable");
     for result in &found.results {
         let written = run().results.iter().find(|it| it["full_id"] == result.full_id.as_str());
@@ -431,7 +431,8 @@ fn latency(row: &Row) {
     keys(row);
     let fused = result("Linear_Bias", "fused");
     let record = run().records.iter().find(|it| fused["full_id"] == it.full_id.as_str());
-    let median = run().lab.median_ns(&record.expect("its record").case, "new").expect("measured");
+    let median =
+        run().workspace.median_ns(&record.expect("its record").case, "new").expect("measured");
     assert_near(&fused["fused_latency_ms"], median / 1e6);
 }
 
@@ -557,7 +558,7 @@ fn linked(row: &Row) -> PathBuf {
 fn integration(row: &Row) {
     let cases = patterns(row, &[LINEAR, CONV, ATTENTION]);
     assert!(cases.iter().all(|case| !case.id.parameter.contains("1024x2048x2048")), "quick sizes");
-    let (file, summary) = profiled(&run().lab, &words(row, "cargo torch-bench"), HERE);
+    let (file, summary) = profiled(&run().workspace, &words(row, "cargo torch-bench"), HERE);
     assert!(file.ends_with("profiles/test.json"), "{file:?}");
     let profile = read(&file);
     assert_eq!(profile["metadata"]["hardware_name"], "TestCPU");

@@ -9,9 +9,9 @@ use plan::{Case, Record};
 use serde_json::Value;
 
 use crate::document;
-use crate::lab::{TestWorkspace, assert_near};
 use crate::page::{Row, rows};
 use crate::suites::{cases, understood, words, works};
+use crate::workspace::{TestWorkspace, assert_near};
 
 rows! { "operators";
     "`python benchmarks/comprehensive_benchmark.py`" => script,
@@ -66,7 +66,7 @@ rows! { "operators";
 /// sizes, and the file that `criterion-report operators` writes of them. `tests/plugin` runs the command that measures
 /// and writes in one, because it builds without optimization.
 struct Run {
-    lab: TestWorkspace,
+    workspace: TestWorkspace,
     /// The file's records.
     results: Vec<Value>,
     /// Every case, measured or not, as `--format json` has it.
@@ -77,25 +77,26 @@ struct Run {
 fn run() -> &'static Run {
     static RUN: OnceLock<Run> = OnceLock::new();
     RUN.get_or_init(|| {
-        let lab = TestWorkspace::new();
+        let workspace = TestWorkspace::new();
         let profile = "--profile=/layer_norm/cpu/aten/";
-        lab.bench("operators", &[profile, "^operators/comprehensive/"]);
-        let file = lab.path(document::RESULTS);
+        workspace.bench("operators", &[profile, "^operators/comprehensive/"]);
+        let file = workspace.path(document::RESULTS);
         let path = file.to_str().expect("UTF-8");
         let json = ["operators", "--format", "json"];
-        lab.report(&[&json[..], &["--latest", "--upstream-compat", "--output", path]].concat());
+        workspace
+            .report(&[&json[..], &["--latest", "--upstream-compat", "--output", path]].concat());
         let list = |text: &str| -> Vec<Value> { serde_json::from_str(text).expect("a JSON array") };
         let results = list(&std::fs::read_to_string(&file).expect("written"));
-        let all = list(&lab.report(&json));
-        let records = lab.records("new", "operators");
-        Run { lab, results, all, records }
+        let all = list(&workspace.report(&json));
+        let records = workspace.records("new", "operators");
+        Run { workspace, results, all, records }
     })
 }
 
 fn report(row: &Row) -> String {
     let words = words(row, "cargo criterion-report");
     let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
-    run().lab.report(&arguments)
+    run().workspace.report(&arguments)
 }
 
 fn number(of: &Value, key: &str) -> f64 {
@@ -285,7 +286,7 @@ fn array(row: &Row) {
 
 fn time_ms(row: &Row) {
     for result in &run().results {
-        let median = run().lab.median_ns(&record(result).case, "new").expect("measured");
+        let median = run().workspace.median_ns(&record(result).case, "new").expect("measured");
         assert_near(&result[row.code()[0]], median / 1e6);
         assert!(number(result, "mean_time_ms") > 0.0);
     }
@@ -347,7 +348,7 @@ fn loading(names: &[&str]) -> String {
 }
 
 fn analyzed(script: &str) -> Option<String> {
-    document::python(script, &run().lab.path(""))
+    document::python(script, &run().workspace.path(""))
 }
 
 /// The mean time of some results, in milliseconds.
@@ -420,7 +421,7 @@ fn fastest(row: &Row) {
     let own = results_of("LayerNorm").min_by(|a, b| time(a).total_cmp(&time(b))).expect("measured");
     let name = own["implementation"].as_str().expect("a name");
     assert_ne!(name, "Stream", "it computes nothing");
-    if let Some(printed) = document::workflow(&run().lab.path("")) {
+    if let Some(printed) = document::workflow(&run().workspace.path("")) {
         assert_eq!(printed, format!("Fastest LayerNorm: {name} ({:.3} ms)\n", time(&own)));
     }
     let standings: Vec<&Value> = results_of("LayerNorm").map(|it| &it[row.code()[0]]).collect();
@@ -469,7 +470,7 @@ fn recorded(row: &Row) {
 fn named(row: &Row) {
     let folder = row.code()[0].strip_prefix("target/").expect("criterion's parent");
     let aten = results_of("LayerNorm").find(|it| it["variant"] == "aten").expect("measured");
-    let folder = run().lab.path(folder).join(record(aten).case.id.directory());
+    let folder = run().workspace.path(folder).join(record(aten).case.id.directory());
     let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
     assert!(files.count() > 0, "{folder:?}");
 }
@@ -507,7 +508,7 @@ fn mean(row: &Row) {
         let latency = record(result).measures.latency.expect("timed");
         assert_near(&result["mean_time_ms"], latency.mean_ns / 1e6);
     }
-    let table = run().lab.report(&["operators", "--mean"]);
+    let table = run().workspace.report(&["operators", "--mean"]);
     assert!(table.contains("  mean") && table.contains("calls"), "{table}");
 }
 
@@ -557,7 +558,7 @@ fn slow(row: &Row) {
     let mut report = Command::new(env!("CARGO_BIN_EXE_report"));
     report.args(&words(row, "cargo criterion-report")[1..]).current_dir(repository());
     // Nothing is learnt from earlier runs.
-    report.env("CRITERION_HOME", run().lab.path("none/criterion"));
+    report.env("CRITERION_HOME", run().workspace.path("none/criterion"));
     let output = report.output().expect("it can be started");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");

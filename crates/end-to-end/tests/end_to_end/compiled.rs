@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::lab::TestWorkspace;
+use crate::workspace::TestWorkspace;
 
 const COMPILED: [&str; 2] = ["baseline+compile", "int8wo+compile"];
 
@@ -15,9 +15,9 @@ fn id(variant: &str) -> String {
 #[test]
 #[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn compiled_variants_stand_beside_eager_ones() {
-    let lab = TestWorkspace::new().with_path("CRITERION_TORCH_CACHE", "cache");
-    lab.bench("inference", &["^inference/inductor/"]);
-    let first = by_variant(&lab);
+    let workspace = TestWorkspace::new().with_path("CRITERION_TORCH_CACHE", "cache");
+    workspace.bench("inference", &["^inference/inductor/"]);
+    let first = by_variant(&workspace);
     assert_eq!(first.len(), 4);
     for variant in ["baseline", "int8wo"] {
         assert_eq!(find_record(&first, variant)["outcome"]["status"], "measured");
@@ -50,10 +50,10 @@ fn compiled_variants_stand_beside_eager_ones() {
     }
 
     // Again: nothing is compiled, and nobody has to be there who could.
-    let lab = lab.with_value("CRITERION_TORCH_PYTHON", "/nowhere/python");
-    lab.bench("inference", &["^inference/inductor/.*compile"]);
+    let workspace = workspace.with_value("CRITERION_TORCH_PYTHON", "/nowhere/python");
+    workspace.bench("inference", &["^inference/inductor/.*compile"]);
     for variant in COMPILED {
-        let again = by_variant(&lab);
+        let again = by_variant(&workspace);
         let record = find_record(&again, variant);
         assert_eq!(record["outcome"]["status"], "measured", "{record}");
         assert_eq!(record["compilation"]["cache_hit"], true);
@@ -66,8 +66,8 @@ fn compiled_variants_stand_beside_eager_ones() {
     }
 }
 
-fn by_variant(lab: &TestWorkspace) -> Vec<Value> {
-    lab.records("new", "inference")
+fn by_variant(workspace: &TestWorkspace) -> Vec<Value> {
+    workspace.records("new", "inference")
 }
 
 #[track_caller]

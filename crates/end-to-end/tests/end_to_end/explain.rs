@@ -3,7 +3,7 @@
 use plan::{Profile, Record};
 use serde_json::Value;
 
-use crate::lab::{TestWorkspace, assert_near, page_bytes};
+use crate::workspace::{TestWorkspace, assert_near, page_bytes};
 
 const TARGETS: [&str; 5] = ["calibration", "inference", "fusion", "operators", "kernels"];
 
@@ -27,23 +27,23 @@ const TIMED: [(&str, &str); 6] = [
 #[test]
 #[ignore = "long: calibrates the machine, a quarter of a minute"]
 fn real_cases_are_explained_by_what_they_were_built_for() {
-    let lab = TestWorkspace::new().on_small_pages();
-    let mut cases = Cases::measured(&lab, &TARGETS);
+    let workspace = TestWorkspace::new().on_small_pages();
+    let mut cases = Cases::measured(&workspace, &TARGETS);
     for _ in 1..5 {
         let again = cases.disturbed();
         if again.is_empty() {
             break;
         }
-        cases = Cases::measured(&lab, &again);
+        cases = Cases::measured(&workspace, &again);
     }
     assert_eq!(cases.disturbed(), [] as [&str; 0], "no quiet moment: {:#?}", cases.0);
 
     for target in TARGETS.into_iter().filter(|target| *target != "calibration") {
-        for record in lab.records::<Record>("new", target) {
+        for record in workspace.records::<Record>("new", target) {
             adds_up(cases.case(&record.full_id), record.profile.as_ref().expect("a profile"));
         }
     }
-    a_weight_is_converted(&cases, &lab);
+    a_weight_is_converted(&cases, &workspace);
     a_decode_is_memory_bound(&cases);
     fresh_pages_are_mapped(&cases);
     attention_is_dispatched_by_dimensions(&cases);
@@ -55,12 +55,12 @@ struct Cases(Vec<Value>);
 
 impl Cases {
     /// Measures the cases of some targets, and explains those of all that were measured so far.
-    fn measured(lab: &TestWorkspace, targets: &[&str]) -> Self {
+    fn measured(workspace: &TestWorkspace, targets: &[&str]) -> Self {
         for target in targets {
             let profile: &[&str] = if *target == "calibration" { &[] } else { &["--profile"] };
-            lab.bench(target, &[profile, &[&format!("^{target}/explain/")]].concat());
+            workspace.bench(target, &[profile, &[&format!("^{target}/explain/")]].concat());
         }
-        let text = lab.report(&["explain", "--format", "json"]);
+        let text = workspace.report(&["explain", "--format", "json"]);
         let document: Value = serde_json::from_str(&text).expect("strict JSON");
         assert_eq!(document["schema"], "criterion-torch/explain");
         Self(document["cases"].as_array().expect("a list").clone())
@@ -165,8 +165,8 @@ fn adds_up(case: &Value, profile: &Profile) {
 }
 
 /// int8wo converts its weight to float32 in every step; the baseline has nothing to convert, and the same product.
-fn a_weight_is_converted(cases: &Cases, lab: &TestWorkspace) {
-    let records: Vec<Record> = lab.records("new", "inference");
+fn a_weight_is_converted(cases: &Cases, workspace: &TestWorkspace) {
+    let records: Vec<Record> = workspace.records("new", "inference");
     for (size, elements) in [("1x2048x2048", 2048 * 2048_u64), ("1x4096x8192", 4096 * 8192)] {
         let of = |variant: &str| format!("inference/explain/linear/cpu/{variant}/f32-{size}");
         let int8wo = cases.case(&of("int8wo"));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{Outcome, Record};
 use serde_json::{Value, json};
 
-use crate::lab::{TestWorkspace, assert_near};
+use crate::workspace::{TestWorkspace, assert_near};
 
 /// A candidate of the config, with what upstream's formulas give for it, by hand.
 struct Candidate {
@@ -120,16 +120,16 @@ const UPSTREAMS_KEYS: [&str; 15] = [
 /// One test, because each step stands on the one before.
 #[test]
 fn from_yaml_to_speedups() {
-    let lab = TestWorkspace::new();
-    let listed = lab.listed("fusion", "patterns");
-    assert_eq!(listed, lab.planned("fusion/patterns.yml"));
-    fused_alone(&lab);
+    let workspace = TestWorkspace::new();
+    let listed = workspace.listed("fusion", "patterns");
+    assert_eq!(listed, workspace.planned("fusion/patterns.yml"));
+    fused_alone(&workspace);
 
     // Everything, saved as a baseline: what is refused is written down, with its reason.
-    lab.quiet_bench("fusion", "before", &["--save-baseline", "before", "^fusion/patterns/"]);
-    let records = by_id(lab.records("before", "fusion"));
+    workspace.quiet_bench("fusion", "before", &["--save-baseline", "before", "^fusion/patterns/"]);
+    let records = by_id(workspace.records("before", "fusion"));
     assert!(records.keys().eq(listed.iter().collect::<BTreeSet<_>>()));
-    let text = lab.report(&["fusion", "--format", "json", "--baseline", "before"]);
+    let text = workspace.report(&["fusion", "--format", "json", "--baseline", "before"]);
     let document: Value = serde_json::from_str(&text).expect("strict JSON");
     let results = document["results"].as_array().expect("a list");
     assert_eq!(document["baseline"], "before");
@@ -139,24 +139,24 @@ fn from_yaml_to_speedups() {
         formulas(candidate, result);
         match candidate.kernels {
             [] => refused(&records, result),
-            kernels => measured(&lab, &records, result, kernels),
+            kernels => measured(&workspace, &records, result, kernels),
         }
     }
     strategy(&document);
 
     // Against the saved baseline, which stays as it is.
-    let compared = lab.bench("fusion", &["--baseline", "before", "/fused/f32-16x64x32"]);
+    let compared = workspace.bench("fusion", &["--baseline", "before", "/fused/f32-16x64x32"]);
     assert!(compared.contains("change:"), "{compared}");
-    let again = lab.report(&["fusion", "--format", "json", "--baseline", "before"]);
+    let again = workspace.report(&["fusion", "--format", "json", "--baseline", "before"]);
     assert_eq!(again, text, "left alone");
-    let table = lab.report(&["fusion"]);
+    let table = workspace.report(&["fusion"]);
     assert!(table.contains("torchscript  unsupported"), "{table}");
 }
 
 /// Without the unfused operations among what is selected, they run for the pairs alone.
-fn fused_alone(lab: &TestWorkspace) {
-    lab.quiet_bench("fusion", "new", &["^fusion/patterns/.*/fused/"]);
-    let fused: Vec<Record> = lab.records("new", "fusion");
+fn fused_alone(workspace: &TestWorkspace) {
+    workspace.quiet_bench("fusion", "new", &["^fusion/patterns/.*/fused/"]);
+    let fused: Vec<Record> = workspace.records("new", "fusion");
     let ids: Vec<&str> = fused.iter().map(|record| record.full_id.as_str()).collect();
     let expected: Vec<&Candidate> =
         CANDIDATES.iter().filter(|candidate| candidate.variant == "fused").collect();
@@ -166,9 +166,9 @@ fn fused_alone(lab: &TestWorkspace) {
         assert_eq!(pair.against, candidate.id("unfused"));
         let mut unfused = record.case.clone();
         unfused.id.variant = "unfused".to_owned();
-        assert_eq!(lab.median_ns(&unfused, "new"), None, "criterion has not seen it");
+        assert_eq!(workspace.median_ns(&unfused, "new"), None, "criterion has not seen it");
     }
-    let text = lab.report(&["fusion", "--format", "json"]);
+    let text = workspace.report(&["fusion", "--format", "json"]);
     let document: Value = serde_json::from_str(&text).expect("strict JSON");
     for result in document["results"].as_array().expect("a list") {
         assert!(result["speedup_factor"].is_f64() && result["fused_latency_ms"].is_f64());
@@ -214,7 +214,7 @@ fn refused(records: &BTreeMap<String, Record>, result: &Value) {
 
 /// Times are criterion's, the speed-up is the pair's, the rest is the records'.
 fn measured(
-    lab: &TestWorkspace,
+    workspace: &TestWorkspace,
     records: &BTreeMap<String, Record>,
     result: &Value,
     kernels: &[&str],
@@ -225,7 +225,7 @@ fn measured(
     for (side, record) in [("unfused", unfused), ("fused", fused)] {
         assert_eq!(record.outcome, Outcome::Measured, "{}", record.full_id);
         let value = |name: &str| &result[format!("{side}_{name}")];
-        let median_ns = lab.median_ns(&record.case, "before").expect("it was measured");
+        let median_ns = workspace.median_ns(&record.case, "before").expect("it was measured");
         assert_near(value("latency_ms"), median_ns / 1e6);
         assert_near(value("gflops"), result["flops"].as_f64().expect("a number") / median_ns);
         let step = record.measures.memory.expect("counted").step;

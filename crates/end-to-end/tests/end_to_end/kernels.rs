@@ -6,27 +6,27 @@ use std::path::Path;
 use plan::{JsonFloat, Outcome, Record};
 use serde_json::json;
 
-use crate::lab::TestWorkspace;
+use crate::workspace::TestWorkspace;
 
 type Records = BTreeMap<String, Record>;
 
 /// One test, because each step stands on the one before.
 #[test]
 fn from_a_file_to_its_record() {
-    let lab = TestWorkspace::new();
-    let listed = lab.listed("kernels", "drop_in");
-    assert_eq!(listed, lab.planned("kernels/drop_in.yml"));
-    lab.bench("kernels", &["--test", "saxpy/cpu/kernel/f32"]);
+    let workspace = TestWorkspace::new();
+    let listed = workspace.listed("kernels", "drop_in");
+    assert_eq!(listed, workspace.planned("kernels/drop_in.yml"));
+    workspace.bench("kernels", &["--test", "saxpy/cpu/kernel/f32"]);
 
-    let said = lab.failing_bench("kernels", &["^kernels/drop_in/"]);
-    let records: Records = lab
+    let said = workspace.failing_bench("kernels", &["^kernels/drop_in/"]);
+    let records: Records = workspace
         .records::<Record>("new", "kernels")
         .into_iter()
         .map(|record| (record.full_id.clone(), record))
         .collect();
     assert_eq!(records.keys().collect::<Vec<_>>().len(), listed.len(), "{said}");
     assert!(listed.iter().all(|id| records.contains_key(id)), "{said}");
-    a_kernel_of_plain_rust(&lab, &records);
+    a_kernel_of_plain_rust(&workspace, &records);
     its_sibling_of_torch(&records);
     what_is_not_run(&records);
     what_is_wrong(&records);
@@ -58,11 +58,11 @@ fn reason<'a>(records: &'a Records, id: &str, status: &str) -> &'a str {
 }
 
 /// Its vectors, and nothing else, are its memory; its bench.yaml is what was done.
-fn a_kernel_of_plain_rust(lab: &TestWorkspace, records: &Records) {
+fn a_kernel_of_plain_rust(workspace: &TestWorkspace, records: &Records) {
     for (precision, bytes, at_least) in [("f32", 4, 120.0), ("f64", 8, 280.0)] {
         let record = find_record(records, &format!("saxpy/cpu/kernel/{precision}-1000-2.5"));
         assert_eq!(record.outcome, Outcome::Measured);
-        assert!(lab.median_ns(&record.case, "new").is_some());
+        assert!(workspace.median_ns(&record.case, "new").is_some());
         let accuracy = record.accuracy.as_ref().expect("checked");
         assert!(accuracy.sqnr_db.0 > at_least, "{accuracy:?}");
         assert_eq!(accuracy.rows_checked, 1000);

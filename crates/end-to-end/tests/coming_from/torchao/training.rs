@@ -140,7 +140,7 @@ pub fn training_times(row: &Row) {
 
 pub fn training_speedup(row: &Row) {
     assert!(row.code()[0].ends_with("csv --layout training"));
-    let text = training().lab.report(&["csv", "--layout", "training"]);
+    let text = training().workspace.report(&["csv", "--layout", "training"]);
     assert!(text.lines().next().expect("a heading").contains(",speedup,"), "{text}");
     let found: f64 = cell("speedup").parse().unwrap_or_else(|_| panic!("{}", cell("absent")));
     // The speed-up of the whole step, from interleaved pairs.
@@ -158,7 +158,7 @@ pub fn scaling_details(row: &Row) {
 pub fn training_output(row: &Row) {
     let [table, folders] = row.code()[..] else { panic!("two commands") };
     assert!(table.ends_with("criterion-report training") && folders.ends_with("--torchao-output"));
-    let text = training().lab.report(&["training"]);
+    let text = training().workspace.report(&["training"]);
     assert!(text.contains("float8dq-tensor") && text.contains("16"), "{text}");
     let results = training().files.iter().filter(|it| it.ends_with(".csv")).count();
     assert_eq!((results, training().lines.len()), (1, 4), "a line for each recipe");
