@@ -46,7 +46,7 @@ pub fn main(options: Torchao) -> ExitCode {
 
 fn run(Torchao { config, filter }: Torchao) -> Result<ExitCode, String> {
     let python = std::env::var_os(PYTHON).filter(|value| !value.is_empty()).ok_or_else(|| {
-        let provides = command::ours("compare-torchao");
+        let provides = command::with_arguments("compare-torchao");
         format!("{PYTHON} does not name a Python; `{provides}` provides one")
     })?;
     let plan = plan::load(&[config]).map_err(|errors| errors.to_string())?;

@@ -98,7 +98,7 @@ impl CaseRun {
 
     /// Rebuilds a case that was checked and timed before and then dropped to free memory. It needs no pilot: its pair
     /// already knows the time of a step.
-    pub fn again(case: &Case, prepare: Prepare, timer: &RefCell<Timer>) -> Result<Self, Refusal> {
+    pub fn rebuild(case: &Case, prepare: Prepare, timer: &RefCell<Timer>) -> Result<Self, Refusal> {
         settle_allocator(case.settings.allocator);
         threads::settle(case.settings.threads);
         let mut subject = Subject::new(prepare(case)?, case.settings.threads);

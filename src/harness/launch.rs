@@ -181,7 +181,7 @@ impl Order {
     }
 
     /// How long the device waits for so many steps at most.
-    fn held(&self, steps: u64) -> Duration {
+    fn hold_time(&self, steps: u64) -> Duration {
         let wanted = Duration::from_nanos((HELD * self.queue_ns * steps as f64) as u64);
         wanted.clamp(HELD_AT_LEAST, HELD_AT_MOST)
     }
@@ -268,7 +268,7 @@ fn round(device: &mut impl Device, order: &Order, steps: u64) -> Result<DeviceSa
     let mut slept = Duration::MAX;
     match order.hiding {
         None => device.sync()?,
-        Some(Hiding::Gate) => device.hold(order.held(steps))?,
+        Some(Hiding::Gate) => device.hold(order.hold_time(steps))?,
         Some(Hiding::Sleep(sleeps)) => {
             let sleep = sleeps.sleep_before(steps);
             slept = sleep.at_least;

@@ -192,7 +192,7 @@ pub struct Again {
 impl Again {
     fn build_both(&self) -> Result<Both, String> {
         let build = |case: &Case| {
-            let built = panics::catch(|| CaseRun::again(case, self.prepare, &self.timer));
+            let built = panics::catch(|| CaseRun::rebuild(case, self.prepare, &self.timer));
             match built {
                 Ok(built) => built.map_err(|refusal| format!("rebuilding it: {refusal}")),
                 Err(caught) => Err(caught.outcome().reason().unwrap_or_default().to_owned()),

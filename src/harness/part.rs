@@ -16,11 +16,11 @@ pub fn keep(target: &str, plan: &mut Plan, part: &ShardSelection) {
         }
     }
     let groups = plan.groups.iter().filter(|group| !group.cases.is_empty()).count();
-    eprintln!("{}", said(target, part, (plan.cases().count(), groups), before));
+    eprintln!("{}", describe(target, part, (plan.cases().count(), groups), before));
 }
 
 /// The part, who chose it, and what is in it of all cases and groups.
-fn said(
+fn describe(
     target: &str,
     part: &ShardSelection,
     (cases, groups): (usize, usize),

@@ -45,7 +45,7 @@ impl Captured {
     }
 
     /// Captures again, because the tensors that the step reads have new addresses.
-    pub(super) fn again(
+    pub(super) fn recapture(
         &self,
         run: impl Fn() -> Result<Vec<Tensor>, Refusal>,
     ) -> Result<(), Refusal> {

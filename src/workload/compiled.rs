@@ -91,7 +91,7 @@ fn remedied(error: native::Error) -> Refusal {
     match Refusal::from(error) {
         Refusal::Failed(text) => Refusal::Failed(format!(
             "{text}; `{}` has it compiled again; TMPDIR names another folder to unpack it in",
-            ::libtorch::command::ours("cache clear compiled")
+            ::libtorch::command::with_arguments("cache clear compiled")
         )),
         other => other,
     }
@@ -118,7 +118,7 @@ impl Workload for Compiled {
         // The package refers to the tensors themselves, but a graph has recorded their old addresses.
         let displaced = self.eager.rebuild()?;
         if let Some(captured) = &self.captured {
-            captured.again(|| Ok(self.package.run_all()?))?;
+            captured.recapture(|| Ok(self.package.run_all()?))?;
         }
         Ok(displaced)
     }

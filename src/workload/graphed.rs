@@ -69,7 +69,7 @@ impl Workload for Graphed {
     fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
         // The graph has recorded the old addresses.
         let displaced = self.eager.rebuild()?;
-        self.captured.again(|| self.eager.outputs())?;
+        self.captured.recapture(|| self.eager.outputs())?;
         Ok(displaced)
     }
 

@@ -236,7 +236,7 @@ fn repeated(workspace: &Workspace, runs: u64, arguments: &[OsString]) -> Result<
     let (arguments, name) = named(arguments)?;
     let root = workspace.root();
     let results = cargo::results(workspace)?;
-    let claim = results.claim()?;
+    let claim = results.lock()?;
     setup::ensure(workspace)?;
     let environment = vec![(HOME, results.criterion.clone())];
     let folder = root.to_path_buf();

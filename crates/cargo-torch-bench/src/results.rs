@@ -44,7 +44,7 @@ impl Results {
     }
 
     /// Held by whoever has several runs leave their results here.
-    pub fn claim(&self) -> Result<FolderLock> {
+    pub fn lock(&self) -> Result<FolderLock> {
         FolderLock::take(&self.records.join("launches.lock"))
     }
 

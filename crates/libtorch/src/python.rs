@@ -26,7 +26,7 @@ impl fmt::Display for PythonSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable => f.write_str(COMPILER_PYTHON),
-            Self::Provisioned => f.write_str(&command::ours("setup --python")),
+            Self::Provisioned => f.write_str(&command::with_arguments("setup --python")),
             Self::Path => f.write_str("the PATH"),
         }
     }

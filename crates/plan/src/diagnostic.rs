@@ -88,7 +88,7 @@ impl ErrorList {
 
     /// Returns the errors in the order of their places, `file`'s own first; `None` if there are
     /// none.
-    pub(crate) fn told(mut self, file: &Path) -> Option<Diagnostics> {
+    pub(crate) fn into_diagnostics(mut self, file: &Path) -> Option<Diagnostics> {
         self.sort();
         self.errors.truncate(MOST);
         self.errors.sort_by_key(|error| error.file != file);

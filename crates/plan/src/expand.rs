@@ -57,7 +57,7 @@ pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
         let remedy = "rename one of the two configs";
         expansion.errors.add(Diagnostic::whole_file(file, message, remedy));
     }
-    match expansion.errors.told(Path::new("")) {
+    match expansion.errors.into_diagnostics(Path::new("")) {
         None => Ok(plan),
         Some(errors) => Err(errors),
     }

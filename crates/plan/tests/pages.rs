@@ -269,7 +269,7 @@ fn the_page_has_the_spellings_of_recipes() {
         };
         pattern.len() == word.len() && pattern.iter().zip(&word).all(fits)
     };
-    let patterns = named("recipes.md", "WordSet");
+    let patterns = named("recipes.md", "Words");
     let examples = set(Recipe::examples());
     for example in &examples {
         assert!(patterns.iter().any(|it| is_one(it, example)), "`{example}` is not on the page");

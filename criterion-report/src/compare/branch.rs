@@ -64,7 +64,7 @@ impl BranchHistory {
             bail!("{} of {reference} at {commit} holds no results", plan::HISTORY);
         }
         let (points, used) = found.chosen();
-        let source = said(&reference, &commit, &used);
+        let source = source_text(&reference, &commit, &used);
         Ok(Some(Self { points, source, unusable }))
     }
 }
@@ -167,7 +167,7 @@ fn shortened(reference: &str) -> &str {
     without("refs/remotes/").or_else(|| without("refs/heads/")).unwrap_or(reference)
 }
 
-fn said(reference: &str, commit: &str, files: &[String]) -> String {
+fn source_text(reference: &str, commit: &str, files: &[String]) -> String {
     let commit = &commit[..commit.len().min(12)];
     let more = files.len().saturating_sub(1);
     let more =

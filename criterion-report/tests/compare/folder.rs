@@ -43,21 +43,21 @@ impl Folder {
     }
 
     /// Standard output of what has to end with this code.
-    pub fn out(&self, code: i32, args: &[&str]) -> String {
+    pub fn stdout(&self, code: i32, args: &[&str]) -> String {
         let output = self.run(args);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {}", err(&output));
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
     /// Standard error of it.
-    pub fn says(&self, code: i32, args: &[&str]) -> String {
+    pub fn stderr(&self, code: i32, args: &[&str]) -> String {
         let output = self.run(args);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {}", err(&output));
         err(&output)
     }
 
     pub fn json(&self, args: &[&str]) -> Value {
-        let text = self.out(0, &[args, &["--format", "json"]].concat());
+        let text = self.stdout(0, &[args, &["--format", "json"]].concat());
         serde_json::from_str(&text).expect("JSON")
     }
 }

@@ -34,7 +34,7 @@ fn other_policies_are_named() {
         assert!(reason.contains(says), "{reason}");
     }
     let args = ["compare", "main", "pr", "--policy", "hud", "--latency-threshold", "0.2"];
-    assert!(folder.says(2, &args).contains("--policy hud has its own thresholds"));
+    assert!(folder.stderr(2, &args).contains("--policy hud has its own thresholds"));
 }
 
 fn judged(policy: Policy, a: Vec<Point>, b: Vec<Point>) -> Compared {

@@ -56,9 +56,9 @@ fn documents() -> Vec<(String, Value)> {
     // An interval of two runs reaches very far.
     add(&["main@1", "wild", "--thresholds", "thresholds.yml"]);
     add(&["main@1", "one"]);
-    folder.out(0, &["aa", "quiet", "--filter", "gemv|scan"]);
+    folder.stdout(0, &["aa", "quiet", "--filter", "gemv|scan"]);
     add(&["main@1", "one"]);
-    folder.out(0, &["export", "critcmp", "--baseline", "one", "--output", "one.json"]);
+    folder.stdout(0, &["export", "critcmp", "--baseline", "one", "--output", "one.json"]);
     add(&["main", "one.json"]);
     found
 }

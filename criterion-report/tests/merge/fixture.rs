@@ -91,7 +91,7 @@ impl Shard {
     }
 
     /// The shard by a run that began this many seconds after the first.
-    pub fn again(mut self, run_id: &str, after: u64) -> Self {
+    pub fn rerun(mut self, run_id: &str, after: u64) -> Self {
         (self.run_id, self.after) = (run_id.to_owned(), after);
         self
     }

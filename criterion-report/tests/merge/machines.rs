@@ -111,7 +111,7 @@ fn the_latest_calibration_of_a_machine_counts() {
 /// A candidate that was measured again elsewhere keeps its speed-up, and its time is compared with nothing.
 #[test]
 fn times_of_two_machines_are_not_compared_in_a_report() {
-    let elsewhere = Shard::new(3, 3, "int8wo/bf16-64x", TWO).again("20261120T160000Z-44", 8_400);
+    let elsewhere = Shard::new(3, 3, "int8wo/bf16-64x", TWO).rerun("20261120T160000Z-44", 8_400);
     let sweep = Sweep::with_shards(&[
         ("1", &Shard::first(ONE)),
         ("2", &Shard::second(ONE)),

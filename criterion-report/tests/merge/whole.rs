@@ -77,7 +77,7 @@ fn of_several_records_of_a_case_one_counts() {
         (
             "1-again",
             &Shard::first(ONE)
-                .again("20261120T150000Z-43", 4_800)
+                .rerun("20261120T150000Z-43", 4_800)
                 .edit(|it| it.end("int8wo", &failed).takes("baseline", 900_000)),
         ),
     ]);
@@ -103,7 +103,7 @@ fn of_several_records_of_a_case_one_counts() {
 #[test]
 fn two_runs_of_one_name_are_both_kept() {
     let second = Shard::second(ONE);
-    let first = Shard::first(ONE).again(&second.run_id, 150);
+    let first = Shard::first(ONE).rerun(&second.run_id, 150);
     let sweep = Sweep::with_shards(&[("1", &first), ("2", &second)]);
     sweep.merge(&["1", "2"]);
     let runs = sweep.path("merged/criterion-torch/runs");

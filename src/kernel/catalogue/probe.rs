@@ -91,7 +91,7 @@ impl Operation<ProbeWork> for Matmul {
             Probe::Matmul => {
                 let b = weight.f_tr()?;
                 let step = Step::new(&["aten::mm"], move || a.f_mm(&b));
-                whose(context).into_iter().fold(step, Step::noting)
+                product_note(context).into_iter().fold(step, Step::noting)
             }
             _ => return Err(context.no_such_implementation()),
         };
@@ -114,7 +114,7 @@ impl Operation<ProbeWork> for Matmul {
 
 /// Whose product torch's is on a CPU where it is not oneDNN's, to which torch leaves those in half
 /// precision where it can, and none in float32.
-fn whose(context: &KernelContext<ProbeWork>) -> Option<String> {
+fn product_note(context: &KernelContext<ProbeWork>) -> Option<String> {
     match (context.device, context.dtype) {
         (Device::Cpu, Dtype::Float32) => Some(
             "the product is that of the BLAS library which libtorch was built with; \

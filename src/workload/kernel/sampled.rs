@@ -76,7 +76,7 @@ impl<W: Shipped> Sampled<W> {
     }
 
     /// The gate of the case's own output, value by value.
-    fn own(&self, output: &Tensor, by_part: &Tensor) -> Result<Option<Gate>, Refusal> {
+    fn own_gate(&self, output: &Tensor, by_part: &Tensor) -> Result<Option<Gate>, Refusal> {
         let (Some(tolerance), Some(reference)) = (&self.tolerance, self.judge.reference()) else {
             return Ok(None);
         };
@@ -185,7 +185,7 @@ impl<W: Shipped> Check for Sampled<W> {
     fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
         let by_part = self.context.work.by_part(output)?;
         let accuracy = self.judge.accuracy_of(&by_part)?;
-        Ok(Accuracy { gates: self.own(output, &by_part)?.into_iter().collect(), ..accuracy })
+        Ok(Accuracy { gates: self.own_gate(output, &by_part)?.into_iter().collect(), ..accuracy })
     }
 
     fn check(&self, step: &Step) -> Result<Accuracy, Refusal> {

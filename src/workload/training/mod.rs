@@ -266,7 +266,7 @@ impl Eager for Training {
     }
 
     fn outputs(&self) -> Result<Vec<Tensor>, Refusal> {
-        Ok(own(self.run()?, &self.tensors()))
+        Ok(unshared(self.run()?, &self.tensors()))
     }
 
     fn judge(&self, outputs: &[Tensor]) -> Result<Accuracy, Refusal> {
@@ -290,7 +290,7 @@ fn distinct(tensors: Vec<Tensor>) -> Vec<Tensor> {
 }
 
 /// The tensors that share memory with none of `inputs` and with none before them.
-fn own(tensors: Vec<Tensor>, inputs: &[Tensor]) -> Vec<Tensor> {
+fn unshared(tensors: Vec<Tensor>, inputs: &[Tensor]) -> Vec<Tensor> {
     let span = |tensor: &Tensor| {
         let reach = tensor
             .size()

@@ -37,7 +37,7 @@ pub fn show(contents: &Contents, now: SystemTime) -> String {
     }
     for Installation { found, left_over } in partial {
         let state = if *left_over {
-            format!("left by an interrupted setup; {} removes it", command::ours("setup"))
+            format!("left by an interrupted setup; {} removes it", command::with_arguments("setup"))
         } else {
             "being installed".to_owned()
         };

@@ -40,7 +40,7 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
     let target = cargo::target(root)?;
     let results = Results::of_environment(&target)?;
     // Until the comparison is printed.
-    let claim = results.claim()?;
+    let claim = results.lock()?;
     let worktrees = Worktrees::claim(&target)?;
     setup::ensure(workspace)?;
     let names = revision::names(&revisions);

@@ -29,7 +29,7 @@ impl Document {
             {
                 found.add(Diagnostic { file: file.to_owned(), line, column, key, message, remedy });
             }
-            return Err(found.told(file).expect("there are some"));
+            return Err(found.into_diagnostics(file).expect("there are some"));
         }
         let mut value: Value = yaml::parse(&insert_additions(text, &positions.additions))
             .map_err(|error| syntax(file, &error))?;
@@ -51,7 +51,7 @@ impl Document {
             let remedy = "shorten the lists and ranges of sizes, which multiply";
             self.collect(Diagnostic::whole_file(&self.file, message, remedy));
         }
-        match (read, self.errors.into_inner().told(&self.file)) {
+        match (read, self.errors.into_inner().into_diagnostics(&self.file)) {
             (Some(read), None) => Ok(read),
             (_, errors) => Err(errors.unwrap_or(Diagnostics(Vec::new()))),
         }

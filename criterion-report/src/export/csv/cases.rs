@@ -6,7 +6,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::columns::{COMPILED, IDENTITY, PROFILE, SETTINGS, TIMES, cell, ours};
+use super::columns::{COMPILED, IDENTITY, PROFILE, SETTINGS, TIMES, cell, own_columns};
 use super::table;
 use crate::model::{Field, ValuePart};
 use crate::read::{Missing, Report};
@@ -39,7 +39,7 @@ pub fn columns() -> Vec<Column> {
     let compiled = std::slice::from_ref(&COMPILED);
     let torchaos = [IDENTITY, compiled, SETTINGS, TIMES, PROFILE].into_iter().flatten();
     let torchaos = torchaos.map(|column| (column.name.into(), column.field, column.part));
-    torchaos.chain(ours()).collect()
+    torchaos.chain(own_columns()).collect()
 }
 
 /// The columns of fields, in the fields' order, under the names that they have among all.

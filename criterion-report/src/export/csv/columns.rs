@@ -100,7 +100,7 @@ const NAMED: &[Column] = &[
 ];
 
 /// The columns of our own, in the order of the catalogue: what is new comes last.
-pub fn ours() -> impl Iterator<Item = (Cow<'static, str>, &'static Field, ValuePart)> {
+pub fn own_columns() -> impl Iterator<Item = (Cow<'static, str>, &'static Field, ValuePart)> {
     Field::columns().flat_map(|field| {
         let named = NAMED.iter().filter(|column| column.field.name == field.name);
         let mut columns: Vec<(Cow<'_, str>, _, _)> =
