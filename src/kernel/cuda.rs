@@ -1,4 +1,4 @@
-//! CUDA kernels of an author's own: source text, compiled by NVRTC for the device at hand when a
+//! CUDA kernels of users: source text, compiled by NVRTC for the device at hand when a
 //! kernel is prepared, and kept on disk. Building needs no CUDA.
 //!
 //! ```no_run
@@ -80,7 +80,7 @@ impl Source {
         };
         let text = self.whole();
         let source = machinery::Source { name: self.name, text: &text };
-        // Two authors may give their files the same name.
+        // Two users may give their files the same name.
         let module = format!("{}-{:016x}", self.name, plan::fnv1a(&text));
         let module = machinery::Module::load_cubin(&module, device, || {
             machinery::cubin(&source, machinery::Capability::for_device(device, self.name)?)

@@ -1,4 +1,4 @@
-//! Items for the code that the build script generates from a kernel's file. Not for authors.
+//! Items for the code that the build script generates from a kernel's file. Not for users.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub struct Built {
     pub runs: Rc<Cell<u64>>,
 }
 
-/// Computes what an output should be, if the author says how.
+/// Computes what an output should be, if the user says how.
 pub type Reference = Box<dyn Fn() -> Result<Option<Tensor>, Refusal>>;
 
 /// The value of a field, if it is given.

@@ -34,7 +34,7 @@ impl Judge {
         Self { reference: Some(reference), min_sqnr_db, own: None }
     }
 
-    /// The limits of a kernel of the author's own.
+    /// The limits of a user's kernel.
     ///
     /// # Errors
     /// A reference of another dtype than float64, or with values that are no numbers; none, though a
@@ -186,7 +186,7 @@ impl UserTolerances {
     }
 }
 
-/// The name of a limit that the author has set.
+/// The name of a limit that the user has set.
 fn limit(case: &Case, tolerances: &KernelTolerances) -> Option<&'static str> {
     let KernelTolerances { rmse, relative_error, max_error } = tolerances;
     [

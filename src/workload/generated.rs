@@ -1,4 +1,4 @@
-//! Items for the code that the build script generates from kernels, recipes and models. Not for authors.
+//! Items for the code that the build script generates from kernels, recipes and models. Not for users.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,21 +1,21 @@
-//! Kernels, those that ship with the library and those of an author: the workload of everything but
+//! Kernels, those that ship with the library and those of users: the workload of everything but
 //! models.
 
-mod author;
 mod conditions;
 mod facts;
 mod passed;
 mod sampled;
 mod stream;
 mod trials;
+mod user_kernel;
 
-pub(super) use author::prepare as user_kernel;
 pub(super) use conditions::check;
 pub(super) use passed::prepare as of_traffic;
 use plan::{Accuracy, Case, KernelFacts};
 pub(super) use sampled::prepare;
 pub(super) use stream::prepare as of_stream;
 use tch::Tensor;
+pub(super) use user_kernel::prepare as user_kernel;
 
 use super::traceable::Eager;
 use super::{Displaced, Refusal, Workload, moved};
@@ -155,8 +155,6 @@ mod attention_memory_tests;
 #[cfg(test)]
 mod attention_tests;
 #[cfg(test)]
-mod author_tests;
-#[cfg(test)]
 mod operator_memory_tests;
 #[cfg(test)]
 mod operator_own_tests;
@@ -168,3 +166,5 @@ mod pattern_tests;
 mod probe_tests;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod user_kernel_tests;

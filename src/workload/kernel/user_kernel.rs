@@ -1,4 +1,4 @@
-//! A kernel of the author's own: the workload of the files under `benches/kernels`.
+//! A user's kernel: the workload of the files under `benches/kernels`.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

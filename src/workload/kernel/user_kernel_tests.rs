@@ -5,8 +5,8 @@ use plan::{Dtype, JsonFloat, KernelTolerances, Work};
 use serde_json::json;
 use tch::Kind;
 
-use super::author::{OWN, UNVERIFIED, prepare, prepared as runs};
 use super::testing::{CASE_FILE, case};
+use super::user_kernel::{OWN, UNVERIFIED, prepare, prepared as runs};
 use super::*;
 use crate::kernel::generated::{self, Built, Entry, Fields, Function};
 use crate::kernel::{self, Element, tensor, values};
