@@ -11,7 +11,7 @@ use crate::common::repository::{Repository, both};
 use crate::common::wait_until;
 
 /// A comparison of three runs of each in the middle of one, in a process group of its own.
-fn held(repository: &Repository, run: &str) -> Child {
+fn comparison_in_progress(repository: &Repository, run: &str) -> Child {
     let holding = [("SPEED_HOLDS", run)];
     let mut command = repository.command("compare-branches main . --runs 3", &holding);
     let command = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
@@ -51,7 +51,7 @@ fn an_interrupt_ends_all_of_it() {
     let longer = repository.xtask("compare-branches main . --runs 4", &[]);
     longer.assert_fine();
     repository.measured();
-    let mut child = held(&repository, "working-tree@2");
+    let mut child = comparison_in_progress(&repository, "working-tree@2");
     // A terminal sends it to the group, too.
     let group = format!("-{}", child.id());
     let sent = Command::new("kill").args(["-s", "INT", "--", &group]).status();
@@ -64,7 +64,7 @@ fn an_interrupt_ends_all_of_it() {
 #[test]
 fn what_still_measures_keeps_others_out() {
     let repository = Repository::new();
-    let mut child = held(&repository, "working-tree@2");
+    let mut child = comparison_in_progress(&repository, "working-tree@2");
     let holder = format!("is held by process {}: cargo xtask compare-branches main .", child.id());
     let said = [holder.as_str(), "wait until that ends", "fuser -v "];
     for line in ["compare-branches main .", "bench --repeat 2", "compare-branches --clean"] {

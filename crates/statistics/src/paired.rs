@@ -78,13 +78,13 @@ pub struct Interval {
 
 impl Interval {
     /// A ratio with this interval.
-    pub const fn around(self, ratio: f64) -> Ratio {
+    pub const fn to_ratio(self, ratio: f64) -> Ratio {
         Ratio { ratio, low: self.low, high: self.high }
     }
 
     /// Half its width, relative to the `value` that it is of.
     pub fn half_width(self, value: f64) -> f64 {
-        self.around(value).half_width()
+        self.to_ratio(value).half_width()
     }
 }
 

@@ -42,10 +42,10 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
     let target = cargo::target(root)?;
     let results = Results::of_environment(&target)?;
     // Until the comparison is printed.
-    let _claim = results.claim()?;
+    let _claim = results.lock()?;
     let worktrees = Worktrees::claim(&target)?;
     if has_plugin(root) {
-        setup::before(workspace)?;
+        setup::ensure(workspace)?;
     }
     let names = revision::names(&revisions);
     let needed: Vec<&str> = revisions.iter().filter_map(Revision::short).collect();
