@@ -27,6 +27,7 @@ const PLAN: House = House {
             "shard",
             "budget",
             "results",
+            "lockstep",
         ],
         &["settings", "variant", "expression", "library"],
         &["catalogue", "kernel", "user"],
@@ -43,7 +44,7 @@ const LIBRARY: House = House {
     floors: &[
         &["device", "inputs", "threads"],
         &["measurement"],
-        &["compile", "recipes", "kernel"],
+        &["compile", "recipes", "kernel", "catalogue"],
         &["models"],
         &["verify", "workload"],
         &["harness"],
