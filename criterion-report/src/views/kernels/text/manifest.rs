@@ -1,53 +1,50 @@
 //! `kernel_manifest.json`: the kernels that the records know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use plan::KernelWork;
+use plan::{KernelTolerances, KernelWork, SkipCondition};
 use serde_json::Value;
 
 use super::outcomes;
 use crate::model::once;
 use crate::order::Sorted as _;
-use crate::render::object::object;
+use crate::render::object::document;
 use crate::views::kernels::KernelResult;
 
-/// A kernel, by all its cases.
-pub struct Kernel<'r, 'a>(pub &'r [&'r KernelResult<'a>]);
-
-/// Its name, and the code that it runs, if known.
-struct Implementation<'a>(&'a str, Option<&'a KernelWork>);
-
-object! {
-    Kernel<'_, '_> => |it| [
-        cases = it.0;
+document! {
+    /// A kernel, by all its cases.
+    pub struct Kernel<'a> = of(cases: &[&'a KernelResult<'a>]) [
         works = cases.iter().filter_map(|case| case.work()).collect::<Vec<_>>();
         facts = cases.iter().filter_map(|case| case.record()?.kernel.as_ref());
         implementations = implementations(cases);
+        baseline = implementations.get(KernelWork::BASELINE).copied().flatten();
         // The widest first.
         precisions = cases.iter().filter_map(|case| case.precision).sorted_set();
         metadata = works.iter().flat_map(|work| &work.metadata);
     ] {
-        "name": cases[0].kernel,
-        "path": implementations.get(KernelWork::BASELINE).copied().flatten().map(|work| &work.file),
-        "backends": cases.iter().map(|case| case.backend).sorted_set(),
-        "precisions": precisions.iter().map(|it| it.precision()).collect::<Vec<_>>(),
-        "implementations": implementations.iter()
-            .map(|(name, work)| Implementation(name, *work))
-            .collect::<Vec<_>>(),
-        // Null where no case ran.
-        "has_reference": facts.map(|facts| facts.has_reference).reduce(|one, other| one || other),
-        "problem_sizes": problem_sizes(cases),
-        "tolerances": once(works.iter().map(|work| work.tolerances)),
-        "skip_conditions": once(works.iter().flat_map(|work| &work.skip_conditions)),
-        "metadata": metadata.sorted_map(),
-        "outcomes": outcomes(cases.iter().copied()),
+        name: &'a str = cases[0].kernel,
+        path: Option<&'a str> = baseline.map(|work| &*work.file),
+        backends: BTreeSet<&'a str> = cases.iter().map(|case| case.backend).sorted_set(),
+        precisions: Vec<&'static str> = precisions.iter().map(|it| it.precision()).collect(),
+        implementations: Vec<Implementation<'a>> =
+            implementations.iter().map(|(name, work)| Implementation::of(name, *work)).collect(),
+        /// Null where no case ran.
+        has_reference: Option<bool> =
+            facts.map(|facts| facts.has_reference).reduce(|one, other| one || other),
+        problem_sizes: Vec<&'a BTreeMap<String, Value>> = problem_sizes(cases),
+        tolerances: Vec<KernelTolerances> = once(works.iter().map(|work| work.tolerances)),
+        skip_conditions: Vec<&'a SkipCondition> =
+            once(works.iter().flat_map(|work| &work.skip_conditions)),
+        metadata: BTreeMap<&'a String, &'a Value> = metadata.sorted_map(),
+        outcomes: BTreeMap<&'a str, usize> = outcomes(cases.iter().copied()),
     }
 
-    Implementation<'_> => |it| {
-        "name": it.0,
-        "path": it.1.map(|work| &work.file),
-        "pytorch": it.1.map(|work| work.uses_torch),
-        "baseline": it.0 == KernelWork::BASELINE,
+    /// Its name, and the code that it runs, if known.
+    struct Implementation<'a> = of(name: &'a str, work: Option<&'a KernelWork>) {
+        name: &'a str = name,
+        path: Option<&'a str> = work.map(|work| &*work.file),
+        pytorch: Option<bool> = work.map(|work| work.uses_torch),
+        baseline: bool = name == KernelWork::BASELINE,
     }
 }
 

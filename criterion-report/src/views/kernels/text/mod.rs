@@ -12,13 +12,14 @@ use anyhow::{Result, bail};
 
 use crate::read::Report;
 use crate::render::json_text::{self, Style};
-use crate::render::object::object;
+use crate::render::object::document;
 use crate::render::units;
 use crate::views::kernels::{KernelResult, Point, SCHEMA, SUMMARY, Trend, VERSION};
-use entry::{Entry, KernelFile};
+use entry::{Item, KernelFile};
 use env::{Env, Git, latest};
 use manifest::Kernel;
 
+use regressions::Changes;
 pub use regressions::Regressions;
 
 #[derive(Debug, Clone, Copy)]
@@ -56,16 +57,16 @@ pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
     let Document { report, results, regressions, .. } = *document;
     let mut files = Vec::new();
     let mut add = |path: &str, text: String| files.push(File { path: path.to_owned(), text });
-    add("env.json", pretty(&Env { report, results })?);
+    add("env.json", pretty(&Env::of(report, results))?);
     let kernels = by_kernel(results);
-    add(MANIFEST, pretty(&kernels.values().map(|cases| Kernel(cases)).collect::<Vec<_>>())?);
+    add(MANIFEST, pretty(&kernels.values().map(|cases| Kernel::of(cases)).collect::<Vec<_>>())?);
     for (kernel, cases) in kernels {
-        add(&path_of(kernel)?, pretty(&KernelFile(cases))?);
+        add(&path_of(kernel)?, pretty(&KernelFile::of(&cases))?);
     }
-    add(SUMMARY, pretty(document)?);
+    add(SUMMARY, pretty(&Summary::of(report, results))?);
     if let Some(regressions) = regressions {
         let [markdown, json] = OF_A_COMPARISON;
-        add(json, pretty(&regressions)?);
+        add(json, pretty(&Changes::of(&regressions))?);
         add(markdown, regressions.file());
     }
     add("summary.md", markdown::summary(document));
@@ -76,30 +77,30 @@ fn pretty(value: &impl serde::Serialize) -> serde_json::Result<String> {
     Ok(json_text::to_string(value, Style::Pretty)? + "\n")
 }
 
-// `summary.json`: all cases in one file, to be kept and compared with.
-// The single calls are in `kernels/<name>.json` alone.
-object! {
-    Document<'_> => |it| [
-        outcomes = outcomes(it.results);
+document! {
+    /// All cases in one file, to be kept and compared with. The single calls are in
+    /// `kernels/<name>.json` alone.
+    pub struct Summary<'a> = of(report: &'a Report, results: &'a [KernelResult<'a>]) [
+        outcomes = outcomes(results);
         ended = |status: &str| outcomes.get(status).copied().unwrap_or(0);
     ] {
-        "schema": SCHEMA,
-        "version": VERSION,
-        "timestamp": timestamp(it.results),
-        "commit": latest(it.results).and_then(|it| Some(Git::of(&it.environment)?.commit)),
-        "total_kernels": by_kernel(it.results).len(),
-        "total_cases": it.results.len(),
-        "successful": ended("measured"),
-        "failed": ended("failed"),
-        "skipped": ended("skipped"),
-        "unsupported": ended("unsupported"),
-        "oom": ended("oom"),
-        "timeout": ended("timeout"),
-        "tested": ended("tested"),
-        "missing": ended(Point::MISSING),
-        "environment": Env { report: it.report, results: it.results },
-        "results":
-            it.results.iter().map(|result| Entry { result, raw: false }).collect::<Vec<_>>(),
+        schema: &'static str = SCHEMA,
+        version: u32 = VERSION,
+        timestamp: Option<String> = timestamp(results),
+        commit: Option<&'a str> =
+            latest(results).and_then(|it| Some(Git::of(&it.environment)?.commit)),
+        total_kernels: usize = by_kernel(results).len(),
+        total_cases: usize = results.len(),
+        successful: usize = ended("measured"),
+        failed: usize = ended("failed"),
+        skipped: usize = ended("skipped"),
+        unsupported: usize = ended("unsupported"),
+        oom: usize = ended("oom"),
+        timeout: usize = ended("timeout"),
+        tested: usize = ended("tested"),
+        missing: usize = ended(Point::MISSING),
+        environment: Env<'a> = Env::of(report, results),
+        results: Vec<Item<'a>> = results.iter().map(|it| Item::of(it, false)).collect(),
     }
 }
 
