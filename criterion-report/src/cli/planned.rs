@@ -14,7 +14,7 @@ use plan::{
 use serde_json::Value;
 
 use crate::model::gather;
-use crate::render::json_text::{self, Style};
+use crate::render::json_text;
 use crate::render::object::document;
 use crate::render::table::{Align, Cell, Line, Paint, render, screen};
 use crate::render::units;
@@ -181,10 +181,7 @@ document! {
 
 fn json(cases: &[Expected<'_>]) -> String {
     let planned: Vec<Planned<'_>> = cases.iter().map(Planned::of).collect();
-    let mut text = json_text::to_string(&planned, Style::Pretty)
-        .expect("strings, numbers and lists of them always serialise");
-    text.push('\n');
-    text
+    json_text::document(&planned).expect("strings, numbers and lists of them always serialise")
 }
 
 /// Ids by group, then what the whole costs.

@@ -36,7 +36,7 @@ pub struct CalibrationUsed {
 
 /// The limits of the machine that apply to one case.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ceiling {
+pub struct Ceiling {
     pub used: CalibrationUsed,
     /// The level whose bandwidth it is.
     pub level: Option<String>,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use plan::{ProbeKind, Work};
 
 use super::{compiled, details, notes, parameter_heading, parameters};
-use crate::model::{Entry, Row};
+use crate::model::{Entry, Row, once};
 use crate::render::table::{Align, Cell, Line, Paint, clear, render, table_width};
 use crate::render::units::{self, ByteUnit};
 use crate::views::footnotes::Footnotes;
@@ -142,15 +142,7 @@ fn unit(entries: &[Entry<'_>]) -> ByteUnit {
 
 /// The configs' descriptions of these cases, each text once.
 fn prose<'a>(entries: &[Entry<'a>]) -> Vec<&'a str> {
-    let mut texts = Vec::new();
-    for text in
-        entries.iter().filter_map(|entry| entry.row.record.case.settings.analysis.as_deref())
-    {
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    texts
+    once(entries.iter().filter_map(|it| it.row.record.case.settings.analysis.as_deref()))
 }
 
 /// Bytes of a model's parameters. A pattern's are the same in every variant, and a probe has none.

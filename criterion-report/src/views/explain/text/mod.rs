@@ -10,7 +10,7 @@ use clap::ColorChoice;
 use regex::Regex;
 
 use crate::read::Report;
-use crate::render::json_text::{self, Style};
+use crate::render::json_text;
 use crate::render::table::screen;
 use crate::views::explain::{Explainer, Explanation};
 use crate::views::view::Room;
@@ -54,9 +54,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
         );
     }
     Ok(match options.format {
-        Format::Json => {
-            json_text::to_string(&Document::of(&report.baseline, &all), Style::Pretty)? + "\n"
-        }
+        Format::Json => json_text::document(&Document::of(&report.baseline, &all))?,
         Format::Markdown => markdown::page(&all, untimed),
         Format::Text => {
             let room = Room::new(target, options.color);

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 
 use crate::read::Report;
-use crate::render::json_text::{self, Style};
+use crate::render::json_text;
 use crate::render::object::document;
 use crate::render::units;
 use crate::views::kernels::{KernelResult, Point, SCHEMA, SUMMARY, Trend, VERSION};
@@ -57,24 +57,23 @@ pub fn tree(document: &Document<'_>) -> Result<Vec<File>> {
     let Document { report, results, regressions, .. } = *document;
     let mut files = Vec::new();
     let mut add = |path: &str, text: String| files.push(File { path: path.to_owned(), text });
-    add("env.json", pretty(&Env::of(report, results))?);
+    add("env.json", json_text::document(&Env::of(report, results))?);
     let kernels = by_kernel(results);
-    add(MANIFEST, pretty(&kernels.values().map(|cases| Kernel::of(cases)).collect::<Vec<_>>())?);
+    add(
+        MANIFEST,
+        json_text::document(&kernels.values().map(|cases| Kernel::of(cases)).collect::<Vec<_>>())?,
+    );
     for (kernel, cases) in kernels {
-        add(&path_of(kernel)?, pretty(&KernelFile::of(&cases))?);
+        add(&path_of(kernel)?, json_text::document(&KernelFile::of(&cases))?);
     }
-    add(SUMMARY, pretty(&Summary::of(report, results))?);
+    add(SUMMARY, json_text::document(&Summary::of(report, results))?);
     if let Some(regressions) = regressions {
         let [markdown, json] = OF_A_COMPARISON;
-        add(json, pretty(&Changes::of(&regressions))?);
+        add(json, json_text::document(&Changes::of(&regressions))?);
         add(markdown, regressions.file());
     }
     add("summary.md", markdown::summary(document));
     Ok(files)
-}
-
-fn pretty(value: &impl serde::Serialize) -> serde_json::Result<String> {
-    Ok(json_text::to_string(value, Style::Pretty)? + "\n")
 }
 
 document! {

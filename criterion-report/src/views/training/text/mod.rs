@@ -10,7 +10,7 @@ use plan::Pass;
 
 use crate::model::{Key, NoSpeedup, Row, gather};
 use crate::read::Report;
-use crate::render::json_text::{self, Style};
+use crate::render::json_text;
 use crate::render::table::screen;
 use crate::render::table::{ABSENT, Cell, Line, Paint};
 use crate::render::units;
@@ -53,8 +53,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
                    --crossover and --format json"
             );
         }
-        let document = Document::of(report, &results);
-        return Ok(json_text::to_string(&document, Style::Pretty)? + "\n");
+        return Ok(json_text::document(&Document::of(report, &results))?);
     }
     let room = Room::new(target, options.color);
     let mut tables = Vec::new();
