@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::fusion;
-use super::limit::{Limit, PeakSource};
+use super::limit::{Limit, PeakSource, Spread};
 use super::memory::{Level, LevelBandwidth};
 use super::operation::Operation;
 use super::preset::Precision;
-use super::profile::Spread;
 use super::request::Request;
 use super::roofs::{Roofline, Roofs};
 use super::select::newest;
@@ -140,12 +139,6 @@ document! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub notes: Vec<String> = Vec::new(),
     }
-}
-
-impl Profile {
-    pub const SCHEMA: &str = "criterion-torch/calibration";
-    /// The version that this code writes, and the newest that it reads.
-    pub const VERSION: u32 = 1;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
