@@ -118,7 +118,7 @@ fn step_bytes(work: &ModelWork, memory: plan::Memory, output: u64) -> u64 {
 }
 
 impl RooflineSet {
-    /// The sets of every machine and device that the rows have calibrations of; without roofs where no product was
+    /// A set for every machine and device that the rows have calibrations of, without roofs where no product was
     /// measured. The latest of several measurements of one thing counts.
     pub(crate) fn by_machine<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
         let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
@@ -151,7 +151,7 @@ impl RooflineSet {
         Operation::by_machine(rows.iter().copied(), name).filter_map(machine).collect()
     }
 
-    /// Those of every machine and device with a roof.
+    /// A set for every machine and device with a roof.
     pub fn all<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
         let mut all = Self::by_machine(rows);
         all.retain(|it| !it.roofs.is_empty());

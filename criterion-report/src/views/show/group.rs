@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use plan::{ProbeKind, Work};
 
-use super::{compiled, details, notes, parameter_heading, parameters};
+use super::{INDENT, by_parameter, compiled, details, notes};
 use crate::model::{Entry, Row, once};
 use crate::render::table::{Align, Cell, Line, Paint, clear, render, table_width};
 use crate::render::units::{self, ByteUnit};
@@ -47,22 +47,17 @@ pub fn table(entries: &[Entry<'_>], details: bool, room: Room) -> String {
     let sizes = Sizes { unit, weights_width, rate };
     let shared = failures::shared(entries.iter().map(|entry| entry.row));
     let lines = |footnotes: &mut Footnotes| {
-        let mut lines = Vec::new();
-        for parameter in parameters(entries.iter().copied()) {
-            lines.push(parameter_heading(&parameter[0]));
-            lines.extend(parameter.iter().map(|entry| line(entry, sizes, &shared, footnotes)));
-        }
-        lines
+        by_parameter(entries.iter().copied(), |entry| [line(entry, sizes, &shared, footnotes)])
     };
-    let fit = |lines: &[Line]| table_width(&columns, lines, 4) <= room.width;
+    let fit = |lines: &[Line]| table_width(&columns, lines, INDENT) <= room.width;
     let (mut lines, mut footnotes) = Footnotes::new(lines, fit);
     footnotes.whole = details;
     for column in GIVE_WAY {
-        if table_width(&columns, &lines, 4) > room.width {
+        if table_width(&columns, &lines, INDENT) > room.width {
             clear(column, &mut lines);
         }
     }
-    out.push_str(&render(&columns, &lines, 4, room.width, room.colour));
+    out.push_str(&render(&columns, &lines, INDENT, room.width, room.colour));
     out.push_str(&compiled::table(entries, &mut footnotes, room));
     if details {
         out.push_str(&details::tables(entries, &mut footnotes, room));
