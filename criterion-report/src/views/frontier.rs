@@ -11,7 +11,7 @@ use crate::read::Report;
 /// none is at least as good in both and better in one. Point estimates decide; the intervals of two neighbours may
 /// overlap. Siblings, which share group and parameter, are weighed against each other whether a report shows them or not.
 pub fn fronts(report: &Report) -> HashMap<&str, bool> {
-    let mut siblings: HashMap<(&str, &str), Vec<(&str, (f64, f64))>> = HashMap::new();
+    let mut siblings: HashMap<_, Vec<(&str, (f64, f64))>> = HashMap::new();
     for place in 0..report.rows().len() {
         let entry = report.entry(place);
         let Some(accuracy) = entry.row.accuracy().filter(|_| competes(entry.row)) else {
