@@ -46,7 +46,7 @@ fn every_file_is_whole() {
 #[test]
 #[cfg(feature = "schema")]
 fn the_summary_is_as_its_schema_says() {
-    let folder = Folder::of(&everything());
+    let folder = Folder::with(&everything());
     folder.written(&[]);
     common::assert_as_schema("kernels-v1", &folder.json("reports/summary.json"));
 }

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-PLANTED = {"memchr/memmem", "aho-corasick/build", "regex/class", "serde_json/parse"}
+PLANTED = {"memchr/memmem", "aho-corasick/any-case", "regex/class", "serde_json/parse"}
 SHARE = {"p0": 0.0, "moved": 0.0, "p1": 0.01, "p2": 0.02, "p5": 0.05, "p10": 0.10}
 
 
