@@ -2,6 +2,7 @@
 //! is ever printed here.
 
 use std::borrow::Cow;
+use std::iter;
 
 use crate::visible;
 
@@ -207,24 +208,31 @@ fn column_width(heading: &str, column: usize, lines: &[Line]) -> usize {
 }
 
 fn cells(row: &[Cell], columns: &[(&str, Align)], widths: &[usize], colour: bool) -> String {
+    let empty = Cell::default();
     let mut out = String::new();
     for (column, &(_, align)) in columns.iter().enumerate() {
         let width = widths[column];
         if width == 0 {
             continue;
         }
-        let cell = row.get(column).cloned().unwrap_or_default();
-        let padding = " ".repeat(width.saturating_sub(cell.line().chars().count()));
-        let text = cell.paint.on(&cell.text, colour);
+        let Cell { text, paint } = row.get(column).unwrap_or(&empty);
+        let padding = width.saturating_sub(visible::line(text).chars().count());
         if !out.is_empty() {
-            out.push_str(&" ".repeat(GAP));
+            pad(&mut out, GAP);
         }
-        match align {
-            Align::Left => out.push_str(&format!("{text}{padding}")),
-            Align::Right => out.push_str(&format!("{padding}{text}")),
+        if align == Align::Right {
+            pad(&mut out, padding);
+        }
+        out.push_str(&paint.on(text, colour));
+        if align == Align::Left {
+            pad(&mut out, padding);
         }
     }
     out
+}
+
+fn pad(out: &mut String, width: usize) {
+    out.extend(iter::repeat_n(' ', width));
 }
 
 /// A space where [`wrap`] breaks no line.
