@@ -76,7 +76,15 @@ impl Cell {
         Self { text: text.into(), paint }
     }
 
-    /// Its text, as long as it will be.
+    /// Characters of its text, as long as it will be.
+    fn width(&self) -> usize {
+        match self.text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            true => self.text.len(),
+            false => self.line().chars().count(),
+        }
+    }
+
+    /// Its text, as it will be seen.
     fn line(&self) -> Cow<'_, str> {
         visible::line(&self.text)
     }
@@ -201,7 +209,7 @@ fn column_width(heading: &str, column: usize, lines: &[Line]) -> usize {
         Line::Spanning(first, _) if column == 0 => Some(first),
         Line::Spanning(..) | Line::Text(_) => None,
     });
-    match cells.map(|cell| cell.line().chars().count()).max().unwrap_or(0) {
+    match cells.map(Cell::width).max().unwrap_or(0) {
         0 => 0,
         widest => widest.max(heading.chars().count()),
     }
@@ -215,15 +223,15 @@ fn cells(row: &[Cell], columns: &[(&str, Align)], widths: &[usize], colour: bool
         if width == 0 {
             continue;
         }
-        let Cell { text, paint } = row.get(column).unwrap_or(&empty);
-        let padding = width.saturating_sub(visible::line(text).chars().count());
+        let cell = row.get(column).unwrap_or(&empty);
+        let padding = width.saturating_sub(cell.width());
         if !out.is_empty() {
             pad(&mut out, GAP);
         }
         if align == Align::Right {
             pad(&mut out, padding);
         }
-        out.push_str(&paint.on(text, colour));
+        out.push_str(&cell.paint.on(&cell.text, colour));
         if align == Align::Left {
             pad(&mut out, padding);
         }
