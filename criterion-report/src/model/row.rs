@@ -135,9 +135,10 @@ impl Row {
         };
         let known = self.time.as_ref().map(|_| ());
         if clarity(found.as_ref().map(|_| ())) > clarity(known) {
-            let (time, criterion) = found
-                .map_or_else(|why| (Err(why), None), |(time, criterion)| (Ok(time), criterion));
-            (self.time, self.criterion) = (time, criterion);
+            (self.time, self.criterion) = match found {
+                Ok((time, criterion)) => (Ok(time), criterion),
+                Err(why) => (Err(why), None),
+            };
         }
     }
 
