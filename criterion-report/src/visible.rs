@@ -33,16 +33,17 @@ fn shown(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
 /// Whether it does something instead of being seen: control characters, those that set the direction
 /// of text, and other systems' ends of lines.
 fn steers(letter: char) -> bool {
-    letter.is_control()
-        || matches!(
-            letter,
-            '\u{61c}'
-                | '\u{200e}'
-                | '\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}'
-                | '\u{feff}'
-        )
+    match letter {
+        // Nearly all letters, and so the first question.
+        ' '..='~' => false,
+        '\u{61c}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{feff}' => true,
+        other => other.is_control(),
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod writers;
 
 use std::collections::HashSet;
 
-use criterion_report::model::{Benchmark, CaseFiles, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples};
+use criterion_report::model::{Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Row, Samples};
 use criterion_report::read::{Inputs, record_of_line};
 use libfuzzer_sys::fuzz_target;
 use plan::Record;
@@ -27,8 +27,11 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(serde_json::to_string(&again).expect("serialises"), text);
     }
     let cases = records.into_iter().map(|record| {
-        let results = result(&record).map(Box::new).into_iter().collect();
-        (record.full_id.clone(), CaseFiles { results, ..record.into() })
+        let mut row = Row::new(record);
+        if let Some(result) = result(&row.record) {
+            row.join(Box::new(result));
+        }
+        (row.record.full_id.clone(), row)
     });
     let inputs = Inputs { cases: cases.collect(), ..Inputs::default() };
     writers::all(inputs);

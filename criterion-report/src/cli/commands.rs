@@ -95,7 +95,7 @@ impl Source {
             output::put(&views::calibration::text::write(&profile, width, colour), None)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let report = self.report(Some(calibration::MODES), &[])?;
+        let report = self.report(Some(calibration::MODES), &[], true)?;
         say(&report.unreadable, &report.warnings);
         let profile = options.profile(&report)?;
         if let Some(file) = &self.output {
@@ -113,7 +113,7 @@ impl Source {
         if self.output.is_some() {
             bail!("--torchao-output writes folders: name another one with --torchao-output=DIR");
         }
-        let mut report = self.report(Some(torchao::MODES), &[])?;
+        let mut report = self.report(Some(torchao::MODES), &[], true)?;
         say(&report.unreadable, &report.warnings);
         written::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
         let folder = options.torchao_output.as_ref().and_then(Option::as_deref);
@@ -129,7 +129,7 @@ impl Source {
             bail!("`kernels` writes a folder: use --output-dir instead of --output");
         }
         options.check()?;
-        let report = self.report(Some(kernels::MODES), kernels::BESIDE)?;
+        let report = self.report(Some(kernels::MODES), kernels::BESIDE, false)?;
         say(&report.unreadable, &report.warnings);
         written::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
         let filter = self.filter.as_ref();

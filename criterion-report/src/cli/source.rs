@@ -113,13 +113,15 @@ impl Source {
     }
 
     /// Reads the records of these modes, or of all; and, without showing them, those of `beside`.
+    /// Of criterion's data times alone are kept if those are all that is needed.
     pub(super) fn report(
         &self,
         modes: Option<&'static [plan::Mode]>,
         beside: &'static [plan::Mode],
+        only_times: bool,
     ) -> Result<Report> {
         let filter = self.filter.as_ref();
-        let selection = Selection { modes, beside, filter, latest: self.latest };
+        let selection = Selection { modes, beside, filter, only_times, latest: self.latest };
         let (report, place) = match &self.from {
             Some(file) => (exported(file, selection)?, file.clone()),
             None => {
@@ -149,7 +151,7 @@ impl Source {
     }
 
     pub(super) fn write(&self, writer: &Writer) -> Result<ExitCode> {
-        let report = self.report(writer.modes(), writer.also_reads())?;
+        let report = self.report(writer.modes(), writer.also_reads(), writer.needs_only_times())?;
         let target = Target {
             colour_terminal: self.output.is_none() && output::colour_terminal(),
             width: self.output.as_ref().map_or_else(output::terminal_width, |_| None),

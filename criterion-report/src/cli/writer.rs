@@ -157,6 +157,22 @@ impl Writer {
         }
     }
 
+    /// Whether it writes no more of criterion's data than times.
+    pub const fn needs_only_times(&self) -> bool {
+        match self {
+            Self::Html(_) => false,
+            Self::Export(format) => format.needs_only_times(),
+            Self::Summary(_)
+            | Self::Show(_)
+            | Self::Csv(_)
+            | Self::Dashboard(_)
+            | Self::Fusion(_)
+            | Self::Operators(_)
+            | Self::Training(_)
+            | Self::Explain(_) => true,
+        }
+    }
+
     /// Whether the text itself holds the report's warnings and remarks; otherwise they go to
     /// standard error.
     pub const fn says_warnings(&self) -> bool {

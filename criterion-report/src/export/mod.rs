@@ -84,6 +84,13 @@ pub enum Format {
     Otava(otava::Options),
 }
 
+impl Format {
+    /// Whether it has no more of criterion's data than times.
+    pub const fn needs_only_times(&self) -> bool {
+        !matches!(self, Self::Json | Self::Jsonl | Self::Critcmp)
+    }
+}
+
 /// A value that is a finite number.
 struct Finite {
     field: &'static Field,

@@ -267,7 +267,7 @@ impl Times {
             self.by_id.get(&record.full_id).into_iter().flatten().map(|it| &**it)
         {
             let own = read_unlinked(folder, benchmark).and_then(|result| {
-                own_result(record, [result]).map_err(|why| format!("{}: {why}", folder.display()))
+                own_result(record, result).map_err(|why| format!("{}: {why}", folder.display()))
             });
             match own {
                 Ok(_) => return Ok(folder.strip_prefix(root).unwrap_or(folder).to_owned()),

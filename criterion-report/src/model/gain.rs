@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn over(other: &Record, baseline: &CaseId, record: &Record) -> Result<Gain, NoSpeedup> {
-        let row = |record: &Record| Row::join(Box::new(record.clone()).into());
+        let row = |record: &Record| Row::new(Box::new(record.clone()));
         Gain::over(&row(other), baseline, &row(record))
     }
 

@@ -84,7 +84,7 @@ mod tests {
             environment.host.cpu_model = (*processor).to_owned();
             (environment.host.cpus, environment.host.memory_bytes) = (2, 8 << 30);
             environment.torch.cuda_device = gpu.map(str::to_owned);
-            Row::join(Box::new(record).into())
+            Row::new(Box::new(record))
         };
         hosts.iter().map(row).collect()
     }

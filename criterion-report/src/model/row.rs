@@ -11,23 +11,6 @@ use super::criterion_result::CriterionResult;
 use super::time::Time;
 use crate::render::units;
 
-/// The files of one case.
-#[derive(Debug)]
-pub struct CaseFiles {
-    pub record: Box<Record>,
-    /// Criterion's results of this id. A folder left by an older run can claim it a second time.
-    pub results: Vec<Box<CriterionResult>>,
-    /// Why a case of an exported file has no time, which follows from results that the file leaves
-    /// out.
-    pub no_time: Option<NoTime>,
-}
-
-impl From<Box<Record>> for CaseFiles {
-    fn from(record: Box<Record>) -> Self {
-        Self { record, results: Vec::new(), no_time: None }
-    }
-}
-
 /// More switches per second of wall time away from threads that would go on are other programs': quiet machines have up to
 /// 140, those with as many busy programs as CPUs 230 to 2000 on all threads (`docs/results/amd-epyc-2-cpus`).
 const OFTEN_PER_S: f64 = 200.0;
@@ -41,8 +24,9 @@ pub struct Row {
     pub record: Box<Record>,
     /// Criterion's estimate of the very measurement that the record tells of, or why not.
     pub time: Result<Time, NoTime>,
-    /// Criterion's data of that measurement; present exactly if there is a time. A row of several
-    /// runs has all samples, and the mean of the estimates.
+    /// Criterion's data of that measurement; present exactly if there is a time, but for reports that
+    /// need [only times](crate::read::Selection::only_times). A row of several runs has all samples,
+    /// and the mean of the estimates.
     pub criterion: Option<Box<CriterionResult>>,
     /// The case as each of several runs left it, in their order; empty where there is one run.
     pub runs: Vec<InRun>,
@@ -128,14 +112,34 @@ impl fmt::Display for NoTime {
 }
 
 impl Row {
-    /// Joins a record with the result of criterion that is of the same measurement.
-    pub fn join(CaseFiles { record, results, no_time }: CaseFiles) -> Self {
-        let (time, criterion) = match own_result(&record, results) {
-            Ok(result) => (Ok(result.time()), Some(result)),
-            Err(found) => (Err(no_time.unwrap_or(found)), None),
-        };
-        let runs = Vec::new();
+    /// A case of which criterion has no result.
+    pub fn new(record: Box<Record>) -> Self {
+        let time = Err(recorded_sample(&record).err().unwrap_or(NoTime::NoEstimate));
+        let (criterion, runs) = (None, Vec::new());
         Self { record, time, criterion, runs, outdated: None, run_place: 0, machine: None }
+    }
+
+    /// Joins the row with a result of its id.
+    pub fn join(&mut self, result: Box<CriterionResult>) {
+        self.take(own_result(&self.record, result));
+    }
+
+    /// Takes what was found of its id. A folder that an older run left can claim the id a second time:
+    /// the first result of the row's own measurement counts, or else the clearest reason.
+    pub(crate) fn take(&mut self, found: OwnResult) {
+        let clarity = |time: Result<(), &NoTime>| match time {
+            Err(NoTime::NoEstimate) => 0,
+            Err(NoTime::Stale { .. }) => 1,
+            Err(NoTime::Mixed { .. }) => 2,
+            Ok(()) | Err(NoTime::NotMeasured | NoTime::Unverifiable) => 3,
+        };
+        let known = self.time.as_ref().map(|_| ());
+        if clarity(found.as_ref().map(|_| ())) > clarity(known) {
+            (self.time, self.criterion) = match found {
+                Ok((time, criterion)) => (Ok(time), criterion),
+                Err(why) => (Err(why), None),
+            };
+        }
     }
 
     /// The rows of the runs that it is of, which is itself where there is one run.
@@ -281,29 +285,30 @@ pub(crate) fn compared(record: &Record) -> Option<&Accuracy> {
     record.accuracy.as_ref().filter(|_| has_reference)
 }
 
-/// The result of the very measurement that the record tells of.
-pub fn own_result(
-    record: &Record,
-    results: impl IntoIterator<Item = Box<CriterionResult>>,
-) -> Result<Box<CriterionResult>, NoTime> {
+/// The time of a result and its data, where they are kept; or why it is not the record's own.
+pub type OwnResult = Result<(Time, Option<Box<CriterionResult>>), NoTime>;
+
+/// The time of a result, if it is of the very measurement that the record tells of.
+pub fn own_result(record: &Record, result: Box<CriterionResult>) -> OwnResult {
+    let recorded = recorded_sample(record)?;
+    let pair = |sample: LastSample| (sample.iters, sample.ns);
+    let found = result.last_sample();
+    if found != recorded {
+        Err(NoTime::Stale { recorded: pair(recorded), found: pair(found) })
+    } else if result.is_of_its_samples() {
+        Ok((result.time(), Some(result)))
+    } else {
+        Err(NoTime::Mixed {
+            sampled_ns: result.sample_median_ns(),
+            estimated_ns: result.estimates.median.point_estimate,
+        })
+    }
+}
+
+/// The last sample of a measured case.
+fn recorded_sample(record: &Record) -> Result<LastSample, NoTime> {
     if record.outcome != Outcome::Measured {
         return Err(NoTime::NotMeasured);
     }
-    let recorded = record.last_sample.ok_or(NoTime::Unverifiable)?;
-    let pair = |sample: LastSample| (sample.iters, sample.ns);
-    let (mut mixed, mut stale) = (None, None);
-    for result in results {
-        let found = result.last_sample();
-        if found != recorded {
-            stale.get_or_insert(NoTime::Stale { recorded: pair(recorded), found: pair(found) });
-        } else if result.is_of_its_samples() {
-            return Ok(result);
-        } else {
-            mixed.get_or_insert(NoTime::Mixed {
-                sampled_ns: result.sample_median_ns(),
-                estimated_ns: result.estimates.median.point_estimate,
-            });
-        }
-    }
-    Err(mixed.or(stale).unwrap_or(NoTime::NoEstimate))
+    record.last_sample.ok_or(NoTime::Unverifiable)
 }

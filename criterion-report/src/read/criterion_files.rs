@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 
-use crate::model::{Benchmark, CaseFiles, CriterionResult, Estimates, Samples};
+use crate::model::{Benchmark, CriterionResult, Estimates, OwnResult, Row, Samples, own_result};
 use crate::parallel;
-use crate::read::file;
+use crate::read::{Selection, file};
 
 /// The results of a baseline under criterion's root, with the folder of each, and what cannot be
 /// used, in the order in which they were found. Their numbers are not read yet.
@@ -75,14 +75,6 @@ impl ResultFolders {
         Self(found)
     }
 
-    /// The ids that no case has, sorted: other benchmarks of the same package.
-    pub fn foreign(&self, cases: &IndexMap<String, CaseFiles>) -> Vec<String> {
-        let ids = self.0.iter().flatten().map(|it| &it.1.full_id);
-        let mut foreign: Vec<String> = ids.filter(|id| !cases.contains_key(*id)).cloned().collect();
-        foreign.sort_unstable();
-        foreign
-    }
-
     /// The folders of each id, and the files and folders that cannot be used.
     pub fn by_id(self) -> (HashMap<String, Vec<ResultFolder>>, Vec<String>) {
         let (mut by_id, mut unusable) = (HashMap::new(), Vec::new());
@@ -95,20 +87,50 @@ impl ResultFolders {
         (by_id, unusable)
     }
 
-    /// Reads the numbers of `cases`; returns the files and folders that cannot be used, each with its
-    /// path.
-    pub fn read(self, cases: &mut IndexMap<String, CaseFiles>) -> Vec<String> {
-        let read = |found: Found| match found {
-            Ok(it) if !cases.contains_key(&it.1.full_id) => None,
-            Ok(it) => Some(read_numbers(&it.0, it.1)),
-            Err(why) => Some(Err(why)),
+    /// Reads the numbers of those of `cases` whose mode is asked for.
+    pub fn read(self, cases: &mut IndexMap<String, Row>, selection: &Selection<'_>) -> Remarks {
+        let read = |found: Found| {
+            let (folder, benchmark) = *found?;
+            let Some((place, _, row)) = cases.get_full(&benchmark.full_id) else {
+                return Ok(Read::Foreign(benchmark.full_id));
+            };
+            if !selection.reads(row.record.case.mode) {
+                return Ok(Read::NotAskedFor);
+            }
+            let result = read_numbers(&folder, benchmark)?;
+            let own = own_result(&row.record, result);
+            let kept = own.map(|(time, data)| (time, data.filter(|_| !selection.only_times)));
+            Ok(Read::Case(place, kept))
         };
-        let read = parallel::map_into(self.0, read);
-        let place = |result: Result<Box<CriterionResult>, String>| {
-            result.map(|it| cases[&it.benchmark.full_id].results.push(it)).err()
-        };
-        read.into_iter().flatten().filter_map(place).collect()
+        let mut remarks = Remarks::default();
+        for read in parallel::map_into(self.0, read) {
+            match read {
+                Ok(Read::Case(place, found)) => cases[place].take(found),
+                Ok(Read::Foreign(id)) => remarks.foreign.push(id),
+                Ok(Read::NotAskedFor) => {}
+                Err(why) => remarks.unusable.push(why),
+            }
+        }
+        remarks.foreign.sort_unstable();
+        remarks
     }
+}
+
+/// What became of a result.
+enum Read {
+    /// The place of its case.
+    Case(usize, OwnResult),
+    Foreign(String),
+    NotAskedFor,
+}
+
+/// Results that no case has.
+#[derive(Default)]
+pub struct Remarks {
+    /// The ids that no case has, sorted: other benchmarks of the same package.
+    pub foreign: Vec<String>,
+    /// The files and folders that cannot be used, each with its path.
+    pub unusable: Vec<String>,
 }
 
 /// Looks at `folder`: a result of the baseline, or a folder of folders.

@@ -9,7 +9,7 @@ use plan::Record;
 use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
-use crate::model::{Benchmark, CaseFiles, CriterionResult, Estimates, NoTime};
+use crate::model::{Benchmark, CriterionResult, Estimates, NoTime, Row};
 use crate::read::file::{self, Unusable};
 use crate::read::valid;
 use crate::read::{Inputs, Run};
@@ -136,9 +136,13 @@ fn inputs_of(head: Head, cases: Vec<Case>, path: &Path) -> Inputs {
             inputs.unreadable.push(format!("{}: {}: {why}", path.display(), record.full_id));
             continue;
         }
-        let results = criterion.into_iter().collect();
-        let files = CaseFiles { results, no_time, ..record.into() };
-        inputs.cases.insert(files.record.full_id.clone(), files);
+        let mut row = Row::new(record);
+        if let Some(result) = criterion {
+            row.join(result);
+        }
+        // It may follow from results that the file leaves out.
+        row.time = row.time.map_err(|found| no_time.unwrap_or(found));
+        inputs.cases.insert(row.record.full_id.clone(), row);
     }
     inputs
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 
-use crate::model::CaseFiles;
+use crate::model::Row;
 use crate::read::{Run, Selection};
 
 /// Everything that runs left under one name.
@@ -16,7 +16,7 @@ pub struct Inputs {
     pub of_runs: Vec<(String, Inputs)>,
     /// The cases that have a record by `full_id`, in the order of the targets' names and of the
     /// lines. Of several records of a case the last wins, as it does for the writer.
-    pub cases: IndexMap<String, CaseFiles>,
+    pub cases: IndexMap<String, Row>,
     /// The `full_id`s whose last record is of an older version, and so not among them.
     pub older: HashSet<String>,
     /// The runs whose record of a case, the last one, cannot be used, by its `full_id`.
@@ -26,7 +26,7 @@ pub struct Inputs {
     /// All runs, whatever they saved under, the oldest first.
     pub runs: Vec<Run>,
     /// Calibrations of the machines of merged results, with the same ids on all of them.
-    pub calibrations: Vec<CaseFiles>,
+    pub calibrations: Vec<Row>,
     /// The cases that the filter of an exported file left out, which are not to be shown.
     pub left_out: HashSet<String>,
     /// Ids in criterion's folder that no record has: other benchmarks of the same package.
@@ -61,7 +61,7 @@ impl Inputs {
 
     /// Leaves out the cases of modes that are not asked for, as [`Self::read`] does.
     pub fn retain(&mut self, selection: &Selection<'_>) {
-        self.cases.retain(|_, files| selection.reads(files.record.case.mode));
+        self.cases.retain(|_, row| selection.reads(row.record.case.mode));
         self.of_runs.iter_mut().for_each(|(_, run)| run.retain(selection));
     }
 }

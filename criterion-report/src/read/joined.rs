@@ -3,8 +3,7 @@
 
 use indexmap::IndexMap;
 
-use crate::model::{CaseFiles, InRun, Row};
-use crate::parallel;
+use crate::model::{InRun, Row};
 use crate::read::{Inputs, Missing, Runs};
 
 /// The parts of rows, before any is compared with another.
@@ -35,9 +34,8 @@ impl Joined {
 
     fn of_run(inputs: &mut Inputs, baseline: &str) -> Self {
         let Inputs { cases, calibrations, older, cut_off, recorded, runs, .. } = inputs;
-        let mut calibrations = parallel::map_into(std::mem::take(calibrations), Row::join);
-        let cases: Vec<CaseFiles> = std::mem::take(cases).into_values().collect();
-        let mut rows = parallel::map_into(cases, Row::join);
+        let mut calibrations = std::mem::take(calibrations);
+        let mut rows: Vec<Row> = std::mem::take(cases).into_values().collect();
         let written = rows.iter().map(|row| (row.full_id(), row.record.run_id.as_str()));
         let lost = cut_off.iter().map(|(id, run_id)| (id.as_str(), run_id.as_str()));
         let written = written.chain(lost).collect();

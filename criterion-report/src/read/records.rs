@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use plan::{Record, RunManifest};
 
+use crate::model::Row;
 use crate::order::Order as _;
 use crate::read::line::{self, Line, Stamp, parse};
 use crate::read::{Inputs, Run};
@@ -100,7 +101,7 @@ impl Inputs {
         if !self.recorded.contains(&record.run_id) {
             self.recorded.insert(record.run_id.clone());
         }
-        self.cases.insert(record.full_id.clone(), record.into());
+        self.cases.insert(record.full_id.clone(), Row::new(record));
     }
 }
 

@@ -126,7 +126,8 @@ impl Runs {
             runs.iter().map(|run| (&run.manifest.target, &run.manifest)).collect();
         let selected = latest.values().flat_map(|last| selected_with(&runs, last)).collect();
         let ids = runs.iter().flat_map(|run| &run.manifest.selected);
-        let modes = ids.map(|id| plan::mode_of(id).to_owned()).collect();
+        let modes: HashSet<&str> = ids.map(|id| plan::mode_of(id)).collect();
+        let modes = modes.into_iter().map(str::to_owned).collect();
         Self { runs, modes, selected }
     }
 
@@ -207,33 +208,32 @@ impl Runs {
             .map(|run| &run.manifest)
             .flat_map(|manifest| manifest.owed().map(|id| (id.as_str(), manifest.run_id.as_str())))
             .collect();
-        let places: HashMap<String, usize> = rows
-            .iter()
-            .enumerate()
-            .map(|(place, row)| (row.record.full_id.clone(), place))
-            .collect();
-        let mut missing = Vec::new();
+        let places: HashMap<&str, usize> = rows.iter().map(Row::full_id).zip(0..).collect();
+        let (mut missing, mut outdated) = (Vec::new(), Vec::new());
         for run in &self.runs {
             let run_id = &run.manifest.run_id;
             for id in run.manifest.owed().filter(|id| last[id.as_str()] == run_id) {
-                let row = places.get(id).map(|&place| &mut rows[place]);
-                if row.as_ref().is_some_and(|row| row.record.run_id == *run_id) {
+                let place = places.get(id.as_str()).copied();
+                if place.is_some_and(|place| rows[place].record.run_id == *run_id) {
                     continue;
                 }
                 let cut_off = cut_off.get(id) == Some(run_id);
-                let Some(reason) = run.without(id, cut_off, row.is_some()) else { continue };
-                match row {
+                let Some(reason) = run.without(id, cut_off, place.is_some()) else { continue };
+                match place {
                     None => {
                         let passed_over = older.contains(id).then(|| OLDER.to_owned());
                         let reason = passed_over.unwrap_or(reason);
                         missing.push(Missing { full_id: id.clone(), reason });
                     }
-                    Some(row) => {
-                        let run = &row.record.run_id;
-                        row.outdated = Some(format!("{reason}; this is from run {run}"));
+                    Some(place) => {
+                        let run = &rows[place].record.run_id;
+                        outdated.push((place, format!("{reason}; this is from run {run}")));
                     }
                 }
             }
+        }
+        for (place, reason) in outdated {
+            rows[place].outdated = Some(reason);
         }
         missing
     }

@@ -13,6 +13,8 @@ pub struct Selection<'a> {
     pub beside: &'a [Mode],
     /// Cases whose id matches.
     pub filter: Option<&'a Regex>,
+    /// Criterion's samples and estimates are not kept: nobody asks a row for more than its time.
+    pub only_times: bool,
     /// Only cases that the latest run of their bench target selected.
     pub latest: bool,
 }

@@ -4,6 +4,7 @@ use anyhow::Result;
 use plan::Mode;
 
 use crate::parallel;
+use crate::read::criterion_files::Remarks;
 use crate::read::saved::Saved;
 use crate::read::{Inputs, Location, ResultFolders, Selection, read_runs};
 
@@ -15,8 +16,10 @@ impl Inputs {
         if names.iter().all(|name| name == baseline) {
             return Self::read_run(location, baseline, selection);
         }
+        // The mean of runs and its interval follow from their samples.
+        let selection = Selection { only_times: false, ..*selection };
         let read = |name: String| {
-            let inputs = Self::read_run(location, &name, selection)?;
+            let inputs = Self::read_run(location, &name, &selection)?;
             Ok((name, inputs))
         };
         let read = parallel::map_into(names, read).into_iter().collect::<Result<_>>()?;
@@ -26,17 +29,17 @@ impl Inputs {
     }
 
     fn read_run(location: &Location, baseline: &str, selection: &Selection<'_>) -> Result<Self> {
-        let (read, found) = rayon::join(
-            || Self::of_records(&location.records, baseline),
+        let ((read, (runs, unusable)), found) = rayon::join(
+            || (Self::of_records(&location.records, baseline), read_runs(&location.records)),
             || ResultFolders::under(&location.criterion, baseline),
         );
         let mut inputs = read?;
-        let (runs, unusable) = read_runs(&location.records);
         inputs.runs = runs;
         inputs.unreadable.extend(unusable);
-        inputs.foreign = found.foreign(&inputs.cases);
+        let Remarks { foreign, unusable } = found.read(&mut inputs.cases, selection);
+        inputs.foreign = foreign;
+        inputs.unreadable.extend(unusable);
         inputs.retain(selection);
-        inputs.unreadable.extend(found.read(&mut inputs.cases));
         if selection.reads(Mode::Calibration) {
             inputs.read_calibrations(location, baseline)?;
         }

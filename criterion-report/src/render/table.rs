@@ -2,6 +2,7 @@
 //! is ever printed here.
 
 use std::borrow::Cow;
+use std::iter;
 
 use crate::visible;
 
@@ -75,7 +76,15 @@ impl Cell {
         Self { text: text.into(), paint }
     }
 
-    /// Its text, as long as it will be.
+    /// Characters of its text, as long as it will be.
+    fn width(&self) -> usize {
+        match self.text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            true => self.text.len(),
+            false => self.line().chars().count(),
+        }
+    }
+
+    /// Its text, as it will be seen.
     fn line(&self) -> Cow<'_, str> {
         visible::line(&self.text)
     }
@@ -200,31 +209,38 @@ fn column_width(heading: &str, column: usize, lines: &[Line]) -> usize {
         Line::Spanning(first, _) if column == 0 => Some(first),
         Line::Spanning(..) | Line::Text(_) => None,
     });
-    match cells.map(|cell| cell.line().chars().count()).max().unwrap_or(0) {
+    match cells.map(Cell::width).max().unwrap_or(0) {
         0 => 0,
         widest => widest.max(heading.chars().count()),
     }
 }
 
 fn cells(row: &[Cell], columns: &[(&str, Align)], widths: &[usize], colour: bool) -> String {
+    let empty = Cell::default();
     let mut out = String::new();
     for (column, &(_, align)) in columns.iter().enumerate() {
         let width = widths[column];
         if width == 0 {
             continue;
         }
-        let cell = row.get(column).cloned().unwrap_or_default();
-        let padding = " ".repeat(width.saturating_sub(cell.line().chars().count()));
-        let text = cell.paint.on(&cell.text, colour);
+        let cell = row.get(column).unwrap_or(&empty);
+        let padding = width.saturating_sub(cell.width());
         if !out.is_empty() {
-            out.push_str(&" ".repeat(GAP));
+            pad(&mut out, GAP);
         }
-        match align {
-            Align::Left => out.push_str(&format!("{text}{padding}")),
-            Align::Right => out.push_str(&format!("{padding}{text}")),
+        if align == Align::Right {
+            pad(&mut out, padding);
+        }
+        out.push_str(&cell.paint.on(&cell.text, colour));
+        if align == Align::Left {
+            pad(&mut out, padding);
         }
     }
     out
+}
+
+fn pad(out: &mut String, width: usize) {
+    out.extend(iter::repeat_n(' ', width));
 }
 
 /// A space where [`wrap`] breaks no line.

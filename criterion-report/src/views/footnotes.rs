@@ -1,6 +1,7 @@
 //! Warnings beside the numbers that they concern: a mark behind each number, and below the table a line
 //! for each kind of warning.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -16,6 +17,8 @@ pub struct Footnotes {
     notes: Vec<Footnote>,
     /// Whether figures have no room behind their marks.
     bare: bool,
+    /// Marks with figures, and the same without them.
+    with_figures: HashMap<String, String>,
     /// Whether notes are as long as they are. Otherwise each has one line.
     pub whole: bool,
 }
@@ -63,14 +66,21 @@ struct Footnote {
 impl Footnotes {
     /// A table's lines and their notes. Figures follow their marks if the lines fit then.
     pub fn new(
-        lines: impl Fn(&mut Self) -> Vec<Line>,
-        fit: impl Fn(&[Line]) -> bool,
+        lines: impl FnOnce(&mut Self) -> Vec<Line>,
+        fit: impl FnOnce(&[Line]) -> bool,
     ) -> (Vec<Line>, Self) {
         let mut footnotes = Self::default();
         let mut made = lines(&mut footnotes);
         if !fit(&made) {
-            footnotes = Self { bare: true, ..Self::default() };
-            made = lines(&mut footnotes);
+            footnotes.bare = true;
+            for line in &mut made {
+                let Line::Cells(cells) = line else { continue };
+                for cell in cells {
+                    if let Some(bare) = footnotes.with_figures.get(&cell.text) {
+                        cell.text.clone_from(bare);
+                    }
+                }
+            }
         }
         (made, footnotes)
     }
@@ -81,11 +91,19 @@ impl Footnotes {
 
     /// The marks of several notes, in the order of the notes below the table: `¹ 4.5 (1.4) ²`.
     pub fn marks(&mut self, notes: impl IntoIterator<Item: Into<Note>>) -> String {
-        let marks = self.numbers(notes).into_iter().map(|(number, figures)| match figures {
-            Some(figures) => format!("{} {figures}", superscript(number)),
-            None => superscript(number),
+        let numbers = self.numbers(notes);
+        let marks = numbers.iter().map(|(number, figures)| match figures {
+            Some(figures) => format!("{} {figures}", superscript(*number)),
+            None => superscript(*number),
         });
-        marks.collect::<Vec<_>>().join(" ")
+        let marks = marks.collect::<Vec<_>>().join(" ");
+        if numbers.iter().any(|(_, figures)| figures.is_some()) {
+            let mut bare: Vec<usize> = numbers.iter().map(|(number, _)| *number).collect();
+            bare.dedup();
+            let bare = bare.into_iter().map(superscript).collect::<Vec<_>>().join(" ");
+            self.with_figures.insert(marks.clone(), bare);
+        }
+        marks
     }
 
     /// The numbers of several notes, each with the figures that are to follow it.

@@ -279,7 +279,7 @@ impl Fixture {
             modes: Some(&modes),
             beside: &[Mode::Calibration],
             filter: Some(&filter),
-            latest: false,
+            ..Selection::default()
         };
         Report::read(&Location::at(criterion), "new", selection).expect("readable")
     }

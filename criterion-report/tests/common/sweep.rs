@@ -3,7 +3,7 @@
 use std::fs;
 
 use criterion_report::model::{
-    Benchmark, CaseFiles, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples,
+    Benchmark, ConfidenceInterval, CriterionResult, Estimate, Estimates, Row, Samples,
 };
 use criterion_report::read::Inputs;
 use plan::{Case, JsonFloat, LastSample, ModelWork, Outcome, Record, Role, Shape, Variant, Work};
@@ -86,8 +86,9 @@ fn add(inputs: &mut Inputs, template: &Record, shape: Shape, recipe: usize) {
     }
     inputs.recorded.insert(record.run_id.clone());
     let id = record.full_id.clone();
-    let results = vec![Box::new(result(&id, ns))];
-    inputs.cases.insert(id, CaseFiles { results, ..Box::new(record).into() });
+    let mut row = Row::new(Box::new(record));
+    row.join(Box::new(result(&id, ns)));
+    inputs.cases.insert(id, row);
 }
 
 /// Criterion's result of 31 samples around `ns`.

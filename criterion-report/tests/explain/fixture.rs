@@ -95,7 +95,7 @@ pub fn read(criterion: &Path, baseline: &str, filter: &str) -> Report {
         modes: writer.modes(),
         beside: writer.also_reads(),
         filter: Some(&filter),
-        latest: false,
+        ..Selection::default()
     };
     Report::read(&Location::at(criterion.to_owned()), baseline, selection).expect("readable")
 }

@@ -59,8 +59,12 @@ fn every_writer_writes_the_same_from_the_file_as_from_the_folder() {
                 _ => vec![writer("export json")],
             };
             for writer in writers {
-                let modes = Selection { modes: writer.modes(), ..Selection::default() };
-                let selection = Selection { beside: writer.also_reads(), ..modes };
+                let selection = Selection {
+                    modes: writer.modes(),
+                    beside: writer.also_reads(),
+                    only_times: writer.needs_only_times(),
+                    ..Selection::default()
+                };
                 let location = location(name);
                 let read = Report::read(&location, "new", selection).expect("readable");
                 let (expected, found) =

@@ -2,6 +2,7 @@
 
 use criterion_report::cli::writer::Writer;
 use criterion_report::html;
+use criterion_report::model::Row;
 use criterion_report::read::{Inputs, Report, Selection};
 use criterion_report::views::written::Target;
 use insta::assert_snapshot;
@@ -104,7 +105,7 @@ fn hostile() -> Report {
         record
     });
     let inputs = Inputs {
-        cases: records.map(|it| (it.full_id.clone(), Box::new(it).into())).collect(),
+        cases: records.map(|it| (it.full_id.clone(), Row::new(Box::new(it)))).collect(),
         foreign: vec![HOSTILE.to_owned()],
         warnings: vec![HOSTILE.to_owned()],
         unreadable: vec![HOSTILE.to_owned()],

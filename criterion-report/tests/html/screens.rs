@@ -1,5 +1,6 @@
 //! The page on screens of all sizes, in both themes, and on paper.
 
+use criterion_report::model::Row;
 use criterion_report::read::{Inputs, Report, Selection};
 use criterion_report::render::units;
 use plan::{Energy, Range, Record, Utilization};
@@ -170,7 +171,7 @@ fn with_energy() -> Report {
             samples: 12,
             method: "made up".to_owned(),
         });
-        (record.full_id.clone(), Box::new(record).into())
+        (record.full_id.clone(), Row::new(Box::new(record)))
     });
     let inputs = Inputs { cases: cases.collect(), ..Inputs::default() };
     Report::new(inputs, "new", Selection::default())

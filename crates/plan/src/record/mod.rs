@@ -139,7 +139,11 @@ impl Record {
     /// # Errors
     /// If it is not a record in JSON; a version is not checked.
     pub fn from_json(line: &[u8]) -> serde_json::Result<Self> {
-        serde_json::from_slice(line)
+        match std::str::from_utf8(line) {
+            Ok(text) => serde_json::from_str(text),
+            // Each text of a slice is tested by itself. Only that says where one is not UTF-8.
+            Err(_) => serde_json::from_value(serde_json::from_slice(line)?),
+        }
     }
 
     /// Case and run of a line that is no whole record, each if it is complete.

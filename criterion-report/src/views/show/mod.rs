@@ -49,20 +49,21 @@ pub fn write(report: &Report, options: &Options, target: Target) -> String {
         if let Some(sorting) = options.sort {
             sorting.sort(&mut group);
         }
-        if columns.is_empty() {
+        let table = if columns.is_empty() {
             group::table(&group, options.details, room)
         } else {
             chosen::table(&group, &columns, room)
-        }
+        };
+        screen(&table, colour)
     };
+    let mut out = screen(&out, colour);
     for table in parallel::map_into(groups(report), table) {
         out.push('\n');
         out.push_str(&table);
     }
     out.push('\n');
-    out.push_str(&footer::footer(report, width, colour));
-    out.push_str(&footer::more(report));
-    screen(&out, colour)
+    let end = footer::footer(report, width, colour) + &footer::more(report);
+    out + &screen(&end, colour)
 }
 
 /// Entries of one criterion group, in the order in which groups and cases first appear.
