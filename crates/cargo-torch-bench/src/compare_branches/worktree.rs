@@ -158,7 +158,9 @@ fn project(root: &Path, place: &Path) -> Result<PathBuf> {
 /// Gives a worktree the lock file of the checkout, if its commit has none: both sides are to have the same dependencies.
 fn lock(root: &Path, project: &Path) -> Result<()> {
     let [from, to] = [root, project].map(|folder| folder.join("Cargo.lock"));
-    if to.exists() || !from.exists() {
+    // One that is there and not the commit's was put there for an earlier comparison.
+    let is_tracked = git::ask(project, &["ls-files", "--error-unmatch", "Cargo.lock"])?.is_some();
+    if is_tracked || !from.exists() {
         return Ok(());
     }
     fs::copy(&from, &to).map(drop).map_err(|error| Error::io("copy", &from, &error))

@@ -9,24 +9,27 @@ use statistics::lockstep::{Block, Lockstep, State};
 use super::pair::{SIDES, measure};
 use super::process::Program;
 use crate::error::Error;
+use crate::folder_lock::FolderLock;
 use crate::human;
 use crate::progress_line::Line;
 
 /// What is measured, and for how long.
 #[derive(Debug)]
-pub struct Order {
+pub struct Order<'o> {
     /// A regular expression on ids; none selects all.
     pub filter: Option<String>,
     pub budget: Duration,
     /// Relative differences up to this do not matter.
     pub threshold: f64,
+    /// Of the results; all processes hold it.
+    pub claim: &'o FolderLock,
 }
 
 /// What a comparison measured.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub cases: Vec<LockstepCase>,
-    /// Programs that died, with the reason.
+    /// Programs that died, or were not begun, with the reason.
     pub failures: Vec<Error>,
     pub took: Duration,
 }
@@ -57,7 +60,7 @@ const FEW_SAMPLES: &str = "10";
 const LONG_TURN: Duration = Duration::from_millis(400);
 
 /// Measures programs, those of A beside those of B, until all is decided or the budget is spent.
-pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order) -> Outcome {
+pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order<'_>) -> Outcome {
     let began = Instant::now();
     let pair = |programs| Pair {
         programs,
@@ -94,18 +97,25 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order) -> Outcome {
         }
     }
     line.clear();
+    for pair in pairs.iter().filter(|it| it.blocks == 0 && !it.has_failed) {
+        let [Program { package, target, .. }, _] = &pair.programs;
+        let what = format!("{package}, {target}: the budget was spent before it was measured");
+        let error = Error::new(what)
+            .remedy("give more time: --budget 10min; or measure less: --bench TARGET");
+        eprint!("{error}");
+        failures.push(error);
+    }
     let cases = pairs.into_iter().flat_map(Pair::into_cases).collect();
     Outcome { cases, failures, took: began.elapsed() }
 }
 
 impl Pair {
     fn is_open(&self) -> bool {
-        let open = |case: &Case| case.is_of_both() && case.lockstep.state() != State::Decided;
-        !self.has_failed && (self.blocks == 0 || self.cases.values().any(open))
+        !self.has_failed && (self.blocks == 0 || self.cases.values().any(Case::is_open))
     }
 
     /// Two pairs of processes over all open cases.
-    fn block(&mut self, order: &Order) -> Result<(), Error> {
+    fn block(&mut self, order: &Order<'_>) -> Result<(), Error> {
         let began = Instant::now();
         let [program, _] = &self.programs;
         let samples = (!program.has_plugin).then(|| ["--sample-size", self.samples()]);
@@ -116,7 +126,7 @@ impl Pair {
         let layout = self.blocks % a.layouts.len().min(b.layouts.len());
         let mut measured = Vec::new();
         for first in SIDES {
-            measured.push(measure([a, b], layout, &arguments, first)?);
+            measured.push(measure([a, b], layout, &arguments, first, order.claim)?);
         }
         let [forth, back] = &measured[..] else { unreachable!("two pairs") };
         let ids: BTreeSet<&String> = SIDES.iter().flat_map(|&it| forth[it].keys()).collect();
@@ -146,7 +156,7 @@ impl Pair {
 
     /// A regular expression for the open cases.
     fn filter(&self) -> String {
-        let open = self.cases.iter().filter(|(_, it)| it.lockstep.state() != State::Decided);
+        let open = self.cases.iter().filter(|(_, it)| it.is_open());
         let ids: Vec<String> = open.map(|(id, _)| escaped(id)).collect();
         format!("^(?:{})$", ids.join("|"))
     }
@@ -169,8 +179,9 @@ impl Pair {
 }
 
 impl Case {
-    fn is_of_both(&self) -> bool {
-        self.has == [true, true]
+    /// Whether further blocks are of use.
+    fn is_open(&self) -> bool {
+        self.has == [true, true] && self.lockstep.state() != State::Decided
     }
 }
 
