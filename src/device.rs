@@ -113,7 +113,7 @@ fn cuda() -> Result<tch::Device, Refusal> {
             &format!(
                 "libtorch was linked without CUDA; link a libtorch that has it (`{}` says which one \
                  was found and what is missing)",
-                command::ours("doctor")
+                command::with_arguments("doctor")
             ),
         ),
         Some(build) if build.devices == 0 => absent(

@@ -1,7 +1,7 @@
 //! Every model, pattern and operator of the CPU under the tracer: what is recorded is what runs, or the reason why not is
 //! the one that is written here.
 
-use criterion_torch::kernel::{Shipped, Site};
+use criterion_torch::kernel::{KernelContext, Shipped};
 use criterion_torch::native::trace::trace;
 use criterion_torch::refusal::Refusal;
 use criterion_torch::{inputs, models, recipes};
@@ -65,7 +65,7 @@ fn variants(recipe: Recipe) -> Vec<Variant> {
 fn model(variant: Variant, model: ModelKind, dtype: Dtype) -> Result<Verdict, Refusal> {
     let sizes = models::sizes(model, SHAPE)?;
     for &linear in &sizes.linears {
-        recipes::check(&recipes::Site { variant, device: Device::Cpu, dtype, linear })?;
+        recipes::check(&recipes::LayerContext { variant, device: Device::Cpu, dtype, linear })?;
     }
     let (mut parameters, input) = {
         let _drawing = inputs::seeded(7);
@@ -87,13 +87,13 @@ fn model(variant: Variant, model: ModelKind, dtype: Dtype) -> Result<Verdict, Re
 
 fn kernel(work: impl Shipped, dtype: Dtype) -> Result<Verdict, Refusal> {
     let (device, place) = (Device::Cpu, tch::Device::Cpu);
-    let site = Site { work, dtype, device, place, threads: 1, seed: 7 };
-    site.check()?;
-    let drawn = site.inputs()?;
+    let context = KernelContext { work, dtype, device, torch_device: place, threads: 1, seed: 7 };
+    context.check()?;
+    let drawn = context.inputs()?;
     let drawn_tensors = drawn.tensors();
-    let mut step = site.build(drawn)?;
+    let mut step = context.build(drawn)?;
     let read = step.reads.take().unwrap_or(drawn_tensors);
-    let what = site.unsupported(dtype.as_str()).to_string();
+    let what = context.unsupported(dtype.as_str()).to_string();
     Ok(verdict(&what, &read.iter().collect::<Vec<_>>(), || step.run()))
 }
 

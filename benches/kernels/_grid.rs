@@ -14,10 +14,10 @@ pub struct Grid {
 
 impl Grid {
     /// A grid of so many points in each dimension.
-    pub fn new(size: &[usize], site: &Site) -> Result<Self, Refusal> {
+    pub fn new(size: &[usize], context: &KernelContext) -> Result<Self, Refusal> {
         let fits = matches!(size.len(), 2 | 3) && size.iter().all(|&points| points >= 3);
         if !fits || size.iter().try_fold(1_usize, |all, &it| all.checked_mul(it)).is_none() {
-            return Err(site.unsupported(&format!(
+            return Err(context.unsupported(&format!(
                 "grid_size is {size:?}, but has to be two or three numbers of 3 or more"
             )));
         }

@@ -84,7 +84,7 @@ impl Finding {
     }
 
     /// Names the checked part in front of the check's name.
-    pub fn of(mut self, part: &str) -> Self {
+    pub fn prefixed(mut self, part: &str) -> Self {
         self.name = format!("{part}: {}", self.name);
         self
     }

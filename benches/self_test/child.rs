@@ -12,10 +12,10 @@ use plan::Record;
 const PART: &str = "CRITERION_TORCH_SELF_TEST_PART";
 
 /// A part, by its name.
-pub type Part = (&'static str, fn() -> ExitCode);
+pub type NamedPart = (&'static str, fn() -> ExitCode);
 
 /// Runs the one of `parts` that the environment names; `None` in the program that the user started.
-pub fn main(parts: &[Part]) -> Option<ExitCode> {
+pub fn main(parts: &[NamedPart]) -> Option<ExitCode> {
     let name = std::env::var(PART).ok()?;
     let part = parts.iter().find(|(part, _)| *part == name);
     Some(part.map_or(ExitCode::from(2), |(_, run)| run()))

@@ -19,7 +19,7 @@ fn run() -> Result<Vec<Finding>, Refusal> {
     for micros in [10, 100, 1000] {
         // Half a percent, and the clock's own two readings.
         let late = 0.005 + 0.1 / micros as f64;
-        findings.push(within(format!("spin of {micros} µs"), micros, late, &mut || {
+        findings.push(check_within(format!("spin of {micros} µs"), micros, late, &mut || {
             let start = Instant::now();
             while start.elapsed() < Duration::from_micros(micros) {
                 std::hint::spin_loop();
@@ -30,7 +30,7 @@ fn run() -> Result<Vec<Finding>, Refusal> {
     for micros in [1000, 10_000] {
         // The kernel wakes a sleeper up to 50 µs late by default, and the CPU has to come back.
         let late = 200.0 / micros as f64;
-        findings.push(within(format!("sleep of {micros} µs"), micros, late, &mut || {
+        findings.push(check_within(format!("sleep of {micros} µs"), micros, late, &mut || {
             std::thread::sleep(Duration::from_micros(micros));
             Ok(())
         })?);
@@ -40,7 +40,7 @@ fn run() -> Result<Vec<Finding>, Refusal> {
 }
 
 /// At least the known time, and at most a share more.
-fn within(
+fn check_within(
     name: String,
     micros: u64,
     more: f64,

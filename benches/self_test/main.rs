@@ -42,7 +42,7 @@ const CHECKS: &[Check] = &[
 const NAMED: &[Check] = &[repeat::CHECK];
 
 /// The parts of checks that run in processes of their own.
-const PARTS: &[child::Part] = &[
+const PARTS: &[child::NamedPart] = &[
     (overhead::PART, overhead::child),
     (budget::OURS, budget::ours),
     (budget::UPSTREAM, budget::upstream),

@@ -27,7 +27,7 @@ use libtorch::{PYTHON, TORCHAO, command, release as release_of};
 use plan::{Allocator, CacheMode, Case, Device, Variant, cost};
 
 use crate::options::Torchao;
-use peer::{Answer, Built, Facts, Patience, Peer};
+use peer::{BuildReply, Built, Facts, Patience, Peer};
 use rounds::{ALLOWED, Contender, Goal};
 use table::{Outcome, Row};
 
@@ -46,7 +46,7 @@ pub fn main(options: Torchao) -> ExitCode {
 
 fn run(Torchao { config, filter }: Torchao) -> Result<ExitCode, String> {
     let python = std::env::var_os(PYTHON).filter(|value| !value.is_empty()).ok_or_else(|| {
-        let provides = command::ours("compare-torchao");
+        let provides = command::with_arguments("compare-torchao");
         format!("{PYTHON} does not name a Python; `{provides}` provides one")
     })?;
     let plan = plan::load(&[config]).map_err(|errors| errors.to_string())?;
@@ -231,11 +231,11 @@ fn compared(case: &Case, peers: &mut Peers) -> Result<Outcome, Outcome> {
     workload::preflight(case).map_err(ours_refuses)?;
     let peer = peers.get().map_err(Outcome::Failed)?;
     match peer.build(case) {
-        Ok(Answer::Built(built)) => is_as_compiled(&built, case).map_err(Outcome::Failed)?,
-        Ok(Answer::Unsupported(reason)) => {
+        Ok(BuildReply::Built(built)) => is_as_compiled(&built, case).map_err(Outcome::Failed)?,
+        Ok(BuildReply::Unsupported(reason)) => {
             return Err(Outcome::NotCompared(format!("no peer: {reason}")));
         }
-        Ok(Answer::Failed(error)) | Err(error) => return Err(peers.lost(error)),
+        Ok(BuildReply::Failed(error)) | Err(error) => return Err(peers.lost(error)),
     }
     threads::settle(case.settings.threads);
     let workload = workload::prepare(case).map_err(ours_refuses)?;

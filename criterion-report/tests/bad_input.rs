@@ -43,7 +43,7 @@ fn stderr(output: &Output, folder: &Path) -> String {
 }
 
 /// The exit code, the lines on standard error, and how many cases were reported all the same.
-fn said(folder: &Path) -> String {
+fn summary(folder: &Path) -> String {
     let output = run(folder, &["csv"]);
     let lines = String::from_utf8_lossy(&output.stdout).lines().count();
     let code = output.status.code().expect("it ends by itself");
@@ -52,7 +52,7 @@ fn said(folder: &Path) -> String {
 
 /// Checks the rules that hold for every bad input.
 fn check(name: &str, folder: &Path) -> String {
-    let said = said(folder);
+    let said = summary(folder);
     if !said.starts_with("exit 0") {
         assert!(said.starts_with("exit 2"), "{name}: {said}");
         let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error:")).collect();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::{self, fixture, report};
-use criterion_report::model::{Comparison, Entry, GainSource, Levels};
+use criterion_report::model::{Comparison, Entry, GainSource, VarianceComponents};
 use criterion_report::read::{Location, Report, Selection};
 
 fn entry<'a>(report: &'a Report, variant: &str) -> Entry<'a> {
@@ -51,7 +51,7 @@ fn compiled_cases_are_compared_with_their_eager_twins_and_the_compiled_baseline(
     // A direct measurement of the two is taken.
     let direct = common::report("compiled");
     let direct = gain(self::entry(&direct, "int8wo+max-autotune").quantization).expect("a pair");
-    let levels = Levels::default();
+    let levels = VarianceComponents::default();
     assert_eq!((direct.ratio, direct.source), (2.02217, GainSource::Pairs { blocks: 18, levels }));
 }
 

@@ -93,7 +93,7 @@ fn suites<'r>(estimator: &Estimator, records: impl IntoIterator<Item = &'r Recor
 }
 
 /// The suites whose estimate is off by more than a factor.
-fn off(suites: &Suites, factor: f64) -> Vec<String> {
+fn suites_off(suites: &Suites, factor: f64) -> Vec<String> {
     let off = suites
         .iter()
         .filter(|(_, (estimated, taken))| !(1.0 / factor..=factor).contains(&(estimated / taken)));
@@ -151,10 +151,13 @@ fn a_case_that_was_run_is_estimated_by_its_own_record() {
 fn a_second_run_takes_what_the_first_lets_one_expect() {
     let learnt: Estimator = records_of("first").iter().collect();
     let suites = suites(&learnt, &records_of("second"));
-    assert!(off(&suites, FACTOR).len() <= 3, "{:?}", off(&suites, FACTOR));
-    assert_eq!(off(&suites, 1.35), Vec::<String>::new());
+    assert!(suites_off(&suites, FACTOR).len() <= 3, "{:?}", suites_off(&suites, FACTOR));
+    assert_eq!(suites_off(&suites, 1.35), Vec::<String>::new());
     let total = suites.values().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-    assert_eq!(off(&BTreeMap::from([("all".to_owned(), total)]), 1.05), Vec::<String>::new());
+    assert_eq!(
+        suites_off(&BTreeMap::from([("all".to_owned(), total)]), 1.05),
+        Vec::<String>::new()
+    );
 }
 
 /// The tests above can fail: a wrong estimate is found.
@@ -165,7 +168,7 @@ fn an_estimate_that_is_off_is_found() {
         wall.sampling_s *= 3.0;
     }
     let suites = suites(&slower.iter().collect(), &records());
-    assert!(off(&suites, FACTOR).len() > suites.len() / 2, "{suites:?}");
+    assert!(suites_off(&suites, FACTOR).len() > suites.len() / 2, "{suites:?}");
 }
 
 /// Estimates for shapes that were never run, in suites where other shapes were. Other programs used up to nine tenths
@@ -174,8 +177,11 @@ fn an_estimate_that_is_off_is_found() {
 fn similar_cases_tell_what_others_will_take() {
     let all = of_unknown_cases(&records());
     let total = all.values().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-    assert_eq!(off(&BTreeMap::from([("all".to_owned(), total)]), FACTOR), Vec::<String>::new());
-    assert_eq!(off(&all, 2.5), Vec::<String>::new());
+    assert_eq!(
+        suites_off(&BTreeMap::from([("all".to_owned(), total)]), FACTOR),
+        Vec::<String>::new()
+    );
+    assert_eq!(suites_off(&all, 2.5), Vec::<String>::new());
 }
 
 #[test]

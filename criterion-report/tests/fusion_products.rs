@@ -19,7 +19,7 @@ fn advice(report: &Report) -> PatternAdvice {
     linear
 }
 
-fn of(advice: &PatternAdvice, variant: FusionVariant, same: bool) -> &VariantAdvice {
+fn advice_for(advice: &PatternAdvice, variant: FusionVariant, same: bool) -> &VariantAdvice {
     let is = |it: &&VariantAdvice| it.variant == variant && it.same_product == Some(same);
     advice.variants.iter().find(is).expect("the fixture has it")
 }
@@ -32,10 +32,10 @@ fn what_another_product_gains_is_no_reason_to_fuse() {
     assert_eq!(advice.advice, Advice::Indifferent);
     let best = (advice.other_product_variant, advice.other_product_advice);
     assert_eq!(best, (Some(FusionVariant::Mkldnn), Some(Advice::Faster)));
-    assert!(!of(&advice, FusionVariant::Mkldnn, false).votes);
-    assert_eq!(of(&advice, FusionVariant::OnednnGraph, false).advice, Advice::Faster);
+    assert!(!advice_for(&advice, FusionVariant::Mkldnn, false).votes);
+    assert_eq!(advice_for(&advice, FusionVariant::OnednnGraph, false).advice, Advice::Faster);
     // In half precision its product is that of `unfused`: it has a vote.
-    let half = of(&advice, FusionVariant::Mkldnn, true);
+    let half = advice_for(&advice, FusionVariant::Mkldnn, true);
     assert_eq!((half.votes, half.advice, half.cases), (true, Advice::Indifferent, 1));
     // Nothing is lost by that.
     let cases: usize = advice.variants.iter().map(|variant| variant.cases).sum();
@@ -46,7 +46,7 @@ fn what_another_product_gains_is_no_reason_to_fuse() {
 fn what_fuses_nothing_is_not_told_to_fuse() {
     let report = report("fusion-products");
     let inplace = advice(&report);
-    let inplace = of(&inplace, FusionVariant::Inplace, true);
+    let inplace = advice_for(&inplace, FusionVariant::Inplace, true);
     assert_eq!(inplace.advice, Advice::Faster);
     let text = write(&TABLE, &report);
     let (_, strategy) = text.split_once("\nstrategy on ").expect("the strategy");
@@ -63,12 +63,12 @@ fn what_fuses_nothing_is_not_told_to_fuse() {
 fn over_its_control_every_quotient_of_the_intervals_is_possible() {
     let report = report("fusion-products");
     let advice = advice(&report);
-    let over = &of(&advice, FusionVariant::Mkldnn, false).over_control;
+    let over = &advice_for(&advice, FusionVariant::Mkldnn, false).over_control;
     assert_eq!(over.len(), 2, "at both sizes");
     let interval = over[0].interval;
     assert_eq!((interval.low, interval.high), (2.21 / 2.15, 2.29 / 2.1));
-    assert!(of(&advice, FusionVariant::OnednnGraph, false).over_control.is_empty());
-    assert!(of(&advice, FusionVariant::Mkldnn, true).over_control.is_empty());
+    assert!(advice_for(&advice, FusionVariant::OnednnGraph, false).over_control.is_empty());
+    assert!(advice_for(&advice, FusionVariant::Mkldnn, true).over_control.is_empty());
     let document: Value = serde_json::from_str(&write(&JSON, &report)).expect("JSON");
     let strategy = &document["strategy"][0];
     assert_eq!(strategy["advice"], "indifferent");

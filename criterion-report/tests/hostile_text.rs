@@ -83,7 +83,7 @@ fn spoil_folder(from: &Path, to: &Path) {
 struct Folder(TempDir);
 
 impl Folder {
-    fn of(fixture: &str) -> Self {
+    fn spoiled(fixture: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         spoil_folder(&common::fixture(fixture), folder.path());
         Self(folder)
@@ -129,7 +129,7 @@ fn people_see_what_would_steer_a_terminal() {
         ("probes", &["show --details", "calibration --hardware here --device cpu"]),
         ("foreign-benchmark", &["show"]),
     ] {
-        let folder = Folder::of(fixture);
+        let folder = Folder::spoiled(fixture);
         for command in commands {
             let arguments: Vec<&str> = command.split(' ').chain(CRITERION).collect();
             let output = folder.run(&arguments);
@@ -149,7 +149,7 @@ fn people_see_what_would_steer_a_terminal() {
 
 #[test]
 fn so_does_standard_error() {
-    let folder = Folder::of("every-outcome");
+    let folder = Folder::spoiled("every-outcome");
     let said = text(&folder.run(&["csv", "--strict", "--criterion-dir", "criterion"]).stderr);
     check("--strict", &said);
     assert!(!said.lines().any(|line| line.starts_with("FORGED")), "{said}");
@@ -166,7 +166,7 @@ fn so_does_standard_error() {
 
 #[test]
 fn programs_get_it_as_it_is() {
-    let folder = Folder::of("two-siblings");
+    let folder = Folder::spoiled("two-siblings");
     let id = format!("inference/quick/linear/cpu/int8wo{HOSTILE}/bf16-1024x1024x1024");
     let output = folder.run(&["export", "json", "--criterion-dir", "criterion"]);
     let exported: Value = serde_json::from_slice(&output.stdout).expect("JSON");

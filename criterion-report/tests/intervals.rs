@@ -6,7 +6,9 @@ use std::fs;
 use crate::common::{copied, report, write, write_on};
 use criterion_report::cli::writer::Writer;
 use criterion_report::export::Format;
-use criterion_report::model::{BetweenRuns, Caution, Entry, Interval, Levels, Speedup, Time};
+use criterion_report::model::{
+    BetweenRuns, Caution, Entry, Interval, Speedup, Time, VarianceComponents,
+};
 use criterion_report::read::{Location, Report, Selection};
 use criterion_report::views::show::Options;
 use insta::assert_snapshot;
@@ -23,15 +25,15 @@ fn speedup(report: &Report, variant: &str) -> Speedup {
 }
 
 /// One of ±4 % where ±1 % was asked for.
-fn wide(levels: Levels, runs: Option<BetweenRuns>) -> Speedup {
+fn wide(levels: VarianceComponents, runs: Option<BetweenRuns>) -> Speedup {
     let paired = speedup(&report("two-siblings"), "int8wo");
     let interval = Interval { low: paired.ratio * 0.96, high: paired.ratio * 1.04 };
     let stopped = Stop::Budget;
     Speedup { interval, levels, runs, blocks: 16, target: 0.01, stopped, ..paired }
 }
 
-fn levels(builds: u64, within: f64, between: f64) -> Levels {
-    Levels { builds: Some(builds), within: Some(within), between: Some(between) }
+fn levels(builds: u64, within: f64, between: f64) -> VarianceComponents {
+    VarianceComponents { builds: Some(builds), within: Some(within), between: Some(between) }
 }
 
 #[test]
@@ -59,7 +61,7 @@ fn a_wide_interval_says_why_and_what_helps_in_one_note() {
              narrow it (cargo torch-bench bench --repeat 16)",
         ),
         (
-            wide(Levels::default(), None),
+            wide(VarianceComponents::default(), None),
             "time budget spent before the speed-up's interval reached ±1 %; \
              `sampling.measurement_s` extends it",
         ),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::CompileMode;
 use tch::{Kind, Tensor};
 
-use super::inductor::{self, Answer, Request};
+use super::inductor::{self, InductorReply, Request};
 use super::input::Input;
 use super::real_tests::is_there;
 use super::toolchain::Compiler;
@@ -17,7 +17,7 @@ use ::libtorch::Interpreter;
 
 /// Has x + x compiled by g++, but where a shell script, which finds its arguments in `$*` and a
 /// folder of its own in `$OWN`, ends before. `probes` keeps which vector instructions work.
-fn by(folder: &Path, probes: &Path, script: &str) -> Result<Answer, Refusal> {
+fn compile_with(folder: &Path, probes: &Path, script: &str) -> Result<InductorReply, Refusal> {
     let x = Tensor::ones([2, 3], (Kind::Float, tch::Device::Cpu));
     let graph = folder.join("graph.pt");
     trace::trace(&[&x], || x.f_add(&x)).unwrap().save(&graph).unwrap();
@@ -55,7 +55,7 @@ fn refused(script: &str) -> Refusal {
 /// Like [`refused`], with the probes of an earlier compilation.
 fn refused_with(probes: &Path, script: &str) -> Refusal {
     let folder = tempfile::tempdir().unwrap();
-    let refusal = by(folder.path(), probes, script).unwrap_err();
+    let refusal = compile_with(folder.path(), probes, script).unwrap_err();
     assert!(!folder.path().join("package.pt2").exists());
     refusal
 }
@@ -108,7 +108,7 @@ fn nightly_a_compiler_without_vector_instructions_compiles_without() {
     let words = "g++: error: unrecognized command-line option '-mavx512f'";
     let folder = tempfile::tempdir().unwrap();
     let old = format!("case \"$*\" in *-mavx512*) echo \"{words}\"; exit 1;; esac");
-    let answer = by(folder.path(), &folder.path().join("probes.json"), &old).unwrap();
+    let answer = compile_with(folder.path(), &folder.path().join("probes.json"), &old).unwrap();
     assert!(!answer.target.contains("AVX512"), "{}", answer.target);
 }
 

@@ -51,7 +51,7 @@ pub(super) struct Request<'r> {
 
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Answer {
+pub(super) struct InductorReply {
     pub torch: String,
     pub options: BTreeMap<String, Value>,
     pub target: String,
@@ -79,7 +79,7 @@ pub(super) fn compile(
     compiler: &Compiler,
     request: &Request<'_>,
     limit: Duration,
-) -> Result<Answer, Refusal> {
+) -> Result<InductorReply, Refusal> {
     let shown = format!("AOTInductor of {}", python.program().display());
     let failed = |why: String| Refusal::Failed(format!("{shown}: {why}"));
     let patience = Patience { quiet: None, limit };
@@ -115,7 +115,7 @@ pub(super) fn compile(
     Ok(answer)
 }
 
-fn parse(output: &[u8]) -> Result<Result<Answer, Refused>, String> {
+fn parse(output: &[u8]) -> Result<Result<InductorReply, Refused>, String> {
     let value: Value = serde_json::from_slice(output).map_err(|error| error.to_string())?;
     let parsed = if value.get("refused").is_some() {
         serde_json::from_value(value).map(Err)

@@ -11,12 +11,12 @@ const ANSWER: &str = r#"{"torch": "2.11.0+cpu", "options": {"cpp.threads": 2},
 const PATIENT: Duration = Duration::from_secs(60);
 
 /// Compiles by a shell script instead of a Python.
-fn by(script: &str, limit: Duration) -> Result<Answer, Refusal> {
-    by_reader(&format!("cat > /dev/null; {script}"), limit)
+fn compile_by_script(script: &str, limit: Duration) -> Result<InductorReply, Refusal> {
+    compile_by_reader(&format!("cat > /dev/null; {script}"), limit)
 }
 
 /// Compiles by a shell script that reads its request.
-fn by_reader(script: &str, limit: Duration) -> Result<Answer, Refusal> {
+fn compile_by_reader(script: &str, limit: Duration) -> Result<InductorReply, Refusal> {
     let folder = tempfile::tempdir().unwrap();
     let python =
         Interpreter::named(program(folder.path().join("python"), &format!("#!/bin/sh\n{script}")));
@@ -37,7 +37,7 @@ fn by_reader(script: &str, limit: Duration) -> Result<Answer, Refusal> {
 }
 
 fn failed(script: &str) -> String {
-    match by(script, PATIENT) {
+    match compile_by_script(script, PATIENT) {
         Err(Refusal::Failed(text)) => text,
         other => panic!("{other:?}"),
     }
@@ -46,8 +46,8 @@ fn failed(script: &str) -> String {
 #[test]
 fn an_answer_is_understood_whatever_is_said_besides() {
     let noise = "head -c 5000000 /dev/zero | tr '\\0' 'x' >&2";
-    let answer = by(&format!("{noise}; echo '{ANSWER}'"), PATIENT).unwrap();
-    let expected = Answer {
+    let answer = compile_by_script(&format!("{noise}; echo '{ANSWER}'"), PATIENT).unwrap();
+    let expected = InductorReply {
         torch: "2.11.0+cpu".to_owned(),
         options: [("cpp.threads".to_owned(), json!(2))].into(),
         target: "AVX2".to_owned(),
@@ -59,7 +59,9 @@ fn an_answer_is_understood_whatever_is_said_besides() {
 
 #[test]
 fn the_request_is_what_the_program_reads() {
-    let Err(Refusal::Failed(written)) = by_reader("cat >&2; exit 1", PATIENT) else { panic!() };
+    let Err(Refusal::Failed(written)) = compile_by_reader("cat >&2; exit 1", PATIENT) else {
+        panic!()
+    };
     let start = written.find('{').unwrap();
     let request: Value = serde_json::from_str(&written[start..]).unwrap();
     assert_eq!(request["mode"], json!("max-autotune"));
@@ -74,7 +76,7 @@ fn the_request_is_what_the_program_reads() {
 
 #[test]
 fn a_child_that_hangs_is_a_timeout_with_the_limit() {
-    let refusal = by("sleep 100000", Duration::from_millis(200)).unwrap_err();
+    let refusal = compile_by_script("sleep 100000", Duration::from_millis(200)).unwrap_err();
     let Refusal::Timeout(text) = refusal else { panic!("{refusal}") };
     assert!(text.ends_with(": no answer in 0.2 s, killed; see compile_timeout_s"), "{text}");
 }
@@ -84,7 +86,10 @@ fn a_child_that_dies_is_quoted() {
     assert!(failed("echo first >&2; echo last >&2; exit 1").ends_with(": first\nlast"));
     let killed = failed("kill -9 $$");
     assert!(killed.contains(": signal: 9"), "{killed}");
-    let Err(Refusal::Oom(text)) = by("echo std::bad_alloc >&2; exit 1", PATIENT) else { panic!() };
+    let Err(Refusal::Oom(text)) = compile_by_script("echo std::bad_alloc >&2; exit 1", PATIENT)
+    else {
+        panic!()
+    };
     assert!(text.ends_with("std::bad_alloc"), "{text}");
 }
 
@@ -106,7 +111,10 @@ fn an_answer_that_is_not_as_agreed_is_a_failure() {
 #[test]
 fn inductors_reason_is_the_refusals() {
     let refused = |kind: &str| {
-        by(&format!(r#"echo '{{"refused": "{kind}", "reason": "no kernel"}}'"#), PATIENT)
+        compile_by_script(
+            &format!(r#"echo '{{"refused": "{kind}", "reason": "no kernel"}}'"#),
+            PATIENT,
+        )
     };
     let reason = "Inductor: no kernel".to_owned();
     assert_eq!(refused("unsupported"), Err(Refusal::Unsupported(reason.clone())));

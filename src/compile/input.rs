@@ -18,7 +18,7 @@ pub(super) struct Input {
 
 impl Input {
     /// The form of a tensor, as far as Inductor has to know it.
-    pub fn of(tensor: &Tensor) -> Result<Self, Refusal> {
+    pub fn from_tensor(tensor: &Tensor) -> Result<Self, Refusal> {
         let device = match tensor.device() {
             tch::Device::Cpu => "cpu".to_owned(),
             tch::Device::Cuda(index) => format!("cuda:{index}"),

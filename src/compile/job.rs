@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use ::libtorch::packages::{FACTS, Facts, Held, Key, PACKAGE, Store};
+use ::libtorch::packages::{FACTS, Facts, Key, PACKAGE, PackageLease, Store};
 use ::libtorch::partial;
 use plan::Compilation;
 use tch::Tensor;
@@ -51,7 +51,7 @@ pub struct Compiled {
 /// Until when a package is there.
 #[derive(Debug)]
 enum Keep {
-    Held(#[expect(dead_code, reason = "locked until dropped")] Held),
+    Held(#[expect(dead_code, reason = "locked until dropped")] PackageLease),
     Temporary(#[expect(dead_code, reason = "removed when dropped")] TempDir),
 }
 
@@ -69,7 +69,8 @@ impl Job {
     ) -> Result<Self, Refusal> {
         options::expressible(options.device)?;
         let compiler = toolchain::compiler()?;
-        let described = inputs.iter().map(|it| Input::of(it)).collect::<Result<Vec<_>, _>>()?;
+        let described =
+            inputs.iter().map(|it| Input::from_tensor(it)).collect::<Result<Vec<_>, _>>()?;
         let trace = trace::trace_all(inputs, step).map_err(|error| of_tracing(error.into()))?;
         if let Some(reason) = trace.untraceable() {
             return Err(Refusal::Unsupported(format!("this step cannot be traced: {reason}")));
@@ -173,7 +174,7 @@ impl Job {
             let folder = std::env::temp_dir();
             Refusal::Failed(format!("cannot compile in {}: {why}", folder.display()))
         };
-        let folder = partial::beside(&std::env::temp_dir().join("criterion-torch-compiled"))
+        let folder = partial::folder_beside(&std::env::temp_dir().join("criterion-torch-compiled"))
             .map_err(|error| failed(&error))?;
         let probes = folder.path().join("probes.json");
         let facts = match self.make(folder.path(), &probes, python) {
@@ -254,7 +255,7 @@ impl Job {
         Ok(facts)
     }
 
-    fn found(&self, held: Held) -> Compiled {
+    fn found(&self, held: PackageLease) -> Compiled {
         let mut facts = held.facts.clone();
         facts.compilation.cache_hit = true;
         self.result(held.package.clone(), facts, Keep::Held(held))

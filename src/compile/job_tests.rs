@@ -22,20 +22,20 @@ echo '{"torch": "2.11.0+cpu", "options": {}, "target": "AVX2", "kernels": ["aten
 "#;
 
 /// A folder with a store, a Python that is none, and a record of its runs.
-struct Place {
+struct FakeCompiler {
     folder: tempfile::TempDir,
     store: Store,
     python: Interpreter,
 }
 
-impl Place {
+impl FakeCompiler {
     fn new(script: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (store, python) = Self::at(folder.path(), script);
+        let (store, python) = Self::create_in(folder.path(), script);
         Self { folder, store, python }
     }
 
-    fn at(folder: &Path, script: &str) -> (Store, Interpreter) {
+    fn create_in(folder: &Path, script: &str) -> (Store, Interpreter) {
         let store = Store::new(folder.join("compiled"), u64::MAX);
         let text = format!("#!/bin/sh\n{script}\n");
         let text = text.replace("RUNS", &folder.join("runs").display().to_string());
@@ -82,7 +82,7 @@ fn no_python<'p>() -> Result<&'p Interpreter, Refusal> {
 
 #[test]
 fn what_was_compiled_once_is_kept_and_needs_no_python() {
-    let place = Place::new(&compiles(""));
+    let place = FakeCompiler::new(&compiles(""));
     let first = place.compile(&job(1)).unwrap();
     assert_eq!(fs::read(&first.package).unwrap(), b"package\n");
     assert_eq!((first.facts.cache_hit, first.facts.package_bytes), (false, 8));
@@ -106,7 +106,7 @@ fn what_was_compiled_once_is_kept_and_needs_no_python() {
 
 #[test]
 fn a_truncated_package_is_compiled_again() {
-    let place = Place::new(&compiles(""));
+    let place = FakeCompiler::new(&compiles(""));
     let first = place.compile(&job(1)).unwrap();
     fs::write(&first.package, "pack").unwrap();
     let second = place.compile(&job(1)).unwrap();
@@ -115,7 +115,7 @@ fn a_truncated_package_is_compiled_again() {
 
 #[test]
 fn of_several_at_once_one_compiles() {
-    let place = Place::new(&compiles(""));
+    let place = FakeCompiler::new(&compiles(""));
     let jobs = [job(1), job(1)];
     let together = Barrier::new(4);
     let compiled: Vec<Compiled> = thread::scope(|scope| {
@@ -138,7 +138,7 @@ fn of_several_at_once_one_compiles() {
 fn what_was_refused_is_not_tried_again_in_this_process() {
     let refuses =
         r#"echo run >> RUNS; cat > /dev/null; echo '{"refused": "unsupported", "reason": "no"}'"#;
-    let place = Place::new(refuses);
+    let place = FakeCompiler::new(refuses);
     // No other test has this key.
     for _ in 0..2 {
         let refusal = place.compile(&job(101)).unwrap_err();
@@ -152,7 +152,7 @@ fn what_was_refused_is_not_tried_again_in_this_process() {
 fn without_a_cache_it_is_not_tried_again_either() {
     let refuses =
         r#"echo run >> RUNS; cat > /dev/null; echo '{"refused": "failed", "reason": "no"}'"#;
-    let place = Place::new(refuses);
+    let place = FakeCompiler::new(refuses);
     for _ in 0..2 {
         let refusal = job(103).compiled(None, || Ok(&place.python)).unwrap_err();
         assert_eq!(refusal, Refusal::Failed("Inductor: no".to_owned()));
@@ -169,13 +169,13 @@ fn limited(threads: u64, seconds: f64) -> Job {
 
 #[test]
 fn a_limit_that_was_too_short_refuses_none_that_is_longer() {
-    let hangs = Place::new("echo run >> RUNS; sleep 100000");
+    let hangs = FakeCompiler::new("echo run >> RUNS; sleep 100000");
     for _ in 0..2 {
         let refusal = hangs.compile(&limited(104, 0.2)).unwrap_err();
         assert!(matches!(refusal, Refusal::Timeout(_)), "{refusal}");
     }
     assert_eq!(hangs.runs(), 1);
-    let place = Place::new(&compiles(""));
+    let place = FakeCompiler::new(&compiles(""));
     assert!(matches!(place.compile(&limited(104, 0.1)), Err(Refusal::Timeout(_))));
     assert_eq!(place.runs(), 0);
     place.compile(&limited(104, 60.0)).unwrap();
@@ -183,7 +183,7 @@ fn a_limit_that_was_too_short_refuses_none_that_is_longer() {
 
 #[test]
 fn another_that_never_ends_is_a_timeout_that_names_its_lock() {
-    let place = Place::new(&compiles(""));
+    let place = FakeCompiler::new(&compiles(""));
     let job = limited(105, 0.2);
     let _other = place.store.turn(&job.key, Duration::ZERO).unwrap().unwrap();
     let Err(Refusal::Timeout(text)) = place.compile(&job) else { panic!() };
@@ -206,7 +206,7 @@ fn what_the_tracer_has_no_word_for_is_unsupported() {
 #[test]
 fn an_answer_without_a_package_is_a_failure() {
     let answers = COMPILES.replace("LAG", "graph=/nowhere");
-    let place = Place::new(&answers);
+    let place = FakeCompiler::new(&answers);
     let Err(Refusal::Failed(text)) = place.compile(&job(102)) else { panic!() };
     assert!(
         text.starts_with("Inductor wrote no package: ") && text.contains("package.pt2"),
@@ -217,7 +217,7 @@ fn an_answer_without_a_package_is_a_failure() {
 
 #[test]
 fn without_a_cache_the_package_is_there_for_now_and_a_note_says_so() {
-    let place = Place::new(&compiles(""));
+    let place = FakeCompiler::new(&compiles(""));
     fs::write(place.folder.path().join("compiled"), "in the way").unwrap();
     let without = job(1).compiled(None, || Ok(&place.python)).unwrap();
     for (compiled, why) in
@@ -241,10 +241,11 @@ fn a_process_that_is_killed_leaves_its_turn_and_its_folder_to_the_next() {
     const FOLDER: &str = "FOLDER_OF_THE_JOB_OF_THIS_TEST";
     if let Some(folder) = std::env::var_os(FOLDER) {
         // The process that is going to be killed.
-        let (store, python) = Place::at(Path::new(&folder), &compiles("sleep 100000"));
+        let (store, python) =
+            FakeCompiler::create_in(Path::new(&folder), &compiles("sleep 100000"));
         panic!("{:?}", job(1).compiled(Some(&store), || Ok(&python)));
     }
-    let place = Place::new(&compiles(""));
+    let place = FakeCompiler::new(&compiles(""));
     let other = tempfile::tempdir_in(place.folder.path()).unwrap();
     let mut process = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--nocapture"])
@@ -263,7 +264,7 @@ fn a_process_that_is_killed_leaves_its_turn_and_its_folder_to_the_next() {
     process.kill().unwrap();
     assert_eq!(process.wait().unwrap().signal(), Some(libc::SIGKILL));
 
-    let (store, python) = Place::at(other.path(), &compiles(""));
+    let (store, python) = FakeCompiler::create_in(other.path(), &compiles(""));
     let left = fs::read_dir(other.path().join("compiled")).unwrap().count();
     assert_eq!(left, 2, "a lock and a folder");
     let compiled = job(1).compiled(Some(&store), || Ok(&python)).unwrap();
@@ -295,7 +296,7 @@ fn modes_with_cuda_graphs_are_compiled_for_cuda_and_noted_on_a_cpu() {
         let step = || Ok::<_, TchError>(vec![x.f_add(&x)?]);
         Job::new(&[&x], on_cuda, step).expect("it can be asked for");
 
-        let place = Place::new(&compiles(""));
+        let place = FakeCompiler::new(&compiles(""));
         let compiled = place.compile(
             &Job::new(&[&x], options(1, mode), || Ok::<_, TchError>(vec![x.f_add(&x)?])).unwrap(),
         );
@@ -308,13 +309,13 @@ fn modes_with_cuda_graphs_are_compiled_for_cuda_and_noted_on_a_cpu() {
 #[test]
 fn inputs_are_described_by_torchs_words() {
     let x = Tensor::ones([2, 3], (Kind::BFloat16, tch::Device::Cpu)).tr();
-    let input = Input::of(&x).unwrap();
+    let input = Input::from_tensor(&x).unwrap();
     let Input { sizes, strides, dtype, device } = &input;
     assert_eq!((sizes.as_slice(), strides.as_slice()), ([3, 2].as_slice(), [1, 3].as_slice()));
     assert_eq!((*dtype, device.as_str()), ("bfloat16", "cpu"));
     let complex = Tensor::ones([1], (Kind::ComplexFloat, tch::Device::Cpu));
     assert_eq!(
-        Input::of(&complex),
+        Input::from_tensor(&complex),
         Err(Refusal::Unsupported("an input of ComplexFloat".to_owned()))
     );
 }

@@ -32,7 +32,7 @@ impl Ingredients<'_> {
             compiler.version.clone(),
             (*target).to_owned(),
         ];
-        Key::of(rest.into_iter().chain(inputs))
+        Key::from_parts(rest.into_iter().chain(inputs))
     }
 }
 

@@ -83,7 +83,7 @@ fn ask(device: Device) -> Result<(), Refusal> {
 fn demand(python: &Interpreter, package: &str, release: &str) -> Result<(), Refusal> {
     let remedy = format!(
         "run `{}`, or set {} to a python that has {package} {release}",
-        ::libtorch::command::ours("setup --python"),
+        ::libtorch::command::with_arguments("setup --python"),
         ::libtorch::COMPILER_PYTHON
     );
     python.demand(package, release, &remedy).map_err(Refusal::Skipped)

@@ -33,7 +33,7 @@ pub struct Args {
     /// `--profile`: the measured cases whose ids match are profiled afterwards.
     pub profiles: Option<Regex>,
     /// `--shard`: the part of the plan that is run.
-    pub part: Option<Part>,
+    pub part: Option<ShardSelection>,
     /// Whether another program has criterion's samples, and decides when each case begins: times are all it wants.
     pub is_connected: bool,
     /// The command line as it was read.
@@ -187,13 +187,13 @@ impl Args {
 
 /// The part that this run has, and how it is known.
 #[derive(Debug)]
-pub struct Part {
+pub struct ShardSelection {
     pub shard: RunShard,
     /// Variables of other schedulers, which were not used.
     pub unused: Vec<&'static str>,
 }
 
-fn part(flags: &BenchFlags) -> Result<Option<Part>, String> {
+fn part(flags: &BenchFlags) -> Result<Option<ShardSelection>, String> {
     let Some(asked) = flags.shard else {
         return match flags.partition {
             None => Ok(None),
@@ -206,7 +206,10 @@ fn part(flags: &BenchFlags) -> Result<Option<Part>, String> {
     let found =
         asked.find(|name| std::env::var_os(name)).map_err(|why| format!("--shard: {why}"))?;
     let FoundShard { shard: Shard { index, count }, from, unused } = found;
-    Ok(Some(Part { shard: RunShard { index, count, partition, from: from.to_owned() }, unused }))
+    Ok(Some(ShardSelection {
+        shard: RunShard { index, count, partition, from: from.to_owned() },
+        unused,
+    }))
 }
 
 /// Without `--bench` (under `cargo test --benches`, or a test runner) criterion only tests.

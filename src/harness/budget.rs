@@ -44,10 +44,10 @@ impl Budget {
                 total_s
             }
         };
-        Ok(Some(Self::within(total_s, estimates)))
+        Ok(Some(Self::new(total_s, estimates)))
     }
 
-    pub(super) fn within(total_s: f64, estimates: &[(&Case, Estimate)]) -> Self {
+    pub(super) fn new(total_s: f64, estimates: &[(&Case, Estimate)]) -> Self {
         let candidates = estimates.iter().filter(|(case, _)| case.role == Role::Candidate).count();
         let left_s = (total_s - least_s(estimates)).max(0.0);
         let share_s = left_s / candidates.max(1) as f64;
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_spent_budget_ends_cases_and_says_so() {
-        let mut budget = Budget::within(0.0, &[]);
+        let mut budget = Budget::new(0.0, &[]);
         let Some(Outcome::Timeout { reason }) = budget.spent() else { panic!("it is spent") };
         assert!(reason.contains("0s (`--budget`)"), "{reason}");
         budget.total_s = 1e6;

@@ -82,12 +82,12 @@ impl CaseRun {
         let mut timer = timer.borrow_mut();
         let first_call = timer.time(&mut subject, 1)?.device;
         let accuracy = {
-            let _range = ranges::of(case, "check");
+            let _range = ranges::for_case(case, "check");
             subject.workload.check()?
         };
         running::check()?;
         let memory = {
-            let _range = ranges::of(case, "memory");
+            let _range = ranges::for_case(case, "memory");
             count_memory(case, subject.workload.as_ref())?
         };
         timer.pace(&mut subject)?;
@@ -98,7 +98,7 @@ impl CaseRun {
 
     /// Rebuilds a case that was checked and timed before and then dropped to free memory. It needs no pilot: its pair
     /// already knows the time of a step.
-    pub fn again(case: &Case, prepare: Prepare, timer: &RefCell<Timer>) -> Result<Self, Refusal> {
+    pub fn rebuild(case: &Case, prepare: Prepare, timer: &RefCell<Timer>) -> Result<Self, Refusal> {
         settle_allocator(case.settings.allocator);
         threads::settle(case.settings.threads);
         let mut subject = Subject::new(prepare(case)?, case.settings.threads);

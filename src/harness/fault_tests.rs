@@ -153,7 +153,7 @@ impl Workload for Step {
 }
 
 fn exact() -> Accuracy {
-    Distance::of([(1.0, 1.0)]).accuracy(0.0, 1)
+    Distance::from_pairs([(1.0, 1.0)]).accuracy(0.0, 1)
 }
 
 /// One side of a pair; `fails` when it is looked at again.
@@ -205,7 +205,7 @@ fn sides_that_made_room_are_built_once_more() {
     let groups = groups();
     let on_host = &groups[1];
     let case = &on_host[1];
-    let budget = Budget::within(3600.0, &[]);
+    let budget = Budget::new(3600.0, &[]);
     let mut rounds = Rounds::new(Rc::default(), Some(budget));
     let timer = Rc::new(RefCell::new(Timer::for_case(&on_host[0]).expect("the host has a clock")));
     let baseline = Rc::new(RefCell::new(side(case, false)));
@@ -229,7 +229,7 @@ fn what_a_spent_budget_leaves_is_undecided() {
     let groups = groups();
     let on_host = &groups[1];
     let case = &on_host[1];
-    let budget = Budget::within(0.0, &[]);
+    let budget = Budget::new(0.0, &[]);
     let mut rounds = Rounds::new(Rc::default(), Some(budget));
     let timer = Rc::new(RefCell::new(Timer::for_case(&on_host[0]).expect("the host has a clock")));
     let baseline = Rc::new(RefCell::new(side(case, false)));

@@ -208,7 +208,7 @@ impl<'a> GroupRun<'a> {
         let measures = args.action == Action::Measure;
         let planned = settled(panics::catch(|| -> Result<(), Refusal> {
             if measures {
-                let _range = ranges::of(case, "warm-up");
+                let _range = ranges::for_case(case, "warm-up");
                 let wall = Stopwatch::start();
                 let cap_s = sampling::warm_up_s(&case.settings, args);
                 let mut batch = |iters| Ok(timer.time(subject, iters)?.device);
@@ -235,7 +235,7 @@ impl<'a> GroupRun<'a> {
             warm_up: sampling::CRITERIONS_WARM_UP,
         };
         let mut taken = Taken::default();
-        let range = ranges::of(case, "sampling");
+        let range = ranges::for_case(case, "sampling");
         let bench = panics::catch(|| {
             args.begin_line(case);
             group.bench_function(criterion_id(case), |bencher| {

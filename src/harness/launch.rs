@@ -116,7 +116,7 @@ impl LaunchHiding {
         Self { queue_ns: 2.0 * self.queue_ns, ..self }
     }
 
-    pub fn before(&self, steps: u64) -> Sleep {
+    pub fn sleep_before(&self, steps: u64) -> Sleep {
         let wanted_ns = MARGIN * self.queue_ns * steps as f64 + FIXED_NS;
         let cycles = (wanted_ns.min(LONGEST_SLEEP_NS) * self.cycles_per_ns).ceil();
         let at_least = Duration::from_nanos((cycles / self.cycles_per_ns) as u64);
@@ -139,7 +139,11 @@ impl Hiding {
     ///
     /// # Errors
     /// When neither is possible, as [`LaunchHiding::new`] says.
-    pub fn of(device: &impl Device, queue: Duration, peak_khz: u64) -> Result<Self, String> {
+    pub fn for_device(
+        device: &impl Device,
+        queue: Duration,
+        peak_khz: u64,
+    ) -> Result<Self, String> {
         match device.can_hold() {
             Ok(()) => Ok(Self::Gate),
             Err(_) => LaunchHiding::new(queue, peak_khz).map(Self::Sleep),
@@ -177,7 +181,7 @@ impl Order {
     }
 
     /// How long the device waits for so many steps at most.
-    fn held(&self, steps: u64) -> Duration {
+    fn hold_time(&self, steps: u64) -> Duration {
         let wanted = Duration::from_nanos((HELD * self.queue_ns * steps as f64) as u64);
         wanted.clamp(HELD_AT_LEAST, HELD_AT_MOST)
     }
@@ -264,9 +268,9 @@ fn round(device: &mut impl Device, order: &Order, steps: u64) -> Result<DeviceSa
     let mut slept = Duration::MAX;
     match order.hiding {
         None => device.sync()?,
-        Some(Hiding::Gate) => device.hold(order.held(steps))?,
+        Some(Hiding::Gate) => device.hold(order.hold_time(steps))?,
         Some(Hiding::Sleep(sleeps)) => {
-            let sleep = sleeps.before(steps);
+            let sleep = sleeps.sleep_before(steps);
             slept = sleep.at_least;
             device.sleep(sleep.cycles)?;
         }

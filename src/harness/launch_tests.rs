@@ -101,7 +101,7 @@ impl Machine {
 
     fn hidden(&self) -> Order {
         let queue = self.queue();
-        let hiding = Hiding::of(&Handle(self), queue, PEAK_KHZ).expect("a known clock");
+        let hiding = Hiding::for_device(&Handle(self), queue, PEAK_KHZ).expect("a known clock");
         Order::open(false, queue).hidden(hiding)
     }
 }
@@ -375,9 +375,9 @@ fn the_highest_clock_is_the_higher_of_the_rated_one_and_nvmls() {
 fn sleeps_are_as_long_as_queueing_and_a_margin_but_bounded() {
     let hiding = LaunchHiding::new(Duration::from_micros(10), PEAK_KHZ).unwrap();
     // 1.5 · 100 · 10 µs + 50 µs, at 2 cycles per nanosecond.
-    let sleep = hiding.before(100);
+    let sleep = hiding.sleep_before(100);
     assert_eq!(sleep, Sleep { cycles: 3_100_000, at_least: Duration::from_micros(1550) });
-    assert_eq!(hiding.before(1_000_000).at_least, Duration::from_millis(20));
+    assert_eq!(hiding.sleep_before(1_000_000).at_least, Duration::from_millis(20));
     // 10 µs are at most 10 launches, of which 1000 may lie ahead.
     assert_eq!(Order::open(false, Duration::from_micros(10)).steps_at_most(), 100);
     assert_eq!(Order::open(true, Duration::from_micros(10)).steps_at_most(), 1);

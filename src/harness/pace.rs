@@ -42,7 +42,7 @@ impl Pace {
         regime: Regime,
     ) -> Result<Self, Refusal> {
         let queue = queueing(device)?;
-        let hiding = Hiding::of(device, queue, peak_khz);
+        let hiding = Hiding::for_device(device, queue, peak_khz);
         let sleeps = hiding.is_ok().then(|| device.can_hold().err()).flatten();
         Ok(Self {
             open: Order::open(cold, queue),

@@ -190,9 +190,9 @@ pub struct Again {
 }
 
 impl Again {
-    fn both(&self) -> Result<Both, String> {
+    fn build_both(&self) -> Result<Both, String> {
         let build = |case: &Case| {
-            let built = panics::catch(|| CaseRun::again(case, self.prepare, &self.timer));
+            let built = panics::catch(|| CaseRun::rebuild(case, self.prepare, &self.timer));
             match built {
                 Ok(built) => built.map_err(|refusal| format!("rebuilding it: {refusal}")),
                 Err(caught) => Err(caught.outcome().reason().unwrap_or_default().to_owned()),
@@ -273,7 +273,7 @@ impl Pairing {
         let Self { both, again, pairs, clocks, .. } = self;
         let both = match both {
             Some(both) => both,
-            none => none.insert(again.both()?),
+            none => none.insert(again.build_both()?),
         };
         both.run(clocks, |sides| sides.heat_up().and_then(|()| pairs.look(sides)))
     }

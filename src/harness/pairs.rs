@@ -162,7 +162,8 @@ impl Pairs {
     pub fn first(sides: &mut dyn Sides, goal: Goal) -> Result<Self, Refusal> {
         let start = sides.wall();
         let [a, b] = goal.known;
-        let gauges = [SideTiming::of(sides, Baseline, a)?, SideTiming::of(sides, Candidate, b)?];
+        let gauges =
+            [SideTiming::measure(sides, Baseline, a)?, SideTiming::measure(sides, Candidate, b)?];
         let settles = gauges.iter().all(|gauge| gauge.wall_s < LONG_STEP_S);
         let mut pairs = Self {
             goal,

@@ -2,11 +2,11 @@
 
 use plan::{Plan, RunShard};
 
-use super::args::Part;
+use super::args::ShardSelection;
 
 /// Takes from the plan what is in other parts, and says what is left and who chose it. A group that is not in the part
 /// keeps its place, without a case.
-pub fn keep(target: &str, plan: &mut Plan, part: &Part) {
+pub fn keep(target: &str, plan: &mut Plan, part: &ShardSelection) {
     let RunShard { index, count, partition, .. } = part.shard;
     let before = (plan.cases().count(), plan.groups.len());
     let shards = plan::shards(plan, count, partition);
@@ -16,13 +16,13 @@ pub fn keep(target: &str, plan: &mut Plan, part: &Part) {
         }
     }
     let groups = plan.groups.iter().filter(|group| !group.cases.is_empty()).count();
-    eprintln!("{}", said(target, part, (plan.cases().count(), groups), before));
+    eprintln!("{}", describe(target, part, (plan.cases().count(), groups), before));
 }
 
 /// The part, who chose it, and what is in it of all cases and groups.
-fn said(
+fn describe(
     target: &str,
-    part: &Part,
+    part: &ShardSelection,
     (cases, groups): (usize, usize),
     (all_cases, all_groups): (usize, usize),
 ) -> String {

@@ -11,9 +11,9 @@ fn plan() -> Plan {
     plan::expand(&[config]).expect("a plan")
 }
 
-fn part(index: u32, partition: Partition) -> Part {
+fn part(index: u32, partition: Partition) -> ShardSelection {
     let shard = RunShard { index, count: 3, partition, from: "CI_NODE_INDEX".to_owned() };
-    Part { shard, unused: vec![] }
+    ShardSelection { shard, unused: vec![] }
 }
 
 #[test]
@@ -44,13 +44,16 @@ fn the_line_names_the_part_and_the_variable() {
         partition: Partition::Balanced,
         from: from.to_owned(),
     };
-    let part = Part { shard: shard(3, "SLURM_ARRAY_TASK_ID"), unused: vec![] };
+    let part = ShardSelection { shard: shard(3, "SLURM_ARRAY_TASK_ID"), unused: vec![] };
     assert_eq!(
-        said("inference", &part, (12, 4), (190, 60)),
+        describe("inference", &part, (12, 4), (190, 60)),
         "inference: shard 3/16 (SLURM_ARRAY_TASK_ID, balanced): 12 of 190 cases, 4 of 60 groups"
     );
-    let part = Part { shard: shard(1, "flag"), unused: vec!["CI_NODE_INDEX", "SKYPILOT_JOB_RANK"] };
-    let line = said("fusion", &part, (0, 0), (3, 1));
+    let part = ShardSelection {
+        shard: shard(1, "flag"),
+        unused: vec!["CI_NODE_INDEX", "SKYPILOT_JOB_RANK"],
+    };
+    let line = describe("fusion", &part, (0, 0), (3, 1));
     assert_eq!(
         line,
         "fusion: shard 1/16 (flag, balanced): 0 of 3 cases, 0 of 1 groups; not used: CI_NODE_INDEX, \

@@ -79,7 +79,7 @@ impl Passes<'_> {
     }
 
     fn latency(&mut self) -> Result<Latency, Refusal> {
-        let _range = ranges::of(self.case, "latency");
+        let _range = ranges::for_case(self.case, "latency");
         let LatencyPass { calls, fewest, warm_up } = self.case.settings.latency;
         let calls = calls.unwrap_or_else(|| single_calls(self.step_s, fewest));
         // Other work since the sampling has displaced the step's data from the caches.
@@ -103,7 +103,7 @@ impl Passes<'_> {
         if !self.timer.is_hot() {
             return Err(FLUSHED.to_owned());
         }
-        let _range = ranges::of(self.case, "counters");
+        let _range = ranges::for_case(self.case, "counters");
         let steps = self.steps_in(COUNTERS_S, COUNTED);
         let mut step = || {
             if self.is_watched() {
@@ -120,7 +120,7 @@ impl Passes<'_> {
         if let Err(reason) = self.has_a_window() {
             return neither(reason.to_owned());
         }
-        let _range = ranges::of(self.case, "energy");
+        let _range = ranges::for_case(self.case, "energy");
         let device = self.case.device;
         let meter = probes::utilization_meter(device);
         let mut counter = match probes::energy_counter(device) {
@@ -133,7 +133,7 @@ impl Passes<'_> {
             Err(refusal) => return neither(refusal.to_string()),
         };
         let settings = self.case.settings.energy;
-        (energy, meter.and_then(|meter| utilization::over(meter.as_ref(), settings, span)))
+        (energy, meter.and_then(|meter| utilization::summarize(meter.as_ref(), settings, span)))
     }
 
     /// Whether steps are run for what is read over a window of them, or why not.

@@ -26,18 +26,21 @@ pub struct Progress {
 impl Progress {
     /// Progress through cases with the expected seconds of each.
     pub fn new(expected_s: impl IntoIterator<Item = (String, f64)>) -> Self {
-        Self::of("", expected_s)
+        Self::with_activity("", expected_s)
     }
 
     /// As `new`, for an activity other than measuring.
-    pub fn of(doing: &'static str, expected_s: impl IntoIterator<Item = (String, f64)>) -> Self {
+    pub fn with_activity(
+        doing: &'static str,
+        expected_s: impl IntoIterator<Item = (String, f64)>,
+    ) -> Self {
         let left_s: HashMap<String, f64> = expected_s.into_iter().collect();
         let (total, started) = (left_s.len(), Instant::now());
         Self { doing, total, left_s, expected_done_s: 0.0, started, budget: None }
     }
 
     /// A line with a total budget, which determines the remaining time.
-    pub(super) fn within(self, budget: Option<Budget>) -> Self {
+    pub(super) fn with_budget(self, budget: Option<Budget>) -> Self {
         Self { budget, ..self }
     }
 

@@ -8,11 +8,11 @@ use plan::Case;
 use crate::native::nvtx::{self, Range};
 
 /// A range around one part of measuring a case, named `ID: PART`.
-pub fn of(case: &Case, part: &str) -> Range {
+pub fn for_case(case: &Case, part: &str) -> Range {
     Range::open(|| format!("{}: {part}", case.full_id()))
 }
 
-/// [`of`] by the case's id.
+/// [`for_case`] by the case's id.
 pub fn named(id: &str, part: &str) -> Range {
     Range::open(|| format!("{id}: {part}"))
 }

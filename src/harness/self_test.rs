@@ -83,7 +83,7 @@ fn run(
     let open = Order::open(false, queue);
     let before = clock_mhz()?;
     let seen = sample(device, &open, 1)?;
-    let hiding = Hiding::of(device, queue, peak_khz).map_err(Refusal::Skipped)?;
+    let hiding = Hiding::for_device(device, queue, peak_khz).map_err(Refusal::Skipped)?;
     let hidden = sample(device, &open.hidden(hiding), 1)?;
     let after = clock_mhz()?;
     if hidden.launches != Launches::Hidden {
@@ -163,7 +163,8 @@ fn times(
     }
     let queue = queueing(device)?;
     let open = Order::open(cold, queue);
-    let hidden = open.hidden(Hiding::of(device, queue, peak_khz).map_err(Refusal::Skipped)?);
+    let hidden =
+        open.hidden(Hiding::for_device(device, queue, peak_khz).map_err(Refusal::Skipped)?);
     let one = sample(device, &hidden, 1)?.device.as_nanos().max(1) as f64;
     let steps = ((SAMPLE_NS / one) as u64).clamp(1, open.steps_at_most().min(most));
     let mut taken =

@@ -117,7 +117,7 @@ impl Session {
             None => estimate.seconds(),
         };
         let expected = || estimates.iter().map(|(case, it)| (case.full_id(), seconds(it)));
-        let progress = measures.then(|| Progress::new(expected()).within(budget));
+        let progress = measures.then(|| Progress::new(expected()).with_budget(budget));
         let threads = selected.iter().map(|case| threads::count(case.settings.threads)).max();
         // The run owes no record of a case that it will skip.
         let owed = |case: &&Case| {

@@ -91,7 +91,11 @@ impl SideTiming {
     /// How many steps of a side make a batch: by its pilot, or tried. Other programs take the
     /// processor for milliseconds at a time, and the side with the longer batches would meet them
     /// more often; so batches are made equally long by what each side takes undisturbed.
-    pub fn of(sides: &mut dyn Sides, side: Side, known: Option<Known>) -> Result<Self, Refusal> {
+    pub fn measure(
+        sides: &mut dyn Sides,
+        side: Side,
+        known: Option<Known>,
+    ) -> Result<Self, Refusal> {
         if let Some(Known { pilot: Pilot { wall_ns, fastest_wall_ns, .. }, alone_ns }) = known {
             let (iters, wall_s) = (sample_iters(fastest_wall_ns), wall_ns / 1e9);
             return Ok(Self::new(iters, wall_s, alone_ns));

@@ -61,7 +61,7 @@ impl Store {
         let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
         line.push(b'\n');
         for path in self.baselines.iter().map(|baseline| self.file(baseline)) {
-            append_line(&path, &line).map_err(|error| at(&path, &error))?;
+            append_line(&path, &line).map_err(|error| with_path(&path, &error))?;
         }
         Ok(())
     }
@@ -73,7 +73,7 @@ impl Store {
         }
         let path = self.run_file(&manifest.run_id, "json");
         let text = serde_json::to_vec_pretty(manifest).map_err(io::Error::other)?;
-        partial::write(&path, &text).map_err(|error| at(&path, &error))
+        partial::write(&path, &text).map_err(|error| with_path(&path, &error))
     }
 
     /// Writes which case is running. Not flushed to the disk: it is for a process that dies, not
@@ -83,7 +83,7 @@ impl Store {
             return Ok(());
         }
         let path = self.run_file(run_id, "running");
-        fs::write(&path, full_id).map_err(|error| at(&path, &error))
+        fs::write(&path, full_id).map_err(|error| with_path(&path, &error))
     }
 
     /// Removes what says which case is running, of every run.
@@ -91,12 +91,12 @@ impl Store {
         let folder = self.root.join("runs");
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            entries => entries.map_err(|error| at(&folder, &error))?,
+            entries => entries.map_err(|error| with_path(&folder, &error))?,
         };
         for entry in entries {
-            let path = entry.map_err(|error| at(&folder, &error))?.path();
+            let path = entry.map_err(|error| with_path(&folder, &error))?.path();
             if path.extension().is_some_and(|it| it == "running") {
-                fs::remove_file(&path).map_err(|error| at(&path, &error))?;
+                fs::remove_file(&path).map_err(|error| with_path(&path, &error))?;
             }
         }
         Ok(())
@@ -108,14 +108,14 @@ impl Store {
         self.write_manifest(manifest)?;
         for path in self.baselines.iter().map(|baseline| self.file(baseline)) {
             if path.exists() {
-                compact(&path).map_err(|error| at(&path, &error))?;
+                compact(&path).map_err(|error| with_path(&path, &error))?;
             }
         }
         if self.measures {
             let path = self.run_file(&manifest.run_id, "running");
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(at(&path, &error));
+                    return Err(with_path(&path, &error));
                 }
                 _ => {}
             }
@@ -124,7 +124,7 @@ impl Store {
     }
 }
 
-fn at(path: &Path, error: &io::Error) -> io::Error {
+fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 

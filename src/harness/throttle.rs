@@ -104,7 +104,7 @@ mod tests {
         rests.map(|it| it.map_or(0, |rest| rest.as_millis())).collect()
     }
 
-    fn at(median: f64) -> Option<Range> {
+    fn steady(median: f64) -> Option<Range> {
         Some(Range { min: median, median, max: median })
     }
 
@@ -114,7 +114,7 @@ mod tests {
         let clocks = [1965.0, 1980.0, 1860.0, 1830.0, 1755.0, 1980.0, 1755.0];
         assert_eq!(rests(&mut throttling, &clocks), [0, 0, 0, 50, 100, 0, 50]);
         assert_eq!(throttling.discarded, 3);
-        assert_eq!(throttling.regime(at(1980.0), true), Some(Regime::Burst));
+        assert_eq!(throttling.regime(steady(1980.0), true), Some(Regime::Burst));
     }
 
     #[test]
@@ -123,8 +123,8 @@ mod tests {
         let mut clocks = vec![1980.0];
         clocks.extend([1410.0; 9]);
         assert_eq!(rests(&mut throttling, &clocks), [0, 50, 100, 200, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(throttling.regime(at(1410.0), true), Some(Regime::Sustained));
-        assert_eq!(throttling.regime(at(1410.0), false), Some(Regime::Burst), "not by power");
+        assert_eq!(throttling.regime(steady(1410.0), true), Some(Regime::Sustained));
+        assert_eq!(throttling.regime(steady(1410.0), false), Some(Regime::Burst), "not by power");
         assert_eq!(throttling.regime(None, true), None);
         // A lower clock still is an event.
         assert_eq!(rests(&mut throttling, &[1200.0, 1410.0]), [50, 0]);
@@ -144,7 +144,7 @@ mod tests {
     fn in_the_sustained_regime_no_sample_is_taken_again() {
         let mut throttling = Throttling::new(Regime::Sustained);
         assert_eq!(rests(&mut throttling, &[1980.0, 1410.0, 1980.0, 1200.0]), [0; 4]);
-        assert_eq!(throttling.regime(at(1980.0), false), Some(Regime::Sustained), "asked for");
+        assert_eq!(throttling.regime(steady(1980.0), false), Some(Regime::Sustained), "asked for");
     }
 
     /// Seconds for which a device works whose clock is a function of them, in batches of 0.1 s.

@@ -1,4 +1,4 @@
-//! CUDA kernels of an author's own: source text, compiled by NVRTC for the device at hand when a
+//! CUDA kernels of users: source text, compiled by NVRTC for the device at hand when a
 //! kernel is prepared, and kept on disk. Building needs no CUDA.
 //!
 //! ```no_run
@@ -16,10 +16,10 @@
 //!         }"#,
 //! };
 //!
-//! fn scale(x: &mut Tensor, site: &Site) -> Result<(), Refusal> {
-//!     let kernel: Function = SOURCE.function("scale", site)?;
+//! fn scale(x: &mut Tensor, context: &KernelContext) -> Result<(), Refusal> {
+//!     let kernel: Function = SOURCE.function("scale", context)?;
 //!     let count = x.numel();
-//!     let grid = Grid::over(count, 256)?;
+//!     let grid = Grid::covering(count, 256)?;
 //!     // SAFETY: the parameters of `scale`, which touches `count` values of x.
 //!     unsafe {
 //!         kernel.launch(grid, &[Argument::Out(x), Argument::Float(2.0), Argument::Long(count as i64)])
@@ -37,7 +37,7 @@
 
 use tch::{Device, Tensor};
 
-use super::Site;
+use super::KernelContext;
 use crate::refusal::Refusal;
 use kernels::cuda as machinery;
 
@@ -74,18 +74,18 @@ impl Source {
     /// # Errors
     /// Unsupported on another backend and on a GPU older than 8.0; skipped where NVRTC or the driver
     /// is missing; failed where the compiler rejects the source or there is no such function.
-    pub fn function(&self, entry: &str, site: &Site) -> Result<Function, Refusal> {
-        let Device::Cuda(device) = site.place else {
-            return Err(site.unsupported("CUDA runs on backend cuda, on a machine with a GPU"));
+    pub fn function(&self, entry: &str, context: &KernelContext) -> Result<Function, Refusal> {
+        let Device::Cuda(device) = context.torch_device else {
+            return Err(context.unsupported("CUDA runs on backend cuda, on a machine with a GPU"));
         };
         let text = self.whole();
         let source = machinery::Source { name: self.name, text: &text };
-        // Two authors may give their files the same name.
+        // Two users may give their files the same name.
         let module = format!("{}-{:016x}", self.name, plan::fnv1a(&text));
         let module = machinery::Module::load_cubin(&module, device, || {
-            machinery::cubin(&source, machinery::Capability::of(device, self.name)?)
+            machinery::cubin(&source, machinery::Capability::for_device(device, self.name)?)
         })?;
-        Ok(Function { entry: module.function(entry)?, device: site.place })
+        Ok(Function { entry: module.function(entry)?, device: context.torch_device })
     }
 
     /// The text that the library compiles.
@@ -99,7 +99,7 @@ impl Source {
 /// ```
 /// use criterion_torch::kernel::cuda::Grid;
 ///
-/// assert_eq!(Grid::over(1000, 256)?, Grid::new(4, 256)?);
+/// assert_eq!(Grid::covering(1000, 256)?, Grid::new(4, 256)?);
 /// # Ok::<(), criterion_torch::kernel::Refusal>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl Grid {
     ///
     /// # Errors
     /// As for [`Grid::new`].
-    pub fn over(items: usize, threads: usize) -> Result<Self, Refusal> {
+    pub fn covering(items: usize, threads: usize) -> Result<Self, Refusal> {
         Self::new(items.div_ceil(threads.max(1)), threads)
     }
 }
@@ -169,7 +169,7 @@ pub enum Argument<'t> {
 ///     let count = x.numel();
 ///     let arguments = [Argument::Out(x), Argument::Float(2.0), Argument::Long(count as i64)];
 ///     // SAFETY: these are the parameters of `scale`, which stays inside x.
-///     unsafe { scale.launch(Grid::over(count, 256)?, &arguments) }
+///     unsafe { scale.launch(Grid::covering(count, 256)?, &arguments) }
 /// }
 /// ```
 #[derive(Debug, Clone, Copy)]

@@ -43,11 +43,11 @@ fn assert_near(found: &Tensor, expected: &Tensor, allowed: f64, what: &str) {
 
 #[test]
 fn a_grid_covers_its_items() {
-    let over = |items, threads| Grid::over(items, threads).unwrap();
+    let over = |items, threads| Grid::covering(items, threads).unwrap();
     assert_eq!(over(1, 256), Grid { blocks: 1, threads: 256 });
     assert_eq!(over(257, 256), Grid { blocks: 2, threads: 256 });
     for (items, threads) in [(0, 256), (1, 0), (1, 1025), (usize::MAX, 1)] {
-        let refusal = Grid::over(items, threads).expect_err("CUDA has none such");
+        let refusal = Grid::covering(items, threads).expect_err("CUDA has none such");
         assert!(matches!(&refusal, Refusal::Unsupported(text) if text.contains("1024")));
     }
 }
@@ -77,7 +77,7 @@ fn heat_flows_to_every_point() {
             };
             let mut arguments = vec![Argument::In(&u), Argument::Out(&mut next)];
             arguments.extend([planes, rows, width].map(Argument::Int));
-            let grid = Grid::over(u.numel(), 64).unwrap();
+            let grid = Grid::covering(u.numel(), 64).unwrap();
             emulation.run(&format!("heat_{dtype}"), blocks(grid), &mut arguments);
             drop(arguments);
             assert_near(&next, &(wide + inside), allowed, dtype);
@@ -125,7 +125,7 @@ fn products_are_of_every_row() {
                 Argument::Int(rows),
                 Argument::Int(features),
             ];
-            let grid = Grid::over(rows as usize * 32, 256).unwrap();
+            let grid = Grid::covering(rows as usize * 32, 256).unwrap();
             emulation.run(&format!("gemv_{dtype}"), blocks(grid), &mut arguments);
             let exact = weight.to_kind(Kind::Double).mv(&x.to_kind(Kind::Double));
             assert_near(&y, &exact, *allowed, &format!("{rows}×{features}, {dtype}"));

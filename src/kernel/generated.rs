@@ -1,4 +1,4 @@
-//! Items for the code that the build script generates from a kernel's file. Not for authors.
+//! Items for the code that the build script generates from a kernel's file. Not for users.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tch::Tensor;
 
-use super::{IntoTensor, Kernel, Site, Step};
+use super::{IntoTensor, Kernel, KernelContext, Step};
 use crate::measurement::memory;
 use crate::refusal::Refusal;
 
@@ -18,7 +18,7 @@ use crate::refusal::Refusal;
 pub type Fields = BTreeMap<String, Value>;
 
 /// Builds the kernel of a file at the problem size that is given.
-pub type Build = fn(&Fields, &Site) -> Result<Built, Refusal>;
+pub type Build = fn(&Fields, &KernelContext) -> Result<Built, Refusal>;
 
 /// One file.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ pub struct Built {
     pub runs: Rc<Cell<u64>>,
 }
 
-/// Computes what an output should be, if the author says how.
+/// Computes what an output should be, if the user says how.
 pub type Reference = Box<dyn Fn() -> Result<Option<Tensor>, Refusal>>;
 
 /// The value of a field, if it is given.
@@ -78,14 +78,14 @@ pub fn show<T: Serialize>(value: &T) -> Value {
 pub fn built<K: Kernel>(
     size: K::ProblemSize,
     shown: Fields,
-    site: &Site,
+    context: &KernelContext,
 ) -> Result<Built, Refusal> {
-    let (kernel, held_bytes) = prepared::<K>(&size, site)?;
-    let (flops, bytes) = (K::flops(&size), K::bytes(&size, site.dtype));
+    let (kernel, held_bytes) = prepared::<K>(&size, context)?;
+    let (flops, bytes) = (K::flops(&size), K::bytes(&size, context.dtype));
     let (runs, held) = (Rc::new(Cell::new(0)), RefCell::new(held_bytes.clone()));
     let kernel = Rc::new(RefCell::new(kernel));
     let (running, read, replaced) = (kernel.clone(), kernel.clone(), kernel.clone());
-    let (counted, site) = (runs.clone(), *site);
+    let (counted, context) = (runs.clone(), *context);
     let mut step = Step::leaving(
         move || {
             running.borrow_mut().run()?;
@@ -95,7 +95,7 @@ pub fn built<K: Kernel>(
         move || read.borrow().output(),
     )?;
     step.again = Some(Box::new(move || {
-        let (new, new_bytes) = prepared::<K>(&size, &site)?;
+        let (new, new_bytes) = prepared::<K>(&size, &context)?;
         let old = replaced.replace(new);
         // Memory of unknown size is not kept.
         Ok(match held.replace(new_bytes) {
@@ -110,22 +110,22 @@ pub fn built<K: Kernel>(
 /// The kernel, and the bytes that preparing it has left behind or why they were not counted.
 fn prepared<K: Kernel>(
     size: &K::ProblemSize,
-    site: &Site,
+    context: &KernelContext,
 ) -> Result<(K, Result<u64, String>), Refusal> {
-    let drawing = site.seeded();
-    let (kernel, held) = memory::track(site.device, || K::prepare(size, site))?;
+    let drawing = context.seeded();
+    let (kernel, held) = memory::track(context.device, || K::prepare(size, context))?;
     drop(drawing);
     Ok((kernel?, held.map(|held| u64::try_from(held.live_bytes).unwrap_or(0))))
 }
 
 /// A function of a file that computes a tensor from its problem size.
-type Computes<S> = fn(&S, &Site) -> Result<Tensor, Refusal>;
+type Computes<S> = fn(&S, &KernelContext) -> Result<Tensor, Refusal>;
 
 /// The functions of a file without a [`Kernel`].
 #[derive(Debug)]
 pub struct Function<S: 'static, R> {
     /// `run_benchmark`. Its arguments live forever, because an `impl IntoTensor` may borrow them.
-    pub run: fn(&'static S, &'static Site) -> Result<R, Refusal>,
+    pub run: fn(&'static S, &'static KernelContext) -> Result<R, Refusal>,
     /// `reference`
     pub reference: Option<Computes<S>>,
     /// `flops`
@@ -141,21 +141,21 @@ enum Last<R> {
     Output(Tensor),
 }
 
-/// Prepares a function, of which there is nothing to prepare. Its size and site are never freed: a few
+/// Prepares a function, of which there is nothing to prepare. Its size and context are never freed: a few
 /// bytes a case.
 pub fn function<S: 'static, R: IntoTensor + 'static>(
     size: S,
     shown: Fields,
-    site: &Site,
+    context: &KernelContext,
     parts: Function<S, R>,
 ) -> Result<Built, Refusal> {
-    if R::IS_OF_HOST && site.device != Device::Cpu {
-        return Err(site.unsupported(
+    if R::IS_OF_HOST && context.device != Device::Cpu {
+        return Err(context.unsupported(
             "`run_benchmark` returns numbers of the host, so it runs on the CPU; for another device return a `Tensor`",
         ));
     }
-    let (size, site): (&'static S, &'static Site) =
-        (Box::leak(Box::new(size)), Box::leak(Box::new(*site)));
+    let (size, context): (&'static S, &'static KernelContext) =
+        (Box::leak(Box::new(size)), Box::leak(Box::new(*context)));
     let Function { run, reference, flops, bytes } = parts;
     let runs = Rc::new(Cell::new(0));
     let last = Rc::new(RefCell::new(Last::None));
@@ -165,8 +165,8 @@ pub fn function<S: 'static, R: IntoTensor + 'static>(
             let mut last = last.borrow_mut();
             // Freed first, as at the end of a scope: there are never two outputs.
             *last = Last::None;
-            super::site::rewind();
-            *last = Last::Returned(run(size, site)?);
+            super::context::rewind();
+            *last = Last::Returned(run(size, context)?);
             counted.set(counted.get() + 1);
             Ok(())
         },
@@ -185,28 +185,28 @@ pub fn function<S: 'static, R: IntoTensor + 'static>(
     )?;
     step.again = Some(Box::new(|| Ok((0, Box::new(())))));
     let reference: Reference = Box::new(move || {
-        super::site::rewind();
-        reference.map(|reference| reference(size, site)).transpose()
+        super::context::rewind();
+        reference.map(|reference| reference(size, context)).transpose()
     });
     Ok(Built {
         step,
         reference,
         flops: flops.map(|flops| flops(size)),
-        bytes: bytes.map(|bytes| bytes(size, site.dtype)),
+        bytes: bytes.map(|bytes| bytes(size, context.dtype)),
         held_bytes: Ok(0),
         problem_size: shown,
         runs,
     })
 }
 
-/// `$body` with `$T` the [`Element`](crate::kernel::Element) of the site's precision; unsupported where
+/// `$body` with `$T` the [`Element`](crate::kernel::Element) of the context's precision; unsupported where
 /// Rust has none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! in_precision {
-    ($site:expr, $T:ident => $body:expr) => {{
-        let site: &$crate::kernel::Site = $site;
-        match site.dtype {
+    ($context:expr, $T:ident => $body:expr) => {{
+        let context: &$crate::kernel::KernelContext = $context;
+        match context.dtype {
             $crate::kernel::Dtype::Float64 => {
                 type $T = f64;
                 $body
@@ -224,7 +224,7 @@ macro_rules! in_precision {
                 $body
             }
             $crate::kernel::Dtype::Float8E4M3Fn => ::core::result::Result::Err(
-                site.unsupported("Rust has no number of 8 bits for a generic kernel"),
+                context.unsupported("Rust has no number of 8 bits for a generic kernel"),
             ),
         }
     }};

@@ -6,9 +6,9 @@ use serde_json::json;
 use super::*;
 use crate::kernel::{Element, values};
 
-fn site(dtype: Dtype) -> Site {
+fn context(dtype: Dtype) -> KernelContext {
     let (device, place) = (Device::Cpu, tch::Device::Cpu);
-    Site { work: (), dtype, device, place, threads: 1, seed: 7 }
+    KernelContext { work: (), dtype, device, torch_device: place, threads: 1, seed: 7 }
 }
 
 fn given(fields: &[(&str, Value)]) -> Fields {
@@ -37,7 +37,7 @@ fn a_generic_kernel_is_built_in_its_precision() {
         Ok(T::DTYPE)
     }
     for precision in Dtype::PRECISIONS {
-        let found = in_precision!(&site(*precision), T => dtype::<T>());
+        let found = in_precision!(&context(*precision), T => dtype::<T>());
         match precision {
             Dtype::Float8E4M3Fn => {
                 let Err(Refusal::Unsupported(why)) = found else { panic!("{found:?}") };
@@ -84,7 +84,7 @@ fn of_a_function_there_is_one_output_at_a_time() {
         flops: None,
         bytes: None,
     };
-    let it = function((), Fields::new(), &site(Dtype::Float64), parts).unwrap();
+    let it = function((), Fields::new(), &context(Dtype::Float64), parts).unwrap();
     assert!(it.step.left().is_err(), "nothing has run");
     for _ in 0..3 {
         drop(it.step.run().unwrap());
@@ -99,24 +99,24 @@ fn of_a_function_there_is_one_output_at_a_time() {
 
 #[test]
 fn a_function_of_numbers_is_refused_on_another_device_before_it_runs() {
-    fn of<R: IntoTensor + 'static>(
-        run: fn(&'static (), &'static Site) -> Result<R, Refusal>,
+    fn refusal<R: IntoTensor + 'static>(
+        run: fn(&'static (), &'static KernelContext) -> Result<R, Refusal>,
     ) -> String {
         let parts = Function { run, reference: None, flops: None, bytes: None };
-        let site = Site { device: Device::Cuda, ..site(Dtype::Float32) };
-        function((), Fields::new(), &site, parts).map(|_| ()).unwrap_err().to_string()
+        let context = KernelContext { device: Device::Cuda, ..context(Dtype::Float32) };
+        function((), Fields::new(), &context, parts).map(|_| ()).unwrap_err().to_string()
     }
-    let one = of(|(), _| -> Result<f32, Refusal> { panic!("it does not run") });
+    let one = refusal(|(), _| -> Result<f32, Refusal> { panic!("it does not run") });
     assert!(one.contains("returns numbers of the host"), "{one}");
-    assert_eq!(of(|(), _| -> Result<Vec<f64>, Refusal> { panic!("it does not run") }), one);
+    assert_eq!(refusal(|(), _| -> Result<Vec<f64>, Refusal> { panic!("it does not run") }), one);
 }
 
 #[test]
 fn a_function_draws_the_same_at_every_call_and_for_its_reference() {
     // Nobody else draws meanwhile.
     let _drawing = crate::inputs::seeded(1);
-    fn drawn(size: &usize, site: &Site) -> Result<Tensor, Refusal> {
-        let (x, y) = (site.normal(&[*size])?, site.uniform(&[*size], (0.0, 1.0))?);
+    fn drawn(size: &usize, context: &KernelContext) -> Result<Tensor, Refusal> {
+        let (x, y) = (context.normal(&[*size])?, context.uniform(&[*size], (0.0, 1.0))?);
         Ok(x.f_add(&y)?)
     }
     let parts = Function {
@@ -125,7 +125,7 @@ fn a_function_draws_the_same_at_every_call_and_for_its_reference() {
         flops: Some(|size| 2 * *size as u64),
         bytes: Some(|size, dtype| *size as u64 * dtype.bytes()),
     };
-    let it = function(5_usize, Fields::new(), &site(Dtype::Float64), parts).unwrap();
+    let it = function(5_usize, Fields::new(), &context(Dtype::Float64), parts).unwrap();
     let once = || {
         drop(it.step.run().unwrap());
         values::<f64>(&left(&it)).unwrap()

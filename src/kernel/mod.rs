@@ -25,11 +25,11 @@
 //! impl<T: Element> Kernel for Saxpy<T> {
 //!     type ProblemSize = ProblemSize;
 //!
-//!     fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-//!         if site.device != Device::Cpu {
-//!             return Err(site.unsupported("a loop over slices runs on the CPU"));
+//!     fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+//!         if context.device != Device::Cpu {
+//!             return Err(context.unsupported("a loop over slices runs on the CPU"));
 //!         }
-//!         let draw = || values(&site.normal(&[size.elements])?);
+//!         let draw = || values(&context.normal(&[size.elements])?);
 //!         Ok(Self { x: draw()?, y: draw()?, z: vec![T::from_f64(0.0); size.elements] })
 //!     }
 //!
@@ -48,6 +48,7 @@
 
 #[doc(hidden)]
 pub mod catalogue;
+mod context;
 mod conversion;
 pub mod cuda;
 mod element;
@@ -55,24 +56,23 @@ mod float;
 #[doc(hidden)]
 pub mod generated;
 mod operation;
-mod site;
 mod step;
 mod tolerance;
 
+pub use context::KernelContext;
 pub use conversion::{IntoTensor, tensor, values};
 pub use element::Element;
 pub use half::{bf16, f16};
 #[doc(inline)]
 pub use plan::{Device, Dtype};
-pub use site::Site;
 pub use tch::{self, TchError, Tensor};
 
 // The kernels that ship with the library.
 #[doc(hidden)]
 pub use {
+    context::Named,
     float::Float,
     operation::{ByValue, Operation, Parts, Shipped, Trial},
-    site::Named,
     step::{Replaced, Step, all_over_nan, over_nan},
     tolerance::{Tolerance, Worst, unravel},
 };
@@ -87,14 +87,14 @@ pub use crate::refusal::Refusal;
 /// ```
 pub mod prelude {
     pub use super::{
-        Device, Dtype, Element, IntoTensor, Kernel, Refusal, Site, TchError, Tensor, bf16, f16,
-        tch, tensor, values,
+        Device, Dtype, Element, IntoTensor, Kernel, KernelContext, Refusal, TchError, Tensor, bf16,
+        f16, tch, tensor, values,
     };
 }
 
 /// One kernel. A type that is generic over one [`Element`] has an instance for each precision;
-/// another type looks at [`Site::dtype`] itself, and refuses a precision that it lacks as
-/// [`Refusal::Unsupported`]. The same goes for [`Site::device`].
+/// another type looks at [`KernelContext::dtype`] itself, and refuses a precision that it lacks as
+/// [`Refusal::Unsupported`]. The same goes for [`KernelContext::device`].
 ///
 /// ```
 /// use criterion_torch::kernel::prelude::*;
@@ -112,8 +112,8 @@ pub mod prelude {
 /// impl Kernel for Doubled {
 ///     type ProblemSize = ProblemSize;
 ///
-///     fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-///         let x = site.normal(&[size.elements])?;
+///     fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+///         let x = context.normal(&[size.elements])?;
 ///         Ok(Self { y: x.f_zeros_like()?, x })
 ///     }
 ///
@@ -132,10 +132,10 @@ pub trait Kernel: Sized + 'static {
     /// folder import it.
     type ProblemSize: 'static;
 
-    /// Everything that a step reads, made before the clock starts. Drawn values ([`Site::normal`])
+    /// Everything that a step reads, made before the clock starts. Drawn values ([`KernelContext::normal`])
     /// depend on the case's seed alone, so that siblings see the same input if they draw in the
     /// same order.
-    fn prepare(size: &Self::ProblemSize, site: &Site) -> Result<Self, Refusal>;
+    fn prepare(size: &Self::ProblemSize, context: &KernelContext) -> Result<Self, Refusal>;
 
     /// One step, which is what is timed. It runs many times and finds the same every time: where it works
     /// in place, it first puts back what it starts from.

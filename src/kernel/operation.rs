@@ -7,7 +7,7 @@
 use plan::Dtype;
 use tch::{TchError, Tensor};
 
-use super::site::{Named, Site};
+use super::context::{KernelContext, Named};
 use super::{Step, Tolerance};
 use crate::inputs::Inputs;
 use crate::refusal::Refusal;
@@ -16,23 +16,23 @@ use crate::refusal::Refusal;
 pub trait Operation<W> {
     /// Its inputs, drawn from torch's default generator, the same on every device and for every
     /// implementation.
-    fn inputs(&self, site: &Site<W>) -> Result<Inputs, Refusal>;
+    fn inputs(&self, context: &KernelContext<W>) -> Result<Inputs, Refusal>;
 
     /// Whether the implementation can run here, before anything is built.
     ///
     /// # Errors
     /// The constraint and the value that broke it.
-    fn check(&self, site: &Site<W>) -> Result<(), String>;
+    fn check(&self, context: &KernelContext<W>) -> Result<(), String>;
 
     /// The function from elementary operations, in the dtype of its inputs: in float64, what every
     /// implementation is compared with.
-    fn reference(&self, site: &Site<W>, inputs: Inputs) -> Result<Tensor, Refusal>;
+    fn reference(&self, context: &KernelContext<W>, inputs: Inputs) -> Result<Tensor, Refusal>;
 
-    /// The site's implementation on these inputs: weights folded and reordered beforehand where it has
+    /// The context's implementation on these inputs: weights folded and reordered beforehand where it has
     /// such.
-    fn build(&self, site: &Site<W>, inputs: Inputs) -> Result<Step, Refusal>;
+    fn build(&self, context: &KernelContext<W>, inputs: Inputs) -> Result<Step, Refusal>;
 
-    /// The smallest signal-to-noise ratio, in dB, that the site's implementation has to have against
+    /// The smallest signal-to-noise ratio, in dB, thin the context's implementation has to have against
     /// the reference: some dB below the lowest that was measured.
     fn min_sqnr_db(&self, work: &W, dtype: Dtype) -> f64;
 
@@ -48,17 +48,17 @@ pub trait ByValue<W> {
     /// place.
     fn tolerance(
         &self,
-        site: &Site<W>,
+        context: &KernelContext<W>,
         inputs: &Inputs,
         reference: &Tensor,
     ) -> Result<Tolerance, TchError>;
 
     /// Small inputs of every kind, on which the implementation is tried before it is timed.
-    fn trials(&self, site: &Site<W>) -> Vec<Trial<W>>;
+    fn trials(&self, context: &KernelContext<W>) -> Vec<Trial<W>>;
 
-    /// Whether the site's implementation is an operation of libtorch's own. Where float64 disproves it for special values,
+    /// Whether the context's implementation is an operation of libtorch's own. Where float64 disproves it for special values,
     /// that is a finding about libtorch, and no reason to leave its time out.
-    fn is_of_libtorch(&self, site: &Site<W>) -> bool;
+    fn is_of_libtorch(&self, context: &KernelContext<W>) -> bool;
 }
 
 /// Small inputs of one kind.
@@ -68,7 +68,7 @@ pub struct Trial<W> {
     /// Whether its inputs have values that a model seldom meets, such as infinity.
     pub is_special: bool,
     /// The case's kernel, implementation, dtype and device, at a small size.
-    pub site: Site<W>,
+    pub context: KernelContext<W>,
     /// Draws the inputs from torch's default generator.
     pub draw: Box<dyn Fn() -> Result<Inputs, Refusal>>,
 }
@@ -76,7 +76,7 @@ pub struct Trial<W> {
 impl<W> Trial<W> {
     /// The inputs, drawn from the case's seed.
     pub fn inputs(&self) -> Result<Inputs, Refusal> {
-        let _drawing = self.site.seeded();
+        let _drawing = self.context.seeded();
         (self.draw)()
     }
 }
@@ -87,14 +87,14 @@ pub trait Shipped: Named + Copy + 'static {
     /// Its description: where a new kernel is registered.
     fn operation(&self) -> Box<dyn Operation<Self>>;
 
-    /// Whether the implementation can run at this site, before anything is built: it exists, and
+    /// Whether the implementation can run in this context, before anything is built: it exists, and
     /// [`Operation::check`] agrees.
     ///
     /// # Errors
     /// Unsupported, with the constraint and the value that broke it; skipped, where the case is too
     /// large.
-    fn check(site: &Site<Self>) -> Result<(), Refusal> {
-        site.constraint()
+    fn check(context: &KernelContext<Self>) -> Result<(), Refusal> {
+        context.constraint()
     }
 
     /// Whether the machine has what the implementation is compiled with: asked before inputs are
@@ -102,12 +102,12 @@ pub trait Shipped: Named + Copy + 'static {
     ///
     /// # Errors
     /// Skipped, with what is missing.
-    fn tools(_site: &Site<Self>) -> Result<(), Refusal> {
+    fn tools(_context: &KernelContext<Self>) -> Result<(), Refusal> {
         Ok(())
     }
 
     /// Its parts, whatever the implementation.
-    fn parts(site: &Site<Self>) -> Parts;
+    fn parts(context: &KernelContext<Self>) -> Parts;
 
     /// An input or an output, a part to each place of the first dimension: no part influences another.
     fn by_part(&self, tensor: &Tensor) -> Result<Tensor, TchError> {
@@ -129,7 +129,7 @@ pub struct Parts {
 }
 
 #[doc(hidden)]
-impl<W: Shipped> Site<W> {
+impl<W: Shipped> KernelContext<W> {
     /// Whether the implementation can run here ([`Shipped::check`]).
     pub fn check(&self) -> Result<(), Refusal> {
         W::check(self)
@@ -151,12 +151,12 @@ impl<W: Shipped> Site<W> {
         self.work.operation().build(self, inputs)
     }
 
-    /// The elementary operations on inputs on the site's device or on the host ([`Operation::reference`]).
+    /// The elementary operations on inputs on the context's device or on the host ([`Operation::reference`]).
     pub fn reference(&self, inputs: Inputs) -> Result<Tensor, Refusal> {
         let is_on_host = inputs.examples.iter().all(|it| it.device() == tch::Device::Cpu);
-        let host = Self { device: plan::Device::Cpu, place: tch::Device::Cpu, ..*self };
-        let site = if is_on_host { &host } else { self };
-        tch::no_grad(|| self.work.operation().reference(site, inputs))
+        let host = Self { device: plan::Device::Cpu, torch_device: tch::Device::Cpu, ..*self };
+        let context = if is_on_host { &host } else { self };
+        tch::no_grad(|| self.work.operation().reference(context, inputs))
     }
 
     /// The smallest signal-to-noise ratio ([`Operation::min_sqnr_db`]).
@@ -179,7 +179,7 @@ pub(super) struct Gates {
 }
 
 impl Gates {
-    pub(super) const fn of(self, dtype: Dtype) -> f64 {
+    pub(super) const fn for_dtype(self, dtype: Dtype) -> f64 {
         match dtype {
             Dtype::Float64 | Dtype::Float32 => self.float32,
             Dtype::BFloat16 | Dtype::Float8E4M3Fn => self.bfloat16,

@@ -1,6 +1,6 @@
 //! An output against its reference, value by value.
 
-use plan::{Gate, Stat};
+use plan::{Gate, JsonFloat};
 use tch::{Kind, TchError, Tensor};
 
 use crate::refusal::Refusal;
@@ -44,7 +44,7 @@ impl Tolerance {
         // A ratio that is no number must not pass, hence the question put this way round.
         if worst.ratio <= 1.0 {
             let (inputs, size) = (inputs.to_owned(), self.size.clone());
-            return Ok(Gate { inputs, size, worst: Stat(worst.ratio) });
+            return Ok(Gate { inputs, size, worst: JsonFloat(worst.ratio) });
         }
         let Worst { index, output, reference, allowed, .. } = worst;
         let size = self.size.iter().map(u64::to_string).collect::<Vec<_>>().join("x");

@@ -133,7 +133,7 @@ impl Watch<'_, '_> {
                 return Ok(Ok(reading));
             }
             if now_s - began_s >= STANDSTILL_S {
-                return Ok(Err(still(now_s - began_s, &self.counter.describe())));
+                return Ok(Err(stood_still(now_s - began_s, &self.counter.describe())));
             }
         }
     }
@@ -149,14 +149,14 @@ impl Watch<'_, '_> {
     }
 }
 
-fn still(seconds: f64, method: &str) -> String {
+fn stood_still(seconds: f64, method: &str) -> String {
     format!("the counter stood still for {seconds:.1} s: {method}")
 }
 
 fn energy(window: &Reading, idle_watts: Option<f64>, method: String) -> Result<Energy, String> {
     let Reading { joules, seconds, iters } = *window;
     if joules <= 0.0 {
-        return Err(still(seconds, &method));
+        return Err(stood_still(seconds, &method));
     }
     let idle_joules = idle_watts.unwrap_or(0.0) * seconds;
     Ok(Energy {

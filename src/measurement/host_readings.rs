@@ -77,7 +77,7 @@ impl Readings for HostReadings {
     }
 
     fn throttle_reasons(&mut self) -> Vec<String> {
-        let mut reasons = Throttled::read(&self.cpus).since(self.before);
+        let mut reasons = Throttled::read(&self.cpus).throttled_since(self.before);
         reasons.extend(self.cpufreq.reasons());
         reasons
     }
@@ -100,7 +100,7 @@ impl Throttled {
         Self { cores: sum("core_throttle_count"), packages: sum("package_throttle_count") }
     }
 
-    fn since(self, before: Self) -> Vec<String> {
+    fn throttled_since(self, before: Self) -> Vec<String> {
         let told = |what: &str, now: u64, before: u64| {
             let times = now.saturating_sub(before);
             (times > 0).then(|| format!("thermal: {what} throttled {times} times"))

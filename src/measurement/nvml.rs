@@ -32,7 +32,7 @@ pub struct NvmlGpu<'nvml>(nvml_wrapper::Device<'nvml>);
 /// loaded or does not know it.
 pub fn open(index: usize) -> Result<GpuProbe<NvmlGpu<'static>>, String> {
     let device = cuda::device(index).map_err(|error| error.to_string())?;
-    at(NVML.as_ref().map_err(String::clone)?, &device.pci_bus)
+    probe_at(NVML.as_ref().map_err(String::clone)?, &device.pci_bus)
 }
 
 fn load(library: &str) -> Result<nvml_wrapper::Nvml, String> {
@@ -42,7 +42,7 @@ fn load(library: &str) -> Result<nvml_wrapper::Nvml, String> {
         .map_err(|error| format!("NVML cannot be used: {error} ({library} comes with the driver)"))
 }
 
-fn at<'nvml>(
+fn probe_at<'nvml>(
     nvml: &'nvml nvml_wrapper::Nvml,
     pci_bus: &str,
 ) -> Result<GpuProbe<NvmlGpu<'nvml>>, String> {
@@ -192,7 +192,7 @@ mod tests {
     fn a_device_is_found_by_its_place_and_every_reading_is_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let nvml = fake(&folder);
-        let mut second = at(&nvml, "0000:41:00.0").unwrap();
+        let mut second = probe_at(&nvml, "0000:41:00.0").unwrap();
         assert!(second.describe().contains("Fake 1 at 0000:41:00.0"), "{}", second.describe());
         assert_eq!(second.driver_version(), "580.95.05");
         assert_eq!(second.joules(), Ok(1001.0));
@@ -201,9 +201,9 @@ mod tests {
         assert_eq!(second.max_clock_mhz(), Ok(1981.0));
         assert_eq!(second.temperature_c(), Ok(51.0));
         assert_eq!(second.slow_downs(), Ok(vec!["SW Power Cap".to_owned()]));
-        let first = at(&nvml, "0000:01:00.0").unwrap();
+        let first = probe_at(&nvml, "0000:01:00.0").unwrap();
         assert_eq!(first.slow_downs(), Ok(vec![]), "idle is no slow-down");
-        let absent = at(&nvml, "0000:99:00.0").unwrap_err();
+        let absent = probe_at(&nvml, "0000:99:00.0").unwrap_err();
         assert!(absent.starts_with("NVML knows no GPU at 0000:99:00.0: "), "{absent}");
     }
 
@@ -211,7 +211,7 @@ mod tests {
     fn what_the_device_does_not_offer_is_an_error_of_that_reading_alone() {
         let folder = tempfile::tempdir().unwrap();
         let nvml = fake(&folder);
-        let mut first = at(&nvml, "0000:01:00.0").unwrap();
+        let mut first = probe_at(&nvml, "0000:01:00.0").unwrap();
         let energy = first.joules().unwrap_err();
         assert!(energy.starts_with("NVML cannot read the energy: "), "{energy}");
         assert_eq!(first.clock_mhz(), Ok(1600.0));
@@ -228,29 +228,29 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let nvml = fake(&folder);
         // At its power limit, and its slowed time grows by that alone.
-        let mut second = at(&nvml, "0000:41:00.0").unwrap();
+        let mut second = probe_at(&nvml, "0000:41:00.0").unwrap();
         second.read();
         second.read();
         assert_eq!(second.throttle_reasons(), ["SW Power Cap"]);
         // As hot as it is hungry.
-        let mut third = at(&nvml, "0000:81:00.0").unwrap();
+        let mut third = probe_at(&nvml, "0000:81:00.0").unwrap();
         third.read();
         third.read();
         assert!(third.throttle_reasons().iter().any(|it| it.contains("heat")));
     }
 
     /// The fake's GPU at 41:00.0 samples from second 10 to second 15, every 0.2 s.
-    fn between(from_us: u64, until_us: u64) -> Result<plan::Utilization, String> {
+    fn utilization_between(from_us: u64, until_us: u64) -> Result<plan::Utilization, String> {
         let folder = tempfile::tempdir().unwrap();
         let nvml = fake(&folder);
-        let probe = at(&nvml, "0000:41:00.0").unwrap();
+        let probe = probe_at(&nvml, "0000:41:00.0").unwrap();
         let settings = plan::EnergyPass { window_s: 2.0, ..plan::EnergyPass::default() };
-        utilization::over(&probe, settings, Span::between(from_us, until_us))
+        utilization::summarize(&probe, settings, Span::between(from_us, until_us))
     }
 
     #[test]
     fn only_samples_within_the_steps_make_the_utilization() {
-        let found = between(11_000_000, 13_250_000).unwrap();
+        let found = utilization_between(11_000_000, 13_250_000).unwrap();
         // The samples of seconds 12, 12.2, … 13.2; the period of an earlier one may have begun outside.
         assert_eq!(found.sm, plan::Range { min: 0.60, median: 0.63, max: 0.66 });
         assert_eq!(found.memory, plan::Range { min: 0.10, median: 0.13, max: 0.16 });
@@ -258,7 +258,7 @@ mod tests {
         assert!(found.method.contains("Fake 1 at 0000:41:00.0"), "{}", found.method);
         assert!(found.method.ends_with("it sees 2 computing"), "{}", found.method);
         // The steps outlast the samples.
-        let found = between(13_500_000, 16_000_000).unwrap();
+        let found = utilization_between(13_500_000, 16_000_000).unwrap();
         assert_eq!((found.sm.min, found.sm.max, found.samples), (0.73, 0.75, 3));
     }
 
@@ -266,7 +266,7 @@ mod tests {
     fn a_time_without_samples_has_no_utilization() {
         // Too short by a hair for the next sample; later than all of them.
         for (from_us, until_us) in [(11_050_000, 12_150_000), (16_000_000, 19_000_000)] {
-            let reason = between(from_us, until_us).unwrap_err();
+            let reason = utilization_between(from_us, until_us).unwrap_err();
             assert!(reason.contains("samples of the multiprocessors"), "{reason}");
         }
     }
@@ -275,11 +275,11 @@ mod tests {
     fn a_gpu_in_slices_has_no_utilization() {
         let folder = tempfile::tempdir().unwrap();
         let nvml = fake(&folder);
-        let sliced = at(&nvml, "0000:81:00.0").unwrap();
+        let sliced = probe_at(&nvml, "0000:81:00.0").unwrap();
         let reason = "MIG is on: NVML reads no utilization of a slice";
         assert_eq!(sliced.samples(0), Err(reason.to_owned()));
         // The others are whole, or too old for slices.
-        let whole = at(&nvml, "0000:41:00.0").unwrap();
+        let whole = probe_at(&nvml, "0000:41:00.0").unwrap();
         let Samples { sm, memory } = whole.samples(14_900_000).unwrap();
         assert_eq!((sm.len(), memory.len()), (1, 1));
     }

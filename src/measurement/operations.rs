@@ -39,7 +39,8 @@ impl Steps {
         }
         let mut table = Table::default();
         for step in &steps {
-            let mut threads: Vec<u64> = within(events, step).map(|event| event.thread).collect();
+            let mut threads: Vec<u64> =
+                events_within(events, step).map(|event| event.thread).collect();
             threads.sort_unstable();
             threads.dedup();
             for thread in threads {
@@ -75,7 +76,7 @@ fn end_ns(event: &KinetoEvent) -> u64 {
 }
 
 /// The operations and allocations that began during a step, on any thread.
-fn within<'e>(
+fn events_within<'e>(
     events: &'e [KinetoEvent],
     step: &KinetoEvent,
 ) -> impl Iterator<Item = &'e KinetoEvent> {
@@ -132,7 +133,7 @@ impl<'e> Table<'e> {
     /// Adds what ran on `thread` during `step`.
     fn add(&mut self, step: &KinetoEvent, thread: u64, events: &'e [KinetoEvent]) {
         let mut inside: Vec<&KinetoEvent> =
-            within(events, step).filter(|event| event.thread == thread).collect();
+            events_within(events, step).filter(|event| event.thread == thread).collect();
         inside.sort_by_key(|event| (event.start_ns, Reverse(end_ns(event))));
         let is_steps = thread == step.thread;
         let mut open: Vec<Open<'e>> = vec![];

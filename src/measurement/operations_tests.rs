@@ -38,7 +38,7 @@ fn memory(at_ns: u64, bytes: i64) -> KinetoEvent {
     KinetoEvent { bytes, ..event(ActivityType::Memory, "[memory]", MAIN, (at_ns, at_ns)) }
 }
 
-fn of(events: &[KinetoEvent]) -> Steps {
+fn checked_steps(events: &[KinetoEvent]) -> Steps {
     let steps = Steps::from_events(events).expect("there are steps");
     let own: f64 = steps.operations.iter().map(|it| it.self_ns).sum();
     assert!((own + steps.outside_ns - steps.step_ns).abs() < 1e-9, "{steps:?}");
@@ -56,7 +56,7 @@ fn times(steps: &Steps, name: &str) -> (f64, f64, f64) {
 
 #[test]
 fn own_times_are_without_callees_and_gaps_are_outside() {
-    let steps = of(&[
+    let steps = checked_steps(&[
         step((100, 200)),
         operation("linear", (110, 160)),
         operation("t", (112, 117)),
@@ -75,7 +75,7 @@ fn own_times_are_without_callees_and_gaps_are_outside() {
 
 #[test]
 fn several_steps_are_a_mean_and_what_lies_between_them_is_none_of_it() {
-    let steps = of(&[
+    let steps = checked_steps(&[
         step((0, 100)),
         operation("exp", (10, 40)),
         operation("fill_", (120, 180)),
@@ -91,7 +91,7 @@ fn several_steps_are_a_mean_and_what_lies_between_them_is_none_of_it() {
 
 #[test]
 fn a_callee_does_not_outlive_its_caller_nor_its_step() {
-    let steps = of(&[
+    let steps = checked_steps(&[
         step((0, 100)),
         operation("linear", (10, 50)),
         operation("addmm", (20, 52)),
@@ -104,7 +104,8 @@ fn a_callee_does_not_outlive_its_caller_nor_its_step() {
 
 #[test]
 fn an_operation_that_calls_itself_has_its_time_once() {
-    let steps = of(&[step((0, 100)), operation("to", (10, 60)), operation("to", (20, 50))]);
+    let steps =
+        checked_steps(&[step((0, 100)), operation("to", (10, 60)), operation("to", (20, 50))]);
     assert_eq!(times(&steps, "to"), (2.0, 50.0, 50.0));
     assert!(!found(&steps, "to").is_leaf);
 }
@@ -112,7 +113,7 @@ fn an_operation_that_calls_itself_has_its_time_once() {
 #[test]
 fn work_of_other_threads_has_a_total_and_no_own_time() {
     let on_worker = |name, interval| KinetoEvent { thread: WORKER, ..operation(name, interval) };
-    let steps = of(&[
+    let steps = checked_steps(&[
         step((0, 100)),
         operation("join", (10, 90)),
         on_worker("mm", (20, 80)),
@@ -141,7 +142,7 @@ fn entries_differ_by_arguments_and_have_bytes_and_flops() {
     };
     let list =
         KinetoEvent { arguments: vec![tensor(&[], "TensorList")], ..operation("cat", (60, 70)) };
-    let steps = of(&[
+    let steps = checked_steps(&[
         step((0, 100)),
         product((0, 10), 4),
         memory(5, 96),
@@ -174,7 +175,7 @@ fn kernels_belong_to_what_launched_them() {
         launched_by,
         ..event(ActivityType::Kernel, "gemm", 0, interval)
     };
-    let steps = of(&[
+    let steps = checked_steps(&[
         step((0, 100)),
         launching("linear", (0, 30), 11),
         launching("addmm", (5, 25), 12),
@@ -205,7 +206,7 @@ fn kernels_that_no_operation_launched_have_entries_of_their_own() {
     let flush = |interval| KinetoEvent { correlation: 7, ..operation("fill_", interval) };
     let script =
         KinetoEvent { correlation: 8, ..event(ActivityType::Other, "forward", MAIN, (210, 220)) };
-    let steps = of(&[
+    let steps = checked_steps(&[
         flush((0, 5)),
         step((100, 200)),
         // The flush of a cold case may still run when the step begins.

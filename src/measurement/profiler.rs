@@ -65,7 +65,7 @@ impl Subject<'_> {
         let folder = path.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(folder).map_err(failed)?;
         // Kineto writes in place and puts the path into the trace, so it gets a temporary file.
-        let beside = partial::beside(path).map_err(failed)?;
+        let beside = partial::folder_beside(path).map_err(failed)?;
         let raw = beside.path().join("trace.json");
         let run = || {
             // The profiler's own buffers are made in the first step that it sees.

@@ -37,7 +37,7 @@ impl Blocks {
     }
 
     pub fn clear(&self) {
-        self.with(|table| {
+        self.with_table(|table| {
             if table.count > 0 {
                 table.slots.fill(0);
             }
@@ -49,12 +49,12 @@ impl Blocks {
 
     /// The counts; `None` if there were ever more blocks than fit.
     pub fn counted(&self) -> Option<DeviceMemory> {
-        self.with(|table| (!table.overflowed).then_some(table.memory))
+        self.with_table(|table| (!table.overflowed).then_some(table.memory))
     }
 
     /// A new block; null is none.
     pub fn add(&self, block: *mut u8, size: usize) {
-        self.with(|table| {
+        self.with_table(|table| {
             if table.insert(block as usize, size) {
                 table.memory.allocations += 1;
                 table.memory.total_bytes += size as u64;
@@ -64,16 +64,16 @@ impl Blocks {
 
     /// A block that was not freed after all.
     pub fn put_back(&self, block: *mut u8, size: usize) {
-        self.with(|table| table.insert(block as usize, size));
+        self.with_table(|table| table.insert(block as usize, size));
     }
 
     /// A block is freed; whether it was a counted one.
     pub fn remove(&self, block: *mut u8, size: usize) -> bool {
-        self.with(|table| table.remove(block as usize, size))
+        self.with_table(|table| table.remove(block as usize, size))
     }
 
     /// Waits spinning: a lock of the system may allocate.
-    fn with<T>(&self, work: impl FnOnce(&mut Table) -> T) -> T {
+    fn with_table<T>(&self, work: impl FnOnce(&mut Table) -> T) -> T {
         while self
             .locked
             .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)

@@ -78,7 +78,7 @@ fn now_us() -> u64 {
 
 /// Sums up the samples of which the whole period lies within `span`. They are read once, at its end:
 /// of a span longer than what the driver holds, only the last part is in it.
-pub fn over(
+pub fn summarize(
     meter: &dyn UtilizationMeter,
     settings: EnergyPass,
     span: Span,
@@ -151,7 +151,7 @@ mod tests {
 
     fn found(sm: &[(u64, u32)], memory: &[(u64, u32)]) -> Result<Utilization, String> {
         let meter = Fake(Ok(Samples { sm: samples(sm), memory: samples(memory) }));
-        over(&meter, asked(2.0), SPAN)
+        summarize(&meter, asked(2.0), SPAN)
     }
 
     fn asked(window_s: f64) -> EnergyPass {
@@ -188,12 +188,12 @@ mod tests {
             sm: samples(&[(11_500_000, 99)]),
             memory: samples(&[(11_500_000, 50)]),
         }));
-        assert!(over(&meter, asked(2.0), SPAN).is_ok());
-        let reason = over(&meter, asked(1.99), SPAN).unwrap_err();
+        assert!(summarize(&meter, asked(2.0), SPAN).is_ok());
+        let reason = summarize(&meter, asked(1.99), SPAN).unwrap_err();
         assert!(reason.starts_with("`energy.window_s` is 1.99; "), "{reason}");
         assert!(reason.contains("only a window of 2 s or more"), "{reason}");
         // The default's.
-        let reason = over(&meter, EnergyPass::default(), SPAN).unwrap_err();
+        let reason = summarize(&meter, EnergyPass::default(), SPAN).unwrap_err();
         assert!(reason.starts_with("`energy.window_s` is 1; "), "{reason}");
     }
 
@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn a_drivers_reason_is_passed_on() {
         let meter = Fake(Err("not supported".to_owned()));
-        assert_eq!(over(&meter, asked(2.0), SPAN), Err("not supported".to_owned()));
-        assert_eq!(over(&meter, asked(2.0), Span::default()), Err("no step ran".to_owned()));
+        assert_eq!(summarize(&meter, asked(2.0), SPAN), Err("not supported".to_owned()));
+        assert_eq!(summarize(&meter, asked(2.0), Span::default()), Err("no step ran".to_owned()));
     }
 
     #[test]

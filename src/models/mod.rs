@@ -95,7 +95,7 @@ pub use trained::{MakeTrained, ModelGradients, Passed, TrainedLayer, TrainedNetw
 use plan::{LinearShape, ModelKind, ModelSizes, Shape, Weights};
 use tch::{Kind, Tensor};
 
-use crate::recipes::{Own, Registry};
+use crate::recipes::{Registry, UserDefinition};
 use crate::refusal::Refusal;
 
 /// The imports of a model's file, as in the [example](super).
@@ -114,7 +114,7 @@ pub mod prelude {
 static OWN: Registry<dyn Architecture> = Registry::new("model");
 
 /// Has the models of a bench target's package known.
-pub(crate) fn register(models: &'static [Own<dyn Architecture>]) {
+pub(crate) fn register(models: &'static [UserDefinition<dyn Architecture>]) {
     OWN.set(models);
 }
 

@@ -4,17 +4,17 @@ use plan::{Dtype, Sparsity};
 use tch::{TchError, Tensor};
 
 use super::semi_sparse::{self, Stored};
-use super::{LinearLayer, Quantized, Site, block_sparse, linear};
+use super::{LayerContext, LinearLayer, Quantized, block_sparse, linear};
 use crate::refusal::Refusal;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme;
 
 impl super::Scheme for Scheme {
-    fn check(&self, site: &Site) -> Result<(), String> {
-        match site.variant.sparsity {
-            Some(Sparsity::SemiSparse) => semi_sparse::check_unquantized(site),
-            Some(Sparsity::Block) => block_sparse::check(site),
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        match context.variant.sparsity {
+            Some(Sparsity::SemiSparse) => semi_sparse::check_unquantized(context),
+            Some(Sparsity::Block) => block_sparse::check(context),
             None => Ok(()),
         }
     }

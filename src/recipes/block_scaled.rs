@@ -12,7 +12,7 @@ use plan::{BlockFormat, Device, Dtype};
 use tch::{Kind, TchError, Tensor};
 
 use super::blocks::Blocks;
-use super::{LinearLayer, Site, block_scaled_cuda, filled, linear, refuse_non_finite};
+use super::{LayerContext, LinearLayer, block_scaled_cuda, filled, linear, refuse_non_finite};
 use crate::native::cuda;
 use crate::refusal::Refusal;
 
@@ -23,11 +23,12 @@ pub(super) struct Scheme {
 }
 
 impl super::Scheme for Scheme {
-    fn check(&self, site: &Site) -> Result<(), String> {
-        self.check_dtype(site.dtype)?;
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        self.check_dtype(context.dtype)?;
         let block = u64::from(self.format.block());
         let rows = if self.format == BlockFormat::Nvfp4 { 16 } else { 1 };
-        for (dimension, size, multiple) in [("k", site.linear.k, block), ("n", site.linear.n, rows)]
+        for (dimension, size, multiple) in
+            [("k", context.linear.k, block), ("n", context.linear.n, rows)]
         {
             if size % multiple != 0 {
                 let format = self.format;
@@ -36,8 +37,8 @@ impl super::Scheme for Scheme {
                 ));
             }
         }
-        match site.device {
-            Device::Cuda if !self.weight_only => on_cuda(site),
+        match context.device {
+            Device::Cuda if !self.weight_only => on_cuda(context),
             _ => Ok(()),
         }
     }
@@ -87,11 +88,11 @@ impl Scheme {
 }
 
 /// Constraints of libtorch's product of blocks.
-fn on_cuda(site: &Site) -> Result<(), String> {
-    if !site.linear.n.is_multiple_of(16) {
+fn on_cuda(context: &LayerContext) -> Result<(), String> {
+    if !context.linear.n.is_multiple_of(16) {
         return Err(format!(
             "n = {}, but products of blocks on cuda take multiples of 16",
-            site.linear.n
+            context.linear.n
         ));
     }
     // An absent device is not this recipe's to report.

@@ -16,13 +16,13 @@ pub(super) fn layer(weight: Blocks, kind: Kind) -> Result<Box<dyn LinearLayer>, 
     let layer = Layer { swizzled: weight.swizzled_scales()?, weight, kind };
     if layer.weight.format() == BlockFormat::Mxfp4 {
         // A kernel of FBGEMM's, which a libtorch may be built without; only a call tells.
-        drop(layer.product(&layer.weight, &layer.swizzled).map_err(without)?);
+        drop(layer.product(&layer.weight, &layer.swizzled).map_err(unsupported)?);
     }
     Ok(Box::new(layer))
 }
 
 /// Memory that runs out has a refusal of its own.
-fn without(error: TchError) -> Refusal {
+fn unsupported(error: TchError) -> Refusal {
     match Refusal::from(error) {
         Refusal::Failed(text) => Refusal::Unsupported(format!("`_scaled_mm_v2`: {text}")),
         other => other,

@@ -51,9 +51,9 @@ fn sqnr_db(weight: &Tensor, x: &Tensor, y: &Tensor) -> f64 {
     20.0 * (reference.norm().double_value(&[]) / noise).log10()
 }
 
-fn site(recipe: Recipe, dtype: Dtype, k: u64, n: u64) -> Site {
+fn context(recipe: Recipe, dtype: Dtype, k: u64, n: u64) -> LayerContext {
     let linear = LinearShape { name: "linear1", rows: 4, k, n };
-    Site { variant: Variant::eager(recipe), device: Device::Cpu, dtype, linear }
+    LayerContext { variant: Variant::eager(recipe), device: Device::Cpu, dtype, linear }
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn what_is_stored_is_codes_and_scales() {
 #[test]
 fn what_upstream_does_not_take_is_refused_by_value() {
     let refusal = |word: &str, dtype, k, n| {
-        let refusal = check(&site(recipe(word), dtype, k, n)).unwrap_err();
+        let refusal = check(&context(recipe(word), dtype, k, n)).unwrap_err();
         assert!(matches!(refusal, Refusal::Unsupported(_)), "{refusal}");
         refusal.to_string()
     };
@@ -132,7 +132,7 @@ fn what_upstream_does_not_take_is_refused_by_value() {
         assert!(found.ends_with(expected), "{found}");
     }
     for word in RECIPES {
-        check(&site(recipe(word), bf16, 32, 16)).unwrap();
+        check(&context(recipe(word), bf16, 32, 16)).unwrap();
     }
 }
 

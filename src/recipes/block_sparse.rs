@@ -8,15 +8,15 @@
 
 use tch::{Kind, TchError, Tensor};
 
-use super::{LinearLayer, Site, filled};
+use super::{LayerContext, LinearLayer, filled};
 use crate::refusal::Refusal;
 
 /// Rows and columns of a block.
 const BLOCK: i64 = 64;
 
 /// Whether the weight consists of blocks of which half can go.
-pub(super) fn check(site: &Site) -> Result<(), String> {
-    check_sizes(site.linear.n, site.linear.k)
+pub(super) fn check(context: &LayerContext) -> Result<(), String> {
+    check_sizes(context.linear.n, context.linear.k)
 }
 
 fn check_sizes(n: u64, k: u64) -> Result<(), String> {

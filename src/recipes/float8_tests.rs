@@ -2,7 +2,7 @@ use plan::{Dtype, LinearShape, Recipe, Variant};
 use tch::Device;
 
 use super::*;
-use crate::recipes::{self, LinearLayer, Site};
+use crate::recipes::{self, LayerContext, LinearLayer};
 
 const RECIPES: [Recipe; 3] = [Recipe::Float8wo, Recipe::Float8dqTensor, Recipe::Float8dqRow];
 const KINDS: [Kind; 3] = [Kind::Float, Kind::BFloat16, Kind::Half];
@@ -184,7 +184,7 @@ fn what_upstream_would_not_quantize_is_refused() {
     let check = |recipe, dtype, k, n| {
         let linear = LinearShape { name: "fc", rows: 4, k, n };
         let variant = Variant::eager(recipe);
-        recipes::check(&Site { variant, device: plan::Device::Cpu, dtype, linear })
+        recipes::check(&LayerContext { variant, device: plan::Device::Cpu, dtype, linear })
     };
     let refused = |recipe, constraint: &str| {
         Err(Refusal::Unsupported(format!("recipe `{recipe}`, layer `fc`: {constraint}")))

@@ -14,7 +14,7 @@ use tch::{Kind, TchError, Tensor};
 
 use super::float8::{self, Granularity};
 use super::semi_sparse::{self, Stored};
-use super::{LinearLayer, Quantized, Site, output_size};
+use super::{LayerContext, LinearLayer, Quantized, output_size};
 use crate::native::cuda;
 use crate::refusal::Refusal;
 
@@ -31,16 +31,16 @@ impl Scheme {
 }
 
 impl super::Scheme for Scheme {
-    fn check(&self, site: &Site) -> Result<(), String> {
-        if site.variant.sparsity.is_some() {
-            if site.device == Device::Cuda {
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        if context.variant.sparsity.is_some() {
+            if context.device == Device::Cuda {
                 return Err("device cuda, but its 2:4 sparse layout is for the cpu (torchao's \
                             kernel is not libtorch's)"
                     .to_owned());
             }
-            semi_sparse::check(site, 32)?;
+            semi_sparse::check(context, 32)?;
         }
-        check(self.granularity(), site)
+        check(self.granularity(), context)
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {
@@ -168,8 +168,8 @@ impl LinearLayer for Float8dq {
 
 /// Upstream leaves other weights unquantized, which would not be float8dq, and refuses other dtypes
 /// and devices. On the CPU any shape would do, but a recipe is the same wherever it runs.
-fn check(granularity: Granularity, site: &Site) -> Result<(), String> {
-    for (dimension, size) in [("k", site.linear.k), ("n", site.linear.n)] {
+fn check(granularity: Granularity, context: &LayerContext) -> Result<(), String> {
+    for (dimension, size) in [("k", context.linear.k), ("n", context.linear.n)] {
         if size % 16 != 0 {
             return Err(format!(
                 "{dimension} = {size}, but float8dq quantizes only weights whose sizes are \
@@ -177,10 +177,10 @@ fn check(granularity: Granularity, site: &Site) -> Result<(), String> {
             ));
         }
     }
-    if granularity == Granularity::Row && site.dtype != Dtype::BFloat16 {
-        return Err(format!("dtype {}, but scales per row need bfloat16", site.dtype));
+    if granularity == Granularity::Row && context.dtype != Dtype::BFloat16 {
+        return Err(format!("dtype {}, but scales per row need bfloat16", context.dtype));
     }
-    if site.device == Device::Cuda {
+    if context.device == Device::Cuda {
         // An absent device is not this recipe's to report.
         if let Ok(device) = cuda::device(0) {
             device.require((8, 9), "float8 products")?;

@@ -6,14 +6,14 @@ use plan::Dtype;
 use tch::{Kind, TchError, Tensor};
 
 use super::float8::{self, Granularity};
-use super::{LinearLayer, Quantized, Site};
+use super::{LayerContext, LinearLayer, Quantized};
 use crate::refusal::Refusal;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scheme;
 
 impl super::Scheme for Scheme {
-    fn check(&self, _site: &Site) -> Result<(), String> {
+    fn check(&self, _context: &LayerContext) -> Result<(), String> {
         Ok(())
     }
 

@@ -9,7 +9,7 @@
 use plan::Dtype;
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::{LinearLayer, Quantized, Site, ZeroPoint, linear};
+use super::{LayerContext, LinearLayer, Quantized, ZeroPoint, linear};
 use crate::refusal::Refusal;
 use kernels::cpu;
 
@@ -18,18 +18,20 @@ pub(super) struct Scheme;
 
 impl super::Scheme for Scheme {
     /// Upstream leaves weights of other sizes as they are, and its kernel takes no float32.
-    fn check(&self, site: &Site) -> Result<(), String> {
-        for (dimension, size, multiple) in [("k", site.linear.k, 64), ("n", site.linear.n, 256)] {
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        for (dimension, size, multiple) in
+            [("k", context.linear.k, 64), ("n", context.linear.n, 256)]
+        {
             if size % multiple != 0 {
                 return Err(format!(
                     "{dimension} = {size}, but fp6 quantizes only multiples of {multiple}"
                 ));
             }
         }
-        if site.dtype == Dtype::Float32 {
+        if context.dtype == Dtype::Float32 {
             return Err(format!(
                 "activations of {}, but fp6 takes bfloat16 or float16",
-                site.dtype
+                context.dtype
             ));
         }
         Ok(())

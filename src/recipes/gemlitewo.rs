@@ -12,7 +12,7 @@ use tch::{Kind, TchError, Tensor};
 
 use super::affine::{self, Range};
 use super::quantized::refuse_non_finite;
-use super::{LinearLayer, Quantized, Site, ZeroPoint, filled, gemlitewo_cuda, groups, hqq};
+use super::{LayerContext, LinearLayer, Quantized, ZeroPoint, filled, gemlitewo_cuda, groups, hqq};
 use crate::refusal::Refusal;
 use kernels::cpu::weight_mm::PackedWeight;
 
@@ -34,8 +34,8 @@ pub(super) struct Scheme {
 }
 
 impl super::Scheme for Scheme {
-    fn check(&self, site: &Site) -> Result<(), String> {
-        match (site.device, site.dtype) {
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        match (context.device, context.dtype) {
             (Device::Cpu, _) | (Device::Cuda, Dtype::BFloat16 | Dtype::Float16) => {}
             (Device::Cuda, dtype) => {
                 return Err(format!("dtype {dtype}, but its kernel on cuda takes bf16 and f16"));
@@ -47,7 +47,7 @@ impl super::Scheme for Scheme {
         if !GROUPS.contains(&self.group) {
             return Err(format!("group {}, but upstream has {GROUPS:?}", self.group));
         }
-        let LinearShape { k, .. } = site.linear;
+        let LinearShape { k, .. } = context.linear;
         match self.bits {
             4 => groups::check(k, self.group),
             _ if k.is_multiple_of(COLUMNS) => Ok(()),

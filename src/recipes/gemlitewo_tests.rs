@@ -16,12 +16,12 @@ fn wave(rows: i64, columns: i64, kind: Kind) -> Tensor {
     (ramp * 0.7311).sin().reshape([rows, columns]).to_kind(kind)
 }
 
-fn refused(text: &str, k: u64, change: fn(&mut Site)) -> String {
+fn refused(text: &str, k: u64, change: fn(&mut LayerContext)) -> String {
     let linear = LinearShape { name: "fc", rows: 8, k, n: 5 };
     let variant = Variant::eager(recipe(text));
-    let mut site = Site { variant, device: Device::Cpu, dtype: Dtype::BFloat16, linear };
-    change(&mut site);
-    match recipes::check(&site) {
+    let mut context = LayerContext { variant, device: Device::Cpu, dtype: Dtype::BFloat16, linear };
+    change(&mut context);
+    match recipes::check(&context) {
         Ok(()) => "nothing".to_owned(),
         Err(refusal) => refusal.to_string(),
     }
@@ -29,7 +29,7 @@ fn refused(text: &str, k: u64, change: fn(&mut Site)) -> String {
 
 #[test]
 fn what_it_cannot_do_is_refused_by_value() {
-    let nothing: fn(&mut Site) = |_| ();
+    let nothing: fn(&mut LayerContext) = |_| ();
     for (text, k, change, expected) in [
         ("gemlitewo-4-64", 128, nothing, "nothing"),
         ("gemlitewo-4-1024", 1024, nothing, "nothing"),
@@ -37,18 +37,18 @@ fn what_it_cannot_do_is_refused_by_value() {
         ("gemlitewo-4-64", 96, nothing, "k = 96, but the group of 64 must divide it"),
         ("gemlitewo-8-64", 100, nothing, "k = 100, but with 8 bits 32 must divide it"),
         ("gemlitewo-4-16", 128, nothing, "group 16, but upstream has [32, 64,"),
-        ("gemlitewo-4-64", 128, |site| site.device = Device::Cuda, "nothing"),
+        ("gemlitewo-4-64", 128, |context| context.device = Device::Cuda, "nothing"),
         (
             "gemlitewo-4-64",
             128,
-            |site| (site.device, site.dtype) = (Device::Cuda, Dtype::Float32),
+            |context| (context.device, context.dtype) = (Device::Cuda, Dtype::Float32),
             "float32",
         ),
-        ("gemlitewo-4-64", 128, |site| site.device = Device::Mps, "mps"),
+        ("gemlitewo-4-64", 128, |context| context.device = Device::Mps, "mps"),
         (
             "gemlitewo-4-64",
             128,
-            |site| site.variant.sparsity = Some(Sparsity::SemiSparse),
+            |context| context.variant.sparsity = Some(Sparsity::SemiSparse),
             "semi-sparse, which does not combine with this recipe",
         ),
     ] {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use plan::{Device, Dtype, LinearShape, Recipe, Variant};
 use tch::{Kind, Tensor};
 
-use super::super::{LinearLayer, Quantized, Site, check, layer, min_sqnr_db, quantize};
+use super::super::{LayerContext, LinearLayer, Quantized, check, layer, min_sqnr_db, quantize};
 use crate::refusal::Refusal;
 
 const KINDS: [(Kind, Dtype); 3] = [
@@ -196,7 +196,7 @@ fn what_the_kernels_lack_is_refused_by_value() {
     let refusal = |word: &str, packed: bool, (device, dtype): (Device, Dtype), k: u64, n: u64| {
         let variant = Variant { packed, ..Variant::eager(recipe(word)) };
         let linear = LinearShape { name: "fc", rows: 4, k, n };
-        match check(&Site { variant, device, dtype, linear }) {
+        match check(&LayerContext { variant, device, dtype, linear }) {
             Ok(()) => String::new(),
             Err(Refusal::Unsupported(text)) => text.rsplit("`fc`: ").next().unwrap().to_owned(),
             Err(other) => panic!("{other}"),
@@ -208,7 +208,7 @@ fn what_the_kernels_lack_is_refused_by_value() {
     let dtype = "high_precision_dtype torch.float16, but `_weight_int4pack_mm` on cuda takes bfloat16 alone";
     let tiles =
         "high_precision_dtype torch.float32, but the tile-packed format takes bfloat16 alone";
-    for (word, packed, site, k, n, expected) in [
+    for (word, packed, context, k, n, expected) in [
         ("int4wo-32", false, cpu, 96, 48, ""),
         ("int4wo-32", false, cpu, 96, 40, rows),
         ("int4wo-32", false, cuda, 96, 40, ""),
@@ -225,7 +225,7 @@ fn what_the_kernels_lack_is_refused_by_value() {
         ("uintx-3-25-hqq", false, cpu, 100, 7, ""),
         ("uintx-8-25", false, cpu, 100, 7, ""),
     ] {
-        assert_eq!(refusal(word, packed, site, k, n), expected, "{word}, {k}x{n}");
+        assert_eq!(refusal(word, packed, context, k, n), expected, "{word}, {k}x{n}");
     }
 }
 

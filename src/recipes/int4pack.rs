@@ -9,7 +9,7 @@ use tch::{Kind, TchError, Tensor};
 
 use super::groups::{self, Grouped};
 use super::quantized::refuse_non_finite;
-use super::{LinearLayer, Site, output_size, refuse_out};
+use super::{LayerContext, LinearLayer, output_size, refuse_out};
 use crate::native;
 use crate::refusal::Refusal;
 
@@ -20,16 +20,16 @@ const CUDA_N: i64 = 8;
 const INNER_K_TILES: i64 = 8;
 
 /// Whether the kernels take the layer.
-pub(super) fn check(site: &Site, group: i64) -> Result<(), String> {
-    groups::check(site.linear.k, group)?;
-    match site.device {
-        Device::Cpu if !site.linear.n.is_multiple_of(16) => Err(format!(
+pub(super) fn check(context: &LayerContext, group: i64) -> Result<(), String> {
+    groups::check(context.linear.k, group)?;
+    match context.device {
+        Device::Cpu if !context.linear.n.is_multiple_of(16) => Err(format!(
             "n = {}, but `_convert_weight_to_int4pack_for_cpu` needs a multiple of 16",
-            site.linear.n
+            context.linear.n
         )),
-        Device::Cuda if site.dtype != Dtype::BFloat16 => Err(format!(
+        Device::Cuda if context.dtype != Dtype::BFloat16 => Err(format!(
             "high_precision_dtype {}, but `_weight_int4pack_mm` on cuda takes bfloat16 alone",
-            site.dtype
+            context.dtype
         )),
         _ => Ok(()),
     }

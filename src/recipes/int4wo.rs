@@ -10,7 +10,7 @@ use tch::{Kind, TchError, Tensor};
 
 use super::groups::{self, Grouped};
 use super::int4pack::{self, Int4Packed};
-use super::{LinearLayer, Quantized, Site, hqq};
+use super::{LayerContext, LinearLayer, Quantized, hqq};
 use crate::refusal::Refusal;
 
 const EPS: f64 = 1e-6;
@@ -41,14 +41,14 @@ fn solve(weight: &Tensor, group: i64, solver: Kind) -> Result<Grouped, TchError>
 }
 
 impl super::Scheme for Scheme {
-    fn check(&self, site: &Site) -> Result<(), String> {
-        if self.numerics == Int4Numerics::TilePacked && site.dtype != Dtype::BFloat16 {
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        if self.numerics == Int4Numerics::TilePacked && context.dtype != Dtype::BFloat16 {
             return Err(format!(
                 "high_precision_dtype {}, but the tile-packed format takes bfloat16 alone",
-                site.dtype
+                context.dtype
             ));
         }
-        int4pack::check(site, self.group)
+        int4pack::check(context, self.group)
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {

@@ -2,7 +2,7 @@ use plan::{Dtype, LinearShape, Recipe, Variant};
 use tch::Device;
 
 use super::*;
-use crate::recipes::{self, LinearLayer, Site};
+use crate::recipes::{self, LayerContext, LinearLayer};
 
 const NUMERICS: [Int8Numerics; 3] = [Int8Numerics::V1, Int8Numerics::V2, Int8Numerics::V018];
 const KINDS: [Kind; 3] = [Kind::Float, Kind::BFloat16, Kind::Half];
@@ -206,7 +206,7 @@ fn what_would_crash_the_packed_op_is_refused() {
     let check = |device, rows, k, n| {
         let linear = LinearShape { name: "fc", rows, k, n };
         let variant = packed(Int8Numerics::V1);
-        recipes::check(&Site { variant, device, dtype: Dtype::BFloat16, linear })
+        recipes::check(&LayerContext { variant, device, dtype: Dtype::BFloat16, linear })
     };
     let refused = |constraint: &str| {
         let what = format!("recipe `int8wo`, layer `fc`: {constraint}");

@@ -23,7 +23,9 @@ use plan::{Device, Dtype, Int8Numerics, LinearShape};
 use tch::{Kind, TchError, Tensor};
 
 use super::semi_sparse::{self, Cslt, Stored};
-use super::{LinearLayer, Quantized, Site, int8, linear, output_size, refuse_out, saturation};
+use super::{
+    LayerContext, LinearLayer, Quantized, int8, linear, output_size, refuse_out, saturation,
+};
 use crate::refusal::Refusal;
 
 #[derive(Debug, Clone, Copy)]
@@ -47,10 +49,10 @@ impl Scheme {
     }
 
     /// Whether 2:4 sparse weights can be stored and multiplied like this.
-    fn check_sparse(self, site: &Site) -> Result<(), String> {
-        check_width(self.numerics, site.linear)?;
-        semi_sparse::check(site, 32)?;
-        match site.device {
+    fn check_sparse(self, context: &LayerContext) -> Result<(), String> {
+        check_width(self.numerics, context.linear)?;
+        semi_sparse::check(context, 32)?;
+        match context.device {
             Device::Cuda if self.decodes => {
                 Err("device cuda, but its 2:4 sparse layout is for the cpu".to_owned())
             }
@@ -60,19 +62,19 @@ impl Scheme {
                 self.numerics
             )),
             Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
-                check_product(site.device, site.linear)
+                check_product(context.device, context.linear)
             }
         }
     }
 }
 
 impl super::Scheme for Scheme {
-    fn check(&self, site: &Site) -> Result<(), String> {
-        if site.variant.sparsity.is_some() {
-            return self.check_sparse(site);
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        if context.variant.sparsity.is_some() {
+            return self.check_sparse(context);
         }
-        check_width(self.numerics, site.linear)?;
-        check_product(site.device, site.linear)
+        check_width(self.numerics, context.linear)?;
+        check_product(context.device, context.linear)
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {

@@ -6,7 +6,7 @@
 use plan::{Device, Dtype, Int8Numerics, LinearShape};
 use tch::{TchError, Tensor};
 
-use super::{LinearLayer, Quantized, Site, int8, output_size, refuse_out};
+use super::{LayerContext, LinearLayer, Quantized, int8, output_size, refuse_out};
 use crate::refusal::Refusal;
 
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +27,8 @@ impl Scheme {
 }
 
 impl super::Scheme for Scheme {
-    fn check(&self, site: &Site) -> Result<(), String> {
-        if site.variant.packed { check_packed(site.device, site.linear) } else { Ok(()) }
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        if context.variant.packed { check_packed(context.device, context.linear) } else { Ok(()) }
     }
 
     fn quantize(&self, weight: &Tensor) -> Result<Option<Quantized>, TchError> {

@@ -19,7 +19,7 @@ use plan::Dtype;
 use tch::{Kind, TchError, Tensor};
 
 use super::affine::{self, Range};
-use super::{LinearLayer, Quantized, Site, ZeroPoint, groups, linear};
+use super::{LayerContext, LinearLayer, Quantized, ZeroPoint, groups, linear};
 use crate::refusal::Refusal;
 
 #[derive(Debug, Clone, Copy)]
@@ -31,8 +31,8 @@ pub(super) struct Scheme {
 }
 
 impl super::Scheme for Scheme {
-    fn check(&self, site: &Site) -> Result<(), String> {
-        let (k, group) = (site.linear.k, self.group);
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        let (k, group) = (context.linear.k, self.group);
         if group < 2 {
             return Err(format!("group = {group}, but a group has at least 2 weights"));
         }

@@ -76,7 +76,7 @@ pub use blocks::{Blocks, Scaling, tensor_scale};
 pub use quantized::{Quantized, ZeroPoint, refuse_non_finite};
 #[doc(hidden)]
 pub use saturation::integer_products_are_exact;
-pub use scheme::{Scheme, Site};
+pub use scheme::{LayerContext, Scheme};
 #[doc(hidden)]
 pub use training::{
     Casts, Gradients, Operand, Product, Products, Side, TrainedLinear, TrainingScheme,
@@ -84,7 +84,7 @@ pub use training::{
 };
 pub(crate) use user::Registry;
 #[doc(hidden)]
-pub use user::{Own, number};
+pub use user::{UserDefinition, number};
 
 pub use plan::{Device, Dtype, LinearShape, Sparsity, Variant};
 use plan::{Int8Numerics, Recipe};
@@ -95,9 +95,9 @@ pub use crate::refusal::Refusal;
 /// The imports of a recipe's file, as in the [example](super).
 pub mod prelude {
     pub use super::{
-        Device, Dtype, Kind, LinearLayer, LinearShape, Quantized, Refusal, Scheme, Site, Sparsity,
-        TchError, Tensor, Variant, ZeroPoint, linear, output_size, refuse_non_finite, refuse_out,
-        tch,
+        Device, Dtype, Kind, LayerContext, LinearLayer, LinearShape, Quantized, Refusal, Scheme,
+        Sparsity, TchError, Tensor, Variant, ZeroPoint, linear, output_size, refuse_non_finite,
+        refuse_out, tch,
     };
 }
 
@@ -134,7 +134,7 @@ pub trait LinearLayer {
 static OWN: Registry<dyn Scheme> = Registry::new("recipe");
 
 /// Has the recipes of a bench target's package known.
-pub(crate) fn register(recipes: &'static [Own<dyn Scheme>]) {
+pub(crate) fn register(recipes: &'static [UserDefinition<dyn Scheme>]) {
     OWN.set(recipes);
 }
 
@@ -173,13 +173,13 @@ fn scheme(recipe: Recipe) -> Result<Box<dyn Scheme>, Refusal> {
     })
 }
 
-/// Whether the variant can run a linear layer at this site, before anything is built.
+/// Whether the variant can run a linear layer in this context, before anything is built.
 ///
 /// # Errors
 /// Unsupported, with the constraint and the value that broke it.
 #[doc(hidden)]
-pub fn check(site: &Site) -> Result<(), Refusal> {
-    let Variant { recipe, sparsity, packed, .. } = site.variant;
+pub fn check(context: &LayerContext) -> Result<(), Refusal> {
+    let Variant { recipe, sparsity, packed, .. } = context.variant;
     let scheme = scheme(recipe)?;
     let combination = match sparsity {
         Some(sparsity) if !sparsity.pairs_with(recipe) => {
@@ -190,8 +190,8 @@ pub fn check(site: &Site) -> Result<(), Refusal> {
         _ => Ok(()),
     };
     combination
-        .and_then(|()| scheme.check(site))
-        .map_err(|constraint| named(recipe, site.linear.name, &constraint))
+        .and_then(|()| scheme.check(context))
+        .map_err(|constraint| named(recipe, context.linear.name, &constraint))
 }
 
 fn named(recipe: Recipe, layer: &str, constraint: &str) -> Refusal {

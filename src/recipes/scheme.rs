@@ -9,18 +9,18 @@ use crate::refusal::Refusal;
 /// The layer, dtype and device that a recipe is applied to.
 ///
 /// ```
-/// use criterion_torch::recipes::Site;
+/// use criterion_torch::recipes::LayerContext;
 ///
 /// /// For a [`Scheme::check`](criterion_torch::recipes::Scheme::check).
-/// fn divides(group: u64, site: &Site) -> Result<(), String> {
-///     match site.linear.k % group {
+/// fn divides(group: u64, context: &LayerContext) -> Result<(), String> {
+///     match context.linear.k % group {
 ///         0 => Ok(()),
-///         _ => Err(format!("k = {}, but the group, {group}, must divide it", site.linear.k)),
+///         _ => Err(format!("k = {}, but the group, {group}, must divide it", context.linear.k)),
 ///     }
 /// }
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Site {
+pub struct LayerContext {
     /// The case's variant.
     pub variant: Variant,
     /// Device.
@@ -34,11 +34,11 @@ pub struct Site {
 /// A recipe: what it does to the weight of a linear layer. One implementation in each file beside
 /// this one, and in each file of a package's `benches/recipes`, as in the [example](super).
 pub trait Scheme {
-    /// Whether the layer can be built and run at this site, before anything is. The error is the
+    /// Whether the layer can be built and run in this context, before anything is. The error is the
     /// constraint and the value that broke it (`k = 100, but the group must divide it`); recipe and
     /// layer are named around it. By default every dense layer can.
-    fn check(&self, site: &Site) -> Result<(), String> {
-        match site.variant.sparsity {
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        match context.variant.sparsity {
             Some(sparsity) => Err(format!("{sparsity}, but its weights are stored densely")),
             None => Ok(()),
         }

@@ -11,7 +11,7 @@ use tch::{Kind, TchError, Tensor};
 use super::groups::{self, Grouped};
 use super::int4pack::{self, Int4Packed};
 use super::quantized::refuse_non_finite;
-use super::{LinearLayer, Quantized, Site, bitpack, hqq, linear};
+use super::{LayerContext, LinearLayer, Quantized, bitpack, hqq, linear};
 use crate::refusal::Refusal;
 
 #[derive(Debug, Clone, Copy)]
@@ -39,11 +39,11 @@ impl Scheme {
 }
 
 impl super::Scheme for Scheme {
-    fn check(&self, site: &Site) -> Result<(), String> {
-        if site.variant.packed {
-            return int4pack::check(site, self.group);
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        if context.variant.packed {
+            return int4pack::check(context, self.group);
         }
-        let k = site.linear.k;
+        let k = context.linear.k;
         if self.is_packed() && !k.is_multiple_of(bitpack::LANES) {
             return Err(format!("k = {k}, but packing needs a multiple of {}", bitpack::LANES));
         }

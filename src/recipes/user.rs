@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 
 /// A recipe or a model of a package: how configs write it, and what makes one of the numbers in its word.
 #[derive(Debug)]
-pub struct Own<T: ?Sized + 'static> {
+pub struct UserDefinition<T: ?Sized + 'static> {
     /// The constant of its file.
     pub spelling: &'static str,
     /// Makes it; as many numbers as the spelling has.
@@ -19,7 +19,7 @@ pub struct Own<T: ?Sized + 'static> {
 #[derive(Debug)]
 pub(crate) struct Registry<T: ?Sized + 'static> {
     what: &'static str,
-    entries: OnceLock<&'static [Own<T>]>,
+    entries: OnceLock<&'static [UserDefinition<T>]>,
 }
 
 impl<T: ?Sized + 'static> Registry<T> {
@@ -28,13 +28,13 @@ impl<T: ?Sized + 'static> Registry<T> {
     }
 
     /// Has them known from now on. A process has one list: that of its bench target.
-    pub(crate) fn set(&self, entries: &'static [Own<T>]) {
+    pub(crate) fn set(&self, entries: &'static [UserDefinition<T>]) {
         self.entries.get_or_init(|| entries);
     }
 
     /// The recipe or model of a word.
     pub(crate) fn make(&self, word: UserWord) -> Result<Box<T>, Refusal> {
-        for Own { spelling, make } in self.entries.get().copied().unwrap_or_default() {
+        for UserDefinition { spelling, make } in self.entries.get().copied().unwrap_or_default() {
             let spelling = Spelling::parse(spelling);
             if let Some(numbers) = spelling.and_then(|it| it.numbers(word.as_str())) {
                 return make(&numbers);

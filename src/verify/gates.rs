@@ -123,7 +123,7 @@ const SIGNS_DB: f64 = -14.0;
 /// dtype.
 const BASELINE_SIGNS_DB: f64 = 20.0;
 
-/// The smallest signal-to-noise ratio, in dB, of a kernel of the author's own that gives no tolerance: of
+/// The smallest signal-to-noise ratio, in dB, of a user's kernel that gives no tolerance: of
 /// what it computes nothing is known, so half of the dtype's digits have to be right. That is a relative
 /// error of √ε, with ε the distance of 1 from the next number, as Julia's `isapprox` has it by default:
 /// 157 dB in float64, 69 in float32, 21 in bfloat16, 30 in float16, 9 in float8.

@@ -17,12 +17,12 @@ pub struct Judge {
     reference: Option<Reference>,
     min_sqnr_db: f64,
     /// The demands of a user's kernel; shipped kernels have the gate alone.
-    own: Option<Own>,
+    own: Option<UserTolerances>,
 }
 
 /// The tolerances that a user may set.
 #[derive(Debug)]
-struct Own {
+struct UserTolerances {
     tolerances: KernelTolerances,
     precision: &'static str,
 }
@@ -34,7 +34,7 @@ impl Judge {
         Self { reference: Some(reference), min_sqnr_db, own: None }
     }
 
-    /// The limits of a kernel of the author's own.
+    /// The limits of a user's kernel.
     ///
     /// # Errors
     /// A reference of another dtype than float64, or with values that are no numbers; none, though a
@@ -57,7 +57,7 @@ impl Judge {
         let configured = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let min_sqnr_db = tolerances.relative_error.map_or(configured, decibels);
         let reference = reference.map(float64).transpose()?.map(Reference::whole);
-        let own = Some(Own { tolerances, precision: case.dtype.precision() });
+        let own = Some(UserTolerances { tolerances, precision: case.dtype.precision() });
         Ok(Self { reference, min_sqnr_db, own })
     }
 
@@ -70,7 +70,7 @@ impl Judge {
     pub fn accuracy(&self, outputs: &[Tensor]) -> Result<Accuracy, Refusal> {
         let mut worst = None::<Accuracy>;
         for (run, output) in outputs.iter().enumerate() {
-            let accuracy = self.one(output).map_err(|refusal| match (run, refusal) {
+            let accuracy = self.accuracy_of(output).map_err(|refusal| match (run, refusal) {
                 (1.., Refusal::Failed(what)) => Refusal::Failed(format!(
                     "run {} of {} is wrong and those before it are right: {what}; every call of \
                      `run` must start from the same state",
@@ -103,7 +103,7 @@ impl Judge {
             )),
             other => other,
         };
-        self.one(output).map_err(drifted)?;
+        self.accuracy_of(output).map_err(drifted)?;
         let Some(always) = always.filter(|_| self.reference.is_none()) else { return Ok(()) };
         let pair = [always.shallow_clone(), output.shallow_clone()];
         match spread(&pair).map_err(drifted)? {
@@ -116,7 +116,7 @@ impl Judge {
     }
 
     /// The accuracy of one output.
-    pub fn one(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
+    pub fn accuracy_of(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
         let failed = |what: String| Err(Refusal::Failed(what));
         let (broken, all) = (super::nonfinite(output)?, output.numel());
         if all == 0 {
@@ -155,7 +155,7 @@ impl Judge {
     }
 }
 
-impl Own {
+impl UserTolerances {
     /// The violations beside a reference of zeros, where only absolute tolerances decide.
     fn away_from_nothing(&self, distance: &Distance) -> Vec<String> {
         let absolute = KernelTolerances { relative_error: None, ..self.tolerances };
@@ -186,7 +186,7 @@ impl Own {
     }
 }
 
-/// The name of a limit that the author has set.
+/// The name of a limit that the user has set.
 fn limit(case: &Case, tolerances: &KernelTolerances) -> Option<&'static str> {
     let KernelTolerances { rmse, relative_error, max_error } = tolerances;
     [

@@ -4,11 +4,11 @@ fn judge(tolerances: KernelTolerances, reference: Option<&[f64]>) -> Judge {
     Judge {
         reference: reference.map(|it| Reference::whole(Tensor::from_slice(it))),
         min_sqnr_db: tolerances.relative_error.map_or(60.0, decibels),
-        own: Some(Own { tolerances, precision: "fp32" }),
+        own: Some(UserTolerances { tolerances, precision: "fp32" }),
     }
 }
 
-fn said(refusal: Refusal) -> String {
+fn message(refusal: Refusal) -> String {
     let Refusal::Failed(text) = refusal else { panic!("{refusal:?}") };
     text
 }
@@ -40,7 +40,7 @@ fn each_tolerance_is_enforced_by_its_own_name_limit_and_value() {
         ),
     ] {
         let judge = judge(tolerances, Some(&[3.0, 4.0]));
-        let text = said(judge.accuracy(&[output.shallow_clone()]).unwrap_err());
+        let text = message(judge.accuracy(&[output.shallow_clone()]).unwrap_err());
         let others = ["rmse", "relative_error", "max_error"].iter().filter(|it| **it != name);
         assert!(others.clone().all(|other| !text.contains(other)), "{text}");
         for part in [&format!("`{name}`"), limits, value] {
@@ -63,7 +63,7 @@ fn without_a_relative_error_the_gate_of_the_dtype_holds() {
     };
     let loose = KernelTolerances { max_error: Some(1.0), ..KernelTolerances::default() };
     assert!(of(loose, 1e-3).is_ok(), "63 dB");
-    let text = said(of(loose, 2e-3).unwrap_err());
+    let text = message(of(loose, 2e-3).unwrap_err());
     assert!(text.contains("60.0 dB of fp32") && text.contains("relative_error"), "{text}");
     let relative = KernelTolerances { relative_error: Some(0.01), ..loose };
     assert!(of(relative, 2e-3).is_ok());
@@ -85,7 +85,7 @@ fn what_is_no_number_fails_whatever_is_allowed() {
     for wrong in [f64::NAN, f64::INFINITY] {
         for reference in [None, Some(&[1.0, 2.0][..])] {
             let text = judge(anything, reference).accuracy(&[Tensor::from_slice(&[1.0, wrong])]);
-            assert!(said(text.unwrap_err()).contains("1 of 2 outputs are NaN or infinite"));
+            assert!(message(text.unwrap_err()).contains("1 of 2 outputs are NaN or infinite"));
         }
     }
 }
@@ -101,7 +101,7 @@ fn without_a_reference_nothing_is_known() {
 #[test]
 fn another_size_than_the_references_is_said() {
     let judge = judge(KernelTolerances::default(), Some(&[1.0, 2.0]));
-    let text = said(judge.accuracy(&[Tensor::from_slice(&[1.0, 2.0, 3.0])]).unwrap_err());
+    let text = message(judge.accuracy(&[Tensor::from_slice(&[1.0, 2.0, 3.0])]).unwrap_err());
     assert!(text.contains("[3]") && text.contains("[2]"), "{text}");
 }
 
@@ -109,16 +109,16 @@ fn another_size_than_the_references_is_said() {
 fn a_run_that_starts_from_what_the_one_before_has_left_is_found() {
     let judge = judge(KernelTolerances::default(), Some(&[1.0, 2.0]));
     let outputs = [1.0, 1.0, 1.5].map(|factor| Tensor::from_slice(&[factor, 2.0 * factor]));
-    let text = said(judge.accuracy(&outputs).unwrap_err());
+    let text = message(judge.accuracy(&outputs).unwrap_err());
     assert!(text.starts_with("run 3 of 3 is wrong") && text.contains("-"), "{text}");
 }
 
 #[test]
 fn a_reference_is_float64_and_of_numbers() {
-    let text = said(float64(Tensor::from_slice(&[1.0_f32])).unwrap_err());
+    let text = message(float64(Tensor::from_slice(&[1.0_f32])).unwrap_err());
     assert!(text.contains("Float") && text.contains("float64"), "{text}");
     assert!(float64(Tensor::from_slice(&[1.0, f64::NAN])).is_err());
-    assert!(said(float64(Tensor::from_slice::<f64>(&[])).unwrap_err()).contains("empty"));
+    assert!(message(float64(Tensor::from_slice::<f64>(&[])).unwrap_err()).contains("empty"));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn the_spread_is_the_populations_largest() {
     // A mean of three of these would be rounded.
     assert_eq!(spread(&outputs([[0.1, 1e300]; 3])), Ok(0.0));
     let sizes = [Tensor::from_slice(&[1.0]), Tensor::from_slice(&[1.0, 2.0])];
-    assert!(said(spread(&sizes).unwrap_err()).contains("[2]"));
+    assert!(message(spread(&sizes).unwrap_err()).contains("[2]"));
 }
 
 #[test]
@@ -141,13 +141,13 @@ fn beside_zeros_absolute_tolerances_decide() {
     };
     assert!(of(none, [0.0, 0.0]).is_ok(), "equal");
     for no_absolute in [none, KernelTolerances { relative_error: Some(0.5), ..none }] {
-        let text = said(of(no_absolute, [0.0, 1e-9]).unwrap_err());
+        let text = message(of(no_absolute, [0.0, 1e-9]).unwrap_err());
         assert!(text.contains("0 everywhere") && text.contains("`tolerances.max_error`"), "{text}");
         assert!(text.contains("`tolerances.rmse`") && text.contains("1.000e-9"), "{text}");
     }
     let max_error = KernelTolerances { max_error: Some(1e-8), relative_error: Some(0.5), ..none };
     assert_eq!(of(max_error, [0.0, 1e-9]).unwrap().max_abs_error.0, 1e-9);
-    let text = said(of(max_error, [0.0, 1e-7]).unwrap_err());
+    let text = message(of(max_error, [0.0, 1e-7]).unwrap_err());
     assert!(text.contains("`max_error` is 1.000e-7, above its tolerance of 1e-8"), "{text}");
     let rmse = KernelTolerances { rmse: Some(1e-8), ..none };
     assert!(of(rmse, [0.0, 1e-9]).is_ok() && of(rmse, [0.0, 1e-7]).is_err());
@@ -169,7 +169,7 @@ fn an_empty_output_fails_by_name() {
     for reference in [None, Some(&[1.0][..])] {
         let output = Tensor::from_slice::<f64>(&[]);
         let text =
-            said(judge(KernelTolerances::default(), reference).accuracy(&[output]).unwrap_err());
+            message(judge(KernelTolerances::default(), reference).accuracy(&[output]).unwrap_err());
         assert!(text.starts_with("its output is empty ([0])"), "{text}");
     }
 }

@@ -14,7 +14,7 @@ pub use judge::{Judge, spread};
 pub use reference::{Reference, few, rows};
 pub use trained::{Drawn, TrainedJudge};
 
-use plan::{Accuracy, Stat};
+use plan::{Accuracy, JsonFloat};
 use tch::{TchError, Tensor};
 
 use crate::inputs;
@@ -64,7 +64,7 @@ impl Distance {
     }
 
     /// Compares single values, a reference and an output each, that are no tensors.
-    pub fn of(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (mut signal, mut noise, mut max_abs_error) = (0.0_f64, 0.0_f64, 0.0_f64);
         let mut count = 0;
         for (reference, output) in pairs {
@@ -105,10 +105,10 @@ impl Distance {
     pub fn accuracy(self, min_sqnr_db: f64, rows_checked: u64) -> Accuracy {
         let Self { sqnr_db, max_abs_error, relative_error, rmse } = self;
         Accuracy {
-            sqnr_db: Stat(sqnr_db),
-            max_abs_error: Stat(max_abs_error),
-            relative_error: Stat(relative_error),
-            rmse: Some(Stat(rmse)),
+            sqnr_db: JsonFloat(sqnr_db),
+            max_abs_error: JsonFloat(max_abs_error),
+            relative_error: JsonFloat(relative_error),
+            rmse: Some(JsonFloat(rmse)),
             min_sqnr_db,
             rows_checked,
             gates: vec![],
@@ -166,15 +166,15 @@ mod tests {
         let (reference, output) = ([3.0, 4.0, -1.0], [3.0, 4.5, -1.25]);
         let tensors =
             Distance::between(&Tensor::from_slice(&reference), &Tensor::from_slice(&output));
-        let singly = Distance::of(reference.into_iter().zip(output));
+        let singly = Distance::from_pairs(reference.into_iter().zip(output));
         let tensors = tensors.unwrap();
         assert!((singly.sqnr_db - tensors.sqnr_db).abs() < 1e-9, "{singly:?} {tensors:?}");
         assert_eq!(singly.max_abs_error, tensors.max_abs_error);
         for wrong in [f64::NAN, f64::INFINITY] {
-            let broken = Distance::of([(1.0, 1.0), (2.0, wrong), (3.0, 3.0)]);
+            let broken = Distance::from_pairs([(1.0, 1.0), (2.0, wrong), (3.0, 3.0)]);
             assert!(broken.judge(-200.0, 3).is_err(), "{broken:?}");
         }
-        assert_eq!(Distance::of([(1.0, 1.0)]).sqnr_db, f64::INFINITY);
+        assert_eq!(Distance::from_pairs([(1.0, 1.0)]).sqnr_db, f64::INFINITY);
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl TrainedJudge {
         let mut all = Vec::new();
         for ((name, judge), tensor) in self.0.iter().zip(tensors) {
             let tensor = tensor.f_detach()?.f_to_device(Device::Cpu)?;
-            let accuracy = judge.one(&tensor).map_err(|refusal| match refusal {
+            let accuracy = judge.accuracy_of(&tensor).map_err(|refusal| match refusal {
                 Refusal::Failed(what) => Refusal::Failed(format!("{name}: {what}")),
                 other => other,
             })?;

@@ -17,12 +17,12 @@ const WARM_UP: u64 = 3;
 pub(super) struct Captured {
     graph: RefCell<Graph>,
     device: usize,
-    words: Words,
+    words: CaptureMessages,
 }
 
 /// The words of the message of a failed capture.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct CaptureMessages {
     /// The captured step: `its compiled package`.
     pub step: &'static str,
     /// The suggested step without a graph: `torch_compile_mode: default`.
@@ -37,7 +37,7 @@ impl Captured {
     /// succeeds but its capture fails.
     pub(super) fn new(
         device: usize,
-        words: Words,
+        words: CaptureMessages,
         run: impl Fn() -> Result<Vec<Tensor>, Refusal>,
     ) -> Result<Self, Refusal> {
         let graph = RefCell::new(capture(device, &words, run)?);
@@ -45,7 +45,7 @@ impl Captured {
     }
 
     /// Captures again, because the tensors that the step reads have new addresses.
-    pub(super) fn again(
+    pub(super) fn recapture(
         &self,
         run: impl Fn() -> Result<Vec<Tensor>, Refusal>,
     ) -> Result<(), Refusal> {
@@ -89,7 +89,7 @@ impl Captured {
 
 fn capture(
     device: usize,
-    words: &Words,
+    words: &CaptureMessages,
     run: impl Fn() -> Result<Vec<Tensor>, Refusal>,
 ) -> Result<Graph, Refusal> {
     tch::no_grad(|| {
@@ -100,7 +100,7 @@ fn capture(
 }
 
 /// The outcome of a case whose capture failed.
-fn refused(refusal: Refusal, Words { step, instead }: &Words) -> Refusal {
+fn refused(refusal: Refusal, CaptureMessages { step, instead }: &CaptureMessages) -> Refusal {
     match refusal {
         Refusal::Failed(reason) => Refusal::Unsupported(format!(
             "{step} cannot be captured in a CUDA graph: {reason}; `{instead}` is the same without a graph"
@@ -120,7 +120,7 @@ mod tests {
         let error = TchError::Torch(
             "CUDA error: operation not permitted when stream is capturing\nframes".to_owned(),
         );
-        let words = Words {
+        let words = CaptureMessages {
             step: "its compiled package",
             instead: "torch_compile_mode: default".to_owned(),
         };
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_step_that_fails_without_a_graph_fails_in_its_own_words() {
-        let words = Words { step: "its step", instead: "int8dq".to_owned() };
+        let words = CaptureMessages { step: "its step", instead: "int8dq".to_owned() };
         let run = || Err(Refusal::Failed("no such product".to_owned()));
         let refusal = Captured::new(0, words, run).expect_err("the step fails");
         assert_eq!(refusal, Refusal::Failed("no such product".to_owned()));

@@ -4,7 +4,7 @@
 use plan::{Accuracy, Agreement, Case, Compilation, CompileMode, ModelFacts, Weights};
 use tch::Tensor;
 
-use super::captured::{Captured, Words};
+use super::captured::{CaptureMessages, Captured};
 use super::traceable::{Eager, job};
 use super::{Displaced, Refusal, Workload, ahead};
 use crate::compile;
@@ -36,7 +36,7 @@ impl Compiled {
         let captured = match (place, mode.without_cuda_graph()) {
             (tch::Device::Cuda(device), Some(instead)) => {
                 let instead = format!("torch_compile_mode: {}", instead.as_str());
-                let words = Words { step: "its compiled package", instead };
+                let words = CaptureMessages { step: "its compiled package", instead };
                 Some(Captured::new(device, words, || Ok(package.run_all()?))?)
             }
             _ => None,
@@ -75,7 +75,8 @@ impl Compiled {
         let min_sqnr_db = self.agreement_db;
         // A ratio that is no number must not pass, hence the question put this way round.
         if sqnr_db >= min_sqnr_db {
-            let (sqnr_db, max_abs_error) = (plan::Stat(sqnr_db), plan::Stat(max_abs_error));
+            let (sqnr_db, max_abs_error) =
+                (plan::JsonFloat(sqnr_db), plan::JsonFloat(max_abs_error));
             return Ok(Agreement { sqnr_db, max_abs_error, min_sqnr_db });
         }
         Err(Refusal::Failed(format!(
@@ -90,7 +91,7 @@ fn remedied(error: native::Error) -> Refusal {
     match Refusal::from(error) {
         Refusal::Failed(text) => Refusal::Failed(format!(
             "{text}; `{}` has it compiled again; TMPDIR names another folder to unpack it in",
-            ::libtorch::command::ours("cache clear compiled")
+            ::libtorch::command::with_arguments("cache clear compiled")
         )),
         other => other,
     }
@@ -117,7 +118,7 @@ impl Workload for Compiled {
         // The package refers to the tensors themselves, but a graph has recorded their old addresses.
         let displaced = self.eager.rebuild()?;
         if let Some(captured) = &self.captured {
-            captured.again(|| Ok(self.package.run_all()?))?;
+            captured.recapture(|| Ok(self.package.run_all()?))?;
         }
         Ok(displaced)
     }

@@ -109,7 +109,7 @@ impl Eager for Forward {
         match outputs {
             [output] => {
                 self.refuse_other(output)?;
-                self.judge.one(output)
+                self.judge.accuracy_of(output)
             }
             _ => Err(Refusal::Failed(format!("{} outputs, not one", outputs.len()))),
         }

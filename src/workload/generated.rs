@@ -1,4 +1,4 @@
-//! Items for the code that the build script generates from kernels, recipes and models. Not for authors.
+//! Items for the code that the build script generates from kernels, recipes and models. Not for users.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,17 +9,20 @@ use plan::Work;
 pub use super::Workload;
 use super::kernel;
 pub use crate::in_precision;
-pub use crate::kernel::Site;
+pub use crate::kernel::KernelContext;
 pub use crate::kernel::generated::{
     Built, Entry, Fields, Function, built, function, read, required, show,
 };
 pub use crate::models::Architecture;
-pub use crate::recipes::{Own, Scheme, number};
+pub use crate::recipes::{Scheme, UserDefinition, number};
 pub use crate::refusal::Refusal;
 use crate::{models, recipes};
 
 /// Has the package's own recipes and models known, before anything asks for one.
-pub fn register(recipes: &'static [Own<dyn Scheme>], models: &'static [Own<dyn Architecture>]) {
+pub fn register(
+    recipes: &'static [UserDefinition<dyn Scheme>],
+    models: &'static [UserDefinition<dyn Architecture>],
+) {
     recipes::register(recipes);
     models::register(models);
 }

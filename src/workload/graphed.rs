@@ -3,7 +3,7 @@
 use plan::{Accuracy, Case, ModelFacts, ModelWork, Weights};
 use tch::{Device, Tensor};
 
-use super::captured::{Captured, Words};
+use super::captured::{CaptureMessages, Captured};
 use super::traceable::Eager;
 use super::{Displaced, Refusal, Workload};
 use crate::device;
@@ -24,7 +24,7 @@ impl Graphed {
             return Err(refused(case, work));
         };
         let instead = plan::Variant { graph: false, ..work.variant }.to_string();
-        let words = Words { step: "its step", instead };
+        let words = CaptureMessages { step: "its step", instead };
         let captured = Captured::new(device, words, || eager.outputs())?;
         Ok(Self { eager, captured })
     }
@@ -69,7 +69,7 @@ impl Workload for Graphed {
     fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
         // The graph has recorded the old addresses.
         let displaced = self.eager.rebuild()?;
-        self.captured.again(|| self.eager.outputs())?;
+        self.captured.recapture(|| self.eager.outputs())?;
         Ok(displaced)
     }
 

@@ -4,7 +4,7 @@ use plan::{Case, Dtype, LinearShape, ModelKind, ModelSizes, Recipe, Shape, Spars
 use serde::de::DeserializeOwned;
 use tch::{TchError, Tensor};
 
-use super::generated::{self, Architecture, Own, Scheme, number};
+use super::generated::{self, Architecture, Scheme, UserDefinition, number};
 use super::{Refusal, prepare, testing};
 use crate::models::{MakeLayer, Network, Parameters};
 use crate::recipes::LinearLayer;
@@ -15,10 +15,10 @@ struct Kept {
 }
 
 impl Scheme for Kept {
-    fn check(&self, site: &crate::recipes::Site) -> Result<(), String> {
-        match site.linear.k % self.parts.unsigned_abs() {
+    fn check(&self, context: &crate::recipes::LayerContext) -> Result<(), String> {
+        match context.linear.k % self.parts.unsigned_abs() {
             0 => Ok(()),
-            _ => Err(format!("k = {}, but {} parts", site.linear.k, self.parts)),
+            _ => Err(format!("k = {}, but {} parts", context.linear.k, self.parts)),
         }
     }
 
@@ -89,11 +89,11 @@ impl Network for Claimed {
     }
 }
 
-const RECIPES: &[Own<dyn Scheme>] = &[Own {
+const RECIPES: &[UserDefinition<dyn Scheme>] = &[UserDefinition {
     spelling: "kept-<parts>",
     make: |numbers| Ok(Box::new(Kept { parts: number(numbers, 0)? })),
 }];
-const MODELS: &[Own<dyn Architecture>] = &[Own {
+const MODELS: &[UserDefinition<dyn Architecture>] = &[UserDefinition {
     spelling: "claims-<features>",
     make: |numbers| Ok(Box::new(Claims { features: number(numbers, 0)? })),
 }];

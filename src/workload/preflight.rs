@@ -19,9 +19,9 @@ pub fn preflight(case: &Case) -> Result<(), Refusal> {
     let nowhere = tch::Device::Cpu;
     match &case.work {
         Work::Model(work) => model(case, work)?,
-        Work::Fusion(work) => kernel::site(case, *work, nowhere).check()?,
-        Work::Operator(work) => kernel::site(case, *work, nowhere).check()?,
-        Work::Probe(work) => kernel::site(case, *work, nowhere).check()?,
+        Work::Fusion(work) => kernel::context(case, *work, nowhere).check()?,
+        Work::Operator(work) => kernel::context(case, *work, nowhere).check()?,
+        Work::Probe(work) => kernel::context(case, *work, nowhere).check()?,
         Work::Kernel(work) => kernel::check(case, work)?,
     }
     device::resolve(case.device)?;
@@ -42,10 +42,10 @@ fn model(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
     models::check(work.model, work.shape)?;
     for linear in models::sizes(work.model, work.shape)?.linears {
         let (variant, device, dtype) = (work.variant, case.device, case.dtype);
-        let site = recipes::Site { variant, device, dtype, linear };
+        let context = recipes::LayerContext { variant, device, dtype, linear };
         match case.mode {
-            Mode::Training => recipes::check_trained(case, &site)?,
-            _ => recipes::check(&site)?,
+            Mode::Training => recipes::check_trained(case, &context)?,
+            _ => recipes::check(&context)?,
         }
     }
     output(work)

@@ -4,7 +4,7 @@ use super::*;
 use crate::workload::testing::{case, work_mut};
 
 /// Preflight of `linear` with `m = 8`, `k = n = 64` in bfloat16, changed.
-fn with(change: fn(&mut Case)) -> Result<(), Refusal> {
+fn preflight_changed(change: fn(&mut Case)) -> Result<(), Refusal> {
     let mut case =
         case(ModelKind::Linear, Recipe::Baseline, Dtype::BFloat16, Shape::new(8, 64, 64));
     change(&mut case);
@@ -18,8 +18,8 @@ fn of_training(case: &mut Case, pass: Pass) {
 
 #[test]
 fn what_cannot_be_built_says_which_key_and_value() {
-    assert_eq!(with(|_| ()), Ok(()));
-    assert_eq!(with(|case| of_training(case, Pass::StepSgd)), Ok(()));
+    assert_eq!(preflight_changed(|_| ()), Ok(()));
+    assert_eq!(preflight_changed(|case| of_training(case, Pass::StepSgd)), Ok(()));
     for (change, reason) in [
         (
             (|case| {
@@ -90,9 +90,9 @@ fn what_cannot_be_built_says_which_key_and_value() {
             "model `transformer_block`: k = 100, but its 8 heads need a multiple of 8",
         ),
     ] {
-        assert_eq!(with(change), Err(Refusal::Unsupported(reason.to_owned())));
+        assert_eq!(preflight_changed(change), Err(Refusal::Unsupported(reason.to_owned())));
     }
-    assert_eq!(with(|case| work_mut(case).shape.k = 16), Ok(()));
+    assert_eq!(preflight_changed(|case| work_mut(case).shape.k = 16), Ok(()));
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn what_the_int8_and_float8_recipes_do_not_take_is_refused() {
             "recipe `int8dq`, layer `linear1`: n = 63, but `_int_mm` on cuda needs a multiple of 8",
         ),
     ] {
-        assert_eq!(with(change), Err(Refusal::Unsupported(reason.to_owned())));
+        assert_eq!(preflight_changed(change), Err(Refusal::Unsupported(reason.to_owned())));
     }
 }
 

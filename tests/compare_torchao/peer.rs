@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::cases::with_compiled;
 use crate::program::program;
 use crate::torchao::peer::{
-    Answer, Built, CAPABILITY, Facts, Patience, Peer, build_request, parse,
+    BuildReply, Built, CAPABILITY, Facts, Patience, Peer, build_request, parse,
 };
 
 #[test]
@@ -34,11 +34,11 @@ fn a_request_says_all_that_a_case_is() {
 
 #[test]
 fn answers_are_read_and_anything_else_is_quoted() {
-    let built = Answer::Built(Built { weight: "Int8Tensor".into(), graphs: 1 });
+    let built = BuildReply::Built(Built { weight: "Int8Tensor".into(), graphs: 1 });
     assert_eq!(parse(r#"{"built": {"weight": "Int8Tensor", "graphs": 1}}"#), Ok(built));
-    let refused = Answer::Unsupported("ImportError: gemlite is required".into());
+    let refused = BuildReply::Unsupported("ImportError: gemlite is required".into());
     assert_eq!(parse(r#"{"unsupported": "ImportError: gemlite is required"}"#), Ok(refused));
-    let error = parse::<Answer>("Segmentation fault\n").expect_err("no JSON");
+    let error = parse::<BuildReply>("Segmentation fault\n").expect_err("no JSON");
     assert!(error.starts_with("not an answer: ") && error.ends_with(": Segmentation fault"));
     assert!(parse::<Facts>(r#"{"torch": "2.11.0"}"#).is_err());
 }

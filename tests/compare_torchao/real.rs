@@ -7,7 +7,7 @@ use libtorch::PYTHON;
 use plan::{Case, Mode, ModelWork, Pass, Recipe};
 
 use crate::cases::{cases, with_compiled, work, work_mut};
-use crate::torchao::peer::{Answer, Built, Patience, Peer};
+use crate::torchao::peer::{BuildReply, Built, Patience, Peer};
 use crate::torchao::rounds::Contender;
 
 /// The Python that has torchao, where there is one.
@@ -56,8 +56,10 @@ fn torchao_runs_a_recipe_or_says_why_not() {
     for case in &dense {
         let recipe = work(case).variant.recipe.to_string();
         match (peer.build(case).expect("it lives on"), weight_type(&recipe)) {
-            (Answer::Built(found), Some(wanted)) => assert_eq!(found, eager(wanted), "{recipe}"),
-            (Answer::Unsupported(reason), None) => {
+            (BuildReply::Built(found), Some(wanted)) => {
+                assert_eq!(found, eager(wanted), "{recipe}")
+            }
+            (BuildReply::Unsupported(reason), None) => {
                 println!("{recipe}: {reason}");
                 assert!(!reason.is_empty() && !reason.contains("no configuration"), "{recipe}");
             }
@@ -71,7 +73,7 @@ fn torchao_runs_a_recipe_or_says_why_not() {
     assert!(sparse.len() > 2, "{}", sparse.len());
     for case in sparse {
         match peer.build(case).expect("it lives on") {
-            Answer::Unsupported(reason) => {
+            BuildReply::Unsupported(reason) => {
                 println!("{}: {reason}", case.id.variant);
                 assert!(!reason.is_empty() && !reason.contains("no configuration"), "{reason}");
             }
@@ -94,14 +96,14 @@ fn torchao_trains_each_part_of_a_step() {
         let is_call = !matches!(pass, Some(Pass::Casts | Pass::Products));
         let has_peer = !matches!(variant.recipe, Recipe::BlockScaled { .. });
         match peer.build(&case).expect("it lives on") {
-            Answer::Built(built) => {
+            BuildReply::Built(built) => {
                 assert!(is_call && has_peer, "{}: {built:?}", case.id);
                 assert!(peer.time(1, 3).expect("it runs") > Duration::ZERO, "{}", case.id);
             }
-            Answer::Unsupported(reason) => {
+            BuildReply::Unsupported(reason) => {
                 assert!(!is_call || !has_peer, "{}: {reason}", case.id);
             }
-            Answer::Failed(error) => panic!("{}: {error}", case.id),
+            BuildReply::Failed(error) => panic!("{}: {error}", case.id),
         }
     }
 }
@@ -113,7 +115,7 @@ fn a_weight_that_torchao_leaves_alone_is_no_peer() {
     let mut case = cases(&["int4wo-64".into()], "").remove(1);
     // It only logs that groups of 64 do not fit.
     work_mut(&mut case).shape.k = 96;
-    let Answer::Unsupported(reason) = peer.build(&case).expect("it lives on") else {
+    let BuildReply::Unsupported(reason) = peer.build(&case).expect("it lives on") else {
         panic!("the weight is a plain one");
     };
     assert!(reason.contains("leaves the weight of `linear1` as it is"), "{reason}");
@@ -128,7 +130,7 @@ fn the_peer_times_the_calls_that_it_is_told_to() {
         .collect();
     let mut peer = Peer::start(&python, &switches, Patience::default()).expect("it has torchao");
     let case = cases(&["int8dq".into()], "").remove(1);
-    assert!(matches!(peer.build(&case), Ok(Answer::Built(_))));
+    assert!(matches!(peer.build(&case), Ok(BuildReply::Built(_))));
     assert!(peer.time(1, 50).expect("it runs") > Duration::ZERO);
 }
 
@@ -145,7 +147,7 @@ fn a_compiled_case_is_one_graph_and_an_eager_one_behind_it_is_none() {
     assert_eq!(cases.len(), wanted.len());
     for (case, wanted) in cases.iter().zip(wanted).chain([(&cases[2], eager(layer))]) {
         let answer = peer.build(case).expect("it lives on");
-        assert_eq!(answer, Answer::Built(wanted), "{}", case.id);
+        assert_eq!(answer, BuildReply::Built(wanted), "{}", case.id);
         // A call that compiles is an error.
         assert!(peer.time(1, 20).expect("it runs") > Duration::ZERO, "{}", case.id);
     }
@@ -158,7 +160,7 @@ fn what_breaks_is_no_missing_peer() {
     let mut case = cases(&["int8wo".into()], "").remove(1);
     // 2^51 bytes: more than a process can address.
     work_mut(&mut case).shape = plan::Shape::new(1, 1 << 20, 1 << 30);
-    let Answer::Failed(error) = peer.build(&case).expect("it lives on") else {
+    let BuildReply::Failed(error) = peer.build(&case).expect("it lives on") else {
         panic!("there is no memory for it");
     };
     assert!(error.contains("can't allocate memory"), "{error}");

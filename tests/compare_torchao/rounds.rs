@@ -105,9 +105,9 @@ fn what_is_above_and_not_surely_is_sampled_on() {
         compare(&mut Calming { batches: 0, wild }, &mut theirs, goal).expect("nothing fails")
     };
     let hasty = compared(20, 0.0);
-    assert_eq!((Verdict::of(&hasty.ratio), hasty.blocks), (Verdict::Undecided, MIN_BLOCKS));
+    assert_eq!((Verdict::from_ratio(&hasty.ratio), hasty.blocks), (Verdict::Undecided, MIN_BLOCKS));
     let patient = compared(20, 60.0);
-    assert_eq!(Verdict::of(&patient.ratio), Verdict::Slower, "{patient:?}");
+    assert_eq!(Verdict::from_ratio(&patient.ratio), Verdict::Slower, "{patient:?}");
     assert!(patient.blocks > MIN_BLOCKS, "{patient:?}");
     // A result that is certain at once takes no more blocks.
     assert_eq!(compared(0, 60.0).blocks, MIN_BLOCKS);
@@ -122,7 +122,11 @@ fn a_verdict_is_about_the_ratio_and_its_lower_bound() {
         (1.05, 1.06, 1.07, Verdict::Undecided),
         (1.06, 1.07, 1.08, Verdict::Slower),
     ] {
-        assert_eq!(Verdict::of(&Ratio { ratio, low, high }), verdict, "{ratio} [{low}, {high}]");
+        assert_eq!(
+            Verdict::from_ratio(&Ratio { ratio, low, high }),
+            verdict,
+            "{ratio} [{low}, {high}]"
+        );
     }
 }
 

@@ -1,6 +1,8 @@
 //! Linear layers: every recipe's numbers, and what it computes with them.
 
-use criterion_torch::recipes::{self, Blocks, LinearLayer, Quantized, Scaling, Site, ZeroPoint};
+use criterion_torch::recipes::{
+    self, Blocks, LayerContext, LinearLayer, Quantized, Scaling, ZeroPoint,
+};
 use criterion_torch::refusal::Refusal;
 use plan::{BlockFormat, Device, Dtype, LinearShape, Recipe, Variant};
 use tch::{Kind, Tensor};
@@ -118,8 +120,8 @@ fn output(fixture: &Fixture, recipe: Recipe) {
         Kind::Float => (Dtype::Float32, 16.0),
         _ => (Dtype::BFloat16, 2.0),
     };
-    let site = Site { variant, device: Device::Cpu, dtype, linear };
-    recipes::check(&site).unwrap_or_else(|refusal| panic!("{fixture}: {refusal}"));
+    let context = LayerContext { variant, device: Device::Cpu, dtype, linear };
+    recipes::check(&context).unwrap_or_else(|refusal| panic!("{fixture}: {refusal}"));
     let layer = recipes::layer(variant, fixture.tensor("weight").shallow_clone());
     if fixture.text("nonfinite_qweight_rows") != "[]" {
         let refusal = layer.err().unwrap_or_else(|| panic!("{fixture}: NaN was let through"));

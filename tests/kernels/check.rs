@@ -15,20 +15,20 @@ pub fn gate(dtype: Dtype) -> f64 {
     }
 }
 
-pub fn on_cpu(dtype: Dtype) -> Site {
+pub fn on_cpu(dtype: Dtype) -> KernelContext {
     let (device, place) = (Device::Cpu, tch::Device::Cpu);
-    Site { work: (), dtype, device, place, threads: 1, seed: 42 }
+    KernelContext { work: (), dtype, device, torch_device: place, threads: 1, seed: 42 }
 }
 
 /// Prepares a kernel as a case does.
-pub fn prepared<K: Kernel>(size: &K::ProblemSize, site: &Site) -> Result<K, Refusal> {
-    let _drawing = inputs::seeded(site.seed);
-    K::prepare(size, site)
+pub fn prepared<K: Kernel>(size: &K::ProblemSize, context: &KernelContext) -> Result<K, Refusal> {
+    let _drawing = inputs::seeded(context.seed);
+    K::prepare(size, context)
 }
 
 /// Why it is not prepared.
-pub fn refusal<K: Kernel>(size: &K::ProblemSize, site: &Site) -> String {
-    match prepared::<K>(size, site) {
+pub fn refusal<K: Kernel>(size: &K::ProblemSize, context: &KernelContext) -> String {
+    match prepared::<K>(size, context) {
         Err(refusal @ Refusal::Unsupported(_)) => refusal.to_string(),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it was prepared"),

@@ -42,15 +42,15 @@ fn every_source_compiles_to_its_entry_functions() {
 
 #[test]
 fn they_are_refused_on_a_cpu() {
-    let site = check::on_cpu(Dtype::Float32);
+    let context = check::on_cpu(Dtype::Float32);
     let texts = [
         check::refusal::<gemv_cuda::Cuda>(
             &gemv::ProblemSize { out_features: 8, in_features: 8 },
-            &site,
+            &context,
         ),
-        check::refusal::<heat_cuda::Cuda>(&heat::ProblemSize { grid_size: vec![4, 4] }, &site),
-        check::refusal::<illegal_access::IllegalAccess>(&illegal_access::ProblemSize {}, &site),
-        check::refusal::<sum_cuda::Cuda>(&sum::ProblemSize { elements: 8 }, &site),
+        check::refusal::<heat_cuda::Cuda>(&heat::ProblemSize { grid_size: vec![4, 4] }, &context),
+        check::refusal::<illegal_access::IllegalAccess>(&illegal_access::ProblemSize {}, &context),
+        check::refusal::<sum_cuda::Cuda>(&sum::ProblemSize { elements: 8 }, &context),
     ];
     assert_eq!(texts.len(), sources().len());
     for text in texts {

@@ -96,10 +96,10 @@ fn both_solvers_find_the_direct_solution() {
 fn the_direct_solution_solves_it() {
     let grid_size = vec![5, 9, 6];
     let size = poisson::ProblemSize { grid_size, max_iterations: 1, tolerance: 1.0 };
-    let site = on_cpu(Dtype::Float64);
-    let p = check::reference::<poisson::Jacobi<f64>>(&size, site.dtype);
-    let _drawing = criterion_torch::inputs::seeded(site.seed);
-    let f = site.normal(&size.grid_size).unwrap();
+    let context = on_cpu(Dtype::Float64);
+    let p = check::reference::<poisson::Jacobi<f64>>(&size, context.dtype);
+    let _drawing = criterion_torch::inputs::seeded(context.seed);
+    let f = context.normal(&size.grid_size).unwrap();
     let mut residual = f.zeros_like();
     for dim in 0..3 {
         residual += p.roll([1], [dim]) + p.roll([-1], [dim]) - &p * 2.0;
@@ -152,12 +152,12 @@ fn sums_are_the_exact_one() {
 fn a_sum_that_is_compensated_is_nearer_than_one_that_is_not() {
     // In float64, whose reference is exact.
     let elements = 1 << 20;
-    let (size, site) = (sum::ProblemSize { elements }, on_cpu(Dtype::Float64));
-    let reference = check::reference::<sum::Sum>(&size, site.dtype);
-    let found = check::distance::<sum_kahan::Kahan<f64>>(&size, site.dtype, &reference);
+    let (size, context) = (sum::ProblemSize { elements }, on_cpu(Dtype::Float64));
+    let reference = check::reference::<sum::Sum>(&size, context.dtype);
+    let found = check::distance::<sum_kahan::Kahan<f64>>(&size, context.dtype, &reference);
     assert!(found.relative_error <= f64::EPSILON, "{found:?}");
     // These values, summed one after the other.
-    let x: Vec<f64> = values(&tolerances::summands(elements, &site)).unwrap();
+    let x: Vec<f64> = values(&tolerances::summands(elements, &context)).unwrap();
     let plain = tensor(&[x.iter().sum::<f64>()], &[1]).unwrap();
     let plain = Distance::between(&reference, &plain).unwrap();
     assert!(plain.relative_error > 10.0 * f64::EPSILON, "{plain:?} beside {found:?}");
@@ -206,10 +206,10 @@ fn every_order_of_contraction_gives_the_norm() {
 #[test]
 fn the_norm_is_that_of_all_amplitudes() {
     let size = norm::ProblemSize { sites: 5, bond_dimension: 3, physical_dimension: 2 };
-    let site = on_cpu(Dtype::Float64);
-    let found = check::reference::<norm::SiteBySite>(&size, site.dtype).double_value(&[0]);
-    let _drawing = criterion_torch::inputs::seeded(site.seed);
-    let state = norm::state::State::draw(5, 3, 2, &site).unwrap();
+    let context = on_cpu(Dtype::Float64);
+    let found = check::reference::<norm::SiteBySite>(&size, context.dtype).double_value(&[0]);
+    let _drawing = criterion_torch::inputs::seeded(context.seed);
+    let state = norm::state::State::draw(5, 3, 2, &context).unwrap();
     let mut amplitudes = Tensor::ones([1, 1], (tch::Kind::Double, tch::Device::Cpu));
     for tensor in &state.tensors {
         amplitudes = amplitudes.tensordot(tensor, [1], [0]).flatten(0, 1);
@@ -221,9 +221,9 @@ fn the_norm_is_that_of_all_amplitudes() {
 
 #[test]
 fn a_circle_has_its_area() {
-    let site = on_cpu(Dtype::Float64);
+    let context = on_cpu(Dtype::Float64);
     let size = pi::ProblemSize::default();
-    let reference = pi::reference(&size, &site).unwrap();
+    let reference = pi::reference(&size, &context).unwrap();
     let found = [
         pi::run_benchmark::<f64>(&size).unwrap().into_tensor().unwrap(),
         pi::run_benchmark::<f32>(&size).unwrap().into_tensor().unwrap(),

@@ -9,7 +9,7 @@ use serde_yaml::Value;
 pub struct Shipped(Value);
 
 impl Shipped {
-    pub fn of(kernel: &str) -> Self {
+    pub fn read(kernel: &str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/kernels");
         let file = root.join(kernel).join("bench.yaml");
         let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{file:?}: {e}"));

@@ -43,14 +43,14 @@ macro_rules! found {
 }
 
 /// The summands of `reduction`.
-pub fn summands(elements: usize, site: &Site) -> Tensor {
-    let _drawing = inputs::seeded(site.seed);
-    site.uniform(&[elements], (0.0, 1.0 / 512.0)).unwrap()
+pub fn summands(elements: usize, context: &KernelContext) -> Tensor {
+    let _drawing = inputs::seeded(context.seed);
+    context.uniform(&[elements], (0.0, 1.0 / 512.0)).unwrap()
 }
 
 #[test]
 fn a_sum_without_a_block_of_its_values_fails() {
-    let shipped = Shipped::of("reduction");
+    let shipped = Shipped::read("reduction");
     for elements in shipped.numbers("elements") {
         for dtype in shipped.precisions() {
             let size = sum::ProblemSize { elements };
@@ -74,11 +74,11 @@ fn a_sum_without_a_block_of_its_values_fails() {
 #[test]
 #[ignore = "long: a quarter of a minute without optimization"]
 fn a_step_of_heat_without_a_row_or_a_point_fails() {
-    let shipped = Shipped::of("stencil");
+    let shipped = Shipped::read("stencil");
     for grid_size in shipped.lists("grid_size") {
         for dtype in shipped.precisions() {
             let size = heat::ProblemSize { grid_size: grid_size.clone() };
-            let site = on_cpu(dtype);
+            let context = on_cpu(dtype);
             let right = match dtype {
                 Dtype::Float64 => reference::<heat::Heat<f64>>(&size, dtype),
                 Dtype::Float32 => reference::<heat::Heat<f32>>(&size, dtype),
@@ -87,8 +87,8 @@ fn a_step_of_heat_without_a_row_or_a_point_fails() {
             passes(&shipped, dtype, &found!(heat::Heat, &size, dtype, &right), "heat");
             let found = found!(heat_threaded::Threaded, &size, dtype, &right);
             passes(&shipped, dtype, &found, "threaded");
-            let _drawing = inputs::seeded(site.seed);
-            let before = site.normal(&grid_size).unwrap().to_kind(tch::Kind::Double);
+            let _drawing = inputs::seeded(context.seed);
+            let before = context.normal(&grid_size).unwrap().to_kind(tch::Kind::Double);
             // The first row inside, and a point of it.
             let row = |grid: &Tensor| {
                 let dims = grid_size.len() as i64 - 1;
@@ -106,7 +106,7 @@ fn a_step_of_heat_without_a_row_or_a_point_fails() {
 
 #[test]
 fn a_solution_without_a_row_or_of_too_few_sweeps_fails() {
-    let shipped = Shipped::of("pressure_poisson");
+    let shipped = Shipped::read("pressure_poisson");
     let sizes = shipped.lists("grid_size").into_iter().zip(shipped.numbers("max_iterations"));
     let tolerances =
         shipped.field("tolerance").into_iter().map(|it| it.as_f64().expect("a number"));
@@ -138,7 +138,7 @@ fn a_solution_without_a_row_or_of_too_few_sweeps_fails() {
 
 #[test]
 fn a_contraction_without_one_state_of_a_bond_fails() {
-    let shipped = Shipped::of("tensor_network");
+    let shipped = Shipped::read("tensor_network");
     let (sites, physical_dimension) =
         (shipped.numbers("sites")[0], shipped.numbers("physical_dimension")[0]);
     for bond_dimension in shipped.numbers("bond_dimension") {
@@ -168,7 +168,7 @@ fn a_contraction_without_one_state_of_a_bond_fails() {
 
 #[test]
 fn a_product_without_a_feature_or_an_output_fails() {
-    let shipped = Shipped::of("decode_gemv");
+    let shipped = Shipped::read("decode_gemv");
     let sizes = shipped.numbers("out_features").into_iter().zip(shipped.numbers("in_features"));
     for (out_features, in_features) in sizes {
         for dtype in shipped.precisions() {
@@ -177,11 +177,11 @@ fn a_product_without_a_feature_or_an_output_fails() {
             passes(&shipped, dtype, &distance::<gemv::Linear>(&size, dtype, &right), "linear");
             passes(&shipped, dtype, &distance::<gemv_mv::Mv>(&size, dtype, &right), "mv");
             passes(&shipped, dtype, &found!(gemv_slices::Slices, &size, dtype, &right), "slices");
-            let site = on_cpu(dtype);
-            let _drawing = inputs::seeded(site.seed);
-            let weight = site.normal(&[out_features, in_features]).unwrap();
+            let context = on_cpu(dtype);
+            let _drawing = inputs::seeded(context.seed);
+            let weight = context.normal(&[out_features, in_features]).unwrap();
             let weight = weight * (in_features as f64).powf(-0.5);
-            let x = site.normal(&[in_features]).unwrap();
+            let x = context.normal(&[in_features]).unwrap();
             let last = |it: &Tensor, dim| {
                 it.narrow(dim, in_features as i64 - 8, 8).to_kind(tch::Kind::Double)
             };
@@ -196,7 +196,7 @@ fn a_product_without_a_feature_or_an_output_fails() {
 
 #[test]
 fn a_circle_without_some_intervals_fails() {
-    let (shipped, size) = (Shipped::of("pi"), pi::ProblemSize::default());
+    let (shipped, size) = (Shipped::read("pi"), pi::ProblemSize::default());
     for dtype in shipped.precisions() {
         let right = pi::reference(&size, &on_cpu(dtype)).unwrap();
         let found = match dtype {

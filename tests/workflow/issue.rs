@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::github::{Request, Server, TOKEN};
-use crate::place::{Ended, Place};
+use crate::place::{Ended, ScriptFolder};
 use crate::scripts::{lines, uploaded};
 
 const MARKER: &str = "<!-- criterion-torch regressions develop -->";
@@ -15,7 +15,7 @@ fn list(page: usize) -> String {
 }
 
 /// The script beside a GitHub that gives these answers: how it ended, and what it asked.
-fn issue(place: &mut Place, answers: Vec<(u16, Value)>) -> (Ended, Vec<Request>) {
+fn issue(place: &mut ScriptFolder, answers: Vec<(u16, Value)>) -> (Ended, Vec<Request>) {
     let answers = answers.into_iter().map(|(status, body)| (status, body.to_string()));
     let server = Server::answering(answers.collect());
     place.set("GITHUB_API_URL", &server.url);
@@ -27,8 +27,8 @@ fn issue(place: &mut Place, answers: Vec<(u16, Value)>) -> (Ended, Vec<Request>)
 }
 
 /// A push to `develop`.
-fn place() -> Place {
-    let mut place = Place::new();
+fn place() -> ScriptFolder {
+    let mut place = ScriptFolder::new();
     for (name, value) in [
         ("GITHUB_SERVER_URL", "https://github.test"),
         ("GITHUB_REPOSITORY", "owner/project"),
@@ -44,18 +44,18 @@ fn place() -> Place {
     place
 }
 
-fn verdict(place: &Place, row: &str, text: &str) {
+fn verdict(place: &ScriptFolder, row: &str, text: &str) {
     uploaded(place, row, &[("verdict.md", text), ("regressions.md", "# nothing of interest\n")]);
 }
 
-fn regressed(place: &Place, row: &str, case: &str) {
+fn regressed(place: &ScriptFolder, row: &str, case: &str) {
     let verdict = format!("**regressed in 8 runs of each side**: `{case}` (slower)\n");
     let table = format!("| {case} | slower |\n");
     uploaded(place, row, &[("verdict.md", &verdict), ("regressions.md", &table)]);
 }
 
 /// The update that a run sends if our issue is open with this text.
-fn update(place: &mut Place, open: &str) -> Value {
+fn update(place: &mut ScriptFolder, open: &str) -> Value {
     let open = json!([{"number": 9, "user": {"type": "Bot"}, "body": open}]);
     let (ended, requests) = issue(place, vec![(200, open), (200, json!({}))]);
     assert_eq!(ended.code, Some(0), "{}", ended.said);
@@ -75,7 +75,7 @@ fn parts(sent: &Value) -> (String, String) {
 }
 
 /// The text of the issue that a run opens whose row `cpu-fusion` regressed.
-fn opened(place: &mut Place) -> String {
+fn opened(place: &mut ScriptFolder) -> String {
     regressed(place, "cpu-fusion", "a");
     let (ended, requests) = issue(place, vec![(200, json!([])), (201, json!({}))]);
     assert_eq!(ended.code, Some(0), "{}", ended.said);

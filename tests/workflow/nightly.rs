@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::github::{Server, TOKEN};
-use crate::place::{Ended, Place};
+use crate::place::{Ended, ScriptFolder};
 use crate::scripts::lines;
 
 #[test]
 fn at_night_the_night_before_is_compared_with() {
-    let mut place = Place::new();
+    let mut place = ScriptFolder::new();
     place.write("project/.cargo/config.toml", "");
-    let commit = |place: &Place, age: &str| {
+    let commit = |place: &ScriptFolder, age: &str| {
         place.git(&["add", "--all"]);
         let date = place.bash(&format!("date --utc --date='{age} ago' +%s")).said;
         let date = format!("@{} +0000", date.trim());
@@ -56,7 +56,7 @@ fn at_night_the_night_before_is_compared_with() {
 fn start(default_branch: &str, answers: Vec<(u16, Value)>) -> (Ended, Vec<(String, String)>) {
     let answers = answers.into_iter().map(|(status, body)| (status, body.to_string()));
     let server = Server::answering(answers.collect());
-    let mut place = Place::new();
+    let mut place = ScriptFolder::new();
     for (name, value) in [
         ("GITHUB_API_URL", server.url.as_str()),
         ("GITHUB_REPOSITORY", "owner/project"),

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::program::program;
 
 /// Removed when dropped.
-pub struct Place {
+pub struct ScriptFolder {
     folder: TempDir,
     variables: Vec<(String, String)>,
 }
@@ -26,7 +26,7 @@ pub struct Ended {
     pub summary: String,
 }
 
-impl Place {
+impl ScriptFolder {
     /// The clone `project` of the repository `origin.git`, with one commit that holds the scripts.
     pub fn new() -> Self {
         let place = Self { folder: tempfile::tempdir().expect("a folder"), variables: Vec::new() };

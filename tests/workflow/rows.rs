@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::file::Workflow;
-use crate::place::{Ended, Place};
+use crate::place::{Ended, ScriptFolder};
 
 /// Its nth call finds what it leaves in the folder `n`, and there in `code` how it ends.
 const CARGO: &str = r#"#!/bin/bash
@@ -28,7 +28,7 @@ const CHANGE: &str = "project: xtask kernels --backends cpu --precision fp32 --i
 
 /// A pull request of which both sides have `cargo xtask kernels`.
 struct Row {
-    place: Place,
+    place: ScriptFolder,
     calls: usize,
 }
 
@@ -42,7 +42,7 @@ struct Measured {
 
 impl Row {
     fn new() -> Self {
-        let mut place = Place::new();
+        let mut place = ScriptFolder::new();
         place.write("project/.cargo/config.toml", include_str!("../../.cargo/config.toml"));
         place.commit("base");
         place.commit("change");
@@ -212,7 +212,7 @@ fn a_row_without_its_device_is_skipped_and_says_so() {
 #[test]
 fn what_the_key_of_the_cache_is_made_of_is_read_or_the_row_ends() {
     let workflow = Workflow::read();
-    let place = Place::new();
+    let place = ScriptFolder::new();
     let run = |step: &str| place.bash(workflow.step(step).run.as_ref().expect("it runs"));
     place.write_script("bin/cargo", "#!/bin/sh\n[ \"$*\" = 'xtask flavour' ] && echo cpu\n");
     place.write_script("bin/rustc", "#!/bin/sh\necho 'rustc 1.95.0 (59807616e 2026-04-14)'\n");
@@ -225,7 +225,7 @@ fn what_the_key_of_the_cache_is_made_of_is_read_or_the_row_ends() {
 
 #[test]
 fn the_base_finds_what_was_built_of_the_change() {
-    let mut place = Place::new();
+    let mut place = ScriptFolder::new();
     place.write_script("bin/cargo", "#!/bin/sh\n[ \"$*\" = 'xtask setup' ]\n");
     place.set("GITHUB_WORKSPACE", "/work space");
     let expected = "LIBTORCH=/work space/.libtorch\nCARGO_TARGET_DIR=/work space/target\n";

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::file::Workflow;
 use crate::github::{Request, Server, TOKEN};
-use crate::place::{Ended, Place};
+use crate::place::{Ended, ScriptFolder};
 
 /// The files that a row uploads.
-pub fn uploaded(place: &Place, row: &str, files: &[(&str, &str)]) {
+pub fn uploaded(place: &ScriptFolder, row: &str, files: &[(&str, &str)]) {
     let folder = format!("project/results/benchmark-results-{row}");
     fs::create_dir_all(place.path(&folder)).expect("make a folder");
     for (file, text) in files {
@@ -20,7 +20,11 @@ pub fn uploaded(place: &Place, row: &str, files: &[(&str, &str)]) {
 const MARKER: &str = "<!-- criterion-torch kernels -->";
 
 /// Runs the script beside a GitHub that gives these answers: how it ended, and what it asked.
-fn comment(place: &mut Place, result: &str, answers: Vec<(u16, Value)>) -> (Ended, Vec<Request>) {
+fn comment(
+    place: &mut ScriptFolder,
+    result: &str,
+    answers: Vec<(u16, Value)>,
+) -> (Ended, Vec<Request>) {
     let answers = answers.into_iter().map(|(status, body)| match body {
         Value::String(text) => (status, text),
         body => (status, body.to_string()),
@@ -70,7 +74,7 @@ fn of_others(count: usize) -> Vec<Value> {
 
 #[test]
 fn there_is_one_comment_and_it_is_updated() {
-    let mut place = Place::new();
+    let mut place = ScriptFolder::new();
     let regressions = r#"{"regressions": [{"full_id": "a", "kind": "latency"}]}"#;
     uploaded(
         &place,
@@ -143,7 +147,7 @@ fn there_is_one_comment_and_it_is_updated() {
 
 #[test]
 fn a_long_comment_keeps_every_verdict_and_the_row_that_failed() {
-    let mut place = Place::new();
+    let mut place = ScriptFolder::new();
     let rows = ["cpu-bf16", "cpu-fp32", "cpu-fp64", "cuda-bf16", "cuda-fp32", "cuda-fp64"];
     for row in rows {
         let summary = format!("{row}'s summary\n{}", "x".repeat(20_000));
@@ -182,7 +186,7 @@ fn a_long_comment_keeps_every_verdict_and_the_row_that_failed() {
 
 #[test]
 fn a_token_that_may_only_read_is_said_and_other_refusals_fail() {
-    let mut place = Place::new();
+    let mut place = ScriptFolder::new();
     uploaded(&place, "cpu-fp32", &[("summary.md", "# Leaders\n")]);
     let may_not = json!({"message": "Resource not accessible by integration"});
     let answers = vec![(200, json!([])), (403, may_not)];
@@ -207,7 +211,7 @@ fn a_token_that_may_only_read_is_said_and_other_refusals_fail() {
 }
 
 /// A hook of the repository on the server.
-fn when_pushed_to(place: &Place, script: &str) {
+fn when_pushed_to(place: &ScriptFolder, script: &str) {
     place.write_script("origin.git/hooks/pre-receive", &format!("#!/bin/sh\n{script}"));
 }
 
@@ -223,7 +227,7 @@ git update-ref refs/heads/main "$moved"
 "#;
 
 /// The script in a clone of main as it is on the server; where that was, and how the script ended.
-fn history(place: &mut Place) -> (String, Ended) {
+fn history(place: &mut ScriptFolder) -> (String, Ended) {
     place.git(&["fetch", "--quiet", "origin"]);
     place.git(&["reset", "--quiet", "--hard", "origin/main"]);
     let main = place.git(&["rev-parse", "HEAD"]);
@@ -234,7 +238,7 @@ fn history(place: &mut Place) -> (String, Ended) {
 
 #[test]
 fn results_become_history_though_main_has_moved() {
-    let mut place = Place::new();
+    let mut place = ScriptFolder::new();
     // With more of everything than trends read.
     let measured = json!({
         "schema": "criterion-torch/kernels", "version": 1, "timestamp": "2026-01-02T03:04:05Z",
@@ -329,7 +333,7 @@ fn results_become_history_though_main_has_moved() {
 
 #[test]
 fn precisions_are_a_list_of_words() {
-    let (workflow, mut place) = (Workflow::read(), Place::new());
+    let (workflow, mut place) = (Workflow::read(), ScriptFolder::new());
     let step = workflow.step("Read the list of precisions").run.as_ref().expect("it runs");
     for (text, list) in [
         ("fp32,fp64,bf16", Some(r#"["fp32","fp64","bf16"]"#)),
@@ -349,10 +353,10 @@ fn precisions_are_a_list_of_words() {
 
 #[test]
 fn a_base_that_cannot_be_measured_is_said() {
-    let mut place = Place::new();
+    let mut place = ScriptFolder::new();
     place.set("DEFAULT_BRANCH", "main");
     // The files and output of the step if no base can be measured: there is no Rust in here.
-    let measure_base = |place: &mut Place, event: &str, before: &str| {
+    let measure_base = |place: &mut ScriptFolder, event: &str, before: &str| {
         place.set("NIGHTLY", "false");
         place.set("GITHUB_EVENT_NAME", event);
         place.set("BEFORE", before);

@@ -14,20 +14,24 @@ pub struct Layer {
 
 impl Layer {
     /// Normally distributed; the weights such that outputs have the variance of the input.
-    pub fn draw(out_features: usize, in_features: usize, site: &Site) -> Result<Self, Refusal> {
+    pub fn draw(
+        out_features: usize,
+        in_features: usize,
+        context: &KernelContext,
+    ) -> Result<Self, Refusal> {
         if out_features == 0 || in_features == 0 {
-            return Err(site.unsupported(&format!(
+            return Err(context.unsupported(&format!(
                 "a layer {out_features}×{in_features}, but out_features and in_features have to be \
                  1 or more"
             )));
         }
-        if site.dtype == Dtype::Float8E4M3Fn {
+        if context.dtype == Dtype::Float8E4M3Fn {
             let text = "the output has the weights' precision, and in 8 bits it says nothing";
-            return Err(site.unsupported(text));
+            return Err(context.unsupported(text));
         }
-        let weight = site.normal(&[out_features, in_features])?;
+        let weight = context.normal(&[out_features, in_features])?;
         let weight = weight.f_mul_scalar((in_features as f64).powf(-0.5))?;
-        Ok(Self { weight, x: site.normal(&[in_features])? })
+        Ok(Self { weight, x: context.normal(&[in_features])? })
     }
 
     /// In float64, by products first and sums after them, a few rows at a time.

@@ -19,22 +19,22 @@ pub struct Cuda {
 impl Kernel for Cuda {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        if matches!(site.dtype, Dtype::Float64 | Dtype::Float8E4M3Fn) {
-            return Err(site.unsupported("gemv.cu has fp32, bf16 and fp16"));
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        if matches!(context.dtype, Dtype::Float64 | Dtype::Float8E4M3Fn) {
+            return Err(context.unsupported("gemv.cu has fp32, bf16 and fp16"));
         }
-        let gemv = SOURCE.function(&format!("gemv_{}", site.dtype.short()), site)?;
-        let layer = Layer::draw(size.out_features, size.in_features, site)?;
+        let gemv = SOURCE.function(&format!("gemv_{}", context.dtype.short()), context)?;
+        let layer = Layer::draw(size.out_features, size.in_features, context)?;
         // A row begins where an access of 16 bytes may.
-        let values = 16 / site.dtype.bytes() as usize;
+        let values = 16 / context.dtype.bytes() as usize;
         if !size.in_features.is_multiple_of(values) || i32::try_from(size.in_features).is_err() {
-            return Err(site.unsupported(&format!(
+            return Err(context.unsupported(&format!(
                 "in_features is {}, but gemv.cu takes multiples of {values} below 2³¹",
                 size.in_features
             )));
         }
         let kind = layer.x.f_kind()?;
-        let y = Tensor::f_full([size.out_features as i64], f64::NAN, (kind, site.place))?;
+        let y = Tensor::f_full([size.out_features as i64], f64::NAN, (kind, context.torch_device))?;
         Ok(Self { layer, y, gemv })
     }
 
@@ -42,7 +42,7 @@ impl Kernel for Cuda {
         let Self { layer: Layer { weight, x }, y, gemv } = self;
         let (rows, features) = (y.numel(), x.numel() as i32);
         // Eight warps in a block.
-        let grid = Grid::over(rows * 32, 256)?;
+        let grid = Grid::covering(rows * 32, 256)?;
         let arguments = [
             Argument::In(weight),
             Argument::In(x),

@@ -23,11 +23,14 @@ pub struct Linear {
 impl Kernel for Linear {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        let layer = Layer::draw(size.out_features, size.in_features, site)?;
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        let layer = Layer::draw(size.out_features, size.in_features, context)?;
         let token = layer.x.f_unsqueeze(0)?;
-        let y =
-            Tensor::f_full([1, size.out_features as i64], f64::NAN, (token.f_kind()?, site.place));
+        let y = Tensor::f_full(
+            [1, size.out_features as i64],
+            f64::NAN,
+            (token.f_kind()?, context.torch_device),
+        );
         Ok(Self { layer, token, y: y? })
     }
 

@@ -15,10 +15,10 @@ pub struct Mv {
 impl Kernel for Mv {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        let layer = Layer::draw(size.out_features, size.in_features, site)?;
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        let layer = Layer::draw(size.out_features, size.in_features, context)?;
         let kind = layer.x.f_kind()?;
-        let y = Tensor::f_full([size.out_features as i64], f64::NAN, (kind, site.place))?;
+        let y = Tensor::f_full([size.out_features as i64], f64::NAN, (kind, context.torch_device))?;
         Ok(Self { layer, y })
     }
 

@@ -18,11 +18,11 @@ pub struct Slices<T> {
 impl<T: Element> Kernel for Slices<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        if site.device != Device::Cpu {
-            return Err(site.unsupported("loops over slices run on the CPU"));
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        if context.device != Device::Cpu {
+            return Err(context.unsupported("loops over slices run on the CPU"));
         }
-        let Layer { weight, x } = Layer::draw(size.out_features, size.in_features, site)?;
+        let Layer { weight, x } = Layer::draw(size.out_features, size.in_features, context)?;
         let y = vec![T::from_f64(f64::NAN); size.out_features];
         Ok(Self { weight: values(&weight)?, x: values(&x)?, y })
     }

@@ -24,7 +24,7 @@ pub fn run_benchmark<T: Element>(size: &ProblemSize) -> Result<T, Refusal> {
     Ok(T::narrow(sum * width))
 }
 
-pub fn reference(_: &ProblemSize, _: &Site) -> Result<Tensor, Refusal> {
+pub fn reference(_: &ProblemSize, _: &KernelContext) -> Result<Tensor, Refusal> {
     tensor(&[std::f64::consts::PI], &[1])
 }
 

@@ -38,18 +38,18 @@ impl<T: Element> Poisson<T> {
         grid_size: &[usize],
         max_iterations: u32,
         tolerance: f64,
-        site: &Site,
+        context: &KernelContext,
     ) -> Result<Self, Refusal> {
-        if site.device != Device::Cpu {
-            return Err(site.unsupported("loops over slices run on the CPU"));
+        if context.device != Device::Cpu {
+            return Err(context.unsupported("loops over slices run on the CPU"));
         }
         if tolerance.is_nan() || tolerance <= 0.0 {
             return Err(
-                site.unsupported(&format!("tolerance is {tolerance}, but has to be above 0"))
+                context.unsupported(&format!("tolerance is {tolerance}, but has to be above 0"))
             );
         }
-        let grid = Grid::new(grid_size, site)?;
-        let f = site.normal(grid.size())?;
+        let grid = Grid::new(grid_size, context)?;
+        let f = context.normal(grid.size())?;
         let inside = grid.interior_of(&f)?.f_to_kind(Kind::Double)?;
         let right = inside.f_norm()?.f_double_value(&[])?;
         let f: Vec<T> = values(&f)?;

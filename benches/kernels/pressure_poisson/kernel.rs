@@ -26,9 +26,9 @@ pub struct Jacobi<T> {
 impl<T: Element> Kernel for Jacobi<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
         let &ProblemSize { ref grid_size, max_iterations, tolerance } = size;
-        let problem = Poisson::draw(grid_size, max_iterations, tolerance, site)?;
+        let problem = Poisson::draw(grid_size, max_iterations, tolerance, context)?;
         Ok(Self { next: problem.p.clone(), problem })
     }
 

@@ -19,9 +19,9 @@ pub struct RedBlackSor<T> {
 impl<T: Element> Kernel for RedBlackSor<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
         let &ProblemSize { ref grid_size, max_iterations, tolerance } = size;
-        let problem = Poisson::draw(grid_size, max_iterations, tolerance, site)?;
+        let problem = Poisson::draw(grid_size, max_iterations, tolerance, context)?;
         let omega = best_omega(&problem.grid);
         Ok(Self { problem, omega })
     }

@@ -6,11 +6,11 @@ use criterion_torch::kernel::prelude::*;
 
 /// The values that are summed. All are positive, so that the sum's relative error is that of the
 /// method, not of cancellation; and small, so that sums of 2²⁴ of them fit into float16.
-pub fn draw(elements: usize, site: &Site) -> Result<Tensor, Refusal> {
+pub fn draw(elements: usize, context: &KernelContext) -> Result<Tensor, Refusal> {
     if elements == 0 {
-        return Err(site.unsupported("elements is 0, but has to be 1 or more"));
+        return Err(context.unsupported("elements is 0, but has to be 1 or more"));
     }
-    site.uniform(&[elements], (0.0, 1.0 / 512.0))
+    context.uniform(&[elements], (0.0, 1.0 / 512.0))
 }
 
 /// The sum, exact but for its last rounding: it is kept as numbers that share no bit, into which each

@@ -27,21 +27,21 @@ pub struct Cuda {
 impl Kernel for Cuda {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        let wide = match site.dtype {
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        let wide = match context.dtype {
             Dtype::Float64 => tch::Kind::Double,
             Dtype::Float32 | Dtype::BFloat16 | Dtype::Float16 => tch::Kind::Float,
-            Dtype::Float8E4M3Fn => return Err(site.unsupported("sum.cu has no sums in 8 bits")),
+            Dtype::Float8E4M3Fn => return Err(context.unsupported("sum.cu has no sums in 8 bits")),
         };
-        let dtype = site.dtype.short();
-        let of_blocks = SOURCE.function(&format!("sum_blocks_{dtype}"), site)?;
-        let of_partials = SOURCE.function(&format!("sum_partials_{dtype}"), site)?;
-        let x = exact::draw(size.elements, site)?;
+        let dtype = context.dtype.short();
+        let of_blocks = SOURCE.function(&format!("sum_blocks_{dtype}"), context)?;
+        let of_partials = SOURCE.function(&format!("sum_partials_{dtype}"), context)?;
+        let x = exact::draw(size.elements, context)?;
         // Four accesses of 16 bytes for each thread, before there are blocks enough.
         let values = THREADS * 4 * 16 / x.f_kind()?.elt_size_in_bytes();
         let blocks = size.elements.div_ceil(values).min(MOST_BLOCKS);
-        let partial = Tensor::f_empty([blocks as i64], (wide, site.place))?;
-        let sum = Tensor::f_full([1], f64::NAN, (x.f_kind()?, site.place))?;
+        let partial = Tensor::f_empty([blocks as i64], (wide, context.torch_device))?;
+        let sum = Tensor::f_full([1], f64::NAN, (x.f_kind()?, context.torch_device))?;
         Ok(Self { x, partial, sum, of_blocks, of_partials })
     }
 

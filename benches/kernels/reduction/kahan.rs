@@ -15,11 +15,11 @@ pub struct Kahan<T> {
 impl<T: Element> Kernel for Kahan<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        if site.device != Device::Cpu {
-            return Err(site.unsupported("a loop over a slice runs on the CPU"));
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        if context.device != Device::Cpu {
+            return Err(context.unsupported("a loop over a slice runs on the CPU"));
         }
-        let x = values(&exact::draw(size.elements, site)?)?;
+        let x = values(&exact::draw(size.elements, context)?)?;
         Ok(Self { x, sum: T::from_f64(f64::NAN) })
     }
 

@@ -20,13 +20,13 @@ pub struct Sum {
 impl Kernel for Sum {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        if site.dtype == Dtype::Float8E4M3Fn {
-            return Err(site.unsupported("torch.sum has no kernel for 8 bits"));
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        if context.dtype == Dtype::Float8E4M3Fn {
+            return Err(context.unsupported("torch.sum has no kernel for 8 bits"));
         }
-        let x = exact::draw(size.elements, site)?;
+        let x = exact::draw(size.elements, context)?;
         // Nothing is summed yet, and no number says so better than one that is none.
-        let sum = Tensor::f_full([1], f64::NAN, (x.f_kind()?, site.place))?;
+        let sum = Tensor::f_full([1], f64::NAN, (x.f_kind()?, context.torch_device))?;
         Ok(Self { x, sum })
     }
 

@@ -10,7 +10,7 @@ use heat::Grid;
 
 pub const SOURCE: Source = Source { name: "heat.cu", text: include_str!("heat.cu") };
 
-/// Not generic: it looks at the site's dtype itself.
+/// Not generic: it looks at `context.dtype` itself.
 pub struct Cuda {
     grid: Grid,
     u: Tensor,
@@ -21,16 +21,16 @@ pub struct Cuda {
 impl Kernel for Cuda {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        if site.dtype == Dtype::Float8E4M3Fn {
-            return Err(site.unsupported("heat.cu has no arithmetic in 8 bits"));
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        if context.dtype == Dtype::Float8E4M3Fn {
+            return Err(context.unsupported("heat.cu has no arithmetic in 8 bits"));
         }
-        let step = SOURCE.function(&format!("heat_{}", site.dtype.short()), site)?;
-        let grid = Grid::new(&size.grid_size, site)?;
+        let step = SOURCE.function(&format!("heat_{}", context.dtype.short()), context)?;
+        let grid = Grid::new(&size.grid_size, context)?;
         if i32::try_from(grid.points()).is_err() {
-            return Err(site.unsupported("heat.cu counts fewer than 2³¹ points"));
+            return Err(context.unsupported("heat.cu counts fewer than 2³¹ points"));
         }
-        let u = site.normal(grid.size())?;
+        let u = context.normal(grid.size())?;
         Ok(Self { next: u.f_empty_like()?, grid, u, step })
     }
 
@@ -38,7 +38,7 @@ impl Kernel for Cuda {
         // Two dimensions are three with a single plane.
         let [.., rows, width] = *self.grid.size() else { return Ok(()) };
         let points = self.grid.points();
-        let launch = Launch::over(points, 256)?;
+        let launch = Launch::covering(points, 256)?;
         let [planes, rows, width] =
             [points / (rows * width), rows, width].map(|it| Argument::Int(it as i32));
         let arguments = [Argument::In(&self.u), Argument::Out(&mut self.next), planes, rows, width];

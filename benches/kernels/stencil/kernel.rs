@@ -26,12 +26,12 @@ pub struct Heat<T> {
 impl<T: Element> Kernel for Heat<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        if site.device != Device::Cpu {
-            return Err(site.unsupported("loops over slices run on the CPU"));
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        if context.device != Device::Cpu {
+            return Err(context.unsupported("loops over slices run on the CPU"));
         }
-        let grid = Grid::new(&size.grid_size, site)?;
-        let u: Vec<T> = values(&site.normal(grid.size())?)?;
+        let grid = Grid::new(&size.grid_size, context)?;
+        let u: Vec<T> = values(&context.normal(grid.size())?)?;
         // The boundary is written here, once, and never again.
         Ok(Self { grid, next: u.clone(), u })
     }

@@ -17,12 +17,12 @@ pub struct Threaded<T> {
 impl<T: Element> Kernel for Threaded<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        if site.device != Device::Cpu {
-            return Err(site.unsupported("threads of the host run on the CPU"));
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        if context.device != Device::Cpu {
+            return Err(context.unsupported("threads of the host run on the CPU"));
         }
-        let grid = Grid::new(&size.grid_size, site)?;
-        let u: Vec<T> = values(&site.normal(grid.size())?)?;
+        let grid = Grid::new(&size.grid_size, context)?;
+        let u: Vec<T> = values(&context.normal(grid.size())?)?;
         Ok(Self { grid, next: u.clone(), u })
     }
 

@@ -13,21 +13,28 @@ pub struct State {
 
 impl State {
     /// Normally distributed tensors, such that the squared norm is about 1.
-    pub fn draw(sites: usize, bond: usize, physical: usize, site: &Site) -> Result<Self, Refusal> {
+    pub fn draw(
+        sites: usize,
+        bond: usize,
+        physical: usize,
+        context: &KernelContext,
+    ) -> Result<Self, Refusal> {
         if sites < 2 || bond == 0 || physical == 0 {
-            return Err(site.unsupported(&format!(
+            return Err(context.unsupported(&format!(
                 "{sites} sites with bonds of {bond} and {physical} states, but it takes two sites, \
                  and bonds and states of 1 or more"
             )));
         }
-        if site.dtype == Dtype::Float8E4M3Fn {
-            return Err(site.unsupported("torch multiplies no matrices of 8 bits without scales"));
+        if context.dtype == Dtype::Float8E4M3Fn {
+            return Err(
+                context.unsupported("torch multiplies no matrices of 8 bits without scales")
+            );
         }
         let tensors = (0..sites).map(|at| {
             let left = if at == 0 { 1 } else { bond };
             let right = if at == sites - 1 { 1 } else { bond };
             let scale = ((left * physical) as f64).powf(-0.5);
-            Ok(site.normal(&[left, physical, right])?.f_mul_scalar(scale)?)
+            Ok(context.normal(&[left, physical, right])?.f_mul_scalar(scale)?)
         });
         Ok(Self { tensors: tensors.collect::<Result<_, Refusal>>()? })
     }

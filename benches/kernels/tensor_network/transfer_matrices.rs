@@ -17,9 +17,9 @@ pub struct TransferMatrices {
 impl Kernel for TransferMatrices {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
         let &ProblemSize { sites, bond_dimension, physical_dimension } = size;
-        let state = State::draw(sites, bond_dimension, physical_dimension, site)?;
+        let state = State::draw(sites, bond_dimension, physical_dimension, context)?;
         Ok(Self { norm: state.start()?, state })
     }
 

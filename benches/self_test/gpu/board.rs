@@ -39,7 +39,7 @@ fn run() -> Result<Vec<Finding>, Refusal> {
     for setting in settings(std::env::var(VISIBLE).ok().as_deref(), count) {
         let output = child::run(PART, &[], &[(VISIBLE, OsStr::new(&setting))])?;
         let part = format!("{VISIBLE}={setting}");
-        found.extend(reported("its process", &output).into_iter().map(|it| it.of(&part)));
+        found.extend(reported("its process", &output).into_iter().map(|it| it.prefixed(&part)));
     }
     Ok(found)
 }

@@ -103,8 +103,12 @@ fn ours(x: &Tensor, out: &Tensor, bytes: i64) -> Result<Vec<Kernel>, Refusal> {
             PASS,
             Box::new(move |x, out| limit.run(Read { x, other: None }, Some(out))),
         ),
-        over("gelu", PASS, Box::new(move |x, out| gelu.run(&Operands::of(x), out))),
-        over("softmax of 4096", ROWS, Box::new(move |x, out| softmax.run(&Operands::of(x), out))),
+        over("gelu", PASS, Box::new(move |x, out| gelu.run(&Operands::unary(x), out))),
+        over(
+            "softmax of 4096",
+            ROWS,
+            Box::new(move |x, out| softmax.run(&Operands::unary(x), out)),
+        ),
         over("layer_norm of 4096", ROWS, Box::new(normalize)),
         product(bytes)?,
     ])

@@ -114,7 +114,7 @@ fn beyond() -> Result<Vec<Finding>, Refusal> {
         Err(error) => Finding::error("1 MiB afterwards", error),
     };
     cuda::empty_cache()?;
-    Ok(vec![refused, small, works_on().of("afterwards")])
+    Ok(vec![refused, small, works_on().prefixed("afterwards")])
 }
 
 /// Whether an allocation of so many bytes was refused as it should be.

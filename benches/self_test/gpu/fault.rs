@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use criterion_torch::harness::self_test::lasting_fault;
-use criterion_torch::kernel::{Kernel, Site};
+use criterion_torch::kernel::{Kernel, KernelContext};
 use criterion_torch::native::cuda;
 use criterion_torch::refusal::Refusal;
 use tch::{Device, Kind, Tensor};
@@ -31,11 +31,11 @@ fn run() -> Result<Vec<Finding>, Refusal> {
     // The device is in use here when the other process breaks it for itself.
     let before = works_on();
     if before.is_failure() {
-        return Ok(vec![before.of("before the fault")]);
+        return Ok(vec![before.prefixed("before the fault")]);
     }
     let output = child::run(PART, &[], &[])?;
     let mut found = reported("the process with the fault", &output);
-    found.push(works_on().of("after it, in another process"));
+    found.push(works_on().prefixed("after it, in another process"));
     Ok(found)
 }
 
@@ -46,18 +46,18 @@ pub fn child() -> ExitCode {
 
 fn provoked() -> Result<Vec<Finding>, Refusal> {
     let device = Device::Cuda(DEVICE);
-    let site = Site {
+    let context = KernelContext {
         work: (),
         dtype: plan::Dtype::Float32,
         device: plan::Device::Cuda,
-        place: device,
+        torch_device: device,
         threads: 1,
         seed: 0,
     };
     let ones = Tensor::f_ones([16], (Kind::Float, device))?;
     add(&ones)?;
     let mut kernel =
-        illegal_access::IllegalAccess::prepare(&illegal_access::ProblemSize {}, &site)?;
+        illegal_access::IllegalAccess::prepare(&illegal_access::ProblemSize {}, &context)?;
     cuda::synchronize(DEVICE)?;
     let launched = kernel.run();
     let synchronize = || cuda::synchronize(DEVICE).map_err(Refusal::from);

@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use criterion_torch::device;
-use criterion_torch::kernel::Site;
+use criterion_torch::kernel::KernelContext;
 use criterion_torch::kernel::catalogue::pattern::promise::{promise, short};
 use criterion_torch::native::numerics;
 use criterion_torch::native::profile::{ActivityType, outermost, profile};
@@ -80,8 +80,9 @@ fn profile_pattern() -> Result<(), String> {
     for &dtype in dtypes {
         for &variant in pattern.variants().iter().filter(|variant| variant.is_usual(device)) {
             let work = work(device, pattern, variant);
-            let site = Site { work, dtype, device, place, threads: 1, seed: SEED };
-            let outcome = match profile_variant(&site) {
+            let context =
+                KernelContext { work, dtype, device, torch_device: place, threads: 1, seed: SEED };
+            let outcome = match profile_variant(&context) {
                 Ok(ran) => Outcome::Ran(ran),
                 Err(Refusal::Unsupported(reason) | Refusal::Skipped(reason)) => {
                     Outcome::Refused(reason)
@@ -102,18 +103,18 @@ fn work(device: Device, pattern: Pattern, variant: FusionVariant) -> FusionWork 
     FusionWork { pattern, variant, compile: None, size }
 }
 
-fn profile_variant(site: &Site<FusionWork>) -> Result<Ran, Refusal> {
-    site.check()?;
-    let step = site.build(site.inputs()?)?;
+fn profile_variant(context: &KernelContext<FusionWork>) -> Result<Ran, Refusal> {
+    context.check()?;
+    let step = context.build(context.inputs()?)?;
     for _ in 0..WARM_UP {
         drop(step.run()?);
     }
-    let events = profile(site.place, || step.run())?;
+    let events = profile(context.torch_device, || step.run())?;
     let of = |kinds: &[ActivityType]| {
         let events = events.iter().filter(|event| kinds.contains(&event.activity));
         events.map(|event| event.name.clone()).collect()
     };
-    let names = match site.device {
+    let names = match context.device {
         Device::Cpu => outermost(&events).iter().map(|event| event.name.clone()).collect(),
         _ => of(&[ActivityType::Kernel]),
     };

@@ -33,7 +33,7 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// Parts of them that run in processes of their own.
-pub const PARTS: &[child::Part] =
+pub const PARTS: &[child::NamedPart] =
     &[(board::PART, board::child), (fused::PATTERN, fused::child), (fault::PART, fault::child)];
 
 /// The device that cases run on.

@@ -70,7 +70,7 @@ pub struct Facts {
 /// An answer to `build`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum BuildReply {
     /// It has run once.
     Built(Built),
     /// torchao refuses it; its own words.
@@ -127,7 +127,7 @@ impl Peer {
 
     /// Builds the case, in place of the one before, and calls it once, which compiles it if it should
     /// be.
-    pub fn build(&mut self, case: &Case) -> Result<Answer, String> {
+    pub fn build(&mut self, case: &Case) -> Result<BuildReply, String> {
         self.ask(&build_request(case), self.patience.build)
     }
 

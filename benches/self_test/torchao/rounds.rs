@@ -21,7 +21,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// The verdict on a ratio with its interval.
-    pub fn of(ratio: &Ratio) -> Self {
+    pub fn from_ratio(ratio: &Ratio) -> Self {
         if ratio.low > ALLOWED {
             Self::Slower
         } else if ratio.ratio > ALLOWED {
@@ -93,7 +93,7 @@ pub fn compare(
         }
     }
     let mut ratio = blocks.ratio()?;
-    if Verdict::of(&ratio) == Verdict::Undecided {
+    if Verdict::from_ratio(&ratio) == Verdict::Undecided {
         let budget_s = PATIENCE * goal.budget_s;
         // As seldom as the stopping looks: each look is a chance to be sure by luck.
         while is_open(&ratio) && !blocks.spend(budget_s) {

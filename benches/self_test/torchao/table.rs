@@ -29,7 +29,7 @@ pub enum Outcome {
 impl Outcome {
     fn verdict(&self) -> Option<Verdict> {
         match self {
-            Self::Compared(comparison) => Some(Verdict::of(&comparison.ratio)),
+            Self::Compared(comparison) => Some(Verdict::from_ratio(&comparison.ratio)),
             Self::NotCompared(_) | Self::Failed(_) => None,
         }
     }
@@ -37,7 +37,7 @@ impl Outcome {
     /// Whether the command fails because of it.
     pub fn is_failure(&self) -> bool {
         match self {
-            Self::Compared(comparison) => Verdict::of(&comparison.ratio) != Verdict::Within,
+            Self::Compared(comparison) => Verdict::from_ratio(&comparison.ratio) != Verdict::Within,
             Self::NotCompared(_) => false,
             Self::Failed(_) => true,
         }
@@ -59,7 +59,7 @@ impl Outcome {
 /// The cells behind those of the case.
 fn cells(comparison: &Comparison) -> [String; 4] {
     let ratio = &comparison.ratio;
-    let verdict = match Verdict::of(ratio) {
+    let verdict = match Verdict::from_ratio(ratio) {
         Verdict::Within => "",
         Verdict::Undecided => "above, undecided",
         Verdict::Slower => "SLOWER",

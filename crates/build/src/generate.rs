@@ -62,7 +62,7 @@ pub fn generate(
 }
 
 /// The part of a package that has one mode.
-struct Part {
+struct ModePlan {
     mode: Mode,
     plan: Plan,
     /// The suites of its configs, if it runs kernels.
@@ -73,7 +73,7 @@ struct Part {
     is_absent: bool,
 }
 
-impl Part {
+impl ModePlan {
     fn new(mode: Mode, plan: Plan, configs: Vec<Config>) -> Self {
         let of_mode = configs.iter().filter(|config| config.mode == mode);
         let user_files = of_mode.map(|config| config.user_files.clone()).collect();
@@ -128,9 +128,9 @@ fn has_kernels_elsewhere(package: &Path) -> bool {
 
 /// The parts of all modes: of the default suite, or of the configs that `BENCH_CONFIG` lists, each of which goes to
 /// the mode that it names.
-fn parts(package: Package<'_>, bench_config: Option<&OsStr>) -> Result<Vec<Part>, Diagnostics> {
+fn parts(package: Package<'_>, bench_config: Option<&OsStr>) -> Result<Vec<ModePlan>, Diagnostics> {
     let Some(list) = bench_config.filter(|list| !list.is_empty()) else {
-        return MODES.iter().map(|&mode| Part::by_default(package, mode)).collect();
+        return MODES.iter().map(|&mode| ModePlan::by_default(package, mode)).collect();
     };
     let named = std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty());
     // Joining keeps an absolute path as it is.
@@ -150,7 +150,7 @@ fn parts(package: Package<'_>, bench_config: Option<&OsStr>) -> Result<Vec<Part>
     let of = |mode| {
         plan.groups.iter().filter(move |group| group.baseline().mode == mode).cloned().collect()
     };
-    let part = |&mode| Part::new(mode, Plan { groups: of(mode) }, configs.clone());
+    let part = |&mode| ModePlan::new(mode, Plan { groups: of(mode) }, configs.clone());
     Ok(MODES.iter().map(part).collect())
 }
 
@@ -164,9 +164,9 @@ fn watch(path: &Path) {
 
 /// Has cargo look again each time while a bench target cannot be built for want of configs: it is built after they
 /// are made, and not before.
-fn watch_absent(package: &Path, parts: &[Part], benches: &str) {
+fn watch_absent(package: &Path, parts: &[ModePlan], benches: &str) {
     let configs = package.join(CONFIGS);
-    let asked = |part: &Part| part.is_absent && is_asked_for(part.mode, benches);
+    let asked = |part: &ModePlan| part.is_absent && is_asked_for(part.mode, benches);
     if !configs.exists() && (parts.iter().all(|part| part.is_absent) || parts.iter().any(asked)) {
         println!("cargo::rerun-if-changed={}", configs.display());
     }
@@ -184,8 +184,8 @@ fn is_asked_for(mode: Mode, benches: &str) -> bool {
 }
 
 /// Says that no bench target measures the cases of a mode, as far as the files of `benches` show it.
-fn unmeasured(part: &Part, benches: &str) -> Option<String> {
-    let Part { mode, plan, .. } = part;
+fn unmeasured(part: &ModePlan, benches: &str) -> Option<String> {
+    let ModePlan { mode, plan, .. } = part;
     let is_measured = benches.contains("main!()") || is_asked_for(*mode, benches);
     (!plan.groups.is_empty() && benches.contains("main!(\"") && !is_measured).then(|| {
         format!(

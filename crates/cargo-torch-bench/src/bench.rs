@@ -80,7 +80,7 @@ fn once(workspace: &Workspace, extent: &Extent, arguments: &[OsString]) -> Resul
         let what = format!("--device {}: it chooses the tour, and this is none", word(device));
         return Err(Error::usage(what).remedy("leave out --device, or the other arguments"));
     }
-    let libtorch = setup::before(workspace)?;
+    let libtorch = setup::ensure(workspace)?;
     let (root, results) = (workspace.root(), cargo::results(workspace)?);
     let device = extent.device.unwrap_or_else(|| TourDevice::best(&libtorch));
     let configs = if extent.full || !is_tour { None } else { tour(root, device)? };
@@ -235,8 +235,8 @@ fn repeated(workspace: &Workspace, runs: u64, arguments: &[OsString]) -> Result<
     let (arguments, name) = named(arguments)?;
     let root = workspace.root();
     let results = cargo::results(workspace)?;
-    let claim = results.claim()?;
-    setup::before(workspace)?;
+    let claim = results.lock()?;
+    setup::ensure(workspace)?;
     let (folder, home) = (root.to_path_buf(), results.criterion.clone());
     let side = Side { name: name.clone(), folder, home };
     let failed = runs::measure(&side, runs, &arguments, &results, &claim)?;

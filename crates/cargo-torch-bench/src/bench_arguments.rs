@@ -24,7 +24,7 @@ const NO_RUN: &str = "--no-run";
 impl BenchArguments {
     /// Takes out the name that criterion's arguments give to `--save-baseline`, if any.
     pub fn parse(cargo: &[OsString], criterion: &[OsString]) -> Result<(Self, Option<String>)> {
-        each(cargo).try_for_each(|word| suitable(&word))?;
+        separate_words(cargo).try_for_each(|word| suitable(&word))?;
         let mut kept = Self { cargo: cargo.to_vec(), criterion: Vec::new() };
         let mut name = None;
         for word in flag::words(criterion) {
@@ -53,16 +53,16 @@ impl BenchArguments {
 
     /// Arguments of `cargo` for one run.
     pub fn run(&self, kept_as: &str) -> Vec<OsString> {
-        self.with(&["--save-baseline", kept_as])
+        self.with_options(&["--save-baseline", kept_as])
     }
 
     /// Arguments of `cargo` that list the cases which a run measures.
     pub fn list(&self) -> Vec<OsString> {
-        self.with(&["--list"])
+        self.with_options(&["--list"])
     }
 
     /// Criterion's options come first: behind a `--` of the user's there are none.
-    fn with(&self, options: &[&str]) -> Vec<OsString> {
+    fn with_options(&self, options: &[&str]) -> Vec<OsString> {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         [
             words(&["bench"]),
@@ -106,11 +106,11 @@ fn suitable(word: &Word<'_, OsString>) -> Result<()> {
 /// Whether a `cargo bench` with these arguments leaves new results.
 pub fn leaves_results(arguments: &[OsString]) -> bool {
     let none = |results| matches!(results, Results::None | Results::Dropped);
-    !each(arguments).any(|word| word.written == NO_RUN || none(word.results()))
+    !separate_words(arguments).any(|word| word.written == NO_RUN || none(word.results()))
 }
 
 /// Each word by itself: cargo's options have values of their own.
-fn each(words: &[OsString]) -> impl Iterator<Item = Word<'_, OsString>> {
+fn separate_words(words: &[OsString]) -> impl Iterator<Item = Word<'_, OsString>> {
     words.iter().flat_map(|word| flag::words(slice::from_ref(word)))
 }
 

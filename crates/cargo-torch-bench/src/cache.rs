@@ -69,7 +69,7 @@ impl Cache {
 
     /// The flavour, if it is there and whole.
     pub fn entry(&self, flavour: Flavour) -> Option<Entry> {
-        Entry::at(&self.place(flavour)).filter(|entry| entry.manifest.flavour == flavour)
+        Entry::open(&self.place(flavour)).filter(|entry| entry.manifest.flavour == flavour)
     }
 
     /// The folder of torch and torchao for a minor version of Python, once they are whole.
@@ -120,7 +120,7 @@ impl Cache {
 
 impl Entry {
     /// The folder as an entry of a cache, if it is whole.
-    pub fn at(place: &Path) -> Option<Self> {
+    pub fn open(place: &Path) -> Option<Self> {
         let manifest = Manifest::read(place).ok()?;
         let libtorch = Libtorch::inspect(&place.join("torch")).ok()?;
         let whole = Flavour::from_libtorch(&libtorch) == manifest.flavour;

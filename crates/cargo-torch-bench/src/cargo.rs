@@ -212,7 +212,7 @@ pub struct Package {
 
 impl Package {
     /// Reads the package of the nearest manifest at or above a folder.
-    pub fn around(here: &Path) -> Result<Self> {
+    pub fn find_from(here: &Path) -> Result<Self> {
         let mut manifests = here.ancestors().map(|folder| folder.join("Cargo.toml"));
         let manifest = manifests.find(|manifest| manifest.is_file()).ok_or_else(|| {
             Error::new(format!("no Cargo.toml at or above {}", here.display()))
@@ -229,7 +229,7 @@ impl Package {
         let of = |kind: &'static str| package.targets.iter().filter(move |it| it.is(kind));
         let is_library = |target: &&Target| !OTHERS.contains(&&*target.kind.join(","));
         Ok(Self {
-            workspace: Workspace::at(workspace_root),
+            workspace: Workspace::new(workspace_root),
             has_library: package.targets.iter().any(|it| is_library(&it)),
             programs: of("bin").map(|it| it.name.clone()).collect(),
             build_script: of("custom-build").next().map(|it| it.src_path.clone()),

@@ -68,7 +68,7 @@ pub const COMPARE_BRANCHES: &str = "\
 Examples:
   cargo xtask compare-branches main . -- int8wo/bf16-1x4096
   cargo xtask compare-branches v0.1 main --bench inference --fail-on regression
-  cargo xtask compare-branches main main --budget 10min A/A: how noisy is it here?
+  cargo xtask compare-branches main main --same        A/A: how noisy is it here?
   cargo xtask compare-branches --clean                 remove all worktrees
 
 Read more: docs/book/src/comparing.md";

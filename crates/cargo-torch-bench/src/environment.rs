@@ -14,7 +14,7 @@ use crate::python::Python;
 use crate::setup;
 use crate::template;
 use ::libtorch::{
-    COMPILER_PYTHON, Chosen, TORCHAO, TRITON, VERSION, compiler_python, interpreter, release,
+    COMPILER_PYTHON, PythonSource, TORCHAO, TRITON, VERSION, compiler_python, interpreter, release,
 };
 
 /// The wheels for every Python, with their hashes. CONTRIBUTING.md says how the file is made.
@@ -37,7 +37,7 @@ pub fn command() -> Result<ExitCode> {
         human::bytes(bytes)
     );
     let (chosen, by) = compiler_python(|name| std::env::var_os(name));
-    if by == Chosen::Variable {
+    if by == PythonSource::Variable {
         eprintln!("note: {by} is set, so {} is what compiles", chosen.display());
     }
     Ok(ExitCode::SUCCESS)

@@ -13,7 +13,7 @@ pub fn bytes(bytes: u64) -> String {
 }
 
 /// Since `then`; nothing of what is yet to come, as clocks of file systems differ.
-pub fn since(then: SystemTime, now: SystemTime) -> Duration {
+pub fn elapsed(then: SystemTime, now: SystemTime) -> Duration {
     now.duration_since(then).unwrap_or_default()
 }
 
@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn the_future_is_now() {
         let now = SystemTime::now();
-        assert_eq!(since(now + days(1), now), Duration::ZERO);
-        assert_eq!(since(now - days(1), now), days(1));
+        assert_eq!(elapsed(now + days(1), now), Duration::ZERO);
+        assert_eq!(elapsed(now - days(1), now), days(1));
     }
 
     #[test]

@@ -168,7 +168,7 @@ impl ProgressLine {
     fn see(&mut self, text: &str) {
         let Some(case) = case(text) else { return };
         self.begun += 1;
-        self.line.show(&said(self.begun, self.cases, case, self.started.elapsed()));
+        self.line.show(&status_line(self.begun, self.cases, case, self.started.elapsed()));
     }
 }
 
@@ -182,7 +182,7 @@ fn case(text: &str) -> Option<&str> {
 }
 
 /// `17 of 60, about 50 s left: fusion/…`
-fn said(begun: usize, cases: usize, case: &str, elapsed: Duration) -> String {
+fn status_line(begun: usize, cases: usize, case: &str, elapsed: Duration) -> String {
     let done = begun - 1;
     if done == 0 {
         return format!("{begun} of {cases}: {case}");
@@ -257,9 +257,12 @@ mod tests {
 
     #[test]
     fn what_is_left_follows_from_what_is_done() {
-        let line = |begun, seconds| said(begun, 60, "a/b", Duration::from_secs(seconds));
+        let line = |begun, seconds| status_line(begun, 60, "a/b", Duration::from_secs(seconds));
         assert_eq!(line(1, 0), "1 of 60: a/b");
         assert_eq!(line(31, 45), "31 of 60, about 45 s left: a/b");
-        assert_eq!(said(61, 60, "a/b", Duration::from_secs(9)), "61 of 60, about 0.0 s left: a/b");
+        assert_eq!(
+            status_line(61, 60, "a/b", Duration::from_secs(9)),
+            "61 of 60, about 0.0 s left: a/b"
+        );
     }
 }

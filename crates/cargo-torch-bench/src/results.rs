@@ -28,7 +28,7 @@ impl Results {
     pub fn of_environment(target: &Path) -> Result<Self> {
         let here = env::current_dir()
             .map_err(|error| Error::new(format!("no current folder: {error}")))?;
-        Ok(Self::at(results::home(&here).unwrap_or_else(|| target.join("criterion"))))
+        Ok(Self::new(results::home(&here).unwrap_or_else(|| target.join("criterion"))))
     }
 
     /// The option by which `cargo criterion-report` finds them at `root`, if it needs one.
@@ -39,12 +39,12 @@ impl Results {
         format!(" --criterion-dir {}", template::path(&self.criterion))
     }
 
-    fn at(criterion: PathBuf) -> Self {
+    fn new(criterion: PathBuf) -> Self {
         Self { records: results::records(&criterion), criterion }
     }
 
     /// Held by whoever has several runs leave their results here.
-    pub fn claim(&self) -> Result<FolderLock> {
+    pub fn lock(&self) -> Result<FolderLock> {
         FolderLock::take(&self.records.join("launches.lock"))
     }
 
@@ -136,7 +136,7 @@ mod tests {
             fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("folder");
             fs::write(path, "").expect("write a scratch file");
         }
-        let results = Results::at(root.join("criterion"));
+        let results = Results::new(root.join("criterion"));
         assert_eq!(results.records, root.join("criterion-torch"));
         assert_eq!(results.remove_runs("main"), Ok([1, 2, 12].into()));
         assert_eq!(files(&root, &root), stays);

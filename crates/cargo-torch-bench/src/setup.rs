@@ -59,7 +59,7 @@ pub fn command(workspace: &Workspace, flavour: Option<Flavour>) -> Result<()> {
 }
 
 /// Setup before another command: not a word when there was nothing to do. Returns the libtorch.
-pub fn before(workspace: &Workspace) -> Result<Libtorch> {
+pub fn ensure(workspace: &Workspace) -> Result<Libtorch> {
     let provision = provision(workspace, None)?;
     if provision.changed {
         eprintln!("{}", provision.line());
@@ -96,7 +96,7 @@ impl Provision {
     fn line(&self) -> String {
         let flavour = Flavour::from_libtorch(&self.libtorch);
         let how = match &self.source {
-            Source::User(chosen) => chosen.by(),
+            Source::User(chosen) => chosen.named_by(),
             Source::Link => "linked as .libtorch".to_owned(),
         };
         let size = self.bytes.map(|bytes| format!(", {}", human::bytes(bytes))).unwrap_or_default();
@@ -151,7 +151,7 @@ fn provision(workspace: &Workspace, flavour: Option<Flavour>) -> Result<Provisio
 /// The libtorch that a link leads to, if it will do: an entry of a cache, or one linked by hand.
 fn usable(target: &Path) -> Option<(Libtorch, Option<u64>)> {
     let place = target.parent()?;
-    if let Some(Entry { libtorch, manifest }) = Entry::at(place)
+    if let Some(Entry { libtorch, manifest }) = Entry::open(place)
         && libtorch.root == target
     {
         return Some((libtorch, Some(manifest.bytes)));
@@ -206,7 +206,7 @@ pub fn install<T>(
     }
     eprintln!("installing {what}, once for all clones, in {shown}");
     // It goes when it is dropped, unless it was moved into place.
-    let partial = partial::beside(place)
+    let partial = partial::folder_beside(place)
         .map_err(|error| Error::io("create a folder beside", place, &error))?;
     fill(partial.path())?;
     match partial::move_to(partial, place) {

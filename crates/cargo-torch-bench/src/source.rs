@@ -15,22 +15,22 @@ use ::libtorch::{Libtorch, VERSION};
 #[derive(Debug, PartialEq, Eq)]
 pub enum Source {
     /// LIBTORCH as the user has set it. Nothing is provisioned.
-    User(Chosen),
+    User(UserLibtorch),
     /// `.libtorch` in the workspace, which setup makes.
     Link,
 }
 
 /// The user's libtorch.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Chosen {
+pub struct UserLibtorch {
     pub libtorch: PathBuf,
     /// The file of cargo's configuration that names it, if the environment does not.
     file: Option<PathBuf>,
 }
 
-impl Chosen {
+impl UserLibtorch {
     /// Says who names it.
-    pub fn by(&self) -> String {
+    pub fn named_by(&self) -> String {
         match &self.file {
             None => "your own LIBTORCH".to_owned(),
             Some(file) => format!("LIBTORCH in {}", file.display()),
@@ -71,9 +71,9 @@ impl Source {
     ) -> Result<Self> {
         let variable = variable.filter(|_| !configured.as_ref().is_some_and(|it| it.is_forced));
         let chosen = match (variable, configured) {
-            (Some(variable), _) => Chosen { libtorch: variable.into(), file: None },
+            (Some(variable), _) => UserLibtorch { libtorch: variable.into(), file: None },
             (None, Some(Configured { libtorch, file, .. })) => {
-                Chosen { libtorch, file: Some(file) }
+                UserLibtorch { libtorch, file: Some(file) }
             }
             (None, None) => return Ok(Self::Link),
         };
@@ -155,12 +155,13 @@ mod tests {
 
     #[test]
     fn only_the_path_of_the_link_is_nobodys_choice() {
-        let workspace = Workspace::around(Path::new(env!("CARGO_MANIFEST_DIR")))
+        let workspace = Workspace::find_from(Path::new(env!("CARGO_MANIFEST_DIR")))
             .expect("the source tree has a root");
         let root = workspace.root().display().to_string();
         let of = |value: &str| Source::new(&workspace, Some(value.into()), None);
-        let user =
-            |libtorch: &str| Ok(Source::User(Chosen { libtorch: libtorch.into(), file: None }));
+        let user = |libtorch: &str| {
+            Ok(Source::User(UserLibtorch { libtorch: libtorch.into(), file: None }))
+        };
 
         assert_eq!(Source::new(&workspace, None, None), Ok(Source::Link));
         assert_eq!(of(&format!("{root}/.libtorch")), Ok(Source::Link));
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_configured_libtorch_is_the_users_unless_it_is_the_link() {
-        let workspace = Workspace::around(Path::new(env!("CARGO_MANIFEST_DIR")))
+        let workspace = Workspace::find_from(Path::new(env!("CARGO_MANIFEST_DIR")))
             .expect("the source tree has a root");
         let file = PathBuf::from("/x/.cargo/config.toml");
         let of = |variable: Option<&str>, libtorch: &Path, is_forced| {
@@ -180,7 +181,7 @@ mod tests {
             Source::new(&workspace, variable.map(OsString::from), Some(configured))
         };
         let by = |source| match source {
-            Ok(Source::User(chosen)) => chosen.by(),
+            Ok(Source::User(chosen)) => chosen.named_by(),
             other => panic!("{other:?}"),
         };
         let torch = Path::new("/opt/torch");
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn an_empty_or_relative_path_is_refused() {
-        let workspace = Workspace::around(Path::new(env!("CARGO_MANIFEST_DIR")))
+        let workspace = Workspace::find_from(Path::new(env!("CARGO_MANIFEST_DIR")))
             .expect("the source tree has a root");
         for value in ["", "libtorch"] {
             let error =
@@ -214,7 +215,7 @@ mod tests {
         let root = std::env::temp_dir().join(format!("xtask-link-{}", std::process::id()));
         fs::create_dir_all(&root).expect("make a scratch folder");
         fs::write(root.join("Cargo.toml"), "[workspace]\n").expect("write a manifest");
-        let workspace = Workspace::around(&root).expect("it is a workspace now");
+        let workspace = Workspace::find_from(&root).expect("it is a workspace now");
 
         assert_eq!(Link::read(&workspace), Ok(Link::Absent));
         for target in ["/nowhere/one", "/nowhere/two"] {

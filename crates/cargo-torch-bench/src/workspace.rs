@@ -15,17 +15,17 @@ pub struct Workspace {
 
 impl Workspace {
     /// With that root.
-    pub fn at(root: PathBuf) -> Self {
+    pub fn new(root: PathBuf) -> Self {
         Self { root }
     }
 
     pub fn of_current_dir() -> Result<Self> {
-        Self::around(&current_folder()?)
+        Self::find_from(&current_folder()?)
     }
 
     /// The nearest folder at or above `here` whose manifest declares a workspace that does not exclude it; else the
     /// nearest package.
-    pub fn around(here: &Path) -> Result<Self> {
+    pub fn find_from(here: &Path) -> Result<Self> {
         let manifest = |folder: &Path| folder.join("Cargo.toml");
         here.ancestors()
             .find(|folder| is_workspace_of(folder, &manifest(folder), here))
@@ -71,7 +71,8 @@ mod tests {
     #[test]
     fn the_workspace_is_found_from_a_member() {
         let member = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let workspace = Workspace::around(&member.join("src")).expect("the source tree has a root");
+        let workspace =
+            Workspace::find_from(&member.join("src")).expect("the source tree has a root");
         assert_eq!(
             workspace.root(),
             member.ancestors().nth(2).expect("crates/cargo-torch-bench lies two deep")
@@ -93,7 +94,7 @@ mod tests {
         }
         let around = |package: &str| {
             let here = root.path().join(package).join("src");
-            Workspace::around(&here).expect("there are manifests").root().to_owned()
+            Workspace::find_from(&here).expect("there are manifests").root().to_owned()
         };
         assert_eq!(around("in"), root.path());
         assert_eq!(around("out"), root.path().join("out"));
@@ -102,7 +103,7 @@ mod tests {
 
     #[test]
     fn outside_of_a_clone_the_remedy_is_named() {
-        let error = Workspace::around(Path::new("/proc")).expect_err("/proc is no workspace");
+        let error = Workspace::find_from(Path::new("/proc")).expect_err("/proc is no workspace");
         assert!(error.what().contains("no Cargo.toml at or above"), "{error}");
         assert!(error.to_string().contains("inside a package"), "{error}");
     }

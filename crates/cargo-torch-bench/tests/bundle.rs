@@ -17,7 +17,7 @@ const CALIBRATION: &str =
     "benchmark_mode: calibration\ncalibration_params: [{ probes: [call], threads: 1 }]\n";
 
 /// A package, its libtorch, and a folder for hosts.
-struct Lab {
+struct TestWorkspace {
     scratch: Scratch,
     package: PathBuf,
     torch: PathBuf,
@@ -28,7 +28,7 @@ struct Lab {
 /// The id of the bench target `calibration`.
 const CALL: &str = "calibration/calibration/call/cpu/1-thread/f32-1";
 
-impl Lab {
+impl TestWorkspace {
     fn new() -> Self {
         let scratch = Scratch::new();
         let package = scratch.clone_dir();
@@ -61,7 +61,7 @@ impl Lab {
             tool.env_remove(name);
         }
         tool.envs(variables.iter().copied()).current_dir(&self.package);
-        Outcome::of(tool)
+        Outcome::run(tool)
     }
 
     /// Makes a bundle and unpacks it into a folder with spaces.
@@ -75,7 +75,7 @@ impl Lab {
         let packed = fs::read(self.package.join("sweep.tar.zst")).expect("it was made");
         let archive = zstd::stream::decode_all(&packed[..]).expect("whole");
         tar::Archive::new(&archive[..]).unpack(&host).expect("a whole archive");
-        Bundle { lab: self, root: host.join("sweep"), host }
+        Bundle { workspace: self, root: host.join("sweep"), host }
     }
 }
 
@@ -137,7 +137,7 @@ fn plans(package: &Path) -> Vec<String> {
 
 /// A bundle on a host.
 struct Bundle<'l> {
-    lab: &'l Lab,
+    workspace: &'l TestWorkspace,
     root: PathBuf,
     host: PathBuf,
 }
@@ -155,9 +155,9 @@ impl Bundle<'_> {
         run.args(words)
             .current_dir(here)
             .env_clear()
-            .env("PATH", self.lab.scratch.fake("programs"));
+            .env("PATH", self.workspace.scratch.fake("programs"));
         run.envs(variables.iter().copied());
-        Outcome::of(run)
+        Outcome::run(run)
     }
 
     /// How the bench targets were started since the last time, without the folder of the bundle.
@@ -196,8 +196,8 @@ const LIBRARY: &str = "HERE/lib/torch/lib/libtorch_cpu.so";
 
 #[test]
 fn a_bundle_runs_where_nothing_is_installed() {
-    let lab = Lab::new();
-    let made = lab.tool("bundle --output sweep.tar.zst");
+    let workspace = TestWorkspace::new();
+    let made = workspace.tool("bundle --output sweep.tar.zst");
     made.assert_fine();
     assert!(made.stderr.contains("note: the bench target other is left out"), "{made:?}");
     for part in
@@ -205,7 +205,7 @@ fn a_bundle_runs_where_nothing_is_installed() {
     {
         assert!(made.stdout.contains(part), "{part}: {made:?}");
     }
-    let bundle = lab.bundle("");
+    let bundle = workspace.bundle("");
     let mut files = bundle.files();
     files.retain(|file| !file.starts_with("lib/system/"));
     let expected = [
@@ -230,7 +230,7 @@ fn a_bundle_runs_where_nothing_is_installed() {
         ("/torch/cuda", Value::Null),
         ("/revision", Value::Null),
         ("/benches/1/name", "fusion".into()),
-        ("/benches/1/cases", lab.ids.len().into()),
+        ("/benches/1/cases", workspace.ids.len().into()),
         ("/benches/0/modes/0", "calibration".into()),
     ] {
         assert_eq!(manifest.pointer(pointer), Some(&expected), "{pointer}: {manifest:#}");
@@ -240,19 +240,19 @@ fn a_bundle_runs_where_nothing_is_installed() {
     assert!(!manifest["cpu"]["features"].as_array().expect("a list").is_empty(), "{manifest:#}");
 
     // The build host's folder of libtorch is gone, as it is anywhere else.
-    fs::rename(&lab.torch, lab.torch.with_file_name("away")).expect("moved");
+    fs::rename(&workspace.torch, workspace.torch.with_file_name("away")).expect("moved");
     let listed = bundle.run(&["--", "--list"]);
-    let ids: Vec<String> = lab.ids.iter().map(|id| format!("{id}: benchmark")).collect();
+    let ids: Vec<String> = workspace.ids.iter().map(|id| format!("{id}: benchmark")).collect();
     let listed: Vec<_> = listed.assert_fine().stdout.lines().map(str::to_owned).collect();
     assert!(ids.iter().all(|id| listed.contains(id)), "{listed:?}");
-    let one = bundle.run(&["--", "--list", &lab.ids[0]]);
+    let one = bundle.run(&["--", "--list", &workspace.ids[0]]);
     assert_eq!(one.assert_fine().stdout, format!("{}\n", ids[0]));
     // Through links, in another folder.
-    symlink(bundle.root.join("torch-bench-run"), lab.scratch.fake("link")).expect("linked");
-    symlink("link", lab.scratch.fake("second")).expect("linked");
-    let mut run = Command::new(lab.scratch.fake("second"));
-    run.args(["--", "--list", &lab.ids[0]]).current_dir(&bundle.host);
-    assert_eq!(Outcome::of(run).assert_fine().stdout, format!("{}\n", ids[0]));
+    symlink(bundle.root.join("torch-bench-run"), workspace.scratch.fake("link")).expect("linked");
+    symlink("link", workspace.scratch.fake("second")).expect("linked");
+    let mut run = Command::new(workspace.scratch.fake("second"));
+    run.args(["--", "--list", &workspace.ids[0]]).current_dir(&bundle.host);
+    assert_eq!(Outcome::run(run).assert_fine().stdout, format!("{}\n", ids[0]));
     assert!(
         !bundle.host.join("somewhere else/torch-bench-results").exists(),
         "nothing was measured"
@@ -298,8 +298,8 @@ fn a_bundle_runs_where_nothing_is_installed() {
 
 #[test]
 fn a_bundle_of_gpu_check_checks_and_writes_its_page() {
-    let lab = Lab::new();
-    let bundle = lab.bundle("--bench fusion");
+    let workspace = TestWorkspace::new();
+    let bundle = workspace.bundle("--bench fusion");
     bundle
         .run(&["--gpu-check"])
         .assert_refused(2, &["lacks the programs of gpu-check", "bundle --gpu-check"]);
@@ -321,14 +321,14 @@ fn a_bundle_of_gpu_check_checks_and_writes_its_page() {
     assert!(file["steps"][0]["seconds"].is_f64(), "{file:#}");
     assert!(bundle.started().is_empty());
 
-    let refused = lab.tool("bundle --output x.tar --gpu-check --bench fusion");
+    let refused = workspace.tool("bundle --output x.tar --gpu-check --bench fusion");
     refused.assert_refused(2, &["'--gpu-check' cannot be used with '--bench"]);
 }
 
 #[test]
 fn a_host_that_does_not_fit_is_told_all_of_it_and_nothing_runs() {
-    let lab = Lab::new();
-    let bundle = lab.bundle("--bench fusion");
+    let workspace = TestWorkspace::new();
+    let bundle = workspace.bundle("--bench fusion");
     let before = bundle.manifest();
     bundle.change_manifest("/glibc", "9.99");
     // No processor has both of them.
@@ -348,8 +348,10 @@ fn a_host_that_does_not_fit_is_told_all_of_it_and_nothing_runs() {
     assert!(plan != on_a_gpu);
     bundle.change_manifest("/files", Value::Array(Vec::new()));
     fs::write(bundle.root.join("plan.json"), on_a_gpu).expect("written");
-    let what =
-        format!("{} cases are of a GPU, and the bundle's libtorch is without CUDA", lab.ids.len());
+    let what = format!(
+        "{} cases are of a GPU, and the bundle's libtorch is without CUDA",
+        workspace.ids.len()
+    );
     bundle.run(&[]).assert_refused(2, &[&what, "-- FILTER"]);
     // A few bad files are no reason to refuse the others.
     let of_one = plan.replacen("\"cpu\"", "\"cuda\"", 1);
@@ -368,13 +370,13 @@ fn a_host_that_does_not_fit_is_told_all_of_it_and_nothing_runs() {
     // Whoever starts the program itself learns how to start it.
     let mut direct = Command::new(bundle.root.join("bin/torch-bench-run"));
     direct.env_remove("TORCH_BENCH_BUNDLE");
-    Outcome::of(direct).assert_refused(2, &["start the bundle's torch-bench-run"]);
+    Outcome::run(direct).assert_refused(2, &["start the bundle's torch-bench-run"]);
 }
 
 #[test]
 fn a_damaged_bundle_is_noticed() {
-    let lab = Lab::new();
-    let bundle = lab.bundle("--bench fusion");
+    let workspace = TestWorkspace::new();
+    let bundle = workspace.bundle("--bench fusion");
     let library = bundle.root.join("lib/torch/lib/libc10.so");
     let whole = fs::read(&library).expect("readable");
     // Its length is unchanged: only its contents tell.
@@ -400,8 +402,8 @@ fn a_damaged_bundle_is_noticed() {
 
 #[test]
 fn a_program_that_cannot_be_loaded_is_named_and_files_of_others_are() {
-    let lab = Lab::new();
-    let bundle = lab.bundle("--bench fusion");
+    let workspace = TestWorkspace::new();
+    let bundle = workspace.bundle("--bench fusion");
     bundle.run(&["--verify", "--check"]).assert_fine();
     let fusion = bundle.root.join("benches/fusion");
     let whole = fs::read(&fusion).expect("readable");
@@ -428,8 +430,8 @@ fn a_program_that_cannot_be_loaded_is_named_and_files_of_others_are() {
 
 #[test]
 fn a_bench_target_ends_with_its_runner() {
-    let lab = Lab::new();
-    let bundle = lab.bundle("--bench fusion");
+    let workspace = TestWorkspace::new();
+    let bundle = workspace.bundle("--bench fusion");
     let mut run = Command::new(bundle.root.join("torch-bench-run"));
     run.arg("--no-calibration").current_dir(&bundle.host).env("BUNDLED_ENDS", "fusion wait");
     let mut run = run.spawn().expect("it starts");
@@ -447,21 +449,21 @@ fn a_bench_target_ends_with_its_runner() {
 
 #[test]
 fn an_output_that_cannot_be_written_is_noticed_before_the_build_and_leftovers_go() {
-    let lab = Lab::new();
-    fs::create_dir(lab.package.join("folder.tar")).expect("made");
+    let workspace = TestWorkspace::new();
+    fs::create_dir(workspace.package.join("folder.tar")).expect("made");
     for (output, code) in [("no/such/x.tar", 1), ("folder.tar", 1), ("..tar", 2), ("...tar.zst", 2)]
     {
-        let refused = lab.tool(&format!("bundle --bench none --output {output}"));
+        let refused = workspace.tool(&format!("bundle --bench none --output {output}"));
         refused.assert_refused(code, &[output, "--output "]);
     }
-    assert!(!lab.package.join("target").exists(), "nothing was built");
-    let partial = |name: &str| lab.package.join(name);
+    assert!(!workspace.package.join("target").exists(), "nothing was built");
+    let partial = |name: &str| workspace.package.join(name);
     for name in ["x.tar.partial-abc", "y.tar.zst.partial-abc", "z.txt.partial-abc"] {
         fs::write(partial(name), "left by a killed process").expect("written");
     }
     let held = fs::File::open(partial("x.tar.partial-abc")).expect("there");
     held.try_lock().expect("nobody has it");
-    lab.tool("bundle --output x.tar --bench none").assert_refused(101, &["none"]);
+    workspace.tool("bundle --output x.tar --bench none").assert_refused(101, &["none"]);
     let left = |name: &str| partial(name).exists();
     assert!(left("x.tar.partial-abc") && left("z.txt.partial-abc"));
     assert!(!left("y.tar.zst.partial-abc") && !left("x.tar"));
@@ -469,8 +471,8 @@ fn an_output_that_cannot_be_written_is_noticed_before_the_build_and_leftovers_go
 
 #[test]
 fn the_end_of_a_target_is_that_of_the_run() {
-    let lab = Lab::new();
-    let bundle = lab.bundle("");
+    let workspace = TestWorkspace::new();
+    let bundle = workspace.bundle("");
     for (ends, code) in [
         ("fusion 0", 0),
         ("fusion 1", 1),
@@ -488,8 +490,8 @@ fn the_end_of_a_target_is_that_of_the_run() {
 
 #[test]
 fn a_refused_calibration_is_no_refusal_of_the_run() {
-    let lab = Lab::new();
-    let bundle = lab.bundle("");
+    let workspace = TestWorkspace::new();
+    let bundle = workspace.bundle("");
     for (ends, code) in [("calibration 2", 0), ("calibration 1", 1), ("calibration 75", 75)] {
         let ended = bundle.run_with(&["--", "fused"], &[("BUNDLED_ENDS", ends)]);
         assert_eq!((ended.code, bundle.started().len()), (Some(code), 2), "{ends}: {ended:?}");
@@ -498,13 +500,13 @@ fn a_refused_calibration_is_no_refusal_of_the_run() {
 
 #[test]
 fn a_bundle_without_libtorch_takes_the_hosts() {
-    let lab = Lab::new();
-    let made = lab.tool("bundle --output x.tar --bench fusion --without-libtorch");
+    let workspace = TestWorkspace::new();
+    let made = workspace.tool("bundle --output x.tar --bench fusion --without-libtorch");
     assert!(
         made.assert_fine().stdout.contains("a torch 2.11.0, by --libtorch DIR or in Python"),
         "{made:?}"
     );
-    let bundle = lab.bundle("--bench fusion --without-libtorch");
+    let bundle = workspace.bundle("--bench fusion --without-libtorch");
     assert!(
         !bundle.files().iter().any(|file| file.starts_with("lib/torch")),
         "{:?}",
@@ -512,9 +514,9 @@ fn a_bundle_without_libtorch_takes_the_hosts() {
     );
     assert_eq!(bundle.manifest()["torch"]["release"], "2.11.0");
     // An own folder, and not the one that the benchmarks name themselves.
-    let torch = lab.scratch.fake("python's/torch");
+    let torch = workspace.scratch.fake("python's/torch");
     libtorch(&torch);
-    fs::rename(&lab.torch, lab.torch.with_file_name("away")).expect("moved");
+    fs::rename(&workspace.torch, workspace.torch.with_file_name("away")).expect("moved");
     let named = torch.display().to_string();
 
     bundle.run(&[]).assert_refused(
@@ -535,7 +537,7 @@ fn a_bundle_without_libtorch_takes_the_hosts() {
     is_used(bundle.run(&["--libtorch", &named]));
     is_used(bundle.run_with(&[], &[("LIBTORCH", &named)]));
     // A Python that says where its torch is.
-    let python = lab.scratch.fake("bin/python3");
+    let python = workspace.scratch.fake("bin/python3");
     fs::create_dir_all(python.parent().expect("a folder")).expect("made");
     let mut shell = Command::new("sh");
     shell
@@ -545,7 +547,7 @@ fn a_bundle_without_libtorch_takes_the_hosts() {
     assert!(shell.status().expect("sh runs").success());
     fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("changed");
     let folder = python.parent().expect("a folder").display();
-    let folder = format!("{folder}:{}", lab.scratch.fake("programs").display());
+    let folder = format!("{folder}:{}", workspace.scratch.fake("programs").display());
     is_used(bundle.run_with(&[], &[("PATH", &folder)]));
     is_used(bundle.run_with(&[], &[("CRITERION_TORCH_PYTHON", &python.display().to_string())]));
 
@@ -563,32 +565,39 @@ fn a_bundle_without_libtorch_takes_the_hosts() {
 
 #[test]
 fn configs_and_filters_are_passed_on_and_kept() {
-    let lab = Lab::new();
-    let id = &lab.ids[0];
-    let bundle = lab.bundle(&format!("--bench fusion --profile dev -- {id}"));
-    let asked = fs::read_to_string(lab.package.join("plans/asked")).expect("the report was asked");
+    let workspace = TestWorkspace::new();
+    let id = &workspace.ids[0];
+    let bundle = workspace.bundle(&format!("--bench fusion --profile dev -- {id}"));
+    let asked =
+        fs::read_to_string(workspace.package.join("plans/asked")).expect("the report was asked");
     assert!(asked.starts_with("plan --format json --built "), "{asked}");
     assert!(asked.ends_with(&format!("fusion.json --filter {id}")), "{asked}");
     assert_eq!(bundle.manifest()["filter"], **id);
     bundle.run(&[]).assert_fine();
     assert_eq!(bundle.started(), [format!("fusion [--bench -- {id}] {LIBRARY} false")]);
 
-    lab.tool("bundle --output x.tar -- none-has-this")
+    workspace
+        .tool("bundle --output x.tar -- none-has-this")
         .assert_refused(2, &["matches none of 3 planned cases"]);
-    lab.tool("bundle --output x.tar --config no.yml").assert_refused(1, &["cannot read no.yml"]);
-    lab.tool("bundle --output x.zip").assert_refused(2, &["ends in .tar.zst or .tar"]);
-    lab.tool("bundle --output x.tar --bench none")
+    workspace
+        .tool("bundle --output x.tar --config no.yml")
+        .assert_refused(1, &["cannot read no.yml"]);
+    workspace.tool("bundle --output x.zip").assert_refused(2, &["ends in .tar.zst or .tar"]);
+    workspace
+        .tool("bundle --output x.tar --bench none")
         .assert_refused(101, &["no bench target named `none`"]);
-    lab.tool("bundle --output x.tar --bench other")
+    workspace
+        .tool("bundle --output x.tar --bench other")
         .assert_refused(1, &["no bench target of criterion-torch"]);
-    lab.tool("bundle --output x.tar --compiled")
+    workspace
+        .tool("bundle --output x.tar --compiled")
         .assert_refused(1, &["--compiled: no package is in"]);
-    assert!(!lab.package.join("x.tar").exists());
+    assert!(!workspace.package.join("x.tar").exists());
 }
 
 #[test]
 fn a_bundle_of_a_repository_has_its_revision() {
-    let lab = Lab::new();
+    let workspace = TestWorkspace::new();
     let git = |words: &str| {
         let mut git = Command::new("git");
         git.args(["-c", "user.name=n", "-c", "user.email=n@localhost"])
@@ -596,7 +605,7 @@ fn a_bundle_of_a_repository_has_its_revision() {
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
             git.env_remove(name);
         }
-        let output = git.current_dir(&lab.package).output().expect("git runs");
+        let output = git.current_dir(&workspace.package).output().expect("git runs");
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).expect("text").trim().to_owned()
     };
@@ -604,20 +613,26 @@ fn a_bundle_of_a_repository_has_its_revision() {
     git("add Cargo.toml src");
     git("commit --quiet --message=first");
     let commit = git("rev-parse --short=12 HEAD");
-    let bundle = lab.bundle("--bench fusion");
+    let bundle = workspace.bundle("--bench fusion");
     assert_eq!(bundle.manifest()["revision"], *commit);
     bundle.run(&[]).assert_fine();
     assert_eq!(bundle.started(), [format!("fusion [--bench] {LIBRARY} true")]);
-    fs::write(lab.package.join("src/lib.rs"), "// changed\npub fn run(_: &str, _: &str) {}\n")
-        .expect("written");
-    assert_eq!(lab.bundle("--bench fusion").manifest()["revision"], *format!("{commit}-dirty"));
+    fs::write(
+        workspace.package.join("src/lib.rs"),
+        "// changed\npub fn run(_: &str, _: &str) {}\n",
+    )
+    .expect("written");
+    assert_eq!(
+        workspace.bundle("--bench fusion").manifest()["revision"],
+        *format!("{commit}-dirty")
+    );
 }
 
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn another_processor_is_built_for_and_checked() {
-    let lab = Lab::new();
-    let configuration = lab.package.join(".cargo/config.toml");
+    let workspace = TestWorkspace::new();
+    let configuration = workspace.package.join(".cargo/config.toml");
     fs::create_dir_all(configuration.parent().expect("a folder")).expect("made");
     // A flag of the user's stays.
     fs::write(&configuration, "[build]\nrustflags = [\"-Ctarget-feature=+aes\"]\n")
@@ -627,7 +642,7 @@ fn another_processor_is_built_for_and_checked() {
         let list = manifest["cpu"]["features"].as_array().expect("a list").iter();
         list.map(|it| it.as_str().expect("a name").to_owned()).collect()
     };
-    let bundle = lab.bundle("--bench fusion --target-cpu x86-64-v4");
+    let bundle = workspace.bundle("--bench fusion --target-cpu x86-64-v4");
     let found = features(&bundle);
     for feature in ["aes", "avx2", "avx512f"] {
         assert!(found.iter().any(|it| it == feature), "{feature}: {found:?}");
@@ -638,6 +653,6 @@ fn another_processor_is_built_for_and_checked() {
         true => drop(checked.assert_fine()),
         false => checked.assert_refused(2, &["this processor lacks avx512", "(x86-64-v4)"]),
     }
-    let refused = lab.tool("bundle --output x.tar --target-cpu x86-64-v9");
+    let refused = workspace.tool("bundle --output x.tar --target-cpu x86-64-v9");
     refused.assert_refused(2, &["rustc knows no such processor", "x86-64-v4 (AVX-512)"]);
 }

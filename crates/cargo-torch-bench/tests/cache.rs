@@ -43,19 +43,19 @@ fn age(path: &PathBuf, days: u64) {
     File::open(path).expect("open it").set_modified(then).expect("set its time");
 }
 
-fn said(scratch: &Scratch, arguments: &[&str]) -> String {
+fn stdout_of(scratch: &Scratch, arguments: &[&str]) -> String {
     scratch.run(arguments).assert_fine().stdout.clone()
 }
 
 #[test]
 fn an_empty_cache_is_shown_and_cleared() {
     let scratch = Scratch::new();
-    let shown = said(&scratch, &["cache"]);
+    let shown = stdout_of(&scratch, &["cache"]);
     assert!(shown.starts_with(&format!("{}: 0 kB\n", scratch.cache().display())), "{shown}");
     assert!(shown.contains("compiled: 0  0 kB  4.3 GB at most\n"), "{shown}");
-    assert_eq!(said(&scratch, &["cache", "list"]), "no compiled packages\n");
+    assert_eq!(stdout_of(&scratch, &["cache", "list"]), "no compiled packages\n");
     assert_eq!(
-        said(&scratch, &["cache", "clear", "all"]),
+        stdout_of(&scratch, &["cache", "clear", "all"]),
         "removed 0 compiled packages, 0 kB\nremoved 0 kernels, 0 kB\n"
     );
     assert!(!scratch.cache().exists(), "looking makes nothing");
@@ -74,7 +74,7 @@ fn all_that_is_in_the_cache_is_shown() {
     let leftover = scratch.cache().join("torch-2.11.0-cuda.partial-0123456789abcdef");
     fs::create_dir_all(leftover).expect("leave a leftover");
 
-    let shown = said(&scratch, &["cache"]);
+    let shown = stdout_of(&scratch, &["cache"]);
     for text in [
         "  torch-2.11.0-cpu  ",
         "  torchao-0.17.0-python3.12  ",
@@ -88,7 +88,7 @@ fn all_that_is_in_the_cache_is_shown() {
         assert!(shown.contains(&format!("  {kind}: {count} ")), "{shown}");
     }
 
-    let listed = said(&scratch, &["cache", "list"]);
+    let listed = stdout_of(&scratch, &["cache", "list"]);
     let rows: Vec<Vec<&str>> =
         listed.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows.len(), 3, "{listed}");
@@ -101,7 +101,7 @@ fn all_that_is_in_the_cache_is_shown() {
     assert!(listed.contains(row), "{listed}");
     assert_eq!(rows[2][..2], [key("b").as_str(), "unknown"], "{listed}");
 
-    let json = said(&scratch, &["cache", "--format", "json"]);
+    let json = stdout_of(&scratch, &["cache", "--format", "json"]);
     for text in [
         "\"bound_bytes\": 4294967296,",
         "\"mode\": \"max-autotune\",",
@@ -122,13 +122,13 @@ fn only_what_was_asked_for_is_cleared() {
     let (new, old) = (package(&scratch, "a", FACTS, 1), package(&scratch, "0", FACTS, 9));
     let kernel = kernel(&scratch, "gelu.cu-sm_90-0123456789abcdef.cubin", 9);
 
-    let by_age = said(&scratch, &["cache", "clear", "compiled", "--older-than", "8"]);
+    let by_age = stdout_of(&scratch, &["cache", "clear", "compiled", "--older-than", "8"]);
     assert!(by_age.starts_with("removed 1 compiled package, "), "{by_age}");
     assert!(new.exists() && !old.exists() && kernel.exists());
-    let by_kind = said(&scratch, &["cache", "clear", "kernels"]);
+    let by_kind = stdout_of(&scratch, &["cache", "clear", "kernels"]);
     assert!(by_kind.starts_with("removed 1 kernel, "), "{by_kind}");
     assert!(new.exists() && !kernel.exists());
-    said(&scratch, &["cache", "clear", "all"]);
+    stdout_of(&scratch, &["cache", "clear", "all"]);
     let left = fs::read_dir(scratch.cache().join("compiled")).expect("it stays").count();
     assert_eq!(left, 0, "nothing lies beside it");
     assert!(scratch.link().join("version.py").exists(), "libtorch is not cleared");
@@ -149,7 +149,7 @@ fn what_is_being_made_or_used_stays() {
     facts.lock_shared().expect("hold the package, as who uses it does");
     fs::write(compiled.join(key("b.lock")), "").expect("leave a lock");
 
-    let cleared = said(&scratch, &["cache", "clear", "all"]);
+    let cleared = stdout_of(&scratch, &["cache", "clear", "all"]);
     let lines: Vec<&str> = cleared.lines().collect();
     assert!(
         lines[0].starts_with("removed 0 compiled packages, 0 kB; 2 never finished, "),
@@ -165,7 +165,7 @@ fn what_is_being_made_or_used_stays() {
     lock.unlock().expect("release the lock");
     facts.unlock().expect("release the package");
     age(&written, 1);
-    said(&scratch, &["cache", "clear", "all"]);
+    stdout_of(&scratch, &["cache", "clear", "all"]);
     let left = |folder| fs::read_dir(scratch.cache().join(folder)).expect("it stays").count();
     assert_eq!((left("compiled"), left("kernels")), (0, 0));
 }
@@ -176,7 +176,7 @@ fn what_is_not_ours_stays() {
     let compiled = scratch.cache().join("compiled");
     fs::create_dir_all(compiled.join("notes")).expect("make a folder");
     fs::write(compiled.join("probes.json"), "[]").expect("write a file");
-    let cleared = said(&scratch, &["cache", "clear", "compiled"]);
+    let cleared = stdout_of(&scratch, &["cache", "clear", "compiled"]);
     assert_eq!(cleared, "removed 0 compiled packages, 0 kB\n");
     assert_eq!(fs::read_dir(&compiled).expect("list it").count(), 2);
 }
@@ -186,7 +186,7 @@ fn what_cannot_be_read_is_told() {
     let scratch = Scratch::new();
     let mut show = scratch.xtask(&["cache"]);
     show.env("CRITERION_TORCH_COMPILED_MB", "4 GB");
-    common::Outcome::of(show).assert_refused(
+    common::Outcome::run(show).assert_refused(
         1,
         &["CRITERION_TORCH_COMPILED_MB is \"4 GB\", which is not a number of MiB", "or set it to"],
     );

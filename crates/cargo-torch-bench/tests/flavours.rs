@@ -79,7 +79,7 @@ fn build(repository: &Repository, libtorch: Option<&PathBuf>) -> Build {
     let messages = String::from_utf8(output.stdout).expect("cargo prints text");
     let built = |package: &&str| log.contains(&format!("Compiling {package} v"));
     let cuda = |package: &&str| {
-        let said = said(&messages, package);
+        let said = build_script_lines(&messages, package);
         said.contains("rustc-link-lib=torch_cuda\n") || said.contains(",-ltorch_cuda,")
     };
     Build {
@@ -89,7 +89,7 @@ fn build(repository: &Repository, libtorch: Option<&PathBuf>) -> Build {
 }
 
 /// The lines that a package's build script printed when it last ran.
-fn said(messages: &str, package: &str) -> String {
+fn build_script_lines(messages: &str, package: &str) -> String {
     let executed = |line: &&str| line.contains("\"reason\":\"build-script-executed\"");
     let of_package = format!("/{package}-");
     let folder = messages.lines().filter(executed).find_map(|line| {

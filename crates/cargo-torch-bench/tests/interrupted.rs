@@ -11,9 +11,9 @@ use crate::common::repository::Repository;
 use crate::common::wait_until;
 
 /// A comparison whose process of that number does not go on, in a process group of its own.
-fn held(repository: &Repository, number: &str) -> Child {
+fn comparison_in_progress(repository: &Repository, number: &str) -> Child {
     let holding = [("SPEED_HOLDS", number)];
-    let mut command = repository.command("compare-branches main .", &holding);
+    let mut command = repository.command("compare-branches main . --same", &holding);
     let command = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
     // A shell without job control has its background processes ignore interrupts, and children inherit that.
     let heed = || {
@@ -50,12 +50,12 @@ fn check_rerun(repository: &Repository) {
 #[test]
 fn an_interrupt_ends_all_of_it() {
     let repository = Repository::new();
-    repository.xtask("compare-branches main .", &[]).assert_fine();
+    repository.xtask("compare-branches main . --same", &[]).assert_fine();
     let before = repository.document("main..working-tree");
     repository.edit("= 100;", "= 120;");
     repository.measured();
     // In the second block.
-    let mut child = held(&repository, "6");
+    let mut child = comparison_in_progress(&repository, "6");
     // A terminal sends it to the group, too.
     let group = format!("-{}", child.id());
     let sent = Command::new("kill").args(["-s", "INT", "--", &group]).status();
@@ -70,8 +70,9 @@ fn an_interrupt_ends_all_of_it() {
 #[test]
 fn what_still_measures_keeps_others_out() {
     let repository = Repository::new();
-    let mut child = held(&repository, "2");
-    let holder = format!("is held by process {}: cargo xtask compare-branches main .", child.id());
+    let mut child = comparison_in_progress(&repository, "2");
+    let holder =
+        format!("is held by process {}: cargo xtask compare-branches main . --same", child.id());
     let said = [holder.as_str(), "wait until that ends", "fuser -v "];
     for line in ["compare-branches main .", "bench --repeat 2", "compare-branches --clean"] {
         repository.xtask(line, &[]).assert_refused(2, &said);
@@ -98,7 +99,7 @@ fn a_checkout_that_was_killed_is_made_again() {
     // Git locks a worktree that it fills, and leaves it locked.
     repository.git(&["worktree", "lock", "--reason", "initializing", &worktree]);
     fs::remove_file(place.join("Cargo.toml")).expect("it is half there");
-    let outcome = repository.xtask("compare-branches main .", &[]);
+    let outcome = repository.xtask("compare-branches main . --same", &[]);
     assert_eq!(outcome.assert_fine().stdout, "main: 100\nworking-tree: 100\n");
     assert!(outcome.stderr.contains("not checked out completely"), "{}", outcome.stderr);
 }
@@ -107,7 +108,7 @@ fn a_checkout_that_was_killed_is_made_again() {
 fn locked_and_lost_worktrees_are_cleaned_up() {
     let repository = Repository::new();
     let compare = repository.clone.join("target/compare");
-    repository.xtask("compare-branches main .", &[]).assert_fine();
+    repository.xtask("compare-branches main . --same", &[]).assert_fine();
     let main = repository.git(&["rev-parse", "--short=12", "HEAD"]);
     let branch = repository.branch("pr", "= 100;", "= 120;");
     repository.xtask("compare-branches main pr", &[]).assert_fine();

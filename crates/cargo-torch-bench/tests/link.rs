@@ -13,7 +13,7 @@ fn the_flavour_is_that_of_the_libtorch_in_use_and_asking_provisions_none() {
     let scratch = Scratch::new();
     let flavour = |libtorch: Option<&Path>| {
         let mut xtask = scratch.xtask(&["flavour"]);
-        let outcome = Outcome::of(match libtorch {
+        let outcome = Outcome::run(match libtorch {
             Some(path) => {
                 xtask.env("LIBTORCH", path);
                 xtask

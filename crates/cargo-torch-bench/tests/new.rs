@@ -26,14 +26,14 @@ const STAND_INS: [(&str, &str, &str); 2] = [
 const TEMPLATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/template");
 
 /// A folder with stand-ins of a checkout, and a package.
-struct Lab {
+struct TestWorkspace {
     scratch: Scratch,
     package: PathBuf,
 }
 
-impl Lab {
+impl TestWorkspace {
     /// A package of these files.
-    fn with(files: &[(&str, &str)]) -> Self {
+    fn with_files(files: &[(&str, &str)]) -> Self {
         let scratch = Scratch::new();
         let home = scratch.clone_dir().parent().expect("it lies in the scratch folder").to_owned();
         for (folder, name, code) in STAND_INS {
@@ -57,7 +57,7 @@ impl Lab {
             .env("CARGO_TARGET_DIR", self.scratch.fake("target"))
             .env_remove("RUSTC")
             .env_remove("RUSTFLAGS");
-        Outcome::of(command)
+        Outcome::run(command)
     }
 
     fn added_in(&self, folder: &str, options: &[&str]) -> Outcome {
@@ -104,8 +104,8 @@ const TESTED: &str =
 
 #[test]
 fn an_empty_package_has_benchmarks_afterwards() {
-    let lab = Lab::with(&[("Cargo.toml", MANIFEST), ("src/lib.rs", TESTED)]);
-    let outcome = lab.added();
+    let workspace = TestWorkspace::with_files(&[("Cargo.toml", MANIFEST), ("src/lib.rs", TESTED)]);
+    let outcome = workspace.added();
     let said = &outcome.assert_fine().stdout;
     let expected = "\
 changed  Cargo.toml: criterion-torch, criterion-torch-build, [lib] bench = false, [[bench]] torch
@@ -119,13 +119,13 @@ next     cargo torch-bench setup, then cargo bench
 ";
     assert_eq!(said, expected);
     assert_eq!(outcome.stderr, "");
-    assert!(!lab.package.join(".cargo").exists(), "setup names libtorch once it is there");
+    assert!(!workspace.package.join(".cargo").exists(), "setup names libtorch once it is there");
     let files = ["build.rs", "benches/torch.rs", "configs/inference/linear.yml"];
     for file in files.iter().chain(&["benches/kernels/saxpy/torch.rs"]) {
         let template = fs::read_to_string(Path::new(TEMPLATE).join(file)).expect("readable");
-        assert_eq!(lab.read(file), template, "{file}");
+        assert_eq!(workspace.read(file), template, "{file}");
     }
-    let manifest = lab.read("Cargo.toml");
+    let manifest = workspace.read("Cargo.toml");
     assert!(manifest.starts_with("[package]\nname = \"mine\" # short\n"), "{manifest}");
     for table in [
         "[dev-dependencies]\ncriterion-torch = {",
@@ -133,12 +133,12 @@ next     cargo torch-bench setup, then cargo bench
     ] {
         assert!(manifest.contains(table), "{manifest}");
     }
-    lab.assert_benches();
-    let tested = lab.cargo(&["test", "--quiet", "--lib"]);
+    workspace.assert_benches();
+    let tested = workspace.cargo(&["test", "--quiet", "--lib"]);
     assert!(tested.assert_fine().stdout.contains("1 passed"), "its own tests still run");
 
     // Again: everything is there, and nothing changes.
-    let again = lab.added();
+    let again = workspace.added();
     let kept = "\
 kept     the dependency criterion-torch
 kept     the dependency criterion-torch-build
@@ -149,7 +149,7 @@ kept     benches/kernels, without the example
 next     cargo torch-bench setup, then cargo bench
 ";
     assert_eq!(again.assert_fine().stdout, kept);
-    assert_eq!(lab.read("Cargo.toml"), manifest);
+    assert_eq!(workspace.read("Cargo.toml"), manifest);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn programs_other_benchmarks_and_libraries_as_the_user_has_them() {
         "{MANIFEST}autobenches = false\n\n[lib]\nname = \"other\"\nbench = false\n\n[[bench]]\nname = \
          \"other\"\nharness = false\n"
     );
-    let lab = Lab::with(&[
+    let workspace = TestWorkspace::with_files(&[
         ("Cargo.toml", &manifest),
         ("src/lib.rs", TESTED),
         ("src/main.rs", nothing),
@@ -169,35 +169,37 @@ fn programs_other_benchmarks_and_libraries_as_the_user_has_them() {
         ("tests/t.rs", ""),
         ("examples/e.rs", nothing),
     ]);
-    let said = lab.added().assert_fine().stdout.clone();
+    let said = workspace.added().assert_fine().stdout.clone();
     let changed = "[[bin]] mine: bench = false, [[bin]] second: bench = false, [[bench]] torch\n";
     assert!(said.contains(changed), "{said}");
-    lab.assert_benches();
+    workspace.assert_benches();
 }
 
 #[test]
 fn in_a_workspace_the_roots_configuration_is_written() {
-    let workspace = "[workspace]\nmembers = [\"crates/mine\"]\nresolver = \"3\"\n";
-    let lab = Lab::with(&[
-        ("Cargo.toml", workspace),
+    let root_manifest = "[workspace]\nmembers = [\"crates/mine\"]\nresolver = \"3\"\n";
+    let workspace = TestWorkspace::with_files(&[
+        ("Cargo.toml", root_manifest),
         ("crates/mine/Cargo.toml", MANIFEST),
         ("crates/mine/src/main.rs", "fn main() {}\n"),
     ]);
-    let refused = lab.added();
+    let refused = workspace.added();
     refused.assert_refused(1, &["Cargo.toml has no [package]", "the folder of a member: mine"]);
     let path = ["--path", "../../../checkout"];
     // As after setup.
-    std::os::unix::fs::symlink("/opt/torch", lab.package.join(".libtorch")).expect("linked");
-    let outcome = lab.added_in("crates/mine", &path);
-    let config = lab.package.join(".cargo/config.toml");
+    std::os::unix::fs::symlink("/opt/torch", workspace.package.join(".libtorch")).expect("linked");
+    let outcome = workspace.added_in("crates/mine", &path);
+    let config = workspace.package.join(".cargo/config.toml");
     let wrote = format!("wrote {}, by which cargo finds .libtorch\n", config.display());
     assert_eq!(outcome.assert_fine().stderr, wrote);
     let template = Path::new(TEMPLATE).join(".cargo/config.toml");
     assert_eq!(fs::read_to_string(config).ok(), fs::read_to_string(template).ok());
-    assert!(!lab.package.join("crates/mine/.cargo").exists());
+    assert!(!workspace.package.join("crates/mine/.cargo").exists());
     let mut bench = Command::new(env!("CARGO"));
-    bench.args(["bench", "--quiet", "--", "--quick"]).current_dir(lab.package.join("crates/mine"));
-    let outcome = lab.command(bench);
+    bench
+        .args(["bench", "--quiet", "--", "--quick"])
+        .current_dir(workspace.package.join("crates/mine"));
+    let outcome = workspace.command(bench);
     assert_eq!(outcome.assert_fine().stdout, "built [\"--quick\", \"--bench\"]\n");
 }
 
@@ -210,8 +212,8 @@ fn what_exists_stays_and_what_it_lacks_is_told() {
         (".cargo/config.toml", "[env]\nX = \"1\"\n"),
     ];
     let files = [("Cargo.toml", MANIFEST), ("src/lib.rs", "")];
-    let lab = Lab::with(&[&theirs[..], &files].concat());
-    let outcome = lab.added();
+    let workspace = TestWorkspace::with_files(&[&theirs[..], &files].concat());
+    let outcome = workspace.added();
     for kept in ["build.rs", "benches/torch.rs", "configs, without the example"] {
         assert!(outcome.stdout.contains(&format!("kept     {kept}\n")), "{outcome:?}");
     }
@@ -222,33 +224,33 @@ fn what_exists_stays_and_what_it_lacks_is_told() {
     ];
     outcome.assert_refused(1, &remedies);
     for (file, text) in theirs {
-        assert_eq!(lab.read(file), text, "{file}");
+        assert_eq!(workspace.read(file), text, "{file}");
     }
     // As it was told.
     put(
-        &lab.package,
+        &workspace.package,
         &[
             ("build.rs", "fn main() {\n    criterion_torch_build::main();\n}\n"),
             ("benches/torch.rs", "criterion_torch::main!();\n"),
             (".cargo/config.toml", "[env]\nX = \"1\"\nLIBTORCH = \"/opt/torch\"\n"),
         ],
     );
-    lab.added().assert_fine();
-    lab.assert_benches();
+    workspace.added().assert_fine();
+    workspace.assert_benches();
 }
 
 #[test]
 fn the_manifest_keeps_its_form() {
     let crlf = MANIFEST.replace('\n', "\r\n");
-    let lab = Lab::with(&[("real.toml", &crlf), ("src/lib.rs", "")]);
-    std::os::unix::fs::symlink("real.toml", lab.package.join("Cargo.toml")).expect("linked");
-    lab.added().assert_fine();
-    let link = fs::read_link(lab.package.join("Cargo.toml")).expect("still a link");
+    let workspace = TestWorkspace::with_files(&[("real.toml", &crlf), ("src/lib.rs", "")]);
+    std::os::unix::fs::symlink("real.toml", workspace.package.join("Cargo.toml")).expect("linked");
+    workspace.added().assert_fine();
+    let link = fs::read_link(workspace.package.join("Cargo.toml")).expect("still a link");
     assert_eq!(link, Path::new("real.toml"));
-    let manifest = lab.read("real.toml");
+    let manifest = workspace.read("real.toml");
     assert!(manifest.contains("[[bench]]\r\nname = \"torch\"\r\n"), "{manifest:?}");
     assert_eq!(manifest.matches('\n').count(), manifest.matches("\r\n").count(), "{manifest:?}");
-    lab.assert_benches();
+    workspace.assert_benches();
 }
 
 /// All that is in the package: paths with what links lead to.
@@ -288,16 +290,16 @@ fn what_cannot_be_added_is_refused_before_anything_is_written() {
         ),
     ];
     for (prepare, said) in cases {
-        let lab = Lab::with(&[("Cargo.toml", MANIFEST), ("src/lib.rs", "")]);
-        prepare(&lab.package);
-        let before = everything(&lab.package);
-        let outcome = lab.added();
+        let workspace = TestWorkspace::with_files(&[("Cargo.toml", MANIFEST), ("src/lib.rs", "")]);
+        prepare(&workspace.package);
+        let before = everything(&workspace.package);
+        let outcome = workspace.added();
         if said.is_empty() {
             // The user has something better there.
             outcome.assert_fine();
         } else {
             outcome.assert_refused(1, &[said, "help: "]);
-            assert_eq!(everything(&lab.package), before, "{said}");
+            assert_eq!(everything(&workspace.package), before, "{said}");
         }
     }
 }
@@ -305,24 +307,24 @@ fn what_cannot_be_added_is_refused_before_anything_is_written() {
 #[test]
 fn nothing_is_written_before_everything_is_checked() {
     let files = [("Cargo.toml", MANIFEST), ("src/lib.rs", "")];
-    let lab = Lab::with(&files);
+    let workspace = TestWorkspace::with_files(&files);
     let unchanged = || {
-        let mut names: Vec<_> = fs::read_dir(&lab.package)
+        let mut names: Vec<_> = fs::read_dir(&workspace.package)
             .expect("readable")
             .map(|entry| entry.expect("readable").file_name())
             .collect();
         names.sort();
-        names == ["Cargo.toml", "src"] && lab.read("Cargo.toml") == MANIFEST
+        names == ["Cargo.toml", "src"] && workspace.read("Cargo.toml") == MANIFEST
     };
-    let elsewhere = lab.added_in("", &["--path", ".."]);
+    let elsewhere = workspace.added_in("", &["--path", ".."]);
     elsewhere.assert_refused(2, &["--path: no package in ", "a checkout of criterion-torch"]);
-    let unknown = lab.added_in("", &["--registry", "nowhere"]);
+    let unknown = workspace.added_in("", &["--registry", "nowhere"]);
     unknown.assert_refused(1, &["cargo add --dev criterion-torch@", "`nowhere`", "--path DIR"]);
-    put(&lab.package.join("../checkout/crates/build"), &[("Cargo.toml", "[package]\n")]);
-    lab.added().assert_refused(1, &["cargo add --build criterion-torch-build --path "]);
+    put(&workspace.package.join("../checkout/crates/build"), &[("Cargo.toml", "[package]\n")]);
+    workspace.added().assert_refused(1, &["cargo add --build criterion-torch-build --path "]);
     assert!(unchanged());
-    let both = lab.added_in("", &["--registry", "a", "--path", "b"]);
+    let both = workspace.added_in("", &["--registry", "a", "--path", "b"]);
     both.assert_refused(2, &["cannot be used with"]);
-    fs::remove_file(lab.package.join("Cargo.toml")).expect("remove it");
-    lab.added_in("", &[]).assert_refused(1, &["no Cargo.toml at or above", "cargo new"]);
+    fs::remove_file(workspace.package.join("Cargo.toml")).expect("remove it");
+    workspace.added_in("", &[]).assert_refused(1, &["no Cargo.toml at or above", "cargo new"]);
 }

@@ -78,11 +78,11 @@ fn a_configuration_that_reaches_into_the_other_side_is_noted() {
     let path = repository.clone.join(".cargo/config.toml");
     let before = fs::read_to_string(&path).expect("read the configuration");
     let note = "reads both there";
-    let outcome = repository.xtask("compare-branches main .", &[]);
+    let outcome = repository.xtask("compare-branches main . --same", &[]);
     assert!(!outcome.assert_fine().stderr.contains(note), "{}", outcome.stderr);
     let text = format!("{before}\n[build]\nrustflags = [\"-Cdebug-assertions\"]\n");
     fs::write(&path, text).expect("change the configuration");
-    let outcome = repository.xtask("compare-branches main .", &[]);
+    let outcome = repository.xtask("compare-branches main . --same", &[]);
     assert!(outcome.assert_fine().stderr.contains(note), "{}", outcome.stderr);
 }
 
@@ -101,7 +101,7 @@ fn cargos_configuration_says_where_results_are() {
         assert!(said.contains("cargo criterion-report aa base\n"), "the report asks cargo: {said}");
         assert_eq!(said.contains("replace: base@1 to base@3\n"), removed, "{said}");
     }
-    let outcome = repository.xtask("compare-branches . .", &[]);
+    let outcome = repository.xtask("compare-branches . . --same", &[]);
     assert_eq!(outcome.assert_fine().stdout, "working-tree-a: 100\nworking-tree-b: 100\n");
     let case = repository.clone.join("built/criterion/speed/some-case");
     assert!(case.join("base@1").exists() && !case.join("base@2").exists());

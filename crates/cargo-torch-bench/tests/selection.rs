@@ -48,7 +48,7 @@ fn a_package_may_be_in_no_workspace() {
     let document: Value = serde_json::from_str(document).expect("JSON");
     assert_eq!(document["cases"][0]["blocks"][0]["times"][0], json!([100.0, 120.0]));
     // Cargo has taken the report out of the lock file there.
-    let outcome = repository.xtask("compare-branches HEAD . -- some", &[]);
+    let outcome = repository.xtask("compare-branches HEAD . --same -- some", &[]);
     outcome.assert_fine();
 }
 
@@ -119,7 +119,7 @@ fn bench_targets_that_cannot_be_measured_are_named() {
 
     let plain = "main: plain has no criterion, left out\n";
     let gated = "working-tree: gated needs --features off, left out\n";
-    let outcome = repository.xtask("compare-branches main .", &[]);
+    let outcome = repository.xtask("compare-branches main . --same", &[]);
     outcome.assert_fine();
     for said in [plain, gated] {
         assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
@@ -133,12 +133,12 @@ fn bench_targets_that_cannot_be_measured_are_named() {
         ("--all-features --bench gated --bench usual", vec!["gated/some-case", "usual/some-case"]),
         ("--no-default-features", vec!["speed/some-case"]),
     ] {
-        repository.xtask(&format!("compare-branches main . {options}"), &[]).assert_fine();
+        repository.xtask(&format!("compare-branches main . --same {options}"), &[]).assert_fine();
         assert_eq!(ids(&measured()), expected, "{options}");
     }
-    let outcome = repository.xtask("compare-branches main . --bench plain", &[]);
+    let outcome = repository.xtask("compare-branches main . --same --bench plain", &[]);
     outcome.assert_refused(1, &[plain, "no bench target with criterion in common"]);
-    let outcome = repository.xtask("compare-branches main . --features nowhere", &[]);
+    let outcome = repository.xtask("compare-branches main . --same --features nowhere", &[]);
     outcome.assert_refused(2, &["--features nowhere: no package in ", "has it"]);
 }
 
@@ -168,7 +168,8 @@ fn packages_may_have_bench_targets_of_one_name() {
     repository.commit();
     repository.edit_file("two/benches/speed.rs", "= 100;", "= 120;");
 
-    let outcome = repository.xtask("compare-branches main . --features of-one,two/of-two", &[]);
+    let outcome =
+        repository.xtask("compare-branches main . --same --features of-one,two/of-two", &[]);
     assert_eq!(outcome.assert_fine().stdout, "main: 100 100\nworking-tree: 100 120\n");
     let measured = || repository.document("main..working-tree");
     assert_eq!(ids(&measured()), ["speed/one-case", "speed/two-case"]);
@@ -176,13 +177,13 @@ fn packages_may_have_bench_targets_of_one_name() {
     assert!(lines[1].starts_with("2 in HERE/one with "), "{}", lines[1]);
     let second = lines.iter().find(|line| line.contains("HERE/two with "));
     assert!(second.is_some(), "{lines:#?}");
-    repository.xtask("compare-branches main . -p two --features of-two", &[]).assert_fine();
+    repository.xtask("compare-branches main . --same -p two --features of-two", &[]).assert_fine();
     assert_eq!(ids(&measured()), ["speed/two-case"]);
 
     // As cargo bench, it takes the default members if none is named.
     let defaults = "[workspace]\ndefault-members = [\"criterion-report\", \"one\"]\n";
     repository.edit_file("Cargo.toml", "[workspace]\n", defaults);
     repository.commit();
-    repository.xtask("compare-branches main .", &[]).assert_fine();
+    repository.xtask("compare-branches main . --same", &[]).assert_fine();
     assert_eq!(ids(&measured()), ["speed/one-case"]);
 }

@@ -112,7 +112,7 @@ fn torch_for_python_is_provisioned_once_and_compare_torchao_takes_it() {
     assert_eq!(scratch.run(&["python"]).assert_fine().stdout, interpreter);
     let mut again = scratch.xtask(&["setup", "--python"]);
     again.env("CRITERION_TORCH_PYTHON", "/own/python");
-    let again = Outcome::of(again);
+    let again = Outcome::run(again);
     again.assert_fine();
     assert_eq!(again.stdout, first.stdout);
     assert_eq!(
@@ -159,7 +159,7 @@ fn a_second_clone_takes_what_the_first_provisioned() {
     // From a folder inside of the clone, and with LIBTORCH as .cargo/config.toml sets it.
     let mut second = scratch.xtask(&["setup", "--cpu"]);
     second.current_dir(scratch.clone_dir().join("crates/inner")).env("LIBTORCH", scratch.link());
-    Outcome::of(second).assert_fine();
+    Outcome::run(second).assert_fine();
     assert_eq!(scratch.linked(), scratch.cpu());
     assert_eq!(scratch.installs().len(), 1);
 }
@@ -208,7 +208,7 @@ fn a_users_libtorch_wins_and_nothing_is_provisioned() {
 
     let mut setup = scratch.xtask(&["setup"]);
     setup.env("LIBTORCH", &own);
-    let outcome = Outcome::of(setup);
+    let outcome = Outcome::run(setup);
     outcome.assert_fine();
     assert_eq!(outcome.stdout, format!("libtorch 2.11.0 (cpu) in {own}, your own LIBTORCH\n"));
     assert!(!scratch.link().is_symlink());
@@ -223,7 +223,7 @@ fn a_wrong_version_is_refused_with_both_versions() {
 
     let mut setup = scratch.xtask(&["setup"]);
     setup.env("LIBTORCH", &own);
-    let outcome = Outcome::of(setup);
+    let outcome = Outcome::run(setup);
     outcome.assert_refused(1, &[]);
     assert_eq!(
         outcome.stderr,
@@ -242,7 +242,7 @@ fn without_python3_or_pip_the_way_out_is_named() {
     let scratch = Scratch::new();
     let mut setup = scratch.xtask(&["setup", "--cpu"]);
     setup.env("PATH", scratch.empty());
-    Outcome::of(setup).assert_refused(
+    Outcome::run(setup).assert_refused(
         1,
         &["error: python3 not found", "apt install python3", "export LIBTORCH=/path/to/it"],
     );

@@ -58,7 +58,7 @@ fn script(name: &str) -> Command {
 #[track_caller]
 fn printed(command: &mut Command) -> String {
     let output = command.output().expect("it can be started");
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
@@ -66,11 +66,11 @@ fn printed(command: &mut Command) -> String {
 #[track_caller]
 fn refused(command: &mut Command) -> String {
     let output = command.output().expect("it can be started");
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    said(&output)
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    stderr(&output)
 }
 
-fn said(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

@@ -147,13 +147,13 @@ impl Copy {
 }
 
 /// Configs and results, in a folder that goes.
-struct Lab {
+struct TestWorkspace {
     copy: Copy,
     folder: tempfile::TempDir,
     configs: Vec<String>,
 }
 
-impl Lab {
+impl TestWorkspace {
     fn new(copy: Copy) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let write = |(mode, params): (&str, &str)| {
@@ -222,21 +222,21 @@ fn every_patch_applies() {
 #[test]
 #[ignore = "nightly: builds the library and four benchmarks with every addition, eight minutes"]
 fn nightly_every_addition_is_made() {
-    let lab = Lab::new(Copy::patched());
+    let workspace = TestWorkspace::new(Copy::patched());
 
-    let configs: Vec<&str> = lab.configs.iter().map(String::as_str).collect();
-    let planned = lab.planned(&configs);
+    let configs: Vec<&str> = workspace.configs.iter().map(String::as_str).collect();
+    let planned = workspace.planned(&configs);
     for word in ["ternary/", "/mlp/", "/linear_bias_silu/", "/relu6/", "/fill/"] {
         assert!(planned.iter().any(|id| id.contains(word)), "no {word} in {planned:?}");
     }
-    let of_the_set = lab.planned(&["configs/suites/phi4-cpu.yml"]);
+    let of_the_set = workspace.planned(&["configs/suites/phi4-cpu.yml"]);
     assert_eq!(of_the_set.len(), 3 * 4, "{of_the_set:?}");
 
     let targets = CONFIGS.iter().flat_map(|(mode, _)| ["--bench", *mode]);
     let test = ["test", "--package", "criterion-torch"].into_iter().chain(targets);
     let test = test.chain(["--", "--bench", "--save-baseline", "additions"]);
-    lab.cargo(&test.collect::<Vec<_>>());
-    let outcomes = lab.outcomes();
+    workspace.cargo(&test.collect::<Vec<_>>());
+    let outcomes = workspace.outcomes();
     assert_eq!(outcomes.keys().cloned().collect::<BTreeSet<_>>(), planned);
     for (id, outcome) in &outcomes {
         assert_eq!(outcome["status"], "measured", "{id}: {outcome}");
@@ -247,12 +247,12 @@ fn nightly_every_addition_is_made() {
     let unit_tests = ["test"].into_iter().chain(packages);
     // Words; the call of the shim; the operator and the probe on the CPU.
     let names = ["words::", "parallel::", "cpu::pointwise::", "cpu::stream::"];
-    lab.cargo(&unit_tests.chain(["--lib", "--"]).chain(names).collect::<Vec<_>>());
+    workspace.cargo(&unit_tests.chain(["--lib", "--"]).chain(names).collect::<Vec<_>>());
 
     let shown =
-        lab.report(&["show", "--baseline", "additions", "--columns", "latency,energy-steps"]);
+        workspace.report(&["show", "--baseline", "additions", "--columns", "latency,energy-steps"]);
     assert!(shown.contains("energy-steps"), "{shown}");
-    let exported = lab.report(&["export", "--baseline", "additions", "influx"]);
+    let exported = workspace.report(&["export", "--baseline", "additions", "influx"]);
     for id in &planned {
         let line = format!("criterion_torch,id={id} latency=");
         assert!(exported.lines().any(|it| it.starts_with(&line)), "{line}:\n{exported}");

@@ -32,7 +32,7 @@ pub(crate) struct OperandRows {
 
 impl<'t> Operands<'t> {
     /// x alone.
-    pub fn of(x: &'t Tensor) -> Self {
+    pub fn unary(x: &'t Tensor) -> Self {
         Self { x, other: None, weight: None, bias: None }
     }
 
@@ -45,7 +45,7 @@ impl<'t> Operands<'t> {
         use Operator::{AddLayerNorm, BiasGelu, LayerNorm, RmsNorm};
         let is_affine = matches!(operator, LayerNorm | AddLayerNorm);
         for (what, is_needed, tensor) in [
-            (other(operator), operator == AddLayerNorm || operator.is_loss(), self.other),
+            (other_name(operator), operator == AddLayerNorm || operator.is_loss(), self.other),
             ("the weight", is_affine || operator == RmsNorm, self.weight),
             ("the bias", is_affine || operator == BiasGelu, self.bias),
         ] {
@@ -69,7 +69,7 @@ impl<'t> Operands<'t> {
         out: &Tensor,
     ) -> Result<OperandRows, TchError> {
         self.demand(operator)?;
-        let what = other(operator);
+        let what = other_name(operator);
         let x = options.rows("x", self.x)?;
         let mut like_x = None;
         match self.other {
@@ -94,7 +94,7 @@ impl<'t> Operands<'t> {
                 let size = out.size();
                 return Err(TchError::Shape(format!("out is {size:?}, but must be a scalar")));
             }
-            Rows::one(1)
+            Rows::single(1)
         } else {
             options.rows_of_output(out, self.x)?
         };
@@ -104,7 +104,7 @@ impl<'t> Operands<'t> {
 }
 
 /// [`Operands::other`] in messages.
-fn other(operator: Operator) -> &'static str {
+fn other_name(operator: Operator) -> &'static str {
     if operator == Operator::AddLayerNorm { "the residual" } else { "the target" }
 }
 
@@ -225,7 +225,7 @@ mod tests {
             AddLayerNorm, BiasGelu, Gelu, LayerNorm, LayerNormNoAffine, MseLoss, RmsNorm,
         };
         let (x, other, out, vector) = (zeros(&[4, 6]), zeros(&[4, 6]), zeros(&[4, 6]), zeros(&[6]));
-        let alone = Operands::of(&x);
+        let alone = Operands::unary(&x);
         let layer = Operands { weight: Some(&vector), bias: Some(&vector), ..alone };
         let all = Operands { other: Some(&other), ..layer };
         assert!(layer.check(LayerNorm, OPTIONS, &out).is_ok());
@@ -250,7 +250,7 @@ mod tests {
         use Operator::{AddLayerNorm, BiasGelu, CrossEntropy, Gelu, MseLoss, RmsNorm};
         let (x, like, vector) = (zeros(&[4, 6]), zeros(&[4, 6]), zeros(&[6]));
         let (out, turned, scalar) = (zeros(&[4, 6]), zeros(&[6, 4]), zeros(&[]));
-        let alone = Operands::of(&x);
+        let alone = Operands::unary(&x);
         let biased = |bias| Operands { bias: Some(bias), ..alone };
         let with = |other| Operands { other: Some(other), ..alone };
         let (short, every_second) = (zeros(&[4]), zeros(&[12]).slice(0, 0, 12, 2));
@@ -266,8 +266,8 @@ mod tests {
             (RmsNorm, weighted, &out, "the weight is [4]"),
             (AddLayerNorm, added, &out, "the residual is [6, 4]"),
             (Gelu, alone, &turned, "out is [6, 4], but x is [4, 6]"),
-            (Gelu, Operands::of(&columns), &out, "one stride apart"),
-            (Gelu, Operands::of(&half), &out, "x is Half on Cpu"),
+            (Gelu, Operands::unary(&columns), &out, "one stride apart"),
+            (Gelu, Operands::unary(&half), &out, "x is Half on Cpu"),
             (Gelu, alone, &x, "shares memory"),
             (BiasGelu, biased(&shared[0]), &out, "shares memory"),
             (MseLoss, with(&vector), &scalar, "the target is [6]"),

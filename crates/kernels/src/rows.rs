@@ -16,7 +16,7 @@ impl Rows {
     pub fn new(what: &str, tensor: &Tensor) -> Result<Self, TchError> {
         let (sizes, strides) = (tensor.size(), tensor.stride());
         let Some((&dim, leading)) = sizes.split_last() else {
-            return Ok(Self::one(1));
+            return Ok(Self::single(1));
         };
         let count: i64 = leading.iter().product();
         let refused = || {
@@ -44,7 +44,7 @@ impl Rows {
         Ok(Self { count, dim, stride: stride.unwrap_or(dim) })
     }
 
-    /// As [`of`](Self::new), for a tensor that is written.
+    /// As [`new`](Self::new), for a tensor that is written.
     pub fn of_output(what: &str, tensor: &Tensor) -> Result<Self, TchError> {
         let rows = Self::new(what, tensor)?;
         if rows.count > 1 && rows.stride < rows.dim {
@@ -57,7 +57,7 @@ impl Rows {
     }
 
     /// A single row.
-    pub fn one(dim: i64) -> Self {
+    pub fn single(dim: i64) -> Self {
         Self { count: 1, dim, stride: dim }
     }
 
@@ -68,7 +68,7 @@ impl Rows {
 
     /// All values as one row. Only where they are dense.
     pub fn joined(self) -> Self {
-        Self::one(self.values())
+        Self::single(self.values())
     }
 
     /// The values of all rows.

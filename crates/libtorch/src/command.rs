@@ -31,7 +31,7 @@ fn name_in(here: &Path) -> &'static str {
 }
 
 /// One of its commands: `cargo xtask setup --python`.
-pub fn ours(arguments: &str) -> String {
+pub fn with_arguments(arguments: &str) -> String {
     format!("{} {arguments}", name())
 }
 
@@ -45,6 +45,6 @@ mod tests {
         assert_eq!(name_in(&std::env::temp_dir()), INSTALLED);
         called(INSTALLED);
         called(ALIAS);
-        assert_eq!(ours("setup"), "cargo torch-bench setup");
+        assert_eq!(with_arguments("setup"), "cargo torch-bench setup");
     }
 }

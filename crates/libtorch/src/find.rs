@@ -32,7 +32,7 @@ pub fn find(variable: impl Fn(&str) -> Option<OsString>) -> Result<Libtorch, Str
             overrides.join(" ")
         ));
     }
-    let setup = command::ours("setup");
+    let setup = command::with_arguments("setup");
     let Some(root) = variable(LIBTORCH).filter(|value| !value.is_empty()).map(PathBuf::from) else {
         let other = elsewhere(&variable)
             .map(|root| format!("; {LIBTORCH}={} would use the one there", root.display()));

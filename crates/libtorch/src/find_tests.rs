@@ -1,9 +1,9 @@
 use super::*;
 
 /// A folder in which a libtorch, a workspace and a user's cache can lie.
-struct Place(tempfile::TempDir);
+struct TestFolder(tempfile::TempDir);
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
         Self(tempfile::tempdir().expect("a temporary folder"))
     }
@@ -54,7 +54,7 @@ const OLD: &str = "_ZN3c105ErrorC1ENS_14SourceLocationESs";
 
 #[test]
 fn the_folder_of_the_variable_is_found() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let root = place.libtorch("libtorch", "2.11.0+cpu", NEW);
     let found = place.find(&[("LIBTORCH", "/libtorch")]).expect("it is whole");
     assert_eq!((&found.root, found.lib()), (&root, root.join("lib")));
@@ -74,7 +74,7 @@ fn the_folder_of_the_variable_is_found() {
 
 #[test]
 fn each_refusal_names_the_place_and_the_command() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.libtorch("good", "2.11.0", NEW);
     place.libtorch("earlier", "2.10.0", NEW);
     place.libtorch("old-abi", "2.11.0", OLD);
@@ -129,7 +129,7 @@ fn each_refusal_names_the_place_and_the_command() {
 
 #[test]
 fn torch_sys_links_the_same_folder() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let root = place.libtorch("libtorch", "2.11.0", NEW);
     let found = place.find(&[("LIBTORCH", "/libtorch")]).expect("it is whole");
     assert_eq!(found.refuse_another(&root.join("lib")), Ok(()));
@@ -144,7 +144,7 @@ fn torch_sys_links_the_same_folder() {
 
 #[test]
 fn one_that_is_there_already_is_named() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let other = |variables: &[(&str, &str)]| {
         let error = place.find(variables).expect_err("refused");
         let (_, other) = error.split_once("setup`")?;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::child::{Patience, Program, RunError};
-use crate::{Chosen, compiler_python};
+use crate::{PythonSource, compiler_python};
 
 /// Prints a package's version; nothing where there is none. It is not imported: that takes longer.
 const VERSION: &str = "import importlib.metadata as packages
@@ -23,7 +23,7 @@ const PATIENCE: Patience =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interpreter {
     program: PathBuf,
-    chosen: Chosen,
+    chosen: PythonSource,
 }
 
 impl Interpreter {
@@ -41,7 +41,7 @@ impl Interpreter {
 
     /// The one that CRITERION_TORCH_PYTHON would name.
     pub fn named(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), chosen: Chosen::Variable }
+        Self { program: program.into(), chosen: PythonSource::Variable }
     }
 
     /// Its path, or its name on the PATH.

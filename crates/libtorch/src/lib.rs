@@ -23,7 +23,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 pub use interpreter::Interpreter;
-pub use python::{COMPILER_PYTHON, Chosen, compiler_python, environment, interpreter};
+pub use python::{COMPILER_PYTHON, PythonSource, compiler_python, environment, interpreter};
 pub use versions::{CXX_STANDARD, TCH, TORCHAO, TRITON, VERSION};
 
 /// A note for people. Where standard error cannot be written to, nobody can be told.
@@ -51,7 +51,7 @@ impl Libtorch {
     /// # Errors
     /// Unless it is [`VERSION`] and whole: what it is instead.
     pub fn inspect(root: &Path) -> Result<Self, String> {
-        Self::with(root, &[cpu_library(), TORCH_HEADER])
+        Self::with_files(root, &[cpu_library(), TORCH_HEADER])
     }
 
     /// Reads a folder that programs load and nothing is built with, so that it needs no headers.
@@ -59,10 +59,10 @@ impl Libtorch {
     /// # Errors
     /// Unless it is [`VERSION`] and whole: what it is instead.
     pub fn of_programs(root: &Path) -> Result<Self, String> {
-        Self::with(root, &[cpu_library()])
+        Self::with_files(root, &[cpu_library()])
     }
 
-    fn with(root: &Path, files: &[&str]) -> Result<Self, String> {
+    fn with_files(root: &Path, files: &[&str]) -> Result<Self, String> {
         if !root.is_dir() {
             return Err(format!("{} is not a folder", root.display()));
         }

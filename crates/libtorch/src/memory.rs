@@ -22,10 +22,10 @@ impl Memory {
     pub fn read() -> Option<Self> {
         let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        Self::of(&meminfo, &limits(Path::new("/sys/fs/cgroup"), &groups))
+        Self::parse(&meminfo, &limits(Path::new("/sys/fs/cgroup"), &groups))
     }
 
-    fn of(meminfo: &str, limits: &[Limit]) -> Option<Self> {
+    fn parse(meminfo: &str, limits: &[Limit]) -> Option<Self> {
         let total = total_bytes(meminfo)?;
         let host = bytes(meminfo, "MemAvailable")?;
         let available = limits.iter().map(|limit| limit.left).fold(host, u64::min);
@@ -134,8 +134,8 @@ mod tests {
     #[test]
     fn meminfo_is_read_in_kibibytes() {
         let memory = Memory { total: 2 << 20, available: 1 << 20, limit: None };
-        assert_eq!(Memory::of(MEMINFO, &[]), Some(memory));
-        assert_eq!(Memory::of("MemTotal: 1 kB\n", &[]), None);
+        assert_eq!(Memory::parse(MEMINFO, &[]), Some(memory));
+        assert_eq!(Memory::parse("MemTotal: 1 kB\n", &[]), None);
     }
 
     #[test]
@@ -143,9 +143,9 @@ mod tests {
         let [tight, none] = [(1 << 19, 100), (u64::MAX >> 1, u64::MAX >> 1)]
             .map(|(bytes, left)| Limit { bytes, left });
         let memory = Memory { total: 2 << 20, available: 100, limit: Some(1 << 19) };
-        assert_eq!(Memory::of(MEMINFO, &[none, tight]), Some(memory));
+        assert_eq!(Memory::parse(MEMINFO, &[none, tight]), Some(memory));
         let unlimited = Memory { available: 1 << 20, limit: None, ..memory };
-        assert_eq!(Memory::of(MEMINFO, &[none]), Some(unlimited));
+        assert_eq!(Memory::parse(MEMINFO, &[none]), Some(unlimited));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub const MARK: &str = ".partial-";
 ///
 /// # Errors
 /// When it cannot be made.
-pub fn beside(place: &Path) -> io::Result<TempDir> {
+pub fn folder_beside(place: &Path) -> io::Result<TempDir> {
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     let mut builder = Builder::new();
     let prefix = format!("{name}{MARK}");
@@ -102,7 +102,7 @@ pub fn remove(folder: &Path) -> io::Result<()> {
     if !folder.try_exists()? {
         return Ok(());
     }
-    let away = beside(folder)?;
+    let away = folder_beside(folder)?;
     fs::rename(folder, away.path())?;
     away.close()
 }

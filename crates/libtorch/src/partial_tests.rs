@@ -32,7 +32,7 @@ fn what_no_process_holds_any_longer_is_removed() {
 #[test]
 fn what_is_given_up_leaves_nothing() {
     let cache = tempfile::tempdir().unwrap();
-    let partial = beside(&cache.path().join("torch-2.11.0")).unwrap();
+    let partial = folder_beside(&cache.path().join("torch-2.11.0")).unwrap();
     assert!(is_partial(partial.path()) && partial.path().parent() == Some(cache.path()));
     assert_eq!(place_of(&names(cache.path())[0]), Some("torch-2.11.0"));
     fs::write(partial.path().join("file"), "x").unwrap();
@@ -45,7 +45,7 @@ fn the_first_to_move_wins_and_the_second_leaves_nothing() {
     let cache = tempfile::tempdir().unwrap();
     let place = cache.path().join("torch");
     let [first, second] = ["first", "second"].map(|text| {
-        let partial = beside(&place).unwrap();
+        let partial = folder_beside(&place).unwrap();
         fs::write(partial.path().join("file"), text).unwrap();
         partial
     });
@@ -64,7 +64,7 @@ fn the_first_to_move_wins_and_the_second_leaves_nothing() {
 #[test]
 fn a_folder_has_the_permissions_of_any_other() {
     let cache = tempfile::tempdir().unwrap();
-    let partial = beside(&cache.path().join("torch")).unwrap();
+    let partial = folder_beside(&cache.path().join("torch")).unwrap();
     fs::create_dir(cache.path().join("usual")).unwrap();
     let permissions = |path: &Path| fs::metadata(path).unwrap().permissions();
     assert_eq!(permissions(partial.path()), permissions(&cache.path().join("usual")));

@@ -13,7 +13,7 @@ pub const COMPILER_PYTHON: &str = "CRITERION_TORCH_PYTHON";
 
 /// The way in which a Python was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Chosen {
+pub enum PythonSource {
     /// [`COMPILER_PYTHON`].
     Variable,
     /// It is the one in the cache, of `cargo torch-bench setup --python`.
@@ -22,11 +22,11 @@ pub enum Chosen {
     Path,
 }
 
-impl fmt::Display for Chosen {
+impl fmt::Display for PythonSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable => f.write_str(COMPILER_PYTHON),
-            Self::Provisioned => f.write_str(&command::ours("setup --python")),
+            Self::Provisioned => f.write_str(&command::with_arguments("setup --python")),
             Self::Path => f.write_str("the PATH"),
         }
     }
@@ -35,13 +35,13 @@ impl fmt::Display for Chosen {
 /// The Python that compiles, and who chose it: [`COMPILER_PYTHON`], else the provisioned one (of
 /// several that of the newest Python), else python3. Whether it has what compiling takes is not
 /// asked.
-pub fn compiler_python(variable: impl Fn(&str) -> Option<OsString>) -> (PathBuf, Chosen) {
+pub fn compiler_python(variable: impl Fn(&str) -> Option<OsString>) -> (PathBuf, PythonSource) {
     if let Some(named) = variable(COMPILER_PYTHON).filter(|value| !value.is_empty()) {
-        return (PathBuf::from(named), Chosen::Variable);
+        return (PathBuf::from(named), PythonSource::Variable);
     }
     match cache_dir(variable).and_then(|cache| provisioned(&cache)) {
-        Some(python) => (python, Chosen::Provisioned),
-        None => (PathBuf::from("python3"), Chosen::Path),
+        Some(python) => (python, PythonSource::Provisioned),
+        None => (PathBuf::from("python3"), PythonSource::Path),
     }
 }
 
@@ -103,9 +103,9 @@ mod tests {
                 _ => None,
             })
         };
-        let nobody = (PathBuf::from("python3"), Chosen::Path);
+        let nobody = (PathBuf::from("python3"), PythonSource::Path);
         assert_eq!(chosen(""), nobody, "there is no cache yet");
-        assert_eq!(chosen("/own/python"), (PathBuf::from("/own/python"), Chosen::Variable));
+        assert_eq!(chosen("/own/python"), (PathBuf::from("/own/python"), PythonSource::Variable));
 
         for (version, whole) in [((3, 9), true), ((3, 11), true), ((3, 12), false)] {
             let python = interpreter(&environment(&cache, version));
@@ -115,7 +115,7 @@ mod tests {
             }
         }
         let newest = interpreter(&environment(&cache, (3, 11)));
-        assert_eq!(chosen(""), (newest, Chosen::Provisioned));
+        assert_eq!(chosen(""), (newest, PythonSource::Provisioned));
         fs::remove_dir_all(&cache).expect("remove the scratch folder");
     }
 }

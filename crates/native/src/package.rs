@@ -42,7 +42,7 @@ impl Package {
     /// # Errors
     /// When the file is no package, was compiled for another device or for other inputs, or cannot be loaded.
     pub fn load(path: &Path, device: Device, inputs: Vec<Tensor>) -> Result<Self, Error> {
-        fits(path, device, &inputs).map_err(|error| of(path, error))?;
+        fits(path, device, &inputs).map_err(|error| with_path(path, error))?;
         let device_index = match device {
             Device::Cuda(index) => i32::try_from(index).unwrap_or(i32::MAX),
             _ => -1,
@@ -51,7 +51,7 @@ impl Package {
         // SAFETY: the path and the tensors live during the call, which makes holders of its own.
         let load =
             |out| unsafe { ctn_package_load(path.into(), device_index, (&pointers).into(), out) };
-        let handle = Handle::new(load).map_err(|error| of(path, error))?;
+        let handle = Handle::new(load).map_err(|error| with_path(path, error))?;
         // SAFETY: the package lives, and the result is writable.
         let outputs = border::value(|out| unsafe { ctn_package_outputs(handle.as_ptr(), out) })?;
         let package = Self { handle, outputs };
@@ -94,7 +94,7 @@ impl Package {
 }
 
 /// Adds the path of this package to an error.
-fn of(path: &Path, error: Error) -> Error {
+fn with_path(path: &Path, error: Error) -> Error {
     match error {
         Error::OutOfMemory(_) => error,
         other => Error::Package(format!("{}: {other}", path.display())),

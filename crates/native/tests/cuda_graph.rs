@@ -17,7 +17,7 @@ mod skip;
 
 type Tell = unsafe extern "C" fn(*const c_char);
 type Log = unsafe extern "C" fn() -> *const c_char;
-type Answer = unsafe extern "C" fn(i32);
+type SetCode = unsafe extern "C" fn(i32);
 
 /// The functions of `fake_cuda.cpp`.
 struct Fake {
@@ -25,7 +25,7 @@ struct Fake {
     log: Log,
     broken: Tell,
     uninstantiable: Tell,
-    driver_code: Answer,
+    driver_code: SetCode,
 }
 
 impl Fake {
@@ -51,7 +51,7 @@ impl Fake {
                 unsafe { std::mem::transmute::<*mut c_void, Log>(symbol(loaded, c"fake_log")) };
             let code = symbol(loaded, c"fake_driver_code");
             // SAFETY: as above.
-            let driver_code = unsafe { std::mem::transmute::<*mut c_void, Answer>(code) };
+            let driver_code = unsafe { std::mem::transmute::<*mut c_void, SetCode>(code) };
             let [note, broken, uninstantiable] =
                 [c"fake_note", c"fake_broken", c"fake_uninstantiable"].map(tell);
             Fake { note, log, broken, uninstantiable, driver_code }

@@ -55,13 +55,13 @@ const ENOUGH: usize = 10 * MOST;
 /// Errors as they are found, each once. Beyond [`MOST`], the first of the file are kept and the others
 /// are counted.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct ErrorList {
     errors: Vec<Diagnostic>,
     /// The hashes of all that were found, so that a repetition is no further error.
     hashes: HashSet<u64>,
 }
 
-impl Found {
+impl ErrorList {
     pub(crate) fn add(&mut self, error: Diagnostic) {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&error);
         if self.hashes.insert(hash) {
@@ -88,7 +88,7 @@ impl Found {
 
     /// Returns the errors in the order of their places, `file`'s own first; `None` if there are
     /// none.
-    pub(crate) fn told(mut self, file: &Path) -> Option<Diagnostics> {
+    pub(crate) fn into_diagnostics(mut self, file: &Path) -> Option<Diagnostics> {
         self.sort();
         self.errors.truncate(MOST);
         self.errors.sort_by_key(|error| error.file != file);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_yaml::Value;
 
 use crate::case::{Case, Group, MOST_CASES, Plan, Role};
-use crate::config::{Config, EntryOf, Place, Subject, Suite};
-use crate::diagnostic::{Diagnostic, Diagnostics, Found};
+use crate::config::{Config, DeviceDtype, EntryOf, Subject, Suite};
+use crate::diagnostic::{Diagnostic, Diagnostics, ErrorList};
 use crate::id;
 use crate::library::Package;
 use crate::settings::Settings;
@@ -57,7 +57,7 @@ pub fn expand(configs: &[Config]) -> Result<Plan, Diagnostics> {
         let remedy = "rename one of the two configs";
         expansion.errors.add(Diagnostic::whole_file(file, message, remedy));
     }
-    match expansion.errors.told(Path::new("")) {
+    match expansion.errors.into_diagnostics(Path::new("")) {
         None => Ok(plan),
         Some(errors) => Err(errors),
     }
@@ -124,7 +124,7 @@ impl<S: Subject> Expand for EntryOf<S> {
                 }
                 let ways = ways(self, subject, device);
                 for &dtype in &self.dtypes {
-                    let place = Place { device, dtype };
+                    let place = DeviceDtype { device, dtype };
                     for named in self.sizes.iter().filter(|(_, size)| subject.takes(size)) {
                         for case in siblings(self, config, &group, subject, &ways, named, place) {
                             expansion.add(config, case);
@@ -144,7 +144,7 @@ fn siblings<S: Subject>(
     subject: S,
     ways: &[Way<S>],
     (size_name, size): &(String, S::Size),
-    place: Place,
+    place: DeviceDtype,
 ) -> Vec<Case> {
     let parameter = id::parameter(place.dtype, subject.size_text(group, size));
     let case = |(index, &(way, compile)): (usize, &Way<S>)| {
@@ -187,7 +187,7 @@ struct Expansion {
     index: HashMap<(String, String), usize>,
     /// The file that each criterion group came from.
     files: HashMap<String, PathBuf>,
-    errors: Found,
+    errors: ErrorList,
 }
 
 impl Expansion {

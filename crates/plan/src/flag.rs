@@ -73,13 +73,13 @@ pub struct BenchFlags {
     pub discard_baseline: bool,
     /// Samples per case, over `sampling.samples`
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    #[arg(value_parser = within(cost::MIN_SAMPLES..=1_000_000, "a whole number"))]
+    #[arg(value_parser = in_range(cost::MIN_SAMPLES..=1_000_000, "a whole number"))]
     pub sample_size: Option<u64>,
     /// Warm-up per case, over `sampling.warm_up_s`
-    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = within(SECONDS, "seconds"))]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = in_range(SECONDS, "seconds"))]
     pub warm_up_time: Option<f64>,
     /// Time per case, over `sampling.measurement_s`
-    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = within(SECONDS, "seconds"))]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = in_range(SECONDS, "seconds"))]
     pub measurement_time: Option<f64>,
     /// Measure for this long in all, e.g. 90s, 10min, 2h: undecided speed-ups get the rest
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration)]
@@ -89,7 +89,7 @@ pub struct BenchFlags {
     pub quick: bool,
     /// Run each case so long for a profiler; keep nothing
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
-    #[arg(value_parser = within(1.0..=*SECONDS.end(), "seconds"))]
+    #[arg(value_parser = in_range(1.0..=*SECONDS.end(), "seconds"))]
     pub profile_time: Option<f64>,
     /// Wait while another run measures in this target folder
     #[arg(long)]
@@ -109,19 +109,19 @@ pub struct BenchFlags {
     pub profile: Option<String>,
     /// Resamples of the bootstrap [default: 10000]
     #[arg(long, value_name = "N", allow_hyphen_values = true, hide_short_help = true)]
-    #[arg(value_parser = within(1_u64..=10_000_000, "a whole number"))]
+    #[arg(value_parser = in_range(1_u64..=10_000_000, "a whole number"))]
     pub nresamples: Option<u64>,
     /// Least change that criterion reports [default: 0.01]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, hide_short_help = true)]
-    #[arg(value_parser = within(0.0..=1000.0, "a share such as 0.05,"))]
+    #[arg(value_parser = in_range(0.0..=1000.0, "a share such as 0.05,"))]
     pub noise_threshold: Option<f64>,
     /// Confidence of criterion's intervals [default: 0.95]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, hide_short_help = true)]
-    #[arg(value_parser = within(0.000_001..=0.999_999, "a share such as 0.95,"))]
+    #[arg(value_parser = in_range(0.000_001..=0.999_999, "a share such as 0.95,"))]
     pub confidence_level: Option<f64>,
     /// Significance of criterion's test [default: 0.05]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true, hide_short_help = true)]
-    #[arg(value_parser = within(0.000_001..=0.999_999, "a share such as 0.95,"))]
+    #[arg(value_parser = in_range(0.000_001..=0.999_999, "a share such as 0.95,"))]
     pub significance_level: Option<f64>,
     /// When to colour the output
     #[arg(long, short, alias = "colour", value_name = "WORD", value_parser = ["auto", "always", "never"])]
@@ -186,7 +186,7 @@ impl BenchFlags {
     }
 }
 
-fn within<T>(
+fn in_range<T>(
     range: RangeInclusive<T>,
     what: &'static str,
 ) -> impl Fn(&str) -> Result<T, String> + Clone

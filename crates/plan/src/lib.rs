@@ -70,11 +70,11 @@ pub use library::{Brings, CargoPackage, Library, Package};
 pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, ModelSizes};
 pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
-    CudaGraph, Energy, Environment, Gate, GpuCounters, HardwareCounters, HostFacts, KernelFacts,
-    LastSample, Latency, Measures, Memory, MemoryProfile, ModelFacts, OperationProfile, Outcome,
-    Pair, PairAsCalled, Planned, Profile, ProfileFile, ProfileFileKind, Quiet, Range, Record,
-    RunManifest, Stat, StepMemory, Stop, TensorAccuracy, TorchFacts, Utilization, WallTimes,
-    Weights,
+    CudaGraph, Energy, Environment, Gate, GpuCounters, HardwareCounters, HostFacts, JsonFloat,
+    KernelFacts, LastSample, Latency, Measures, Memory, MemoryProfile, ModelFacts,
+    OperationProfile, Outcome, Pair, PairAsCalled, Planned, Profile, ProfileFile, ProfileFileKind,
+    Quiet, Range, Record, RunManifest, StepMemory, Stop, TensorAccuracy, TorchFacts, Utilization,
+    WallTimes, Weights,
 };
 pub use settings::{
     EnergyPass, LatencyPass, Profiling, Sampling, Settings, Threads, Tolerance, TrainingSettings,

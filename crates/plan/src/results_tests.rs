@@ -28,7 +28,7 @@ fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     command
 }
 
-fn said(command: &mut Command) -> PathBuf {
+fn printed_folder(command: &mut Command) -> PathBuf {
     let output = command.output().expect("it starts");
     let text = String::from_utf8_lossy(&output.stdout);
     let folder = text.lines().find_map(|line| Some(line.split_once(SAID)?.1.to_owned()));
@@ -80,11 +80,11 @@ fn the_folder_is_cargos() {
         let mut bench = command(&cargo, here);
         bench.args(["bench", "--quiet", "--offline", "--profile", "dev"]);
         bench.args(options.split_whitespace()).envs(variables.iter().copied());
-        assert_eq!(said(&mut bench), root.join(expected), "{what}");
+        assert_eq!(printed_folder(&mut bench), root.join(expected), "{what}");
         let mut tool = command(env::current_exe().expect("it has a path"), here);
         tool.args(["--exact", "results::tests::the_folder_is_cargos", "--nocapture"]);
         tool.env(PROGRAM, "").envs(variables.iter().copied());
-        assert_eq!(said(&mut tool) == root.join(expected), is_tools, "{what}");
+        assert_eq!(printed_folder(&mut tool) == root.join(expected), is_tools, "{what}");
     }
 }
 

@@ -6,9 +6,9 @@ use std::process::Command;
 use plan::{Brings, CargoPackage, Config, Library, Package, expand};
 
 /// A package `mine` and crates beside it, in a folder that is gone when it is dropped.
-struct Place(tempfile::TempDir);
+struct TestPackages(tempfile::TempDir);
 
-impl Place {
+impl TestPackages {
     /// `dependencies` are the lines of `mine`'s manifest behind its name, `crates` the names of others and what their
     /// manifests say. It has benchmarks.
     fn new(dependencies: &str, crates: &[(&str, &str)]) -> Self {
@@ -62,7 +62,7 @@ const KERNELS: &str = "[package.metadata.criterion-torch]\nkernels = \"src/kerne
 
 #[test]
 fn a_crate_says_what_it_brings_and_has_the_name_that_the_package_gives_it() {
-    let place = Place::new(
+    let place = TestPackages::new(
         "[dependencies]\nfast = { path = \"../my-fast-kernels\", package = \"my-fast-kernels\" }\n\
          plain = { path = \"../plain\" }\n\
          [dev-dependencies]\nof-tests = { path = \"../of-tests\" }\n\
@@ -105,13 +105,14 @@ fn a_crate_says_what_it_brings_and_has_the_name_that_the_package_gives_it() {
 
 #[test]
 fn a_package_without_other_dependencies_asks_no_more_than_that() {
-    let place = Place::new(
+    let place = TestPackages::new(
         "[build-dependencies]\nof-build = { path = \"../of-build\" }\n",
         &[("of-build", KERNELS)],
     );
     // There is no lock file, without which the whole answer would be refused.
     assert_eq!(place.ask().libraries(), Ok(Ok(Vec::new())));
-    let other = Place::new("[dependencies]\nplain = { path = \"../plain\" }\n", &[("plain", "")]);
+    let other =
+        TestPackages::new("[dependencies]\nplain = { path = \"../plain\" }\n", &[("plain", "")]);
     let error = other.ask().libraries().expect_err("there is no lock file");
     assert!(error.starts_with("`cargo metadata --frozen`: ") && error.contains("lock"), "{error}");
     let manifest = std::fs::read_to_string(other.path("mine/Cargo.toml")).expect("readable");
@@ -158,14 +159,14 @@ fn a_wrong_table_is_an_error_of_its_manifest() {
         ),
     ] {
         let table = format!("[package.metadata.criterion-torch]\n{said}\n");
-        let place = Place::new(
+        let place = TestPackages::new(
             "[dependencies]\nmy-lib = { path = \"../my-lib\" }\n",
             &[("my-lib", &table)],
         );
         place.write("my-lib/src/kernels/mod.rs", "");
         assert_eq!(place.libraries().expect_err(said), expected);
     }
-    let place = Place::new(
+    let place = TestPackages::new(
         "[dependencies]\nmy-lib = { path = \"../my-lib\" }\n",
         &[("my-lib", "[package.metadata]\ncriterion-torch = \"src/kernels\"\n")],
     );
@@ -181,7 +182,7 @@ fn a_wrong_table_is_an_error_of_its_manifest() {
 const KERNEL: &str = "pub struct ProblemSize;\npub fn run_benchmark(_: &ProblemSize) -> Result<Tensor, Refusal> {}\n";
 
 /// The config of `mine` that says nothing but `rest`.
-fn read(place: &Place, rest: &str) -> Result<Vec<String>, String> {
+fn read(place: &TestPackages, rest: &str) -> Result<Vec<String>, String> {
     let libraries = place.libraries()?;
     let folder = place.path("mine");
     let built = Package { folder: &folder, libraries: &libraries };
@@ -195,8 +196,10 @@ fn read(place: &Place, rest: &str) -> Result<Vec<String>, String> {
 
 #[test]
 fn its_kernels_are_measured_beside_those_of_the_package() {
-    let place =
-        Place::new("[dependencies]\nmy-lib = { path = \"../my-lib\" }\n", &[("my-lib", KERNELS)]);
+    let place = TestPackages::new(
+        "[dependencies]\nmy-lib = { path = \"../my-lib\" }\n",
+        &[("my-lib", KERNELS)],
+    );
     place.write("mine/benches/kernels/own.rs", KERNEL);
     // The modules' declarations are no kernels.
     place.write("my-lib/src/kernels/mod.rs", "pub mod saxpy;\npub mod stencil;\n");
@@ -225,7 +228,7 @@ fn its_kernels_are_measured_beside_those_of_the_package() {
 
 #[test]
 fn two_of_one_name_are_an_error_that_names_both_and_their_crates() {
-    let place = Place::new(
+    let place = TestPackages::new(
         "[dependencies]\none = { path = \"../one\" }\ntwo = { path = \"../two\" }\n",
         &[("one", KERNELS), ("two", KERNELS)],
     );

@@ -10,7 +10,7 @@ use plan::{
     Probe, Recipe, SizeSet, Sparsity, UnknownWord, fusion,
 };
 
-type Words = BTreeSet<String>;
+type WordSet = BTreeSet<String>;
 
 /// The rows of the table below a heading of a page.
 fn table(page: &str, heading: &str) -> Vec<Vec<String>> {
@@ -30,27 +30,27 @@ fn table(page: &str, heading: &str) -> Vec<Vec<String>> {
 }
 
 /// The words in backticks.
-fn words(cell: &str) -> Words {
+fn words(cell: &str) -> WordSet {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 /// The words of the first column.
-fn named(page: &str, heading: &str) -> Words {
+fn named(page: &str, heading: &str) -> WordSet {
     table(page, heading).iter().flat_map(|row| words(&row[0])).collect()
 }
 
-fn set<T: ToString>(words: impl IntoIterator<Item = T>) -> Words {
+fn set<T: ToString>(words: impl IntoIterator<Item = T>) -> WordSet {
     words.into_iter().map(|word| word.to_string()).collect()
 }
 
 /// The words of a closed set, others that are read as one of them included: no word is near `?`.
-fn allowed<T: FromStr<Err = UnknownWord>>() -> Words {
+fn allowed<T: FromStr<Err = UnknownWord>>() -> WordSet {
     let Err(unknown) = "?".parse::<T>() else { panic!("`?` is a word of nothing") };
     listed(&unknown.remedy, "use one of: ").expect("all of them")
 }
 
 /// The words that a remedy lists.
-fn listed(remedy: &str, opening: &str) -> Option<Words> {
+fn listed(remedy: &str, opening: &str) -> Option<WordSet> {
     let list = remedy.strip_prefix(opening)?.split(" (").next()?;
     Some(set(list.split(", ")))
 }
@@ -170,7 +170,7 @@ const PLACES: &[(&str, &str, &str, &[Keys])] = &[
 ];
 
 /// The keys of a table, each with the words of its values.
-fn keys((page, heading, of): Keys, in_bench: bool) -> Vec<(String, Words)> {
+fn keys((page, heading, of): Keys, in_bench: bool) -> Vec<(String, WordSet)> {
     let mut keys = Vec::new();
     for row in table(page, heading) {
         if in_bench && row[3].contains("not in a `bench.yaml`") {
@@ -180,7 +180,7 @@ fn keys((page, heading, of): Keys, in_bench: bool) -> Vec<(String, Words)> {
             let (first, rest) = key.split_once('.').unwrap_or((&key, ""));
             match of {
                 "" if rest.is_empty() => keys.push((key, words(&row[1]))),
-                "" => keys.push((first.to_owned(), Words::new())),
+                "" => keys.push((first.to_owned(), WordSet::new())),
                 _ if first == of && !rest.is_empty() => {
                     keys.push((rest.to_owned(), words(&row[1])))
                 }
@@ -195,7 +195,7 @@ fn keys((page, heading, of): Keys, in_bench: bool) -> Vec<(String, Words)> {
 fn the_pages_have_the_keys_of_the_readers() {
     for (config, bench, entries, tables) in PLACES {
         let in_bench = bench.contains(UNKNOWN);
-        let mut named: Words =
+        let mut named: WordSet =
             tables.iter().flat_map(|it| keys(*it, in_bench)).map(|(key, _)| key).collect();
         if !entries.is_empty() {
             named.insert((*entries).to_owned());
@@ -280,7 +280,7 @@ fn the_page_has_the_spellings_of_recipes() {
 }
 
 /// The members that a cell names: `all`, `all but` some, some, or all of a family.
-fn members<T: ToString + Copy>(cell: &str, all: &[T], family: impl Fn(T) -> String) -> Words {
+fn members<T: ToString + Copy>(cell: &str, all: &[T], family: impl Fn(T) -> String) -> WordSet {
     let is_named = |it: &T| words(cell).contains(&it.to_string());
     let is_member = |it: &T| match cell.strip_prefix("all") {
         Some(_) => !is_named(it),

@@ -109,7 +109,7 @@ impl fmt::Display for Benefit {
 mod tests {
     use super::*;
 
-    fn of(low: f64, high: f64) -> Benefit {
+    fn benefit(low: f64, high: f64) -> Benefit {
         Benefit::from_ratio(&Ratio { ratio: f64::midpoint(low, high), low, high })
     }
 
@@ -131,17 +131,17 @@ mod tests {
 
     #[test]
     fn upstream_defect_4_a_word_needs_the_whole_interval() {
-        assert_eq!(of(1.5, 9.0), Benefit::Of(Band::Strong));
-        assert_eq!(of(1.1, 1.5_f64.next_down()), Benefit::Of(Band::Moderate));
-        assert_eq!(of(0.95, 1.1_f64.next_down()), Benefit::Of(Band::Minimal));
-        assert_eq!(of(0.1, 0.95_f64.next_down()), Benefit::Of(Band::Slower));
+        assert_eq!(benefit(1.5, 9.0), Benefit::Of(Band::Strong));
+        assert_eq!(benefit(1.1, 1.5_f64.next_down()), Benefit::Of(Band::Moderate));
+        assert_eq!(benefit(0.95, 1.1_f64.next_down()), Benefit::Of(Band::Minimal));
+        assert_eq!(benefit(0.1, 0.95_f64.next_down()), Benefit::Of(Band::Slower));
         let spanning = |lowest, highest| Benefit::Inconclusive { lowest, highest };
-        assert_eq!(of(1.4, 1.5), spanning(Band::Moderate, Band::Strong));
-        assert_eq!(of(1.09, 1.11), spanning(Band::Minimal, Band::Moderate));
-        assert_eq!(of(0.94, 0.96), spanning(Band::Slower, Band::Minimal));
+        assert_eq!(benefit(1.4, 1.5), spanning(Band::Moderate, Band::Strong));
+        assert_eq!(benefit(1.09, 1.11), spanning(Band::Minimal, Band::Moderate));
+        assert_eq!(benefit(0.94, 0.96), spanning(Band::Slower, Band::Minimal));
         // The spread of one case over three of upstream's runs on one machine and day.
-        assert_eq!(of(0.6, 0.96), spanning(Band::Slower, Band::Minimal));
-        assert_eq!(of(0.2, 4.0), spanning(Band::Slower, Band::Strong));
+        assert_eq!(benefit(0.6, 0.96), spanning(Band::Slower, Band::Minimal));
+        assert_eq!(benefit(0.2, 4.0), spanning(Band::Slower, Band::Strong));
     }
 
     #[test]
@@ -150,7 +150,10 @@ mod tests {
         let expected =
             ["slower", "minimal benefit", "moderate fusion benefit", "strong fusion benefit"];
         assert_eq!(texts, expected);
-        assert_eq!(of(0.9, 1.2).to_string(), "inconclusive");
-        assert_eq!((of(0.9, 1.2).lowest(), of(0.9, 1.2).highest()), (Band::Slower, Band::Moderate));
+        assert_eq!(benefit(0.9, 1.2).to_string(), "inconclusive");
+        assert_eq!(
+            (benefit(0.9, 1.2).lowest(), benefit(0.9, 1.2).highest()),
+            (Band::Slower, Band::Moderate)
+        );
     }
 }

@@ -111,7 +111,7 @@ pub fn builds_ratio(
     if !whole || !log_ratios.iter().all(|value| value.is_finite()) {
         return None;
     }
-    let Levels { values, block_variance: v, any_far } = Levels::new(log_ratios, blocks);
+    let BuildValues { values, block_variance: v, any_far } = BuildValues::new(log_ratios, blocks);
     let (k, m) = (builds as f64, blocks as f64);
     let predicted = run_variance(v, on);
     let prior = predicted / (1.0 + PROCESS) + v * (1.0 / m - 1.0 / FITTED_BLOCKS).max(0.0);
@@ -196,7 +196,7 @@ fn interval(ln: f64, error: f64, freedom: f64) -> Ratio {
 }
 
 /// The builds' values, and the noise of blocks.
-struct Levels {
+struct BuildValues {
     /// The value of each build.
     values: Vec<f64>,
     /// Variance of a block inside a build.
@@ -205,7 +205,7 @@ struct Levels {
     any_far: bool,
 }
 
-impl Levels {
+impl BuildValues {
     /// A block far from most others counts no more than one at the edge: other programs take the processor for
     /// milliseconds at a time, and a GPU waits for a late host. A build of which most blocks are far from the others and
     /// near each other is another kind of build: its blocks are held against their own median.

@@ -123,7 +123,7 @@ pub struct SidesRatio {
 }
 
 /// A part of a variance and its degrees of freedom.
-type Part = (f64, f64);
+type VarianceTerm = (f64, f64);
 
 /// The ratio of `of` over `over`. A side of one run has its `floor` added. None without a run.
 pub fn sides_ratio(of: &[RunMedian], over: &[RunMedian], floor: Floor) -> Option<SidesRatio> {
@@ -155,7 +155,7 @@ fn centre(runs: &[RunMedian]) -> f64 {
 }
 
 /// The variance of a side's centre by the hierarchical bootstrap, as far as its runs show it.
-fn side_part(runs: &[RunMedian]) -> Part {
+fn side_part(runs: &[RunMedian]) -> VarianceTerm {
     let count = runs.len() as f64;
     let within = runs.iter().map(|run| run.variance).sum::<f64>() / count;
     if let [_] = runs {
@@ -180,7 +180,7 @@ mod tests {
         RunMedian { ln_median, variance }
     }
 
-    fn near(value: f64, expected: f64) {
+    fn assert_near(value: f64, expected: f64) {
         assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
     }
 
@@ -191,11 +191,11 @@ mod tests {
         let of = [0.18, 0.2, 0.22].map(|ln| run(ln, 2e-4));
         let over = [0.09, 0.1, 0.11].map(|ln| run(ln, 2e-4));
         let SidesRatio { ratio, p } = sides_ratio(&of, &over, NO_FLOOR).expect("runs");
-        near(ratio.ratio.ln(), 0.1);
+        assert_near(ratio.ratio.ln(), 0.1);
         let half = student_quantile(0.025, 3.6) * 3e-4_f64.sqrt();
-        near(ratio.low.ln(), 0.1 - half);
-        near(ratio.high.ln(), 0.1 + half);
-        near(p, 2.0 * student_tail(0.1 / 3e-4_f64.sqrt(), 3.6));
+        assert_near(ratio.low.ln(), 0.1 - half);
+        assert_near(ratio.high.ln(), 0.1 + half);
+        assert_near(p, 2.0 * student_tail(0.1 / 3e-4_f64.sqrt(), 3.6));
     }
 
     #[test]
@@ -203,16 +203,19 @@ mod tests {
         // 1e-4 + 2e-4 + 2 · 9e-4 = 2.1e-3.
         let floor = Floor { sigma: 0.03, freedom: f64::INFINITY };
         let ratio = sides_ratio(&[run(0.5, 1e-4)], &[run(0.2, 2e-4)], floor).expect("both");
-        near(ratio.ratio.ratio.ln(), 0.3);
-        near(ratio.ratio.high.ln() - 0.3, 1.959_963_984_540_054 * 2.1e-3_f64.sqrt());
+        assert_near(ratio.ratio.ratio.ln(), 0.3);
+        assert_near(ratio.ratio.high.ln() - 0.3, 1.959_963_984_540_054 * 2.1e-3_f64.sqrt());
         // A floor from three runs is wider, by nearly t with two degrees of freedom.
         let few = Floor { freedom: 2.0, ..floor };
         let wider = sides_ratio(&[run(0.5, 0.0)], &[run(0.2, 0.0)], few).expect("both");
-        near(wider.ratio.high.ln() - 0.3, student_quantile(0.025, 2.0) * 0.03 * 2.0_f64.sqrt());
+        assert_near(
+            wider.ratio.high.ln() - 0.3,
+            student_quantile(0.025, 2.0) * 0.03 * 2.0_f64.sqrt(),
+        );
         // It is of the sides of one run only.
         let several = [run(0.2, 0.0), run(0.2, 0.0)];
         let mixed = sides_ratio(&[run(0.5, 0.0)], &several, floor).expect("both");
-        near(mixed.ratio.high.ln() - 0.3, 1.959_963_984_540_054 * 0.03);
+        assert_near(mixed.ratio.high.ln() - 0.3, 1.959_963_984_540_054 * 0.03);
     }
 
     #[test]
@@ -230,22 +233,22 @@ mod tests {
         let over = [0.3, 0.31].map(|ln| run(ln, 1e-6));
         let one = sides_ratio(&of, &over, NO_FLOOR).expect("both");
         let other = sides_ratio(&over, &of, NO_FLOOR).expect("both");
-        near(one.ratio.ratio * other.ratio.ratio, 1.0);
-        near(one.ratio.low * other.ratio.high, 1.0);
-        near(one.p, other.p);
+        assert_near(one.ratio.ratio * other.ratio.ratio, 1.0);
+        assert_near(one.ratio.low * other.ratio.high, 1.0);
+        assert_near(one.p, other.p);
     }
 
     #[test]
     fn weights_are_what_drawing_gives() {
         // With three runs, the median is the lowest with 7/27 and the middle one with 13/27.
         for (weight, expected) in weights(3).iter().zip([7.0 / 27.0, 13.0 / 27.0, 7.0 / 27.0]) {
-            near(*weight, expected);
+            assert_near(*weight, expected);
         }
         for n in [10, 11, 100, 101] {
             let weights = weights(n);
             assert_eq!(weights.len(), n);
             assert!(weights.iter().zip(weights.iter().rev()).all(|(a, b)| a == b));
-            near(weights.iter().sum(), 1.0);
+            assert_near(weights.iter().sum(), 1.0);
         }
     }
 
@@ -272,8 +275,8 @@ mod tests {
         samples.reverse();
         samples.iter_mut().for_each(|value| *value *= 1e6);
         let after = RunMedian::from_samples(&samples).expect("enough");
-        near(after.ln_median, before.ln_median + 1e6_f64.ln());
-        near(after.variance, before.variance);
+        assert_near(after.ln_median, before.ln_median + 1e6_f64.ln());
+        assert_near(after.variance, before.variance);
     }
 
     #[test]

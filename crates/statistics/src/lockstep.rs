@@ -5,8 +5,9 @@
 //!
 //! 1. A case is *explored* until its interval lies within the threshold of 1 (equivalent), or away from 1 by something like
 //!    the threshold (a candidate). Looks are few, at 8, 12, 18, 27, … blocks.
-//! 2. A candidate is *confirmed* by blocks of its own. They alone make its interval and its p, with one look at the end. So
-//!    neither the choice of the case nor the time of the choice is part of what is reported.
+//! 2. A candidate is *confirmed* by blocks of its own. They alone make its interval and its p, so that the choice of the
+//!    case is no part of what is reported. There are three looks at most, each after twice as many blocks, and p counts
+//!    them.
 //!
 //! Layouts are a random effect: where they differ by more than the noise inside, the interval is that of their means.
 
@@ -43,8 +44,10 @@ const CANDIDATE: f64 = 0.75;
 const SHRINKAGE: f64 = 1.5;
 /// Standard errors that the shrunk difference of a candidate is to be apart from 0 when it is confirmed.
 const ERRORS: f64 = 4.0;
-/// Fewest and most blocks that confirm.
-const CONFIRMING: (usize, usize) = (10, 96);
+/// Fewest and most blocks at the first look that may confirm.
+const CONFIRMING: (usize, usize) = (12, 48);
+/// Looks at the blocks that confirm, at most.
+const LOOKS: usize = 3;
 /// Largest p, adjusted for all candidates, that confirms.
 pub const CONFIRMED_P: f64 = 0.02;
 
@@ -59,14 +62,22 @@ pub enum State {
     Decided,
 }
 
+/// The blocks that confirm a difference.
+#[derive(Debug, Clone, Copy)]
+struct Confirming {
+    first: usize,
+    /// Blocks at the next look.
+    needed: usize,
+    looks: usize,
+}
+
 /// A case while its blocks are taken.
 #[derive(Debug, Clone)]
 pub struct Lockstep {
     threshold: f64,
     blocks: Vec<Block>,
     next_look: usize,
-    /// The first block that confirms, and how many are needed.
-    confirming: Option<(usize, usize)>,
+    confirming: Option<Confirming>,
     state: State,
 }
 
@@ -82,16 +93,15 @@ impl Lockstep {
         }
     }
 
-    /// Adds the block that was taken.
-    pub fn add(&mut self, block: Block) -> State {
+    /// Adds the block that was taken. `candidates` is the number of cases that are to be confirmed, this one among them.
+    pub fn add(&mut self, block: Block, candidates: usize) -> State {
         self.blocks.push(block);
         let count = self.blocks.len();
         match self.confirming {
-            Some((first, needed)) => {
-                if count - first >= needed {
-                    self.state = State::Decided;
-                }
+            Some(it) if self.state == State::Confirming && count - it.first >= it.needed => {
+                self.confirm(it, candidates);
             }
+            Some(_) => {}
             None if count >= self.next_look => {
                 self.next_look = count + count / 2;
                 self.look();
@@ -114,9 +124,27 @@ impl Lockstep {
             let noise = mad_sd(&values(&self.blocks));
             let needed = (ERRORS * noise / difference).powi(2).ceil() as usize;
             let (fewest, most) = CONFIRMING;
-            self.confirming = Some((self.blocks.len(), needed.clamp(fewest, most)));
+            let needed = needed.clamp(fewest, most);
+            self.confirming = Some(Confirming { first: self.blocks.len(), needed, looks: 0 });
             self.state = State::Confirming;
         }
+    }
+
+    fn confirm(&mut self, it: Confirming, candidates: usize) {
+        let confirming = Confirming { needed: 2 * it.needed, looks: it.looks + 1, ..it };
+        self.confirming = Some(confirming);
+        let Some(found) = Compared::confirming(&self.blocks[it.first..]) else { return };
+        let limit = 1.0 + self.threshold;
+        let is_equivalent = found.ratio.low >= 1.0 / limit && found.ratio.high <= limit;
+        let is_sure = found.p * candidates.max(1) as f64 <= CONFIRMED_P;
+        if is_equivalent || is_sure || confirming.looks == LOOKS {
+            self.state = State::Decided;
+        }
+    }
+
+    /// Whether it looked different at some time.
+    pub fn is_candidate(&self) -> bool {
+        self.confirming.is_some()
     }
 
     /// Its state.
@@ -129,9 +157,9 @@ impl Lockstep {
         &self.blocks
     }
 
-    /// The first block of those that confirm, once there are as many as needed.
+    /// The first block of those that confirm, once they have been looked at.
     pub fn confirmed_from(&self) -> Option<usize> {
-        self.confirming.filter(|_| self.state == State::Decided).map(|(first, _)| first)
+        self.confirming.filter(|it| it.looks > 0).map(|it| it.first)
     }
 }
 
@@ -155,6 +183,11 @@ impl Compared {
         // A test by sign flips is nearly normal.
         let p = (2.0 * normal_tail(z.abs())).min(1.0);
         Some(Self { ratio, p, layout_sd: layout_sd(blocks) })
+    }
+
+    /// The comparison by blocks that confirm, whose p counts the looks at them.
+    pub fn confirming(blocks: &[Block]) -> Option<Self> {
+        Self::new(blocks).map(|it| Self { p: (LOOKS as f64 * it.p).min(1.0), ..it })
     }
 }
 
@@ -195,4 +228,69 @@ fn layout_sd(blocks: &[Block]) -> Option<f64> {
     let all: Vec<f64> = blocks.iter().map(Block::ln_ratio).collect();
     let (between, inside) = (robust(&all), robust(&halves));
     (between > LAYOUTS_DIFFER * inside).then(|| (between - inside).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of one ratio with an even spread, each in a layout of its own.
+    fn blocks(ratio: f64, spread: f64, count: usize) -> impl Iterator<Item = Block> {
+        (0..count).map(move |index| {
+            let off = spread * (((index * 7) % 5) as f64 - 2.0) / 2.0;
+            Block { layout: index, times: [[1.0, ratio * off.exp()]; 2] }
+        })
+    }
+
+    /// The number of blocks after which a case is decided, and the first that confirms.
+    fn decided(ratio: f64, spread: f64, candidates: usize) -> (usize, Option<usize>) {
+        let mut case = Lockstep::new(0.01);
+        for block in blocks(ratio, spread, 500) {
+            if case.add(block, candidates) == State::Decided {
+                break;
+            }
+        }
+        (case.blocks().len(), case.confirmed_from())
+    }
+
+    #[test]
+    fn equal_cases_end_at_the_first_look_and_changed_ones_are_confirmed() {
+        assert_eq!(decided(1.0, 0.002, 1), (8, None));
+        assert_eq!(decided(1.05, 0.002, 1), (8 + 12, Some(8)));
+        assert_eq!(decided(0.95, 0.002, 1), (8 + 12, Some(8)));
+        assert_eq!(decided(1.05, 0.002, 30), (8 + 24, Some(8)), "among many, more is asked");
+        let (blocks, confirmed_from) = decided(1.02, 0.02, 1);
+        assert!(blocks > 8 + 12 && confirmed_from.is_some(), "{blocks}");
+        assert_eq!(decided(1.0, 0.5, 1).0, 500, "noise alone decides nothing");
+    }
+
+    #[test]
+    fn a_worked_example() {
+        let same =
+            |count| vec![Block { layout: 0, times: [[100.0, 110.0], [200.0, 220.0]] }; count];
+        assert_eq!(Compared::new(&same(7)), None);
+        let Compared { ratio, p, layout_sd } = Compared::new(&same(16)).expect("enough");
+        assert!((ratio.ratio - 1.1).abs() < 1e-6 && ratio.low > 1.09 && ratio.high < 1.11);
+        // Sixteen blocks of one sign: 4 standard errors, of which 2.05 count as 1.96.
+        assert!((1e-4..2e-4).contains(&p), "{p}");
+        assert_eq!(layout_sd, None, "of one layout nothing is known");
+        let p_of_confirming = Compared::confirming(&same(16)).expect("enough").p;
+        assert!((p_of_confirming / p - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn layouts_that_differ_are_one_value_each() {
+        // Eight layouts, ±5 % apart, three quiet blocks of each.
+        let of = |index: usize| {
+            let layout = index % 8;
+            let moved = if layout % 2 == 0 { 1.05 } else { 1.0 / 1.05 };
+            let noise = 1.0 + 0.001 * (index % 3) as f64;
+            Block { layout, times: [[1.0, moved * noise], [1.0, moved]] }
+        };
+        let all: Vec<Block> = (0..24).map(of).collect();
+        let found = Compared::new(&all).expect("enough");
+        let spread = found.layout_sd.expect("it shows");
+        assert!((0.045..0.055).contains(&spread), "{spread}");
+        assert!(found.ratio.low < 0.97 && found.ratio.high > 1.03, "{found:?}");
+    }
 }

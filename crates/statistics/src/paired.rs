@@ -78,13 +78,13 @@ pub struct Interval {
 
 impl Interval {
     /// A ratio with this interval.
-    pub const fn around(self, ratio: f64) -> Ratio {
+    pub const fn to_ratio(self, ratio: f64) -> Ratio {
         Ratio { ratio, low: self.low, high: self.high }
     }
 
     /// Half its width, relative to the `value` that it is of.
     pub fn half_width(self, value: f64) -> f64 {
-        self.around(value).half_width()
+        self.to_ratio(value).half_width()
     }
 }
 
@@ -124,7 +124,14 @@ pub fn ratio(log_ratios: &[f64]) -> Option<Ratio> {
 /// How far the values are from a centre of 0, in standard errors of the test by sign flips: [`CRITICAL`] counts as 1.96.
 pub(crate) fn sign_flips(values: &[f64]) -> f64 {
     const NORMAL: f64 = 1.96;
-    if values.is_empty() { 0.0 } else { SignFlips::new(values).statistic(0.0) * NORMAL / CRITICAL }
+    let Some(first) = values.first() else { return 0.0 };
+    let is_constant = *first != 0.0 && values.iter().all(|it| it == first);
+    let errors = match is_constant {
+        // Not clipped to nothing.
+        true => first.signum() * (values.len() as f64).sqrt(),
+        false => SignFlips::new(values).statistic(0.0),
+    };
+    errors * NORMAL / CRITICAL
 }
 
 /// The test of one ln(speed-up) after another against the same blocks.

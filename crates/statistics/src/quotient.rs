@@ -27,7 +27,7 @@ mod tests {
 
     const ONE: Ratio = Ratio { ratio: 1.0, low: 1.0, high: 1.0 };
 
-    fn of(ln: f64, below: f64, above: f64) -> Ratio {
+    fn from_ln(ln: f64, below: f64, above: f64) -> Ratio {
         Ratio { ratio: ln.exp(), low: (ln - below).exp(), high: (ln + above).exp() }
     }
 
@@ -40,19 +40,22 @@ mod tests {
     #[test]
     fn variances_add() {
         // 3, 4, 5; and 5, 12, 13 on the other side.
-        close(quotient(&of(0.7, 0.03, 0.12), &of(0.2, 0.05, 0.04)), of(0.5, 0.05, 0.13));
+        close(
+            quotient(&from_ln(0.7, 0.03, 0.12), &from_ln(0.2, 0.05, 0.04)),
+            from_ln(0.5, 0.05, 0.13),
+        );
     }
 
     #[test]
     fn what_is_certain_adds_nothing() {
-        let ratio = of(0.4, 0.01, 0.02);
+        let ratio = from_ln(0.4, 0.01, 0.02);
         close(quotient(&ratio, &ONE), ratio);
-        close(quotient(&ONE, &ratio), of(-0.4, 0.02, 0.01));
+        close(quotient(&ONE, &ratio), from_ln(-0.4, 0.02, 0.01));
     }
 
     #[test]
     fn exchanging_the_two_inverts_it() {
-        let (a, b) = (of(1.1, 0.02, 0.05), of(-0.3, 0.01, 0.07));
+        let (a, b) = (from_ln(1.1, 0.02, 0.05), from_ln(-0.3, 0.01, 0.07));
         let (one, other) = (quotient(&a, &b), quotient(&b, &a));
         let inverted =
             Ratio { ratio: 1.0 / other.ratio, low: 1.0 / other.high, high: 1.0 / other.low };
@@ -61,7 +64,7 @@ mod tests {
 
     #[test]
     fn it_is_narrower_than_the_extremes_and_wider_than_either() {
-        let (a, b) = (of(0.2, 0.02, 0.03), of(0.1, 0.01, 0.04));
+        let (a, b) = (from_ln(0.2, 0.02, 0.03), from_ln(0.1, 0.01, 0.04));
         let quotient = quotient(&a, &b);
         assert!(quotient.low > a.low / b.high && quotient.high < a.high / b.low);
         assert!(quotient.half_width() > a.half_width() && quotient.half_width() > b.half_width());

@@ -49,32 +49,32 @@ pub fn verdict(ratio: &Ratio) -> Verdict {
 mod tests {
     use super::*;
 
-    fn of(low: f64, ratio: f64, high: f64) -> Verdict {
+    fn judge(low: f64, ratio: f64, high: f64) -> Verdict {
         verdict(&Ratio { ratio, low, high })
     }
 
     #[test]
     fn one_of_each() {
-        assert_eq!(of(1.03, 1.05, 1.07), Verdict::Faster);
-        assert_eq!(of(0.93, 0.95, 0.97), Verdict::Slower);
-        assert_eq!(of(0.995, 1.0, 1.005), Verdict::Same);
-        assert_eq!(of(0.97, 1.0, 1.03), Verdict::Inconclusive);
+        assert_eq!(judge(1.03, 1.05, 1.07), Verdict::Faster);
+        assert_eq!(judge(0.93, 0.95, 0.97), Verdict::Slower);
+        assert_eq!(judge(0.995, 1.0, 1.005), Verdict::Same);
+        assert_eq!(judge(0.97, 1.0, 1.03), Verdict::Inconclusive);
     }
 
     #[test]
     fn a_sure_but_tiny_difference_is_none() {
-        assert_eq!(of(1.002, 1.004, 1.006), Verdict::Same);
-        assert_eq!(of(0.994, 0.996, 0.998), Verdict::Same);
+        assert_eq!(judge(1.002, 1.004, 1.006), Verdict::Same);
+        assert_eq!(judge(0.994, 0.996, 0.998), Verdict::Same);
     }
 
     #[test]
     fn a_tiny_difference_that_might_be_more_is_inconclusive() {
-        assert_eq!(of(1.001, 1.008, 1.015), Verdict::Inconclusive);
+        assert_eq!(judge(1.001, 1.008, 1.015), Verdict::Inconclusive);
     }
 
     #[test]
     fn a_large_but_unsure_difference_is_inconclusive() {
-        assert_eq!(of(1.0, 1.3, 1.7), Verdict::Inconclusive);
-        assert_eq!(of(0.8, 0.9, 1.0), Verdict::Inconclusive);
+        assert_eq!(judge(1.0, 1.3, 1.7), Verdict::Inconclusive);
+        assert_eq!(judge(0.8, 0.9, 1.0), Verdict::Inconclusive);
     }
 }

@@ -25,7 +25,7 @@ pub struct Request {
 pub fn command(workspace: &Workspace, request: &Request) -> Result<ExitCode> {
     let here = workspace::current_folder()?;
     let root = workspace.root();
-    setup::before(workspace)?;
+    setup::ensure(workspace)?;
     let folder = cargo::target(root)?.join("gpu-check");
     let output = request.output.as_ref().map_or_else(|| folder.clone(), |it| here.join(it));
     // Before minutes of measuring.

@@ -26,7 +26,7 @@ use test::Tests;
 ///
 /// Exit codes: 0 fine; 1 something is missing or failed; 2 a wrong command line. bench, kernels and
 /// test end with the code of the first command that failed.
-#[derive(Debug, PartialEq, Eq, Parser)]
+#[derive(Debug, PartialEq, Parser)]
 #[command(bin_name = name::ALIAS, max_term_width = COLUMNS, after_long_help = cli_examples::EXAMPLES)]
 // An alias gives options, and the user may give them again.
 #[command(args_override_self = true)]
@@ -35,7 +35,7 @@ pub struct Cli {
     command: Command,
 }
 
-#[derive(Debug, PartialEq, Eq, Subcommand)]
+#[derive(Debug, PartialEq, Subcommand)]
 enum Command {
     #[command(flatten)]
     Tool(cli::Command),

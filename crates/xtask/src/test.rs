@@ -55,7 +55,7 @@ impl Tests {
 
 /// `cargo xtask test`, which says at the end what it did not run.
 pub fn command(workspace: &Workspace, tests: Tests, arguments: &[OsString]) -> Result<ExitCode> {
-    setup::before(workspace)?;
+    setup::ensure(workspace)?;
     let skips = Skips::below(&cargo::target(workspace.root())?)?;
     let mut cargo = cargo::in_folder(workspace.root());
     cargo.args(tests.words(arguments));
@@ -65,7 +65,7 @@ pub fn command(workspace: &Workspace, tests: Tests, arguments: &[OsString]) -> R
         .map_err(|error| Error::new(format!("cannot run {}: {error}", program.display())))?;
     eprint!("{}", skips.summary(&ignored)?);
     if tests == Tests::Usual && !ignored.is_empty() {
-        let all = command::ours("test --all");
+        let all = command::with_arguments("test --all");
         eprintln!("`{all}` runs the long ones, `--nightly` the nightly ones");
     }
     Ok(cargo::exit_code(status))

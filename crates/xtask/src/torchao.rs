@@ -34,7 +34,7 @@ pub fn command(workspace: &Workspace, comparison: Comparison) -> Result<ExitCode
     let Comparison { config, filter, python: chosen } = comparison;
     // Cargo runs in the root of the clone. Before anything is downloaded or built.
     let config = config.canonicalize().map_err(|error| Error::io("read", &config, &error))?;
-    setup::before(workspace)?;
+    setup::ensure(workspace)?;
     let python = python(chosen)?;
     let mut cargo = cargo::in_folder(workspace.root());
     cargo.args(["bench", "--bench", "self_test", "--", "torchao"]).arg(config);

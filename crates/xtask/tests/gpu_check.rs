@@ -106,7 +106,7 @@ impl Gpu {
     fn run(&self, arguments: &[&str]) -> Outcome {
         let mut command = self.0.xtask(&[&["gpu-check"], arguments].concat());
         command.env("USER", "somebody");
-        Outcome::of(command)
+        Outcome::run(command)
     }
 
     fn page(&self) -> String {

@@ -41,7 +41,7 @@ fn compare_torchao_takes_a_python_that_is_named_and_has_both() {
     scratch.run(&["compare-torchao", "my.yml", "--python", &named]).assert_fine();
     let mut by_variable = scratch.xtask(&["compare-torchao", "my.yml"]);
     by_variable.env("SELF_TEST_PYTHON", &python).env("OMP_WAIT_POLICY", "active");
-    Outcome::of(by_variable).assert_fine();
+    Outcome::run(by_variable).assert_fine();
     let with = |policy: &str| format!("{named} {policy}");
     assert_eq!(scratch.log("cargo-python"), [with("passive"), with("active")]);
 

@@ -95,7 +95,7 @@ fn noise(text: &[u8]) {
     for (host, noise) in &profile.hosts {
         for id in noise.cases.keys().map(String::as_str).chain([ID]) {
             for measure in [Measure::Time, Measure::Energy] {
-                let known = Floors::Profile(Some(&profile)).of(Some(host), id, measure);
+                let known = Floors::Profile(Some(&profile)).noise_floor(Some(host), id, measure);
                 assert!(known.floor.sigma >= 0.0 && known.floor.sigma.is_finite());
                 known.text();
             }
@@ -132,7 +132,7 @@ fn summary(text: &[u8]) {
 
 fn thresholds(text: &[u8]) {
     if let Ok(thresholds) = Thresholds::read(&file("thresholds.yml", text)) {
-        let Limits { latency, memory, accuracy, energy } = thresholds.of(ID);
+        let Limits { latency, memory, accuracy, energy } = thresholds.limits_for(ID);
         assert!([latency, memory, accuracy, energy].iter().all(|it| *it >= 0.0 && it.is_finite()));
     }
 }

@@ -149,7 +149,7 @@ impl Source {
     }
 
     pub(super) fn write(&self, writer: &Writer) -> Result<ExitCode> {
-        let report = self.report(writer.modes(), writer.beside())?;
+        let report = self.report(writer.modes(), writer.also_reads())?;
         let target = Target {
             colour_terminal: self.output.is_none() && output::colour_terminal(),
             width: self.output.as_ref().map_or_else(output::terminal_width, |_| None),

@@ -144,7 +144,7 @@ impl Writer {
     }
 
     /// The modes whose cases it derives something from without writing them.
-    pub const fn beside(&self) -> &'static [Mode] {
+    pub const fn also_reads(&self) -> &'static [Mode] {
         match self {
             Self::Summary(_)
             | Self::Show(_)

@@ -10,7 +10,7 @@ use super::comparison::{Comparison, Settings, compare};
 use super::finding::{Measure, Verdict};
 use super::floor::{CaseNoise, Floors, HostNoise, Profile, Sigmas};
 use super::noisy::energies_of;
-use super::outcomes::{Hosts, Words};
+use super::outcomes::{Hosts, SideLabels};
 use super::point::{Point, two_hosts};
 use super::policy::Policy;
 use super::side::{Side, SideRun};
@@ -205,7 +205,7 @@ fn changed(
                 thresholds,
                 floors,
                 hosts: Hosts::Refused,
-                words: Words::SIDES,
+                words: SideLabels::SIDES,
                 lockstep: None,
             };
             for id in differing(&compare(a, b, settings)?) {

@@ -48,7 +48,7 @@ impl BranchHistory {
         let mut files: Vec<&str> = paths.lines().filter(|path| path.ends_with(".json")).collect();
         // The names begin with a timestamp, so this sorts by time.
         files.sort_unstable();
-        let mut found = Found::new(now);
+        let mut found = HistorySearch::new(now);
         let mut unusable = Vec::new();
         for &path in files.iter().rev().take(MOST_FILES) {
             let text = git(folder, &["cat-file", "blob", &format!("{commit}:./{path}")])?;
@@ -64,20 +64,20 @@ impl BranchHistory {
             bail!("{} of {reference} at {commit} holds no results", plan::HISTORY);
         }
         let (points, used) = found.chosen();
-        let source = said(&reference, &commit, &used);
+        let source = source_text(&reference, &commit, &used);
         Ok(Some(Self { points, source, unusable }))
     }
 }
 
 /// The runs that were read, the latest first.
-struct Found<'n> {
+struct HistorySearch<'n> {
     now: &'n [Point],
     runs: Vec<(String, Past)>,
     /// Current cases for which no result on the same machine was found yet.
     sought: BTreeSet<&'n str>,
 }
 
-impl<'n> Found<'n> {
+impl<'n> HistorySearch<'n> {
     fn new(now: &'n [Point]) -> Self {
         Self { now, runs: Vec::new(), sought: now.iter().map(|it| it.full_id.as_str()).collect() }
     }
@@ -167,7 +167,7 @@ fn shortened(reference: &str) -> &str {
     without("refs/remotes/").or_else(|| without("refs/heads/")).unwrap_or(reference)
 }
 
-fn said(reference: &str, commit: &str, files: &[String]) -> String {
+fn source_text(reference: &str, commit: &str, files: &[String]) -> String {
     let commit = &commit[..commit.len().min(12)];
     let more = files.len().saturating_sub(1);
     let more =

@@ -34,7 +34,7 @@ impl Compared {
     ///
     /// The worst decides. An energy that is left open counts only where its values differ by more than
     /// the threshold: one run hardly ever shows more, and nobody may have asked for it.
-    pub fn of(
+    pub fn new(
         pairing: &Pairing<'_>,
         mut findings: Vec<Finding>,
         cautions: Vec<String>,
@@ -42,7 +42,7 @@ impl Compared {
     ) -> Self {
         let limits = pairing.limits;
         for finding in findings.iter_mut().filter(|_| policy != Policy::Hud) {
-            finding.threshold = limits.of(finding.measure);
+            finding.threshold = limits.threshold(finding.measure);
         }
         let beyond = |ratio: f64| ratio.ln().abs() > limits.energy.ln_1p();
         let counts = |finding: &&Finding| {

@@ -9,7 +9,7 @@ use super::compared::Compared;
 use super::finding::{Finding, Measure, Verdict};
 use super::floor::{FloorSource, Floors};
 use super::noisy;
-use super::outcomes::{Hosts, Outcomes, Words};
+use super::outcomes::{Hosts, Outcomes, SideLabels};
 use super::pairing::Pairing;
 use super::point::{Point, two_hosts};
 use super::policy::Policy;
@@ -27,7 +27,7 @@ pub struct Settings<'a> {
     /// The noise between runs, which one run does not show.
     pub floors: Floors<'a>,
     pub hosts: Hosts,
-    pub words: Words,
+    pub words: SideLabels,
     /// The blocks of both sides, where they were measured in lock-step.
     pub lockstep: Option<&'a Lockstep>,
 }
@@ -50,7 +50,7 @@ pub struct Comparison {
 
 document! {
     #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct SideFacts = of(side: &Side) [
+    pub struct SideFacts = new(side: &Side) [
         owned = |texts: BTreeSet<&str>| texts.into_iter().map(str::to_owned).collect();
     ] {
         /// Its name, as it was asked for.
@@ -76,7 +76,7 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison>
     let pairings: Vec<Pairing<'_>> = ids
         .iter()
         .map(|id| {
-            let limits = settings.thresholds.of(id);
+            let limits = settings.thresholds.limits_for(id);
             let lockstep = settings.lockstep.and_then(|it| it.get(id));
             let pairing = Pairing { lockstep, ..Pairing::new(id, &a.runs, &b.runs, limits) };
             if outcomes.is_out(id) { Pairing { b: Vec::new(), ..pairing } } else { pairing }
@@ -90,12 +90,12 @@ pub fn compare(a: &Side, b: &Side, settings: Settings<'_>) -> Result<Comparison>
     Ok(Comparison {
         policy: settings.policy,
         thresholds: settings.thresholds.clone(),
-        a: SideFacts::of(a),
-        b: SideFacts::of(b),
+        a: SideFacts::new(a),
+        b: SideFacts::new(b),
         cases: parallel::map_into(cases, |(pairing, found)| {
             let mut findings = found.unwrap_or_default();
             findings.extend(outcomes.finding(pairing));
-            Compared::of(pairing, findings, cautions(pairing, settings), settings.policy)
+            Compared::new(pairing, findings, cautions(pairing, settings), settings.policy)
         }),
         same: both.iter().filter(|pairing| pairing.is_of_one()).count(),
         floors: if settings.policy == Policy::Default {

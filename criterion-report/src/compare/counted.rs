@@ -18,7 +18,7 @@ pub fn memory(pairing: &Pairing<'_>) -> Option<Finding> {
         (false, false) => {}
         (in_a, _) => {
             let reason = format!("it was not counted in {}", if in_a { "A" } else { "B" });
-            return Some(Finding::of(Measure::Memory, Verdict::NotCompared, reason));
+            return Some(Finding::new(Measure::Memory, Verdict::NotCompared, reason));
         }
     }
     let (before, after) = (median(&a), median(&b));
@@ -26,7 +26,7 @@ pub fn memory(pairing: &Pairing<'_>) -> Option<Finding> {
     let verdict = verdict(exceeds(after, before * limit), exceeds(before, after * limit));
     let bytes = |value: f64| units::bytes(value.round() as u64);
     let reason = format!("{} to {}{}", bytes(before), bytes(after), part(pairing));
-    let finding = Finding::of(Measure::Memory, verdict, reason).with_values(before, after);
+    let finding = Finding::new(Measure::Memory, verdict, reason).with_values(before, after);
     let ratio = (before > 0.0).then(|| after / before);
     Some(agreed(Finding { ratio, ..finding }, &a, &b))
 }
@@ -84,7 +84,7 @@ pub fn accuracy(pairing: &Pairing<'_>) -> Option<Finding> {
     }
     if b.is_empty() {
         let reason = "its output is compared with no reference any more";
-        return Some(Finding::of(Measure::Accuracy, Verdict::NotCompared, reason));
+        return Some(Finding::new(Measure::Accuracy, Verdict::NotCompared, reason));
     }
     // Infinity and NaN are worse than any number, and no better than each other.
     let rank = |error: f64| if error.is_finite() { error } else { f64::INFINITY };
@@ -97,7 +97,7 @@ pub fn accuracy(pairing: &Pairing<'_>) -> Option<Finding> {
         exceeds(rank(before), rank(after) + threshold),
     );
     let reason = format!("{name} {} to {}", units::error(before), units::error(after));
-    let finding = Finding::of(Measure::Accuracy, verdict, reason).with_values(before, after);
+    let finding = Finding::new(Measure::Accuracy, verdict, reason).with_values(before, after);
     Some(agreed(Finding { name, ..finding }, &a, &b))
 }
 

@@ -1,6 +1,6 @@
 //! The finding on a measure of a case, with its verdict.
 
-use plan::Stat;
+use plan::JsonFloat;
 use serde::{Serialize, Serializer};
 use statistics::Ratio;
 
@@ -64,7 +64,7 @@ words! {
 document! {
     #[derive(Debug, Clone, PartialEq)]
     #[cfg_attr(feature = "schema", schemars(rename = "Measured"))]
-    pub struct Finding = of(measure: Measure, verdict: Verdict, reason: impl Into<String>) {
+    pub struct Finding = new(measure: Measure, verdict: Verdict, reason: impl Into<String>) {
         /// The compared measure.
         pub measure: Measure = measure,
         /// The measure, or which error an accuracy is: `relative_error` or `rmse`.
@@ -73,23 +73,23 @@ document! {
         pub unit: Option<&'static str> = measure.unit(),
         /// Value of A, over its runs.
         #[serde(serialize_with = "stat")]
-        #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<JsonFloat>"))]
         pub a: Option<f64> = None,
         /// Value of B.
         #[serde(serialize_with = "stat")]
-        #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<JsonFloat>"))]
         pub b: Option<f64> = None,
         /// B over A.
         #[serde(serialize_with = "stat")]
-        #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<JsonFloat>"))]
         pub ratio: Option<f64> = None,
         /// Lower bound of the ratio's interval.
         #[serde(serialize_with = "stat")]
-        #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<JsonFloat>"))]
         pub low: Option<f64> = None,
         /// Upper bound.
         #[serde(serialize_with = "stat")]
-        #[cfg_attr(feature = "schema", schemars(with = "Option<Stat>"))]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<JsonFloat>"))]
         pub high: Option<f64> = None,
         /// Level of the interval: 0.95, or of single runs by the policy `within` criterion's.
         #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
@@ -115,7 +115,7 @@ document! {
 
 /// An error may be infinite or NaN.
 fn stat<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    value.map(Stat).serialize(serializer)
+    value.map(JsonFloat).serialize(serializer)
 }
 
 impl Finding {

@@ -109,7 +109,7 @@ impl Sigmas {
         })
     }
 
-    fn of(&self, measure: Measure) -> Option<f64> {
+    fn for_measure(&self, measure: Measure) -> Option<f64> {
         match measure {
             Measure::Time => self.time,
             Measure::Energy => self.energy,
@@ -199,7 +199,7 @@ impl HostNoise {
         let at = |q: f64| {
             let of = |measure: Measure| {
                 let mut sigmas: Vec<f64> =
-                    cases.values().filter_map(|case| case.sigmas.of(measure)).collect();
+                    cases.values().filter_map(|case| case.sigmas.for_measure(measure)).collect();
                 sigmas.sort_unstable_by(f64::total_cmp);
                 (!sigmas.is_empty()).then(|| quantile(&sigmas, q))
             };
@@ -237,7 +237,7 @@ pub enum Floors<'a> {
 }
 
 impl Floors<'_> {
-    pub fn of(&self, host: Option<&str>, full_id: &str, measure: Measure) -> NoiseFloor {
+    pub fn noise_floor(&self, host: Option<&str>, full_id: &str, measure: Measure) -> NoiseFloor {
         let floor = |sigma: f64, freedom: f64, source| NoiseFloor {
             floor: statistics::Floor { sigma, freedom },
             source,
@@ -249,14 +249,16 @@ impl Floors<'_> {
         let noise = profile.zip(host).and_then(|(profile, host)| profile.hosts.get(host));
         let Some(noise) = noise else { return floor(ASSUMED, certain, FloorSource::Assumed) };
         let case = noise.cases.get(full_id);
-        if let Some((case, sigma)) = case.and_then(|it| Some((it, it.sigmas.of(measure)?))) {
+        if let Some((case, sigma)) = case.and_then(|it| Some((it, it.sigmas.for_measure(measure)?)))
+        {
             let runs = case.runs_of(measure);
-            let sigma = sigma.max(noise.typical.of(measure).unwrap_or(0.0));
+            let sigma = sigma.max(noise.typical.for_measure(measure).unwrap_or(0.0));
             return floor(sigma, (runs - 1) as f64, FloorSource::Case { runs });
         }
-        match noise.pooled.of(measure) {
+        match noise.pooled.for_measure(measure) {
             Some(sigma) => {
-                let known = noise.cases.values().filter(|it| it.sigmas.of(measure).is_some());
+                let known =
+                    noise.cases.values().filter(|it| it.sigmas.for_measure(measure).is_some());
                 floor(sigma, certain, FloorSource::Pooled { cases: known.count() })
             }
             None => floor(ASSUMED, certain, FloorSource::Assumed),

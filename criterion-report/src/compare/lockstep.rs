@@ -22,7 +22,11 @@ impl Blocks {
         let counting = &case.blocks[case.confirmed_from.unwrap_or(0).min(case.blocks.len())..];
         let blocks: Vec<Block> =
             counting.iter().map(|it| Block { layout: it.layout, times: it.times }).collect();
-        let compared = Compared::new(&blocks).ok_or_else(|| {
+        let compared = match case.confirmed_from {
+            Some(_) => Compared::confirming(&blocks),
+            None => Compared::new(&blocks),
+        };
+        let compared = compared.ok_or_else(|| {
             format!("the time sufficed for {} blocks of 8: give it more (--budget)", blocks.len())
         })?;
         let runs = [0, 1].map(|side| {
@@ -36,6 +40,9 @@ impl Blocks {
     }
 }
 
+/// The name of a side's runs, where many processes have measured it in turn with the other side's.
+pub const LOCKSTEP: &str = "in lock-step";
+
 /// Adds the times of a document to a side, by its index, which may have records of the same cases.
 pub fn with_times(
     side: Option<Side>,
@@ -44,7 +51,8 @@ pub fn with_times(
     document: &Lockstep,
     selection: Selection<'_>,
 ) -> Side {
-    let mut side = side.unwrap_or_else(|| Side::of_points(name, name, Vec::new()));
+    let mut side = side.unwrap_or_else(|| Side::of_points(name, LOCKSTEP, Vec::new()));
+    let revision = document.revision(index);
     let mut points = Vec::new();
     let run = side.runs.pop().unwrap_or_default();
     for case in document.of_side(index).filter(|case| selection.names(&case.full_id)) {
@@ -54,13 +62,14 @@ pub fn with_times(
             .then(|| Estimate::of_interval(statistics::median(&times), None, f64::NAN));
         let known = run.get(&case.full_id).cloned();
         let status = Point::MEASURED.to_owned();
-        let new = || Point { full_id: case.full_id.clone(), status, ..Point::default() };
+        let (full_id, revision) = (case.full_id.clone(), revision.clone());
+        let new = || Point { full_id, status, revision, ..Point::default() };
         points.push(Point { time, ..known.unwrap_or_else(new) });
     }
     let is_new = |it: &&Point| document.get(&it.full_id).is_none();
     let rest: Vec<Point> = run.points.iter().filter(is_new).cloned().collect();
     points.extend(rest);
-    let mut timed = SideRun::new(name, points);
+    let mut timed = SideRun::new(LOCKSTEP, points);
     timed.manifests = run.manifests;
     side.runs.push(timed);
     side

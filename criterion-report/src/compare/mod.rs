@@ -26,8 +26,8 @@ pub use finding::{Finding, Measure, Verdict, reasons};
 pub use floor::{
     ASSUMED, CaseNoise, FILE, FloorSource, Floors, HostNoise, NoiseFloor, Profile, Sigmas,
 };
-pub use lockstep::with_times;
-pub use outcomes::{Hosts, Words};
+pub use lockstep::{LOCKSTEP, with_times};
+pub use outcomes::{Hosts, SideLabels};
 pub use point::{Estimate, Point, TESTED};
 pub use policy::Policy;
 pub use side::{Remarks, Side, SideRun};

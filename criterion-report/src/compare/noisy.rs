@@ -61,7 +61,8 @@ impl Noisy {
             Measure::Energy => (energies(pairing)?, Caveats::default()),
             _ => (both_runs(pairing), pairing.doubts()),
         };
-        let (floor, threshold) = (floor(pairing, floors, measure), pairing.limits.of(measure)?);
+        let (floor, threshold) =
+            (floor(pairing, floors, measure), pairing.limits.threshold(measure)?);
         Some(sides.map(|[a, b]| {
             let both = sides_ratio(&b, &a, floor.floor).expect("both sides have a run");
             let logarithms =
@@ -112,7 +113,7 @@ pub fn judge(
     let family = p.iter().filter(|p| !p.is_nan()).count();
     let judged = cases.iter().zip(holm(&p)).map(|(case, adjusted_p)| match case.as_ref()? {
         Ok(noisy) => Some(Judged { measure, noisy, adjusted_p, family }.finding()),
-        Err(reason) => Some(Finding::of(measure, Verdict::NotCompared, reason.as_str())),
+        Err(reason) => Some(Finding::new(measure, Verdict::NotCompared, reason.as_str())),
     });
     judged.collect()
 }
@@ -153,7 +154,7 @@ pub fn energies_of(side: &[&Point]) -> Vec<RunMedian> {
 pub fn floor(pairing: &Pairing<'_>, floors: Floors<'_>, measure: Measure) -> NoiseFloor {
     let of = |side: &[&Point]| {
         let host = side.iter().find_map(|point| point.host.as_deref());
-        floors.of(host, pairing.full_id, measure)
+        floors.noise_floor(host, pairing.full_id, measure)
     };
     let [a, b] = pairing.sides().map(of);
     a.or_larger(b)
@@ -170,7 +171,7 @@ struct Judged<'a> {
 impl Judged<'_> {
     fn finding(&self) -> Finding {
         let (verdict, reason) = self.verdict();
-        let finding = Finding::of(self.measure, verdict, reason)
+        let finding = Finding::new(self.measure, verdict, reason)
             .with_values(centre(&self.noisy.a), centre(&self.noisy.b))
             .with_ratio(&self.noisy.ratio, CONFIDENCE_LEVEL);
         Finding { p: Some(self.noisy.p), adjusted_p: Some(self.adjusted_p), ..finding }

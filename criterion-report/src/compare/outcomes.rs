@@ -16,7 +16,7 @@ pub(super) struct Outcomes<'a> {
     a: &'a Side,
     b: &'a Side,
     hosts: Hosts,
-    words: Words,
+    words: SideLabels,
     /// By mode, what each of B's runs was asked for.
     asked: HashMap<&'a str, Vec<Asked<'a>>>,
 }
@@ -34,13 +34,13 @@ pub enum Hosts {
 
 /// The names of the sides in reasons.
 #[derive(Debug, Clone, Copy)]
-pub struct Words {
+pub struct SideLabels {
     a: &'static str,
     absent: &'static str,
     gone: &'static str,
 }
 
-impl Words {
+impl SideLabels {
     pub const SIDES: Self = Self {
         a: "A",
         absent: "B has no record of it",
@@ -55,7 +55,7 @@ impl Words {
 }
 
 impl<'a> Outcomes<'a> {
-    pub fn new(a: &'a Side, b: &'a Side, hosts: Hosts, words: Words) -> Self {
+    pub fn new(a: &'a Side, b: &'a Side, hosts: Hosts, words: SideLabels) -> Self {
         let mut asked: HashMap<&str, Vec<Asked<'_>>> = HashMap::new();
         for (mode, run) in b.runs.iter().flat_map(|run| &run.manifests) {
             asked.entry(mode).or_default().push(Asked::new(run));
@@ -73,15 +73,15 @@ impl<'a> Outcomes<'a> {
     fn judged(&self, pairing: &Pairing<'_>) -> Option<Finding> {
         let id = pairing.full_id;
         if let Some(reason) = self.apart(id) {
-            return Some(Finding::of(Measure::Outcome, Verdict::NotCompared, reason));
+            return Some(Finding::new(Measure::Outcome, Verdict::NotCompared, reason));
         }
-        let Words { a: name, absent, gone } = self.words;
+        let SideLabels { a: name, absent, gone } = self.words;
         let a: Vec<&Point> = self.a.points_of(id).collect();
         let b: Vec<&Point> = self.b.points_of(id).collect();
         let broken = |points: &[&'a Point]| -> Vec<&'a Point> {
             points.iter().copied().filter(|point| point.is_broken()).collect()
         };
-        let found = |verdict, reason: String| Some(Finding::of(Measure::Outcome, verdict, reason));
+        let found = |verdict, reason: String| Some(Finding::new(Measure::Outcome, verdict, reason));
         let (broken_a, broken_b) = (broken(&a), broken(&b));
         match (pairing.a.is_empty(), pairing.b.is_empty()) {
             (false, false) => match broken_b.first() {
@@ -125,8 +125,8 @@ impl<'a> Outcomes<'a> {
         let of_a = || format!("{}'s latest run did not select it", self.words.a);
         let excuse = self.passed_over(id).or_else(|| a.iter().all(|it| it.earlier).then(of_a));
         Some(match excuse {
-            Some(excuse) => Finding::of(Measure::Outcome, Verdict::NotCompared, excuse),
-            None => Finding::of(Measure::Outcome, Verdict::Missing, reason),
+            Some(excuse) => Finding::new(Measure::Outcome, Verdict::NotCompared, excuse),
+            None => Finding::new(Measure::Outcome, Verdict::Missing, reason),
         })
     }
 

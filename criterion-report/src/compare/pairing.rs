@@ -95,7 +95,7 @@ impl<'a> Pairing<'a> {
             .collect();
         let worst = drifts.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
         let way = if worst > 0.0 { "rose" } else { "fell" };
-        let (percent, runs) = (units::percent(worst.abs()), of(drifts.len(), side.len()));
+        let (percent, runs) = (units::percent(worst.abs()), in_runs(drifts.len(), side.len()));
         Some(format!("samples of {name} {way} by {percent} while they were taken{runs}"))
     }
 }
@@ -105,19 +105,19 @@ fn throttled(name: &str, side: &[&Point]) -> Option<String> {
     let reasons: Vec<String> =
         reasons.map(|it| it.join(", ")).filter(|reasons| !reasons.is_empty()).collect();
     let first = reasons.first()?;
-    let runs = of(reasons.len(), side.len());
+    let runs = in_runs(reasons.len(), side.len());
     Some(format!("the processor slowed itself down in {name}{runs}: {first}"))
 }
 
 fn stolen(name: &str, side: &[&Point]) -> Option<String> {
     let steals = values(side, |it| it.conditions.as_ref()?.steal.filter(|steal| *steal > STEAL));
     let worst = steals.iter().copied().max_by(f64::total_cmp)?;
-    let (percent, runs) = (units::percent(worst), of(steals.len(), side.len()));
+    let (percent, runs) = (units::percent(worst), in_runs(steals.len(), side.len()));
     Some(format!("the hypervisor gave {percent} of the CPU time to others in {name}{runs}"))
 }
 
 /// `, in 2 of 8 runs`; of one run nothing.
-fn of(some: usize, all: usize) -> String {
+fn in_runs(some: usize, all: usize) -> String {
     if all == 1 { String::new() } else { format!(" (in {some} of {all} runs)") }
 }
 

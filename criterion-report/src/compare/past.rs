@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
-use plan::Stat;
+use plan::JsonFloat;
 use serde::Deserialize;
 
 use super::point::{Estimate, Point};
@@ -124,8 +124,8 @@ struct PastTime {
 
 #[derive(Deserialize)]
 struct PastAccuracy {
-    rmse: Option<Stat>,
-    relative_error: Option<Stat>,
+    rmse: Option<JsonFloat>,
+    relative_error: Option<JsonFloat>,
 }
 
 impl PastResult {
@@ -149,7 +149,7 @@ impl From<PastResult> for Point {
             Estimate::of_interval(time.median_ms * 1e6, interval, time.confidence_level)
         });
         let accuracy = result.accuracy.as_ref();
-        let number = |stat: Option<Stat>| stat.map(|stat| stat.0);
+        let number = |stat: Option<JsonFloat>| stat.map(|stat| stat.0);
         Self {
             relative_error: number(accuracy.and_then(|it| it.relative_error)),
             rmse: number(accuracy.and_then(|it| it.rmse)),

@@ -74,7 +74,7 @@ impl Estimate {
                 self.confidence_level, earlier.confidence_level
             ));
         }
-        let over = statistics::quotient(&now_interval.around(now), &then_interval.around(then));
+        let over = statistics::quotient(&now_interval.to_ratio(now), &then_interval.to_ratio(then));
         Ok(Ratio { ratio: now / then, ..over })
     }
 }
@@ -119,7 +119,7 @@ impl Point {
     pub const MEASURED: &'static str = "measured";
 
     /// A case of a report; one that a later run ended before has none of its earlier figures.
-    pub fn of(entry: &Entry<'_>, earlier: bool) -> Self {
+    pub fn from_entry(entry: &Entry<'_>, earlier: bool) -> Self {
         let row = entry.row;
         if let Some(reason) = &row.outdated {
             return Self { earlier, ..Self::missing(row.full_id(), reason) };

@@ -230,7 +230,8 @@ impl SideRun {
         let earlier = |id: &str| report.runs.is_earlier(id);
         // The samples' own statistics take longer than all else.
         let entries: Vec<Entry<'_>> = report.entries().collect();
-        let mut points = parallel::map(&entries, |it| Point::of(it, earlier(it.row.full_id())));
+        let mut points =
+            parallel::map(&entries, |it| Point::from_entry(it, earlier(it.row.full_id())));
         points.extend(report.missing.iter().map(|it| Point::of_missing(it, earlier(&it.full_id))));
         // Each once: a manifest names all cases of its run.
         let modes: BTreeSet<&str> =

@@ -113,7 +113,7 @@ impl Thresholds {
         Ok(Self { limits, rules })
     }
 
-    pub fn of(&self, full_id: &str) -> Limits {
+    pub fn limits_for(&self, full_id: &str) -> Limits {
         let mut limits = self.limits;
         for rule in self.rules.iter().filter(|rule| rule.filter.is_match(full_id)) {
             limits.set(rule.latency, rule.memory, rule.accuracy, rule.energy);
@@ -123,7 +123,7 @@ impl Thresholds {
 }
 
 impl Limits {
-    pub const fn of(&self, measure: Measure) -> Option<f64> {
+    pub const fn threshold(&self, measure: Measure) -> Option<f64> {
         match measure {
             Measure::Time => Some(self.latency),
             Measure::Memory => Some(self.memory),
@@ -195,10 +195,10 @@ mod tests {
             ("a/b/linear/cpu/int8wo", limits(0.3, 0.0)),
             ("a/b/linear/cuda/int8wo", limits(0.02, 0.0)),
         ] {
-            assert_eq!(thresholds.of(id), expected, "{id}");
+            assert_eq!(thresholds.limits_for(id), expected, "{id}");
         }
         let nothing = Thresholds::parse("").expect("an empty file");
-        assert_eq!(nothing.of("x"), Limits::default());
+        assert_eq!(nothing.limits_for("x"), Limits::default());
     }
 
     #[test]

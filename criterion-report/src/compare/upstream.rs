@@ -39,7 +39,7 @@ fn accuracy(name: &'static str, before: f64, after: f64, threshold: f64) -> Find
     };
     let verdict = if differ { Verdict::Regressed } else { Verdict::Equivalent };
     let reason = format!("{name} {} to {}", units::error(before), units::error(after));
-    let finding = Finding::of(Measure::Accuracy, verdict, reason).with_values(before, after);
+    let finding = Finding::new(Measure::Accuracy, verdict, reason).with_values(before, after);
     Finding { name, ..finding }
 }
 
@@ -117,11 +117,11 @@ fn judged(
     if a.is_empty() || b.is_empty() {
         let side = if a.is_empty() { "A" } else { "B" };
         let reason = format!("no {} in {side}", measure.word());
-        return Finding::of(measure, Verdict::NotCompared, reason);
+        return Finding::new(measure, Verdict::NotCompared, reason);
     }
     let (before, after) = (median(a), median(b));
     let (verdict, reason) = rule(before, after);
-    let finding = Finding::of(measure, verdict, reason).with_values(before, after);
+    let finding = Finding::new(measure, verdict, reason).with_values(before, after);
     Finding { ratio: Some(after / before), ..finding }
 }
 

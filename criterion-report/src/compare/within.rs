@@ -20,7 +20,7 @@ use crate::render::units;
 
 /// Time, and the error where both sides have one.
 pub fn judge(pairing: &Pairing<'_>) -> Vec<Finding> {
-    let not_compared = |why: String| Finding::of(Measure::Time, Verdict::NotCompared, why);
+    let not_compared = |why: String| Finding::new(Measure::Time, Verdict::NotCompared, why);
     let time = time(pairing).unwrap_or_else(not_compared);
     std::iter::once(time).chain(counted::accuracy(pairing)).collect()
 }
@@ -52,7 +52,7 @@ fn time(pairing: &Pairing<'_>) -> Result<Finding, String> {
         units::time(b_ns),
         units::ratio(factor, Some(Interval { low, high }))
     );
-    let finding = Finding::of(Measure::Time, verdict, reason).with_values(a_ns, b_ns);
+    let finding = Finding::new(Measure::Time, verdict, reason).with_values(a_ns, b_ns);
     Ok(finding.with_ratio(&ratio, confidence_level))
 }
 

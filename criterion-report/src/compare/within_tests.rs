@@ -1,6 +1,6 @@
 use crate::compare::{
     Comparison, Difference, Estimate, Floors, Hosts, Measure, Point, Policy, Settings, Side,
-    SideRun, Thresholds, Verdict, Words, compare,
+    SideLabels, SideRun, Thresholds, Verdict, compare,
 };
 use crate::model::Interval;
 
@@ -25,7 +25,7 @@ fn ended(id: &str, status: &str) -> Point {
     Point { status: status.to_owned(), time, relative_error: None, ..point(id, 1.0, 0.0) }
 }
 
-fn of(before: Point, now: Point) -> Comparison {
+fn compare_points(before: Point, now: Point) -> Comparison {
     compared(vec![before], vec![now])
 }
 
@@ -41,7 +41,7 @@ fn of_runs(before: Vec<Vec<Point>>, now: Vec<Point>) -> Comparison {
         thresholds: &Thresholds::default(),
         floors: Floors::Ignored,
         hosts: Hosts::Apart,
-        words: Words::NOW,
+        words: SideLabels::NOW,
         lockstep: None,
     };
     compare(&before, &Side::of_points("now", "now", now), settings)
@@ -74,7 +74,7 @@ fn a_time_has_to_be_beyond_the_threshold_and_its_interval_beyond_1() {
         (115.0, 100.0, 0.15, "inconclusive"),
         (100.0, 100.0, 0.5, "unchanged"),
     ] {
-        let changes = of(point("x", before, half_width), point("x", now, half_width));
+        let changes = compare_points(point("x", before, half_width), point("x", now, half_width));
         assert_eq!(place(&changes), expected, "{before} {now} ±{half_width}");
     }
 }
@@ -82,7 +82,7 @@ fn a_time_has_to_be_beyond_the_threshold_and_its_interval_beyond_1() {
 #[test]
 fn exchanging_the_two_times_exchanges_worse_and_better() {
     let (fast, slow) = (point("x", 100.0, 0.02), point("x", 130.0, 0.01));
-    let (worse, better) = (of(fast.clone(), slow.clone()), of(slow, fast));
+    let (worse, better) = (compare_points(fast.clone(), slow.clone()), compare_points(slow, fast));
     let ratio = |changed: Vec<Difference<'_>>| {
         changed[0].finding.ratio.zip(changed[0].finding.interval()).expect("of a time")
     };
@@ -111,16 +111,20 @@ fn errors_are_compared_without_a_unit_where_there_is_a_scale() {
         (with(f64::NAN, 0.0), with(f64::NAN, 0.5e-3), "unchanged"),
         (with(f64::NAN, f64::NAN), with(f64::NAN, f64::NAN), "unchanged"),
     ] {
-        assert_eq!(place(&of(before.clone(), now.clone())), expected, "{before:?} {now:?}");
+        assert_eq!(
+            place(&compare_points(before.clone(), now.clone())),
+            expected,
+            "{before:?} {now:?}"
+        );
     }
-    let changes = of(with(1e-4, 0.0), with(f64::NAN, 0.0));
+    let changes = compare_points(with(1e-4, 0.0), with(f64::NAN, 0.0));
     let worse = changes.differences(Verdict::Regressed)[0];
     let (before, after) = worse.finding.a.zip(worse.finding.b).expect("an error");
     assert_eq!(worse.finding.measure, Measure::Accuracy);
     assert!(before == 1e-4 && after.is_nan(), "as they were measured: {before} {after}");
     let without = Point { relative_error: None, rmse: None, ..point("x", 100.0, 0.01) };
-    assert_eq!(place(&of(with(0.0, 0.0), without.clone())), "not compared");
-    assert_eq!(place(&of(without, with(0.0, 0.0))), "unchanged");
+    assert_eq!(place(&compare_points(with(0.0, 0.0), without.clone())), "not compared");
+    assert_eq!(place(&compare_points(without, with(0.0, 0.0))), "unchanged");
 }
 
 #[test]
@@ -138,7 +142,11 @@ fn outcomes_that_changed() {
         (ended("x", "skipped"), measured(), "new"),
         (ended("x", "failed"), ended("x", "failed"), "not compared"),
     ] {
-        assert_eq!(place(&of(before.clone(), now.clone())), expected, "{before:?} {now:?}");
+        assert_eq!(
+            place(&compare_points(before.clone(), now.clone())),
+            expected,
+            "{before:?} {now:?}"
+        );
     }
 }
 
@@ -163,7 +171,7 @@ fn ids_without_a_partner() {
 #[test]
 fn machines_are_not_compared_with_each_other() {
     let other = Point { host: Some("b".to_owned()), ..point("x", 900.0, 0.01) };
-    let changes = of(point("x", 100.0, 0.01), other);
+    let changes = compare_points(point("x", 100.0, 0.01), other);
     let reason = "the baseline is of another machine: a; this is b";
     assert_eq!(changes.differences(Verdict::NotCompared)[0].finding.reason, reason);
     assert_eq!(place(&changes), "not compared");
@@ -176,7 +184,7 @@ fn a_time_without_an_interval_or_of_another_level_is_not_compared() {
         ..point("x", 900.0, 0.01)
     };
     let reason = |now: Point| {
-        let changes = of(point("x", 100.0, 0.01), now);
+        let changes = compare_points(point("x", 100.0, 0.01), now);
         changes.differences(Verdict::NotCompared)[0].finding.reason.clone()
     };
     let quick = reason(time(None, 0.95));
@@ -192,10 +200,10 @@ fn a_kernel_that_went_is_missing_once() {
     let earlier = || Point { earlier: true, ..point("x", 100.0, 0.01) };
     let now = || point("x", 100.0, 0.01);
     // Its record outlives it.
-    assert_eq!(place(&of(now(), earlier())), "missing");
+    assert_eq!(place(&compare_points(now(), earlier())), "missing");
     // The baseline's own latest run has it no longer either.
-    assert_eq!(place(&of(earlier(), earlier())), "not compared");
-    assert_eq!(place(&of(earlier(), now())), "unchanged");
+    assert_eq!(place(&compare_points(earlier(), earlier())), "not compared");
+    assert_eq!(place(&compare_points(earlier(), now())), "unchanged");
     let gone = compared(vec![earlier()], vec![]);
     assert_eq!(
         gone.differences(Verdict::NotCompared)[0].finding.reason,

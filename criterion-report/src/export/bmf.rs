@@ -18,7 +18,7 @@ struct Benchmarks<'a>(&'a Report);
 struct Measures<'a>(Entry<'a>);
 
 document! {
-    struct Metric = of(figure: &Finite) {
+    struct Metric = new(figure: &Finite) {
         value: f64 = figure.value,
         #[serde(skip_serializing_if = "Option::is_none")]
         lower_value: Option<f64> = figure.interval.map(|it| it.low),
@@ -38,7 +38,7 @@ impl Serialize for Measures<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for figure in figures(&self.0) {
-            map.serialize_entry(figure.field.name, &Metric::of(&figure))?;
+            map.serialize_entry(figure.field.name, &Metric::new(&figure))?;
         }
         map.end()
     }

@@ -21,7 +21,7 @@ struct Baseline<'a> {
 struct Benchmarks<'a>(&'a Report);
 
 document! {
-    struct Case<'a> = of(baseline: &'a str, result: &'a CriterionResult) {
+    struct Case<'a> = new(baseline: &'a str, result: &'a CriterionResult) {
         baseline: &'a str = baseline,
         fullname: String = format!("{baseline}/{}", result.benchmark.full_id),
         criterion_benchmark_v1: &'a Benchmark = &result.benchmark,
@@ -34,7 +34,7 @@ impl Serialize for Benchmarks<'_> {
         let baseline = self.0.baseline.as_str();
         let mut map = serializer.serialize_map(None)?;
         for result in results(self.0) {
-            map.serialize_entry(&result.benchmark.full_id, &Case::of(baseline, result))?;
+            map.serialize_entry(&result.benchmark.full_id, &Case::new(baseline, result))?;
         }
         map.end()
     }

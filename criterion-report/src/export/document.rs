@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plan::{Check, Record, Stat};
+use plan::{Check, JsonFloat, Record};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::model::{
     Better, Caution, Circumstances, Comparison, CriterionResult, Entry, Field, Figure, Gain,
-    GainSource, InRun, Levels, MEASURES, NoTime,
+    GainSource, InRun, MEASURES, NoTime, VarianceComponents,
 };
 use crate::read::{Exported, Missing, Report, Run};
 use crate::render::object::document;
@@ -30,7 +30,7 @@ pub struct Document<'a, T> {
 
 document! {
     /// The part that is written once.
-    pub struct Head<'a> = of(report: &'a Report, schema: &'static str) {
+    pub struct Head<'a> = new(report: &'a Report, schema: &'static str) {
         /// `criterion-torch/report`.
         #[cfg_attr(feature = "schema", schemars(extend("const" = Exported::SCHEMA)))]
         schema: &'static str = schema,
@@ -38,7 +38,7 @@ document! {
         #[cfg_attr(feature = "schema", schemars(extend("const" = Exported::VERSION)))]
         version: u32 = Exported::VERSION,
         /// The program that wrote the file.
-        tool: Tool = Tool::of(),
+        tool: Tool = Tool::new(),
         /// Name under which criterion saved the results.
         baseline: &'a str = &report.baseline,
         /// Names of the runs, in their order, if several were saved under the baseline's name with a
@@ -74,7 +74,7 @@ document! {
         left_out: BTreeSet<&'a str> = report.left_out.iter().map(String::as_str).collect(),
     }
 
-    struct Tool = of() {
+    struct Tool = new() {
         /// Its name.
         name: &'static str = env!("CARGO_PKG_NAME"),
         /// Its version.
@@ -82,7 +82,7 @@ document! {
     }
 
     /// A measure of the catalogue.
-    struct CatalogueEntry = of(of: &Field) {
+    struct CatalogueEntry = new(of: &Field) {
         /// One line that says what it is.
         name: &'static str = of.description,
         /// Its unit.
@@ -94,7 +94,7 @@ document! {
 
     /// One case: what was read of it, then what follows.
     #[cfg_attr(feature = "schema", schemars(rename = "ExportedCase"))]
-    pub struct Case<'a> = of(entry: &Entry<'a>, report: &Report) [
+    pub struct Case<'a> = new(entry: &Entry<'a>, report: &Report) [
         row = entry.row;
     ] {
         /// Criterion's id.
@@ -109,7 +109,7 @@ document! {
         /// The results of each run, in their order, if there are several. `record` is then that of
         /// the last that measured it, `criterion` all their samples and the mean of their estimates.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        in_runs: Vec<CaseInRun<'a>> = row.runs.iter().map(CaseInRun::of).collect(),
+        in_runs: Vec<CaseInRun<'a>> = row.runs.iter().map(CaseInRun::new).collect(),
         /// Whether the filter lets it through; otherwise others are compared with it.
         shown: bool = !report.left_out.contains(row.full_id()),
         /// Whether the latest run of its bench target did not select it.
@@ -119,23 +119,23 @@ document! {
         /// Why there is no number.
         reason: Option<String> = row.reason(),
         /// Percentiles of the samples' times of a step.
-        step_percentiles_ns: Option<Percentiles> = row.criterion.as_deref().map(Percentiles::of),
+        step_percentiles_ns: Option<Percentiles> = row.criterion.as_deref().map(Percentiles::new),
         /// Every measure that the case has, by name.
         #[cfg_attr(feature = "schema", schemars(schema_with = "by_measure::<MeasureValue>"))]
         measures: Measures<'a> = Measures(*entry),
         /// Against the baseline of its group.
-        comparison: Option<Compared<'a>> = entry.comparison.map(Compared::of),
+        comparison: Option<Compared<'a>> = entry.comparison.map(Compared::new),
         /// Against the unquantized model run the same way.
-        quantization: Option<Compared<'a>> = entry.quantization.map(Compared::of),
+        quantization: Option<Compared<'a>> = entry.quantization.map(Compared::new),
         /// A compiled case against the same run eagerly.
-        compilation: Option<Compared<'a>> = entry.compilation.map(Compared::of),
+        compilation: Option<Compared<'a>> = entry.compilation.map(Compared::new),
         /// Cautions on its numbers.
         #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         cautions: Vec<Caution> = entry.cautions(),
     }
 
     /// A case as one of several runs left it.
-    struct CaseInRun<'a> = of(run: &'a InRun) [
+    struct CaseInRun<'a> = new(run: &'a InRun) [
         row = run.row.as_ref();
     ] {
         /// One of the document's `run_names`.
@@ -151,7 +151,7 @@ document! {
     }
 
     /// Percentiles of the samples' times of a step.
-    struct Percentiles = of(result: &CriterionResult) [
+    struct Percentiles = new(result: &CriterionResult) [
         [p5, p25, p50, p75, p95] = result.samples.quantiles_ns([0.05, 0.25, 0.5, 0.75, 0.95]);
     ] {
         /// 5th percentile.
@@ -167,9 +167,9 @@ document! {
     }
 
     /// A measure of a case, with its confidence interval where it has one.
-    struct MeasureValue = of(figure: Figure) {
+    struct MeasureValue = new(figure: Figure) {
         /// The value, in the unit of the catalogue.
-        value: Stat = Stat(figure.value),
+        value: JsonFloat = JsonFloat(figure.value),
         /// Lower bound of its interval.
         #[serde(skip_serializing_if = "Option::is_none")]
         low: Option<f64> = figure.interval.map(|it| it.low),
@@ -179,11 +179,11 @@ document! {
     }
 
     /// A case against another.
-    struct Compared<'a> = of(comparison: &'a Comparison) {
+    struct Compared<'a> = new(comparison: &'a Comparison) {
         /// `full_id` of the other case.
         over: Option<&'a str> = comparison.over.as_deref(),
         /// The other's time over this one's.
-        speedup: Option<Ratio> = comparison.gain.as_ref().ok().map(Ratio::of),
+        speedup: Option<Ratio> = comparison.gain.as_ref().ok().map(Ratio::new),
         /// Why there is none.
         no_speedup: Option<String> = comparison.gain.as_ref().err().map(ToString::to_string),
         /// 1 − its weights / the other's.
@@ -192,7 +192,7 @@ document! {
         peak_reduction: Option<f64> = comparison.peak_reduction,
     }
 
-    struct Ratio = of(gain: &Gain) {
+    struct Ratio = new(gain: &Gain) {
         /// The speed-up.
         ratio: f64 = gain.ratio,
         /// Lower bound of its interval.
@@ -204,9 +204,9 @@ document! {
         /// `pairs` or `quotient`.
         source: &'static str = gain.source.word(),
         #[serde(flatten)]
-        levels: Levels = match gain.source {
+        levels: VarianceComponents = match gain.source {
             GainSource::Pairs { levels, .. } => levels,
-            GainSource::Quotient => Levels::default(),
+            GainSource::Quotient => VarianceComponents::default(),
         },
         /// The word of the speed-up.
         verdict: &'static str = gain.verdict().word(),
@@ -218,7 +218,7 @@ struct Catalogue;
 
 impl Serialize for Catalogue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(MEASURES.iter().map(|it| (it.name, CatalogueEntry::of(it))))
+        serializer.collect_map(MEASURES.iter().map(|it| (it.name, CatalogueEntry::new(it))))
     }
 }
 
@@ -240,7 +240,7 @@ impl Serialize for Measures<'_> {
         let mut map = serializer.serialize_map(None)?;
         for field in MEASURES {
             if let Some(figure) = field.figure(&self.0) {
-                map.serialize_entry(field.name, &MeasureValue::of(figure))?;
+                map.serialize_entry(field.name, &MeasureValue::new(figure))?;
             }
         }
         map.end()

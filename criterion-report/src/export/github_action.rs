@@ -24,7 +24,7 @@ pub struct Options {
 struct List<'a>(&'a Report, Better);
 
 document! {
-    struct Bench = of(entry: &Entry<'_>, figure: Finite) [
+    struct Bench = new(entry: &Entry<'_>, figure: Finite) [
         Finite { field, value, interval } = figure;
         record = &entry.row.record;
     ] {
@@ -52,7 +52,7 @@ impl Serialize for List<'_> {
         let Self(report, better) = *self;
         serializer.collect_seq(report.entries().flat_map(move |entry| {
             let figures = meant(&entry, better).filter(|it| it.value != 0.0);
-            figures.map(move |figure| Bench::of(&entry, figure)).collect::<Vec<_>>()
+            figures.map(move |figure| Bench::new(&entry, figure)).collect::<Vec<_>>()
         }))
     }
 }

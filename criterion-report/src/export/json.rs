@@ -14,7 +14,7 @@ use crate::views::written::Notes;
 /// One JSON object.
 pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     let cases: [Case<'_>; 0] = [];
-    let document = Document { head: Head::of(report, Exported::SCHEMA), cases };
+    let document = Document { head: Head::new(report, Exported::SCHEMA), cases };
     let document = json_text::to_string(&document, Style::Compact)?;
     let before = document.strip_suffix("]}").expect("a document ends with its cases");
     cases_between(report, [before, ",", "]}\n"], "", out)
@@ -23,7 +23,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> Result<Notes> {
 /// A line for the head, then a line per case.
 pub fn lines(report: &Report, out: &mut dyn Write) -> Result<Notes> {
     let cases = report.concerned().count();
-    let head = Document { head: Head::of(report, Exported::LINES), cases };
+    let head = Document { head: Head::new(report, Exported::LINES), cases };
     let head = json_text::to_string(&head, Style::Compact)? + "\n";
     cases_between(report, [&head, "", ""], "\n", out)
 }
@@ -37,7 +37,7 @@ fn cases_between(
 ) -> Result<Notes> {
     let entries: Vec<Entry<'_>> = report.concerned().collect();
     let case = |entry: &Entry<'_>, text: &mut Vec<u8>| {
-        json_text::add(&Case::of(entry, report), Style::Compact, 0, text)?;
+        json_text::add(&Case::new(entry, report), Style::Compact, 0, text)?;
         text.extend(end.bytes());
         Ok(())
     };

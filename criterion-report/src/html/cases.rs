@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::explanations::Panel as Why;
 use super::figures::{Figure, Spread, Strings};
 use super::profiles::{Links, Panel};
-use super::roofs::Place;
-use crate::model::{Column, Distribution, Entry, Field, Part, Row, Value as Figures};
+use super::roofs::Chart;
+use crate::model::{Column, Distribution, Entry, Field, Row, Value as Figures, ValuePart};
 use crate::read::{Missing, Report};
 use crate::render::units;
 use crate::views::TradeOff;
@@ -19,8 +19,8 @@ use crate::views::explain::Explainer;
 const NUMBERS: &[Column] = &[
     Column::new("time", "latency"),
     Column::new("speedup", "speedup"),
-    Column::new("speedup_low", "speedup").part(Part::Low),
-    Column::new("speedup_high", "speedup").part(Part::High),
+    Column::new("speedup_low", "speedup").part(ValuePart::Low),
+    Column::new("speedup_high", "speedup").part(ValuePart::High),
     Column::new("weights", "weights-memory"),
     Column::new("inputs", "inputs-bytes"),
     Column::new("outputs", "outputs-bytes"),
@@ -29,11 +29,11 @@ const NUMBERS: &[Column] = &[
     Column::new("sqnr", "sqnr"),
     Column::new("energy", "energy"),
     Column::new("sm", "sm-utilization"),
-    Column::new("sm_low", "sm-utilization").part(Part::Low),
-    Column::new("sm_high", "sm-utilization").part(Part::High),
+    Column::new("sm_low", "sm-utilization").part(ValuePart::Low),
+    Column::new("sm_high", "sm-utilization").part(ValuePart::High),
     Column::new("busy", "memory-utilization"),
-    Column::new("busy_low", "memory-utilization").part(Part::Low),
-    Column::new("busy_high", "memory-utilization").part(Part::High),
+    Column::new("busy_low", "memory-utilization").part(ValuePart::Low),
+    Column::new("busy_high", "memory-utilization").part(ValuePart::High),
 ];
 
 /// Values to be read, each another one in nearly every case.
@@ -71,7 +71,7 @@ impl Cases {
     pub fn new<'a>(
         context: &Context<'a>,
         entries: &[Entry<'a>],
-        places: &mut Vec<Place>,
+        places: &mut Vec<Chart>,
         strings: &mut Strings,
     ) -> Self {
         let mut cases = Self::default();
@@ -89,8 +89,9 @@ impl Cases {
             cells.extend(context.roofline(entry.row, places, strings));
             cells.extend(latency(entry.row));
             let explanation = context.explainer.explain(entry);
-            cells.push(("explanation", json!(explanation.as_ref().and_then(Why::of))));
-            cells.push(("profile", json!(Panel::of(entry, context.links))));
+            cells
+                .push(("explanation", json!(explanation.as_ref().and_then(Why::from_explanation))));
+            cells.push(("profile", json!(Panel::from_entry(entry, context.links))));
             cases.push(cells);
         }
         for case in &context.report.missing {
@@ -225,13 +226,13 @@ fn use_of_gpu(entry: &Entry<'_>, strings: &mut Strings) -> Option<Cell> {
 fn latency(row: &Row) -> Vec<Cell> {
     let samples = row.criterion.as_ref().map(|it| it.samples.steps_ns().collect());
     vec![
-        ("calls", json!(Spread::of(Distribution::of_calls(&row.record.measures)))),
-        ("samples", json!(Spread::of(samples.and_then(Distribution::new)))),
+        ("calls", json!(Spread::new(Distribution::of_calls(&row.record.measures)))),
+        ("samples", json!(Spread::new(samples.and_then(Distribution::new)))),
     ]
 }
 
 impl<'a> Context<'a> {
-    pub fn of(report: &'a Report, roofline_sets: &'a [RooflineSet], links: &'a Links) -> Self {
+    pub fn new(report: &'a Report, roofline_sets: &'a [RooflineSet], links: &'a Links) -> Self {
         let explainer = Explainer::new(report);
         Self { report, trade_offs: TradeOff::all(report), roofline_sets, links, explainer }
     }
@@ -257,7 +258,7 @@ impl<'a> Context<'a> {
         trade_off.map(|it| ("front", json!(u8::from(it.on_front))))
     }
 
-    fn roofline(&self, row: &Row, places: &mut Vec<Place>, strings: &mut Strings) -> Vec<Cell> {
+    fn roofline(&self, row: &Row, places: &mut Vec<Chart>, strings: &mut Strings) -> Vec<Cell> {
         let placement = match Placement::from_row(row) {
             Ok(placement) => placement,
             Err(why) => return vec![("no_placement", json!(strings.text(&why.to_string())))],
@@ -280,7 +281,7 @@ impl<'a> Context<'a> {
             None => "no roof was measured for its dtype on as many threads".to_owned(),
         };
         vec![
-            ("place", json!(Place::of(row, self.roofline_sets, places))),
+            ("place", json!(Chart::find_or_add(row, self.roofline_sets, places))),
             ("flop_per_byte", json!(Figure(placement.flop_per_byte))),
             ("gflop_per_s", json!(Figure(placement.gflop_per_s))),
             ("under_roof", json!(u8::from(headroom.is_some()))),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::cases::{Cases, Context};
 use super::figures::{Figure, Strings, Text};
 use super::profiles::Links;
-use super::roofs::Place;
+use super::roofs::Chart;
 use crate::model::Entry;
 use crate::read::Report;
 use crate::render::object::document;
@@ -23,7 +23,7 @@ pub struct Data {
     /// One array per column, each as long as there are cases.
     cases: Cases,
     maps: Vec<Map>,
-    places: Vec<Place>,
+    places: Vec<Chart>,
     /// Texts; elsewhere they are named by their place here.
     texts: Vec<String>,
 }
@@ -32,13 +32,13 @@ impl Data {
     pub fn new(report: &Report, entries: &[Entry<'_>], links: &Links) -> Self {
         let mut strings = Strings::default();
         let roofline_sets = RooflineSet::all(report.with_calibrations());
-        let mut places: Vec<Place> = Vec::new();
-        let context = Context::of(report, &roofline_sets, links);
+        let mut places: Vec<Chart> = Vec::new();
+        let context = Context::new(report, &roofline_sets, links);
         let cases = Cases::new(&context, entries, &mut places, &mut strings);
         // Calibration compares a machine with itself.
         let is_about_work = |map: &Heatmap| plan::mode_of(&map.group) != Mode::Calibration.as_str();
         let maps = Heatmap::all(report).into_iter().filter(is_about_work);
-        let maps = maps.map(|map| Map::of(map, &mut strings)).collect();
+        let maps = maps.map(|map| Map::new(map, &mut strings)).collect();
         Self {
             time_units: units::TIME_UNITS.to_vec(),
             byte_units: units::ByteUnit::ALL.map(|unit| (unit.name, unit.bytes)).to_vec(),
@@ -52,7 +52,7 @@ impl Data {
 
 document! {
     /// A map; the colours of its fields follow from the cases.
-    pub struct Map = of(map: Heatmap, strings: &mut Strings) [
+    pub struct Map = new(map: Heatmap, strings: &mut Strings) [
         (kind, title) = match map.kind {
             HeatmapKind::Shapes => ("shapes", "dtype and shape × variant".to_owned()),
             HeatmapKind::Sweep { variant, dtype, k } => {

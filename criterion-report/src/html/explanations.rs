@@ -35,7 +35,7 @@ struct Versus {
 
 impl Panel {
     /// `None` if nothing is known about the case's time.
-    pub fn of(of: &Explanation) -> Option<Self> {
+    pub fn from_explanation(of: &Explanation) -> Option<Self> {
         let is_known = |it: &Statement| !matches!(it, Statement::Unexplained { .. });
         let profiled = of.profile.is_some();
         if !profiled && !of.primary().is_some_and(is_known) {

@@ -13,7 +13,7 @@ use crate::visible;
 pub struct Spread(Option<([Option<String>; 7], u64)>);
 
 impl Spread {
-    pub fn of(distribution: Option<Distribution>) -> Self {
+    pub fn new(distribution: Option<Distribution>) -> Self {
         Self(distribution.map(|it| {
             let quantiles = [
                 it.fastest_ns,
@@ -62,7 +62,7 @@ impl Serialize for Figure {
         if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
             return serializer.serialize_i64(rounded as i64);
         }
-        plan::Stat(rounded).serialize(serializer)
+        plan::JsonFloat(rounded).serialize(serializer)
     }
 }
 

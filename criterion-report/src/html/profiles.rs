@@ -31,18 +31,18 @@ pub struct Panel {
 }
 
 document! {
-    struct File = of(file: &ProfileFile, links: &Links) {
+    struct File = new(file: &ProfileFile, links: &Links) {
         name: &'static str = profile::noun(file),
         path: String = visible::line(&file.path).into_owned(),
         size: String = units::bytes(file.bytes),
         /// The link from the page to the file; `None` if the file does not exist.
-        link: Option<String> = links.to(&file.path),
+        link: Option<String> = links.link_to(&file.path),
     }
 }
 
 impl Panel {
     /// The panel of a case with a profile.
-    pub fn of(entry: &Entry<'_>, links: &Links) -> Option<Self> {
+    pub fn from_entry(entry: &Entry<'_>, links: &Links) -> Option<Self> {
         let of = entry.row.record.profile.as_ref()?;
         let line = |it: profile::Line| {
             let texts = [
@@ -71,7 +71,7 @@ impl Panel {
             head: profile::head(of, entry),
             lines: profile::lines(of, SHOWN).into_iter().map(line).collect(),
             facts: facts.into_iter().filter_map(said).collect(),
-            files: of.files.iter().map(|file| File::of(file, links)).collect(),
+            files: of.files.iter().map(|file| File::new(file, links)).collect(),
             timeline: of
                 .file(ProfileFileKind::MemoryTimeline)
                 .and_then(|it| links.picture(&it.path)),
@@ -97,7 +97,7 @@ impl Links {
         Self(way)
     }
 
-    fn to(&self, path: &str) -> Option<String> {
+    fn link_to(&self, path: &str) -> Option<String> {
         let (_, way) = self.0.as_ref()?;
         self.file(path).map(|_| format!("{way}/{}", profile::encoded(path)))
     }
@@ -153,7 +153,7 @@ mod tests {
             std::fs::write(records.join(name), "{}").expect("written");
         }
         let links = |page: &str| Links::new(Some(&root.path().join(page)), Some(&records));
-        let link = |page: &str, path: &str| links(page).to(path);
+        let link = |page: &str, path: &str| links(page).link_to(path);
         assert_eq!(
             link("pages/report.html", "profiles/a b/x#1.json").as_deref(),
             Some("./../target/criterion-torch/profiles/a%20b/x%231.json")
@@ -164,6 +164,6 @@ mod tests {
         );
         assert_eq!(link("report.html", "profiles/none.json"), None);
         assert_eq!(link("report.html", "profiles/a b/../outside.json"), None);
-        assert_eq!(Links::new(None, None).to("profiles/outside.json"), None);
+        assert_eq!(Links::new(None, None).link_to("profiles/outside.json"), None);
     }
 }

@@ -11,7 +11,7 @@ use crate::visible;
 
 /// A chart that cases share: a device of a machine and a number of threads.
 #[derive(Serialize)]
-pub struct Place {
+pub struct Chart {
     /// `cpu, 2 threads: AMD EPYC 7763, 2 CPUs, 8 GiB`.
     label: String,
     roofs: Vec<Roof>,
@@ -20,7 +20,7 @@ pub struct Place {
 
 document! {
     /// A roof with its figures and what there is to read about them.
-    struct Roof = of(roof: &Roofline) {
+    struct Roof = new(roof: &Roofline) {
         dtype: &'static str = roof.dtype.short(),
         peak: Figure = Figure(roof.peak_gflops.value),
         bandwidth: Option<Figure> =
@@ -30,9 +30,9 @@ document! {
     }
 }
 
-impl Place {
-    /// The place of a row among `places`, to which it is added if it is new.
-    pub fn of(row: &Row, roofline_sets: &[RooflineSet], places: &mut Vec<Self>) -> usize {
+impl Chart {
+    /// The index of a row's chart among `charts`, to which it is added if it is new.
+    pub fn find_or_add(row: &Row, roofline_sets: &[RooflineSet], charts: &mut Vec<Self>) -> usize {
         let record = &row.record;
         let threads = record.environment.torch.threads;
         let label = format!(
@@ -42,17 +42,17 @@ impl Place {
             fingerprint(record)
         );
         let label = visible::line(&label).into_owned();
-        if let Some(place) = places.iter().position(|known| known.label == label) {
-            return place;
+        if let Some(index) = charts.iter().position(|known| known.label == label) {
+            return index;
         }
         let roofline_set = roofline_sets.iter().find(|roofline_set| roofline_set.is_of(row));
         let roofs = roofline_set.map(|roofline_set| roofline_set.on(threads)).unwrap_or_default();
         let notes =
             roofline_set.map(|roofline_set| roofline_set.notes.as_slice()).unwrap_or_default();
         let notes = notes.iter().map(|note| visible::lines(note).into_owned()).collect();
-        let roofs = roofs.into_iter().map(Roof::of).collect();
-        places.push(Self { label, roofs, notes });
-        places.len() - 1
+        let roofs = roofs.into_iter().map(Roof::new).collect();
+        charts.push(Self { label, roofs, notes });
+        charts.len() - 1
     }
 }
 

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::planned::{Plan, Planned};
-use super::results::{Found, Host, Results};
+use super::results::{Host, Results, SourceRecord};
 use super::shards::Shards;
 use crate::order::Order as _;
 use crate::read::{OLDER, Run};
 
 /// A record and the place of its folder among the results.
-pub type Source<'r> = (usize, &'r Found);
+pub type Source<'r> = (usize, &'r SourceRecord);
 
 #[derive(Debug)]
 pub struct MergedCases<'r> {

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use super::carry::{numbered, put};
 use super::cases::MergedCases;
 use super::manifests;
-use super::part::Part;
+use super::output::MergeOutput;
 use super::results::{Host, Results};
 use crate::compare::Remarks;
 use crate::read::{Location, file};
@@ -93,8 +93,8 @@ impl Folder {
         // In the temporary folder, which only its owner may read, lies one with the usual permissions.
         let new = beside.path().join("new");
         let location = Location::at(new.join("criterion"));
-        let part = Part { location, baseline, results, remarks: Remarks::default() };
-        let remarks = write_all(part, chosen).with_context(failed)?;
+        let output = MergeOutput { location, baseline, results, remarks: Remarks::default() };
+        let remarks = write_all(output, chosen).with_context(failed)?;
         put(&new.join(SAID), said.as_bytes()).with_context(failed)?;
         self.replace(&new, beside).with_context(failed)?;
         Ok(remarks)
@@ -141,21 +141,21 @@ fn remove_left_over(parent: &Path) -> io::Result<()> {
 }
 
 /// Writes the rows, and below their records the calibration of each machine.
-fn write_all(mut part: Part<'_>, chosen: &MergedCases<'_>) -> Result<Remarks> {
-    fs::create_dir_all(&part.location.criterion)?;
+fn write_all(mut output: MergeOutput<'_>, chosen: &MergedCases<'_>) -> Result<Remarks> {
+    fs::create_dir_all(&output.location.criterion)?;
     let rows = chosen.rows.iter().map(|(_, found)| found.full_id.as_str());
     let planned = rows.chain(chosen.missing.iter().map(|(id, _)| *id)).collect();
-    part.write(&chosen.rows, &planned)?;
-    manifests::whole_plan(&part.location.records, part.baseline, part.results, chosen)?;
+    output.write(&chosen.rows, &planned)?;
+    manifests::whole_plan(&output.location.records, output.baseline, output.results, chosen)?;
     let mut names = HashSet::new();
     for (host, calibration) in &chosen.calibrations {
-        let location = part.location.machine(part.baseline, &slug(host, &mut names));
+        let location = output.location.machine(output.baseline, &slug(host, &mut names));
         let ids = calibration.iter().map(|(_, found)| found.full_id.as_str()).collect();
-        let mut machine = Part { location, remarks: Remarks::default(), ..part };
+        let mut machine = MergeOutput { location, remarks: Remarks::default(), ..output };
         machine.write(calibration, &ids)?;
-        part.remarks.extend(machine.remarks);
+        output.remarks.extend(machine.remarks);
     }
-    Ok(part.remarks)
+    Ok(output.remarks)
 }
 
 /// A name for the folder of a machine, which no other has: that of the host.

@@ -6,7 +6,7 @@ mod carry;
 mod cases;
 mod folder;
 mod manifests;
-mod part;
+mod output;
 mod planned;
 mod results;
 mod shards;

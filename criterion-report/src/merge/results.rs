@@ -25,7 +25,7 @@ pub struct Results {
     /// Whether it is the calibration of one machine in merged results.
     pub is_machine: bool,
     /// The last record of each case by its id, in the order of files and lines.
-    pub records: IndexMap<String, Found>,
+    pub records: IndexMap<String, SourceRecord>,
     /// The cases whose last record an earlier version wrote.
     pub older: HashSet<String>,
     /// The runs whose record of a case, the last one, cannot be used, by the case's id.
@@ -38,7 +38,7 @@ pub struct Results {
 
 /// A record as it stands in its file, with what is needed of it here.
 #[derive(Debug, PartialEq)]
-pub struct Found {
+pub struct SourceRecord {
     pub full_id: String,
     pub run_id: String,
     pub timestamp: u64,
@@ -66,7 +66,7 @@ pub struct Host {
     pub hostname: String,
 }
 
-impl Found {
+impl SourceRecord {
     fn from_record(record: &Record, target: &str, line: &[u8], times: &Times) -> Self {
         let files = record.profile.iter().flat_map(|profile| &profile.files);
         Self {
@@ -75,7 +75,7 @@ impl Found {
             timestamp: record.timestamp,
             status: record.outcome.status(),
             is_measured: record.outcome == Outcome::Measured,
-            time: (record.outcome == Outcome::Measured).then(|| times.of(record)),
+            time: (record.outcome == Outcome::Measured).then(|| times.folder_for(record)),
             origin: origin(record),
             is_calibration: record.case.mode == Mode::Calibration,
             host: Host {
@@ -154,7 +154,7 @@ impl Results {
             warnings: Vec::new(),
             location,
         };
-        let (times, unusable) = Times::under(&results, baseline);
+        let (times, unusable) = Times::find(&results, baseline);
         let mut recorded = HashSet::new();
         for path in read::files(&results.location.records.join(baseline), "jsonl")? {
             results.read_records(&path, &times, &mut recorded);
@@ -176,7 +176,9 @@ impl Results {
         let (remarks, begun) = line::read(
             path,
             |line, text| match line {
-                Line::Record(record) => Ok(Found::from_record(&record, &target, text, times)),
+                Line::Record(record) => {
+                    Ok(SourceRecord::from_record(&record, &target, text, times))
+                }
                 Line::Older(stamp) => Err(stamp),
             },
             |line| match line {
@@ -196,7 +198,7 @@ impl Results {
 
     /// The first `before` cases are of other files: a case that moved to another bench target has the newer of
     /// both records.
-    fn add(&mut self, found: Found, before: usize) {
+    fn add(&mut self, found: SourceRecord, before: usize) {
         let known = self.records.get_full(&found.full_id);
         if known.is_some_and(|(at, _, other)| at < before && other.timestamp > found.timestamp) {
             return;
@@ -247,7 +249,7 @@ struct Times {
 
 impl Times {
     /// Finds them, and what of them cannot be used.
-    fn under(results: &Results, baseline: &str) -> (Self, Vec<String>) {
+    fn find(results: &Results, baseline: &str) -> (Self, Vec<String>) {
         let location = results.location.clone();
         let (by_id, unusable) = if location.criterion.is_dir() {
             ResultFolders::under(&location.criterion, baseline).by_id()
@@ -258,7 +260,7 @@ impl Times {
     }
 
     /// The folder of the very measurement that was recorded, from criterion's root, or why none can be used.
-    fn of(&self, record: &Record) -> Result<PathBuf, String> {
+    fn folder_for(&self, record: &Record) -> Result<PathBuf, String> {
         let root = &self.location.criterion;
         let mut why = format!("{}: {}", root.display(), NoTime::NoEstimate);
         for (folder, benchmark) in

@@ -35,7 +35,7 @@ impl Shards {
 
     /// The parts that left nothing, by division; only divisions that lack some.
     pub fn missing(&self) -> impl Iterator<Item = (&Division, Ranges)> {
-        let missing = self.0.iter().map(|(it, found)| (it, Ranges::without(found, it.count)));
+        let missing = self.0.iter().map(|(it, found)| (it, Ranges::missing(found, it.count)));
         missing.filter(|(_, ranges)| !ranges.0.is_empty())
     }
 
@@ -52,7 +52,7 @@ pub struct Ranges(Vec<(u64, u64)>);
 
 impl Ranges {
     /// The numbers from 1 to `count` that are not among these.
-    fn without(found: &BTreeSet<u32>, count: u32) -> Self {
+    fn missing(found: &BTreeSet<u32>, count: u32) -> Self {
         let mut ranges = Vec::new();
         let (mut next, end) = (1, u64::from(count) + 1);
         let of_them =
@@ -104,7 +104,7 @@ mod tests {
             (&[1], u32::MAX, "2 to 4294967295"),
             (&[1, u32::MAX], u32::MAX, "2 to 4294967294"),
         ] {
-            let ranges = Ranges::without(&found.iter().copied().collect(), count);
+            let ranges = Ranges::missing(&found.iter().copied().collect(), count);
             assert_eq!(ranges.to_string(), text, "{found:?} of {count}");
             assert_eq!(ranges.is_one(), text == "1", "{text}");
         }

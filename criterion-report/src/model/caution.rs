@@ -10,7 +10,7 @@ use statistics::Ratio;
 
 use super::repeated::RunsLackingValue;
 use super::row::Row;
-use super::speedup::{BetweenRuns, Levels, Speedup};
+use super::speedup::{BetweenRuns, Speedup, VarianceComponents};
 use super::time::Time;
 use crate::render::units;
 
@@ -50,7 +50,7 @@ impl Row {
     pub fn cautions(&self) -> Vec<Caution> {
         let time = self.time.as_ref().ok();
         let mut cautions: Vec<Caution> =
-            self.failures_in_runs().map(|it| Caution::without(&it)).collect();
+            self.failures_in_runs().map(|it| Caution::from_lacking_runs(&it)).collect();
         if time.is_some_and(|time| time.quick) {
             cautions.push("quick mode: two samples, so no interval".into());
         }
@@ -128,7 +128,7 @@ impl Caution {
     }
 
     /// Not all runs that the row is of have all of it.
-    pub fn without(runs: &RunsLackingValue) -> Self {
+    pub fn from_lacking_runs(runs: &RunsLackingValue) -> Self {
         let line = format!("{} in some of the runs: the numbers are of the others", runs.what);
         Self::from(runs.to_string()).of_kind(line)
     }
@@ -148,7 +148,7 @@ impl Caution {
     /// The speed-up's interval is wider than was asked for: the values that widen it most, as far as
     /// its record shows them.
     fn wide(speedup: &Speedup) -> Self {
-        let Levels { builds, within, between } = speedup.levels;
+        let VarianceComponents { builds, within, between } = speedup.levels;
         // The values, their standard deviation, that of another level, and what would narrow the
         // interval.
         let (values, sigma, other, remedy) = match (speedup.runs, builds, within, between) {
@@ -276,7 +276,7 @@ pub fn are_of_different_runs(one: &Row, other: &Row) -> bool {
 
 /// A median with its interval, which quick mode has not.
 fn with_interval(time: &Time) -> Option<Ratio> {
-    Some(time.interval?.around(time.median_ns))
+    Some(time.interval?.to_ratio(time.median_ns))
 }
 
 fn is_wide(time: &Time) -> bool {

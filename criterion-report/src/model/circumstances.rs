@@ -17,7 +17,7 @@ use crate::render::object::document;
 pub struct Span([f64; 2]);
 
 impl Span {
-    fn with(span: Option<Self>, value: Option<f64>) -> Option<Self> {
+    fn extended(span: Option<Self>, value: Option<f64>) -> Option<Self> {
         let Some(value) = value else { return span };
         let Self([low, high]) = span.unwrap_or(Self([value, value]));
         Some(Self([low.min(value), high.max(value)]))
@@ -94,8 +94,8 @@ impl Circumstances {
         keep(&mut self.cuda_devices, torch.cuda_device.as_ref());
         keep(&mut self.governors, record.environment.host.governor.as_ref());
         let quiet = record.environment.quiet.as_ref();
-        self.quiet = Span::with(self.quiet, quiet.map(|quiet| quiet.score));
-        self.load = Span::with(self.load, quiet.and_then(|quiet| quiet.load_1m));
+        self.quiet = Span::extended(self.quiet, quiet.map(|quiet| quiet.score));
+        self.load = Span::extended(self.load, quiet.and_then(|quiet| quiet.load_1m));
         self.first = self.first.min(record.timestamp);
         self.last = self.last.max(record.timestamp);
     }

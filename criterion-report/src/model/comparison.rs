@@ -32,11 +32,13 @@ impl Comparison {
     /// Compares a candidate with the case `other`, or with its group's baseline where that one's id
     /// is not known. Its row, given with its place among the rows, is needed for what is not
     /// measured in pairs: the reductions of memory.
-    pub fn of(other: Option<&CaseId>, baseline: Option<(usize, &Row)>, candidate: &Row) -> Self {
+    pub fn new(other: Option<&CaseId>, baseline: Option<(usize, &Row)>, candidate: &Row) -> Self {
         let speedup = Speedup::over(other, candidate);
         let mut cautions: Vec<Caution> =
             speedup.as_ref().map(Caution::of_speedup).unwrap_or_default();
-        cautions.extend(Speedup::without(other, candidate).map(|it| Caution::without(&it)));
+        cautions.extend(
+            Speedup::lacking_runs(other, candidate).map(|it| Caution::from_lacking_runs(&it)),
+        );
         if let (Ok(speedup), Some((_, row))) = (&speedup, baseline) {
             cautions.extend(Caution::of_times(speedup, row, candidate));
         }
@@ -68,7 +70,7 @@ impl Comparison {
         baseline: &CaseId,
         candidate: &Row,
     ) -> Self {
-        let mut compared = Self::of(Some(other), sibling, candidate);
+        let mut compared = Self::new(Some(other), sibling, candidate);
         if let (Err(_), Some((_, row))) = (&compared.gain, sibling) {
             compared.gain = Gain::over(row, baseline, candidate);
             if compared.gain.is_ok() && row.record.run_id != candidate.record.run_id {

@@ -6,7 +6,7 @@ use statistics::{Ratio, Verdict};
 
 use super::caution;
 use super::row::Row;
-use super::speedup::{Levels, NoSpeedup, Speedup};
+use super::speedup::{NoSpeedup, Speedup, VarianceComponents};
 use super::time::Interval;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Gain {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GainSource {
     /// Both ran in turn.
-    Pairs { blocks: usize, levels: Levels },
+    Pairs { blocks: usize, levels: VarianceComponents },
     /// Each ran in turn with the baseline of their group, at moments of its own.
     Quotient,
 }
@@ -52,7 +52,7 @@ impl From<&Speedup> for Gain {
 
 impl Gain {
     pub fn verdict(&self) -> Verdict {
-        statistics::verdict(&self.interval.around(self.ratio))
+        statistics::verdict(&self.interval.to_ratio(self.ratio))
     }
 
     /// As callers have it: where the host waits for the device anyway, it is the same.

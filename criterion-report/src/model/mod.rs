@@ -24,13 +24,13 @@ pub use criterion_result::{
 };
 pub use distribution::Distribution;
 pub(crate) use field::column;
-pub use field::{Better, Column, Field, Figure, MEASURES, Part, Unit, Value};
+pub use field::{Better, Column, Field, Figure, MEASURES, Unit, Value, ValuePart};
 pub use gain::{Gain, GainSource};
 pub use machines::{Machine, Machines};
-pub use place::{Place, fingerprint, machine};
+pub use place::{ExecutionContext, fingerprint, machine};
 pub use repeated::RunsLackingValue;
 pub(crate) use row::own_result;
 pub use row::{CaseFiles, InRun, NoTime, Row};
-pub use speedup::{BetweenRuns, Levels, NoSpeedup, Speedup};
+pub use speedup::{BetweenRuns, NoSpeedup, Speedup, VarianceComponents};
 pub use time::{Interval, Time};
 pub use view::{Key, gather, once};

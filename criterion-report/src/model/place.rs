@@ -10,8 +10,8 @@ use crate::render::object::object;
 /// The machine and the way in which a case was measured. A result at one place says nothing of
 /// another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Place {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Place"))]
+pub struct ExecutionContext {
     /// Device.
     pub device: Device,
     /// Model of the processor or GPU; null if the machine lacks the device.
@@ -25,7 +25,7 @@ pub struct Place {
 }
 
 object! {
-    Place => |it| {
+    ExecutionContext => |it| {
         "device": it.device,
         "processor": it.processor,
         "threads": it.threads,
@@ -34,8 +34,8 @@ object! {
     }
 }
 
-impl Place {
-    pub fn of(record: &Record) -> Self {
+impl ExecutionContext {
+    pub fn from_record(record: &Record) -> Self {
         let environment = &record.environment;
         let settings = &record.case.settings;
         let device = record.case.device;
@@ -55,7 +55,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ExecutionContext {
     /// `cpu (AMD EPYC 7763), 1 thread`; allocator and cache where they are not the usual ones.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.device)?;

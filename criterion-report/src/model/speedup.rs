@@ -15,7 +15,7 @@ const WHOLE_BLOCK: u64 = 4;
 document! {
     /// How many times faster a candidate is, measured interleaved with the other case.
     #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-    pub struct Speedup = of(pair: &Pair) {
+    pub struct Speedup = from_pair(pair: &Pair) {
         /// The other case's time over the candidate's; above 1 the candidate is faster.
         #[serde(rename = "speedup_factor")]
         pub ratio: f64 = pair.speedup,
@@ -25,7 +25,7 @@ document! {
         pub blocks: usize = pair.log_ratios.len(),
         /// The levels of the blocks, and how much each varies.
         #[serde(flatten)]
-        pub levels: Levels = Levels::new(pair),
+        pub levels: VarianceComponents = VarianceComponents::new(pair),
         /// Median nanoseconds of a step of the other case and of the candidate in the timed batches, where
         /// they are recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,13 +40,13 @@ document! {
         pub runs: Option<BetweenRuns> = None,
         /// The speed-up as callers see it, on a device that works beside the host; absent elsewhere and in older records.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub as_called: Option<AsCalled> = pair.called.as_ref().map(AsCalled::of),
+        pub as_called: Option<AsCalled> = pair.called.as_ref().map(AsCalled::from_pair),
     }
 
     /// How many times faster a candidate is for who calls it: by the longer of the device's time and of the host's for queueing
     /// the work, in the same blocks.
     #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-    pub struct AsCalled = of(called: &PairAsCalled) {
+    pub struct AsCalled = from_pair(called: &PairAsCalled) {
         /// The other case's time over the candidate's.
         #[serde(rename = "speedup_factor")]
         pub ratio: f64 = called.speedup,
@@ -74,7 +74,7 @@ pub struct SpeedupBounds {
 /// older versions, whose interval is that of the blocks of one build.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Levels {
+pub struct VarianceComponents {
     /// Fresh builds of both sides that the pair's blocks are of.
     #[serde(rename = "pair_builds")]
     pub builds: Option<u64>,
@@ -87,7 +87,7 @@ pub struct Levels {
 }
 
 object! {
-    Levels => |it| {
+    VarianceComponents => |it| {
         "pair_builds": it.builds,
         "pair_within": it.within,
         "pair_between": it.between,
@@ -103,7 +103,7 @@ pub struct BetweenRuns {
     pub between: f64,
 }
 
-impl Levels {
+impl VarianceComponents {
     fn new(pair: &Pair) -> Self {
         let builds = (pair.builds > 0).then_some(pair.builds);
         Self { builds, within: pair.within, between: pair.between }
@@ -128,7 +128,7 @@ impl AsCalled {
     }
 
     pub const fn as_ratio(&self) -> Ratio {
-        self.interval.around(self.ratio)
+        self.interval.to_ratio(self.ratio)
     }
 }
 
@@ -147,13 +147,13 @@ impl Speedup {
                 let why = whys().find(|why| **why != NoSpeedup::NotMeasured);
                 Err(why.or(whys().next()).cloned().unwrap_or(NoSpeedup::NotMeasured))
             }
-            [pair] => Ok(Self::of(pair)),
+            [pair] => Ok(Self::from_pair(pair)),
             _ => Self::of_runs(&pairs, row.record.case.device.into()),
         }
     }
 
     /// The runs that measured the case and have no pair of it, where others have.
-    pub fn without(other: Option<&CaseId>, row: &Row) -> Option<RunsLackingValue> {
+    pub fn lacking_runs(other: Option<&CaseId>, row: &Row) -> Option<RunsLackingValue> {
         let found: Vec<_> = row.in_runs().map(|run| pair_of(other, run)).collect();
         let whys = found.iter().filter_map(|pair| pair.as_ref().err());
         let mut whys = whys.filter(|why| **why != NoSpeedup::NotMeasured).peekable();
@@ -170,7 +170,7 @@ impl Speedup {
         let found = runs.as_deref().and_then(statistics::runs_ratio);
         let found = found.ok_or(NoSpeedup::FewBlocks)?;
         let Ratio { ratio, low, high } = found.ratio;
-        let of: Vec<Self> = pairs.iter().map(|pair| Self::of(pair)).collect();
+        let of: Vec<Self> = pairs.iter().map(|pair| Self::from_pair(pair)).collect();
         let stopped = of[0].stopped;
         let same = of.iter().all(|it| it.stopped == stopped);
         let geometric =
@@ -183,7 +183,7 @@ impl Speedup {
             interval: Interval { low, high },
             confidence_level: CONFIDENCE_LEVEL,
             blocks: of.iter().map(|it| it.blocks).sum(),
-            levels: Levels {
+            levels: VarianceComponents {
                 builds: of.iter().map(|it| it.levels.builds).sum(),
                 within: typical(of.iter().map(|it| it.levels.within)),
                 between: typical(of.iter().map(|it| it.levels.between)),
@@ -220,7 +220,7 @@ impl Speedup {
     }
 
     pub const fn as_ratio(&self) -> Ratio {
-        self.interval.around(self.ratio)
+        self.interval.to_ratio(self.ratio)
     }
 
     /// `gflops_improvement` of upstream: of equal operations it is the speed-up less 1.
@@ -328,7 +328,7 @@ mod tests {
             interval,
             confidence_level: 0.95,
             blocks: 24,
-            levels: Levels::default(),
+            levels: VarianceComponents::default(),
             steps_ns: None,
             batches_per_block: 4,
             target: 0.01,

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use indexmap::IndexMap;
 use plan::{Dtype, Record};
 
-use super::place::Place;
+use super::place::ExecutionContext;
 
 /// The identity of a result; no two results of one config share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,12 +13,12 @@ pub struct Key<W> {
     pub work: W,
     pub dtype: Dtype,
     /// Device, threads and what else the numbers depend on.
-    pub place: Place,
+    pub place: ExecutionContext,
 }
 
 impl<W> Key<W> {
-    pub fn of(work: W, record: &Record) -> Self {
-        Self { work, dtype: record.case.dtype, place: Place::of(record) }
+    pub fn new(work: W, record: &Record) -> Self {
+        Self { work, dtype: record.case.dtype, place: ExecutionContext::from_record(record) }
     }
 }
 

@@ -15,6 +15,8 @@ use super::Location;
 pub struct Lockstep {
     /// By id.
     cases: HashMap<String, LockstepCase>,
+    /// Commits of both sides, where they are of one.
+    commits: [Option<String>; 2],
     /// The ids in the order of the document.
     ids: Vec<String>,
 }
@@ -45,7 +47,14 @@ impl Lockstep {
         }
         let ids = document.cases.iter().map(|case| case.full_id.clone()).collect();
         let cases = document.cases.into_iter().map(|case| (case.full_id.clone(), case)).collect();
-        Ok(Some(Self { cases, ids }))
+        let commits = document.sides.map(|side| side.commit);
+        Ok(Some(Self { cases, commits, ids }))
+    }
+
+    /// The first digits of the commit of a side, by its index, as records have it.
+    pub fn revision(&self, side: usize) -> Option<String> {
+        const SHORT: usize = 12;
+        self.commits[side].as_ref().map(|commit| commit.chars().take(SHORT).collect())
     }
 
     /// Where the document of two names lies.

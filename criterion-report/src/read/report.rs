@@ -276,7 +276,7 @@ fn compare_one(row: &Row, siblings: &[(usize, &Row)]) -> Compared {
     let work = &row.record.case.work;
     let baseline = siblings.iter().copied().find(|(_, sibling)| sibling.is_baseline());
     let baseline_id = id(baseline, work.baseline(), row);
-    let comparison = Arc::new(Comparison::of(baseline_id.as_ref(), baseline, row));
+    let comparison = Arc::new(Comparison::new(baseline_id.as_ref(), baseline, row));
     let is_run_otherwise = work.compile().is_some()
         || work.model().is_some_and(|it| it.variant.autograd || it.variant.graph);
     let (true, Some(baseline_id)) = (is_run_otherwise, baseline_id) else {

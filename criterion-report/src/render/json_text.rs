@@ -48,7 +48,7 @@ fn serialize(
     depth: usize,
     out: Out<'_>,
 ) -> serde_json::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(out, Form { style, depth, empty: true }))
+    value.serialize(&mut Serializer::with_formatter(out, Nesting { style, depth, empty: true }))
 }
 
 /// A text, and where it goes when it is long.
@@ -84,7 +84,7 @@ impl Write for Out<'_> {
     }
 }
 
-struct Form {
+struct Nesting {
     style: Style,
     /// Containers that are open.
     depth: usize,
@@ -92,7 +92,7 @@ struct Form {
     empty: bool,
 }
 
-impl Form {
+impl Nesting {
     fn open<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
         self.depth += 1;
         self.empty = true;
@@ -132,7 +132,7 @@ impl Form {
     }
 }
 
-impl Formatter for Form {
+impl Formatter for Nesting {
     fn write_f64<W: ?Sized + Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
         if self.style != Style::Python || value == 0.0 || (1e-4..1e16).contains(&value.abs()) {
             return CompactFormatter.write_f64(out, value);

@@ -1,6 +1,6 @@
 //! The advice for each device, with its evidence.
 
-use crate::model::{Interval, Place};
+use crate::model::{ExecutionContext, Interval};
 use crate::render::table::{Paint, glued, wrap};
 use crate::render::units;
 use crate::views::{Advice, OverControl, PatternAdvice, Point, VariantAdvice, verdict};
@@ -11,7 +11,7 @@ const EVIDENCE: usize = 50;
 /// One part per place: a line per pattern, below it one per variant.
 pub fn strategy(advice: &[PatternAdvice], width: usize, colour: bool) -> String {
     let mut out = String::new();
-    let mut places: Vec<&Place> = Vec::new();
+    let mut places: Vec<&ExecutionContext> = Vec::new();
     for place in advice.iter().map(|advice| &advice.place) {
         if !places.contains(&place) {
             places.push(place);

@@ -171,7 +171,7 @@ fn upstream_defect_6_the_file_says_what_ran() {
     for (name, value) in
         [("--device", "gpu"), ("--operations", "relu"), ("--fusion-patterns", "mlp")]
     {
-        let output = on("calibration", &["--hardware", "x", name, value]);
+        let output = run_on("calibration", &["--hardware", "x", name, value]);
         assert_eq!(output.status.code(), Some(2));
         assert!(err(&output).contains(&format!("'{value}'")), "{}", err(&output));
     }

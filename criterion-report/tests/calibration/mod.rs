@@ -12,7 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use crate::common::{self, copied, err, fixture, out, report};
+use crate::common::{self, copied, err, fixture, report, stdout};
 use criterion_report::read::{Location, Report, Selection};
 use criterion_report::views::calibration::text::write;
 use criterion_report::views::calibration::{
@@ -92,8 +92,8 @@ fn run(args: &[&str]) -> Output {
     common::run(&[&["calibration"], args].concat())
 }
 
-fn on(fixture: &str, args: &[&str]) -> Output {
-    common::on(fixture, &[&["calibration"], args].concat())
+fn run_on(fixture: &str, args: &[&str]) -> Output {
+    common::run_on(fixture, &[&["calibration"], args].concat())
 }
 
 fn old(name: &str) -> PathBuf {

@@ -31,7 +31,7 @@ fn the_summary_fits_a_hundred_columns_and_colour_changes_nothing_but_colour() {
 fn the_summary_of_an_old_file_is_without_its_lies() {
     let output = run(&["--load", old("old-fusion.json").to_str().expect("text")]);
     assert!(output.status.success(), "{}", err(&output));
-    assert_snapshot!("calibration-old-summary", out(&output));
+    assert_snapshot!("calibration-old-summary", stdout(&output));
 }
 
 #[test]
@@ -71,38 +71,38 @@ fn paint_is_by_the_benefit_alone() {
 
 #[test]
 fn errors_say_what_to_do() {
-    assert_snapshot!(err(&on("two-siblings", &["--hardware", "x"])), @r"
+    assert_snapshot!(err(&run_on("two-siblings", &["--hardware", "x"])), @r"
     error: no calibration of matmul, memory, launch, call with a time: no operation that was recorded has one; measure first with `cargo bench --bench calibration`
     ");
-    assert_snapshot!(err(&on("calibration", &["--preset", "h-100"])), @r"
+    assert_snapshot!(err(&run_on("calibration", &["--preset", "h-100"])), @r"
     error: unknown preset `h-100`: did you mean `h100`?
     ");
-    assert_snapshot!(err(&on("calibration", &["--preset", "a100"])), @r"
+    assert_snapshot!(err(&run_on("calibration", &["--preset", "a100"])), @r"
     error: preset `a100` is for cuda, but the calibration is of cpu: omit --preset
     ");
-    assert_snapshot!(err(&on("calibration", &["--hardware", "x", "--peak-gflops", "0"])), @r"
+    assert_snapshot!(err(&run_on("calibration", &["--hardware", "x", "--peak-gflops", "0"])), @r"
     error: invalid value '0' for '--peak-gflops <GFLOP/S>': a peak must be above 0; omit the option to use the measured peak
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(err(&on("calibration", &["--hardware", "x", "--device", "cuda"])), @r"
+    assert_snapshot!(err(&run_on("calibration", &["--hardware", "x", "--device", "cuda"])), @r"
     error: no calibration of matmul, memory, launch, call on cuda with a time: 24 others have one (matmul on cpu, memory on cpu, launch on cpu, call on cpu); ask for these with --operations and --device, or measure with `cargo bench --bench calibration`
     ");
-    assert_snapshot!(err(&on("probes", &["--hardware", "x", "--device", "cpu", "--operations", "launch"])), @r"
+    assert_snapshot!(err(&run_on("probes", &["--hardware", "x", "--device", "cpu", "--operations", "launch"])), @r"
     error: no calibration of launch on cpu with a time: 7 others have one (matmul on cpu, memory on cpu, launch on cuda); ask for these with --operations and --device, or measure with `cargo bench --bench calibration`
     ");
-    assert_snapshot!(err(&on("calibration", &["--hardware", "x", "--peak-gflops", "-3"])), @r"
+    assert_snapshot!(err(&run_on("calibration", &["--hardware", "x", "--peak-gflops", "-3"])), @r"
     error: invalid value '-3' for '--peak-gflops <GFLOP/S>': a peak must be above 0; omit the option to use the measured peak
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(err(&on("calibration", &["--hardware", " "])), @r"
+    assert_snapshot!(err(&run_on("calibration", &["--hardware", " "])), @r"
     error: invalid value ' ' for '--hardware <NAME>': the name is empty
 
     For more information, try '--help'.
     ");
     let mixed = ["--hardware", "x", "--fusion-patterns", "none,linear"];
-    assert_snapshot!(err(&on("calibration", &mixed)), @r"
+    assert_snapshot!(err(&run_on("calibration", &mixed)), @r"
     error: --fusion-patterns: `none` cannot be combined with other families
     ");
     assert_snapshot!(err(&run(&["--load", "profile.json", "--baseline", "x"])), @r"
@@ -128,19 +128,19 @@ fn the_profile_goes_to_the_file_and_the_summary_to_the_terminal() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("profile.json");
     let path = file.to_str().expect("text");
-    let output = on("calibration", &["--hardware", "Bench One", "--output", path]);
+    let output = run_on("calibration", &["--hardware", "Bench One", "--output", path]);
     assert!(output.status.success(), "{}", err(&output));
-    assert_eq!(out(&output), write(&profile(&REQUEST), None, false));
+    assert_eq!(stdout(&output), write(&profile(&REQUEST), None, false));
     alike(&Profile::load(&file).expect("a profile"), &profile(&REQUEST));
     let loaded = run(&["--load", path]);
-    assert_eq!(out(&loaded), out(&output), "the file has all that the summary says");
+    assert_eq!(stdout(&loaded), stdout(&output), "the file has all that the summary says");
 }
 
 #[test]
 fn every_preset_is_listed_with_its_sources() {
     let output = run(&["--list-presets"]);
-    assert_snapshot!("calibration-presets", out(&output));
-    assert_eq!(out(&output).lines().find(|line| line.chars().count() > 100), None);
+    assert_snapshot!("calibration-presets", stdout(&output));
+    assert_eq!(stdout(&output).lines().find(|line| line.chars().count() > 100), None);
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub struct Measured {
 impl Measured {
     /// A case whose step took so long, on the machine of another fixture, whose record has everything
     /// else.
-    pub fn of(case: Case, ns: u64) -> Self {
+    pub fn new(case: Case, ns: u64) -> Self {
         let record = Record {
             full_id: case.full_id(),
             case,

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use plan::{
-    Accuracy, Case, CaseId, Config, Device, Dtype, Gate, KernelFacts, KernelTolerances, KernelWork,
-    LastSample, Mode, Outcome, Pair, Planned, Record, Role, RunManifest, Stat, Stop, Work,
+    Accuracy, Case, CaseId, Config, Device, Dtype, Gate, JsonFloat, KernelFacts, KernelTolerances,
+    KernelWork, LastSample, Mode, Outcome, Pair, Planned, Record, Role, RunManifest, Stop, Work,
 };
 use serde_json::{Value, json};
 
@@ -258,7 +258,7 @@ fn measures(record: &mut Record, step: f64) {
                 flops: Some(2_000_000),
                 bytes: Some(4_000_000),
                 has_reference: true,
-                determinism_std: Some(Stat(0.0)),
+                determinism_std: Some(JsonFloat(0.0)),
                 runs: 3,
             });
         }
@@ -271,13 +271,13 @@ fn many_gates() -> Accuracy {
     let gate = |place: u64| Gate {
         inputs: format!("normal, padded rows {place}"),
         size: vec![1, 5, place],
-        worst: Stat(share(&[&place.to_string()])),
+        worst: JsonFloat(share(&[&place.to_string()])),
     };
     Accuracy {
-        sqnr_db: Stat(138.2),
-        max_abs_error: Stat(4.8e-7),
-        relative_error: Stat(1.2e-7),
-        rmse: Some(Stat(5e-8)),
+        sqnr_db: JsonFloat(138.2),
+        max_abs_error: JsonFloat(4.8e-7),
+        relative_error: JsonFloat(1.2e-7),
+        rmse: Some(JsonFloat(5e-8)),
         min_sqnr_db: 100.0,
         rows_checked: 64,
         gates: (1..40).map(gate).collect(),

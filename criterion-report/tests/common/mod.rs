@@ -60,13 +60,13 @@ pub fn run(args: &[&str]) -> Output {
 }
 
 /// A command on the criterion folder of a fixture.
-pub fn on(name: &str, args: &[&str]) -> Output {
+pub fn run_on(name: &str, args: &[&str]) -> Output {
     let folder = fixture(name).join("criterion");
     run(&[args, &["--criterion-dir", folder.to_str().expect("UTF-8")]].concat())
 }
 
 /// The program's standard output.
-pub fn out(output: &Output) -> &str {
+pub fn stdout(output: &Output) -> &str {
     std::str::from_utf8(&output.stdout).expect("text")
 }
 

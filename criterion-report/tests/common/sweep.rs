@@ -6,7 +6,7 @@ use criterion_report::model::{
     Benchmark, CaseFiles, ConfidenceInterval, CriterionResult, Estimate, Estimates, Samples,
 };
 use criterion_report::read::Inputs;
-use plan::{Case, LastSample, ModelWork, Outcome, Record, Role, Shape, Stat, Variant, Work};
+use plan::{Case, JsonFloat, LastSample, ModelWork, Outcome, Record, Role, Shape, Variant, Work};
 
 use super::pair_of;
 
@@ -78,7 +78,7 @@ fn add(inputs: &mut Inputs, template: &Record, shape: Shape, recipe: usize) {
         record.pairs.push(pair_of(id(RECIPES[0]).to_string(), ratio));
     }
     if let Some(accuracy) = &mut record.accuracy {
-        accuracy.sqnr_db = Stat(52.0 - 4.0 * recipe as f64);
+        accuracy.sqnr_db = JsonFloat(52.0 - 4.0 * recipe as f64);
     }
     if number % FAILED_EVERY == FAILED_EVERY - 1 {
         record.outcome = Outcome::Failed { error: format!("case {number} found nothing") };

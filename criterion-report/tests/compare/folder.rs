@@ -43,21 +43,21 @@ impl Folder {
     }
 
     /// Standard output of what has to end with this code.
-    pub fn out(&self, code: i32, args: &[&str]) -> String {
+    pub fn stdout(&self, code: i32, args: &[&str]) -> String {
         let output = self.run(args);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {}", err(&output));
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
     /// Standard error of it.
-    pub fn says(&self, code: i32, args: &[&str]) -> String {
+    pub fn stderr(&self, code: i32, args: &[&str]) -> String {
         let output = self.run(args);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {}", err(&output));
         err(&output)
     }
 
     pub fn json(&self, args: &[&str]) -> Value {
-        let text = self.out(0, &[args, &["--format", "json"]].concat());
+        let text = self.stdout(0, &[args, &["--format", "json"]].concat());
         serde_json::from_str(&text).expect("JSON")
     }
 }
@@ -116,7 +116,7 @@ pub fn branch(run: u64) -> Fixture {
             memory.step.peak_bytes *= 3;
         })
         .edit("histogram", |it| {
-            it.record.accuracy.as_mut().expect("measured").relative_error = plan::Stat(0.02);
+            it.record.accuracy.as_mut().expect("measured").relative_error = plan::JsonFloat(0.02);
         });
     let new = Fixture::of_kernels(&[Make("fused", "kernel", Float16, Cpu, 5_000)]);
     fixture.cases.extend(clean(new).cases);

@@ -10,20 +10,23 @@ use crate::kernels::fixture::Fixture;
 #[test]
 fn one_of_each_verdict_in_every_format() {
     let folder = one_of_each();
-    insta::assert_snapshot!("table", folder.out(0, &["compare", "main", "pr"]));
+    insta::assert_snapshot!("table", folder.stdout(0, &["compare", "main", "pr"]));
     insta::assert_snapshot!(
         "markdown",
-        folder.out(0, &["compare", "main", "pr", "--format", "markdown"])
+        folder.stdout(0, &["compare", "main", "pr", "--format", "markdown"])
     );
-    insta::assert_snapshot!("json", folder.out(0, &["compare", "main", "pr", "--format", "json"]));
+    insta::assert_snapshot!(
+        "json",
+        folder.stdout(0, &["compare", "main", "pr", "--format", "json"])
+    );
 }
 
 #[test]
 fn all_shows_what_is_equivalent_and_a_filter_what_matches() {
     let folder = one_of_each();
-    let text = folder.out(0, &["compare", "main", "pr", "--all", "--filter", "stencil"]);
+    let text = folder.stdout(0, &["compare", "main", "pr", "--all", "--filter", "stencil"]);
     assert!(text.contains("equivalent (1)") && text.ends_with("1 case: 1 equivalent\n"), "{text}");
-    let said = folder.says(2, &["compare", "main", "pr", "--filter", "nowhere"]);
+    let said = folder.stderr(2, &["compare", "main", "pr", "--filter", "nowhere"]);
     assert!(said.contains("--filter nowhere matches no case of either side"), "{said}");
 }
 
@@ -31,8 +34,8 @@ fn all_shows_what_is_equivalent_and_a_filter_what_matches() {
 fn output_goes_to_a_file_as_a_whole() {
     let folder = one_of_each();
     let args = ["compare", "main", "pr", "--format", "markdown"];
-    let printed = folder.out(0, &args);
-    let nothing = folder.out(0, &[&args[..], &["--output", "comment.md"]].concat());
+    let printed = folder.stdout(0, &args);
+    let nothing = folder.stdout(0, &[&args[..], &["--output", "comment.md"]].concat());
     assert_eq!(nothing, "");
     assert_eq!(fs::read_to_string(folder.path("comment.md")).expect("written"), printed);
 }
@@ -47,7 +50,7 @@ fn numbers_as_large_as_there_are_do_no_harm() {
         })
     };
     folder.save("main", 0, main_branch).save("pr", 0, huge);
-    let said = folder.says(2, &["compare", "main", "pr", "--fail-on", "regression"]);
+    let said = folder.stderr(2, &["compare", "main", "pr", "--fail-on", "regression"]);
     assert!(
         said.contains("`measures.memory.weights_bytes` has the value 18446744073709551615"),
         "{said}"
@@ -66,11 +69,11 @@ fn what_an_id_holds_does_not_break_a_table_of_markdown() {
     };
     folder.save("main", 0, hostile);
     let file = folder.path("pr.json");
-    folder.out(0, &["export", "json", "--baseline", "main", "--output", "pr.json"]);
+    folder.stdout(0, &["export", "json", "--baseline", "main", "--output", "pr.json"]);
     let text = fs::read_to_string(&file).expect("written");
     fs::write(&file, text.replace("kernels/default/gemv", "a|b`c\\nd/default/gemv"))
         .expect("written");
-    let text = folder.out(0, &["compare", "main", "pr.json", "--format", "markdown"]);
+    let text = folder.stdout(0, &["compare", "main", "pr.json", "--format", "markdown"]);
     let line = text.lines().find(|line| line.contains("a\\|b'c\\nd/default/gemv"));
     assert!(line.is_some_and(|line| line.starts_with("| new |")), "{text}");
 }
@@ -95,7 +98,7 @@ fn disturbed(run: u64) -> Fixture {
 fn cautions_are_shown_where_they_matter_and_counted_elsewhere() {
     let folder = Folder::new();
     folder.save("main", 6, main_branch).save("pr", 6, disturbed);
-    let text = |args: &[&str]| folder.out(0, &[&["compare", "main", "pr"], args].concat());
+    let text = |args: &[&str]| folder.stdout(0, &[&["compare", "main", "pr"], args].concat());
     let caution = "the hypervisor gave 5.0 % of the CPU time to others in B (in 6 of 6 runs)";
     let count = |text: &str| one_line(text).matches(caution).count();
     // Three regressed, which share a line, and one improved; one is left open, and one equivalent.

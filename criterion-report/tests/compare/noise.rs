@@ -12,7 +12,7 @@ fn one_run_per_side_is_widened_by_what_is_known_of_the_machine() {
     let folder = Folder::new();
     let slower = |_| main_branch(0).takes("reduction", 1_250_000);
     folder.save("main", 0, main_branch).save("pr", 0, slower);
-    let text = one_line(&folder.out(0, &["compare", "main", "pr"]));
+    let text = one_line(&folder.stdout(0, &["compare", "main", "pr"]));
     assert!(text.contains("widened by an assumed floor of ±25 %"), "{text}");
     let of = |folder: &Folder, id: &str| {
         let document = folder.json(&["compare", "main", "pr"]);
@@ -24,9 +24,9 @@ fn one_run_per_side_is_widened_by_what_is_known_of_the_machine() {
     assert!(open["reason"].as_str().expect("text").contains("cargo torch-bench bench --repeat 8"));
     // With the runs of one revision it is decided.
     folder.save("quiet", 8, main_branch);
-    let table = folder.out(0, &["aa", "quiet"]);
+    let table = folder.stdout(0, &["aa", "quiet"]);
     insta::assert_snapshot!("aa", table);
-    let text = one_line(&folder.out(0, &["compare", "main", "pr"]));
+    let text = one_line(&folder.stdout(0, &["compare", "main", "pr"]));
     assert!(text.contains("widened by the case's own noise floor, from 8 runs"), "{text}");
     assert_eq!(of(&folder, "reduction")["verdict"], "regressed");
     assert_eq!(of(&folder, "stencil")["verdict"], "equivalent");
@@ -36,11 +36,11 @@ fn one_run_per_side_is_widened_by_what_is_known_of_the_machine() {
 fn a_noise_profile_is_versioned_and_kept_whole() {
     let folder = Folder::new();
     folder.save("quiet", 3, main_branch);
-    folder.out(0, &["aa", "quiet", "--no-save"]);
+    folder.stdout(0, &["aa", "quiet", "--no-save"]);
     let file = folder.path("criterion-torch/noise.json");
     assert!(!file.exists(), "--no-save");
-    folder.out(0, &["aa", "quiet", "--filter", "gemv"]);
-    folder.out(0, &["aa", "quiet", "--filter", "scan"]);
+    folder.stdout(0, &["aa", "quiet", "--filter", "gemv"]);
+    folder.stdout(0, &["aa", "quiet", "--filter", "scan"]);
     let text = fs::read_to_string(&file).expect("written");
     let profile: Value = serde_json::from_str(&text).expect("JSON");
     let hosts = profile["hosts"].as_object().expect("hosts");
@@ -59,14 +59,14 @@ fn a_noise_profile_is_versioned_and_kept_whole() {
     ] {
         fs::write(&file, text).expect("written");
         for args in [&["compare", "quiet@1", "quiet@2"][..], &["aa", "quiet"]] {
-            let said = folder.says(2, args);
+            let said = folder.stderr(2, args);
             assert!(said.contains("noise.json") && said.contains(says), "{said}");
             // `aa` keeps what it does not measure, and so reads it, too.
             assert!(said.contains("delete it and create it again with"), "{said}");
             assert_eq!(said.lines().count(), 1, "{said}");
         }
     }
-    let said = folder.says(2, &["compare", "quiet@1", "quiet@2", "--noise", "none.json"]);
+    let said = folder.stderr(2, &["compare", "quiet@1", "quiet@2", "--noise", "none.json"]);
     assert!(said.contains("--noise none.json: there is no such file"), "{said}");
 }
 
@@ -90,9 +90,9 @@ fn aa_takes_runs_of_one_clean_revision_and_machine() {
                 it.record.environment_mut().host.cpus = if run == 3 { 64 } else { 2 };
             })
         });
-    let said = folder.says(0, &["compare", "mixed", "dirty"]);
+    let said = folder.stderr(0, &["compare", "mixed", "dirty"]);
     assert!(said.contains("the runs of `mixed` are of 2 revisions"), "{said}");
-    folder.out(0, &["export", "json", "--baseline", "alone@1", "--output", "alone.json"]);
+    folder.stdout(0, &["export", "json", "--baseline", "alone@1", "--output", "alone.json"]);
     for (name, says) in [
         ("alone", "`alone` has one run, which shows no spread: measure several"),
         ("dirty@2", "`dirty@2` is one run, which shows no spread: use `dirty`, which names all of"),
@@ -101,10 +101,10 @@ fn aa_takes_runs_of_one_clean_revision_and_machine() {
         ("mixed", "are of 2 revisions (0a1b2c3d4e5f, 1f0c2ab34d56)"),
         ("moved", "runs are of two machines: `kernels/default/scan"),
     ] {
-        let said = folder.says(2, &["aa", name]);
+        let said = folder.stderr(2, &["aa", name]);
         assert!(said.contains(says), "{name}: {said}");
     }
-    folder.out(0, &["aa", "dirty", "--allow-dirty", "--no-save"]);
+    folder.stdout(0, &["aa", "dirty", "--allow-dirty", "--no-save"]);
 }
 
 #[test]
@@ -120,13 +120,13 @@ fn another_aa_widens_by_what_both_show() {
     };
     let differs = |run: u64| few(run).takes("scan", 1_000_000 + 120_000 * (run % 2));
     folder.save("few", 4, differs);
-    folder.out(0, &["aa", "noisy"]);
-    let kept = folder.out(0, &["aa", "few", "--no-save"]);
+    folder.stdout(0, &["aa", "noisy"]);
+    let kept = folder.stdout(0, &["aa", "few", "--no-save"]);
     // The profile is the machine's: nine cases, of which this is one.
     assert!(kept.contains("over 9 cases"), "{kept}");
     let file = fs::read_to_string(folder.path("criterion-torch/noise.json")).expect("written");
     assert!(!file.contains("\"launches\": 4"), "--no-save");
-    assert_eq!(folder.out(0, &["aa", "few"]), kept, "what is printed is of what is saved");
+    assert_eq!(folder.stdout(0, &["aa", "few"]), kept, "what is printed is of what is saved");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn an_energy_s_deviation_is_of_the_runs_that_have_one() {
         })
     };
     folder.save("quiet", 5, some);
-    folder.out(0, &["aa", "quiet"]);
+    folder.stdout(0, &["aa", "quiet"]);
     let text = fs::read_to_string(folder.path("criterion-torch/noise.json")).expect("written");
     let profile: Value = serde_json::from_str(&text).expect("JSON");
     let hosts = profile["hosts"].as_object().expect("hosts");

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use criterion_report::compare::{
-    Comparison, Floors, Hosts, Limits, Policy, Profile, Settings, Side, Thresholds, Verdict, Words,
-    aa, compare,
+    Comparison, Floors, Hosts, Limits, Policy, Profile, Settings, Side, SideLabels, Thresholds,
+    Verdict, aa, compare,
 };
 
 use crate::compare::simulation::{Case, HOST, Random, cases, id, side};
@@ -23,7 +23,8 @@ fn compared(a: &Side, b: &Side, thresholds: &Thresholds, floors: Floors<'_>) -> 
         thresholds,
         floors,
         hosts: Hosts::Refused,
-        words: Words::SIDES,
+        words: SideLabels::SIDES,
+        lockstep: None,
     };
     compare(a, b, settings).expect("one machine")
 }

@@ -1,8 +1,8 @@
 //! Other rules than the default one, by examples computed by hand.
 
 use criterion_report::compare::{
-    Compared, Estimate, Floors, Hosts, Measure, Point, Policy, Settings, Thresholds, Verdict,
-    Words, compare,
+    Compared, Estimate, Floors, Hosts, Measure, Point, Policy, Settings, SideLabels, Thresholds,
+    Verdict, compare,
 };
 
 use Verdict::{Equivalent, Inconclusive, Regressed};
@@ -34,7 +34,7 @@ fn other_policies_are_named() {
         assert!(reason.contains(says), "{reason}");
     }
     let args = ["compare", "main", "pr", "--policy", "hud", "--latency-threshold", "0.2"];
-    assert!(folder.says(2, &args).contains("--policy hud has its own thresholds"));
+    assert!(folder.stderr(2, &args).contains("--policy hud has its own thresholds"));
 }
 
 fn judged(policy: Policy, a: Vec<Point>, b: Vec<Point>) -> Compared {
@@ -44,7 +44,8 @@ fn judged(policy: Policy, a: Vec<Point>, b: Vec<Point>) -> Compared {
         thresholds: &thresholds,
         floors: Floors::Profile(None),
         hosts: Hosts::Refused,
-        words: Words::SIDES,
+        words: SideLabels::SIDES,
+        lockstep: None,
     };
     let found = compare(&side("a", a), &side("b", b), settings).expect("one machine");
     found.cases.into_iter().next().expect("a case")

@@ -1,8 +1,8 @@
 //! The default policy case by case, on sides that are made here.
 
 use criterion_report::compare::{
-    Compared, Estimate, Floors, Hosts, Limits, Measure, Point, Policy, Settings, Side, Thresholds,
-    Verdict, Words, compare,
+    Compared, Estimate, Floors, Hosts, Limits, Measure, Point, Policy, Settings, Side, SideLabels,
+    Thresholds, Verdict, compare,
 };
 use criterion_report::model::Interval;
 use plan::{Conditions, Range, RunManifest};
@@ -331,7 +331,8 @@ fn rules_set_thresholds_by_case() {
         thresholds: &thresholds,
         floors: Floors::Ignored,
         hosts: Hosts::Refused,
-        words: Words::SIDES,
+        words: SideLabels::SIDES,
+        lockstep: None,
     };
     let of = |ns| compare(&side("a", [point(100.0)]), &side("b", [point(ns)]), settings);
     assert_eq!(of(140.0).expect("one machine").cases[0].verdict, Equivalent);
@@ -346,7 +347,8 @@ fn within_looks_at_one_run_per_side_and_at_no_memory() {
         thresholds: &thresholds,
         floors: Floors::Profile(None),
         hosts: Hosts::Refused,
-        words: Words::SIDES,
+        words: SideLabels::SIDES,
+        lockstep: None,
     };
     let timed = |ns: f64, half_width: f64| {
         let interval = Interval { low: ns * (1.0 - half_width), high: ns * (1.0 + half_width) };

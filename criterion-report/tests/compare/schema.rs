@@ -29,7 +29,7 @@ fn documents() -> Vec<(String, Value)> {
     let wild = |_| {
         branch(1).edit("histogram", |it| {
             it.record.accuracy.as_mut().expect("measured").relative_error =
-                plan::Stat(f64::INFINITY);
+                plan::JsonFloat(f64::INFINITY);
         })
     };
     let faster = |ns: u64| {
@@ -56,9 +56,9 @@ fn documents() -> Vec<(String, Value)> {
     // An interval of two runs reaches very far.
     add(&["main@1", "wild", "--thresholds", "thresholds.yml"]);
     add(&["main@1", "one"]);
-    folder.out(0, &["aa", "quiet", "--filter", "gemv|scan"]);
+    folder.stdout(0, &["aa", "quiet", "--filter", "gemv|scan"]);
     add(&["main@1", "one"]);
-    folder.out(0, &["export", "critcmp", "--baseline", "one", "--output", "one.json"]);
+    folder.stdout(0, &["export", "critcmp", "--baseline", "one", "--output", "one.json"]);
     add(&["main", "one.json"]);
     found
 }

@@ -1,8 +1,8 @@
 //! Sides that are made here.
 
 use criterion_report::compare::{
-    Compared, Comparison, Estimate, Floors, Hosts, Limits, Point, Policy, Settings, Side, SideRun,
-    Thresholds, Words, compare,
+    Compared, Comparison, Estimate, Floors, Hosts, Limits, Point, Policy, Settings, Side,
+    SideLabels, SideRun, Thresholds, compare,
 };
 use plan::{Memory, StepMemory};
 use statistics::{CONFIDENCE_LEVEL, RunMedian};
@@ -67,7 +67,8 @@ fn comparison_at(limits: Limits, a: Side, b: Side, floors: Floors<'_>) -> Compar
         thresholds: &thresholds,
         floors,
         hosts: Hosts::Refused,
-        words: Words::SIDES,
+        words: SideLabels::SIDES,
+        lockstep: None,
     };
     compare(&a, &b, settings).expect("one machine")
 }

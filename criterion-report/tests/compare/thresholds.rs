@@ -21,9 +21,9 @@ fn thresholds_come_from_a_file_and_flags_come_before_it() {
     assert_eq!(limit(&[]), 0.3);
     assert_eq!(limit(&["--latency-threshold", "0.2"]), 0.2);
     fs::write(&file, "latency: 0.3\nrule: []\n").expect("written");
-    let said = folder.says(2, &["compare", "main", "pr", "--thresholds", "thresholds.yml"]);
+    let said = folder.stderr(2, &["compare", "main", "pr", "--thresholds", "thresholds.yml"]);
     assert!(said.contains("thresholds.yml: ") && said.contains("line 2 column 1"), "{said}");
-    let said = folder.says(2, &["compare", "main", "pr", "--latency-threshold", "-1"]);
+    let said = folder.stderr(2, &["compare", "main", "pr", "--latency-threshold", "-1"]);
     assert!(said.contains("a threshold is a number of 0 or more"), "{said}");
 }
 
@@ -59,7 +59,7 @@ fn rules_come_before_flags_and_these_before_general_values() {
     let general = &document["thresholds"];
     assert_eq!((&general["latency"], &general["energy"]), (&0.01.into(), &0.4.into()));
     // A slip in a filter is of no effect, and said.
-    let said = folder.says(0, &file);
+    let said = folder.stderr(0, &file);
     let idle = "--thresholds thresholds.yml: the filter `gevm` matches no case of either side";
     assert_eq!(said.matches("matches no case").count(), 1, "{said}");
     assert!(said.contains(idle), "{said}");
@@ -81,7 +81,7 @@ fn a_file_of_thresholds_says_where_it_is_wrong() {
         ("memory: 5 %", "line 1"),
     ] {
         fs::write(folder.path("thresholds.yml"), text).expect("written");
-        let said = folder.says(2, &["compare", "main", "pr", "--thresholds", "thresholds.yml"]);
+        let said = folder.stderr(2, &["compare", "main", "pr", "--thresholds", "thresholds.yml"]);
         assert!(said.starts_with("error: --thresholds: thresholds.yml: "), "{said}");
         assert!(said.contains(says) && said.contains("line 1"), "{text}: {said}");
         assert!(said.contains("it takes `latency`, `memory`"), "{said}");
@@ -126,18 +126,19 @@ fn a_drift_of_just_the_threshold_is_none() {
     let with = |error: f64| {
         move |_| {
             main_branch(0).edit("scan", |it| {
-                it.record.accuracy.as_mut().expect("measured").relative_error = plan::Stat(error);
+                it.record.accuracy.as_mut().expect("measured").relative_error =
+                    plan::JsonFloat(error);
             })
         }
     };
     folder.save("main", 0, with(1e-4));
     for (error, code) in [(1.1e-3, 0), (1.11e-3, 1)] {
         folder.save("pr", 0, with(error));
-        folder.says(code, &["compare", "main", "pr", "--fail-on", "accuracy"]);
+        folder.stderr(code, &["compare", "main", "pr", "--fail-on", "accuracy"]);
     }
     folder.save("pr", 0, with(1.11e-3));
     let lenient = ["--fail-on", "accuracy", "--accuracy-threshold", "0.0011"];
-    folder.says(0, &[&["compare", "main", "pr"][..], &lenient].concat());
+    folder.stderr(0, &[&["compare", "main", "pr"][..], &lenient].concat());
     let limits = Limits::default();
     for tenths in 0..500 {
         let error = |tenths: u32| -> f64 { format!("{tenths}e-4").parse().expect("a number") };

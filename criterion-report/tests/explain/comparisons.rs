@@ -9,7 +9,7 @@ use plan::OperationProfile;
 
 use super::fixture::{Fixture, operation, profile};
 use super::one;
-use super::statements::{GELU, begins_at_its_threshold, named, near, reads_as};
+use super::statements::{GELU, assert_near, begins_at_its_threshold, named, reads_as};
 use crate::common::{pair_of, write};
 
 const PATTERNS: &str = "
@@ -46,8 +46,8 @@ fn the_product_of_another_library_is_named_with_its_gain() {
     else {
         panic!("{statement:?}")
     };
-    near(*share, 300.0 / 1_200.0);
-    near(*ratio, 1.5);
+    assert_near(*share, 300.0 / 1_200.0);
+    assert_near(*ratio, 1.5);
     assert_eq!((&**operation, *library), ("mkldnn::_linear_pointwise", Library::Onednn));
     assert_eq!((&**instead_of, *instead_of_library), ("aten::mm", Library::Aten));
     assert!(other.contains("/unfused/"));
@@ -62,7 +62,7 @@ fn the_product_of_another_library_is_named_with_its_gain() {
         .edit("/mkldnn/", |it| it.record.kernels = vec!["mkldnn::_linear_pointwise".into()])
         .takes("linear_bias.*/unfused/", 1_500_000);
     let found = one(&fixture.explained(), "/mkldnn/");
-    near(named(&found, Rule::OTHER_LIBRARY).expect("another library").share(), 1.0 / 3.0);
+    assert_near(named(&found, Rule::OTHER_LIBRARY).expect("another library").share(), 1.0 / 3.0);
     // A bias does not make it a different operation.
     let fixture = fixture.edit("/mkldnn/", |it| it.record.kernels = vec!["aten::addmm".into()]);
     assert_eq!(named(&one(&fixture.explained(), "/mkldnn/"), Rule::OTHER_LIBRARY), None);
@@ -90,8 +90,8 @@ fn attention_of_three_dimensions_is_dispatched_to_another_implementation() {
     let Statement::OtherDispatch { share, ratio, operation, instead_of, other } = statement else {
         panic!("{statement:?}")
     };
-    near(*share, 0.75);
-    near(*ratio, 0.25);
+    assert_near(*share, 0.75);
+    assert_near(*ratio, 0.25);
     assert_eq!([&**operation, instead_of], [math, flash]);
     assert!(other.contains("/fused/"));
     reads_as(&found, Rule::OTHER_DISPATCH);
@@ -114,7 +114,7 @@ fn a_planted_copy_is_an_added_operation() {
     let Statement::AddedOperation { share, operation: name, calls } = statement else {
         panic!("{statement:?}")
     };
-    near(*share, 0.46);
+    assert_near(*share, 0.46);
     assert_eq!((&**name, *calls), ("aten::copy_", 1.0));
     reads_as(&found, Rule::ADDED_OPERATION);
     begins_at_its_threshold(Rule::ADDED_OPERATION, of);
@@ -124,7 +124,7 @@ fn a_planted_copy_is_an_added_operation() {
     let fixture = Fixture::of_config(GELU)
         .profiled("/aten/", &own)
         .profiled("/aten-composed/", &profile(vec![twice], 0.0));
-    near(
+    assert_near(
         named(&one(&fixture.explained(), "/aten-composed/"), Rule::ADDED_OPERATION)
             .expect("added")
             .share(),
@@ -206,7 +206,7 @@ fn an_answer_is_explained_against_its_baseline() {
     let Some(Statement::OtherDispatch { share, other, .. }) = dispatch(&fixture) else {
         panic!("the baseline's implementation")
     };
-    near(share, 0.5);
+    assert_near(share, 0.5);
     assert!(other.contains("/unfused/"), "{other}");
     let summary = Writer::Summary(Options { format: Format::Text, color: ColorChoice::Auto });
     let text = write(&summary, &fixture.explained());
@@ -233,6 +233,6 @@ fn an_added_operation_at_its_limit_does_not_make_a_case_memory_bound() {
     let memory: f64 =
         found.parts.iter().filter(|it| it.kind == PartKind::MemoryLimit).map(|it| it.share).sum();
     assert!(memory > 0.99, "{found:#?}");
-    near(named(&found, Rule::ADDED_OPERATION).expect("added").share(), 0.5);
-    near(named(&found, Rule::MEMORY_BOUND).map_or(0.5, Statement::share), 0.5);
+    assert_near(named(&found, Rule::ADDED_OPERATION).expect("added").share(), 0.5);
+    assert_near(named(&found, Rule::MEMORY_BOUND).map_or(0.5, Statement::share), 0.5);
 }

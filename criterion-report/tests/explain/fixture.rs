@@ -93,7 +93,7 @@ pub fn read(criterion: &Path, baseline: &str, filter: &str) -> Report {
     let writer: &Writer = &crate::explain::texts::TEXT;
     let selection = Selection {
         modes: writer.modes(),
-        beside: writer.beside(),
+        beside: writer.also_reads(),
         filter: Some(&filter),
         latest: false,
     };
@@ -107,7 +107,7 @@ fn planned(config: &str) -> Vec<Case> {
 }
 
 fn measured(case: &Case, ns: u64) -> Measured {
-    let mut it = Measured::of(case.clone(), ns);
+    let mut it = Measured::new(case.clone(), ns);
     let record = &mut it.record;
     record.measures = plan::Measures::default();
     let environment = record.environment_mut();

@@ -7,7 +7,7 @@ use super::fixture::{CALL, Fixture, L3, on, operation, profile};
 use super::one;
 use super::statements::{GELU, LINEAR};
 
-fn near(found: f64, expected: f64) {
+fn assert_near(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-6 * expected.abs().max(1.0), "{found} is not {expected}");
 }
 
@@ -35,30 +35,33 @@ fn the_profile_is_scaled_to_the_time_and_split() {
     let fixture = fixture.profiled("/baseline/", &planted()).counted("/baseline/", 50.0, 0.06, 1.0);
     let of = one(&fixture.explained(), "/baseline/");
     let used = of.profile.as_ref().expect("a profile");
-    near(used.stretch, 0.5);
+    assert_near(used.stretch, 0.5);
     assert!(of.cautions.iter().any(|it| it.contains("0.50×")), "{:?}", of.cautions);
     let limit = of.limit.as_ref().expect("a limit");
     assert_eq!(limit.level.as_deref(), Some("L3"));
 
     // Page faults where bytes are allocated.
-    near(ns(&of, PartKind::PageFaults, Some("aten::add")), 60_000.0);
-    near(ns(&of, PartKind::PageFaults, Some("aten::linear")), 0.0);
+    assert_near(ns(&of, PartKind::PageFaults, Some("aten::add")), 60_000.0);
+    assert_near(ns(&of, PartKind::PageFaults, Some("aten::linear")), 0.0);
     for name in ["aten::add", "aten::linear"] {
-        near(ns(&of, PartKind::CallOverhead, Some(name)), CALL);
+        assert_near(ns(&of, PartKind::CallOverhead, Some(name)), CALL);
     }
     let bytes_ns = 20_000_000.0 / L3;
-    near(ns(&of, PartKind::MemoryLimit, Some("aten::add")), bytes_ns);
-    near(ns(&of, PartKind::MemoryLimit, Some("aten::linear")), 0.0);
-    near(ns(&of, PartKind::Unexplained, Some("aten::add")), 600_000.0 - 60_000.0 - CALL - bytes_ns);
-    near(ns(&of, PartKind::Unexplained, Some("aten::linear")), 200_000.0 - CALL);
+    assert_near(ns(&of, PartKind::MemoryLimit, Some("aten::add")), bytes_ns);
+    assert_near(ns(&of, PartKind::MemoryLimit, Some("aten::linear")), 0.0);
+    assert_near(
+        ns(&of, PartKind::Unexplained, Some("aten::add")),
+        600_000.0 - 60_000.0 - CALL - bytes_ns,
+    );
+    assert_near(ns(&of, PartKind::Unexplained, Some("aten::linear")), 200_000.0 - CALL);
     // The step's own limit is smaller than the sum of its operations' limits.
-    near(ns(&of, PartKind::OutsideOperations, None), 200_000.0);
+    assert_near(ns(&of, PartKind::OutsideOperations, None), 200_000.0);
 
     let add =
         of.operations.iter().find(|it| it.name.as_deref() == Some("aten::add")).expect("there");
     assert_eq!((add.calls, add.bytes, add.flops), (1.0, Some(20_000_000), None));
-    near(add.share, 0.6);
-    near(add.limit_ns.expect("known"), bytes_ns);
+    assert_near(add.share, 0.6);
+    assert_near(add.limit_ns.expect("known"), bytes_ns);
     assert_eq!(of.operations.last().and_then(|it| it.bytes), None);
 }
 
@@ -68,9 +71,9 @@ fn work_that_no_operation_records_takes_the_limit_of_its_step() {
     let compiled = profile(vec![operation("aten::empty", 100.0)], 999_900.0);
     let of = one(&fixture.profiled("/baseline/", &compiled).explained(), "/baseline/");
     let flops_ns = 2.0 * 16.0 * 1024.0 * 512.0 / super::fixture::PEAK;
-    near(of.limit.as_ref().expect("a limit").ns, flops_ns);
-    near(ns(&of, PartKind::ComputeLimit, None), flops_ns);
-    near(ns(&of, PartKind::OutsideOperations, None), 999_900.0 - flops_ns);
+    assert_near(of.limit.as_ref().expect("a limit").ns, flops_ns);
+    assert_near(ns(&of, PartKind::ComputeLimit, None), flops_ns);
+    assert_near(ns(&of, PartKind::OutsideOperations, None), 999_900.0 - flops_ns);
 }
 
 #[test]
@@ -81,9 +84,9 @@ fn faults_that_exceed_an_operation_go_to_the_others() {
     let fixture =
         Fixture::of_config(GELU).profiled("/aten/", &gelu).counted("/aten/", 12_289.0, 0.7, 2.0);
     let of = one(&fixture.explained(), "/aten/");
-    near(ns(&of, PartKind::PageFaults, Some("aten::empty")), 1_000.0);
-    near(ns(&of, PartKind::PageFaults, Some("aten::gelu")), 699_000.0 * 989.0 / 999.0);
-    near(
+    assert_near(ns(&of, PartKind::PageFaults, Some("aten::empty")), 1_000.0);
+    assert_near(ns(&of, PartKind::PageFaults, Some("aten::gelu")), 699_000.0 * 989.0 / 999.0);
+    assert_near(
         of.parts.iter().filter(|it| it.kind == PartKind::PageFaults).map(|it| it.share).sum(),
         0.7,
     );
@@ -95,9 +98,9 @@ fn idle_threads_take_what_is_not_explained() {
     let fixture =
         Fixture::of_config(GELU).profiled("/aten/", &profile).counted("/aten/", 0.0, 0.0, 1.2);
     let of = one(&fixture.explained(), "/aten/");
-    near(ns(&of, PartKind::IdleThreads, None), 400_000.0);
-    near(ns(&of, PartKind::Unexplained, Some("aten::gelu")), 480_000.0);
-    near(ns(&of, PartKind::OutsideOperations, None), 120_000.0);
+    assert_near(ns(&of, PartKind::IdleThreads, None), 400_000.0);
+    assert_near(ns(&of, PartKind::Unexplained, Some("aten::gelu")), 480_000.0);
+    assert_near(ns(&of, PartKind::OutsideOperations, None), 120_000.0);
 }
 
 #[test]
@@ -159,10 +162,10 @@ fn operations_are_matched_by_name_and_by_shapes_where_there_are_several() {
             (it.0, it.1, it.2, it.3) == (expected.0, expected.1, expected.2, expected.3)
         };
         let it = found.iter().find(like).unwrap_or_else(|| panic!("{expected:?}: {found:#?}"));
-        near(it.4, expected.4);
+        assert_near(it.4, expected.4);
     }
     assert_eq!(found.last().map(|it| it.0), Some(Change::Outside));
-    near(difference.operations.iter().filter_map(|it| it.share).sum(), 1.0);
+    assert_near(difference.operations.iter().filter_map(|it| it.share).sum(), 1.0);
 }
 
 #[test]
@@ -207,9 +210,9 @@ fn an_operation_in_the_place_of_another_one_is_one_change() {
     assert_eq!(found, expected);
     let replaced = &difference.operations[0];
     assert_eq!((replaced.baseline_calls, replaced.calls), (1.0, 1.0));
-    near(replaced.baseline_ns, 600_000.0);
-    near(replaced.ns, 300_000.0);
-    near(replaced.share.expect("of it"), 0.6);
+    assert_near(replaced.baseline_ns, 600_000.0);
+    assert_near(replaced.ns, 300_000.0);
+    assert_near(replaced.share.expect("of it"), 0.6);
 }
 
 /// Without a step that looks at all others for each: a profile can have so many.
@@ -261,8 +264,8 @@ fn a_stretched_profile_of_either_side_is_pointed_out() {
             .profiled("/int8wo/", &mm(1e6 * own))
             .profiled("/baseline/", &mm(1e6 * baseline));
         let of = one(&fixture.explained(), "/int8wo/");
-        near(of.profile.expect("a profile").stretch, own);
-        near(of.difference.expect("both have a profile").baseline_stretch, baseline);
+        assert_near(of.profile.expect("a profile").stretch, own);
+        assert_near(of.difference.expect("both have a profile").baseline_stretch, baseline);
         let stretched = of.cautions.iter().filter(|it| it.starts_with("a profiled step takes "));
         stretched.map(|it| it.split(':').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };

@@ -28,7 +28,7 @@ operator_params:
     tensor_dimensions: [1024]
     implementations: [aten, aten-composed]
 ";
-pub fn near(found: f64, expected: f64) {
+pub fn assert_near(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
 }
 
@@ -50,7 +50,7 @@ pub fn begins_at_its_threshold(rule: Rule, of: impl Fn(f64) -> Explanation) {
         let found = named(&of, rule);
         assert_eq!(found.is_some(), is_there, "{} at {share}: {of:#?}", rule.name);
         if let Some(found) = found {
-            near(found.share(), share);
+            assert_near(found.share(), share);
         }
     }
 }
@@ -70,10 +70,10 @@ fn a_case_is_memory_bound_at_a_share_of_its_limit() {
         (limit.bound, limit.level.as_deref(), limit.level_is_certain),
         (Bound::Memory, Some("memory"), true)
     );
-    near(limit.bandwidth_gbps.expect("measured"), MEMORY);
-    near(limit.share, 0.93);
+    assert_near(limit.bandwidth_gbps.expect("measured"), MEMORY);
+    assert_near(limit.share, 0.93);
     let Some(Statement::MemoryBound { share, level }) = of.primary() else { panic!("{of:#?}") };
-    near(*share, 0.93);
+    assert_near(*share, 0.93);
     assert_eq!(level, "memory");
     reads_as(&of, Rule::MEMORY_BOUND);
     begins_at_its_threshold(Rule::MEMORY_BOUND, decode);
@@ -96,12 +96,12 @@ fn a_chain_at_its_bandwidth_may_be_far_from_the_limit_of_its_step() {
         .takes("/baseline/", (5.5 * ns) as u64)
         .profiled("/baseline/", &chain);
     let of = one(&fixture.explained(), "/baseline/");
-    near(of.limit.as_ref().expect("a limit").share, 1.0 / 5.5);
+    assert_near(of.limit.as_ref().expect("a limit").share, 1.0 / 5.5);
     let Some(statement @ Statement::MemoryBound { share, .. }) = of.primary() else {
         panic!("{of:#?}")
     };
     // A call of each operation is not at the bandwidth.
-    near(*share, (5.0 * (ns - CALL)) / (5.5 * ns));
+    assert_near(*share, (5.0 * (ns - CALL)) / (5.5 * ns));
     let text = "memory-bound: 91 % of the time at the bandwidth of memory";
     assert_eq!(statement.to_string(), text);
 }
@@ -157,8 +157,8 @@ fn operations_on_the_weight_convert_it() {
         .map(|it| (it.operation.as_deref().expect("an operation"), it.share))
         .collect();
     assert_eq!(parts.iter().map(|it| it.0).collect::<Vec<_>>(), ["aten::copy_", "aten::mul"]);
-    near(parts[0].1, 0.615);
-    near(parts[1].1, 0.205);
+    assert_near(parts[0].1, 0.615);
+    assert_near(parts[1].1, 0.205);
     reads_as(&found, Rule::CONVERTS_WEIGHT);
     begins_at_its_threshold(Rule::CONVERTS_WEIGHT, of);
     // The model before quantization has nothing to convert.
@@ -246,18 +246,21 @@ fn page_faults_have_their_number_and_their_share() {
     let Some(Statement::PageFaults { share, faults }) = found.primary() else {
         panic!("{found:#?}")
     };
-    near(*share, 0.71);
+    assert_near(*share, 0.71);
     assert_eq!(*faults, 12_289.0);
     reads_as(&found, Rule::PAGE_FAULTS);
     begins_at_its_threshold(Rule::PAGE_FAULTS, of);
     // One of two threads handles page faults all the time: half of the available CPU time, but all of the wall time.
     let half = Fixture::of_config(GELU).counted("/aten/", 100.0, 0.4, 1.0);
-    near(named(&one(&half.explained(), "/aten/"), Rule::PAGE_FAULTS).expect("faults").share(), 0.4);
+    assert_near(
+        named(&one(&half.explained(), "/aten/"), Rule::PAGE_FAULTS).expect("faults").share(),
+        0.4,
+    );
     // The thread works for half of the wall time, and both threads for all of it.
     for (busy, share) in [(0.5, 0.2), (2.0, 0.4)] {
         let fixture = Fixture::of_config(GELU).counted("/aten/", 100.0, 0.4, busy);
         let of = one(&fixture.explained(), "/aten/");
-        near(named(&of, Rule::PAGE_FAULTS).expect("faults").share(), share);
+        assert_near(named(&of, Rule::PAGE_FAULTS).expect("faults").share(), share);
     }
 }
 
@@ -289,7 +292,7 @@ fn calls_bound_a_case_that_spends_a_quarter_on_them() {
     else {
         panic!("{found:#?}")
     };
-    near(*share, 0.64);
+    assert_near(*share, 0.64);
     assert_eq!((*calls, *device_busy), (Some(1_280.0), None));
     reads_as(&found, Rule::LAUNCH_BOUND);
     begins_at_its_threshold(Rule::LAUNCH_BOUND, of);
@@ -316,8 +319,8 @@ fn a_device_that_waits_for_the_host_is_launch_bound() {
     let Some(Statement::LaunchBound { share, device_busy, .. }) = found.primary() else {
         panic!("{found:#?}")
     };
-    near(*share, 0.7);
-    near(device_busy.expect("a device"), 0.3);
+    assert_near(*share, 0.7);
+    assert_near(device_busy.expect("a device"), 0.3);
     assert_eq!((found.utilization, found.page_faults), (None, None));
     assert!(named(&of(0.751, None), Rule::LAUNCH_BOUND).is_none());
     assert!(named(&of(0.749, None), Rule::LAUNCH_BOUND).is_some());
@@ -327,8 +330,8 @@ fn a_device_that_waits_for_the_host_is_launch_bound() {
     else {
         panic!("unexplained")
     };
-    near(share, 1.0);
-    near(outside_share, 0.7);
+    assert_near(share, 1.0);
+    assert_near(outside_share, 0.7);
 }
 
 #[test]
@@ -338,12 +341,12 @@ fn idle_threads_are_counted() {
         one(&fixture.explained(), "/aten/")
     };
     let found = of(1.04);
-    near(found.utilization.expect("counted"), 0.52);
+    assert_near(found.utilization.expect("counted"), 0.52);
     let Some(Statement::IdleThreads { share, idle, threads }) = named(&found, Rule::IDLE_THREADS)
     else {
         panic!("{found:#?}")
     };
-    near(*share, 0.48);
+    assert_near(*share, 0.48);
     assert_eq!((*idle, *threads), (1, 2));
     reads_as(&found, Rule::IDLE_THREADS);
     // Half a thread is the minimum.
@@ -363,7 +366,7 @@ fn what_remains_is_unexplained_and_has_its_size() {
     };
     let found = of(0.34);
     assert_eq!(found.statements.len(), 2);
-    near(named(&found, Rule::UNEXPLAINED).expect("a rest").share(), 0.34);
+    assert_near(named(&found, Rule::UNEXPLAINED).expect("a rest").share(), 0.34);
     reads_as(&found, Rule::UNEXPLAINED);
     begins_at_its_threshold(Rule::UNEXPLAINED, of);
     // If nothing else is notable, this statement is made, however small its share.
@@ -384,8 +387,8 @@ fn what_remains_is_unexplained_and_has_its_size() {
         panic!("{found:#?}")
     };
     // The cost of the last operation's call is explained.
-    near(share, 0.08 - CALL / 1e6);
-    near(outside_share, 0.0);
+    assert_near(share, 0.08 - CALL / 1e6);
+    assert_near(outside_share, 0.0);
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn run(arguments: &str) -> (String, Option<i32>) {
     (String::from_utf8(stdout).expect("text"), status.code())
 }
 
-fn of(fixture: &str) -> String {
+fn criterion_dir(fixture: &str) -> String {
     format!("--criterion-dir {}/criterion", crate::common::fixture(fixture).display())
 }
 
@@ -42,14 +42,15 @@ fn a_gate_or_unreadable_input_says_so_and_all_is_written() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for export in exports(folder.path()) {
         for (fixture, code) in [("every-outcome", 1), ("torn-line-then-more", 2)] {
-            let (plain, found) = run(&format!("{export} {}", of(fixture)));
+            let (plain, found) = run(&format!("{export} {}", criterion_dir(fixture)));
             assert_eq!(found, Some(if code == 2 { 2 } else { 0 }), "{export} of {fixture}");
-            let (strict, found) = run(&format!("{export} {} --strict", of(fixture)));
+            let (strict, found) = run(&format!("{export} {} --strict", criterion_dir(fixture)));
             assert_eq!(found, Some(code), "{export} of {fixture}");
             assert_eq!(strict, plain, "{export} of {fixture}");
             assert!(plain.len() > 100, "{export} of {fixture}: {plain}");
         }
-        let (_, found) = run(&format!("{export} {} --filter int4wo", of("two-siblings")));
+        let (_, found) =
+            run(&format!("{export} {} --filter int4wo", criterion_dir("two-siblings")));
         assert_eq!(found, Some(2), "{export} of no case");
     }
 }
@@ -64,8 +65,8 @@ fn what_is_left_out_by_name_or_by_age_is_in_no_export() {
         ] {
             // The documents keep what others are compared with, and say that it is not shown.
             let is_whole = export.starts_with("json");
-            let (whole, _) = run(&format!("{export} {}", of(fixture)));
-            let (part, found) = run(&format!("{export} {} {option}", of(fixture)));
+            let (whole, _) = run(&format!("{export} {}", criterion_dir(fixture)));
+            let (part, found) = run(&format!("{export} {} {option}", criterion_dir(fixture)));
             assert_eq!(found, Some(0), "{export} {option}");
             // A baseline alone may have no value of which more is better.
             assert!(whole.contains(goes) && part.contains(stays), "{export} {option}: {part}");
@@ -79,11 +80,11 @@ fn what_is_left_out_by_name_or_by_age_is_in_no_export() {
 fn a_file_a_pipe_and_an_exported_report_have_the_same() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let report = folder.path().join("report.json");
-    let (text, _) = run(&format!("json {}", of("every-outcome")));
+    let (text, _) = run(&format!("json {}", criterion_dir("every-outcome")));
     fs::write(&report, text).expect("written");
     let file = folder.path().join("out");
     for export in exports(folder.path()) {
-        let from = of("every-outcome");
+        let from = criterion_dir("every-outcome");
         let (piped, _) = run(&format!("{export} {from}"));
         let (again, code) = run(&format!("{export} --from {}", report.display()));
         assert_eq!(code, Some(0), "{export}");
@@ -100,7 +101,7 @@ fn a_file_a_pipe_and_an_exported_report_have_the_same() {
 fn a_full_disk_is_said_with_the_name_of_the_file() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for export in exports(folder.path()) {
-        let arguments = format!("{export} {} --output /dev/full", of("every-outcome"));
+        let arguments = format!("{export} {} --output /dev/full", criterion_dir("every-outcome"));
         let output = program(&arguments).output().expect("the program starts");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{export}: {said}");
@@ -113,7 +114,7 @@ fn a_full_disk_is_said_with_the_name_of_the_file() {
 fn a_pipe_may_be_closed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for export in exports(folder.path()) {
-        let mut child = program(&format!("{export} {}", of("every-outcome")))
+        let mut child = program(&format!("{export} {}", criterion_dir("every-outcome")))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -60,7 +60,7 @@ fn every_writer_writes_the_same_from_the_file_as_from_the_folder() {
             };
             for writer in writers {
                 let modes = Selection { modes: writer.modes(), ..Selection::default() };
-                let selection = Selection { beside: writer.beside(), ..modes };
+                let selection = Selection { beside: writer.also_reads(), ..modes };
                 let location = location(name);
                 let read = Report::read(&location, "new", selection).expect("readable");
                 let (expected, found) =

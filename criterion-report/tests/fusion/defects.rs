@@ -8,7 +8,7 @@ fn upstream_defect_1_attention_is_judged_by_a_variant_that_fuses() {
     let whole = report(ATTENTION);
     let attention = advice(&whole, Pattern::FullAttention);
     assert_eq!((attention.advice, attention.best), (Advice::Fuse, Some(FusionVariant::Fused)));
-    assert_eq!(of(&attention, FusionVariant::Sdpa3d), Advice::Slower);
+    assert_eq!(advice_for(&attention, FusionVariant::Sdpa3d), Advice::Slower);
     let text = write(&TABLE, &whole);
     assert!(text.contains("0.71× [0.70, 0.72]"), "its number is shown all the same");
     assert!(text.contains("`sdpa-3d` runs attention_math, `fused` "), "and explained");

@@ -60,7 +60,7 @@ fn advice(report: &Report, pattern: Pattern) -> PatternAdvice {
     all.into_iter().find(on_cpu).expect("the fixture has it")
 }
 
-fn of(advice: &PatternAdvice, variant: FusionVariant) -> Advice {
+fn advice_for(advice: &PatternAdvice, variant: FusionVariant) -> Advice {
     let mut variants = advice.variants.iter();
     variants.find(|it| it.variant == variant).expect("the fixture has it").advice
 }

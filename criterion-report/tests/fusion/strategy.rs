@@ -8,10 +8,10 @@ fn the_strategy_follows_from_the_intervals() {
     let linear = advice(&report, Pattern::LinearBiasRelu);
     // In place is better still, but fuses nothing.
     assert_eq!((linear.advice, linear.best), (Advice::Conditional, Some(FusionVariant::Fused)));
-    assert_eq!(of(&linear, FusionVariant::Inplace), Advice::Faster);
-    assert_eq!(of(&linear, FusionVariant::Addmm), Advice::Indifferent);
-    assert_eq!(of(&linear, FusionVariant::Mkldnn), Advice::Inconclusive);
-    assert_eq!(of(&linear, FusionVariant::TorchScript), Advice::Inconclusive);
+    assert_eq!(advice_for(&linear, FusionVariant::Inplace), Advice::Faster);
+    assert_eq!(advice_for(&linear, FusionVariant::Addmm), Advice::Indifferent);
+    assert_eq!(advice_for(&linear, FusionVariant::Mkldnn), Advice::Inconclusive);
+    assert_eq!(advice_for(&linear, FusionVariant::TorchScript), Advice::Inconclusive);
 
     let document = document(&report);
     let strategy = document["strategy"].as_array().expect("a list");

@@ -159,7 +159,7 @@ fn a_case_opens_and_closes(browser: &Browser) {
 }
 
 /// The text beside a mark, and what a screen reader is told; none where no text is shown.
-fn said(browser: &Browser) -> Option<(String, String)> {
+fn shown_text(browser: &Browser) -> Option<(String, String)> {
     let body = "const tip = document.getElementById('tip'); return tip.hidden ? null : \
                 [tip.textContent, document.activeElement.getAttribute('aria-label')]";
     let said = browser.get(body);
@@ -179,7 +179,7 @@ fn arrows_lead_from_mark_to_mark(browser: &Browser) {
     browser.act("document.getElementById('memory-order').focus()");
     browser.press(&[key::TAB]);
     assert_eq!(mark(browser, "memory-chart"), 0);
-    let (shown, told) = said(browser).expect("a text");
+    let (shown, told) = shown_text(browser).expect("a text");
     assert_eq!(
         shown.lines().collect::<Vec<_>>(),
         [
@@ -191,7 +191,7 @@ fn arrows_lead_from_mark_to_mark(browser: &Browser) {
     assert_eq!(told, shown.replace('\n', "; "));
     browser.press(&[key::DOWN, key::RIGHT]);
     assert_eq!(mark(browser, "memory-chart"), 2);
-    assert!(said(browser).expect("a text").0.contains("/int8dq/"));
+    assert!(shown_text(browser).expect("a text").0.contains("/int8dq/"));
     browser.press(&[key::END]);
     let last = browser.count("#memory-chart [data-tip]") - 1;
     browser.press(&[key::DOWN]);
@@ -199,7 +199,7 @@ fn arrows_lead_from_mark_to_mark(browser: &Browser) {
     browser.press(&[key::UP, key::HOME, key::LEFT]);
     assert_eq!(mark(browser, "memory-chart"), 0);
     browser.press(&[key::DOWN, key::ESCAPE]);
-    assert_eq!((mark(browser, "memory-chart"), said(browser)), (json!(1), None));
+    assert_eq!((mark(browser, "memory-chart"), shown_text(browser)), (json!(1), None));
     browser.press(&[key::ENTER]);
     assert!(browser.text("#details-title").contains("/int8wo/"));
     browser.press(&[key::ESCAPE]);
@@ -209,7 +209,7 @@ fn arrows_lead_from_mark_to_mark(browser: &Browser) {
     assert_eq!(mark(browser, "memory-chart"), 1);
     // Tab leaves the chart, and comes back to the mark that was left.
     browser.press(&[key::TAB]);
-    assert_eq!((mark(browser, "memory-chart"), said(browser)), (json!(-1), None));
+    assert_eq!((mark(browser, "memory-chart"), shown_text(browser)), (json!(-1), None));
     browser.act("document.getElementById('memory-order').focus()");
     browser.press(&[key::TAB]);
     assert_eq!(mark(browser, "memory-chart"), 1);
@@ -230,5 +230,5 @@ fn arrows_lead_through_a_map(browser: &Browser) {
     assert_eq!((&at()[1], at()[0].as_u64() > start[0].as_u64()), (&start[1], true));
     browser.press(&[key::HOME]);
     assert_eq!(at(), start);
-    assert!(said(browser).expect("a text").0.contains("/int8wo/"));
+    assert!(shown_text(browser).expect("a text").0.contains("/int8wo/"));
 }

@@ -12,7 +12,7 @@ use crate::common::pair_of;
 fn entry(change: impl Fn(&mut Measured)) -> Value {
     let fixture =
         Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]).edit("", change);
-    let folder = Folder::of(&fixture);
+    let folder = Folder::with(&fixture);
     folder.written(&[]);
     folder.json("reports/kernels/gemv.json")["cases"][0].clone()
 }
@@ -95,8 +95,8 @@ fn accuracy_without_a_reference_is_null_and_says_so() {
     let without = entry(|it| {
         it.record.kernel.as_mut().expect("measured").has_reference = false;
         let accuracy = it.record.accuracy.as_mut().expect("measured");
-        accuracy.relative_error = plan::Stat(f64::NAN);
-        accuracy.rmse = Some(plan::Stat(f64::NAN));
+        accuracy.relative_error = plan::JsonFloat(f64::NAN);
+        accuracy.rmse = Some(plan::JsonFloat(f64::NAN));
     });
     assert_eq!(without["accuracy"]["rmse"], Value::Null);
     assert_eq!(without["accuracy"]["relative_error"], Value::Null);
@@ -207,7 +207,7 @@ fn recommendations_are_from_evidence() {
     assert_eq!(without_reference(&results), ["reduction"]);
     assert_eq!(without_counts(&results), ["reduction"]);
     let folder =
-        Folder::of(&Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]));
+        Folder::with(&Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]));
     folder.written(&[]);
     let summary = folder.text("reports/summary.md");
     let (_, section) = summary.split_once("## Recommendations\n\n").expect("the section");
@@ -248,7 +248,7 @@ fn a_test_is_no_measurement() {
 #[test]
 fn with_a_calibration_the_share_of_the_bandwidth_is_said() {
     let fixture = Fixture::of_kernels(&[Make("gemv", "kernel", Float32, Cpu, 2_000_000)]);
-    let folder = Folder::of(&fixture);
+    let folder = Folder::with(&fixture);
     let probes = &common::fixture("probes");
     for file in files(probes).iter().filter(|file| !file.contains("/runs/")) {
         let to = folder.path(file);
@@ -311,7 +311,7 @@ fn a_rival_becomes_the_kernel_only_where_it_can_replace_it_everywhere() {
     });
     assert!(!everywhere(unproven), "not proven");
     let failed = Outcome::Failed { error: "<b> of @someone".to_owned() };
-    let folder = Folder::of(&both().end(wide, &failed));
+    let folder = Folder::with(&both().end(wide, &failed));
     folder.written(&[]);
     let summary = folder.text("reports/summary.md");
     let line = "- `gemv/blocked`: faster here: `cpu/f32-4096` 2.00× [1.98, 2.02]; slower or \

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use criterion_report::read::Report;
 use criterion_report::views::kernels::KernelResult;
 use plan::{
-    Accuracy, Case, Device, Dtype, Energy, KernelFacts, KernelTolerances, KernelWork, Latency,
-    Memory, Mode, Record, Role, RunManifest, SkipCondition, Stat, StepMemory, Work,
+    Accuracy, Case, Device, Dtype, Energy, JsonFloat, KernelFacts, KernelTolerances, KernelWork,
+    Latency, Memory, Mode, Record, Role, RunManifest, SkipCondition, StepMemory, Work,
 };
 use serde_json::{Value, json};
 
@@ -106,7 +106,7 @@ fn measured(&Make(kernel, implementation, dtype, device, ns): &Make<'_>) -> Meas
         settings,
         ..template
     };
-    let mut measured = Measured::of(case, ns);
+    let mut measured = Measured::new(case, ns);
     let record = &mut measured.record;
     record.run_id = RUN.to_owned();
     record.timestamp = ENDED;
@@ -133,17 +133,17 @@ fn facts(problem_size: BTreeMap<String, Value>) -> KernelFacts {
         flops: Some(2_000_000),
         bytes: Some(4_000_000),
         has_reference: true,
-        determinism_std: Some(Stat(0.0)),
+        determinism_std: Some(JsonFloat(0.0)),
         runs: 3,
     }
 }
 
 fn accuracy() -> Accuracy {
     Accuracy {
-        sqnr_db: Stat(80.0),
-        max_abs_error: Stat(3e-4),
-        relative_error: Stat(1e-4),
-        rmse: Some(Stat(5e-5)),
+        sqnr_db: JsonFloat(80.0),
+        max_abs_error: JsonFloat(3e-4),
+        relative_error: JsonFloat(1e-4),
+        rmse: Some(JsonFloat(5e-5)),
         min_sqnr_db: 40.0,
         rows_checked: 64,
         gates: Vec::new(),

@@ -37,13 +37,13 @@ fn main_branch() -> Fixture {
     .edit("gemv", |it| it.half_width = 0.4)
     .edit("scan", |it| {
         let accuracy = it.record.accuracy.as_mut().expect("measured");
-        accuracy.relative_error = plan::Stat(1e-2);
+        accuracy.relative_error = plan::JsonFloat(1e-2);
     })
     .edit("stencil", |it| it.record.environment_mut().host.cpu_model = "Another CPU".to_owned())
 }
 
 fn compared() -> Folder {
-    let folder = Folder::of(&now());
+    let folder = Folder::with(&now());
     main_branch().write_in(folder.0.path(), "main");
     folder
 }
@@ -121,12 +121,12 @@ fn noise_is_a_gate_as_of_any_comparison() {
 
 #[test]
 fn accuracy_is_a_gate_of_its_own() {
-    let folder = Folder::of(&now());
+    let folder = Folder::with(&now());
     let exact = |it: &mut Measured| {
-        it.record.accuracy.as_mut().expect("measured").relative_error = plan::Stat(0.0);
+        it.record.accuracy.as_mut().expect("measured").relative_error = plan::JsonFloat(0.0);
     };
     let inexact = now().edit("scan", |it| {
-        it.record.accuracy.as_mut().expect("measured").relative_error = plan::Stat(2e-3);
+        it.record.accuracy.as_mut().expect("measured").relative_error = plan::JsonFloat(2e-3);
     });
     inexact.write_in(folder.0.path(), "new");
     now().edit("scan", exact).write_in(folder.0.path(), "main");
@@ -142,7 +142,7 @@ fn accuracy_is_a_gate_of_its_own() {
 
 #[test]
 fn a_clean_comparison_names_nothing() {
-    let folder = Folder::of(&now().without("fft"));
+    let folder = Folder::with(&now().without("fft"));
     now().without("fft").write_in(folder.0.path(), "main");
     let gates = "regression,accuracy,missing,failure";
     let output = folder.run(&["--compare-to", "main", "--fail-on", gates]);
@@ -161,7 +161,7 @@ fn another_report_or_another_checkout_is_a_baseline_too() {
     let folder = compared();
     folder.written(&["--compare-to", "main", "--output-dir", "of-main"]);
     let expected = folder.json("of-main/regressions.json");
-    let other = Folder::of(&main_branch());
+    let other = Folder::with(&main_branch());
     other.written(&[]);
     let path = |name: &str| other.path(name).to_str().expect("UTF-8").to_owned();
     for baseline in [path("reports"), path("criterion"), path("")] {
@@ -207,14 +207,14 @@ fn whatever_compare_takes_is_a_baseline_too() {
 
 #[test]
 fn the_runs_of_a_baseline_say_what_one_does_not_show() {
-    let folder = Folder::of(&now().without("fft"));
+    let folder = Folder::with(&now().without("fft"));
     // Five runs 4 % apart, but for two cases: there they agree.
     for run in 1..=5_u64 {
         let ns = 800_000 + 32_000 * run;
         let main = main_branch().without("fft").without("stencil").takes("gemv", ns);
         let main = main.edit("gemv", |it| it.half_width = 0.005).edit("scan", |it| {
             let accuracy = it.record.accuracy.as_mut().expect("measured");
-            accuracy.relative_error = plan::Stat(0.004 * (run - 1) as f64);
+            accuracy.relative_error = plan::JsonFloat(0.004 * (run - 1) as f64);
         });
         main.write_in(folder.0.path(), &format!("main@{run}"));
     }
@@ -249,7 +249,7 @@ fn ids(list: &Value) -> Vec<String> {
 #[test]
 fn quick_times_are_not_compared() {
     let quick = now().without("fft");
-    let folder = Folder::of(&quick);
+    let folder = Folder::with(&quick);
     quick.write_in(folder.0.path(), "main");
     let sample = folder.path("criterion/kernels_default_scan_cpu/kernel/f32-4096/main/sample.json");
     fs::write(sample, r#"{"iters":[1.0,1.0],"times":[1000000.0,1000000.0]}"#).expect("written");
@@ -308,7 +308,7 @@ fn edit_run(folder: &Folder, change: impl Fn(&mut Value)) {
 #[test]
 fn what_was_not_selected_is_not_missing() {
     let gates = ["--compare-to", "main", "--fail-on", "missing"];
-    let folder = Folder::of(&now().without("fft").without("scan").without("stencil"));
+    let folder = Folder::with(&now().without("fft").without("scan").without("stencil"));
     main_branch().without("fft").write_in(folder.0.path(), "main");
     edit_run(&folder, |run| run["args"] = serde_json::json!(["gemv|pressure|red", "--bench"]));
     let output = folder.run(&gates);
@@ -333,7 +333,7 @@ fn what_was_not_selected_is_not_missing() {
 
 #[test]
 fn a_deleted_kernel_is_missing_though_its_record_is_still_there() {
-    let folder = Folder::of(&now().without("fft"));
+    let folder = Folder::with(&now().without("fft"));
     now().without("fft").write_in(folder.0.path(), "main");
     let gone = "kernels/default/scan/cpu/kernel/f32-4096";
     edit_run(&folder, |run| {
@@ -347,7 +347,7 @@ fn a_deleted_kernel_is_missing_though_its_record_is_still_there() {
 #[test]
 fn what_the_baseline_no_longer_has_is_not_missing() {
     const OF_MAIN: &str = "kernels-20261119T134000Z-4241";
-    let folder = Folder::of(&now().without("fft"));
+    let folder = Folder::with(&now().without("fft"));
     let main = main_branch().without("fft").edit("", |it| it.record.run_id = OF_MAIN.to_owned());
     main.write_in(folder.0.path(), "main");
     let runs = folder.path("criterion-torch/runs");

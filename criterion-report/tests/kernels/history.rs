@@ -5,7 +5,7 @@ use super::*;
 /// A run at a moment, whose summary goes to the history.
 fn keep(history: &Path, name: &str, seconds: u64, ns: u64) {
     let fixture = run(seconds, ns);
-    let folder = Folder::of(&fixture);
+    let folder = Folder::with(&fixture);
     folder.written(&[]);
     fs::copy(folder.path("reports/summary.json"), history.join(name)).expect("copied");
 }
@@ -17,7 +17,7 @@ fn run(seconds: u64, ns: u64) -> Fixture {
 
 #[test]
 fn medians_stand_in_the_order_of_the_runs() {
-    let folder = Folder::of(&run(400, 1_200_000));
+    let folder = Folder::with(&run(400, 1_200_000));
     let history = folder.path("history");
     fs::create_dir(&history).expect("created");
     // The names say nothing of the order; the last is the run of now, and is not counted twice.
@@ -41,7 +41,7 @@ fn medians_stand_in_the_order_of_the_runs() {
 
 #[test]
 fn a_history_of_another_machine_is_none() {
-    let folder = Folder::of(&run(400, 1_200_000).edit("", |it| {
+    let folder = Folder::with(&run(400, 1_200_000).edit("", |it| {
         it.record.environment_mut().host.cpus = 64;
     }));
     let history = folder.path("history");
@@ -93,7 +93,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
         .output()
         .expect("git can be run");
     assert!(output.status.success(), "git {arguments:?}: {}", err(&output));
-    out(&output).trim_end().to_owned()
+    stdout(&output).trim_end().to_owned()
 }
 
 /// A repository whose branch main has a history of three pushes, the second of them by another machine.
@@ -103,7 +103,7 @@ fn repository(folder: &Path) -> String {
     fs::create_dir_all(&history).expect("created");
     let runs = [(100, 1_000_000, 8), (200, 10, 64), (300, 1_000_000, 8)];
     for (push, (seconds, ns, cpus)) in runs.into_iter().enumerate() {
-        let made = Folder::of(&run(seconds, ns).edit("", |it| {
+        let made = Folder::with(&run(seconds, ns).edit("", |it| {
             let environment = it.record.environment_mut();
             environment.host.cpus = cpus;
             environment.git_revision = Some(format!("{push}00000000000"));
@@ -121,7 +121,7 @@ fn repository(folder: &Path) -> String {
 
 /// The current results, on the first machine.
 fn now() -> Folder {
-    Folder::of(&run(400, 2_000_000).edit("", |it| it.record.environment_mut().host.cpus = 8))
+    Folder::with(&run(400, 2_000_000).edit("", |it| it.record.environment_mut().host.cpus = 8))
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_branch_is_compared_with_by_the_history_that_it_holds() {
         "benchmarks/history/benchmark-20261122-120000-20000000-cpu-fp32.json of main at {}",
         &commit[..12]
     );
-    assert!(out(&output).contains(&format!("\ncompared with {used}\n")), "{}", out(&output));
+    assert!(stdout(&output).contains(&format!("\ncompared with {used}\n")), "{}", stdout(&output));
     let changes = folder.json("reports/regressions.json");
     assert_eq!(changes["baseline"], "main");
     assert_eq!(changes["baseline_source"], used);
@@ -154,19 +154,19 @@ fn a_branch_is_compared_with_by_the_history_that_it_holds() {
     let used = format!(
         "\ncompared with the saved baseline main in criterion-torch, measured at {revision}\n"
     );
-    assert!(out(&output).contains(&used), "{}", out(&output));
+    assert!(stdout(&output).contains(&used), "{}", stdout(&output));
     assert_eq!(folder.json("reports/regressions.json")["baseline_source"], Value::Null);
     // A path is no name.
     fs::create_dir(folder.path("earlier")).expect("created");
     saved.write_in(&folder.path("earlier"), "new");
     let output = folder.run(&["--compare-to", "earlier"]);
     let used = format!("\ncompared with earlier, measured at {revision}\n");
-    assert!(out(&output).contains(&used), "{}{}", out(&output), err(&output));
+    assert!(stdout(&output).contains(&used), "{}{}", stdout(&output), err(&output));
 }
 
 #[test]
 fn of_another_machine_the_latest_is_taken_and_not_compared() {
-    let folder = Folder::of(&run(400, 2_000_000).edit("", |it| {
+    let folder = Folder::with(&run(400, 2_000_000).edit("", |it| {
         it.record.environment_mut().host.cpus = 96;
     }));
     repository(&folder.path(""));
@@ -200,7 +200,7 @@ fn a_shallow_clone_of_another_branch_fetches_what_it_lacks() {
     };
     let output = run(&["--compare-to", "main"]);
     let said = format!("of main, just fetched from origin, at {}", &commit[..12]);
-    assert!(out(&output).contains(&said), "{}{}", out(&output), err(&output));
+    assert!(stdout(&output).contains(&said), "{}{}", stdout(&output), err(&output));
     assert_eq!(git(&folder.path("clone"), &["rev-list", "--count", "FETCH_HEAD"]), "1");
 
     // The branch that is checked out is known, and has no history.

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::{self, err, out};
+use crate::common::{self, err, stdout};
 use fixture::{Fixture, Make, Measured, result};
 use plan::{Device, Dtype, Outcome};
 use serde_json::Value;
@@ -48,7 +48,7 @@ fn everything() -> Fixture {
     .edit("reduction", |it| {
         let facts = it.record.kernel.as_mut().expect("measured");
         (facts.flops, facts.bytes, facts.has_reference) = (None, None, false);
-        facts.determinism_std = Some(plan::Stat(2.5e-7));
+        facts.determinism_std = Some(plan::JsonFloat(2.5e-7));
         // Every tenth call takes twice as long.
         let calls = (0..40).map(|i| if i % 10 == 0 { 100_000 } else { 50_000 }).collect();
         fixture::latency(&mut it.record, calls);
@@ -62,7 +62,7 @@ fn everything() -> Fixture {
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    fn of(fixture: &Fixture) -> Self {
+    fn with(fixture: &Fixture) -> Self {
         let folder = Self(tempfile::tempdir().expect("a temporary folder"));
         fixture.write_in(folder.0.path(), "new");
         folder

@@ -6,12 +6,12 @@ use super::*;
 
 #[test]
 fn the_tree_is_the_documents() {
-    let folder = Folder::of(&everything());
+    let folder = Folder::with(&everything());
     let output = folder.run(&[]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let written = "reports: 11 cases of 4 kernels: 1 failed, 7 measured, 1 missing, 1 skipped, 1 \
                    unsupported\n";
-    assert_eq!((out(&output), err(&output)), (written, ""));
+    assert_eq!((stdout(&output), err(&output)), (written, ""));
     assert_eq!(
         files(&folder.path("reports")),
         [
@@ -29,7 +29,7 @@ fn the_tree_is_the_documents() {
 
 #[test]
 fn every_file_is_whole() {
-    let folder = Folder::of(&everything());
+    let folder = Folder::with(&everything());
     folder.written(&[]);
     assert_snapshot!("env", folder.text("reports/env.json"));
     assert_snapshot!("manifest", folder.text("reports/kernel_manifest.json"));
@@ -55,7 +55,7 @@ fn every_formula_by_hand() {
         let memory = it.record.measures.memory.as_mut().expect("measured");
         (memory.weights_bytes, memory.step.peak_bytes) = (1 << 19, 3 << 19);
     });
-    let folder = Folder::of(&fixture);
+    let folder = Folder::with(&fixture);
     folder.written(&[]);
     let entry = &folder.json("reports/kernels/gemv.json")["cases"][0];
     for (path, expected) in [
@@ -101,7 +101,7 @@ fn without_raw(mut file: Value) -> String {
 
 #[test]
 fn a_kernels_file_is_upstreams_object_of_its_leading_case() {
-    let folder = Folder::of(&everything());
+    let folder = Folder::with(&everything());
     folder.written(&[]);
     let file = folder.json("reports/kernels/pressure_poisson.json");
     let led = &file["cases"][0];
@@ -148,7 +148,7 @@ fn a_kernels_file_is_upstreams_object_of_its_leading_case() {
 
 #[test]
 fn the_summary_has_the_files_of_the_kernels_without_their_single_calls() {
-    let folder = Folder::of(&everything());
+    let folder = Folder::with(&everything());
     folder.written(&[]);
     let mut apart = Vec::new();
     for kernel in ["gemv", "pressure_poisson", "reduction", "stencil"] {
@@ -171,7 +171,7 @@ fn the_summary_has_the_files_of_the_kernels_without_their_single_calls() {
 
 #[test]
 fn what_an_earlier_report_left_is_not_read_as_of_now() {
-    let folder = Folder::of(&everything());
+    let folder = Folder::with(&everything());
     everything().write_in(folder.0.path(), "main");
     folder.written(&["--compare-to", "main"]);
     assert!(folder.path("reports/regressions.md").exists());
@@ -201,7 +201,7 @@ fn nulls_do_not_stop_it() {
         it.record.measures = plan::Measures::default();
         it.record.accuracy = None;
     });
-    let folder = Folder::of(&bare);
+    let folder = Folder::with(&bare);
     folder.written(&[]);
     let env = folder.json("reports/env.json");
     assert_eq!(
@@ -217,7 +217,7 @@ fn nulls_do_not_stop_it() {
 
 #[test]
 fn every_key_is_documented() {
-    let folder = Folder::of(&everything());
+    let folder = Folder::with(&everything());
     everything().write_in(folder.0.path(), "main");
     folder.written(&["--compare-to", "main"]);
     let page = fs::read_to_string("../docs/book/src/reports/kernels.md").expect("readable");
@@ -258,7 +258,7 @@ fn collect_keys(value: &Value, keys: &mut Vec<String>) {
 
 #[test]
 fn rows_of_earlier_runs_are_announced() {
-    let folder = Folder::of(&everything());
+    let folder = Folder::with(&everything());
     let manifest = folder.path("criterion-torch/runs/kernels-20261120T134000Z-4242.json");
     let text = fs::read_to_string(&manifest).expect("readable");
     let mut run: Value = serde_json::from_str(&text).expect("JSON");
@@ -269,7 +269,7 @@ fn rows_of_earlier_runs_are_announced() {
     assert_eq!(err(&folder.run(&[])), format!("note: {note}\n"));
     assert!(folder.text("reports/summary.md").contains(note));
     let latest = folder.run(&["--latest", "--strict"]);
-    assert!(out(&latest).starts_with("reports: 10 cases of 3 kernels: "), "{}", out(&latest));
+    assert!(stdout(&latest).starts_with("reports: 10 cases of 3 kernels: "), "{}", stdout(&latest));
     assert_eq!(latest.status.code(), Some(1), "some were not measured");
 }
 
@@ -280,7 +280,7 @@ fn a_name_leads_nowhere_else() {
             work.kernel = "../../etc".to_owned();
         }
     });
-    let folder = Folder::of(&sly);
+    let folder = Folder::with(&sly);
     let output = folder.run(&[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(err(&output).contains("a kernel named `../../etc`"), "{}", err(&output));
@@ -312,7 +312,7 @@ fn a_comment_has_room_for_the_summary_of_many_kernels() {
             before = before.without(name);
         }
     }
-    let folder = Folder::of(&now);
+    let folder = Folder::with(&now);
     before.write_in(folder.0.path(), "main");
     folder.written(&["--compare-to", "main"]);
     let text = folder.text("reports/summary.md");
@@ -333,7 +333,7 @@ fn every_problem_is_seen_and_columns_without_a_value_are_not() {
         })
         .collect();
     let few = |it: &mut Measured| fixture::latency(&mut it.record, vec![1000 * 1000; 30]);
-    let folder = Folder::of(&Fixture::of_kernels(&cases));
+    let folder = Folder::with(&Fixture::of_kernels(&cases));
     folder.written(&[]);
     let text = folder.text("reports/summary.md");
     assert!(names.iter().all(|name| text.contains(&format!("\n**{name}**, "))), "{text}");
@@ -342,7 +342,7 @@ fn every_problem_is_seen_and_columns_without_a_value_are_not() {
     assert!(!text.contains("| 2 | a |"), "{text}");
     assert!(text.contains("| p90 (ms) |") && !text.contains("p99 (ms)"), "{text}");
     assert!(text.contains("No case has p99 (takes 500)."), "{text}");
-    let folder = Folder::of(&Fixture::of_kernels(&cases[..1]).edit("", few));
+    let folder = Folder::with(&Fixture::of_kernels(&cases[..1]).edit("", few));
     folder.written(&[]);
     let text = folder.text("reports/summary.md");
     assert!(text.contains("No case has p90 (takes 50 calls) and p99 (takes 500)."), "{text}");
@@ -361,7 +361,7 @@ fn reasons_that_differ_by_the_precision_share_a_line() {
     ]);
     let fixture = fixture.end("cuda/f32", &why("fp32")).end("cuda/f64", &why("fp64"));
     let fixture = fixture.end("sort", &Outcome::Failed { error: "wrong".to_owned() });
-    let folder = Folder::of(&fixture);
+    let folder = Folder::with(&fixture);
     folder.written(&[]);
     let text = folder.text("reports/summary.md");
     let failed = "| failed | `kernels/default/sort/cpu/kernel/f64-4096` | wrong |\n";
@@ -383,7 +383,7 @@ fn the_environment_has_what_newer_records_have() {
             measures.calls_ns.clear();
             measures.latency.as_mut().expect("measured").std_ns = Some(3e6);
         });
-    let folder = Folder::of(&fixture);
+    let folder = Folder::with(&fixture);
     folder.written(&[]);
     let env = folder.json("reports/env.json");
     assert_eq!(env["git"]["branch"], "topic");

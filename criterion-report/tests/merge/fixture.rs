@@ -91,7 +91,7 @@ impl Shard {
     }
 
     /// The shard by a run that began this many seconds after the first.
-    pub fn again(mut self, run_id: &str, after: u64) -> Self {
+    pub fn rerun(mut self, run_id: &str, after: u64) -> Self {
         (self.run_id, self.after) = (run_id.to_owned(), after);
         self
     }
@@ -170,7 +170,7 @@ fn planned(config: &str) -> Vec<Case> {
 }
 
 fn measured(case: &Case, ns: u64) -> Measured {
-    let mut it = Measured::of(case.clone(), ns);
+    let mut it = Measured::new(case.clone(), ns);
     let record = &mut it.record;
     let step = StepMemory { peak_bytes: 0, total_bytes: 0, allocations: 0 };
     record.measures = plan::Measures {
@@ -200,7 +200,7 @@ pub struct Sweep(TempDir);
 
 impl Sweep {
     /// The plan of the whole sweep, as the program writes it, and these folders of results.
-    pub fn of(shards: &[(&str, &Shard)]) -> Self {
+    pub fn with_shards(shards: &[(&str, &Shard)]) -> Self {
         let sweep = Self(tempfile::tempdir().expect("a temporary folder"));
         fs::write(sweep.path("sweep.yml"), SWEEP).expect("written");
         let plan = ["plan", "sweep.yml", "--format", "json", "--output", "plan.json"];

@@ -11,7 +11,7 @@ const LOST: &str = "inference/sweep/linear/cpu/int8wo/bf16-128x1024x1024";
 const FOLDER: &str = "criterion/inference_sweep_linear_cpu/int8wo/bf16-128x1024x1024/new";
 
 fn two_shards() -> Sweep {
-    Sweep::of(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE))])
+    Sweep::with_shards(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE))])
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn results_of_several_builds_or_configs_are_merged_only_when_asked_for() {
     ];
     for (what, edit) in edits {
         let second = Shard::second(ONE).edit(|it| it.edit("", |case| edit(&mut case.record)));
-        let sweep = Sweep::of(&[("1", &Shard::first(ONE)), ("2", &second)]);
+        let sweep = Sweep::with_shards(&[("1", &Shard::first(ONE)), ("2", &second)]);
         let said = sweep.merge(&["1", "2"]);
         assert!(said.starts_with("exit 2\n--- stderr\nerror: "), "{said}");
         for part in [what, " in 1\n", " in 2\n", "--mixed"] {

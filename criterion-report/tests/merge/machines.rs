@@ -8,7 +8,7 @@ use crate::merge::fixture::{ONE, Shard, Sweep, TWO, text};
 
 fn two_machines() -> Sweep {
     let (first, second) = (Shard::first(ONE).calibrated(), Shard::second(TWO).calibrated());
-    Sweep::of(&[("1", &first), ("2", &second)])
+    Sweep::with_shards(&[("1", &first), ("2", &second)])
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn every_row_names_its_machine() {
 
 #[test]
 fn one_machine_needs_no_column() {
-    let sweep = Sweep::of(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE))]);
+    let sweep = Sweep::with_shards(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE))]);
     sweep.merge(&["1", "2"]);
     for args in [&["show"][..], &["export", "markdown"]] {
         let (_, out, _) = sweep.report(args);
@@ -97,7 +97,7 @@ fn the_calibration_of_each_machine_is_a_folder_of_results() {
 fn the_latest_calibration_of_a_machine_counts() {
     let slow = crate::merge::fixture::Machine { gbps: 5.0, ..ONE };
     let (first, second) = (Shard::first(slow).calibrated(), Shard::second(ONE).calibrated());
-    let sweep = Sweep::of(&[("1", &first), ("2", &second)]);
+    let sweep = Sweep::with_shards(&[("1", &first), ("2", &second)]);
     let said = sweep.merge(&["1", "2"]);
     assert!(said.contains("4 cases; calibration of node-1 (2 cases)\n"), "{said}");
     let report = sweep.merged();
@@ -111,9 +111,12 @@ fn the_latest_calibration_of_a_machine_counts() {
 /// A candidate that was measured again elsewhere keeps its speed-up, and its time is compared with nothing.
 #[test]
 fn times_of_two_machines_are_not_compared_in_a_report() {
-    let elsewhere = Shard::new(3, 3, "int8wo/bf16-64x", TWO).again("20261120T160000Z-44", 8_400);
-    let sweep =
-        Sweep::of(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE)), ("3", &elsewhere)]);
+    let elsewhere = Shard::new(3, 3, "int8wo/bf16-64x", TWO).rerun("20261120T160000Z-44", 8_400);
+    let sweep = Sweep::with_shards(&[
+        ("1", &Shard::first(ONE)),
+        ("2", &Shard::second(ONE)),
+        ("3", &elsewhere),
+    ]);
     sweep.merge(&["1", "2", "3"]);
     let report = sweep.merged();
     let explainer = Explainer::new(&report);
@@ -129,7 +132,7 @@ fn times_of_two_machines_are_not_compared_in_a_report() {
 
 #[test]
 fn compare_refuses_two_machines_unless_told_otherwise() {
-    let sweep = Sweep::of(&[
+    let sweep = Sweep::with_shards(&[
         ("a1", &Shard::first(ONE)),
         ("a2", &Shard::second(TWO)),
         ("b1", &Shard::first(TWO)),

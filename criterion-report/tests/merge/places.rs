@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use crate::merge::fixture::{ONE, Shard, Sweep};
 
 fn two_shards() -> Sweep {
-    Sweep::of(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE))])
+    Sweep::with_shards(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE))])
 }
 
 #[test]

@@ -9,7 +9,7 @@ use plan::Outcome;
 use crate::merge::fixture::{ONE, Shard, Sweep, lines};
 
 fn two_shards() -> Sweep {
-    Sweep::of(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE))])
+    Sweep::with_shards(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE))])
 }
 
 #[test]
@@ -28,8 +28,11 @@ fn two_shards_are_one_run() {
 #[test]
 fn a_merge_equals_one_run_of_the_whole_plan() {
     let whole = Shard::new(1, 1, "", ONE);
-    let sweep =
-        Sweep::of(&[("1", &Shard::first(ONE)), ("2", &Shard::second(ONE)), ("whole", &whole)]);
+    let sweep = Sweep::with_shards(&[
+        ("1", &Shard::first(ONE)),
+        ("2", &Shard::second(ONE)),
+        ("whole", &whole),
+    ]);
     sweep.merge(&["1", "2"]);
     let facts = |report: &Report| -> Vec<_> {
         let entries = report.entries();
@@ -67,14 +70,14 @@ fn only_the_filtered_part_of_the_plan_has_to_be_complete() {
 #[test]
 fn of_several_records_of_a_case_one_counts() {
     let failed = Outcome::Failed { error: "killed".to_owned() };
-    let sweep = Sweep::of(&[
+    let sweep = Sweep::with_shards(&[
         ("1", &Shard::first(ONE)),
         ("2", &Shard::second(ONE)),
         // Later, and one of its cases failed.
         (
             "1-again",
             &Shard::first(ONE)
-                .again("20261120T150000Z-43", 4_800)
+                .rerun("20261120T150000Z-43", 4_800)
                 .edit(|it| it.end("int8wo", &failed).takes("baseline", 900_000)),
         ),
     ]);
@@ -100,8 +103,8 @@ fn of_several_records_of_a_case_one_counts() {
 #[test]
 fn two_runs_of_one_name_are_both_kept() {
     let second = Shard::second(ONE);
-    let first = Shard::first(ONE).again(&second.run_id, 150);
-    let sweep = Sweep::of(&[("1", &first), ("2", &second)]);
+    let first = Shard::first(ONE).rerun(&second.run_id, 150);
+    let sweep = Sweep::with_shards(&[("1", &first), ("2", &second)]);
     sweep.merge(&["1", "2"]);
     let runs = sweep.path("merged/criterion-torch/runs");
     let mut names: Vec<String> = fs::read_dir(&runs)

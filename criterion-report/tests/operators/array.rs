@@ -65,7 +65,8 @@ fn an_object_has_upstreams_fields_in_upstreams_units_and_ours() {
 fn the_worst_gate_is_that_of_the_largest_error() {
     let fixture = Fixture::of_operators("quick", SMALL).edit("/rust/", |it| {
         let gates = &mut it.record.accuracy.as_mut().expect("measured").gates;
-        (gates[0].worst, gates[2].worst) = (plan::Stat(f64::NAN), plan::Stat(f64::INFINITY));
+        (gates[0].worst, gates[2].worst) =
+            (plan::JsonFloat(f64::NAN), plan::JsonFloat(f64::INFINITY));
         gates.swap(0, 2);
     });
     let array = array(&JSON, &fixture);

@@ -16,12 +16,12 @@ fn quick() -> Fixture {
     Fixture::of_operators("quick", SMALL)
 }
 
-fn of(report: &Report, end: &str) -> Result<Efficiency, NoEfficiency> {
+fn efficiency_in(report: &Report, end: &str) -> Result<Efficiency, NoEfficiency> {
     result(&OperatorResult::all(report), end).efficiency.clone()
 }
 
 fn efficiency(fixture: &Fixture, end: &str) -> Efficiency {
-    of(&fixture.operators_report(""), end).expect("an efficiency")
+    efficiency_in(&fixture.operators_report(""), end).expect("an efficiency")
 }
 
 /// The machine's caches, recorded with every case.
@@ -103,7 +103,8 @@ fn without_a_pair_the_times_decide_and_that_is_said() {
     for unpaired in [RUST, "softmax/cpu/stream"] {
         let fixture = quick().edit(unpaired, |it| it.record.pairs.clear());
         let report = fixture.operators_report("");
-        let Efficiency { share, interval, source } = of(&report, RUST).expect("an efficiency");
+        let Efficiency { share, interval, source } =
+            efficiency_in(&report, RUST).expect("an efficiency");
         assert_eq!((source.word(), source.method()), ("stream", Some("times")));
         assert!((share - 0.9).abs() < 1e-6);
         let (interval, half) = (interval.expect("an interval"), fixture::TIME_HALF_WIDTH);
@@ -119,7 +120,7 @@ fn without_a_pair_the_times_decide_and_that_is_said() {
     let stale = stale.edit(RUST, |it| it.record.last_sample = None);
     assert_eq!(efficiency(&stale, RUST).source, EfficiencySource::Pairs);
     let nothing = stale.edit(RUST, |it| it.record.pairs.clear());
-    assert_eq!(of(&nothing.operators_report(""), RUST), Err(NoEfficiency::NoTime));
+    assert_eq!(efficiency_in(&nothing.operators_report(""), RUST), Err(NoEfficiency::NoTime));
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn a_stream_of_another_place_is_no_limit_and_of_another_run_is_pointed_out() {
         edit(|it| it.record.environment_mut().host.hostname = "bench-2".to_owned()),
         edit(|it| it.record.case.settings.threads = plan::Threads::Count(2)),
     ] {
-        let error = of(&elsewhere, RUST).expect_err("no limit").to_string();
+        let error = efficiency_in(&elsewhere, RUST).expect_err("no limit").to_string();
         assert!(error.starts_with("its `stream` was measured elsewhere (cpu (AMD"), "{error}");
     }
     let later = edit(|it| it.record.run_id = "20261121T080000Z-9".to_owned());
@@ -145,7 +146,8 @@ fn a_stream_of_another_place_is_no_limit_and_of_another_run_is_pointed_out() {
 fn without_stream_the_machines_bandwidth_is_the_limit() {
     // 96 MiB are partly in a cache of 16 MiB, says STREAM's rule of four: not here.
     let report = calibrated(quick()).operators_report("");
-    let Efficiency { share, interval, source } = of(&report, RUST).expect("an efficiency");
+    let Efficiency { share, interval, source } =
+        efficiency_in(&report, RUST).expect("an efficiency");
     let EfficiencySource::Calibration(ceiling) = &source else { panic!("{source:?}") };
     assert!((ceiling.gb_per_s - 30.0).abs() < 1e-3, "{ceiling:?}");
     assert_eq!((ceiling.level.as_str(), ceiling.certain), ("memory", true));
@@ -172,7 +174,10 @@ fn what_fits_a_cache_has_the_caches_bandwidth() {
     };
     let ceiling = |dimension: u64| {
         let report = calibrated_of(&config(dimension)).operators_report("");
-        match of(&report, &format!("rust/f32-1x1024x{dimension}")).expect("an efficiency").source {
+        match efficiency_in(&report, &format!("rust/f32-1x1024x{dimension}"))
+            .expect("an efficiency")
+            .source
+        {
             EfficiencySource::Calibration(ceiling) => {
                 (ceiling.gb_per_s.round(), ceiling.level, ceiling.certain)
             }
@@ -206,13 +211,13 @@ fn a_bandwidth_is_of_this_machine_on_as_many_threads() {
     ];
     for edit in edits {
         let report = calibrated(quick()).edit("^calibration/", edit).operators_report("");
-        assert_eq!(of(&report, RUST).expect_err("no limit").to_string(), reason);
+        assert_eq!(efficiency_in(&report, RUST).expect_err("no limit").to_string(), reason);
         let text = write(&TABLE, &report);
         assert!(text.contains("no limit: its group has no `stream`"), "{text}");
         assert!(text.contains("8 cases without a limit: measure `stream`"), "{text}");
     }
     let skipped = quick().end("/stream/", &skipped()).operators_report("");
-    let error = of(&skipped, RUST).expect_err("no limit").to_string();
+    let error = efficiency_in(&skipped, RUST).expect_err("no limit").to_string();
     let start = "`stream` has no time (skipped: this machine has no CUDA device), and no bandwidth";
     assert!(error.starts_with(start), "{error}");
     assert_snapshot!("no-limit", write_on(Some(80), &TABLE, &skipped));
@@ -238,7 +243,7 @@ fn a_device_has_the_bandwidth_of_its_memory() {
     let other_device = fixture().edit("^calibration/", |it| {
         it.record.environment_mut().torch.cuda_device = Some("NVIDIA A100".to_owned());
     });
-    assert!(of(&other_device.operators_report(""), RUST).is_err());
+    assert!(efficiency_in(&other_device.operators_report(""), RUST).is_err());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use criterion_report::read::Report;
 use plan::{
-    Accuracy, Case, Config, Device, Gate, Implementation, Memory, Mode, Pair, Role, Stat,
+    Accuracy, Case, Config, Device, Gate, Implementation, JsonFloat, Memory, Mode, Pair, Role,
     StepMemory, Work, expand,
 };
 
@@ -57,7 +57,7 @@ fn ns(case: &Case) -> u64 {
 /// A case as it went.
 fn measured(case: &Case) -> Measured {
     let ns = ns(case);
-    let mut measured = Measured::of(case.clone(), ns);
+    let mut measured = Measured::new(case.clone(), ns);
     let record = &mut measured.record;
     record.pairs.extend(pair(case, ns));
     record.kernels.push(format!("kernel::{}", case.variant()));
@@ -84,12 +84,12 @@ fn accuracy() -> Accuracy {
     let gate = |inputs: &str, worst| Gate {
         inputs: inputs.to_owned(),
         size: vec![3, 5, 17],
-        worst: Stat(worst),
+        worst: JsonFloat(worst),
     };
     Accuracy {
-        sqnr_db: Stat(138.2),
-        max_abs_error: Stat(4.8e-7),
-        relative_error: Stat(1.2e-7),
+        sqnr_db: JsonFloat(138.2),
+        max_abs_error: JsonFloat(4.8e-7),
+        relative_error: JsonFloat(1.2e-7),
         rmse: None,
         min_sqnr_db: 100.0,
         rows_checked: 64,

@@ -13,7 +13,7 @@ fn fixture() -> Fixture {
         .end("/aten-out/", &skipped())
         .edit("/rust/", |it| {
             let accuracy = it.record.accuracy.as_mut().expect("measured");
-            accuracy.gates[1].worst = plan::Stat(0.93);
+            accuracy.gates[1].worst = plan::JsonFloat(0.93);
         })
         .edit("/aten/", |it| it.record.accuracy.as_mut().expect("measured").gates.clear())
 }

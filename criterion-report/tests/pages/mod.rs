@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, Command, CommandFactory};
 use criterion_report::cli::Cli;
 use criterion_report::export::csv;
-use criterion_report::model::{Better, Field, MEASURES, Part};
+use criterion_report::model::{Better, Field, MEASURES, ValuePart};
 use criterion_report::views::explain::Rule;
 use types::types;
 
@@ -210,9 +210,9 @@ fn columns() -> String {
             symbol => symbol,
         };
         let part = match part {
-            Part::Value => "",
-            Part::Low => ", lower end",
-            Part::High => ", upper end",
+            ValuePart::Value => "",
+            ValuePart::Low => ", lower end",
+            ValuePart::High => ", upper end",
         };
         let meaning = format!("{}{part}", field.description);
         [code(&name), unit.into(), code(field.name), meaning]

@@ -15,7 +15,10 @@ use crate::training::fixture::{Fixture, truth};
 use crate::training::{GRID, MAP, ONE};
 
 /// The results of a recipe at all shapes.
-fn of<'r, 'a>(results: &'r [TrainingResult<'a>], variant: &str) -> Vec<&'r TrainingResult<'a>> {
+fn results_of<'r, 'a>(
+    results: &'r [TrainingResult<'a>],
+    variant: &str,
+) -> Vec<&'r TrainingResult<'a>> {
     let blocks = gather(results, |it| it.variant());
     blocks.into_iter().find(|block| block[0].variant() == variant).expect("a recipe")
 }
@@ -24,7 +27,8 @@ fn of<'r, 'a>(results: &'r [TrainingResult<'a>], variant: &str) -> Vec<&'r Train
 fn the_planted_costs_and_the_crossover_are_found() {
     let report = Fixture::of_training("grid", GRID).training_report("");
     let results = TrainingResult::all(&report);
-    let crossover = Crossover::from_results(&of(&results, "float8-tensorwise")).expect("a map");
+    let crossover =
+        Crossover::from_results(&results_of(&results, "float8-tensorwise")).expect("a map");
     let RecipeCost::Parts { casts, products } = crossover.prediction.recipe else {
         panic!("both were measured")
     };
@@ -78,7 +82,8 @@ fn a_grid_without_a_crossover_says_so() {
 fn without_casts_or_products_the_whole_is_fitted() {
     let report = Fixture::of_training("grid", GRID).without("linear-casts/").training_report("");
     let results = TrainingResult::all(&report);
-    let crossover = Crossover::from_results(&of(&results, "float8-tensorwise")).expect("a map");
+    let crossover =
+        Crossover::from_results(&results_of(&results, "float8-tensorwise")).expect("a map");
     assert!(matches!(crossover.prediction.recipe, RecipeCost::Whole(_)));
     let worst = crossover.fields.iter().map(|it| (it.predicted / truth(it.shape) - 1.0).abs());
     assert!(worst.fold(0.0, f64::max) < 1e-3);
@@ -88,9 +93,10 @@ fn without_casts_or_products_the_whole_is_fitted() {
 fn few_shapes_and_emulated_recipes_have_no_map() {
     let report = Fixture::of_training("train", ONE).training_report("");
     let results = TrainingResult::all(&report);
-    let few = Crossover::from_results(&of(&results, "float8-tensorwise")).map(|_| ());
+    let few = Crossover::from_results(&results_of(&results, "float8-tensorwise")).map(|_| ());
     assert_eq!(few, Err(NoCrossover::FewShapes { found: 1, needed: 4 }));
-    let emulated = Crossover::from_results(&of(&results, "float8-rowwise+emulated")).map(|_| ());
+    let emulated =
+        Crossover::from_results(&results_of(&results, "float8-rowwise+emulated")).map(|_| ());
     assert_eq!(emulated, Err(NoCrossover::Emulated));
     let text = write(&MAP, &report);
     assert!(text.contains("measured at 1 of the 4 shapes"), "{text}");

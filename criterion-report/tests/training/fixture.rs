@@ -5,7 +5,7 @@ use std::path::Path;
 
 use criterion_report::read::Report;
 use plan::{
-    Accuracy, Case, Config, Memory, Mode, ModelWork, Pair, Pass, Recipe, Role, Shape, Stat,
+    Accuracy, Case, Config, JsonFloat, Memory, Mode, ModelWork, Pair, Pass, Recipe, Role, Shape,
     StepMemory, TensorAccuracy, Variant, Work, expand,
 };
 
@@ -86,9 +86,9 @@ pub const PEAK: f64 = 400.0;
 fn measured(case: &Case) -> Measured {
     let Work::Model(work) = case.work else {
         let operations = plan::cost::flops(case).expect("operations") as f64;
-        return Measured::of(case.clone(), (operations / PEAK).round() as u64);
+        return Measured::new(case.clone(), (operations / PEAK).round() as u64);
     };
-    let mut measured = Measured::of(case.clone(), ns(&work).round() as u64);
+    let mut measured = Measured::new(case.clone(), ns(&work).round() as u64);
     let record = &mut measured.record;
     record.pairs.extend(pair(case, &work));
     record.kernels.push("aten::mm".to_owned());
@@ -112,18 +112,18 @@ fn memory(ModelWork { shape: Shape { m, k, n }, .. }: &ModelWork) -> Memory {
 fn tensor((name, sqnr_db): (&str, f64)) -> TensorAccuracy {
     TensorAccuracy {
         name: name.to_owned(),
-        sqnr_db: Stat(sqnr_db),
-        max_abs_error: Stat(4.8e-3),
-        relative_error: Stat(1.2e-2),
+        sqnr_db: JsonFloat(sqnr_db),
+        max_abs_error: JsonFloat(4.8e-3),
+        relative_error: JsonFloat(1.2e-2),
         min_sqnr_db: 20.0,
     }
 }
 
 fn accuracy() -> Accuracy {
     Accuracy {
-        sqnr_db: Stat(31.5),
-        max_abs_error: Stat(4.8e-3),
-        relative_error: Stat(1.2e-2),
+        sqnr_db: JsonFloat(31.5),
+        max_abs_error: JsonFloat(4.8e-3),
+        relative_error: JsonFloat(1.2e-2),
         rmse: None,
         min_sqnr_db: 20.0,
         rows_checked: 64,

@@ -68,7 +68,7 @@ fn parts(
         }
         Ok(())
     };
-    let _range = ranges::of(case, "profile");
+    let _range = ranges::for_case(case, "profile");
     let mut step = || {
         let _range = ranges::step();
         let made = std::hint::black_box(workload.step()?);

@@ -88,7 +88,8 @@ impl<'a> Pass<'a> {
     ) -> Result<(), Failure> {
         let watch = Stopwatch::start();
         let asked = cases.iter().flat_map(Asked::new).flatten();
-        let progress = Progress::of("profiling ", asked.map(|it| (it.name(), TYPICAL_CASE_S)));
+        let progress =
+            Progress::with_activity("profiling ", asked.map(|it| (it.name(), TYPICAL_CASE_S)));
         let (counted, cases_count) = (HashMap::new(), cases.len());
         let mut pass =
             Self { root, keep, progress, counted, cases: cases_count, failed: 0, bytes: 0 };

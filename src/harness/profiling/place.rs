@@ -104,7 +104,8 @@ mod tests {
         let folder = root.path().join("profiles/x");
         clear(&folder).expect("there is none");
         fs::create_dir_all(&folder).expect("created");
-        let unfinished = partial::beside(&folder.join("a_profile.json")).expect("a folder").keep();
+        let unfinished =
+            partial::folder_beside(&folder.join("a_profile.json")).expect("a folder").keep();
         fs::write(unfinished.join("trace.json"), "{").expect("written");
         let mark = partial::MARK;
         for name in [

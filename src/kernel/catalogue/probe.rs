@@ -6,15 +6,15 @@ use tch::{Kind, TchError, Tensor};
 
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{Named, Operation, Parts, Shipped, Site, Step};
+use crate::kernel::{KernelContext, Named, Operation, Parts, Shipped, Step};
 use crate::native::onednn::{self, PostOp};
 use crate::native::triad::triad;
 use crate::refusal::Refusal;
 use kernels::cpu::stream::SCALAR;
 
 impl Named for ProbeWork {
-    fn name(site: &Site<Self>) -> String {
-        format!("probe `{}`", site.work.probe)
+    fn name(context: &KernelContext<Self>) -> String {
+        format!("probe `{}`", context.work.probe)
     }
 }
 
@@ -28,11 +28,11 @@ impl Shipped for ProbeWork {
     }
 
     /// Rows of a product; elements of STREAM's arrays; one element otherwise.
-    fn parts(site: &Site<Self>) -> Parts {
-        let size = site.work.size;
-        let (all, flops, elements) = match site.work.probe.kind() {
+    fn parts(context: &KernelContext<Self>) -> Parts {
+        let size = context.work.size;
+        let (all, flops, elements) = match context.work.probe.kind() {
             ProbeKind::Product => (size, 2 * size * size, size),
-            ProbeKind::Stream => (size / site.dtype.bytes(), 2, 1),
+            ProbeKind::Stream => (size / context.dtype.bytes(), 2, 1),
             ProbeKind::Launch | ProbeKind::Call => (1, 1, 1),
         };
         Parts { all, flops, elements, are_averaged: false }
@@ -40,8 +40,8 @@ impl Shipped for ProbeWork {
 }
 
 /// Probes other than products are measured in float32 only.
-fn in_float32(site: &Site<ProbeWork>) -> Result<(), String> {
-    match site.dtype {
+fn in_float32(context: &KernelContext<ProbeWork>) -> Result<(), String> {
+    match context.dtype {
         Dtype::Float32 => Ok(()),
         dtype => Err(format!("it is measured in float32, and dtype is {dtype}")),
     }
@@ -56,14 +56,14 @@ const EXACT_DB: f64 = 120.0;
 struct Matmul;
 
 impl Operation<ProbeWork> for Matmul {
-    fn inputs(&self, site: &Site<ProbeWork>) -> Result<Inputs, Refusal> {
-        let draw = || site.normal(&[site.work.size; 2]);
+    fn inputs(&self, context: &KernelContext<ProbeWork>) -> Result<Inputs, Refusal> {
+        let draw = || context.normal(&[context.work.size; 2]);
         Ok(Inputs { examples: vec![draw()?], parameters: vec![draw()?] })
     }
 
-    fn check(&self, site: &Site<ProbeWork>) -> Result<(), String> {
-        match (site.work.probe, site.device) {
-            (Probe::MatmulOnednn, Device::Cpu) => onednn::supports(site.kind()),
+    fn check(&self, context: &KernelContext<ProbeWork>) -> Result<(), String> {
+        match (context.work.probe, context.device) {
+            (Probe::MatmulOnednn, Device::Cpu) => onednn::supports(context.kind()),
             (Probe::MatmulOnednn, device) => {
                 Err(format!("oneDNN is called by name only on cpu, not on {device}"))
             }
@@ -71,16 +71,16 @@ impl Operation<ProbeWork> for Matmul {
         }
     }
 
-    fn reference(&self, _: &Site<ProbeWork>, inputs: Inputs) -> Result<Tensor, Refusal> {
+    fn reference(&self, _: &KernelContext<ProbeWork>, inputs: Inputs) -> Result<Tensor, Refusal> {
         let ([a], [b]) = inputs.into_parts()?;
         Ok(a.f_mm(&b)?)
     }
 
-    fn build(&self, site: &Site<ProbeWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(&self, context: &KernelContext<ProbeWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let ([a], [b]) = inputs.into_parts()?;
         let bytes = inputs::bytes(&a) + inputs::bytes(&b);
         let weight = b.f_tr()?.f_contiguous()?;
-        let step = match site.work.probe {
+        let step = match context.work.probe {
             Probe::MatmulOnednn => {
                 let (rows, _) = a.size2()?;
                 let weight = onednn::reorder_linear_weight(&weight, rows)?;
@@ -91,9 +91,9 @@ impl Operation<ProbeWork> for Matmul {
             Probe::Matmul => {
                 let b = weight.f_tr()?;
                 let step = Step::new(&["aten::mm"], move || a.f_mm(&b));
-                whose(site).into_iter().fold(step, Step::noting)
+                product_note(context).into_iter().fold(step, Step::noting)
             }
-            _ => return Err(site.no_such_implementation()),
+            _ => return Err(context.no_such_implementation()),
         };
         Ok(step.of_inputs_alone(bytes).reading(vec![]))
     }
@@ -108,20 +108,20 @@ impl Operation<ProbeWork> for Matmul {
     ///
     /// In float16 a product of 1×1 may be subnormal.
     fn min_sqnr_db(&self, _: &ProbeWork, dtype: Dtype) -> f64 {
-        Gates { float32: 100.0, bfloat16: 40.0, float16: 55.0 }.of(dtype)
+        Gates { float32: 100.0, bfloat16: 40.0, float16: 55.0 }.for_dtype(dtype)
     }
 }
 
 /// Whose product torch's is on a CPU where it is not oneDNN's, to which torch leaves those in half
 /// precision where it can, and none in float32.
-fn whose(site: &Site<ProbeWork>) -> Option<String> {
-    match (site.device, site.dtype) {
+fn product_note(context: &KernelContext<ProbeWork>) -> Option<String> {
+    match (context.device, context.dtype) {
         (Device::Cpu, Dtype::Float32) => Some(
             "the product is that of the BLAS library which libtorch was built with; \
              `matmul_onednn` is oneDNN's"
                 .to_owned(),
         ),
-        (Device::Cpu, _) => onednn::supports(site.kind())
+        (Device::Cpu, _) => onednn::supports(context.kind())
             .err()
             .map(|reason| format!("the product is ATen's own, not oneDNN's: {reason}")),
         _ => None,
@@ -133,39 +133,43 @@ struct Stream;
 
 impl Operation<ProbeWork> for Stream {
     /// Drawn where they lie.
-    fn inputs(&self, site: &Site<ProbeWork>) -> Result<Inputs, Refusal> {
-        let size = [inputs::dimension(site.work.size / site.dtype.bytes())?];
-        let draw = || Tensor::f_rand(size, (site.kind(), site.place));
+    fn inputs(&self, context: &KernelContext<ProbeWork>) -> Result<Inputs, Refusal> {
+        let size = [inputs::dimension(context.work.size / context.dtype.bytes())?];
+        let draw = || Tensor::f_rand(size, (context.kind(), context.torch_device));
         Ok(Inputs { examples: vec![draw()?, draw()?], parameters: vec![] })
     }
 
-    fn check(&self, site: &Site<ProbeWork>) -> Result<(), String> {
-        in_float32(site)?;
-        let (size, dtype) = (site.work.size, site.dtype);
+    fn check(&self, context: &KernelContext<ProbeWork>) -> Result<(), String> {
+        in_float32(context)?;
+        let (size, dtype) = (context.work.size, context.dtype);
         if size >= dtype.bytes() && size.is_multiple_of(dtype.bytes()) {
             return Ok(());
         }
         Err(format!("an array of {size} bytes holds no whole number of {dtype}"))
     }
 
-    fn reference(&self, site: &Site<ProbeWork>, inputs: Inputs) -> Result<Tensor, Refusal> {
+    fn reference(
+        &self,
+        context: &KernelContext<ProbeWork>,
+        inputs: Inputs,
+    ) -> Result<Tensor, Refusal> {
         let ([mut x, mut y], []) = inputs.into_parts()?;
         let scalar = f64::from(SCALAR);
-        Ok(match site.work.probe {
+        Ok(match context.work.probe {
             Probe::Scale => x.f_mul_scalar_(scalar)?,
             Probe::Add => x.f_add_(&y)?,
             Probe::Triad => x.f_add_(&y.f_mul_scalar_(scalar)?)?,
             Probe::Copy => x,
-            _ => return Err(site.no_such_implementation()),
+            _ => return Err(context.no_such_implementation()),
         })
     }
 
-    fn build(&self, site: &Site<ProbeWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(&self, context: &KernelContext<ProbeWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let ([x, y], []) = inputs.into_parts()?;
         // An element that is not written fails the check.
         let output = x.f_full_like(f64::NAN)?;
         let bytes = [&x, &y, &output].map(inputs::bytes).iter().sum();
-        let step = match site.work.probe {
+        let step = match context.work.probe {
             Probe::Scale => {
                 // On the host: torch hands it to the kernel as an argument.
                 let options = (Kind::Float, tch::Device::Cpu);
@@ -183,7 +187,7 @@ impl Operation<ProbeWork> for Stream {
                 output.f_copy_(&x)?;
                 Ok(output)
             }),
-            _ => return Err(site.no_such_implementation()),
+            _ => return Err(context.no_such_implementation()),
         };
         Ok(step.of_inputs_alone(bytes).reading(vec![]))
     }
@@ -202,14 +206,14 @@ impl Operation<ProbeWork> for Stream {
 struct Sign;
 
 impl Operation<ProbeWork> for Sign {
-    fn inputs(&self, site: &Site<ProbeWork>) -> Result<Inputs, Refusal> {
-        let value = Tensor::f_ones([1], (site.kind(), site.place))?;
+    fn inputs(&self, context: &KernelContext<ProbeWork>) -> Result<Inputs, Refusal> {
+        let value = Tensor::f_ones([1], (context.kind(), context.torch_device))?;
         Ok(Inputs { examples: vec![value], parameters: vec![] })
     }
 
-    fn check(&self, site: &Site<ProbeWork>) -> Result<(), String> {
-        in_float32(site)?;
-        if site.work.probe == Probe::Launch && site.device == Device::Cpu {
+    fn check(&self, context: &KernelContext<ProbeWork>) -> Result<(), String> {
+        in_float32(context)?;
+        if context.work.probe == Probe::Launch && context.device == Device::Cpu {
             return Err("the host starts no kernels, it calls functions; `devices: [cuda]` has a \
                         queue for them"
                 .to_owned());
@@ -217,13 +221,13 @@ impl Operation<ProbeWork> for Sign {
         Ok(())
     }
 
-    fn reference(&self, _: &Site<ProbeWork>, inputs: Inputs) -> Result<Tensor, Refusal> {
+    fn reference(&self, _: &KernelContext<ProbeWork>, inputs: Inputs) -> Result<Tensor, Refusal> {
         Ok(inputs.examples[0].f_mul_scalar(-1.0)?)
     }
 
-    fn build(&self, site: &Site<ProbeWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(&self, context: &KernelContext<ProbeWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let ([value], []) = inputs.into_parts()?;
-        if site.work.probe != Probe::Launch {
+        if context.work.probe != Probe::Launch {
             return Ok(Step::new(&["aten::neg"], move || value.f_neg()));
         }
         let start = value.shallow_clone();

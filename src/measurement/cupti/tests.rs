@@ -21,7 +21,7 @@ fn a_step_is_counted_in_as_many_passes_as_cupti_asks_for() {
     }
     let folder = tempfile::tempdir().unwrap();
     fake(folder.path(), &[]);
-    let said = said(folder.path(), &[]);
+    let said = child_output(folder.path(), &[]);
     let pass = "before RangeProfilerStart RangeProfilerPushRange step RangeProfilerPopRange \
                 RangeProfilerStop";
     let metrics = METRICS.map(|it| format!("metric {}", it.to_str().unwrap())).join(" ");
@@ -51,22 +51,23 @@ fn a_step_is_counted_in_as_many_passes_as_cupti_asks_for() {
 fn what_cupti_refuses_is_a_reason_and_leaves_nothing_on() {
     let folder = tempfile::tempdir().unwrap();
     fake(folder.path(), &[]);
-    let denied = said(folder.path(), &[("FAIL", "cuptiRangeProfilerEnable"), ("CODE", "35")]);
+    let denied =
+        child_output(folder.path(), &[("FAIL", "cuptiRangeProfilerEnable"), ("CODE", "35")]);
     assert!(denied.contains("NVreg_RestrictProfilingToAdminUsers=0"), "{denied}");
     assert!(denied.contains("ProfilerDeInitialize") && !denied.contains("step\n"), "{denied}");
-    let busy = said(folder.path(), &[("FAIL", "cuptiRangeProfilerStart"), ("CODE", "26")]);
+    let busy = child_output(folder.path(), &[("FAIL", "cuptiRangeProfilerStart"), ("CODE", "26")]);
     assert!(busy.contains("cuptiRangeProfilerStart: another profiler"), "{busy}");
     assert!(busy.contains("RangeProfilerDisable\nProfilerHostDeinitialize\n"), "{busy}");
-    let endless = said(folder.path(), &[("ENDLESS", "1")]);
+    let endless = child_output(folder.path(), &[("ENDLESS", "1")]);
     assert!(endless.contains("not all counted after 64 passes"), "{endless}");
-    let dropped = said(folder.path(), &[("DROPPED", "1")]);
+    let dropped = child_output(folder.path(), &[("DROPPED", "1")]);
     assert!(dropped.contains("CUPTI has 1 ranges and dropped 1"), "{dropped}");
-    let stepless = said(folder.path(), &[("REFUSING_STEP", "1")]);
+    let stepless = child_output(folder.path(), &[("REFUSING_STEP", "1")]);
     assert!(stepless.contains("the step is refused") && stepless.contains("RangeProfilerDisable"));
-    let old = said(folder.path(), &[("VERSION", "18")]);
+    let old = child_output(folder.path(), &[("VERSION", "18")]);
     assert!(old.contains("older than CUDA 12.6") && !old.contains("Initialize"), "{old}");
     fake(folder.path(), &["-DLACKING"]);
-    let lacking = said(folder.path(), &[]);
+    let lacking = child_output(folder.path(), &[]);
     assert!(!lacking.contains("panicked") && lacking.contains("ProfilerDeInitialize"), "{lacking}");
 }
 
@@ -168,7 +169,7 @@ fn fake(folder: &Path, arguments: &[&str]) {
 }
 
 /// The output of a child process that loads the fake CUPTI of this folder.
-fn said(folder: &Path, variables: &[(&str, &str)]) -> String {
+fn child_output(folder: &Path, variables: &[(&str, &str)]) -> String {
     let before = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
     let test = "measurement::cupti::tests::a_step_is_counted_in_as_many_passes_as_cupti_asks_for";
     let output = Command::new(std::env::current_exe().unwrap())

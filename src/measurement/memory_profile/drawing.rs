@@ -39,7 +39,7 @@ pub fn draw(title: &str, constant: &[(&str, u64)], events: &[MemoryEvent]) -> St
     let replay = Replay::from_events(events);
     let constant: Vec<_> = constant.iter().copied().filter(|(_, bytes)| *bytes > 0).collect();
     let frame = Frame::new(&constant, &replay);
-    let series = series::of(&replay, frame.width().ceil() as usize);
+    let series = series::from_replay(&replay, frame.width().ceil() as usize);
     let mut body = String::new();
     frame.write_axes(&mut body);
     for (place, one) in series.iter().enumerate().rev() {

@@ -20,7 +20,7 @@ pub struct Series {
 
 /// The operations with the highest peaks, the highest first and lowest in the picture, and all others together. In each
 /// column of the picture only the moment with the most bytes and the last one are kept.
-pub fn of(replay: &Replay, columns: usize) -> Vec<Series> {
+pub fn from_replay(replay: &Replay, columns: usize) -> Vec<Series> {
     let mut order: Vec<usize> = (0..replay.operations.len()).collect();
     order.sort_by_key(|place| std::cmp::Reverse(replay.operations[*place].1));
     let named = order.len().min(MOST);

@@ -122,7 +122,7 @@ fn crowd() -> Vec<MemoryEvent> {
 #[test]
 fn a_crowd_has_the_largest_and_the_others_at_its_own_peak() {
     let replay = Replay::from_events(&crowd());
-    let series = series::of(&replay, 800);
+    let series = series::from_replay(&replay, 800);
     assert_eq!(series.len(), 9);
     assert_eq!(series.last().map(|it| it.name.as_str()), Some(series::OTHER));
     let highest = series[8].edge.iter().map(|(_, bytes)| *bytes).max();

@@ -14,19 +14,19 @@ pub(super) use cslt::{Cslt, OnCuda};
 use plan::{Device, Dtype};
 use tch::{Kind, TchError, Tensor};
 
-use super::Site;
+use super::LayerContext;
 use crate::native::cuda;
 use crate::refusal::Refusal;
 
 /// The share of a weight that stays: two of four.
 pub(super) const DENSITY: f64 = 0.5;
 
-/// Whether a weight can be stored and multiplied like this at the site. `multiple` is what cuSPARSELt
+/// Whether a weight can be stored and multiplied like this in the context. `multiple` is what cuSPARSELt
 /// demands of both its sizes: 16 with elements of 16 bits, 32 with 8 bits.
-pub(super) fn check(site: &Site, multiple: u64) -> Result<(), String> {
-    let (k, n) = (site.linear.k, site.linear.n);
+pub(super) fn check(context: &LayerContext, multiple: u64) -> Result<(), String> {
+    let (k, n) = (context.linear.k, context.linear.n);
     check_width(k)?;
-    if site.device != Device::Cuda {
+    if context.device != Device::Cuda {
         return Ok(());
     }
     for (dimension, size) in [("k", k), ("n", n)] {
@@ -50,15 +50,15 @@ fn check_width(k: u64) -> Result<(), String> {
     }
 }
 
-/// Whether a weight that is not quantized can be stored like this at the site.
-pub(super) fn check_unquantized(site: &Site) -> Result<(), String> {
-    if site.device == Device::Cuda && site.dtype == Dtype::Float32 {
+/// Whether a weight that is not quantized can be stored like this in the context.
+pub(super) fn check_unquantized(context: &LayerContext) -> Result<(), String> {
+    if context.device == Device::Cuda && context.dtype == Dtype::Float32 {
         return Err(format!(
             "weights of {}, but `_cslt_sparse_mm` on cuda takes bfloat16 or float16",
-            site.dtype
+            context.dtype
         ));
     }
-    check(site, 16)
+    check(context, 16)
 }
 
 /// `weight [n, k]`, of each four the two of largest magnitude, of equals the earlier.

@@ -23,7 +23,7 @@ use tch::{Kind, TchError, Tensor};
 use super::{Operand, Product, Side, TrainingScheme};
 use crate::native::cuda;
 use crate::recipes::blocks::{Blocks, Scaling, tensor_scale};
-use crate::recipes::{Site, block_scaled_cuda};
+use crate::recipes::{LayerContext, block_scaled_cuda};
 
 /// The least scale of a tensor in nvfp4. Zeros, which gradients can be, would have none, and become NaN.
 const LEAST_TENSOR_SCALE: f64 = 1e-30;
@@ -37,9 +37,9 @@ pub(super) struct Scheme {
 }
 
 impl TrainingScheme for Scheme {
-    fn check(&self, site: &Site) -> Result<(), String> {
-        let (format, linear) = (self.format, site.linear);
-        match site.dtype {
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        let (format, linear) = (self.format, context.linear);
+        match context.dtype {
             Dtype::BFloat16 => {}
             Dtype::Float32 if self.emulated => {}
             dtype if self.emulated => {
@@ -60,12 +60,12 @@ impl TrainingScheme for Scheme {
         if self.emulated {
             return Ok(());
         }
-        if site.device != Device::Cuda {
+        if context.device != Device::Cuda {
             let remedy = match format {
                 BlockFormat::Mxfp8 => "; train with `mxfp8-emulated-rceil` there",
                 _ => "",
             };
-            return Err(format!("{} has no product of blocks{remedy}", site.device));
+            return Err(format!("{} has no product of blocks{remedy}", context.device));
         }
         // An absent device is not this recipe's to report.
         match cuda::device(0) {

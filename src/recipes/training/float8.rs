@@ -30,7 +30,7 @@ use tch::{Kind, TchError, Tensor};
 
 use super::{Operand, Product, Side, TrainingScheme, unquantized};
 use crate::native::cuda;
-use crate::recipes::Site;
+use crate::recipes::LayerContext;
 use crate::recipes::float8::Granularity;
 use crate::refusal::Refusal;
 
@@ -137,11 +137,11 @@ impl Scheme {
 }
 
 impl TrainingScheme for Scheme {
-    fn check(&self, site: &Site) -> Result<(), String> {
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
         if self.emulated {
             return Ok(());
         }
-        let linear = site.linear;
+        let linear = context.linear;
         let mut sizes = vec![("k", linear.k), ("n", linear.n)];
         if !self.grad_weight_hp {
             sizes.push(("the number of rows", linear.rows));
@@ -153,7 +153,7 @@ impl TrainingScheme for Scheme {
                 ));
             }
         }
-        if site.device == Device::Cuda {
+        if context.device == Device::Cuda {
             // An absent device is not this recipe's to report.
             if let Ok(device) = cuda::device(0) {
                 device.require((8, 9), "float8 products")?;

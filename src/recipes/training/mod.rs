@@ -14,7 +14,7 @@ use plan::{BlockFormat, Case, Recipe, TrainingSettings, Work};
 use tch::{TchError, Tensor};
 
 pub use self::scheme::{Operand, Product, Side, TrainingScheme};
-use super::{Site, named, output_size};
+use super::{LayerContext, named, output_size};
 use crate::native::autograd::{self, LinearFunction};
 use crate::refusal::Refusal;
 
@@ -192,18 +192,22 @@ pub fn trained_with(
     Ok(TrainedLinear { function, weight })
 }
 
-/// Whether the case's variant can train a linear layer at this site, before anything is built.
+/// Whether the case's variant can train a linear layer in this context, before anything is built.
 ///
 /// # Errors
 /// Unsupported, with the constraint and the value that broke it.
-pub fn check_trained(case: &Case, site: &Site) -> Result<(), Refusal> {
-    let recipe = site.variant.recipe;
-    if let Some(sparsity) = site.variant.sparsity {
-        return Err(named(recipe, site.linear.name, &format!("{sparsity}, but training is dense")));
+pub fn check_trained(case: &Case, context: &LayerContext) -> Result<(), Refusal> {
+    let recipe = context.variant.recipe;
+    if let Some(sparsity) = context.variant.sparsity {
+        return Err(named(
+            recipe,
+            context.linear.name,
+            &format!("{sparsity}, but training is dense"),
+        ));
     }
     let settings = case.settings.training.clone().unwrap_or_default();
-    let scheme = scheme(recipe, &settings, site.variant.emulated)?;
-    scheme.check(site).map_err(|constraint| named(recipe, site.linear.name, &constraint))
+    let scheme = scheme(recipe, &settings, context.variant.emulated)?;
+    scheme.check(context).map_err(|constraint| named(recipe, context.linear.name, &constraint))
 }
 
 /// The accuracy gate of a product, of a case's recipe ([`TrainingScheme::min_sqnr_db`]).

@@ -3,7 +3,7 @@
 use plan::Dtype;
 use tch::{Kind, TchError, Tensor};
 
-use crate::recipes::{Blocks, Site};
+use crate::recipes::{Blocks, LayerContext};
 
 /// One of the three products of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +72,8 @@ impl Operand {
 ///
 /// Torch may run the backward pass on another thread, hence `Send` and `Sync`.
 pub trait TrainingScheme: Send + Sync {
-    /// Whether a layer can be trained at this site. The error is the constraint and the value that broke it.
-    fn check(&self, site: &Site) -> Result<(), String>;
+    /// Whether a layer can be trained in this context. The error is the constraint and the value that broke it.
+    fn check(&self, context: &LayerContext) -> Result<(), String>;
 
     /// Casts a matrix that is the `side` operand of `product`.
     fn cast(&self, product: Product, side: Side, matrix: &Tensor) -> Result<Operand, TchError>;

@@ -245,13 +245,13 @@ fn the_settings_choose_granularity_and_casts() {
 fn scaled_products_take_multiples_of_16() {
     let check = |recipe: Float8Recipe, emulated: bool, (rows, k, n): (u64, u64, u64)| {
         let recipe = Recipe::Float8 { recipe };
-        let site = Site {
+        let context = LayerContext {
             variant: Variant { emulated, ..Variant::eager(recipe) },
             device: plan::Device::Cpu,
             dtype: Dtype::BFloat16,
             linear: LinearShape { name: "linear1", rows, k, n },
         };
-        scheme(recipe, &TrainingSettings::default(), emulated).unwrap().check(&site)
+        scheme(recipe, &TrainingSettings::default(), emulated).unwrap().check(&context)
     };
     let (tensorwise, gw_hp) = (Float8Recipe::Tensorwise, Float8Recipe::RowwiseWithGwHp);
     assert_eq!(check(tensorwise, false, (16, 32, 48)), Ok(()));
@@ -270,8 +270,8 @@ fn blocks_need_their_hardware_or_emulation() {
     let check = |recipe, device, dtype, (rows, k, n): (u64, u64, u64), emulated| {
         let variant = Variant { emulated, ..Variant::eager(recipe) };
         let linear = LinearShape { name: "linear1", rows, k, n };
-        let site = Site { variant, device, dtype, linear };
-        scheme(recipe, &TrainingSettings::default(), emulated).unwrap().check(&site)
+        let context = LayerContext { variant, device, dtype, linear };
+        scheme(recipe, &TrainingSettings::default(), emulated).unwrap().check(&context)
     };
     let (cpu, bf16, shape) = (plan::Device::Cpu, Dtype::BFloat16, (32, 64, 96));
     let mxfp8 = Recipe::BlockScaled { format: BlockFormat::Mxfp8, weight_only: false };

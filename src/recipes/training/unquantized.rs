@@ -4,7 +4,7 @@ use plan::Dtype;
 use tch::{Kind, TchError, Tensor};
 
 use super::{Operand, Product, Side, TrainingScheme};
-use crate::recipes::{Scheme as _, Site, baseline};
+use crate::recipes::{LayerContext, Scheme as _, baseline};
 
 /// `baseline`, and float8 with every cast disabled.
 pub(super) struct Scheme {
@@ -13,7 +13,7 @@ pub(super) struct Scheme {
 }
 
 impl TrainingScheme for Scheme {
-    fn check(&self, _site: &Site) -> Result<(), String> {
+    fn check(&self, _context: &LayerContext) -> Result<(), String> {
         Ok(())
     }
 

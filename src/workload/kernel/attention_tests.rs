@@ -4,7 +4,7 @@ use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, Pattern};
 use tch::Kind;
 
 use super::sampled::rows;
-use super::testing::of;
+use super::testing::cpu_case;
 use super::*;
 use crate::inputs;
 use crate::native::onednn;
@@ -19,7 +19,7 @@ pub(super) fn size([b, heads, s, d]: [u64; 4], causal: bool) -> FusionShape {
 }
 
 pub(super) fn prepare(work: FusionWork, dtype: Dtype) -> Result<Kernel, Refusal> {
-    let case = of(work, dtype);
+    let case = cpu_case(work, dtype);
     preflight(&case)?;
     super::prepare(&case, work)
 }
@@ -145,7 +145,7 @@ fn a_causal_token_attends_to_itself_and_earlier_ones() {
 
 /// Draws the inputs that `prepare` draws.
 fn drawn(work: FusionWork, dtype: Dtype) -> Inputs {
-    site(&of(work, dtype), work, tch::Device::Cpu).inputs().expect("small")
+    context(&cpu_case(work, dtype), work, tch::Device::Cpu).inputs().expect("small")
 }
 
 /// Checks a pattern that lacks one part.
@@ -211,8 +211,8 @@ fn on_cuda_what_a_kernel_does_not_take_is_refused() {
             size: size([2, 3, s, d], true),
         };
         // The place is only looked at when something is built.
-        let on_cuda = Case { device: Device::Cuda, ..of(work, dtype) };
-        site(&on_cuda, work, tch::Device::Cpu).check().map_err(|refusal| {
+        let on_cuda = Case { device: Device::Cuda, ..cpu_case(work, dtype) };
+        context(&on_cuda, work, tch::Device::Cpu).check().map_err(|refusal| {
             let text = refusal.to_string();
             let (_, constraint) = text.split_once("`: ").expect("pattern and variant");
             constraint.to_owned()
@@ -264,7 +264,7 @@ const HEADS: [u64; 4] = [3, 6, 1024, 1];
 
 /// Which heads are.
 fn compared(work: FusionWork, dtype: Dtype) -> Vec<i64> {
-    rows(<FusionWork as Shipped>::parts(&site(&of(work, dtype), work, tch::Device::Cpu)))
+    rows(<FusionWork as Shipped>::parts(&context(&cpu_case(work, dtype), work, tch::Device::Cpu)))
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::facts;
 use crate::device;
 use crate::refusal::Refusal;
 
-/// Whether its device is there and none of its skip conditions holds. Builds nothing. An author's
+/// Whether its device is there and none of its skip conditions holds. Builds nothing. A user's
 /// reason says more than that a device is absent, so conditions come first.
 ///
 /// # Errors

@@ -1,26 +1,26 @@
-//! Kernels, those that ship with the library and those of an author: the workload of everything but
+//! Kernels, those that ship with the library and those of users: the workload of everything but
 //! models.
 
-mod author;
 mod conditions;
 mod facts;
 mod passed;
 mod sampled;
 mod stream;
 mod trials;
+mod user_kernel;
 
-pub(super) use author::prepare as user_kernel;
 pub(super) use conditions::check;
 pub(super) use passed::prepare as of_traffic;
 use plan::{Accuracy, Case, KernelFacts};
 pub(super) use sampled::prepare;
 pub(super) use stream::prepare as of_stream;
 use tch::Tensor;
+pub(super) use user_kernel::prepare as user_kernel;
 
 use super::traceable::Eager;
 use super::{Displaced, Refusal, Workload, moved};
 use crate::inputs::Inputs;
-use crate::kernel::{Shipped, Site, Step};
+use crate::kernel::{KernelContext, Shipped, Step};
 use crate::{device, threads};
 
 pub(super) struct Kernel {
@@ -56,29 +56,29 @@ trait Check {
 }
 
 /// The circumstances of a case at a place.
-pub(super) fn site<W>(case: &Case, work: W, place: tch::Device) -> Site<W> {
+pub(super) fn context<W>(case: &Case, work: W, place: tch::Device) -> KernelContext<W> {
     let threads = threads::count(case.settings.threads) as usize;
     let (dtype, device, seed) = (case.dtype, case.device, case.settings.seed);
-    Site { work, dtype, device, place, threads, seed }
+    KernelContext { work, dtype, device, torch_device: place, threads, seed }
 }
 
-/// The site and the inputs of a case: nothing is drawn where a tool is missing.
-fn drawn<W: Shipped>(case: &Case, work: W) -> Result<(Site<W>, Inputs), Refusal> {
-    let site = site(case, work, device::resolve(case.device)?);
-    W::tools(&site)?;
-    let inputs = site.inputs()?;
-    Ok((site, inputs))
+/// The context and the inputs of a case: nothing is drawn where a tool is missing.
+fn drawn<W: Shipped>(case: &Case, work: W) -> Result<(KernelContext<W>, Inputs), Refusal> {
+    let context = context(case, work, device::resolve(case.device)?);
+    W::tools(&context)?;
+    let inputs = context.inputs()?;
+    Ok((context, inputs))
 }
 
 impl Kernel {
     fn built<W: Shipped>(
-        site: &Site<W>,
+        context: &KernelContext<W>,
         inputs: Inputs,
         check: impl Check + 'static,
     ) -> Result<Self, Refusal> {
         let (inputs_bytes, drawn_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
         let drawn = inputs.tensors();
-        let mut step = site.build(inputs)?;
+        let mut step = context.build(inputs)?;
         Ok(Self {
             tensors: step.reads.take().unwrap_or(drawn),
             inputs_bytes: Ok(step.input_bytes.unwrap_or(inputs_bytes)),
@@ -155,8 +155,6 @@ mod attention_memory_tests;
 #[cfg(test)]
 mod attention_tests;
 #[cfg(test)]
-mod author_tests;
-#[cfg(test)]
 mod operator_memory_tests;
 #[cfg(test)]
 mod operator_own_tests;
@@ -168,3 +166,5 @@ mod pattern_tests;
 mod probe_tests;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod user_kernel_tests;

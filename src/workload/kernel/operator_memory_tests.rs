@@ -4,12 +4,12 @@ use plan::{Dtype, Implementation, OperatorWork};
 
 use super::super::prepare;
 use super::operator_tests::{on_a_cpu, work};
-use super::testing::of as case;
+use super::testing::cpu_case as case;
 use crate::native::memory;
 use crate::workload::Workload;
 
 /// The most that building and checking hold, beside what was asked for; and the longest row tried.
-fn held(work: OperatorWork, dtype: Dtype) -> (u64, u64, Option<u64>) {
+fn peak_memory(work: OperatorWork, dtype: Dtype) -> (u64, u64, Option<u64>) {
     let (checked, report) =
         memory::track(|| prepare(&case(work, dtype))?.check()).expect("nothing else tracks");
     let OperatorWork { operator, implementation, size, .. } = work;
@@ -29,7 +29,7 @@ fn building_and_checking_take_no_more_memory_than_was_asked_for() {
             ([2, 64, 1024], Dtype::BFloat16),
         ] {
             let work = work(operator, implementation, size);
-            let (peak, asked, longest) = held(work, dtype);
+            let (peak, asked, longest) = peak_memory(work, dtype);
             let what = format!("{operator} {implementation} {} {dtype}", work.size);
             // 70 000 has 48 more than a multiple of 64.
             let expected = match size[2] {
@@ -52,7 +52,7 @@ fn nor_do_large_cases() {
         (AddLayerNorm, Implementation::AtenComposed, Dtype::Float32),
         (CrossEntropy, Implementation::Aten, Dtype::BFloat16),
     ] {
-        let (peak, asked, _) = held(work(operator, implementation, [1, 4096, 1024]), dtype);
+        let (peak, asked, _) = peak_memory(work(operator, implementation, [1, 4096, 1024]), dtype);
         assert!(peak <= asked, "{operator} {implementation} {dtype}: {peak} of {asked}");
     }
 }

@@ -4,7 +4,7 @@ use plan::{Accuracy, Case, Device, Dtype, Implementation, OperatorWork};
 use tch::{TchError, Tensor};
 
 use super::operator_tests::work;
-use super::testing::of as case;
+use super::testing::cpu_case as case;
 use crate::kernel::Step;
 use crate::workload::{Refusal, Workload, preflight};
 

@@ -2,7 +2,7 @@ use plan::{Device, Dtype, Implementation, OperatorShape, OperatorWork};
 use tch::Kind;
 
 use super::super::{preflight, prepare, testing};
-use super::testing::of as case;
+use super::testing::cpu_case as case;
 use super::*;
 use crate::inputs;
 
@@ -64,13 +64,13 @@ fn tried(
 ) -> Result<trials::Passed, String> {
     let work = work(operator, implementation, [1, 4, 64]);
     let (device, place) = (Device::Cpu, tch::Device::Cpu);
-    let site = Site { work, dtype, device, place, threads: 1, seed: 42 };
-    let build = move |_: &Site<OperatorWork>, inputs: Inputs| {
+    let context = KernelContext { work, dtype, device, torch_device: place, threads: 1, seed: 42 };
+    let build = move |_: &KernelContext<OperatorWork>, inputs: Inputs| {
         let wrong = wrong.clone();
         let run = move || Ok(wrong(&inputs).to_kind(inputs::kind(dtype)));
         Ok(Step::new::<Refusal>(&["test"], run))
     };
-    trials::pass(&site, &build).map_err(|refusal| refusal.to_string())
+    trials::pass(&context, &build).map_err(|refusal| refusal.to_string())
 }
 
 /// The formula on inputs that `change` has changed, in float64.
@@ -82,7 +82,7 @@ fn on(
         let mut inputs = inputs.all_in_float64().unwrap();
         change(&mut inputs);
         let work = work(operator, Implementation::AtenComposed, [1, 4, 64]);
-        site(&case(work, Dtype::Float64), work, tch::Device::Cpu).reference(inputs).unwrap()
+        context(&case(work, Dtype::Float64), work, tch::Device::Cpu).reference(inputs).unwrap()
     }
 }
 

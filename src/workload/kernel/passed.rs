@@ -1,11 +1,11 @@
 //! An operator's traffic without the operator: the limit of its implementations.
 
-use plan::{Accuracy, Case, OperatorWork, Stat};
+use plan::{Accuracy, Case, JsonFloat, OperatorWork};
 use tch::Tensor;
 
 use super::{Check, Kernel, drawn};
 use crate::kernel::catalogue::{bits, passed};
-use crate::kernel::{Shipped, Site, Step, over_nan};
+use crate::kernel::{KernelContext, Shipped, Step, over_nan};
 use crate::refusal::Refusal;
 
 /// The output of a pass, if it leaves one.
@@ -19,14 +19,14 @@ pub(super) struct Passed {
 const EQUAL_DB: f64 = 200.0;
 
 pub(in crate::workload) fn prepare(case: &Case, work: &OperatorWork) -> Result<Kernel, Refusal> {
-    let (site, inputs) = drawn(case, *work)?;
-    let expected = passed(&site, &inputs)?;
-    Kernel::built(&site, inputs, Passed::new(&site, expected))
+    let (context, inputs) = drawn(case, *work)?;
+    let expected = passed(&context, &inputs)?;
+    Kernel::built(&context, inputs, Passed::new(&context, expected))
 }
 
 impl Passed {
-    pub(super) fn new(site: &Site<OperatorWork>, expected: Option<Tensor>) -> Self {
-        let parts = OperatorWork::parts(site);
+    pub(super) fn new(context: &KernelContext<OperatorWork>, expected: Option<Tensor>) -> Self {
+        let parts = OperatorWork::parts(context);
         Self { expected, is_loss: parts.are_averaged, rows: parts.all }
     }
 }
@@ -53,9 +53,9 @@ impl Check for Passed {
             None => (f64::NAN, f64::NAN, 0),
         };
         Ok(Accuracy {
-            sqnr_db: Stat(sqnr_db),
-            max_abs_error: Stat(error),
-            relative_error: Stat(error),
+            sqnr_db: JsonFloat(sqnr_db),
+            max_abs_error: JsonFloat(error),
+            relative_error: JsonFloat(error),
             rmse: None,
             min_sqnr_db: EQUAL_DB,
             rows_checked,

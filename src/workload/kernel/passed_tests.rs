@@ -1,6 +1,6 @@
 use plan::{Dtype, Implementation, OperatorShape};
 
-use super::super::testing::of;
+use super::super::testing::cpu_case;
 use super::*;
 use crate::workload::{Workload, prepare};
 
@@ -9,7 +9,7 @@ fn case(operator: plan::Operator, dtype: Dtype) -> (Case, OperatorWork) {
     let implementation = Implementation::Stream;
     let work =
         OperatorWork { operator, implementation, compile: None, size, max_elements: u64::MAX };
-    (of(work, dtype), work)
+    (cpu_case(work, dtype), work)
 }
 
 /// Every operator's, in every dtype.
@@ -35,13 +35,13 @@ fn a_byte_too_few_is_refused() {
     for (operator, dtype) in all() {
         let (case, work) = case(operator, dtype);
         let mut traffic = super::prepare(&case, &work).unwrap();
-        let site = super::super::site(&case, work, tch::Device::Cpu);
-        let inputs = site.inputs().unwrap();
+        let context = super::super::context(&case, work, tch::Device::Cpu);
+        let inputs = context.inputs().unwrap();
         let x = inputs.examples[0].shallow_clone();
         let last = x.view([-1]).get(-1);
         let flipped = bits(&last).unwrap().bitwise_not();
         bits(&x).unwrap().view([-1]).get(-1).copy_(&flipped);
-        traffic.step = site.build(inputs).unwrap();
+        traffic.step = context.build(inputs).unwrap();
         let text = Workload::check(&traffic).expect_err("another byte").to_string();
         let expected = match operator.is_loss() {
             true => "not every byte was read once",

@@ -2,7 +2,7 @@ use plan::{Dtype, FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern,
 use tch::Kind;
 
 use super::super::{prepare, testing};
-use super::testing::of;
+use super::testing::cpu_case;
 use super::*;
 use crate::inputs;
 use crate::native::onednn;
@@ -61,7 +61,7 @@ fn every_variant_passes_its_check_or_is_refused_as_written() {
                     let whose = format!("pattern `{pattern}`, variant `{variant}`: ");
                     Refusal::Unsupported(whose + &constraint)
                 });
-                match prepare(&of(work, dtype)) {
+                match prepare(&cpu_case(work, dtype)) {
                     Ok(workload) => {
                         assert_eq!(None, expected, "{what}");
                         passes(&what, &work, dtype, &*workload);
@@ -101,8 +101,8 @@ fn judged(
     wrong: impl Fn(&[&Tensor]) -> Tensor,
 ) -> Result<Accuracy, Refusal> {
     let work = FusionWork { pattern, variant: FusionVariant::Unfused, compile: None, size };
-    let case = of(work, dtype);
-    let inputs = site(&case, work, tch::Device::Cpu).inputs().unwrap();
+    let case = cpu_case(work, dtype);
+    let inputs = context(&case, work, tch::Device::Cpu).inputs().unwrap();
     let tensors: Vec<_> = inputs.examples.iter().chain(&inputs.parameters).collect();
     // In float64, so that nothing but the mistake counts, then rounded as every output is.
     let double: Vec<_> = tensors.iter().map(|tensor| tensor.to_kind(Kind::Double)).collect();

@@ -43,10 +43,10 @@ fn prepared(probe: Probe, size: u64, dtype: Dtype) -> Box<dyn Workload> {
 /// As on a device, but on the host: the operations are the same.
 fn as_on_a_device(probe: Probe, size: u64) -> Result<Kernel, Refusal> {
     let (case, work) = case(probe, size, Dtype::Float32, Device::Cuda);
-    let site = site(&case, work, tch::Device::Cpu);
-    let inputs = site.inputs()?;
-    let check = sampled::Sampled::new(&case, site, &inputs)?;
-    Kernel::built(&site, inputs, check)
+    let context = context(&case, work, tch::Device::Cpu);
+    let inputs = context.inputs()?;
+    let check = sampled::Sampled::new(&case, context, &inputs)?;
+    Kernel::built(&context, inputs, check)
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn what_a_call_reads_is_what_its_steps_read() {
 fn what_cannot_be_measured_says_why() {
     let refusal = |probe, size, dtype, device| {
         let (case, work) = case(probe, size, dtype, device);
-        site(&case, work, tch::Device::Cpu).check().map_err(|refusal| refusal.to_string())
+        context(&case, work, tch::Device::Cpu).check().map_err(|refusal| refusal.to_string())
     };
     let launch = refusal(Probe::Launch, 1, Dtype::Float32, Device::Cpu).unwrap_err();
     assert!(launch.contains("probe `launch`: the host starts no kernels"), "{launch}");

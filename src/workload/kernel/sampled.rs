@@ -9,18 +9,18 @@ use tch::{Device, TchError, Tensor};
 use super::{Check, Kernel, drawn, trials};
 use crate::device;
 use crate::inputs::{self, Inputs};
-use crate::kernel::{Parts, Shipped, Site, Step, Tolerance, over_nan, unravel};
+use crate::kernel::{KernelContext, Parts, Shipped, Step, Tolerance, over_nan, unravel};
 use crate::refusal::Refusal;
 use crate::verify::{self, Distance, Judge, Reference};
 
 pub(in crate::workload) fn prepare<W: Shipped>(case: &Case, work: W) -> Result<Kernel, Refusal> {
-    let (site, inputs) = drawn(case, work)?;
-    let check = tch::no_grad(|| Sampled::new(case, site, &inputs))?;
-    Kernel::built(&site, inputs, check)
+    let (context, inputs) = drawn(case, work)?;
+    let check = tch::no_grad(|| Sampled::new(case, context, &inputs))?;
+    Kernel::built(&context, inputs, check)
 }
 
 pub(super) struct Sampled<W> {
-    site: Site<W>,
+    context: KernelContext<W>,
     judge: Judge,
     /// The tolerance of each value that the reference has.
     tolerance: Option<Tolerance>,
@@ -31,21 +31,25 @@ pub(super) struct Sampled<W> {
 impl<W: Shipped> Sampled<W> {
     /// Runs the elementary operations in float64: on some parts, or on all where these are averaged. A device that
     /// computes in float64 does so, and the host computes a few parts again.
-    pub(super) fn new(case: &Case, site: Site<W>, inputs: &Inputs) -> Result<Self, Refusal> {
-        let by_part = inputs.examples.iter().map(|it| site.work.by_part(it));
+    pub(super) fn new(
+        case: &Case,
+        context: KernelContext<W>,
+        inputs: &Inputs,
+    ) -> Result<Self, Refusal> {
+        let by_part = inputs.examples.iter().map(|it| context.work.by_part(it));
         let parameters = inputs.parameters.iter().map(Tensor::shallow_clone).collect();
         let inputs = Inputs { examples: by_part.collect::<Result<_, _>>()?, parameters };
         let at = |rows: &[i64], place| -> Result<Expected, Refusal> {
             let inputs = inputs.in_float64(&Tensor::f_from_slice(rows)?, place)?;
-            let output = site.reference(inputs.share())?;
-            let operation = site.work.operation();
+            let output = context.reference(inputs.share())?;
+            let operation = context.work.operation();
             let judge = operation.by_value();
-            let tolerance = judge.map(|it| it.tolerance(&site, &inputs, &output)).transpose()?;
+            let tolerance = judge.map(|it| it.tolerance(&context, &inputs, &output)).transpose()?;
             Ok(on_host(&output, tolerance)?)
         };
-        let place = inputs::float64_place(site.place);
+        let place = inputs::float64_place(context.torch_device);
         let of = |rows: &[i64]| where_it_fits(place, |place| at(rows, place));
-        let parts = W::parts(&site);
+        let parts = W::parts(&context);
         let (reference, tolerance) = if parts.are_averaged {
             let few = verify::few(parts.all, parts.flops);
             confirm(place, || Ok((of(&few)?.0, at(&few, Device::Cpu)?.0)))?;
@@ -60,19 +64,19 @@ impl<W: Shipped> Sampled<W> {
                 let found = output.f_index_select(0, &Tensor::f_from_slice(&few)?)?;
                 Ok((found, at(&again, Device::Cpu)?.0))
             })?;
-            let rows = Tensor::f_from_slice(&rows)?.f_to_device(site.place)?;
+            let rows = Tensor::f_from_slice(&rows)?.f_to_device(context.torch_device)?;
             (Reference::new(rows, output), tolerance)
         };
         if place != Device::Cpu {
             // The case finds the device's memory as if nothing had been computed there.
             device::empty_cache(case.device)?;
         }
-        let judge = Judge::new(case, reference, site.min_sqnr_db());
-        Ok(Self { site, judge, tolerance, findings: RefCell::default() })
+        let judge = Judge::new(case, reference, context.min_sqnr_db());
+        Ok(Self { context, judge, tolerance, findings: RefCell::default() })
     }
 
     /// The gate of the case's own output, value by value.
-    fn own(&self, output: &Tensor, by_part: &Tensor) -> Result<Option<Gate>, Refusal> {
+    fn own_gate(&self, output: &Tensor, by_part: &Tensor) -> Result<Option<Gate>, Refusal> {
         let (Some(tolerance), Some(reference)) = (&self.tolerance, self.judge.reference()) else {
             return Ok(None);
         };
@@ -179,9 +183,9 @@ fn average(
 
 impl<W: Shipped> Check for Sampled<W> {
     fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
-        let by_part = self.site.work.by_part(output)?;
-        let accuracy = self.judge.one(&by_part)?;
-        Ok(Accuracy { gates: self.own(output, &by_part)?.into_iter().collect(), ..accuracy })
+        let by_part = self.context.work.by_part(output)?;
+        let accuracy = self.judge.accuracy_of(&by_part)?;
+        Ok(Accuracy { gates: self.own_gate(output, &by_part)?.into_iter().collect(), ..accuracy })
     }
 
     fn check(&self, step: &Step) -> Result<Accuracy, Refusal> {
@@ -194,7 +198,7 @@ impl<W: Shipped> Check for Sampled<W> {
         let output = over_nan(|| step.run())?;
         let mut accuracy = self.judge(&output)?;
         drop(output);
-        let passed = trials::pass(&self.site, &|site, inputs| site.build(inputs))?;
+        let passed = trials::pass(&self.context, &|context, inputs| context.build(inputs))?;
         passed.cover(&step.kernels)?;
         accuracy.gates.extend(passed.gates);
         self.findings.replace(passed.findings);

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use plan::{Accuracy, Case, ProbeWork};
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::{Check, Kernel, site};
+use super::{Check, Kernel, context};
 use crate::kernel::Step;
 use crate::refusal::Refusal;
 use crate::verify::Distance;
@@ -24,7 +24,7 @@ pub(in crate::workload) fn prepare(case: &Case, work: &ProbeWork) -> Result<Kern
     let elements = usize::try_from(work.size / case.dtype.bytes())
         .map_err(|_| TchError::Shape(format!("arrays of {} bytes", work.size)))?;
     let stream = Rc::new(RefCell::new(Stream::new(work.probe, elements)?));
-    let default = site(case, *work, Device::Cpu).min_sqnr_db();
+    let default = context(case, *work, Device::Cpu).min_sqnr_db();
     let min_sqnr_db = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
     // The return value of a step: the arrays must not be handed out and written to later.
     let nothing = Tensor::f_empty([0], (Kind::Float, Device::Cpu))?;
@@ -47,7 +47,8 @@ impl Check for Arrays {
         let stream = self.stream.borrow();
         let written = stream.output();
         let found = written.iter().map(|value| f64::from(*value));
-        Distance::of(stream.reference().zip(found)).judge(self.min_sqnr_db, written.len() as u64)
+        Distance::from_pairs(stream.reference().zip(found))
+            .judge(self.min_sqnr_db, written.len() as u64)
     }
 
     fn check(&self, step: &Step) -> Result<Accuracy, Refusal> {

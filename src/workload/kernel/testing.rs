@@ -26,7 +26,7 @@ impl Shippable for OperatorWork {
 }
 
 /// A case of it on the CPU.
-pub fn of(work: impl Shippable, dtype: Dtype) -> Case {
+pub fn cpu_case(work: impl Shippable, dtype: Dtype) -> Case {
     let shape = Shape::new(1, 1, 1);
     let case = testing::case(ModelKind::Linear, Recipe::Baseline, dtype, shape);
     Case { work: work.work(), ..case }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use plan::Gate;
 
 use crate::inputs::Inputs;
-use crate::kernel::{ByValue, Shipped, Site, Step, Trial};
+use crate::kernel::{ByValue, KernelContext, Shipped, Step, Trial};
 use crate::refusal::Refusal;
 
-/// Builds an implementation: [`Site::build`], or a test's own.
-pub(super) type Build<'a, W> = &'a dyn Fn(&Site<W>, Inputs) -> Result<Step, Refusal>;
+/// Builds an implementation: [`KernelContext::build`], or a test's own.
+pub(super) type Build<'a, W> = &'a dyn Fn(&KernelContext<W>, Inputs) -> Result<Step, Refusal>;
 
 #[derive(Debug)]
 pub(super) struct Passed {
@@ -34,17 +34,20 @@ impl Passed {
     }
 }
 
-/// Tries the site's implementation on every kind of small inputs.
-pub(super) fn pass<W: Shipped>(site: &Site<W>, build: Build<W>) -> Result<Passed, Refusal> {
+/// Tries the context's implementation on every kind of small inputs.
+pub(super) fn pass<W: Shipped>(
+    context: &KernelContext<W>,
+    build: Build<W>,
+) -> Result<Passed, Refusal> {
     let mut passed = Passed { gates: Vec::new(), findings: Vec::new(), kernels: BTreeSet::new() };
-    let operation = site.work.operation();
+    let operation = context.work.operation();
     let Some(judge) = operation.by_value() else { return Ok(passed) };
-    for trial in judge.trials(site) {
+    for trial in judge.trials(context) {
         let (kernels, gate) = gate(judge, &trial, build)?;
         passed.kernels.extend(kernels);
         match gate {
             Ok(gate) => passed.gates.push(gate),
-            Err(Refusal::Failed(what)) if trial.is_special && judge.is_of_libtorch(site) => {
+            Err(Refusal::Failed(what)) if trial.is_special && judge.is_of_libtorch(context) => {
                 passed
                     .findings
                     .push(format!("a finding about libtorch, which is timed all the same: {what}"));
@@ -61,11 +64,11 @@ fn gate<W: Shipped>(
     trial: &Trial<W>,
     build: Build<W>,
 ) -> Result<(Vec<String>, Result<Gate, Refusal>), Refusal> {
-    let (site, inputs) = (&trial.site, trial.inputs()?);
+    let (context, inputs) = (&trial.context, trial.inputs()?);
     let in_float64 = inputs.all_in_float64()?;
-    let step = build(site, inputs)?;
+    let step = build(context, inputs)?;
     let output = tch::no_grad(|| step.run())?;
-    let reference = site.reference(in_float64.share())?;
-    let tolerance = judge.tolerance(site, &in_float64, &reference)?;
+    let reference = context.reference(in_float64.share())?;
+    let tolerance = judge.tolerance(context, &in_float64, &reference)?;
     Ok((step.kernels, tolerance.gate(&trial.name, tolerance.worst(&output)?)))
 }

@@ -25,7 +25,7 @@ pub(super) struct Training {
     passes: Passes,
     input: Tensor,
     grad_output: Tensor,
-    part: Part,
+    part: StepPart,
     kernels: Vec<String>,
     facts: Option<ModelFacts>,
     saved_bytes: u64,
@@ -33,7 +33,7 @@ pub(super) struct Training {
 }
 
 /// The part that a step runs, with its prepared operands.
-enum Part {
+enum StepPart {
     Forward,
     Backward(Passed),
     ForwardBackward,
@@ -69,26 +69,26 @@ impl Training {
     /// Runs the part; all tensors that it computes.
     fn run(&self) -> Result<Vec<Tensor>, Refusal> {
         match &self.part {
-            Part::Forward => {
+            StepPart::Forward => {
                 let Passed { output, saved } = self.passes.forward(&self.input)?;
                 // Without the graph, which ends with the pass.
                 let output = if self.passes.autograd { output.f_detach()? } else { output };
                 Ok([output].into_iter().chain(saved).collect())
             }
-            Part::Backward(passed) => self.backward(passed, true),
-            Part::ForwardBackward => self.both(),
-            Part::Step(updates) => {
-                let tensors = self.both()?;
+            StepPart::Backward(passed) => self.backward(passed, true),
+            StepPart::ForwardBackward => self.forward_backward(),
+            StepPart::Step(updates) => {
+                let tensors = self.forward_backward()?;
                 let [_, _, gradients @ ..] = tensors.as_slice() else { return Ok(tensors) };
                 let parameters = parameters(&*self.passes.network);
                 updates.borrow_mut().step(&parameters, gradients)?;
                 Ok(tensors)
             }
-            Part::Casts(layers) => {
+            StepPart::Casts(layers) => {
                 let casts = layers.iter().map(|layer| Ok(observed::cast(&layer.casts()?)));
                 Ok(casts.collect::<Result<Vec<_>, Refusal>>()?.into_iter().flatten().collect())
             }
-            Part::Products(layers) => {
+            StepPart::Products(layers) => {
                 let mut tensors = Vec::new();
                 for (layer, casts) in layers {
                     let products = layer.linear().products(casts)?;
@@ -100,7 +100,7 @@ impl Training {
         }
     }
 
-    fn both(&self) -> Result<Vec<Tensor>, Refusal> {
+    fn forward_backward(&self) -> Result<Vec<Tensor>, Refusal> {
         let passed = self.passes.forward(&self.input)?;
         let gradients = self.backward(&passed, false)?;
         let output = passed.output;
@@ -117,19 +117,21 @@ impl Training {
     /// The tensors of the part that have a reference, among all that it computes.
     fn judged(&self, tensors: &[Tensor]) -> Result<Accuracy, Refusal> {
         match &self.part {
-            Part::Forward => self.judge.judge(&tensors[..tensors.len().min(1)]),
-            Part::Backward(_) | Part::ForwardBackward | Part::Step(_) => self.judge.judge(tensors),
+            StepPart::Forward => self.judge.judge(&tensors[..tensors.len().min(1)]),
+            StepPart::Backward(_) | StepPart::ForwardBackward | StepPart::Step(_) => {
+                self.judge.judge(tensors)
+            }
             // Casts and products are checked by a whole step made of them.
-            Part::Casts(_) | Part::Products(_) => {
+            StepPart::Casts(_) | StepPart::Products(_) => {
                 refuse_nonfinite(tensors)?;
-                self.judge.judge(&tch::no_grad(|| self.both())?)
+                self.judge.judge(&tch::no_grad(|| self.forward_backward())?)
             }
         }
     }
 
     /// Gives weights that steps have changed their first values.
     fn undo(&self) -> Result<(), Refusal> {
-        if let Part::Step(updates) = &self.part {
+        if let StepPart::Step(updates) = &self.part {
             let parameters = parameters(&*self.passes.network);
             tch::no_grad(|| updates.borrow().undo(&parameters))?;
         }
@@ -186,13 +188,15 @@ fn part(
     input: &Tensor,
     grad_output: &Tensor,
     observed: Vec<Rc<Observed>>,
-) -> Result<Part, Refusal> {
+) -> Result<StepPart, Refusal> {
     Ok(match pass {
-        Pass::Forward => Part::Forward,
-        Pass::Backward => Part::Backward(passes.forward(input)?),
-        Pass::ForwardBackward => Part::ForwardBackward,
-        Pass::StepSgd => Part::Step(RefCell::new(Updates::sgd(&parameters(&*passes.network))?)),
-        Pass::StepAdamw => Part::Step(RefCell::new(Updates::adamw(&parameters(&*passes.network))?)),
+        Pass::Forward => StepPart::Forward,
+        Pass::Backward => StepPart::Backward(passes.forward(input)?),
+        Pass::ForwardBackward => StepPart::ForwardBackward,
+        Pass::StepSgd => StepPart::Step(RefCell::new(Updates::sgd(&parameters(&*passes.network))?)),
+        Pass::StepAdamw => {
+            StepPart::Step(RefCell::new(Updates::adamw(&parameters(&*passes.network))?))
+        }
         Pass::Casts | Pass::Products => {
             // The layers see what they get in a step.
             let passed = passes.forward(input)?;
@@ -200,12 +204,12 @@ fn part(
             let casts = observed.iter().map(|layer| layer.casts());
             let casts = casts.collect::<Result<Vec<_>, _>>()?;
             if pass == Pass::Products {
-                Part::Products(observed.into_iter().zip(casts).collect())
+                StepPart::Products(observed.into_iter().zip(casts).collect())
             } else if casts.iter().all(|casts| observed::cast(casts).is_empty()) {
                 let what = "casts: with these scaling types nothing is cast";
                 return Err(Refusal::Unsupported(what.to_owned()));
             } else {
-                Part::Casts(observed)
+                StepPart::Casts(observed)
             }
         }
     })
@@ -242,17 +246,19 @@ impl Eager for Training {
         let parameters = parameters(&*passes.network).into_iter().map(Tensor::shallow_clone);
         let both = || [input, grad_output].map(Tensor::shallow_clone);
         let tensors: Vec<Tensor> = match part {
-            Part::Forward => [input.shallow_clone()].into_iter().chain(parameters).collect(),
-            Part::ForwardBackward | Part::Step(_) => both().into_iter().chain(parameters).collect(),
-            Part::Backward(passed) => {
+            StepPart::Forward => [input.shallow_clone()].into_iter().chain(parameters).collect(),
+            StepPart::ForwardBackward | StepPart::Step(_) => {
+                both().into_iter().chain(parameters).collect()
+            }
+            StepPart::Backward(passed) => {
                 let saved = passed.saved.iter().map(Tensor::shallow_clone);
                 both().into_iter().chain(parameters).chain(saved).collect()
             }
-            Part::Casts(layers) => {
+            StepPart::Casts(layers) => {
                 let weights = layers.iter().map(|layer| layer.linear().weight().shallow_clone());
                 layers.iter().flat_map(|layer| layer.operands()).chain(weights).collect()
             }
-            Part::Products(layers) => {
+            StepPart::Products(layers) => {
                 layers.iter().flat_map(|(_, casts)| observed::all(casts)).collect()
             }
         };
@@ -260,7 +266,7 @@ impl Eager for Training {
     }
 
     fn outputs(&self) -> Result<Vec<Tensor>, Refusal> {
-        Ok(own(self.run()?, &self.tensors()))
+        Ok(unshared(self.run()?, &self.tensors()))
     }
 
     fn judge(&self, outputs: &[Tensor]) -> Result<Accuracy, Refusal> {
@@ -284,7 +290,7 @@ fn distinct(tensors: Vec<Tensor>) -> Vec<Tensor> {
 }
 
 /// The tensors that share memory with none of `inputs` and with none before them.
-fn own(tensors: Vec<Tensor>, inputs: &[Tensor]) -> Vec<Tensor> {
+fn unshared(tensors: Vec<Tensor>, inputs: &[Tensor]) -> Vec<Tensor> {
     let span = |tensor: &Tensor| {
         let reach = tensor
             .size()
@@ -325,7 +331,7 @@ impl Workload for Training {
 
     /// After many updates, and from the first weights once more.
     fn recheck(&self) -> Result<(), Refusal> {
-        let Part::Step(_) = &self.part else { return Ok(()) };
+        let StepPart::Step(_) = &self.part else { return Ok(()) };
         let parameters = parameters(&*self.passes.network);
         let parameters: Vec<_> = parameters.into_iter().map(Tensor::shallow_clone).collect();
         refuse_nonfinite(&parameters).map_err(|refusal| match refusal {
@@ -340,7 +346,7 @@ impl Workload for Training {
     fn weights_bytes(&self) -> u64 {
         let parameters = parameters(&*self.passes.network);
         let state = match &self.part {
-            Part::Step(updates) => {
+            StepPart::Step(updates) => {
                 updates.borrow().state().into_iter().map(Tensor::shallow_clone).collect()
             }
             _ => Vec::new(),
@@ -367,7 +373,7 @@ impl Workload for Training {
 
     fn kernels(&self) -> Vec<String> {
         match self.part {
-            Part::Casts(_) => Vec::new(),
+            StepPart::Casts(_) => Vec::new(),
             _ => self.kernels.clone(),
         }
     }

@@ -22,9 +22,9 @@ pub struct IllegalAccess {
 impl Kernel for IllegalAccess {
     type ProblemSize = ProblemSize;
 
-    fn prepare(_: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        let write = SOURCE.function("illegal_access_f32", site)?;
-        Ok(Self { output: Tensor::f_zeros([1], (tch::Kind::Float, site.place))?, write })
+    fn prepare(_: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        let write = SOURCE.function("illegal_access_f32", context)?;
+        Ok(Self { output: Tensor::f_zeros([1], (tch::Kind::Float, context.torch_device))?, write })
     }
 
     fn run(&mut self) -> Result<(), Refusal> {

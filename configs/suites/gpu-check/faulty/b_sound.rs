@@ -9,8 +9,8 @@ pub struct Sound(Tensor, Option<Tensor>);
 impl Kernel for Sound {
     type ProblemSize = ProblemSize;
 
-    fn prepare(_: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        Ok(Self(Tensor::f_ones([4], (tch::Kind::Float, site.place))?, None))
+    fn prepare(_: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        Ok(Self(Tensor::f_ones([4], (tch::Kind::Float, context.torch_device))?, None))
     }
 
     fn run(&mut self) -> Result<(), Refusal> {

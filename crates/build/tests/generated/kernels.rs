@@ -20,7 +20,7 @@ pub struct Jacobi<T>(std::marker::PhantomData<T>);
 
 impl<T: Element> Kernel for Jacobi<T> {
     type ProblemSize = ProblemSize;
-    fn prepare(_size: &ProblemSize, _site: &Site) -> Result<Self, Refusal> {
+    fn prepare(_size: &ProblemSize, _context: &KernelContext) -> Result<Self, Refusal> {
         Ok(Self(std::marker::PhantomData))
     }
     fn run(&mut self) -> Result<(), Refusal> {
@@ -44,7 +44,7 @@ pub struct Sor;
 
 impl Kernel for Sor {
     type ProblemSize = ProblemSize;
-    fn prepare(_size: &ProblemSize, _site: &Site) -> Result<Self, Refusal> {
+    fn prepare(_size: &ProblemSize, _context: &KernelContext) -> Result<Self, Refusal> {
         Ok(Self)
     }
     fn run(&mut self) -> Result<(), Refusal> {
@@ -67,7 +67,7 @@ pub struct ProblemSize {
     pub n: usize,
 }
 
-pub fn run_benchmark(size: &ProblemSize, _site: &Site) -> Result<impl IntoTensor, Refusal> {
+pub fn run_benchmark(size: &ProblemSize, _context: &KernelContext) -> Result<impl IntoTensor, Refusal> {
     Ok(helper::ones(size.n))
 }
 
@@ -151,7 +151,7 @@ fn rustc_takes_it_without_a_warning() {
 #[test]
 fn a_function_of_another_signature_is_shown_the_right_one() {
     let run = "pub fn run_benchmark(_: &ProblemSize) -> Result<Tensor, Refusal> { Ok(Tensor) }\n";
-    let wanted = "fn(&ProblemSize, &Site) -> Result<impl IntoTensor, Refusal>";
+    let wanted = "fn(&ProblemSize, &KernelContext) -> Result<impl IntoTensor, Refusal>";
     let cases = [
         ("pub fn run_benchmark(_: ProblemSize) -> Result<Tensor, Refusal> { Ok(Tensor) }", wanted),
         ("pub fn run_benchmark(_: &ProblemSize) -> Vec<f32> { Vec::new() }", wanted),
@@ -160,7 +160,7 @@ fn a_function_of_another_signature_is_shown_the_right_one() {
             &format!(
                 "{run}fn reference(_: &ProblemSize) -> Result<Vec<f64>, Refusal> {{ todo!() }}"
             ),
-            "fn(&ProblemSize, &Site) -> Result<Tensor, Refusal>",
+            "fn(&ProblemSize, &KernelContext) -> Result<Tensor, Refusal>",
         ),
         (&format!("{run}pub fn flops() -> u64 {{ 0 }}"), "fn(&ProblemSize) -> u64"),
         (

@@ -41,7 +41,7 @@ pub mod kernel {
     }
 
     #[derive(Clone)]
-    pub struct Site {
+    pub struct KernelContext {
         pub dtype: Dtype,
     }
 
@@ -59,7 +59,7 @@ pub mod kernel {
 
     pub trait Kernel: Sized {
         type ProblemSize;
-        fn prepare(size: &Self::ProblemSize, site: &Site) -> Result<Self, Refusal>;
+        fn prepare(size: &Self::ProblemSize, context: &KernelContext) -> Result<Self, Refusal>;
         fn run(&mut self) -> Result<(), Refusal>;
         fn output(&self) -> Result<Tensor, Refusal>;
         fn reference(&self) -> Result<Option<Tensor>, Refusal> {
@@ -68,11 +68,13 @@ pub mod kernel {
     }
 
     pub mod prelude {
-        pub use super::{Dtype, Element, IntoTensor, Kernel, Refusal, Site, Tensor};
+        pub use super::{Dtype, Element, IntoTensor, Kernel, KernelContext, Refusal, Tensor};
     }
 
     pub mod generated {
-        pub use super::{Case, Dtype, IntoTensor, Kernel, Refusal, Site, Tensor, Workload};
+        pub use super::{
+            Case, Dtype, IntoTensor, Kernel, KernelContext, Refusal, Tensor, Workload,
+        };
         pub use crate::in_precision;
 
         pub type Fields = std::collections::BTreeMap<String, Value>;
@@ -85,12 +87,12 @@ pub mod kernel {
         pub struct Entry {
             pub file: &'static str,
             pub baseline: &'static str,
-            pub build: fn(&Fields, &Site) -> Result<Built, Refusal>,
+            pub build: fn(&Fields, &KernelContext) -> Result<Built, Refusal>,
         }
 
         pub struct Function<S: 'static, R> {
-            pub run: fn(&'static S, &'static Site) -> Result<R, Refusal>,
-            pub reference: Option<fn(&S, &Site) -> Result<Tensor, Refusal>>,
+            pub run: fn(&'static S, &'static KernelContext) -> Result<R, Refusal>,
+            pub reference: Option<fn(&S, &KernelContext) -> Result<Tensor, Refusal>>,
             pub flops: Option<fn(&S) -> u64>,
             pub bytes: Option<fn(&S, Dtype) -> u64>,
         }
@@ -110,7 +112,7 @@ pub mod kernel {
         pub fn built<K: Kernel>(
             _size: K::ProblemSize,
             _shown: Fields,
-            _site: &Site,
+            _context: &KernelContext,
         ) -> Result<Built, Refusal> {
             Ok(Built)
         }
@@ -118,7 +120,7 @@ pub mod kernel {
         pub fn function<S: 'static, R: IntoTensor + 'static>(
             _size: S,
             _shown: Fields,
-            _site: &Site,
+            _context: &KernelContext,
             _parts: Function<S, R>,
         ) -> Result<Built, Refusal> {
             Ok(Built)
@@ -129,7 +131,7 @@ pub mod kernel {
 
         pub trait Architecture {}
 
-        pub struct Own<T: ?Sized + 'static> {
+        pub struct UserDefinition<T: ?Sized + 'static> {
             pub spelling: &'static str,
             pub make: fn(&[u64]) -> Result<Box<T>, Refusal>,
         }
@@ -139,20 +141,22 @@ pub mod kernel {
         }
 
         pub fn register(
-            recipes: &'static [Own<dyn Scheme>],
-            models: &'static [Own<dyn Architecture>],
+            recipes: &'static [UserDefinition<dyn Scheme>],
+            models: &'static [UserDefinition<dyn Architecture>],
         ) {
-            for Own { spelling, make } in recipes {
+            for UserDefinition { spelling, make } in recipes {
                 assert!(make(&[1, 2]).is_ok(), "{spelling}");
             }
-            for Own { spelling, make } in models {
+            for UserDefinition { spelling, make } in models {
                 assert!(make(&[1, 2]).is_ok(), "{spelling}");
             }
         }
 
         pub fn prepare(kernels: &[Entry], _case: &Case) -> Result<Box<dyn Workload>, Refusal> {
             let entry = kernels.iter().find(|entry| entry.file == entry.baseline);
-            entry.map(|entry| (entry.build)(&Fields::new(), &Site { dtype: Dtype::Float32 }));
+            entry.map(|entry| {
+                (entry.build)(&Fields::new(), &KernelContext { dtype: Dtype::Float32 })
+            });
             Err(Refusal)
         }
     }
@@ -160,8 +164,8 @@ pub mod kernel {
 
 #[macro_export]
 macro_rules! in_precision {
-    ($site:expr, $T:ident => $body:expr) => {
-        match $site.dtype {
+    ($context:expr, $T:ident => $body:expr) => {
+        match $context.dtype {
             $crate::kernel::Dtype::Float64 => {
                 type $T = f64;
                 $body

@@ -68,7 +68,7 @@ use criterion_torch::kernel::prelude::*;
 
 pub struct ProblemSize;
 
-pub fn run_benchmark(_size: &ProblemSize, site: &Site) -> Result<Tensor, Refusal> {
-    site.zeros(&[1])
+pub fn run_benchmark(_size: &ProblemSize, context: &KernelContext) -> Result<Tensor, Refusal> {
+    context.zeros(&[1])
 }
 ";

@@ -51,7 +51,11 @@ fn recipes_and_models_are_modules_of_the_targets_that_can_name_them() {
     let all = package.without_folder(&package.read("all.rs"));
     assert!(all.ends_with(own), "the same for all modes");
     let others = package.read("fusion.rs");
-    assert!(others.contains("const RECIPES: &[generated::Own<dyn generated::Scheme>] = &[\n];"));
+    assert!(
+        others.contains(
+            "const RECIPES: &[generated::UserDefinition<dyn generated::Scheme>] = &[\n];"
+        )
+    );
     assert!(!others.contains("mod recipe_0"));
 }
 

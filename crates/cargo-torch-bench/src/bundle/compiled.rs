@@ -7,7 +7,7 @@ use crate::ask::first_line;
 use crate::error::{Error, Result};
 use crate::files;
 use ::libtorch::inductor_compiler;
-use ::libtorch::packages::{FACTS, Held, Key, PACKAGE, Store};
+use ::libtorch::packages::{FACTS, Key, PACKAGE, PackageLease, Store};
 
 /// The files of all whole packages, with a stand-in for the compiler by whose version they are found.
 pub fn entries() -> Result<(Compiled, Vec<Entry>)> {
@@ -25,7 +25,7 @@ pub fn entries() -> Result<(Compiled, Vec<Entry>)> {
     for folder in files::inside(store.folder())? {
         let name = files::name(&folder);
         // A package that is not whole is made or removed at the moment.
-        if Key::parse(&name).is_none() || Held::open(&folder).is_none() {
+        if Key::parse(&name).is_none() || PackageLease::open(&folder).is_none() {
             continue;
         }
         packages += 1;

@@ -20,7 +20,7 @@ const OPENED_FOR_CUDA: [&str; 2] = ["libtorch_cuda_linalg.so", "libcaffe2_nvrtc.
 #[derive(Debug, Default, Clone)]
 pub struct Needs {
     /// libtorch's files, by their places in the bundle.
-    pub libtorch: BTreeMap<String, Found>,
+    pub libtorch: BTreeMap<String, LibraryFile>,
     /// Names of libraries that are not libtorch's.
     pub host: BTreeSet<String>,
     /// Versions of symbols of all of them.
@@ -29,7 +29,7 @@ pub struct Needs {
 
 /// A file of libtorch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum LibraryFile {
     File(PathBuf),
     /// A link to a file in the same folder.
     Link(String),
@@ -43,7 +43,7 @@ impl Needs {
 
     /// Walks from the programs through libtorch's libraries; without a libtorch, over the programs alone.
     pub fn new(programs: &[PathBuf], libtorch: Option<&Libtorch>) -> Result<Self> {
-        let site = libtorch.map(Site::from_libtorch).transpose()?;
+        let site = libtorch.map(SitePackages::from_libtorch).transpose()?;
         let mut needs = Self::default();
         let mut queue: VecDeque<PathBuf> = programs.iter().cloned().collect();
         if let (Some(site), Some(Libtorch { has_cuda: true, .. })) = (&site, libtorch) {
@@ -67,13 +67,13 @@ impl Needs {
 }
 
 /// The folder that libtorch and its companions lie in: Python's packages, for a wheel's.
-struct Site {
+struct SitePackages {
     base: PathBuf,
     lib: PathBuf,
     has_cuda: bool,
 }
 
-impl Site {
+impl SitePackages {
     fn from_libtorch(libtorch: &Libtorch) -> Result<Self> {
         let root = &libtorch.root;
         let root = root.canonicalize().map_err(|error| Error::io("resolve", root, &error))?;
@@ -100,10 +100,10 @@ impl Site {
         }
         let real = path.canonicalize().map_err(|error| Error::io("resolve", path, &error))?;
         if real.parent() == path.parent() && real != path {
-            needs.libtorch.insert(place, Found::Link(files::name(&real)));
+            needs.libtorch.insert(place, LibraryFile::Link(files::name(&real)));
             return self.take(&real, needs, queue);
         }
-        needs.libtorch.insert(place, Found::File(real));
+        needs.libtorch.insert(place, LibraryFile::File(real));
         queue.push_back(path.to_owned());
         // CUDA's libraries open their companions by name.
         if self.has_cuda && path.parent() != Some(self.lib.as_path()) {
@@ -179,7 +179,7 @@ mod tests {
             "lib/torch/lib/libtorch_cpu.so",
         ];
         assert_eq!(places, expected);
-        let link = Found::Link("libtorch_cpu.so".to_owned());
+        let link = LibraryFile::Link("libtorch_cpu.so".to_owned());
         assert_eq!(needs.libtorch["lib/torch/lib/libtorch.so"], link);
         assert!(needs.host.contains("libc.so.6"), "{needs:?}");
         assert!(!needs.host.contains("libc10.so"), "{needs:?}");

@@ -53,7 +53,7 @@ pub struct Manifest {
     pub benches: Vec<Bench>,
     /// Names of libraries that the host has to have.
     pub host_libraries: Vec<String>,
-    pub parts: Vec<Part>,
+    pub parts: Vec<PartSize>,
     pub files: Vec<File>,
 }
 
@@ -103,7 +103,7 @@ pub struct Bench {
 /// The size of a part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
+pub struct PartSize {
     pub name: String,
     pub files: usize,
     pub bytes: u64,
@@ -135,13 +135,13 @@ impl Manifest {
         let unpack = "unpack the bundle again: tar -xf BUNDLE.tar.zst";
         let text = files::read(&path).map_err(|error| error.remedy(unpack))?;
         #[derive(Deserialize)]
-        struct Form {
+        struct Header {
             format: u32,
         }
         let other = |error: serde_json::Error| {
             Error::new(format!("{}: {error}", path.display())).remedy(unpack)
         };
-        let Form { format } = serde_json::from_str(&text).map_err(other)?;
+        let Header { format } = serde_json::from_str(&text).map_err(other)?;
         if format != FORMAT {
             return Err(Error::new(format!(
                 "{}: `format` is {format}, and this runner reads {FORMAT}",

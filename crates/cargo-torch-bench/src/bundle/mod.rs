@@ -30,10 +30,10 @@ use crate::template;
 use crate::workspace::Workspace;
 use ::libtorch::{Libtorch, VERSION};
 use built::Built;
-use libraries::{Found, Needs};
-use manifest::{Manifest, Part};
+use libraries::{LibraryFile, Needs};
+use manifest::{Manifest, PartSize};
 pub use options::Options;
-use pack::{Entry, Form, Source};
+use pack::{Compression, Entry, Source};
 use plan::git;
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
@@ -49,7 +49,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     }
     let configs = options.bench_config(root)?;
     let filter = options.filter()?;
-    let libtorch = setup::before(workspace)?;
+    let libtorch = setup::ensure(workspace)?;
     if options.gpu_check && !libtorch.has_cuda {
         eprintln!(
             "note: libtorch is without CUDA, so no step on a GPU can run from this bundle; make it after \
@@ -76,9 +76,9 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 const LEVEL: i32 = 3;
 
 /// The folder in the archive, and the form of the archive, both by its name.
-fn form(output: &Path) -> Result<(String, Form)> {
+fn form(output: &Path) -> Result<(String, Compression)> {
     let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let forms = [(".tar.zst", Form::Zstd(LEVEL)), (".tar", Form::Plain)];
+    let forms = [(".tar.zst", Compression::Zstd(LEVEL)), (".tar", Compression::Plain)];
     let found = forms.into_iter().find_map(|(end, form)| Some((name.strip_suffix(end)?, form)));
     // The folders `.` and `..` would be unpacked over what is there.
     match found.filter(|(folder, _)| !["", ".", ".."].contains(folder)) {
@@ -125,8 +125,8 @@ fn contents(
     }
     for (place, found) in &needs.libtorch {
         let source = match found {
-            Found::File(path) => Source::File(path.clone()),
-            Found::Link(to) => Source::Link(to.clone()),
+            LibraryFile::File(path) => Source::File(path.clone()),
+            LibraryFile::Link(to) => Source::Link(to.clone()),
         };
         add("libtorch", place.clone(), source, false);
     }
@@ -209,8 +209,8 @@ fn system(
 }
 
 /// The parts in the order of the entries.
-fn parts(entries: &[Entry]) -> Result<Vec<Part>> {
-    let mut parts: Vec<Part> = Vec::new();
+fn parts(entries: &[Entry]) -> Result<Vec<PartSize>> {
+    let mut parts: Vec<PartSize> = Vec::new();
     for entry in entries {
         let bytes = entry.bytes()?;
         match parts.iter_mut().find(|part| part.name == entry.part) {
@@ -218,7 +218,7 @@ fn parts(entries: &[Entry]) -> Result<Vec<Part>> {
                 part.files += 1;
                 part.bytes += bytes;
             }
-            None => parts.push(Part { name: entry.part.to_owned(), files: 1, bytes }),
+            None => parts.push(PartSize { name: entry.part.to_owned(), files: 1, bytes }),
         }
     }
     Ok(parts)
@@ -243,7 +243,7 @@ fn tell(options: &Options, folder: &str, manifest: &Manifest, bytes: u64, starte
         human::bytes(all),
         human::duration(started.elapsed())
     );
-    for Part { name, files, bytes } in &manifest.parts {
+    for PartSize { name, files, bytes } in &manifest.parts {
         let files = if *files == 1 { "1 file".to_owned() } else { format!("{files} files") };
         println!("  {name:<18} {files:>9} {:>8}", human::bytes(*bytes));
     }
@@ -270,8 +270,8 @@ mod tests {
     #[test]
     fn a_bundles_name_says_its_form_and_folder() {
         for (name, expected) in [
-            ("a/sweep.tar.zst", Some(("sweep", Form::Zstd(LEVEL)))),
-            ("my.sweep.tar", Some(("my.sweep", Form::Plain))),
+            ("a/sweep.tar.zst", Some(("sweep", Compression::Zstd(LEVEL)))),
+            ("my.sweep.tar", Some(("my.sweep", Compression::Plain))),
             ("sweep.zip", None),
             (".tar", None),
             ("..tar", None),
@@ -298,7 +298,7 @@ mod tests {
             entry("b", "y", Source::Link("x".to_owned())),
             entry("a", "z", Source::Bytes(vec![0; 4])),
         ];
-        let part = |name: &str, files, bytes| Part { name: name.to_owned(), files, bytes };
+        let part = |name: &str, files, bytes| PartSize { name: name.to_owned(), files, bytes };
         assert_eq!(parts(&entries), Ok(vec![part("a", 2, 7), part("b", 1, 0)]));
         let paths: Vec<String> =
             sizes(&entries).expect("in memory").into_iter().map(|file| file.path).collect();

@@ -53,7 +53,7 @@ impl Entry {
 
 /// How the archive is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum Compression {
     /// Its level.
     Zstd(i32),
     Plain,
@@ -92,12 +92,19 @@ pub fn begin<'p>(to: &'p Path, is_bundle: impl Fn(&str) -> bool) -> Result<Outpu
 }
 
 /// Writes the entries, then their checksums, below a folder of this name. Returns the archive's size.
-pub fn write(output: Output<'_>, folder: &str, entries: &[Entry], form: Form) -> Result<u64> {
+pub fn write(
+    output: Output<'_>,
+    folder: &str,
+    entries: &[Entry],
+    form: Compression,
+) -> Result<u64> {
     let Output { to, beside } = output;
     let unwritable = |error: io::Error| unwritable(to, &error);
     let packed = match form {
-        Form::Plain => fill(beside.as_file(), folder, entries)?.flush(),
-        Form::Zstd(level) => fill(Frames::new(beside.as_file(), level), folder, entries)?.finish(),
+        Compression::Plain => fill(beside.as_file(), folder, entries)?.flush(),
+        Compression::Zstd(level) => {
+            fill(Frames::new(beside.as_file(), level), folder, entries)?.finish()
+        }
     };
     packed.map_err(unwritable)?;
     let metadata = beside.as_file().metadata().map_err(unwritable)?;

@@ -20,16 +20,16 @@ fn what_is_packed_can_be_unpacked_and_its_checksums_are_right() {
         entry("lib/library.so", Source::File(path("library"))),
         entry("lib/link.so", Source::Link("library.so".to_owned())),
     ];
-    for (name, form) in [("a.tar.zst", Form::Zstd(3)), ("a.tar", Form::Plain)] {
+    for (name, form) in [("a.tar.zst", Compression::Zstd(3)), ("a.tar", Compression::Plain)] {
         let size = write(begin(&path(name), |_| false).expect("writable"), "a", &entries, form)
             .expect("it can be written");
         assert_eq!(size, fs::metadata(path(name)).expect("it is there").len());
         let bytes = fs::read(path(name)).expect("readable");
         let bytes = match form {
-            Form::Zstd(_) => zstd::stream::decode_all(&bytes[..]).expect("whole frames"),
-            Form::Plain => bytes,
+            Compression::Zstd(_) => zstd::stream::decode_all(&bytes[..]).expect("whole frames"),
+            Compression::Plain => bytes,
         };
-        assert!(form == Form::Plain || size < 1_000_000, "{size}");
+        assert!(form == Compression::Plain || size < 1_000_000, "{size}");
         let out = tempfile::tempdir().expect("a temporary folder");
         tar::Archive::new(&bytes[..]).unpack(out.path()).expect("a whole archive");
         let out = out.path().join("a");
@@ -57,7 +57,7 @@ fn what_cannot_be_packed_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let gone = entry("lib/gone.so", Source::File(folder.path().join("gone")));
     let to = folder.path().join("a.tar");
-    let error = write(begin(&to, |_| false).expect("writable"), "a", &[gone], Form::Plain)
+    let error = write(begin(&to, |_| false).expect("writable"), "a", &[gone], Compression::Plain)
         .expect_err("gone");
     assert!(error.what().contains("cannot read") && error.what().contains("gone"), "{error}");
     assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0);

@@ -24,10 +24,10 @@ impl Flags {
     /// Adds `-C target-cpu` to the flags that apply anyway. Cargo takes them from one place only, so they are added to
     /// that one. With a target, cargo does not build its build scripts with them, which run here.
     pub fn new(cpu: &str, triple: &str, configuration: &[DocumentMut]) -> Result<Self> {
-        Self::beside(cpu, triple, configuration, variable)
+        Self::with_environment(cpu, triple, configuration, variable)
     }
 
-    fn beside(
+    fn with_environment(
         cpu: &str,
         triple: &str,
         configuration: &[DocumentMut],
@@ -132,7 +132,7 @@ mod tests {
             let found = variables.iter().find(|(it, _)| *it == name);
             found.map(|(_, value)| OsString::from(value))
         };
-        Flags::beside("x86-64-v3", TRIPLE, &documents, variable)
+        Flags::with_environment("x86-64-v3", TRIPLE, &documents, variable)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::time::{Duration, SystemTime};
 
 use super::Clear;
-use super::contents::{Found, Kernels, Packages};
+use super::contents::{CacheEntry, Kernels, Packages};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::human;
@@ -19,9 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 /// Names what could not be removed, after everything else was.
 pub fn clear(cache: &Cache, what: Clear, older_than: Option<Duration>) -> Result<()> {
     let now = SystemTime::now();
-    let unused = |found: &Found| human::since(found.used, now);
+    let unused = |found: &CacheEntry| human::elapsed(found.used, now);
     let mut failures = Vec::new();
-    let mut sweep = |all: Vec<Found>, remove: &dyn Fn(&Found) -> io::Result<bool>| {
+    let mut sweep = |all: Vec<CacheEntry>, remove: &dyn Fn(&CacheEntry) -> io::Result<bool>| {
         let mut swept = Swept::default();
         for found in all.iter().filter(|it| older_than.is_none_or(|age| unused(it) >= age)) {
             match remove(found) {
@@ -56,7 +56,7 @@ pub fn clear(cache: &Cache, what: Clear, older_than: Option<Duration>) -> Result
     if failures.is_empty() { Ok(()) } else { Err(Error::new(failures.join("\n       "))) }
 }
 
-fn remove_file(found: &Found) -> io::Result<bool> {
+fn remove_file(found: &CacheEntry) -> io::Result<bool> {
     match fs::remove_file(&found.path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(true),

@@ -18,7 +18,7 @@ use plan::CompileMode;
 
 /// One file or folder.
 #[derive(Debug, Serialize)]
-pub struct Found {
+pub struct CacheEntry {
     #[serde(skip)]
     pub path: PathBuf,
     pub name: String,
@@ -34,7 +34,7 @@ pub struct Found {
 #[derive(Debug, Serialize)]
 pub struct Package {
     #[serde(flatten)]
-    pub found: Found,
+    pub found: CacheEntry,
     /// None where its facts are not there or not what they should be.
     pub facts: Option<Compiled>,
 }
@@ -52,16 +52,16 @@ pub struct Compiled {
 #[derive(Debug, Serialize)]
 pub struct Installation {
     #[serde(flatten)]
-    pub found: Found,
+    pub found: CacheEntry,
     pub left_over: bool,
 }
 
 /// CUDA and Triton kernels, compiled: a file each, written beside its place and renamed.
 #[derive(Debug, Serialize)]
 pub struct Kernels {
-    pub files: Vec<Found>,
+    pub files: Vec<CacheEntry>,
     /// Being written, or left by a process that ended while it wrote.
-    pub unfinished: Vec<Found>,
+    pub unfinished: Vec<CacheEntry>,
 }
 
 #[derive(Debug, Serialize)]
@@ -71,14 +71,14 @@ pub struct Packages {
     /// The one used last first.
     pub packages: Vec<Package>,
     /// Being compiled or removed, or left by a process that ended meanwhile.
-    pub unfinished: Vec<Found>,
+    pub unfinished: Vec<CacheEntry>,
 }
 
 #[derive(Debug, Serialize)]
 pub struct Contents {
     pub folder: PathBuf,
     /// Each libtorch and each environment of Python.
-    pub provisioned: Vec<Found>,
+    pub provisioned: Vec<CacheEntry>,
     pub partial: Vec<Installation>,
     pub kernels: Kernels,
     pub compiled: Packages,
@@ -87,8 +87,9 @@ pub struct Contents {
 impl Contents {
     pub fn read(cache: &Cache) -> Result<Self> {
         let ours = entries(cache.dir(), |name, _| Cache::is_provisioned(name))?;
-        let (partial, provisioned) = ours.into_iter().partition(|it: &Found| is_partial(&it.path));
-        let installation = |found: Found| {
+        let (partial, provisioned) =
+            ours.into_iter().partition(|it: &CacheEntry| is_partial(&it.path));
+        let installation = |found: CacheEntry| {
             let left_over = lock::is_left_over(&cache.setup_lock(), &found.path);
             Installation { found, left_over }
         };
@@ -125,7 +126,7 @@ impl Packages {
 }
 
 impl Package {
-    fn new(found: Found) -> Self {
+    fn new(found: CacheEntry) -> Self {
         let facts = Facts::read(&found.path).map(|Facts { compilation, .. }| Compiled {
             mode: compilation.mode,
             compiler: compilation.compiler,
@@ -135,8 +136,8 @@ impl Package {
     }
 }
 
-impl Found {
-    fn at(path: PathBuf, name: String) -> io::Result<Self> {
+impl CacheEntry {
+    fn read(path: PathBuf, name: String) -> io::Result<Self> {
         let mut used = fs::symlink_metadata(&path)?.modified()?;
         if path.is_dir() {
             for entry in fs::read_dir(&path)? {
@@ -148,14 +149,14 @@ impl Found {
 }
 
 /// Everything that is `wanted` and lies directly in a folder, by name; nothing where there is no such folder.
-fn entries(folder: &Path, wanted: impl Fn(&str, &Path) -> bool) -> Result<Vec<Found>> {
+fn entries(folder: &Path, wanted: impl Fn(&str, &Path) -> bool) -> Result<Vec<CacheEntry>> {
     let mut found = Vec::new();
     for path in files::inside(folder)? {
         let name = files::name(&path);
         if !wanted(&name, &path) {
             continue;
         }
-        match Found::at(path, name) {
+        match CacheEntry::read(path, name) {
             Ok(entry) => found.push(entry),
             // Gone in the meantime: another process moved or removed it.
             Err(error) if error.kind() == ErrorKind::NotFound => {}

@@ -2,18 +2,20 @@
 
 use std::time::SystemTime;
 
-use super::contents::{Contents, Found, Installation, Package};
+use super::contents::{CacheEntry, Contents, Installation, Package};
 use crate::human;
 use ::libtorch::command;
 
 /// A line for each kind of thing, and for each of those that are large.
 pub fn show(contents: &Contents, now: SystemTime) -> String {
     let Contents { folder, provisioned, partial, kernels, compiled } = contents;
-    let provisioned: Vec<&Found> = provisioned.iter().collect();
-    let partials: Vec<&Found> = partial.iter().map(|it| &it.found).collect();
-    let packages: Vec<&Found> = compiled.packages.iter().map(|package| &package.found).collect();
-    let files: Vec<&Found> = kernels.files.iter().collect();
-    let unfinished: Vec<&Found> = kernels.unfinished.iter().chain(&compiled.unfinished).collect();
+    let provisioned: Vec<&CacheEntry> = provisioned.iter().collect();
+    let partials: Vec<&CacheEntry> = partial.iter().map(|it| &it.found).collect();
+    let packages: Vec<&CacheEntry> =
+        compiled.packages.iter().map(|package| &package.found).collect();
+    let files: Vec<&CacheEntry> = kernels.files.iter().collect();
+    let unfinished: Vec<&CacheEntry> =
+        kernels.unfinished.iter().chain(&compiled.unfinished).collect();
     let all = [&provisioned, &partials, &packages, &files, &unfinished];
     let all = all.into_iter().flatten().copied().collect::<Vec<_>>();
 
@@ -35,7 +37,7 @@ pub fn show(contents: &Contents, now: SystemTime) -> String {
     }
     for Installation { found, left_over } in partial {
         let state = if *left_over {
-            format!("left by an interrupted setup; {} removes it", command::ours("setup"))
+            format!("left by an interrupted setup; {} removes it", command::with_arguments("setup"))
         } else {
             "being installed".to_owned()
         };
@@ -61,20 +63,20 @@ pub fn list(packages: &[Package], now: SystemTime) -> String {
                 ],
                 None => [unknown(), unknown(), unknown()],
             };
-            let used = format!("{} ago", human::age(human::since(found.used, now)));
+            let used = format!("{} ago", human::age(human::elapsed(found.used, now)));
             [found.name.clone(), mode, human::bytes(found.bytes), seconds, used, compiler]
         }))
         .collect();
     aligned(&rows)
 }
 
-fn weight(found: &[&Found]) -> String {
+fn weight(found: &[&CacheEntry]) -> String {
     human::bytes(found.iter().map(|found| found.bytes).sum())
 }
 
 /// "used 5 s to 3 days ago"; nothing of nothing.
-fn ago(verb: &str, found: &[&Found], now: SystemTime) -> String {
-    let ages = || found.iter().map(|found| human::since(found.used, now));
+fn ago(verb: &str, found: &[&CacheEntry], now: SystemTime) -> String {
+    let ages = || found.iter().map(|found| human::elapsed(found.used, now));
     match (ages().min(), ages().max()) {
         (Some(newest), Some(oldest)) => {
             let (newest, oldest) = (human::age(newest), human::age(oldest));

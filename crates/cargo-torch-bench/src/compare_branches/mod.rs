@@ -5,6 +5,7 @@ mod revision;
 mod worktree;
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus, Stdio};
 
@@ -41,10 +42,10 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
     let target = cargo::target(root)?;
     let results = Results::of_environment(&target)?;
     // Until the comparison is printed.
-    let claim = results.claim()?;
+    let claim = results.lock()?;
     let worktrees = Worktrees::claim(&target)?;
     if has_plugin(root) {
-        setup::before(workspace)?;
+        setup::ensure(workspace)?;
     }
     let names = revision::names(&revisions);
     let needed: Vec<&str> = revisions.iter().filter_map(Revision::short).collect();
@@ -55,12 +56,18 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
         eprintln!("{name}: {what}, in {}", checkout.run_in.display());
         programs.push(checkout.build(&options.selection)?);
     }
-    if revisions[0].commit == revisions[1].commit {
-        eprintln!("both are the same: an A/A comparison, in which all differences are noise");
-    }
     check_report(root, &results)?;
     let [a, b] = [programs.remove(0), programs.remove(0)];
-    let pairs = of_both(a, b, &names)?;
+    let mut pairs = of_both(a, b, &names)?;
+    if !options.same {
+        pairs = different(pairs)?;
+        if pairs.is_empty() {
+            eprintln!(
+                "nothing is measured: the revisions differ in no program (--same measures it)"
+            );
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
     let (budget, threshold) = (options.budget, options.latency_threshold);
     let order = Order { filter, budget, threshold, claim: &claim };
     let outcome = measure_all(pairs, &order);
@@ -126,6 +133,22 @@ fn keep_records(home: &Path, results: &Results, name: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Leaves out programs that are the same on both sides, byte for byte, and names them.
+fn different(pairs: Vec<[Program; 2]>) -> Result<Vec<[Program; 2]>> {
+    let mut different = Vec::new();
+    for pair in pairs {
+        let bytes = |program: &Program| {
+            let path = &program.layouts[0];
+            fs::read(path).map_err(|error| Error::io("read", path, &error))
+        };
+        match bytes(&pair[0])? == bytes(&pair[1])? {
+            true => eprintln!("{}: the same program on both sides", pair[0].target),
+            false => different.push(pair),
+        }
+    }
+    Ok(different)
 }
 
 /// Writes what was measured, for `criterion-report`.

@@ -38,6 +38,9 @@ pub struct Options {
     /// Table for people, Markdown for a pull request, or all as JSON
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "markdown", "json"])]
     format: String,
+    /// Measure programs that are the same on both sides, too: all differences are noise then
+    #[arg(long)]
+    pub same: bool,
     /// Remove the worktrees of earlier comparisons, and compare nothing
     #[arg(long, exclusive = true)]
     clean: bool,

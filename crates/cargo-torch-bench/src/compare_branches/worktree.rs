@@ -60,7 +60,7 @@ impl Worktrees {
             add(root, &place, commit)?;
         }
         let project = project(root, &place)?;
-        if Workspace::around(&project)?.root() != project {
+        if Workspace::find_from(&project)?.root() != project {
             return Err(Error::new(format!(
                 "{} is not the root of a workspace or package, so it is no revision of this project",
                 project.display()

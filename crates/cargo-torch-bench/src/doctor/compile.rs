@@ -12,7 +12,7 @@ use crate::cache_report::packages;
 use crate::error::Result;
 use crate::human;
 use ::libtorch::{
-    COMPILER_PYTHON, Chosen, TRITON, VERSION, compiler_python, inductor_compiler, release,
+    COMPILER_PYTHON, PythonSource, TRITON, VERSION, compiler_python, inductor_compiler, release,
 };
 
 pub fn check(cache: &Result<Cache>) -> Vec<Check> {
@@ -69,10 +69,10 @@ fn parse(text: &str) -> Versions {
     Versions { torch: of("torch"), triton: of("triton") }
 }
 
-fn judge(python: &str, by: Chosen, versions: std::result::Result<Versions, String>) -> Check {
+fn judge(python: &str, by: PythonSource, versions: std::result::Result<Versions, String>) -> Check {
     let remedy = match by {
-        Chosen::Variable => format!("unset {COMPILER_PYTHON}, then {SETUP}"),
-        Chosen::Provisioned | Chosen::Path => SETUP.to_owned(),
+        PythonSource::Variable => format!("unset {COMPILER_PYTHON}, then {SETUP}"),
+        PythonSource::Provisioned | PythonSource::Path => SETUP.to_owned(),
     };
     let Versions { torch, triton } = match versions {
         Ok(versions) => versions,
@@ -158,7 +158,7 @@ mod tests {
         ] {
             let versions =
                 Versions { torch: torch.map(Into::into), triton: triton.map(Into::into) };
-            let check = judge("python3 (by the PATH)", Chosen::Path, Ok(versions));
+            let check = judge("python3 (by the PATH)", PythonSource::Path, Ok(versions));
             let mark = if said.is_some() { Mark::Warning } else { Mark::Ok };
             assert_eq!(check.mark, mark, "{check}");
             assert!(check.to_string().contains(said.unwrap_or_default()), "{check}");
@@ -168,7 +168,8 @@ mod tests {
 
     #[test]
     fn the_remedy_fits_who_chose_the_python() {
-        let check = judge("/own", Chosen::Variable, Err("cannot be run: no such file".into()));
+        let check =
+            judge("/own", PythonSource::Variable, Err("cannot be run: no such file".into()));
         let remedy = format!("unset {COMPILER_PYTHON}, then {SETUP}");
         assert!(check.to_string().contains(&remedy), "{check}");
     }

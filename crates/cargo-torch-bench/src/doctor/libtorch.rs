@@ -18,10 +18,10 @@ use ::libtorch::find::OVERRIDES;
 use ::libtorch::{CUDA_LIBRARY, Libtorch, cpu_library};
 
 /// A libtorch that can be used, and who chose it.
-pub type Found = Result<(Libtorch, String)>;
+pub type LibtorchResult = Result<(Libtorch, String)>;
 
 /// The findings about it.
-pub fn check(found: &Found) -> Vec<Check> {
+pub fn check(found: &LibtorchResult) -> Vec<Check> {
     let mut checks = match found {
         Ok((libtorch, chosen)) => {
             vec![Check::ok("libtorch", describe(libtorch, chosen)), loads(libtorch)]
@@ -50,9 +50,9 @@ pub fn named(workspace: &Workspace) -> Check {
 }
 
 /// Starts no other program.
-pub fn find(workspace: &Workspace) -> Found {
+pub fn find(workspace: &Workspace) -> LibtorchResult {
     match Source::of_environment(workspace)? {
-        Source::User(chosen) => Ok((chosen.inspect()?, chosen.by())),
+        Source::User(chosen) => Ok((chosen.inspect()?, chosen.named_by())),
         Source::Link => match Link::read(workspace)? {
             Link::Absent => Err(Error::new(".libtorch is not there yet")),
             Link::To(target) => Ok((Libtorch::inspect(&target)?, ".libtorch".to_owned())),
@@ -65,7 +65,7 @@ fn describe(libtorch: &Libtorch, chosen: &str) -> String {
     // The CUDA libraries lie beside the folder, so an entry of the cache is counted as a whole.
     let bytes = root
         .parent()
-        .and_then(Entry::at)
+        .and_then(Entry::open)
         .filter(|entry| entry.libtorch.root == *root)
         .map(|entry| entry.manifest.bytes)
         .or_else(|| files::on_disk(&root.canonicalize().ok()?).ok());

@@ -29,7 +29,7 @@ pub fn command(workspace: &Workspace) -> Result<ExitCode> {
 }
 
 /// Looks at what a host without Rust needs to run programs that were built elsewhere, with this libtorch.
-pub fn examine_host(found: &libtorch::Found, mut say: impl FnMut(Check)) {
+pub fn examine_host(found: &libtorch::LibtorchResult, mut say: impl FnMut(Check)) {
     let driver = Driver::find();
     let libtorch = found.as_ref().ok().map(|(libtorch, _)| libtorch);
     say(machine::system());

@@ -88,7 +88,7 @@ impl Bench {
     /// Measured bandwidth and products, against the vendor's figures.
     pub fn vendor(&self, step: &str, limit: Duration) -> Taken {
         let mut taken = self.cases(step, "calibration", "^calibration/limits/", limit);
-        if Verdict::of(&taken.findings) != Verdict::Passed {
+        if Verdict::from_findings(&taken.findings) != Verdict::Passed {
             return taken;
         }
         let profile = self.folder.join(step).join("profile.json");

@@ -24,7 +24,7 @@ impl Verdict {
     }
 
     /// The verdict of several findings: one failure fails all, and they are skipped if each one is.
-    pub fn of(findings: &[Finding]) -> Self {
+    pub fn from_findings(findings: &[Finding]) -> Self {
         let any = |verdict| findings.iter().any(|finding| finding.verdict == verdict);
         if any(Self::Failed) || findings.is_empty() {
             Self::Failed
@@ -168,9 +168,9 @@ mod tests {
         let finding = |verdict| Finding::new("", "", "", verdict);
         let [passed, failed, skipped] =
             [Verdict::Passed, Verdict::Failed, Verdict::Skipped].map(finding);
-        assert_eq!(Verdict::of(&[]), Verdict::Failed);
-        assert_eq!(Verdict::of(std::slice::from_ref(&skipped)), Verdict::Skipped);
-        assert_eq!(Verdict::of(&[skipped.clone(), passed.clone()]), Verdict::Passed);
-        assert_eq!(Verdict::of(&[skipped, passed, failed]), Verdict::Failed);
+        assert_eq!(Verdict::from_findings(&[]), Verdict::Failed);
+        assert_eq!(Verdict::from_findings(std::slice::from_ref(&skipped)), Verdict::Skipped);
+        assert_eq!(Verdict::from_findings(&[skipped.clone(), passed.clone()]), Verdict::Passed);
+        assert_eq!(Verdict::from_findings(&[skipped, passed, failed]), Verdict::Failed);
     }
 }

@@ -21,7 +21,7 @@ pub struct Done {
 
 impl Done {
     pub fn verdict(&self) -> Verdict {
-        Verdict::of(&self.taken.findings)
+        Verdict::from_findings(&self.taken.findings)
     }
 
     fn count(&self, verdict: Verdict) -> usize {

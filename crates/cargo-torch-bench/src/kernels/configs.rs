@@ -73,7 +73,7 @@ const DEFAULT: &str = "configs/kernels";
 const STAND_IN: &str = "target/torch-bench/kernels/default.yml";
 
 /// The configs, relative to the root: those that BENCH_CONFIG names, else the default suite.
-pub fn of(root: &Path, overrides: &Overrides) -> Result<Vec<PathBuf>> {
+pub fn paths(root: &Path, overrides: &Overrides) -> Result<Vec<PathBuf>> {
     let Some(list) = variable(BENCH_CONFIG) else {
         return default_suite(root);
     };

@@ -30,8 +30,8 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     }
     cargo::require_report(root)?;
     options.look(&here, root, &results.records)?;
-    let configs = configs::of(root, &options.overrides)?;
-    setup::before(workspace)?;
+    let configs = configs::paths(root, &options.overrides)?;
+    setup::ensure(workspace)?;
 
     let overrides = options.overrides.json();
     let overridden = |mut command: Command| {

@@ -18,9 +18,9 @@ const LAYOUTS: &str = "CRITERION_TORCH_LAYOUTS";
 /// The linker that rustc calls by default on Linux.
 const LINKER: &str = "cc";
 /// Layouts beside that of the linker itself.
-pub const FURTHER: usize = 11;
+pub const FURTHER: usize = 23;
 /// Bytes of all layouts of a program, at most.
-const MOST_BYTES: u64 = 100 << 20;
+const MOST_BYTES: u64 = 200 << 20;
 
 /// Whether rustc has started this process.
 pub fn is_called() -> bool {

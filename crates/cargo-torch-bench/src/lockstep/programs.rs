@@ -194,8 +194,10 @@ impl Checkout {
         // The records name the commit of the folder that they are measured in.
         git::unset_variables(&mut cargo);
         cargo.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        cargo.args(["rustc", "--profile", "bench", cargo::MESSAGES, "--package", &package.name]);
-        cargo.args(["--bench", &target.name]).args(selection.options(package)).arg("--");
+        // Not by the package's name, which a dependency may have, too.
+        cargo.args(["rustc", "--profile", "bench", cargo::MESSAGES, "--manifest-path"]);
+        cargo.arg(&package.manifest_path).args(["--bench", &target.name]);
+        cargo.args(selection.options(package)).arg("--");
         if cfg!(target_os = "linux") {
             linker::rustc(&mut cargo)
                 .map_err(|error| Error::new(format!("this program: {error}")))?;

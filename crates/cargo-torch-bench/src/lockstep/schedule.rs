@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use plan::lockstep::{LockstepBlock, LockstepCase};
+use statistics::MIN_BLOCKS;
 use statistics::lockstep::{Block, Lockstep, State};
 
 use super::pair::{SIDES, measure};
@@ -84,12 +85,20 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order<'_>) -> Outcome {
             }
             is_idle = false;
             line.show(&progress(&pairs, index, left));
+            let confirm = |case: &&Case| case.lockstep.is_candidate();
+            let cases = pairs.iter().flat_map(|it| it.cases.values());
+            let candidates = cases.filter(confirm).count();
             let pair = &mut pairs[index];
-            if let Err(error) = pair.block(order) {
+            if let Err(error) = pair.block(order, candidates) {
                 line.clear();
                 eprint!("{error}");
                 pair.has_failed = true;
                 failures.push(error);
+            }
+            let is_first_round = index + 1 == pairs.len() && pairs[index].blocks == 1;
+            if let Some(note) = is_first_round.then(|| too_short(&pairs, order)).flatten() {
+                line.clear();
+                eprintln!("{note}");
             }
         }
         if is_idle {
@@ -115,7 +124,7 @@ impl Pair {
     }
 
     /// Two pairs of processes over all open cases.
-    fn block(&mut self, order: &Order<'_>) -> Result<(), Error> {
+    fn block(&mut self, order: &Order<'_>, candidates: usize) -> Result<(), Error> {
         let began = Instant::now();
         let [program, _] = &self.programs;
         let samples = (!program.has_plugin).then(|| ["--sample-size", self.samples()]);
@@ -140,7 +149,8 @@ impl Pair {
             let times =
                 |pair: &[BTreeMap<String, f64>; 2]| Some([*pair[0].get(id)?, *pair[1].get(id)?]);
             if let (Some(forth), Some(back)) = (times(forth), times(back)) {
-                case.lockstep.add(Block { layout, times: [forth, back] });
+                let times = [forth, back];
+                case.lockstep.add(Block { layout, times }, candidates);
             }
         }
         self.blocks += 1;
@@ -196,6 +206,21 @@ fn escaped(text: &str) -> String {
         regex.push(c);
     }
     regex
+}
+
+/// Says so if the budget is not enough for the blocks that any case needs.
+fn too_short(pairs: &[Pair], order: &Order<'_>) -> Option<String> {
+    let each: Duration = pairs.iter().map(|it| it.last).sum();
+    let needed = each * u32::try_from(MIN_BLOCKS).unwrap_or(u32::MAX);
+    let cases: usize = pairs.iter().map(|it| it.cases.len()).sum();
+    (needed > order.budget).then(|| {
+        format!(
+            "note: {cases} cases take {} for the least that decides anything, and --budget is {}: \
+             give it more, or a filter",
+            human::duration(needed),
+            human::duration(order.budget)
+        )
+    })
 }
 
 /// `7 cases: 3 decided, 1 being confirmed; 2 min 10 s left: search`

@@ -56,8 +56,8 @@ const CRATES: [(&str, &str, &str); 2] =
     [("criterion-torch", "--dev", ""), ("criterion-torch-build", "--build", "crates/build")];
 
 pub fn command(options: &Options) -> Result<ExitCode> {
-    let package = Package::around(&workspace::current_folder()?)?;
-    let addition = Addition::to(&package, options)?;
+    let package = Package::find_from(&workspace::current_folder()?)?;
+    let addition = Addition::for_package(&package, options)?;
     for add in &addition.cargo_adds {
         add.run(&package, &["--dry-run"])?;
     }
@@ -78,7 +78,7 @@ struct Addition {
 }
 
 impl Addition {
-    fn to(package: &Package, options: &Options) -> Result<Self> {
+    fn for_package(package: &Package, options: &Options) -> Result<Self> {
         let folder = package.folder();
         let mut addition = Self {
             cargo_adds: Vec::new(),

@@ -106,7 +106,7 @@ struct Submission {
 
 pub fn command(options: &Options) -> Result<ExitCode> {
     options.check()?;
-    let sweep = Sweep::of(options)?;
+    let sweep = Sweep::from_options(options)?;
     let output = &options.output;
     template::one_line(output.as_os_str())?;
     refuse_results(output)?;

@@ -41,7 +41,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    pub fn of(options: &Options) -> Result<Self> {
+    pub fn from_options(options: &Options) -> Result<Self> {
         let bundle = options.bundle.canonicalize().map_err(|error| {
             Error::io("read", &options.bundle, &error)
                 .remedy("unpack the bundle first: tar -xf BUNDLE.tar.zst")

@@ -56,7 +56,7 @@ impl Suite {
         self.require_no_others()?;
         let targets = self.targets(root)?;
         cargo::require_report(root)?;
-        setup::before(workspace)?;
+        setup::ensure(workspace)?;
         let results = cargo::results(workspace)?;
         let configs = self.write(root)?;
         let bench = |words: &[OsString]| {

@@ -32,7 +32,7 @@ fn the_doctor_names_gaps_and_their_remedies() {
     scratch.set("packages", "torch 2.11.0+cu130\ntriton 3.6.0\n");
     let mut doctor = scratch.xtask(&["doctor"]);
     doctor.env("CRITERION_TORCH_PYTHON", scratch.python());
-    let outcome = Outcome::of(doctor);
+    let outcome = Outcome::run(doctor);
     let named =
         format!("{} (by CRITERION_TORCH_PYTHON): torch 2.11.0+", scratch.python().display());
     for text in [&named, "compiled      0 packages, 0 kB of 4.3 GB at most\n"] {
@@ -41,7 +41,7 @@ fn the_doctor_names_gaps_and_their_remedies() {
 
     let mut doctor = scratch.xtask(&["doctor"]);
     doctor.env("LIBTORCH", scratch.empty());
-    let outcome = Outcome::of(doctor);
+    let outcome = Outcome::run(doctor);
     assert!(outcome.stdout.contains("-> unset LIBTORCH"), "{}", outcome.stdout);
 }
 
@@ -54,7 +54,7 @@ fn the_doctor_waits_for_no_program_that_hangs() {
     let mut doctor = scratch.xtask(&["doctor"]);
     doctor.env("CRITERION_TORCH_ASK_S", "0.2");
     doctor.env("CRITERION_TORCH_PYTHON", scratch.python().with_file_name("slow-python"));
-    let outcome = Outcome::of(doctor);
+    let outcome = Outcome::run(doctor);
     for text in [
         "warning  devices       nvidia-smi -L: no answer in 0.2 s, killed\n",
         "slow-python (by CRITERION_TORCH_PYTHON) no answer in 0.2 s, killed: compiled variants",

@@ -98,7 +98,7 @@ fn what_to_compare_with_is_looked_for_before_anything_is_measured() {
     // The report will ask git in the root, so that is where it is asked before.
     let mut inside = scratch.xtask(&["kernels", "--compare-to", "main"]);
     inside.current_dir(scratch.clone_dir().join("crates/inner"));
-    Outcome::of(inside).assert_refused(2, &["nor a branch whose commit has a folder"]);
+    Outcome::run(inside).assert_refused(2, &["nor a branch whose commit has a folder"]);
     let asked = scratch.log("git");
     let in_root = format!("{} 0", scratch.clone_dir().display());
     assert!(!asked.is_empty() && asked.iter().all(|it| *it == in_root), "{asked:?}");
@@ -116,7 +116,7 @@ fn configs_of_ones_own_are_not_overridden() {
     let with = |arguments: &[&str]| {
         let mut kernels = scratch.xtask(arguments);
         kernels.env("BENCH_CONFIG", "my.yml:other.yml");
-        Outcome::of(kernels)
+        Outcome::run(kernels)
     };
     with(&["kernels", "--seed", "1"]).assert_refused(2, &["BENCH_CONFIG is", "unset BENCH_CONFIG"]);
     assert!(scratch.calls().is_empty());

@@ -32,7 +32,7 @@ fn bench_measures_and_then_reports() {
     scratch.set("words", WORDS);
     let mut bench = scratch.xtask(&["bench", "--bench", "inference", "--", "int8wo"]);
     bench.current_dir(scratch.clone_dir().join("crates/inner")).env("LIBTORCH", scratch.link());
-    let outcome = Outcome::of(bench);
+    let outcome = Outcome::run(bench);
     outcome.assert_fine();
     assert_eq!(outcome.stderr, "", "setup had nothing to do, and nothing is rewritten in a file");
     let page =
@@ -119,7 +119,7 @@ fn without_arguments_it_is_the_tour() {
     scratch.run(&["bench", "--device", "cuda", "--", "int8wo"]).assert_refused(2, &none);
     let mut bench = scratch.xtask(&["bench"]);
     bench.env("BENCH_CONFIG", "my.yml");
-    Outcome::of(bench).assert_fine();
+    Outcome::run(bench).assert_fine();
     assert_eq!(scratch.log("cargo-configs").last().map(String::as_str), Some("my.yml unset"));
 }
 

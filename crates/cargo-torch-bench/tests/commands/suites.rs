@@ -168,7 +168,7 @@ fn mistakes_are_found_before_anything_is_measured() {
         let mut suite = scratch.xtask(command);
         suite.env("BENCH_CONFIG", "my.yml");
         let said = format!("`cargo xtask {}` writes configs of its own", command[0]);
-        Outcome::of(suite).assert_refused(2, &["BENCH_CONFIG is \"my.yml\"", &said, "unset"]);
+        Outcome::run(suite).assert_refused(2, &["BENCH_CONFIG is \"my.yml\"", &said, "unset"]);
     }
     assert!(scratch.calls().is_empty());
 }

@@ -129,7 +129,7 @@ impl Scratch {
 
     /// Runs it to its end.
     pub fn run(&self, arguments: &[&str]) -> Outcome {
-        Outcome::of(self.xtask(arguments))
+        Outcome::run(self.xtask(arguments))
     }
 
     /// How often pip was asked to install, and with what.
@@ -193,7 +193,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub fn of(mut command: Command) -> Self {
+    pub fn run(mut command: Command) -> Self {
         Self::from(command.output().expect("run xtask"))
     }
 

@@ -70,7 +70,7 @@ impl Repository {
     }
 
     pub fn xtask(&self, line: &str, variables: &[(&str, &str)]) -> Outcome {
-        Outcome::of(self.command(line, variables))
+        Outcome::run(self.command(line, variables))
     }
 
     pub fn command(&self, line: &str, variables: &[(&str, &str)]) -> Command {

@@ -11,8 +11,8 @@ pub struct Recipe {
 }
 
 impl Scheme for Recipe {
-    fn check(&self, site: &Site) -> Result<(), String> {
-        let (k, group) = (site.linear.k, self.group.unsigned_abs());
+    fn check(&self, context: &LayerContext) -> Result<(), String> {
+        let (k, group) = (context.linear.k, self.group.unsigned_abs());
         match k % group {
             0 => Ok(()),
             _ => Err(format!("k = {k}, but the group, {group}, must divide it")),

@@ -6,7 +6,10 @@ pub struct ProblemSize {
     pub terms: u32,
 }
 
-pub fn run_benchmark(size: &ProblemSize, _: &Site) -> Result<impl IntoTensor + use<>, Refusal> {
+pub fn run_benchmark(
+    size: &ProblemSize,
+    _: &KernelContext,
+) -> Result<impl IntoTensor + use<>, Refusal> {
     let mut sum = f16::from_f64(0.0);
     for term in 1..=size.terms {
         sum += f16::from_f64(1.0 / f64::from(term));
@@ -14,7 +17,7 @@ pub fn run_benchmark(size: &ProblemSize, _: &Site) -> Result<impl IntoTensor + u
     Ok(f64::from(sum))
 }
 
-pub fn reference(size: &ProblemSize, _: &Site) -> Result<Tensor, Refusal> {
+pub fn reference(size: &ProblemSize, _: &KernelContext) -> Result<Tensor, Refusal> {
     let sum: f64 = (1..=size.terms).rev().map(|term| 1.0 / f64::from(term)).sum();
     tensor(&[sum], &[1])
 }

@@ -9,6 +9,6 @@ pub fn run_benchmark<T: Element>(_: &ProblemSize) -> Result<T, Refusal> {
 }
 
 // In float64. A kernel that computes something else is `failed`, however fast it is.
-pub fn reference(_: &ProblemSize, _: &Site) -> Result<Tensor, Refusal> {
+pub fn reference(_: &ProblemSize, _: &KernelContext) -> Result<Tensor, Refusal> {
     tensor(&[std::f64::consts::PI], &[1])
 }

@@ -9,7 +9,7 @@ pub struct Doubles(Vec<f32>);
 impl Kernel for Doubles {
     type ProblemSize = ProblemSize;
 
-    fn prepare(_: &ProblemSize, _: &Site) -> Result<Self, Refusal> {
+    fn prepare(_: &ProblemSize, _: &KernelContext) -> Result<Self, Refusal> {
         Ok(Self(vec![1.0; 8]))
     }
 

@@ -4,6 +4,6 @@ use criterion_torch::kernel::prelude::*;
 
 pub struct ProblemSize;
 
-pub fn run_benchmark(_: &ProblemSize, site: &Site) -> Result<f32, Refusal> {
-    Err(site.unsupported("seven is unlucky"))
+pub fn run_benchmark(_: &ProblemSize, context: &KernelContext) -> Result<f32, Refusal> {
+    Err(context.unsupported("seven is unlucky"))
 }

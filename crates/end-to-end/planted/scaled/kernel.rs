@@ -15,8 +15,8 @@ pub struct Scaled {
 impl Kernel for Scaled {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        Ok(Self { x: site.normal(&[size.elements])?, y: None })
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        Ok(Self { x: context.normal(&[size.elements])?, y: None })
     }
 
     fn run(&mut self) -> Result<(), Refusal> {

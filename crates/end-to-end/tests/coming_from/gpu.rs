@@ -7,15 +7,15 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::lab::Lab;
+use crate::workspace::TestWorkspace;
 
 /// The records of `configs/inference/gpu.yml`, measured once for all rows.
 fn records() -> &'static [Value] {
     static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
     RECORDS.get_or_init(|| {
-        let lab = Lab::new();
-        drop(lab.bench("inference", &["--save-baseline", "main", "^inference/gpu/"]));
-        lab.records("main", "inference")
+        let workspace = TestWorkspace::new();
+        drop(workspace.bench("inference", &["--save-baseline", "main", "^inference/gpu/"]));
+        workspace.records("main", "inference")
     })
 }
 
@@ -40,9 +40,9 @@ fn skipped<'r>(record: &'r Value, device: &str) -> &'r str {
 pub fn measured_patterns() -> Vec<&'static Value> {
     static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
     let records = RECORDS.get_or_init(|| {
-        let lab = Lab::new();
-        drop(lab.bench("fusion", &["^fusion/gpu/"]));
-        lab.records("new", "fusion")
+        let workspace = TestWorkspace::new();
+        drop(workspace.bench("fusion", &["^fusion/gpu/"]));
+        workspace.records("new", "fusion")
     });
     // A pattern of each family, unfused and fused.
     assert_eq!(records.len(), 3 * 2, "{records:?}");
@@ -104,12 +104,12 @@ fn profiler(folder: &Path) -> std::path::PathBuf {
 /// Run by the row about Nsight.
 pub fn nsight_is_told_of_every_part_and_of_nothing_inside_a_timed_sample() {
     let folder = tempfile::tempdir().expect("a folder");
-    let lab = Lab::new()
+    let workspace = TestWorkspace::new()
         .with_value("NVTX_INJECTION64_PATH", profiler(folder.path()))
-        .with("FAKE_NVTX_LOG", "ranges");
+        .with_path("FAKE_NVTX_LOG", "ranges");
     let filter = "^inference/tiny/linear/cpu/(baseline|int8wo)/bf16-16x64x32$";
-    drop(lab.bench("inference", &["--save-baseline", "main", filter]));
-    let ranges = std::fs::read_to_string(lab.path("ranges")).expect("a profiler was told");
+    drop(workspace.bench("inference", &["--save-baseline", "main", filter]));
+    let ranges = std::fs::read_to_string(workspace.path("ranges")).expect("a profiler was told");
 
     let (mut open, mut names) = (Vec::<&str>::new(), Vec::<&str>::new());
     for line in ranges.lines() {
@@ -139,7 +139,7 @@ pub fn nsight_is_told_of_every_part_and_of_nothing_inside_a_timed_sample() {
     }
     assert!(names.contains(&format!("{}: pair", id("int8wo")).as_str()));
 
-    let records: Vec<Value> = lab.records("main", "inference");
+    let records: Vec<Value> = workspace.records("main", "inference");
     for record in &records {
         let notes = record["notes"].to_string();
         assert!(notes.contains("measured under a profiler (NVTX_INJECTION64_PATH)"), "{notes}");

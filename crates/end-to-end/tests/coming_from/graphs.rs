@@ -12,9 +12,9 @@ use plan::{Case, Outcome};
 use serde_json::Value;
 
 use crate::gpu;
-use crate::lab::{Lab, near};
 use crate::page::{Row, rows};
 use crate::suites::{cases, python, understood, words, works};
+use crate::workspace::{TestWorkspace, assert_near};
 use run::{HERE, calibrated, json, profiled, read, run};
 
 rows! { "graphs";
@@ -174,13 +174,13 @@ fn given_peaks(row: &Row) {
     assert_eq!(run.profile["peak_source"]["gflops"], "measured");
     let mut line = words(row, "cargo torch-bench");
     line.extend(["--output", "given.json"].map(str::to_owned));
-    let given = read(&profiled(&run.lab, &line, HERE).0);
+    let given = read(&profiled(&run.workspace, &line, HERE).0);
     assert_eq!(given["peak_source"], json(r#"{"gflops": "given", "bandwidth": "given"}"#));
-    near(&given["theoretical_peak_gflops"], 1000.0);
-    near(&given["theoretical_bandwidth_gbps"], 50.0);
+    assert_near(&given["theoretical_peak_gflops"], 1000.0);
+    assert_near(&given["theoretical_bandwidth_gbps"], 50.0);
     let peak = line.iter_mut().find(|word| *word == "1000").expect("it is given");
     "0.000001".clone_into(peak);
-    let given = read(&profiled(&run.lab, &line, HERE).0);
+    let given = read(&profiled(&run.workspace, &line, HERE).0);
     let notes = given["notes"].as_array().expect("a list").iter();
     let told = notes.filter_map(Value::as_str).any(|note| note.contains("below what was measured"));
     assert!(told, "{}", given["notes"]);
@@ -211,7 +211,7 @@ fn stored(row: &Row) {
 fn report(row: &Row) -> String {
     let words = words(row, "cargo criterion-report");
     let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
-    run().lab.report(&arguments)
+    run().workspace.report(&arguments)
 }
 
 fn summary(row: &Row) {
@@ -225,13 +225,13 @@ fn summary(row: &Row) {
 fn tests_of_benchmarks(row: &Row) {
     let words = words(row, "cargo bench");
     assert_eq!(words[1..], ["--bench", "fusion", "--", "--test"]);
-    let said = Lab::new().bench("fusion", &["--test", "^fusion/graphs/conv2d_bn/"]);
+    let said = TestWorkspace::new().bench("fusion", &["--test", "^fusion/graphs/conv2d_bn/"]);
     assert!(said.contains("fusion/graphs/conv2d_bn/cpu/fused/"), "{said}");
 }
 
 fn function(row: &Row, word: &str, family: Family) -> PatternResults {
     assert_eq!(row.code(), ["criterion_report::fusion::pattern_results", word]);
-    let criterion = run().lab.path("criterion");
+    let criterion = run().workspace.path("criterion");
     let found = pattern_results(&criterion, &[family]).expect("readable");
     for result in &found.results {
         let written = run().results.iter().find(|it| it["full_id"] == result.full_id.as_str());
@@ -431,14 +431,18 @@ fn latency(row: &Row) {
     keys(row);
     let fused = result("Linear_Bias", "fused");
     let record = run().records.iter().find(|it| fused["full_id"] == it.full_id.as_str());
-    let median = run().lab.median_ns(&record.expect("its record").case, "new").expect("measured");
-    near(&fused["fused_latency_ms"], median / 1e6);
+    let median =
+        run().workspace.median_ns(&record.expect("its record").case, "new").expect("measured");
+    assert_near(&fused["fused_latency_ms"], median / 1e6);
 }
 
 fn gflops(row: &Row) {
     keys(row);
     let fused = result("Linear_Bias", "fused");
-    near(&fused["fused_gflops"], number(fused, "flops") / number(fused, "fused_latency_ms") / 1e6);
+    assert_near(
+        &fused["fused_gflops"],
+        number(fused, "flops") / number(fused, "fused_latency_ms") / 1e6,
+    );
 }
 
 /// By hand: M = 8, K = 32, N = 16, or 16, 64, 32; MK + NK + 3MN + N and MK + NK + N + MN elements of 4 bytes.
@@ -460,18 +464,18 @@ fn speedup(row: &Row) {
     keys(row);
     let fused = result("Linear_Bias", "fused");
     let record = run().records.iter().find(|it| fused["full_id"] == it.full_id.as_str());
-    near(&fused[row.code()[0]], record.expect("its record").pairs[0].speedup);
+    assert_near(&fused[row.code()[0]], record.expect("its record").pairs[0].speedup);
 }
 
 fn memory_reduction(row: &Row) {
     let fused = result("Conv2d_BN_ReLU", "fused");
     let share = number(fused, "fused_bytes") / number(fused, "unfused_bytes");
-    near(&fused[row.code()[0]], 1.0 - share);
+    assert_near(&fused[row.code()[0]], 1.0 - share);
 }
 
 fn gflops_improvement(row: &Row) {
     let fused = result("QK_Softmax", "fused");
-    near(&fused[row.code()[0]], number(fused, "speedup_factor") - 1.0);
+    assert_near(&fused[row.code()[0]], number(fused, "speedup_factor") - 1.0);
 }
 
 fn dictionary(row: &Row) {
@@ -554,12 +558,12 @@ fn linked(row: &Row) -> PathBuf {
 fn integration(row: &Row) {
     let cases = patterns(row, &[LINEAR, CONV, ATTENTION]);
     assert!(cases.iter().all(|case| !case.id.parameter.contains("1024x2048x2048")), "quick sizes");
-    let (file, summary) = profiled(&run().lab, &words(row, "cargo torch-bench"), HERE);
+    let (file, summary) = profiled(&run().workspace, &words(row, "cargo torch-bench"), HERE);
     assert!(file.ends_with("profiles/test.json"), "{file:?}");
     let profile = read(&file);
     assert_eq!(profile["metadata"]["hardware_name"], "TestCPU");
-    near(&profile["theoretical_peak_gflops"], 1000.0);
-    near(&profile["theoretical_bandwidth_gbps"], 50.0);
+    assert_near(&profile["theoretical_peak_gflops"], 1000.0);
+    assert_near(&profile["theoretical_bandwidth_gbps"], 50.0);
     // Efficiencies are of the peak that was given, and all else is the same.
     let fusions = |profile: &Value| -> Vec<String> {
         profile["fusion_profiles"].as_object().expect("an object").keys().cloned().collect()

@@ -5,10 +5,10 @@
 
 #[path = "../common/document.rs"]
 mod document;
-#[path = "../end_to_end/lab.rs"]
-#[allow(dead_code, reason = "its other functions are used by the other test")]
-mod lab;
 mod page;
+#[path = "../end_to_end/workspace.rs"]
+#[allow(dead_code, reason = "its other functions are used by the other test")]
+mod workspace;
 
 mod gpu;
 mod graphs;

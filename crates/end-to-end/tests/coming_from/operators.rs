@@ -9,9 +9,9 @@ use plan::{Case, Record};
 use serde_json::Value;
 
 use crate::document;
-use crate::lab::{Lab, near};
 use crate::page::{Row, rows};
 use crate::suites::{cases, understood, words, works};
+use crate::workspace::{TestWorkspace, assert_near};
 
 rows! { "operators";
     "`python benchmarks/comprehensive_benchmark.py`" => script,
@@ -66,7 +66,7 @@ rows! { "operators";
 /// sizes, and the file that `criterion-report operators` writes of them. `tests/plugin` runs the command that measures
 /// and writes in one, because it builds without optimization.
 struct Run {
-    lab: Lab,
+    workspace: TestWorkspace,
     /// The file's records.
     results: Vec<Value>,
     /// Every case, measured or not, as `--format json` has it.
@@ -77,25 +77,26 @@ struct Run {
 fn run() -> &'static Run {
     static RUN: OnceLock<Run> = OnceLock::new();
     RUN.get_or_init(|| {
-        let lab = Lab::new();
+        let workspace = TestWorkspace::new();
         let profile = "--profile=/layer_norm/cpu/aten/";
-        lab.bench("operators", &[profile, "^operators/comprehensive/"]);
-        let file = lab.path(document::RESULTS);
+        workspace.bench("operators", &[profile, "^operators/comprehensive/"]);
+        let file = workspace.path(document::RESULTS);
         let path = file.to_str().expect("UTF-8");
         let json = ["operators", "--format", "json"];
-        lab.report(&[&json[..], &["--latest", "--upstream-compat", "--output", path]].concat());
+        workspace
+            .report(&[&json[..], &["--latest", "--upstream-compat", "--output", path]].concat());
         let list = |text: &str| -> Vec<Value> { serde_json::from_str(text).expect("a JSON array") };
         let results = list(&std::fs::read_to_string(&file).expect("written"));
-        let all = list(&lab.report(&json));
-        let records = lab.records("new", "operators");
-        Run { lab, results, all, records }
+        let all = list(&workspace.report(&json));
+        let records = workspace.records("new", "operators");
+        Run { workspace, results, all, records }
     })
 }
 
 fn report(row: &Row) -> String {
     let words = words(row, "cargo criterion-report");
     let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
-    run().lab.report(&arguments)
+    run().workspace.report(&arguments)
 }
 
 fn number(of: &Value, key: &str) -> f64 {
@@ -103,7 +104,7 @@ fn number(of: &Value, key: &str) -> f64 {
 }
 
 /// The results of an operation by upstream's name.
-fn of<'a>(operation: &'a str) -> impl Iterator<Item = &'static Value> + use<'a> {
+fn results_of<'a>(operation: &'a str) -> impl Iterator<Item = &'static Value> + use<'a> {
     run().results.iter().filter(move |it| it["operation"] == operation)
 }
 
@@ -215,9 +216,9 @@ fn large_sizes(row: &Row) {
 /// The row's operators are measured under upstream's name.
 fn measured_as(row: &Row, operations: &[&str]) {
     for (word, operation) in row.code().iter().zip(operations) {
-        assert!(of(operation).count() > 1, "{operation}");
-        assert!(of(operation).all(|it| it["operator"] == **word), "{word}");
-        assert!(of(operation).all(|it| it["outcome"] == "measured"));
+        assert!(results_of(operation).count() > 1, "{operation}");
+        assert!(results_of(operation).all(|it| it["operator"] == **word), "{word}");
+        assert!(results_of(operation).all(|it| it["outcome"] == "measured"));
     }
 }
 
@@ -227,12 +228,13 @@ fn layer_norm(row: &Row) {
 
 fn gelu(row: &Row) {
     measured_as(row, &["GELU"]);
-    assert!(of("GELU").all(|it| it["operator"] != "gelu_tanh"));
+    assert!(results_of("GELU").all(|it| it["operator"] != "gelu_tanh"));
 }
 
 fn swish(row: &Row) {
     measured_as(row, &["Swish"]);
-    let composed = of("Swish").find(|it| it["variant"] == "aten-composed").expect("measured");
+    let composed =
+        results_of("Swish").find(|it| it["variant"] == "aten-composed").expect("measured");
     assert!(composed["kernels"].to_string().contains("sigmoid"), "{}", composed["kernels"]);
 }
 
@@ -259,7 +261,7 @@ fn on_cuda(row: &Row, implementation: &str) {
 
 fn cuda(row: &Row) {
     on_cuda(row, "CUDA");
-    assert!(of("LayerNorm").any(|it| it["implementation"] == "Rust"));
+    assert!(results_of("LayerNorm").any(|it| it["implementation"] == "Rust"));
 }
 
 fn triton(row: &Row) {
@@ -284,8 +286,8 @@ fn array(row: &Row) {
 
 fn time_ms(row: &Row) {
     for result in &run().results {
-        let median = run().lab.median_ns(&record(result).case, "new").expect("measured");
-        near(&result[row.code()[0]], median / 1e6);
+        let median = run().workspace.median_ns(&record(result).case, "new").expect("measured");
+        assert_near(&result[row.code()[0]], median / 1e6);
         assert!(number(result, "mean_time_ms") > 0.0);
     }
 }
@@ -293,7 +295,7 @@ fn time_ms(row: &Row) {
 fn memory_mb(row: &Row) {
     for result in &run().results {
         let memory = record(result).measures.memory.expect("counted");
-        near(&result[row.code()[0]], memory.peak_bytes() as f64 / f64::from(1 << 20));
+        assert_near(&result[row.code()[0]], memory.peak_bytes() as f64 / f64::from(1 << 20));
     }
 }
 
@@ -307,7 +309,7 @@ fn inference_speed(row: &Row) {
 fn gpu_efficiency(row: &Row) {
     for result in &run().results {
         let estimate = (100.0 / number(result, "time_ms")).min(100.0);
-        near(&result[row.code()[0]], estimate);
+        assert_near(&result[row.code()[0]], estimate);
         let own = run().all.iter().find(|it| it["full_id"] == result["full_id"]).expect("there");
         assert_eq!(result["share_of_limit"], own["gpu_efficiency"], "ours without the option");
     }
@@ -315,8 +317,11 @@ fn gpu_efficiency(row: &Row) {
 
 /// By hand: x and y of 16·4·8 elements of 4 bytes.
 fn throughput(row: &Row) {
-    let gelu = of("GELU").find(|it| it["size"] == "16x4x8").expect("measured");
-    near(&gelu[row.code()[0]], f64::from(2 * 4 * 16 * 4 * 8) / 1e6 / number(gelu, "time_ms"));
+    let gelu = results_of("GELU").find(|it| it["size"] == "16x4x8").expect("measured");
+    assert_near(
+        &gelu[row.code()[0]],
+        f64::from(2 * 4 * 16 * 4 * 8) / 1e6 / number(gelu, "time_ms"),
+    );
 }
 
 fn tables(row: &Row) {
@@ -343,7 +348,7 @@ fn loading(names: &[&str]) -> String {
 }
 
 fn analyzed(script: &str) -> Option<String> {
-    document::python(script, &run().lab.path(""))
+    document::python(script, &run().workspace.path(""))
 }
 
 /// The mean time of some results, in milliseconds.
@@ -357,21 +362,21 @@ fn by_operation(row: &Row) {
     assert_eq!(row.code(), [document::RESULTS]);
     let script = loading(&["PyTorch"]) + "print(len(layernorm_results))\n";
     let Some(printed) = analyzed(&script) else { return };
-    assert_eq!(printed.lines().last(), Some(of("LayerNorm").count().to_string().as_str()));
+    assert_eq!(printed.lines().last(), Some(results_of("LayerNorm").count().to_string().as_str()));
 }
 
 fn averages(row: &Row) {
     assert_eq!(row.code()[0], document::RESULTS);
     let Some(printed) = analyzed(&loading(&["PyTorch", "Rust"])) else { return };
     let expected = ["PyTorch", "Rust"].map(|name| {
-        let own = of("LayerNorm").filter(|it| it["implementation"] == name);
+        let own = results_of("LayerNorm").filter(|it| it["implementation"] == name);
         format!("{name} average time: {:.3} ms\n", mean_ms(own))
     });
     assert_eq!(printed, expected.concat());
 }
 
 /// The results with a value of a key.
-fn with<'a>(key: &'a str, value: u64) -> impl Iterator<Item = &'static Value> + use<'a> {
+fn results_with<'a>(key: &'a str, value: u64) -> impl Iterator<Item = &'static Value> + use<'a> {
     run().results.iter().filter(move |it| it[key] == value)
 }
 
@@ -381,7 +386,7 @@ fn along(row: &Row, heading: &str, word: &str, key: &str, values: [u64; 3]) -> O
     let lists = values.map(|value| format!("len({word}_{value})")).join(", ");
     let script = loading(&[]) + &document::block(heading) + &format!("print({lists})\n");
     let printed = analyzed(&script)?;
-    let counts = values.map(|value| with(key, value).count());
+    let counts = values.map(|value| results_with(key, value).count());
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
     let (printed, last) = printed.trim_end().rsplit_once('\n').unwrap_or(("", printed.trim_end()));
     assert_eq!(last, counts.map(|count| count.to_string()).join(" "));
@@ -398,8 +403,8 @@ fn by_batch(row: &Row) {
     let sizes = [16, 32, 64];
     let printed = along(row, "### By Batch Size", "batch", "batch_size", sizes);
     let Some(printed) = printed else { return };
-    let expected =
-        sizes.map(|size| format!("Batch {size}: {:.3} ms", mean_ms(with("batch_size", size))));
+    let expected = sizes
+        .map(|size| format!("Batch {size}: {:.3} ms", mean_ms(results_with("batch_size", size))));
     assert_eq!(printed, expected.join("\n"));
 }
 
@@ -413,19 +418,19 @@ fn by_dimension(row: &Row) {
 
 fn fastest(row: &Row) {
     let time = |it: &&Value| number(it, "time_ms");
-    let own = of("LayerNorm").min_by(|a, b| time(a).total_cmp(&time(b))).expect("measured");
+    let own = results_of("LayerNorm").min_by(|a, b| time(a).total_cmp(&time(b))).expect("measured");
     let name = own["implementation"].as_str().expect("a name");
     assert_ne!(name, "Stream", "it computes nothing");
-    if let Some(printed) = document::workflow(&run().lab.path("")) {
+    if let Some(printed) = document::workflow(&run().workspace.path("")) {
         assert_eq!(printed, format!("Fastest LayerNorm: {name} ({:.3} ms)\n", time(&own)));
     }
-    let standings: Vec<&Value> = of("LayerNorm").map(|it| &it[row.code()[0]]).collect();
+    let standings: Vec<&Value> = results_of("LayerNorm").map(|it| &it[row.code()[0]]).collect();
     let words = ["fastest", "tie"];
     assert!(standings.iter().any(|it| words.iter().any(|word| **it == *word)), "{standings:?}");
 }
 
 fn compared(row: &Row) {
-    let rust = of("LayerNorm").find(|it| it["variant"] == "rust").expect("measured");
+    let rust = results_of("LayerNorm").find(|it| it["variant"] == "rust").expect("measured");
     assert!(number(rust, row.code()[0]) > 0.0);
     assert!(number(rust, "speedup_low") <= number(rust, "speedup_high"));
 }
@@ -446,7 +451,7 @@ fn profiled(row: &Row) -> &'static Record {
     let words = words(row, "cargo bench");
     assert_eq!(words[1..4], ["--bench", "operators", "--"]);
     assert!(words[4].starts_with("--profile="), "{words:?}");
-    let aten = of("LayerNorm").find(|it| it["variant"] == "aten").expect("measured");
+    let aten = results_of("LayerNorm").find(|it| it["variant"] == "aten").expect("measured");
     record(aten)
 }
 
@@ -464,8 +469,8 @@ fn recorded(row: &Row) {
 
 fn named(row: &Row) {
     let folder = row.code()[0].strip_prefix("target/").expect("criterion's parent");
-    let aten = of("LayerNorm").find(|it| it["variant"] == "aten").expect("measured");
-    let folder = run().lab.path(folder).join(record(aten).case.id.directory());
+    let aten = results_of("LayerNorm").find(|it| it["variant"] == "aten").expect("measured");
+    let folder = run().workspace.path(folder).join(record(aten).case.id.directory());
     let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
     assert!(files.count() > 0, "{folder:?}");
 }
@@ -501,9 +506,9 @@ fn mean(row: &Row) {
     for result in &run().results {
         assert_eq!(result["mean_calls"], 100);
         let latency = record(result).measures.latency.expect("timed");
-        near(&result["mean_time_ms"], latency.mean_ns / 1e6);
+        assert_near(&result["mean_time_ms"], latency.mean_ns / 1e6);
     }
-    let table = run().lab.report(&["operators", "--mean"]);
+    let table = run().workspace.report(&["operators", "--mean"]);
     assert!(table.contains("  mean") && table.contains("calls"), "{table}");
 }
 
@@ -553,7 +558,7 @@ fn slow(row: &Row) {
     let mut report = Command::new(env!("CARGO_BIN_EXE_report"));
     report.args(&words(row, "cargo criterion-report")[1..]).current_dir(repository());
     // Nothing is learnt from earlier runs.
-    report.env("CRITERION_HOME", run().lab.path("none/criterion"));
+    report.env("CRITERION_HOME", run().workspace.path("none/criterion"));
     let output = report.output().expect("it can be started");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");

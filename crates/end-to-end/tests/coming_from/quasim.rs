@@ -10,8 +10,8 @@ use std::process::Command;
 use plan::{Dtype, Work};
 use serde_json::{Value, json};
 
-use crate::lab::Lab;
 use crate::page::{Row, rows};
+use crate::workspace::TestWorkspace;
 use made::{Package, measured, repository};
 
 rows! { "quasim";
@@ -142,9 +142,9 @@ fn options(row: &Row) -> Vec<String> {
 
 /// Expands `saxpy` under an override.
 fn planned(json: &Value) -> Vec<Value> {
-    let lab = Lab::new().with_value("CRITERION_TORCH_OVERRIDE", json.to_string());
+    let workspace = TestWorkspace::new().with_value("CRITERION_TORCH_OVERRIDE", json.to_string());
     let config = "configs/kernels/drop_in.yml";
-    let text = lab.report(&["plan", "--format", "json", config, "--filter", "saxpy"]);
+    let text = workspace.report(&["plan", "--format", "json", config, "--filter", "saxpy"]);
     serde_json::from_str(&text).expect("a list")
 }
 

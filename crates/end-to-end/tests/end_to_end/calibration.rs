@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{Outcome, Record};
 use serde_json::{Map, Value, json};
 
-use crate::lab::{Lab, near};
+use crate::workspace::{TestWorkspace, assert_near};
 
 /// The work of one step of an operation, counted by hand.
 struct Step {
@@ -40,28 +40,32 @@ impl Step {
 /// One test, because each step stands on the one before.
 #[test]
 fn from_yaml_to_a_profile() {
-    let lab = Lab::new();
-    let listed = lab.listed("calibration", "machine");
-    assert_eq!(listed, lab.planned("calibration/machine.yml"));
-    lab.bench("calibration", &["^calibration/machine/"]);
-    lab.quiet_bench("fusion", "new", &["^fusion/patterns/.*linear_bias_relu"]);
-    let probes: Vec<Record> = lab.records("new", "calibration");
+    let workspace = TestWorkspace::new();
+    let listed = workspace.listed("calibration", "machine");
+    assert_eq!(listed, workspace.planned("calibration/machine.yml"));
+    workspace.bench("calibration", &["^calibration/machine/"]);
+    workspace.quiet_bench("fusion", "new", &["^fusion/patterns/.*linear_bias_relu"]);
+    let probes: Vec<Record> = workspace.records("new", "calibration");
     assert_eq!(probes.iter().map(|it| &it.full_id).collect::<Vec<_>>(), Vec::from_iter(&listed));
-    let patterns: Vec<Record> = lab.records("new", "fusion");
+    let patterns: Vec<Record> = workspace.records("new", "fusion");
 
-    let file = lab.path("profile.json");
+    let file = workspace.path("profile.json");
     let file = file.to_str().expect("UTF-8");
-    let summary = lab.report(&["calibration", "--hardware", "test", "--output", file]);
-    assert_eq!(lab.report(&["calibration", "--load", file]), summary, "nothing is lost in it");
+    let summary = workspace.report(&["calibration", "--hardware", "test", "--output", file]);
+    assert_eq!(
+        workspace.report(&["calibration", "--load", file]),
+        summary,
+        "nothing is lost in it"
+    );
     let profile = std::fs::read_to_string(file).expect("readable");
     let profile: Map<String, Value> = serde_json::from_str(&profile).expect("strict JSON");
 
     head(&profile, &probes);
-    operations(&lab, &profile["operation_profiles"], &probes);
+    operations(&workspace, &profile["operation_profiles"], &probes);
     products(&profile);
-    calls(&lab, &profile["call_overheads"], &probes);
+    calls(&workspace, &profile["call_overheads"], &probes);
     refused(&profile, &probes);
-    fusions(&lab, &profile["fusion_profiles"], &patterns);
+    fusions(&workspace, &profile["fusion_profiles"], &patterns);
     let runs: BTreeSet<&String> = probes.iter().chain(&patterns).map(|it| &it.run_id).collect();
     assert_eq!((runs.len(), &profile["run_ids"]), (2, &json!(runs)));
 }
@@ -84,7 +88,7 @@ fn head(profile: &Map<String, Value>, probes: &[Record]) {
 }
 
 /// Every operation at every size and number of threads, at criterion's median.
-fn operations(lab: &Lab, profiles: &Value, probes: &[Record]) {
+fn operations(workspace: &TestWorkspace, profiles: &Value, probes: &[Record]) {
     let profiles = profiles.as_object().expect("an object");
     let expected: BTreeMap<String, &Step> = STEPS
         .iter()
@@ -101,11 +105,11 @@ fn operations(lab: &Lab, profiles: &Value, probes: &[Record]) {
         assert_eq!(extra["threads"], record.environment.torch.threads);
         assert_eq!(extra["implementation"], record.kernels.join(", "));
         assert_eq!(profile["operation_type"], word);
-        let median_ns = lab.median_ns(&record.case, "new").expect("it was measured");
-        near(&extra["median_latency_ms"], median_ns / 1e6);
-        near(&profile["measured_gflops"], flops as f64 / median_ns);
-        near(&profile["achieved_bandwidth_gbps"], bytes as f64 / median_ns);
-        near(&profile["arithmetic_intensity"], flops as f64 / bytes as f64);
+        let median_ns = workspace.median_ns(&record.case, "new").expect("it was measured");
+        assert_near(&extra["median_latency_ms"], median_ns / 1e6);
+        assert_near(&profile["measured_gflops"], flops as f64 / median_ns);
+        assert_near(&profile["achieved_bandwidth_gbps"], bytes as f64 / median_ns);
+        assert_near(&profile["arithmetic_intensity"], flops as f64 / bytes as f64);
     }
 }
 
@@ -116,19 +120,19 @@ fn products(profile: &Map<String, Value>) {
         let profile = &profile["operation_profiles"][STEPS[product].key(most)];
         profile["measured_gflops"].as_f64().expect("a number")
     });
-    near(&profile["best_measured_gflops"], gflops[0].max(gflops[1]));
-    near(&profile["worst_measured_gflops"], gflops[0].min(gflops[1]));
-    near(&profile["theoretical_peak_gflops"], gflops[0].max(gflops[1]));
+    assert_near(&profile["best_measured_gflops"], gflops[0].max(gflops[1]));
+    assert_near(&profile["worst_measured_gflops"], gflops[0].min(gflops[1]));
+    assert_near(&profile["theoretical_peak_gflops"], gflops[0].max(gflops[1]));
     assert_eq!(profile["peak_source"]["gflops"], "measured");
 }
 
 /// On the host the call is the whole step: nothing is queued.
-fn calls(lab: &Lab, overheads: &Value, probes: &[Record]) {
+fn calls(workspace: &TestWorkspace, overheads: &Value, probes: &[Record]) {
     let [call] = &overheads.as_array().expect("a list")[..] else { panic!("{overheads}") };
     let record = probes.iter().find(|record| call["full_id"] == record.full_id.as_str());
     let record = record.expect("what it was made of");
-    let median_ns = lab.median_ns(&record.case, "new").expect("it was measured");
-    near(&call["median_ns"], median_ns);
+    let median_ns = workspace.median_ns(&record.case, "new").expect("it was measured");
+    assert_near(&call["median_ns"], median_ns);
     assert_eq!((&call["probe"], &call["device"]), (&json!("call"), &json!("cpu")));
     assert_eq!((&call["threads"], &call["queue_ns"]), (&json!(1), &Value::Null));
 }
@@ -149,7 +153,7 @@ fn refused(profile: &Map<String, Value>, probes: &[Record]) {
 
 /// Both sizes of the variant that runs, and under the pattern's name as upstream looks it up; none of the
 /// variant that is refused.
-fn fusions(lab: &Lab, profiles: &Value, patterns: &[Record]) {
+fn fusions(workspace: &TestWorkspace, profiles: &Value, patterns: &[Record]) {
     let profiles = profiles.as_object().expect("an object");
     let keys = ["16x64x32", "8x32x16"].map(|size| {
         format!("Linear_Bias_ReLU_device=cpu_dtype=float32_shape={size}_threads=1_variant=fused")
@@ -162,12 +166,12 @@ fn fusions(lab: &Lab, profiles: &Value, patterns: &[Record]) {
         };
         let fused = record(profile["extra_params"]["full_id"].as_str().expect("an id"));
         let [pair] = &fused.pairs[..] else { panic!("{:?}", fused.no_pair) };
-        near(&profile["speedup_factor"], pair.speedup);
+        assert_near(&profile["speedup_factor"], pair.speedup);
         assert_eq!(profile["num_trials"], pair.log_ratios.len());
         assert_eq!(profile["operators"], json!(["mm", "add", "relu"]));
         for (side, of) in [("fused", fused), ("unfused", record(&pair.against))] {
-            let median_ns = lab.median_ns(&of.case, "new").expect("it was measured");
-            near(&profile[format!("{side}_latency_ms")], median_ns / 1e6);
+            let median_ns = workspace.median_ns(&of.case, "new").expect("it was measured");
+            assert_near(&profile[format!("{side}_latency_ms")], median_ns / 1e6);
         }
     }
 }

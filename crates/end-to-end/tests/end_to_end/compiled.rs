@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::lab::Lab;
+use crate::workspace::TestWorkspace;
 
 const COMPILED: [&str; 2] = ["baseline+compile", "int8wo+compile"];
 
@@ -15,24 +15,25 @@ fn id(variant: &str) -> String {
 #[test]
 #[ignore = "long: Inductor compiles, a quarter of a minute each time"]
 fn compiled_variants_stand_beside_eager_ones() {
-    let lab = Lab::new().with("CRITERION_TORCH_CACHE", "cache");
-    lab.bench("inference", &["^inference/inductor/"]);
-    let first = by_variant(&lab);
+    let workspace = TestWorkspace::new().with_path("CRITERION_TORCH_CACHE", "cache");
+    workspace.bench("inference", &["^inference/inductor/"]);
+    let first = by_variant(&workspace);
     assert_eq!(first.len(), 4);
     for variant in ["baseline", "int8wo"] {
-        assert_eq!(of(&first, variant)["outcome"]["status"], "measured");
-        assert_eq!(of(&first, variant).get("compilation"), None);
+        assert_eq!(find_record(&first, variant)["outcome"]["status"], "measured");
+        assert_eq!(find_record(&first, variant).get("compilation"), None);
     }
-    if of(&first, COMPILED[0])["outcome"]["status"] == "skipped" {
+    if find_record(&first, COMPILED[0])["outcome"]["status"] == "skipped" {
         for variant in COMPILED {
-            let reason = of(&first, variant)["outcome"]["reason"].as_str().expect("a reason");
+            let reason =
+                find_record(&first, variant)["outcome"]["reason"].as_str().expect("a reason");
             assert!(reason.contains("cargo xtask setup --python"), "{reason}");
         }
-        crate::skip::tool(&of(&first, COMPILED[0])["outcome"]);
+        crate::skip::tool(&find_record(&first, COMPILED[0])["outcome"]);
         return;
     }
     for variant in COMPILED {
-        let record = of(&first, variant);
+        let record = find_record(&first, variant);
         assert_eq!(record["outcome"]["status"], "measured", "{record}");
         let facts = &record["compilation"];
         assert_eq!((&facts["mode"], &facts["cache_hit"]), (&"default".into(), &false.into()));
@@ -44,30 +45,33 @@ fn compiled_variants_stand_beside_eager_ones() {
         // The weight is an input of the package, not a part of it.
         assert_eq!(
             record["measures"]["memory"]["weights_bytes"],
-            of(&first, variant.trim_end_matches("+compile"))["measures"]["memory"]["weights_bytes"]
+            find_record(&first, variant.trim_end_matches("+compile"))["measures"]["memory"]["weights_bytes"]
         );
     }
 
     // Again: nothing is compiled, and nobody has to be there who could.
-    let lab = lab.with_value("CRITERION_TORCH_PYTHON", "/nowhere/python");
-    lab.bench("inference", &["^inference/inductor/.*compile"]);
+    let workspace = workspace.with_value("CRITERION_TORCH_PYTHON", "/nowhere/python");
+    workspace.bench("inference", &["^inference/inductor/.*compile"]);
     for variant in COMPILED {
-        let again = by_variant(&lab);
-        let record = of(&again, variant);
+        let again = by_variant(&workspace);
+        let record = find_record(&again, variant);
         assert_eq!(record["outcome"]["status"], "measured", "{record}");
         assert_eq!(record["compilation"]["cache_hit"], true);
         for what in ["key", "seconds", "package_bytes"] {
-            assert_eq!(record["compilation"][what], of(&first, variant)["compilation"][what]);
+            assert_eq!(
+                record["compilation"][what],
+                find_record(&first, variant)["compilation"][what]
+            );
         }
     }
 }
 
-fn by_variant(lab: &Lab) -> Vec<Value> {
-    lab.records("new", "inference")
+fn by_variant(workspace: &TestWorkspace) -> Vec<Value> {
+    workspace.records("new", "inference")
 }
 
 #[track_caller]
-fn of<'r>(records: &'r [Value], variant: &str) -> &'r Value {
+fn find_record<'r>(records: &'r [Value], variant: &str) -> &'r Value {
     let found = records.iter().find(|record| record["full_id"] == id(variant));
     found.unwrap_or_else(|| panic!("no record of {variant}"))
 }

@@ -3,7 +3,7 @@
 use plan::{Profile, Record};
 use serde_json::Value;
 
-use crate::lab::{Lab, near, page_bytes};
+use crate::workspace::{TestWorkspace, assert_near, page_bytes};
 
 const TARGETS: [&str; 5] = ["calibration", "inference", "fusion", "operators", "kernels"];
 
@@ -27,23 +27,23 @@ const TIMED: [(&str, &str); 6] = [
 #[test]
 #[ignore = "long: calibrates the machine, a quarter of a minute"]
 fn real_cases_are_explained_by_what_they_were_built_for() {
-    let lab = Lab::new().on_small_pages();
-    let mut cases = Cases::measured(&lab, &TARGETS);
+    let workspace = TestWorkspace::new().on_small_pages();
+    let mut cases = Cases::measured(&workspace, &TARGETS);
     for _ in 1..5 {
         let again = cases.disturbed();
         if again.is_empty() {
             break;
         }
-        cases = Cases::measured(&lab, &again);
+        cases = Cases::measured(&workspace, &again);
     }
     assert_eq!(cases.disturbed(), [] as [&str; 0], "no quiet moment: {:#?}", cases.0);
 
     for target in TARGETS.into_iter().filter(|target| *target != "calibration") {
-        for record in lab.records::<Record>("new", target) {
-            adds_up(cases.of(&record.full_id), record.profile.as_ref().expect("a profile"));
+        for record in workspace.records::<Record>("new", target) {
+            adds_up(cases.case(&record.full_id), record.profile.as_ref().expect("a profile"));
         }
     }
-    a_weight_is_converted(&cases, &lab);
+    a_weight_is_converted(&cases, &workspace);
     a_decode_is_memory_bound(&cases);
     fresh_pages_are_mapped(&cases);
     attention_is_dispatched_by_dimensions(&cases);
@@ -55,12 +55,12 @@ struct Cases(Vec<Value>);
 
 impl Cases {
     /// Measures the cases of some targets, and explains those of all that were measured so far.
-    fn measured(lab: &Lab, targets: &[&str]) -> Self {
+    fn measured(workspace: &TestWorkspace, targets: &[&str]) -> Self {
         for target in targets {
             let profile: &[&str] = if *target == "calibration" { &[] } else { &["--profile"] };
-            lab.bench(target, &[profile, &[&format!("^{target}/explain/")]].concat());
+            workspace.bench(target, &[profile, &[&format!("^{target}/explain/")]].concat());
         }
-        let text = lab.report(&["explain", "--format", "json"]);
+        let text = workspace.report(&["explain", "--format", "json"]);
         let document: Value = serde_json::from_str(&text).expect("strict JSON");
         assert_eq!(document["schema"], "criterion-torch/explain");
         Self(document["cases"].as_array().expect("a list").clone())
@@ -69,7 +69,7 @@ impl Cases {
     /// The targets whose cases lack a statement that takes a quiet machine, behind the calibration, which may be what
     /// was disturbed; none where no case lacks one.
     fn disturbed(&self) -> Vec<&'static str> {
-        let lacking = TIMED.iter().filter(|(id, word)| statement(self.of(id), word).is_none());
+        let lacking = TIMED.iter().filter(|(id, word)| statement(self.case(id), word).is_none());
         let mut targets: Vec<&str> = lacking.filter_map(|(id, _)| id.split('/').next()).collect();
         targets.dedup();
         if !targets.is_empty() {
@@ -79,7 +79,7 @@ impl Cases {
     }
 
     #[track_caller]
-    fn of(&self, id: &str) -> &Value {
+    fn case(&self, id: &str) -> &Value {
         let found = self.0.iter().find(|case| case["full_id"] == id);
         found.unwrap_or_else(|| panic!("{id} is not explained"))
     }
@@ -165,11 +165,11 @@ fn adds_up(case: &Value, profile: &Profile) {
 }
 
 /// int8wo converts its weight to float32 in every step; the baseline has nothing to convert, and the same product.
-fn a_weight_is_converted(cases: &Cases, lab: &Lab) {
-    let records: Vec<Record> = lab.records("new", "inference");
+fn a_weight_is_converted(cases: &Cases, workspace: &TestWorkspace) {
+    let records: Vec<Record> = workspace.records("new", "inference");
     for (size, elements) in [("1x2048x2048", 2048 * 2048_u64), ("1x4096x8192", 4096 * 8192)] {
         let of = |variant: &str| format!("inference/explain/linear/cpu/{variant}/f32-{size}");
-        let int8wo = cases.of(&of("int8wo"));
+        let int8wo = cases.case(&of("int8wo"));
         let share = number(&stated(int8wo, "converts_weight")["share"]);
         let parts = share_of_parts(int8wo, "weight_conversion");
         assert!((parts - share).abs() < TOLERANCE, "{parts}: {int8wo:#}");
@@ -191,7 +191,7 @@ fn a_weight_is_converted(cases: &Cases, lab: &Lab) {
         };
         assert_eq!(change("aten::copy_"), (Some("added"), 0.0, 1.0));
         assert_eq!(change("aten::mm"), (Some("changed"), 1.0, 1.0));
-        let baseline = cases.of(&of("baseline"));
+        let baseline = cases.case(&of("baseline"));
         assert_eq!(statement(baseline, "converts_weight"), None);
         assert_eq!(share_of_parts(baseline, "weight_conversion"), 0.0);
     }
@@ -199,7 +199,7 @@ fn a_weight_is_converted(cases: &Cases, lab: &Lab) {
 
 /// A weight of 128 MiB is read once per step, which no cache holds.
 fn a_decode_is_memory_bound(cases: &Cases) {
-    let decode = cases.of(DECODE);
+    let decode = cases.case(DECODE);
     let bound = stated(decode, "memory_bound");
     assert_eq!(bound["level"], "memory");
     let parts = share_of_parts(decode, "memory_limit");
@@ -210,13 +210,13 @@ fn a_decode_is_memory_bound(cases: &Cases) {
     assert_eq!(operation(decode, "aten::mm")["bytes"], bytes);
     let limit = &decode["limit"];
     assert_eq!(limit["bound"], "memory");
-    near(&limit["bytes_ns"], f64::from(bytes) / number(&limit["bandwidth_gbps"]));
-    near(&limit["share"], number(&limit["ns"]) / number(&decode["time_ns"]));
+    assert_near(&limit["bytes_ns"], f64::from(bytes) / number(&limit["bandwidth_gbps"]));
+    assert_near(&limit["share"], number(&limit["ns"]) / number(&decode["time_ns"]));
 }
 
 /// An output of 48 MiB is 12 288 pages of 4 KiB, which the C library gives back after every step.
 fn fresh_pages_are_mapped(cases: &Cases) {
-    let gelu = cases.of(GELU);
+    let gelu = cases.case(GELU);
     let faults = stated(gelu, "page_faults");
     let pages = f64::from(4 * 12 * 1024 * 1024) / page_bytes();
     // The pages of the page table are faults of the same kind, and few.
@@ -227,14 +227,14 @@ fn fresh_pages_are_mapped(cases: &Cases) {
 
 /// Attention on equal numbers, with three dimensions and with four.
 fn attention_is_dispatched_by_dimensions(cases: &Cases) {
-    let case = cases.of(SDPA_3D);
-    let fused = cases.of(&SDPA_3D.replace("sdpa-3d", "fused"));
+    let case = cases.case(SDPA_3D);
+    let fused = cases.case(&SDPA_3D.replace("sdpa-3d", "fused"));
     let dispatched = stated(case, "other_dispatch");
     let name = |key: &str| dispatched[key].as_str().expect("a name").to_owned();
     assert!(name("operation").ends_with("_math"), "{dispatched}");
     assert!(name("instead_of").contains("flash"), "{dispatched}");
     assert_eq!(dispatched["other"], fused["full_id"]);
-    near(&dispatched["ratio"], number(&fused["time_ns"]) / number(&case["time_ns"]));
+    assert_near(&dispatched["ratio"], number(&fused["time_ns"]) / number(&case["time_ns"]));
     // The composite takes two products, and the other one none.
     assert_eq!(operation(case, &name("operation"))["calls"], 1.0);
     assert_eq!(operation(case, "aten::bmm")["calls"], 2.0);
@@ -245,14 +245,14 @@ fn attention_is_dispatched_by_dimensions(cases: &Cases) {
 /// The product of oneDNN takes the place of ATen's, whichever is faster.
 fn a_product_is_onednns(cases: &Cases) {
     let of = |variant: &str| {
-        cases.of(&format!("fusion/explain/linear_bias/cpu/{variant}/f32-128x512x512"))
+        cases.case(&format!("fusion/explain/linear_bias/cpu/{variant}/f32-128x512x512"))
     };
     let (case, unfused) = (of("mkldnn"), of("unfused"));
     let other = stated(case, "other_library");
     assert_eq!(other["library"], "onednn");
     assert_eq!(other["instead_of_library"], "aten");
     assert_eq!(other["other"], unfused["full_id"]);
-    near(&other["ratio"], number(&unfused["time_ns"]) / number(&case["time_ns"]));
+    assert_near(&other["ratio"], number(&unfused["time_ns"]) / number(&case["time_ns"]));
     let (own, before) = (&other["operation"], &other["instead_of"]);
     let [own, before] = [own, before].map(|name| name.as_str().expect("a name"));
     assert_eq!(before, "aten::mm");
@@ -261,18 +261,18 @@ fn a_product_is_onednns(cases: &Cases) {
     assert_eq!(replaced["instead_of"], before);
     assert_eq!(replaced["baseline_calls"], 1.0);
     assert_eq!(replaced["calls"], 1.0);
-    near(&replaced["ns"], number(&operation(case, own)["ns"]));
-    near(&replaced["baseline_ns"], number(&operation(unfused, before)["ns"]));
+    assert_near(&replaced["ns"], number(&operation(case, own)["ns"]));
+    assert_near(&replaced["baseline_ns"], number(&operation(unfused, before)["ns"]));
 }
 
 /// The sibling copies its input first, which is half of its bytes. Torch copies the factor into a tensor on both sides,
 /// by the same operation.
 fn a_copy_is_found(cases: &Cases) {
-    let copied = cases.of(COPIED);
+    let copied = cases.case(COPIED);
     let added = stated(copied, "added_operation");
     assert_eq!(added["operation"], "aten::copy_");
     assert_eq!(added["calls"], 1.0);
-    let baseline = cases.of(&COPIED.replace("copied", "kernel"));
+    let baseline = cases.case(&COPIED.replace("copied", "kernel"));
     let more = |field: &str| {
         let [own, other] = [copied, baseline].map(|case| operation(case, "aten::copy_"));
         number(&own[field]) - number(&other[field])

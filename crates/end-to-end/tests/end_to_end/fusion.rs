@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{Outcome, Record};
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, near};
+use crate::workspace::{TestWorkspace, assert_near};
 
 /// A candidate of the config, with what upstream's formulas give for it, by hand.
 struct Candidate {
@@ -120,16 +120,16 @@ const UPSTREAMS_KEYS: [&str; 15] = [
 /// One test, because each step stands on the one before.
 #[test]
 fn from_yaml_to_speedups() {
-    let lab = Lab::new();
-    let listed = lab.listed("fusion", "patterns");
-    assert_eq!(listed, lab.planned("fusion/patterns.yml"));
-    fused_alone(&lab);
+    let workspace = TestWorkspace::new();
+    let listed = workspace.listed("fusion", "patterns");
+    assert_eq!(listed, workspace.planned("fusion/patterns.yml"));
+    fused_alone(&workspace);
 
     // Everything, saved as a baseline: what is refused is written down, with its reason.
-    lab.quiet_bench("fusion", "before", &["--save-baseline", "before", "^fusion/patterns/"]);
-    let records = by_id(lab.records("before", "fusion"));
+    workspace.quiet_bench("fusion", "before", &["--save-baseline", "before", "^fusion/patterns/"]);
+    let records = by_id(workspace.records("before", "fusion"));
     assert!(records.keys().eq(listed.iter().collect::<BTreeSet<_>>()));
-    let text = lab.report(&["fusion", "--format", "json", "--baseline", "before"]);
+    let text = workspace.report(&["fusion", "--format", "json", "--baseline", "before"]);
     let document: Value = serde_json::from_str(&text).expect("strict JSON");
     let results = document["results"].as_array().expect("a list");
     assert_eq!(document["baseline"], "before");
@@ -139,24 +139,24 @@ fn from_yaml_to_speedups() {
         formulas(candidate, result);
         match candidate.kernels {
             [] => refused(&records, result),
-            kernels => measured(&lab, &records, result, kernels),
+            kernels => measured(&workspace, &records, result, kernels),
         }
     }
     strategy(&document);
 
     // Against the saved baseline, which stays as it is.
-    let compared = lab.bench("fusion", &["--baseline", "before", "/fused/f32-16x64x32"]);
+    let compared = workspace.bench("fusion", &["--baseline", "before", "/fused/f32-16x64x32"]);
     assert!(compared.contains("change:"), "{compared}");
-    let again = lab.report(&["fusion", "--format", "json", "--baseline", "before"]);
+    let again = workspace.report(&["fusion", "--format", "json", "--baseline", "before"]);
     assert_eq!(again, text, "left alone");
-    let table = lab.report(&["fusion"]);
+    let table = workspace.report(&["fusion"]);
     assert!(table.contains("torchscript  unsupported"), "{table}");
 }
 
 /// Without the unfused operations among what is selected, they run for the pairs alone.
-fn fused_alone(lab: &Lab) {
-    lab.quiet_bench("fusion", "new", &["^fusion/patterns/.*/fused/"]);
-    let fused: Vec<Record> = lab.records("new", "fusion");
+fn fused_alone(workspace: &TestWorkspace) {
+    workspace.quiet_bench("fusion", "new", &["^fusion/patterns/.*/fused/"]);
+    let fused: Vec<Record> = workspace.records("new", "fusion");
     let ids: Vec<&str> = fused.iter().map(|record| record.full_id.as_str()).collect();
     let expected: Vec<&Candidate> =
         CANDIDATES.iter().filter(|candidate| candidate.variant == "fused").collect();
@@ -166,9 +166,9 @@ fn fused_alone(lab: &Lab) {
         assert_eq!(pair.against, candidate.id("unfused"));
         let mut unfused = record.case.clone();
         unfused.id.variant = "unfused".to_owned();
-        assert_eq!(lab.median_ns(&unfused, "new"), None, "criterion has not seen it");
+        assert_eq!(workspace.median_ns(&unfused, "new"), None, "criterion has not seen it");
     }
-    let text = lab.report(&["fusion", "--format", "json"]);
+    let text = workspace.report(&["fusion", "--format", "json"]);
     let document: Value = serde_json::from_str(&text).expect("strict JSON");
     for result in document["results"].as_array().expect("a list") {
         assert!(result["speedup_factor"].is_f64() && result["fused_latency_ms"].is_f64());
@@ -192,7 +192,9 @@ fn formulas(candidate: &Candidate, result: &Value) {
     assert_eq!(result["unfused_bytes"], unfused_bytes);
     assert_eq!(result["fused_bytes"], json!(fused_bytes));
     match fused_bytes {
-        Some(fused) => near(&result["memory_reduction"], 1.0 - fused as f64 / unfused_bytes as f64),
+        Some(fused) => {
+            assert_near(&result["memory_reduction"], 1.0 - fused as f64 / unfused_bytes as f64)
+        }
         None => assert_eq!(result["memory_reduction"], Value::Null),
     }
 }
@@ -211,28 +213,33 @@ fn refused(records: &BTreeMap<String, Record>, result: &Value) {
 }
 
 /// Times are criterion's, the speed-up is the pair's, the rest is the records'.
-fn measured(lab: &Lab, records: &BTreeMap<String, Record>, result: &Value, kernels: &[&str]) {
+fn measured(
+    workspace: &TestWorkspace,
+    records: &BTreeMap<String, Record>,
+    result: &Value,
+    kernels: &[&str],
+) {
     let fused = &records[result["full_id"].as_str().expect("an id")];
     let [pair] = &fused.pairs[..] else { panic!("{:?}", fused.no_pair) };
     let unfused = &records[&pair.against];
     for (side, record) in [("unfused", unfused), ("fused", fused)] {
         assert_eq!(record.outcome, Outcome::Measured, "{}", record.full_id);
         let value = |name: &str| &result[format!("{side}_{name}")];
-        let median_ns = lab.median_ns(&record.case, "before").expect("it was measured");
-        near(value("latency_ms"), median_ns / 1e6);
-        near(value("gflops"), result["flops"].as_f64().expect("a number") / median_ns);
+        let median_ns = workspace.median_ns(&record.case, "before").expect("it was measured");
+        assert_near(value("latency_ms"), median_ns / 1e6);
+        assert_near(value("gflops"), result["flops"].as_f64().expect("a number") / median_ns);
         let step = record.measures.memory.expect("counted").step;
         assert_eq!(value("peak_allocation_bytes"), step.peak_bytes);
         assert_eq!(value("total_allocation_bytes"), step.total_bytes);
         assert_eq!(*value("kernels"), json!(record.kernels));
         let accuracy = record.accuracy.as_ref().expect("checked");
-        near(&value("accuracy")["sqnr_db"], accuracy.sqnr_db.0);
+        assert_near(&value("accuracy")["sqnr_db"], accuracy.sqnr_db.0);
     }
     assert_eq!(fused.kernels, kernels);
-    near(&result["speedup_factor"], pair.speedup);
-    near(&result["speedup_low"], pair.low);
-    near(&result["speedup_high"], pair.high);
-    near(&result["gflops_improvement"], pair.speedup - 1.0);
+    assert_near(&result["speedup_factor"], pair.speedup);
+    assert_near(&result["speedup_low"], pair.low);
+    assert_near(&result["speedup_high"], pair.high);
+    assert_near(&result["gflops_improvement"], pair.speedup - 1.0);
     assert_eq!(result["blocks"], pair.log_ratios.len());
     assert!(pair.low <= pair.speedup && pair.speedup <= pair.high);
 }

@@ -1,6 +1,6 @@
 //! Models: to records, to a saved baseline, to CSV and dashboard JSON.
 
-use crate::lab::{LIST, Lab, ids};
+use crate::workspace::{LIST, TestWorkspace, ids};
 
 fn id(variant: &str) -> String {
     format!("inference/tiny/linear/cpu/{variant}/bf16-16x64x32")
@@ -9,15 +9,15 @@ fn id(variant: &str) -> String {
 /// One test, because each step stands on the one before.
 #[test]
 fn from_yaml_to_csv_and_json() {
-    let lab = Lab::new();
+    let workspace = TestWorkspace::new();
 
     // The list is the plan, and nothing but the plan.
-    let listed = lab.listed("inference", "");
+    let listed = workspace.listed("inference", "");
     let (tiny, others): (Vec<_>, Vec<_>) =
         listed.into_iter().partition(|id| id.starts_with("inference/tiny/"));
-    assert_eq!(tiny, lab.planned("inference/tiny.yml"));
+    assert_eq!(tiny, workspace.planned("inference/tiny.yml"));
     assert_eq!(tiny.len(), 12);
-    let of = |config| lab.planned(&format!("inference/{config}.yml"));
+    let of = |config| workspace.planned(&format!("inference/{config}.yml"));
     assert_eq!(
         others,
         [
@@ -36,13 +36,13 @@ fn from_yaml_to_csv_and_json() {
 
     // One selected case is prepared, and nothing for the others: the enormous ones would not fit,
     // and would have an outcome.
-    lab.bench("inference", &["--exact", &id("int8wo")]);
-    let only = lab.records("new", "inference");
+    workspace.bench("inference", &["--exact", &id("int8wo")]);
+    let only = workspace.records("new", "inference");
     assert_eq!(statuses(&only), [(id("int8wo"), "measured".to_owned())]);
 
     // Everything, saved as a baseline: what cannot run is written down.
     let saved = ["--save-baseline", "main", "^inference/tiny/"];
-    let (printed, all) = lab.quiet_bench("inference", "main", &saved);
+    let (printed, all) = workspace.quiet_bench("inference", "main", &saved);
     assert!(printed.contains("time:"), "criterion's own output: {printed}");
     let mut expected = Vec::new();
     for (rest, status) in [
@@ -58,28 +58,29 @@ fn from_yaml_to_csv_and_json() {
     assert_eq!(statuses(&all), expected);
     check_measures(&all[1]);
 
-    check_csv(&lab.report(&["csv", "--baseline", "main"]), &expected);
-    check_dashboard(&lab.report(&["dashboard", "--baseline", "main"]));
+    check_csv(&workspace.report(&["csv", "--baseline", "main"]), &expected);
+    check_dashboard(&workspace.report(&["dashboard", "--baseline", "main"]));
 
     // Against the saved baseline: the skipped and the enormous cases have none, and stop nothing.
-    let compared = lab.bench("inference", &["--baseline", "main", "^inference/tiny/.*16x64x32"]);
+    let compared =
+        workspace.bench("inference", &["--baseline", "main", "^inference/tiny/.*16x64x32"]);
     assert!(compared.contains("change:"), "{compared}");
-    let still: Vec<serde_json::Value> = lab.records("main", "inference");
+    let still: Vec<serde_json::Value> = workspace.records("main", "inference");
     assert_eq!(still, all, "left alone");
 
     // As tests, all that can run does.
-    lab.bench("inference", &["--test", "^inference/tiny/.*16x64x32"]);
+    workspace.bench("inference", &["--test", "^inference/tiny/.*16x64x32"]);
 }
 
 #[test]
 #[ignore = "nightly: cargo builds a benchmark optimized, minutes"]
 fn nightly_cargo_bench_runs_the_config_that_a_variable_names() {
-    let lab = Lab::new();
+    let workspace = TestWorkspace::new();
     let config = "inference/tiny.yml";
-    let bench = |arguments: &[&str]| lab.cargo_bench("inference", config, arguments);
-    assert_eq!(ids(&bench(&LIST)), lab.planned(config));
+    let bench = |arguments: &[&str]| workspace.cargo_bench("inference", config, arguments);
+    assert_eq!(ids(&bench(&LIST)), workspace.planned(config));
     bench(&["--exact", &id("int8wo")]);
-    let records = lab.records("new", "inference");
+    let records = workspace.records("new", "inference");
     assert_eq!(statuses(&records), [(id("int8wo"), "measured".to_owned())]);
 }
 

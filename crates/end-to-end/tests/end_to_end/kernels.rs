@@ -3,35 +3,35 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use plan::{Outcome, Record, Stat};
+use plan::{JsonFloat, Outcome, Record};
 use serde_json::json;
 
-use crate::lab::Lab;
+use crate::workspace::TestWorkspace;
 
 type Records = BTreeMap<String, Record>;
 
 /// One test, because each step stands on the one before.
 #[test]
 fn from_a_file_to_its_record() {
-    let lab = Lab::new();
-    let listed = lab.listed("kernels", "drop_in");
-    assert_eq!(listed, lab.planned("kernels/drop_in.yml"));
-    lab.bench("kernels", &["--test", "saxpy/cpu/kernel/f32"]);
+    let workspace = TestWorkspace::new();
+    let listed = workspace.listed("kernels", "drop_in");
+    assert_eq!(listed, workspace.planned("kernels/drop_in.yml"));
+    workspace.bench("kernels", &["--test", "saxpy/cpu/kernel/f32"]);
 
-    let said = lab.failing_bench("kernels", &["^kernels/drop_in/"]);
-    let records: Records = lab
+    let said = workspace.failing_bench("kernels", &["^kernels/drop_in/"]);
+    let records: Records = workspace
         .records::<Record>("new", "kernels")
         .into_iter()
         .map(|record| (record.full_id.clone(), record))
         .collect();
     assert_eq!(records.keys().collect::<Vec<_>>().len(), listed.len(), "{said}");
     assert!(listed.iter().all(|id| records.contains_key(id)), "{said}");
-    a_kernel_of_plain_rust(&lab, &records);
+    a_kernel_of_plain_rust(&workspace, &records);
     its_sibling_of_torch(&records);
     what_is_not_run(&records);
     what_is_wrong(&records);
     functions(&records);
-    assert_eq!(of(&records, "readme/cpu/kernel/f32-default").outcome, Outcome::Measured);
+    assert_eq!(find_record(&records, "readme/cpu/kernel/f32-default").outcome, Outcome::Measured);
 }
 
 /// The README's kernel is a file of this package, so it is built and measured.
@@ -45,31 +45,31 @@ fn the_readmes_kernel_is_here() {
 }
 
 #[track_caller]
-fn of<'a>(records: &'a Records, id: &str) -> &'a Record {
+fn find_record<'a>(records: &'a Records, id: &str) -> &'a Record {
     let id = format!("kernels/drop_in/{id}");
     records.get(&id).unwrap_or_else(|| panic!("{id} is none of {:?}", records.keys()))
 }
 
 #[track_caller]
 fn reason<'a>(records: &'a Records, id: &str, status: &str) -> &'a str {
-    let outcome = &of(records, id).outcome;
+    let outcome = &find_record(records, id).outcome;
     assert_eq!(outcome.status(), status, "{id}: {outcome:?}");
     outcome.reason().expect("written down")
 }
 
 /// Its vectors, and nothing else, are its memory; its bench.yaml is what was done.
-fn a_kernel_of_plain_rust(lab: &Lab, records: &Records) {
+fn a_kernel_of_plain_rust(workspace: &TestWorkspace, records: &Records) {
     for (precision, bytes, at_least) in [("f32", 4, 120.0), ("f64", 8, 280.0)] {
-        let record = of(records, &format!("saxpy/cpu/kernel/{precision}-1000-2.5"));
+        let record = find_record(records, &format!("saxpy/cpu/kernel/{precision}-1000-2.5"));
         assert_eq!(record.outcome, Outcome::Measured);
-        assert!(lab.median_ns(&record.case, "new").is_some());
+        assert!(workspace.median_ns(&record.case, "new").is_some());
         let accuracy = record.accuracy.as_ref().expect("checked");
         assert!(accuracy.sqnr_db.0 > at_least, "{accuracy:?}");
         assert_eq!(accuracy.rows_checked, 1000);
         let facts = record.kernel.as_ref().expect("a kernel's");
         assert_eq!(json!(facts.problem_size), json!({ "elements": 1000, "a": 2.5 }));
         assert_eq!((facts.flops, facts.bytes), (Some(2000), Some(3000 * bytes)));
-        assert_eq!((facts.determinism_std, facts.runs), (Some(Stat(0.0)), 3));
+        assert_eq!((facts.determinism_std, facts.runs), (Some(JsonFloat(0.0)), 3));
         let memory = record.measures.memory.expect("counted");
         assert_eq!((memory.inputs_bytes, memory.weights_bytes), (3000 * bytes, 0));
         let step = memory.step;
@@ -89,7 +89,7 @@ fn a_kernel_of_plain_rust(lab: &Lab, records: &Records) {
 
 /// It is paired with its baseline, judged by its baseline's reference, and its memory is torch's.
 fn its_sibling_of_torch(records: &Records) {
-    let record = of(records, "saxpy/cpu/torch/f32-1000-2.5");
+    let record = find_record(records, "saxpy/cpu/torch/f32-1000-2.5");
     assert_eq!(record.outcome, Outcome::Measured);
     let [pair] = &record.pairs[..] else { panic!("{:?}", record.no_pair) };
     assert_eq!(pair.against, "kernels/drop_in/saxpy/cpu/kernel/f32-1000-2.5");
@@ -112,7 +112,7 @@ fn what_is_not_run(records: &Records) {
     if !tch::Cuda::is_available() {
         assert_eq!(skipped, format!("too large (skip_conditions: `{condition}`)"));
     }
-    assert_eq!(of(records, "saxpy/cpu/kernel/f32-4000-2.5").outcome, Outcome::Measured);
+    assert_eq!(find_record(records, "saxpy/cpu/kernel/f32-4000-2.5").outcome, Outcome::Measured);
     let unsupported = reason(records, "saxpy/cpu/kernel/f8-1000-2.5", "unsupported");
     assert!(unsupported.starts_with("cpu, fp8: "), "{unsupported}");
     let unlucky = reason(records, "unlucky/cpu/kernel/f32-default", "unsupported");
@@ -120,7 +120,7 @@ fn what_is_not_run(records: &Records) {
 }
 
 fn what_is_wrong(records: &Records) {
-    assert_eq!(of(records, "coarse/cpu/kernel/f64-1").outcome, Outcome::Measured);
+    assert_eq!(find_record(records, "coarse/cpu/kernel/f64-1").outcome, Outcome::Measured);
     let coarse = reason(records, "coarse/cpu/kernel/f64-1000", "failed");
     let named = coarse.contains("`max_error` is ") && coarse.contains("its tolerance of 1e-6");
     assert!(named && !coarse.contains("relative_error"), "{coarse}");
@@ -133,7 +133,7 @@ fn what_is_wrong(records: &Records) {
 }
 
 fn functions(records: &Records) {
-    let unverified = of(records, "unverified/cpu/kernel/f32-default");
+    let unverified = find_record(records, "unverified/cpu/kernel/f32-default");
     assert_eq!(unverified.outcome, Outcome::Measured);
     let accuracy = unverified.accuracy.as_ref().expect("looked at");
     assert!(accuracy.relative_error.0.is_nan() && accuracy.rows_checked == 0, "{accuracy:?}");
@@ -147,8 +147,8 @@ fn functions(records: &Records) {
     assert_eq!(memory.inputs_bytes, 0);
     assert_eq!((step.peak_bytes, step.total_bytes, step.allocations), (2000, 2000, 1));
 
-    let drawn = of(records, "drawn/cpu/kernel/f32-default");
+    let drawn = find_record(records, "drawn/cpu/kernel/f32-default");
     assert_eq!(drawn.outcome, Outcome::Measured);
     let facts = drawn.kernel.as_ref().expect("a kernel's");
-    assert_eq!((facts.has_reference, facts.determinism_std), (true, Some(Stat(0.0))));
+    assert_eq!((facts.has_reference, facts.determinism_std), (true, Some(JsonFloat(0.0))));
 }

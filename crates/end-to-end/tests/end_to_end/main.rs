@@ -8,9 +8,9 @@ mod explain;
 mod fusion;
 mod inference;
 mod kernels;
-mod lab;
 mod operators;
 mod own;
 mod profile;
 #[path = "../../../../tests/common/skip.rs"]
 mod skip;
+mod workspace;

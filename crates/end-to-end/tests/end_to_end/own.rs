@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::lab::{Lab, near};
+use crate::workspace::{TestWorkspace, assert_near};
 
 const MLP: &str = "inference/own/mlp/cpu/VARIANT/f32-32x128x64";
 const LINEAR: &str = "inference/own/linear/cpu/VARIANT/bf16-32x128x64";
 
-fn of<'r>(records: &'r [Value], id: &str, variant: &str) -> &'r Value {
+fn find_record<'r>(records: &'r [Value], id: &str, variant: &str) -> &'r Value {
     let id = id.replace("VARIANT", variant);
     let found = records.iter().find(|record| record["full_id"] == id.as_str());
     found.unwrap_or_else(|| panic!("no record of {id}"))
@@ -15,24 +15,24 @@ fn of<'r>(records: &'r [Value], id: &str, variant: &str) -> &'r Value {
 
 #[test]
 fn a_recipe_and_a_model_of_a_package_are_measured_and_reported() {
-    let lab = Lab::new();
-    lab.bench("inference", &["--quick", "^inference/own/"]);
-    let records: Vec<Value> = lab.records("new", "inference");
+    let workspace = TestWorkspace::new();
+    workspace.bench("inference", &["--quick", "^inference/own/"]);
+    let records: Vec<Value> = workspace.records("new", "inference");
     let ids: Vec<&str> = records.iter().map(|it| it["full_id"].as_str().expect("an id")).collect();
-    assert_eq!(ids, lab.planned("inference/own.yml"));
+    assert_eq!(ids, workspace.planned("inference/own.yml"));
 
     for model in [MLP, LINEAR] {
         for variant in ["baseline", "int8wo", "ternary-32", "ternary-32+out"] {
-            let record = of(&records, model, variant);
+            let record = find_record(&records, model, variant);
             assert_eq!(record["outcome"]["status"], "measured", "{record}");
         }
-        let refused = &of(&records, model, "ternary-48")["outcome"];
+        let refused = &find_record(&records, model, "ternary-48")["outcome"];
         assert_eq!(refused["status"], "unsupported");
         let reason = refused["reason"].as_str().expect("a reason");
         assert!(reason.ends_with("k = 128, but the group, 48, must divide it"), "{reason}");
     }
 
-    let ternary = of(&records, MLP, "ternary-32");
+    let ternary = find_record(&records, MLP, "ternary-32");
     assert_eq!(
         ternary["kernels"],
         serde_json::json!(["aten::_to_copy", "aten::mul", "aten::linear"])
@@ -50,25 +50,30 @@ fn a_recipe_and_a_model_of_a_package_are_measured_and_reported() {
         ternary["model"],
         serde_json::json!({"flops": 2 * 2 * 32 * 128 * 64, "output_elements": 32 * 128})
     );
-    let out = of(&records, MLP, "ternary-32+out");
+    let out = find_record(&records, MLP, "ternary-32+out");
     assert_eq!(out["measures"]["memory"]["outputs_bytes"], 32 * 128 * 4);
-    assert_eq!(of(&records, LINEAR, "ternary-32").get("model"), None, "the plan knows linear");
+    assert_eq!(
+        find_record(&records, LINEAR, "ternary-32").get("model"),
+        None,
+        "the plan knows linear"
+    );
 
-    let exported: Value = serde_json::from_str(&lab.report(&["export", "json"])).expect("JSON");
+    let exported: Value =
+        serde_json::from_str(&workspace.report(&["export", "json"])).expect("JSON");
     let cases = exported["cases"].as_array().expect("a list");
-    let case = of(cases, MLP, "ternary-32");
+    let case = find_record(cases, MLP, "ternary-32");
     let value = |name: &str| case["measures"][name]["value"].as_f64().expect("a number");
     assert!(value("speedup") > 0.0);
-    near(&case["measures"]["gflops"]["value"], 4.0 * 32.0 * 128.0 * 64.0 / value("latency"));
+    assert_near(&case["measures"]["gflops"]["value"], 4.0 * 32.0 * 128.0 * 64.0 / value("latency"));
     for arguments in [["show"].as_slice(), &["csv"], &["export", "markdown"]] {
-        let text = lab.report(arguments);
+        let text = workspace.report(arguments);
         assert!(text.contains("ternary-32") && text.contains("mlp"), "{arguments:?}: {text}");
     }
     let dashboard: Vec<Value> =
-        serde_json::from_str(&lab.report(&["dashboard"])).expect("a JSON list");
+        serde_json::from_str(&workspace.report(&["dashboard"])).expect("a JSON list");
     assert!(dashboard.iter().any(|record| record["benchmark"]["dtype"] == "ternary-32"));
-    let page = lab.path("report.html");
-    lab.report(&["html", "--output", page.to_str().expect("UTF-8")]);
+    let page = workspace.path("report.html");
+    workspace.report(&["html", "--output", page.to_str().expect("UTF-8")]);
     let page = std::fs::read_to_string(page).expect("written");
     assert!(page.contains("ternary-32") && page.contains("mlp"));
 }
@@ -77,11 +82,12 @@ fn a_recipe_and_a_model_of_a_package_are_measured_and_reported() {
 #[test]
 #[ignore = "nightly: Inductor compiles, a quarter of a minute each time"]
 fn nightly_variants_of_an_own_recipe_and_model_are_compiled_or_refused() {
-    let lab = Lab::new().with("CRITERION_TORCH_CACHE", "cache");
-    lab.bench("inference", &["--quick", "^inference/own_variants/"]);
-    let records: Vec<Value> = lab.records("new", "inference");
-    let of =
-        |variant| of(&records, "inference/own_variants/mlp/cpu/VARIANT/f32-32x128x64", variant);
+    let workspace = TestWorkspace::new().with_path("CRITERION_TORCH_CACHE", "cache");
+    workspace.bench("inference", &["--quick", "^inference/own_variants/"]);
+    let records: Vec<Value> = workspace.records("new", "inference");
+    let of = |variant| {
+        find_record(&records, "inference/own_variants/mlp/cpu/VARIANT/f32-32x128x64", variant)
+    };
     let sparse = &of("ternary-32+semi-sparse")["outcome"];
     assert_eq!(sparse["status"], "unsupported", "{sparse}");
     let compiled = of("ternary-32+compile");

@@ -5,7 +5,7 @@ use std::fs;
 use plan::{OperationProfile, Profile, ProfileFileKind, Record};
 use serde_json::Value;
 
-use crate::lab::Lab;
+use crate::workspace::TestWorkspace;
 
 const DECODE: &str = "inference/explain/linear/cpu/baseline/f32-1x4096x8192";
 /// From so many nanoseconds on the book promises what follows.
@@ -20,10 +20,10 @@ const NEAR: f64 = 1e-4;
 /// that takes the core between two operations takes it from the step alone, so several profiles may be needed.
 #[test]
 fn operations_make_up_a_long_step() {
-    let lab = Lab::new();
+    let workspace = TestWorkspace::new();
     let profiled = |_| {
-        lab.bench("inference", &["--profile", "--quick", &format!("^{DECODE}$")]);
-        let mut records: Vec<Record> = lab.records("new", "inference");
+        workspace.bench("inference", &["--profile", "--quick", &format!("^{DECODE}$")]);
+        let mut records: Vec<Record> = workspace.records("new", "inference");
         assert_eq!(records.len(), 1);
         let profile = records.remove(0).profile.expect("a profile");
         assert!(profile.step_ns >= LONG_STEP_NS, "the step reads 128 MiB: {profile:?}");
@@ -37,7 +37,8 @@ fn operations_make_up_a_long_step() {
     assert!(own >= (1.0 - MOST_OUTSIDE) * profile.step_ns, "{own}: {profile:?}");
 
     let trace = profile.file(ProfileFileKind::Trace).expect("a trace");
-    let text = fs::read_to_string(lab.path("criterion-torch").join(&trace.path)).expect("readable");
+    let text =
+        fs::read_to_string(workspace.path("criterion-torch").join(&trace.path)).expect("readable");
     let trace: Value = serde_json::from_str(&text).expect("JSON");
     let events = trace["traceEvents"].as_array().expect("events");
     let complete: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X").collect();

@@ -1,7 +1,7 @@
 //! A pattern that one of its variants computes wrong: the bias is lost on the way to it. Reference,
 //! gate and operations are the library's, and the same for the variants that have their bias.
 
-use criterion_torch::kernel::{Site, Step};
+use criterion_torch::kernel::{KernelContext, Step};
 use criterion_torch::refusal::Refusal;
 use criterion_torch::verify::{Judge, Reference};
 use criterion_torch::workload::Workload;
@@ -32,23 +32,23 @@ struct Pattern {
 }
 
 pub fn prepare(case: &Case, work: &FusionWork) -> Result<Box<dyn Workload>, Refusal> {
-    let site = Site {
+    let context = KernelContext {
         work: *work,
         dtype: case.dtype,
         device: case.device,
-        place: Device::Cpu,
+        torch_device: Device::Cpu,
         threads: 1,
         seed: case.settings.seed,
     };
-    let mut inputs = site.inputs()?;
+    let mut inputs = context.inputs()?;
     let all = Tensor::f_arange(inputs.examples[0].size()[0], (Kind::Int64, Device::Cpu))?;
-    let whole = site.reference(inputs.in_float64(&all, Device::Cpu)?)?;
-    let judge = Judge::new(case, Reference::new(all, whole), site.min_sqnr_db());
+    let whole = context.reference(inputs.in_float64(&all, Device::Cpu)?)?;
+    let judge = Judge::new(case, Reference::new(all, whole), context.min_sqnr_db());
     if work.variant == WITHOUT {
         let bias = inputs.parameters.last_mut().expect("weight and bias");
         drop(bias.f_zero_()?);
     }
-    Ok(Box::new(Pattern { step: site.build(inputs)?, judge }))
+    Ok(Box::new(Pattern { step: context.build(inputs)?, judge }))
 }
 
 impl Workload for Pattern {
@@ -57,7 +57,7 @@ impl Workload for Pattern {
     }
 
     fn check(&self) -> Result<Accuracy, Refusal> {
-        self.judge.one(&self.step()?)
+        self.judge.accuracy_of(&self.step()?)
     }
 
     fn weights_bytes(&self) -> u64 {

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 use criterion_torch::harness::{self, Criterion, GroupFn, Session};
 use criterion_torch::refusal::Refusal;
 use criterion_torch::workload::Workload;
-use plan::{Accuracy, Case, Config, Record, Stat};
+use plan::{Accuracy, Case, Config, JsonFloat, Record};
 use tempfile::TempDir;
 
 /// A bench target with workloads of its own.
@@ -133,7 +133,7 @@ pub fn rows_of(case: &Case) -> u64 {
 
 /// An output that equals its reference.
 pub fn exact() -> Accuracy {
-    let (infinite, zero) = (Stat(f64::INFINITY), Stat(0.0));
+    let (infinite, zero) = (JsonFloat(f64::INFINITY), JsonFloat(0.0));
     Accuracy {
         sqnr_db: infinite,
         max_abs_error: zero,

@@ -25,7 +25,7 @@ struct Host {
 
 impl Host {
     /// With a shell, and what it and these programs need of glibc.
-    fn with(programs: &[PathBuf]) -> Self {
+    fn with_programs(programs: &[PathBuf]) -> Self {
         let root = tempfile::tempdir().expect("a temporary folder");
         let open = |folder: &Path, mode| {
             let permissions = fs::Permissions::from_mode(mode);
@@ -105,11 +105,11 @@ fn nightly_a_bundle_runs_as_another_user_on_a_bare_host() {
         return;
     }
     let outside = outside();
-    let sweep = Sweep::of(&outside);
+    let sweep = Sweep::build(&outside);
     let unpacked = &sweep.root;
     let bench = unpacked.join("benches/torch");
     assert!(bench.is_file());
-    let host = Host::with(&[bench, unpacked.join("lib/torch/lib/libtorch_cpu.so")]);
+    let host = Host::with_programs(&[bench, unpacked.join("lib/torch/lib/libtorch_cpu.so")]);
 
     let launcher = format!("{PLACE}/torch-bench-run");
     let listed = host.run(unpacked, &[&launcher, "--", "--list", FEW]);

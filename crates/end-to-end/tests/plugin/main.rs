@@ -218,7 +218,7 @@ const TERNARY: &str = "crates/end-to-end/benches/recipes/ternary.rs";
 const MLP: &str = "crates/end-to-end/benches/models/mlp.rs";
 
 /// A config of both beside what is built in.
-fn own() -> String {
+fn user_config() -> String {
     let shapes = "matrix_shapes: [{ name: custom, shapes: [[32, 128, 64]] }]";
     format!(
         "{QUICK}quantization_config_recipe_names: [int8wo, ternary-32]
@@ -234,7 +234,7 @@ model_params:
 fn nightly_a_recipe_and_a_model_of_its_own() {
     let outside = outside();
     let mut files = package("of-its-own", "");
-    files.push(("configs/inference/own.yml", own()));
+    files.push(("configs/inference/own.yml", user_config()));
     files.push(("benches/recipes/ternary.rs", read(TERNARY)));
     files.push(("benches/models/mlp.rs", read(MLP)));
     outside.put("of-its-own", files.clone());

@@ -101,7 +101,7 @@ fn nightly_slurm_runs_a_sweep_and_repeats_what_was_taken_away() {
         return;
     }
     let outside = outside();
-    let sweep = Sweep::of(&outside);
+    let sweep = Sweep::build(&outside);
     let whole = sweep.run(&["--output", "whole", "--", "--quick"]);
     assert_eq!(
         whole.status.code(),
@@ -183,7 +183,7 @@ fn job(workflow: &Value, name: &str, folder: &Path, shard: &str) {
 #[ignore = "nightly: builds the library from its packaged crates, and packs libtorch"]
 fn nightly_the_steps_of_githubs_matrix_end_in_a_complete_merge() {
     let outside = outside();
-    let sweep = Sweep::of(&outside);
+    let sweep = Sweep::build(&outside);
     let made = sweep.made.path();
     let mut submit = outside.tool("to bundle", &["submit", "--to", "github", "--shards", "2"]);
     submit.arg("--bundle").arg(&sweep.root).arg("--output").arg(made.join("files"));

@@ -50,7 +50,7 @@ operator_params:
 
 impl Sweep {
     /// Builds, packs and unpacks it.
-    pub fn of(outside: &Outside) -> Self {
+    pub fn build(outside: &Outside) -> Self {
         outside.put("to bundle", files());
         let made = tempfile::tempdir().expect("a temporary folder");
         let programs = made.path().join("programs");

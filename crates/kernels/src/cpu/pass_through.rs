@@ -67,8 +67,8 @@ fn write<const N: usize>(
         out.expect_as_many(input)?;
     }
     for_each_part_of(capability, &out, |at, count| {
-        let to = Some(out.at(at));
-        let pass = Pass { inputs: inputs.map(|it| it.at(at).cast_const()), out: to, count };
+        let to = Some(out.pointer_at(at));
+        let pass = Pass { inputs: inputs.map(|it| it.pointer_at(at).cast_const()), out: to, count };
         // SAFETY: available; so many bytes from there on of each, of which nobody else writes
         // those of `out`.
         unsafe { capability.run(pass) };
@@ -82,7 +82,8 @@ fn fold<const N: usize>(capability: Capability, inputs: [&Tensor; N]) -> Result<
     }
     let folded = AtomicU64::new(0);
     for_each_part_of(capability, &inputs[0], |at, count| {
-        let pass = Pass { inputs: inputs.map(|it| it.at(at).cast_const()), out: None, count };
+        let pass =
+            Pass { inputs: inputs.map(|it| it.pointer_at(at).cast_const()), out: None, count };
         // SAFETY: available; so many bytes from there on of each.
         folded.fetch_xor(unsafe { capability.run(pass) }, Ordering::Relaxed);
     })?;
@@ -129,7 +130,7 @@ impl Bytes {
         Ok(Self { first: tensor.data_ptr().cast(), count, element })
     }
 
-    fn at(&self, byte: usize) -> *mut u8 {
+    fn pointer_at(&self, byte: usize) -> *mut u8 {
         self.first.wrapping_add(byte)
     }
 

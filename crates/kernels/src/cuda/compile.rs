@@ -74,7 +74,7 @@ impl Capability {
     /// # Errors
     /// Skipped where there is no driver, unsupported where the device is older than
     /// [`Capability::LEAST`].
-    pub fn of(device: usize, name: &str) -> Result<Self, Refusal> {
+    pub fn for_device(device: usize, name: &str) -> Result<Self, Refusal> {
         libraries::driver()?;
         let (major, minor) = native::cuda::device(device)?.capability;
         let capability = Self { major, minor };

@@ -108,7 +108,7 @@ fn find_nvrtc(variable: Option<OsString>) -> Result<Nvrtc, Refusal> {
         Some(folder) => load_with_builtins(&chosen_library(folder)?)?,
         None if is_loadable() => {}
         None => {
-            if let Some(library) = libtorch_folder().and_then(|lib| beside(&lib)) {
+            if let Some(library) = libtorch_folder().and_then(|lib| nvrtc_near(&lib)) {
                 load_with_builtins(&library)?;
             }
         }
@@ -169,7 +169,7 @@ fn library_under(root: &Path) -> Option<PathBuf> {
 }
 
 /// NVRTC's file in libtorch's folder of libraries, `…/torch/lib`, or in the packages beside it.
-fn beside(lib: &Path) -> Option<PathBuf> {
+fn nvrtc_near(lib: &Path) -> Option<PathBuf> {
     library_under(lib).or_else(|| library_under(lib.ancestors().nth(2)?))
 }
 

@@ -29,11 +29,11 @@ fn the_packages_beside_libtorch_are_searched() {
     let packages = tempfile::tempdir().unwrap();
     let lib = packages.path().join("torch/lib");
     fs::create_dir_all(&lib).unwrap();
-    assert_eq!(beside(&lib), None);
+    assert_eq!(nvrtc_near(&lib), None);
     let package = file(packages.path(), "nvidia/cu13/lib/libnvrtc.so.13");
-    assert_eq!(beside(&lib), Some(package));
+    assert_eq!(nvrtc_near(&lib), Some(package));
     let own = file(&lib, "libnvrtc.so.13");
-    assert_eq!(beside(&lib), Some(own));
+    assert_eq!(nvrtc_near(&lib), Some(own));
 }
 
 #[test]

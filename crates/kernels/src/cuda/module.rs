@@ -34,7 +34,7 @@ impl Module {
     /// [`Capability::LEAST`], else what the compiler or the driver says.
     pub(super) fn load(source: &Source, device: usize) -> Result<&'static Self, Refusal> {
         Self::load_cubin(source.name, device, || {
-            cubin(source, Capability::of(device, source.name)?)
+            cubin(source, Capability::for_device(device, source.name)?)
         })
     }
 
@@ -62,7 +62,7 @@ impl Module {
 
     fn new(name: &str, device: usize, cubin: &[u8]) -> Result<Self, Refusal> {
         let context = primary_context(name, device)?;
-        let module = within(context, || {
+        let module = with_context(context, || {
             // SAFETY: a whole cubin, which the driver copies.
             unsafe { result::module::load_data(cubin.as_ptr().cast()) }
         })
@@ -78,7 +78,7 @@ impl Module {
         let of = format!("{}, {name}", self.name);
         let symbol =
             CString::new(name).map_err(|error| Refusal::Failed(format!("{of}: {error}")))?;
-        let function = within(self.context, || {
+        let function = with_context(self.context, || {
             // SAFETY: the module is loaded for good, in the context that is current.
             unsafe { result::module::get_function(self.module, symbol) }
         })
@@ -168,7 +168,7 @@ impl Function {
             let attribute =
                 sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             let value = i32::try_from(bytes).unwrap_or(i32::MAX);
-            within(self.module.context, || {
+            with_context(self.module.context, || {
                 // SAFETY: the function is loaded for good.
                 unsafe { result::function::set_function_attribute(self.function, attribute, value) }
             })
@@ -199,7 +199,7 @@ impl Function {
         let mut parameters: Vec<*mut c_void> =
             arguments.iter_mut().map(Argument::address).collect();
         let (x, y) = grid.blocks;
-        within(self.module.context, || {
+        with_context(self.module.context, || {
             // SAFETY: the function is loaded for good, the parameters outlive the call, which
             // copies them, and the caller vouches for what they are.
             unsafe {
@@ -219,7 +219,7 @@ impl Function {
 
 /// Runs `action` with the context current, and leaves current what was: CUDA takes the current
 /// context for the current device.
-fn within<T>(
+fn with_context<T>(
     context: sys::CUcontext,
     action: impl FnOnce() -> Result<T, DriverError>,
 ) -> Result<T, DriverError> {

@@ -104,7 +104,7 @@ impl OperatorKernels {
     /// NVRTC, the driver or the device is missing; out of memory.
     pub fn load(operator: Operator, kind: Kind, device: usize) -> Result<Self, Refusal> {
         let options = TensorOptions::new(kind, Device::Cuda(device))?;
-        let source = source(operator).ok_or_else(|| Refusal::Unsupported(none(operator)))?;
+        let source = source(operator).ok_or_else(|| Refusal::Unsupported(no_kernel(operator)))?;
         let kernels = Kernels::load(&source, &entries(operator, kind), device)?;
         Ok(Self { operator, options, kernels, sums: sums(operator, options.device)? })
     }
@@ -143,7 +143,7 @@ impl OperatorKernels {
     }
 }
 
-fn none(operator: Operator) -> String {
+fn no_kernel(operator: Operator) -> String {
     format!("operator `{operator}` has no kernel in CUDA C++")
 }
 
@@ -166,7 +166,7 @@ pub(super) fn launches(
 ) -> Result<Vec<Launch>, TchError> {
     let rows = operands.check(operator, options, out)?;
     let width = (ACCESS_BYTES / options.kind.elt_size_in_bytes()) as i64;
-    let launch = match family(operator).ok_or_else(|| TchError::Torch(none(operator)))? {
+    let launch = match family(operator).ok_or_else(|| TchError::Torch(no_kernel(operator)))? {
         Family::Loss => return loss(operator, operands, rows, width, sums, out),
         _ if rows.x.is_empty() => return Ok(Vec::new()),
         Family::Activation => activation(operands, rows, width, out)?,

@@ -321,7 +321,7 @@ fn of_nothing_there_is_no_launch_or_a_mean_that_is_nan() {
     for operator in [Gelu, Softmax] {
         let empty = Tensor::zeros([3, 0], (Kind::Float, Device::Cpu));
         let memory = sums(operator, Device::Cpu).unwrap();
-        let operands = Operands::of(&empty);
+        let operands = Operands::unary(&empty);
         let out = empty.zeros_like();
         let found = launches(operator, on_cpu(Kind::Float), &operands, &memory, &out).unwrap();
         assert!(found.is_empty());
@@ -336,7 +336,7 @@ fn no_launch_has_more_blocks_than_there_is_memory_between() {
     let few = x.narrow(0, 0, 50_000);
     let classes = Tensor::zeros([50_000], (Kind::Int64, Device::Cpu));
     for (operator, x, other) in [(MseLoss, &x, &x), (CrossEntropy, &few, &classes)] {
-        let operands = Operands { other: Some(other), ..Operands::of(x) };
+        let operands = Operands { other: Some(other), ..Operands::unary(x) };
         let found = launches(operator, on_cpu(Kind::Half), &operands, &memory, &out).unwrap();
         assert_eq!(i64::from(found[0].grid.blocks.0), MOST_SUMS);
     }

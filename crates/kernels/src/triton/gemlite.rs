@@ -223,7 +223,7 @@ impl Products {
             );
             return Err(Refusal::Unsupported(text));
         }
-        let capability = Capability::of(self.device, "gemlite.py")?;
+        let capability = Capability::for_device(self.device, "gemlite.py")?;
         let load = |(it, forms): &(_, _)| Kernel::new(it, *forms, Device::Cuda(self.device));
         self.format.specifications(tile, capability).iter().map(load).collect()
     }

@@ -72,7 +72,7 @@ fn interpreted_products_are_right() {
                 product = product.of_one_sign();
             }
             let tensors = product.tensors();
-            let (x, out) = (Guarded::new(&product.x, 0), Guarded::out(&[m, n], kind));
+            let (x, out) = (Guarded::new(&product.x, 0), Guarded::for_output(&[m, n], kind));
             interpreter.add(&[&x, &out]);
             tensors.iter().for_each(|it| interpreter.add_tensor(it));
             let operands = Operands {

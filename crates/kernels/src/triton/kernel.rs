@@ -62,7 +62,7 @@ impl Kernel {
         let Device::Cuda(device) = device else {
             return Err(Refusal::Unsupported(format!("a Triton kernel on {device:?}")));
         };
-        let capability = Capability::of(device, specification.kernel)?;
+        let capability = Capability::for_device(device, specification.kernel)?;
         let plain = Specification { aligned: Vec::new(), ..specification.clone() };
         // Each is compiled by a Python of its own: side by side.
         let (general, aligned_form) = std::thread::scope(|scope| {

@@ -56,7 +56,7 @@ fn described(operator: Operator) -> Option<Described> {
 /// of one length.
 #[derive(Debug)]
 pub struct OperatorKernels {
-    form: Form,
+    form: LaunchPlan,
     kernels: Vec<Kernel>,
 }
 
@@ -69,7 +69,7 @@ impl OperatorKernels {
     /// that are too long; skipped without a driver, or a Python with Triton; failed where a kernel
     /// does not compile or load.
     pub fn load(operator: Operator, dim: i64, kind: Kind, device: Device) -> Result<Self, Refusal> {
-        let form = Form::new(operator, dim, TensorOptions::new(kind, device)?)?;
+        let form = LaunchPlan::new(operator, dim, TensorOptions::new(kind, device)?)?;
         let kernels = form
             .specifications()
             .into_iter()
@@ -111,7 +111,7 @@ impl OperatorKernels {
 
 /// An operator without its device.
 #[derive(Debug)]
-pub(super) struct Form {
+pub(super) struct LaunchPlan {
     operator: Operator,
     described: Described,
     options: TensorOptions,
@@ -121,7 +121,7 @@ pub(super) struct Form {
     pub sums: Tensor,
 }
 
-impl Form {
+impl LaunchPlan {
     pub fn new(operator: Operator, columns: i64, options: TensorOptions) -> Result<Self, Refusal> {
         let Some(described) = described(operator) else {
             let text = format!("operator `{operator}` has no kernel in Triton");

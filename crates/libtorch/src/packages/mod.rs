@@ -13,7 +13,7 @@
 //! process holds. The cache saves time and decides nothing else: where it cannot be written, steps
 //! are compiled into a temporary folder, and a note says so.
 
-mod held;
+mod lease;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -27,7 +27,7 @@ use tempfile::TempDir;
 use crate::lock::{self, LockGuard, Taken};
 use crate::partial;
 
-pub use held::{FACTS, FORMAT, Facts, Held, PACKAGE};
+pub use lease::{FACTS, FORMAT, Facts, PACKAGE, PackageLease};
 
 /// The name of a package: 128 bits, in hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,7 +35,7 @@ pub struct Key(String);
 
 impl Key {
     /// A hash of all parts that decide what is in a package.
-    pub fn of(parts: impl IntoIterator<Item = String>) -> Self {
+    pub fn from_parts(parts: impl IntoIterator<Item = String>) -> Self {
         let mut bytes = Vec::new();
         for part in parts {
             // With its length, so that no text can move from one part to the next.
@@ -102,8 +102,8 @@ impl Store {
     }
 
     /// The package of a key, if it is there and whole.
-    pub fn find(&self, key: &Key) -> Option<Held> {
-        let held = Held::open(&self.place(key))?;
+    pub fn find(&self, key: &Key) -> Option<PackageLease> {
+        let held = PackageLease::open(&self.place(key))?;
         held.touch();
         Some(held)
     }
@@ -132,14 +132,14 @@ impl Store {
     /// # Errors
     /// When the folder cannot be written.
     pub fn partial(&self, key: &Key, _: &LockGuard) -> io::Result<TempDir> {
-        partial::beside(&self.place(key))
+        partial::folder_beside(&self.place(key))
     }
 
     /// Takes a package that was made into the cache, and makes room for it.
     ///
     /// # Errors
     /// When it cannot be renamed; then it is lost.
-    pub fn keep(&self, key: &Key, partial: TempDir, turn: &LockGuard) -> io::Result<Held> {
+    pub fn keep(&self, key: &Key, partial: TempDir, turn: &LockGuard) -> io::Result<PackageLease> {
         // Where no locks are known, another process may have been faster, and be using its own.
         if let Some(held) = self.find(key).filter(|_| !turn.is_exclusive()) {
             return Ok(held);
@@ -150,7 +150,7 @@ impl Store {
         partial::move_to(partial, &place)?;
         let gone =
             || io::Error::other(format!("{} has changed since it was written", place.display()));
-        let held = Held::open(&place).ok_or_else(gone)?;
+        let held = PackageLease::open(&place).ok_or_else(gone)?;
         self.trim();
         Ok(held)
     }

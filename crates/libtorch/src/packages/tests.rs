@@ -1,6 +1,6 @@
 use std::time::{Duration, SystemTime};
 
-use super::held::tests::written;
+use super::lease::tests::written;
 use super::*;
 
 fn key(number: u128) -> Key {
@@ -18,7 +18,7 @@ fn turn(store: &Store, number: u128) -> LockGuard {
 }
 
 /// Makes the package of a key.
-fn kept(store: &Store, number: u128, content: &[u8]) -> Held {
+fn kept(store: &Store, number: u128, content: &[u8]) -> PackageLease {
     let key = key(number);
     let turn = turn(store, number);
     let partial = store.partial(&key, &turn).unwrap();

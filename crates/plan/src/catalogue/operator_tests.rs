@@ -1,6 +1,6 @@
 use super::*;
 
-fn of(operator: Operator) -> OperatorWork {
+fn operator_work(operator: Operator) -> OperatorWork {
     let size = OperatorShape { batch_size: 32, sequence_length: 512, tensor_dimension: 768 };
     OperatorWork {
         operator,
@@ -27,7 +27,7 @@ fn each_input_and_the_output_move_once() {
         (Operator::BiasGelu, 2 * n + row, 0, 6),
         (Operator::AddLayerNorm, 3 * n + 2 * row, 0, 9),
     ] {
-        let work = of(operator);
+        let work = operator_work(operator);
         assert_eq!(work.bytes(Dtype::Float32), 4 * elements + 8 * classes, "{operator}");
         assert_eq!(work.bytes(Dtype::BFloat16), 2 * elements + 8 * classes, "{operator}");
         assert_eq!(work.flops(), flops * n, "{operator}");
@@ -38,8 +38,12 @@ fn each_input_and_the_output_move_once() {
 fn every_implementation_moves_the_same() {
     for operator in Operator::ALL {
         for implementation in Implementation::ALL {
-            let work = OperatorWork { implementation: *implementation, ..of(*operator) };
-            assert_eq!(work.traffic(), of(*operator).traffic(), "{operator} {implementation}");
+            let work = OperatorWork { implementation: *implementation, ..operator_work(*operator) };
+            assert_eq!(
+                work.traffic(),
+                operator_work(*operator).traffic(),
+                "{operator} {implementation}"
+            );
         }
     }
 }
@@ -51,7 +55,7 @@ fn absurd_sizes_saturate() {
         sequence_length: u64::MAX,
         tensor_dimension: u64::MAX,
     };
-    let work = OperatorWork { size, ..of(Operator::AddLayerNorm) };
+    let work = OperatorWork { size, ..operator_work(Operator::AddLayerNorm) };
     for bytes in [
         work.bytes(Dtype::Float32),
         work.memory_bytes(Dtype::Float32),

@@ -15,7 +15,7 @@ const JAX: &str = "jax";
 
 /// The words of a list, in its order.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Words {
+pub(super) struct BackendList {
     devices: Vec<Device>,
     torch: bool,
 }
@@ -33,7 +33,7 @@ pub(super) struct Backends {
 
 impl Backends {
     /// If the `bench.yaml` lists no devices, those of `over` count as listed, or else the CPU.
-    pub(super) fn new(said: Option<Words>, over: Option<&Words>) -> Self {
+    pub(super) fn new(said: Option<BackendList>, over: Option<&BackendList>) -> Self {
         let words = said.or(over.cloned()).unwrap_or_default();
         let is_torchs = words.torch && words.devices.is_empty();
         let listed = if words.devices.is_empty() { vec![Device::Cpu] } else { words.devices };
@@ -83,12 +83,12 @@ pub(super) fn unlisted<'w>(key: &str, word: &str, listed: impl Iterator<Item = &
 }
 
 /// The words under `backends`.
-pub(super) fn read(fields: &Fields<'_>) -> Option<Option<Words>> {
+pub(super) fn read(fields: &Fields<'_>) -> Option<Option<BackendList>> {
     let words = fields.words_by("backends", |text| match text {
         TORCH => Ok(None),
         _ => word(text, &[TORCH]).map(Some),
     })?;
-    Some(words.map(|words| Words {
+    Some(words.map(|words| BackendList {
         torch: words.contains(&None),
         devices: words.into_iter().flatten().collect(),
     }))

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::backends::{self, Backends, Words};
-use super::entry::{Entry, EntryOf, Place, Subject};
+use super::backends::{self, BackendList, Backends};
+use super::entry::{DeviceDtype, Entry, EntryOf, Subject};
 use super::kernel_tolerances::Tolerances;
 use super::node::{Fields, Node};
-use super::own_keys::{self, OWN_KEYS, Own};
+use super::own_keys::{self, CommonSettings, OWN_KEYS};
 use super::problem_size::{self, ProblemSize};
 use super::skip_conditions::{Facts, Skip};
 use super::yaml;
@@ -112,7 +112,7 @@ impl KernelParams {
     fn unselected(
         &self,
         file: &KernelFile,
-        Place { device, dtype }: Place,
+        DeviceDtype { device, dtype }: DeviceDtype,
     ) -> Option<SkipCondition> {
         let of_backends = || self.backends.refusal(device, file);
         let reason = self.precisions.refusal(dtype).or_else(of_backends)?;
@@ -143,9 +143,9 @@ impl<'k> Subject for &'k KernelParams {
         size: &ProblemSize,
         file: &KernelFile,
         _compile: Option<CompileMode>,
-        place: Place,
+        place: DeviceDtype,
     ) -> Work {
-        let Place { device, dtype } = place;
+        let DeviceDtype { device, dtype } = place;
         let skips = self.skips.iter().filter(|skip| skip.concerns(device, dtype));
         let skips = skips.map(|skip| skip.condition.clone());
         Work::Kernel(KernelWork {
@@ -153,7 +153,7 @@ impl<'k> Subject for &'k KernelParams {
             implementation: file.implementation.clone(),
             file: file.file.clone(),
             problem_size: size.clone(),
-            tolerances: self.tolerances.of(dtype),
+            tolerances: self.tolerances.for_dtype(dtype),
             uses_torch: file.uses_torch,
             skip_conditions: self.unselected(file, place).into_iter().chain(skips).collect(),
             metadata: self.metadata.clone(),
@@ -179,7 +179,7 @@ impl<'k> Subject for &'k KernelParams {
 #[derive(Debug, Default)]
 pub(super) struct Override {
     precisions: Option<Vec<Dtype>>,
-    backends: Option<Words>,
+    backends: Option<BackendList>,
     iterations: Option<Iterations>,
     seed: Option<i64>,
 }
@@ -212,7 +212,7 @@ const FUNCTION: &str = "function_name";
 pub(super) fn read(
     kernel: &Kernel,
     bench: Option<&Path>,
-    own: &Own,
+    own: &CommonSettings,
     over: &Override,
 ) -> Result<KernelParams, Diagnostics> {
     let Some(bench) = bench else { return unsaid(kernel, own, over) };
@@ -223,7 +223,11 @@ pub(super) fn read(
     Node::read_document(bench, &text, |node| read_document(node, kernel, own, over))
 }
 
-fn unsaid(kernel: &Kernel, own: &Own, over: &Override) -> Result<KernelParams, Diagnostics> {
+fn unsaid(
+    kernel: &Kernel,
+    own: &CommonSettings,
+    over: &Override,
+) -> Result<KernelParams, Diagnostics> {
     let missing = problem_size::missing(kernel, &ProblemSize::new());
     if !missing.is_empty() {
         let message = problem_size::no_value(kernel, &missing);
@@ -248,7 +252,7 @@ fn unsaid(kernel: &Kernel, own: &Own, over: &Override) -> Result<KernelParams, D
 fn read_document(
     node: &Node<'_>,
     kernel: &Kernel,
-    outer: &Own,
+    outer: &CommonSettings,
     over: &Override,
 ) -> Option<KernelParams> {
     if node.is_null() {
@@ -317,7 +321,7 @@ impl Override {
         Precisions::new(said, self.precisions.as_deref())
     }
 
-    fn backends(&self, said: Option<Words>) -> Backends {
+    fn backends(&self, said: Option<BackendList>) -> Backends {
         Backends::new(said, self.backends.as_ref())
     }
 }

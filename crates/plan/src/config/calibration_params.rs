@@ -1,6 +1,6 @@
 //! Configs of `benchmark_mode: calibration`: which limits of the machine, at which sizes.
 
-use super::entry::{Entry, Listed, Place, Reading, Subject};
+use super::entry::{DeviceDtype, Entry, Listed, Reading, Subject};
 use super::node::{Fields, Node};
 use crate::catalogue::SizeSet;
 use crate::catalogue::probe::{Probe, ProbeWork};
@@ -31,7 +31,7 @@ impl Subject for Probe {
         size: &u64,
         threads: Threads,
         _compile: Option<CompileMode>,
-        place: Place,
+        place: DeviceDtype,
     ) -> Work {
         Work::Probe(ProbeWork::new(self, *size, threads, place.device))
     }

@@ -13,8 +13,8 @@ pub(super) const KEYS: &[&str] = &["use_torch_compile", "torch_compile_mode", "c
 pub(super) fn read(fields: &Fields<'_>) -> Option<Vec<CompileMode>> {
     let (short_node, mode_node) = (fields.get("compile"), fields.get("torch_compile_mode"));
     // All three are read before any error ends this, so that each error is reported.
-    let short = short_node.as_ref().map(Said::read);
-    let mode = mode_node.as_ref().map(Said::read);
+    let short = short_node.as_ref().map(CompileValue::read);
+    let mode = mode_node.as_ref().map(CompileValue::read);
     let flag = fields.get("use_torch_compile").map(|node| node.boolean());
     let (short, mode, flag) = (all_or_none(short)?, all_or_none(mode)?, all_or_none(flag)?);
     // Upstream's own way to switch it off where the flag switches it on.
@@ -42,7 +42,7 @@ fn all_or_none<T>(read: Option<Option<T>>) -> Option<Option<T>> {
 
 fn contradiction<T>(
     node: &Node<'_>,
-    said: &Said,
+    said: &CompileValue,
     other: &str,
     says: &impl fmt::Display,
 ) -> Option<T> {
@@ -50,13 +50,13 @@ fn contradiction<T>(
 }
 
 /// `false` in either of its spellings, `true`, a mode, or a list of them.
-struct Said {
+struct CompileValue {
     is_on: bool,
     /// None of `true`: another key may name some.
     modes: Vec<CompileMode>,
 }
 
-impl Said {
+impl CompileValue {
     fn read(node: &Node<'_>) -> Option<Self> {
         if let Some(is_on) = node.as_boolean() {
             return Some(Self { is_on, modes: Vec::new() });
@@ -76,7 +76,7 @@ impl Said {
     }
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for CompileValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<&str> = self.modes.iter().map(|mode| mode.as_str()).collect();
         if words.is_empty() { self.is_on.fmt(f) } else { f.write_str(&words.join(", ")) }
@@ -84,7 +84,7 @@ impl fmt::Display for Said {
 }
 
 fn listed(node: &Node<'_>) -> Option<Vec<CompileMode>> {
-    let read: Vec<Option<CompileMode>> = node.each(Node::word)?;
+    let read: Vec<Option<CompileMode>> = node.read_each(Node::word)?;
     if read.is_empty() {
         return node
             .error("the list is empty".to_owned(), "list at least one mode, or write false");

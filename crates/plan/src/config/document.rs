@@ -8,13 +8,13 @@ use serde_yaml::Value;
 use super::positions::{FURTHER, Flaw, MERGE, Positions};
 use super::yaml;
 use crate::case::MOST_CASES;
-use crate::diagnostic::{Diagnostic, Diagnostics, Found};
+use crate::diagnostic::{Diagnostic, Diagnostics, ErrorList};
 
 /// One document being read: its file, its positions, and the errors found so far.
 pub(super) struct Document {
     file: PathBuf,
     pub(super) positions: Positions,
-    errors: RefCell<Found>,
+    errors: RefCell<ErrorList>,
     /// Sizes that its lists and ranges stand for, so far.
     sizes: Cell<usize>,
 }
@@ -24,15 +24,15 @@ impl Document {
     pub(super) fn parse(file: &Path, text: &str) -> Result<(Self, Value), Diagnostics> {
         let mut positions = Positions::new(text);
         if !positions.flaws.is_empty() {
-            let mut found = Found::default();
+            let mut found = ErrorList::default();
             for Flaw { at: (line, column), path: key, message, remedy } in positions.flaws.drain(..)
             {
                 found.add(Diagnostic { file: file.to_owned(), line, column, key, message, remedy });
             }
-            return Err(found.told(file).expect("there are some"));
+            return Err(found.into_diagnostics(file).expect("there are some"));
         }
-        let mut value: Value =
-            yaml::parse(&with(text, &positions.additions)).map_err(|error| syntax(file, &error))?;
+        let mut value: Value = yaml::parse(&insert_additions(text, &positions.additions))
+            .map_err(|error| syntax(file, &error))?;
         if !positions.additions.is_empty() {
             join_merges(&mut value);
         }
@@ -51,7 +51,7 @@ impl Document {
             let remedy = "shorten the lists and ranges of sizes, which multiply";
             self.collect(Diagnostic::whole_file(&self.file, message, remedy));
         }
-        match (read, self.errors.into_inner().told(&self.file)) {
+        match (read, self.errors.into_inner().into_diagnostics(&self.file)) {
             (Some(read), None) => Ok(read),
             (_, errors) => Err(errors.unwrap_or(Diagnostics(Vec::new()))),
         }
@@ -89,7 +89,7 @@ impl Document {
 }
 
 /// The text with each addition behind so many characters.
-fn with(text: &str, additions: &[(usize, String)]) -> String {
+fn insert_additions(text: &str, additions: &[(usize, String)]) -> String {
     let mut whole = String::with_capacity(text.len());
     let mut next = additions.iter().peekable();
     for (at, character) in text.chars().enumerate() {

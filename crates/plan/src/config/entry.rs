@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use super::node::{Fields, Node};
-use super::own_keys::{self, OWN_KEYS, Own};
+use super::own_keys::{self, CommonSettings, OWN_KEYS};
 use super::{at_the_top, compile_key, top};
 use crate::diagnostic::Diagnostic;
 use crate::settings::{Profiling, Settings};
@@ -39,7 +39,7 @@ pub struct Entry<Kernel, Size, Way> {
 /// An entry whose words have been read.
 pub(crate) struct Reading<'e, K> {
     pub(super) fields: &'e Fields<'e>,
-    pub(super) own: &'e Own,
+    pub(super) own: &'e CommonSettings,
     /// `None` where the words were wrong.
     pub(super) kernels: Option<&'e [K]>,
 }
@@ -48,7 +48,7 @@ pub(crate) type EntryOf<S> = Entry<S, <S as Subject>::Size, <S as Subject>::Way>
 
 /// The device and the precision of a case.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct DeviceDtype {
     pub(crate) device: Device,
     pub(crate) dtype: Dtype,
 }
@@ -81,7 +81,7 @@ pub(crate) trait Subject: Copy + Display {
         size: &Self::Size,
         way: Self::Way,
         compile: Option<CompileMode>,
-        place: Place,
+        place: DeviceDtype,
     ) -> Work;
 
     fn settings(_way: Self::Way, settings: &Settings) -> Settings {
@@ -135,7 +135,7 @@ pub(crate) trait Listed: Subject + Word {
 
 pub(super) fn read<K: Listed>(node: &Node<'_>) -> Option<Vec<EntryOf<K>>> {
     let fields = top(node, &[K::KEY], K::KEY, &keys::<K>())?;
-    let mut own = Own::new(K::LISTS_THREADS);
+    let mut own = CommonSettings::new(K::LISTS_THREADS);
     own_keys::apply(&fields, &mut own);
     fields.entries(K::KEY, K::WHAT, |entry| read_entry(entry, &own))
 }
@@ -145,7 +145,7 @@ fn keys<K: Listed>() -> Vec<&'static str> {
     [K::KEYS, compile].concat()
 }
 
-fn read_entry<K: Listed>(node: &Node<'_>, outer: &Own) -> Option<EntryOf<K>> {
+fn read_entry<K: Listed>(node: &Node<'_>, outer: &CommonSettings) -> Option<EntryOf<K>> {
     let keys = [&keys::<K>(), OWN_KEYS].concat();
     let fields = node.mapping_beside(&keys, &at_the_top(&[]))?;
     let mut own = outer.clone();

@@ -1,7 +1,7 @@
 //! Configs of `benchmark_mode: fusion`: which patterns, how large, and which ways to run them.
 
 use super::LARGEST;
-use super::entry::{self, Entry, Listed, Place, Reading, Subject};
+use super::entry::{self, DeviceDtype, Entry, Listed, Reading, Subject};
 use super::node::{Fields, Node};
 use crate::catalogue::SizeSet;
 use crate::catalogue::fusion::{
@@ -46,7 +46,7 @@ impl Subject for Pattern {
         size: &FusionShape,
         variant: FusionVariant,
         compile: Option<CompileMode>,
-        _place: Place,
+        _place: DeviceDtype,
     ) -> Work {
         Work::Fusion(FusionWork { pattern: self, variant, compile, size: *size })
     }
@@ -192,7 +192,7 @@ fn read_sizes(
             return None;
         }
         (None, Some(node), &[family]) => {
-            let read = node.each(|item| read_size(item, family))?;
+            let read = node.read_each(|item| read_size(item, family))?;
             let sizes = read.into_iter().collect::<Option<Vec<_>>>()?;
             if sizes.is_empty() {
                 return node.error("no size".to_owned(), "list at least one, or delete the key");

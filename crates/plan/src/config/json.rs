@@ -23,7 +23,7 @@ impl Node<'_> {
             };
         }
         if self.is_list() {
-            let items = self.each(Self::json)?;
+            let items = self.read_each(Self::json)?;
             return items.into_iter().collect::<Option<Vec<_>>>().map(Value::Array);
         }
         self.object().map(Value::Object)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::bench_params::{self, KernelParams, Override};
 use super::node::{Fields, Node};
-use super::own_keys::{self, Own};
+use super::own_keys::{self, CommonSettings};
 use super::{package_of, top};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::kernel::discovery::{self, Root};
@@ -75,7 +75,7 @@ pub(super) fn read(
     by_variable: Option<&str>,
 ) -> Option<KernelSuite> {
     let fields = top(node, &[KEY, OVERRIDE], KEY, &[])?;
-    let mut own = Own::default();
+    let mut own = CommonSettings::default();
     own_keys::apply(&fields, &mut own);
     let over = match by_variable {
         None => fields.read(OVERRIDE, Override::read).unwrap_or_default(),

@@ -31,7 +31,7 @@ fn read_limit(node: &Node<'_>) -> Option<Limit> {
     let mut all_fit = true;
     for (word, value) in entries {
         match (value.named(&word, Dtype::precision_named), distance(&value)) {
-            (Some(dtype), Some(_)) if of(&limits, dtype).is_some() => {
+            (Some(dtype), Some(_)) if limit_for(&limits, dtype).is_some() => {
                 let message = format!("`{}` is named twice", dtype.precision());
                 value.report(message, "delete one of the two: both words are this precision");
                 all_fit = false;
@@ -43,7 +43,7 @@ fn read_limit(node: &Node<'_>) -> Option<Limit> {
     all_fit.then_some(limits)
 }
 
-fn of(limit: &Limit, dtype: Dtype) -> Option<f64> {
+fn limit_for(limit: &Limit, dtype: Dtype) -> Option<f64> {
     limit.iter().find(|(other, _)| *other == dtype).map(|(_, limit)| *limit)
 }
 
@@ -71,11 +71,11 @@ impl Tolerances {
         Some(tolerances)
     }
 
-    pub(crate) fn of(&self, dtype: Dtype) -> KernelTolerances {
+    pub(crate) fn for_dtype(&self, dtype: Dtype) -> KernelTolerances {
         KernelTolerances {
-            rmse: of(&self.rmse, dtype),
-            relative_error: of(&self.relative_error, dtype),
-            max_error: of(&self.max_error, dtype),
+            rmse: limit_for(&self.rmse, dtype),
+            relative_error: limit_for(&self.relative_error, dtype),
+            max_error: limit_for(&self.max_error, dtype),
         }
     }
 }

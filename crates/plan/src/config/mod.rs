@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 
 pub use calibration_params::CalibrationParams;
 use entry::Listed as _;
-pub(crate) use entry::{EntryOf, Place, Subject};
+pub(crate) use entry::{DeviceDtype, EntryOf, Subject};
 pub use fusion_params::FusionParams;
 pub use kernel_params::{KernelSuite, usual_kernel_roots};
 pub use model::{ModelParams, ModelStep};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::entry::{Entry, Place, Subject};
+use super::entry::{DeviceDtype, Entry, Subject};
 use super::node::Fields;
 use crate::diagnostic::Diagnostic;
 use crate::id;
@@ -52,7 +52,7 @@ impl Subject for ModelStep {
         shape: &Shape,
         variant: Variant,
         _compile: Option<CompileMode>,
-        _place: Place,
+        _place: DeviceDtype,
     ) -> Work {
         let Self { model, pass } = self;
         Work::Model(ModelWork { model, variant, shape: canonical(model, *shape), pass })

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::entry::Entry;
 use super::model::{ModelParams, ModelStep, refuse};
 use super::node::{Fields, Node};
-use super::own_keys::{self, OWN_KEYS, Own};
+use super::own_keys::{self, CommonSettings, OWN_KEYS};
 use super::training_params::{self, Training};
 use super::{at_the_top, compile_key, emulation, shape_set, top};
 use crate::settings::Profiling;
@@ -42,7 +42,7 @@ const SIBLING_KEYS: &[&str] = &["out", "packed", "cuda_graph", "unquantized_dtyp
 /// Settings and variants of every model of a config.
 #[derive(Clone)]
 struct Outer {
-    own: Own,
+    own: CommonSettings,
     /// The baseline, then each recipe, then the sparse ones.
     eager: Vec<Variant>,
     /// Whether each dense variant gets a sibling with a preallocated output.
@@ -77,7 +77,7 @@ pub(super) fn read(
     if mode == Mode::Training {
         refuse(&fields, SIBLING_KEYS, Mode::Inference);
     }
-    let own = Own::default();
+    let own = CommonSettings::default();
     let (out, packed, cuda_graph, unquantized) = (false, None, false, Vec::new());
     let mut outer = Outer { own, eager, out, packed, cuda_graph, unquantized, training };
     fields.update("output_dir", &mut outer.own.settings.output_dir, Node::string);
@@ -197,7 +197,7 @@ fn words<T: PartialEq>(
         true => Some(None),
         false => read(item).map(Some),
     };
-    let words = node.each(word).unwrap_or_default().into_iter().flatten().flatten();
+    let words = node.read_each(word).unwrap_or_default().into_iter().flatten().flatten();
     without_repetition(words)
 }
 

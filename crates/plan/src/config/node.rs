@@ -187,7 +187,7 @@ impl<'d> Node<'d> {
 
     /// Reads each item of this list; none of an item is an error, which `read` has reported. Where the
     /// document has more errors than are told, the items left are not read.
-    pub(super) fn each<T>(&self, read: impl Fn(&Self) -> Option<T>) -> Option<Vec<Option<T>>> {
+    pub(super) fn read_each<T>(&self, read: impl Fn(&Self) -> Option<T>) -> Option<Vec<Option<T>>> {
         let mut items = Vec::new();
         for item in self.list()? {
             let left = self.document.has_too_many_errors();
@@ -331,7 +331,7 @@ impl<'d> Fields<'d> {
         read: impl Fn(&Node<'d>) -> Option<T>,
     ) -> Option<Option<Vec<T>>> {
         let Some(node) = self.get(key) else { return Some(None) };
-        let read = node.each(read)?;
+        let read = node.read_each(read)?;
         if read.is_empty() {
             return node.error("the list is empty".to_owned(), "list at least one");
         }
@@ -376,7 +376,7 @@ impl<'d> Fields<'d> {
         if node.is_mapping() {
             return Some(vec![read(&node)?]);
         }
-        let entries = node.each(read)?;
+        let entries = node.read_each(read)?;
         if entries.is_empty() {
             return node.error(format!("no {what}"), remedy());
         }

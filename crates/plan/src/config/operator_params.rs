@@ -1,7 +1,7 @@
 //! Configs of `benchmark_mode: operators`: which operators, how large, and who computes them.
 
 use super::LARGEST;
-use super::entry::{self, Entry, Listed, Place, Reading, Subject};
+use super::entry::{self, DeviceDtype, Entry, Listed, Reading, Subject};
 use super::node::Fields;
 use crate::catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork};
 use crate::words::{CompileMode, Device, without_repetition};
@@ -48,7 +48,7 @@ impl Subject for Operator {
         (size, max_elements): &Self::Size,
         implementation: Implementation,
         compile: Option<CompileMode>,
-        _place: Place,
+        _place: DeviceDtype,
     ) -> Work {
         let (size, max_elements) = (*size, *max_elements);
         Work::Operator(OperatorWork { operator: self, implementation, compile, size, max_elements })

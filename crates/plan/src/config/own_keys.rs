@@ -23,13 +23,13 @@ pub(super) const OWN_KEYS: &[&str] = &[
 ];
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Own {
+pub(crate) struct CommonSettings {
     pub(super) settings: Settings,
     /// `threads` where it is a list: which cases there are, and so no setting of any.
     pub(super) threads: Option<Vec<Threads>>,
 }
 
-impl Own {
+impl CommonSettings {
     pub(super) fn new(lists_threads: bool) -> Self {
         let settings = Settings::default();
         Self { threads: lists_threads.then(|| vec![settings.threads]), settings }
@@ -37,7 +37,7 @@ impl Own {
 }
 
 /// `own` with what `fields` says on top.
-pub(super) fn apply(fields: &Fields<'_>, own: &mut Own) {
+pub(super) fn apply(fields: &Fields<'_>, own: &mut CommonSettings) {
     let settings = &mut own.settings;
     let Settings { sampling, latency, energy, .. } = *settings;
     match &mut own.threads {

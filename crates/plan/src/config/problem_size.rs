@@ -140,7 +140,7 @@ fn values(node: &Node<'_>, field: &Field) -> Option<Vec<Value>> {
     if !is_sweep {
         return Some(vec![value(node, field)?]);
     }
-    let read = node.each(|node| value(node, field))?;
+    let read = node.read_each(|node| value(node, field))?;
     if read.is_empty() {
         return node.error("the list is empty".to_owned(), "list at least one");
     }
@@ -151,7 +151,7 @@ fn value(node: &Node<'_>, field: &Field) -> Option<Value> {
     match field.kind {
         FieldType::Scalar(of) => scalar(node, of),
         FieldType::List { of, length } => {
-            let items = node.each(|item| scalar(item, of))?;
+            let items = node.read_each(|item| scalar(item, of))?;
             match length {
                 Some(length) if length != items.len() => node.error(
                     format!("`{}` has {length} values, these are {}", field.name, items.len()),

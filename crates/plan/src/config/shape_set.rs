@@ -83,12 +83,12 @@ fn custom(fields: &Fields<'_>) -> Option<Vec<NamedShape>> {
         );
     };
     // Read all before giving up, so that every wrong shape is reported.
-    let read = shapes.each(shape)?;
+    let read = shapes.read_each(shape)?;
     read.into_iter().map(|shape| Some(("custom".to_owned(), shape?))).collect()
 }
 
 fn shape(node: &Node<'_>) -> Option<Shape> {
-    let dimensions: Vec<Option<u64>> = node.each(|item| item.integer(1..=LARGEST))?;
+    let dimensions: Vec<Option<u64>> = node.read_each(|item| item.integer(1..=LARGEST))?;
     match dimensions.as_slice() {
         [m, k, n] => Some(Shape::new((*m)?, (*k)?, (*n)?)),
         other => node.error(

@@ -6,7 +6,7 @@ use crate::work::ModelWork;
 
 /// Tensors of a weight's size that a step holds in the dtype of the model: the weight and its gradient, with
 /// momentum or both moments, and the weight that it started from, which checks put back.
-fn held(pass: Pass) -> u128 {
+fn tensors_held(pass: Pass) -> u128 {
     match pass {
         Pass::StepSgd => 4,
         Pass::StepAdamw => 5,
@@ -26,7 +26,7 @@ pub(super) fn memory_bytes(work: &ModelWork, pass: Pass, sizes: &ModelSizes, dty
         activations += rows * (k + n);
     }
     // Every activation, what is kept of it for backward, and its gradient.
-    let running = (weights * held(pass) + activations * 3) * element;
+    let running = (weights * tensors_held(pass) + activations * 3) * element;
     // Both operands of a product go by way of float32 and float64; those of one layer are there at once. The part
     // of casts keeps those of all layers: three of each tensor, in a byte, or in the model's dtype at the most.
     let casting = match work.variant.recipe {

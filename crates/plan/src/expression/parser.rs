@@ -16,7 +16,7 @@ const IS_AVAILABLE: &str = "torch.cuda.is_available";
 
 pub(super) fn parse(text: &str, fields: &[(String, Kind)]) -> Result<Term, ExpressionError> {
     let mut parser = Parser { tokens: tokens(text)?, next: 0, depth: 0, fields };
-    let whole = parser.any()?.flag()?;
+    let whole = parser.disjunction()?.flag()?;
     match parser.peek() {
         Token::End => Ok(whole),
         _ => parser.error("the expression should end here", "join two with `and` or `or`"),
@@ -107,11 +107,11 @@ impl Parser<'_> {
         Ok(read)
     }
 
-    fn any(&mut self) -> Result<Typed, ExpressionError> {
-        self.joined("or", Self::all, true)
+    fn disjunction(&mut self) -> Result<Typed, ExpressionError> {
+        self.joined("or", Self::conjunction, true)
     }
 
-    fn all(&mut self) -> Result<Typed, ExpressionError> {
+    fn conjunction(&mut self) -> Result<Typed, ExpressionError> {
         self.joined("and", Self::not, false)
     }
 
@@ -183,7 +183,7 @@ impl Parser<'_> {
             },
             Token::Sign("(") => {
                 self.take();
-                let inner = self.deeper(Self::any)?;
+                let inner = self.deeper(Self::disjunction)?;
                 if !self.take_sign(")") {
                     return self.error("a parenthesis is open", "close it with `)`");
                 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::Kernel;
 use super::files::KernelFile;
-use super::source::Form;
+use super::source::EntryPoint;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Files of one folder share their helpers, each as a module of its own.
@@ -17,8 +17,12 @@ const SHARED: &str =
 /// The functions of a file without a type, with their signatures. rustc shows the line that one does
 /// not fit into, up to 140 characters of it, and so the signature.
 const FUNCTIONS: &[(&str, &str, &str)] = &[
-    ("run", "run_benchmark", "fn(&ProblemSize, &Site) -> Result<impl IntoTensor, Refusal>"),
-    ("reference", "reference", "fn(&ProblemSize, &Site) -> Result<Tensor, Refusal>"),
+    (
+        "run",
+        "run_benchmark",
+        "fn(&ProblemSize, &KernelContext) -> Result<impl IntoTensor, Refusal>",
+    ),
+    ("reference", "reference", "fn(&ProblemSize, &KernelContext) -> Result<Tensor, Refusal>"),
     ("flops", "flops", "fn(&ProblemSize) -> u64"),
     ("bytes", "bytes", "fn(&ProblemSize, Dtype) -> u64"),
 ];
@@ -134,27 +138,27 @@ fn size(index: usize, kernel: &Kernel) -> String {
 fn build(index: usize, place: usize, file: &KernelFile) -> String {
     let module = path(index, place, file);
     let (mut body, is_generic) = match &file.form {
-        Form::Implementation { ident, is_generic, .. } => {
+        EntryPoint::Implementation { ident, is_generic, .. } => {
             let generics = if *is_generic { "<T>" } else { "" };
             let built = format!("generated::built::<{module}::{ident}{generics}>");
-            (format!("    {built}(size, shown, site)\n"), *is_generic)
+            (format!("    {built}(size, shown, context)\n"), *is_generic)
         }
-        Form::Function { is_generic, .. } => {
+        EntryPoint::Function { is_generic, .. } => {
             (function(&module, &file.form, *is_generic), *is_generic)
         }
     };
     if is_generic {
-        body = format!("    generated::in_precision!(site, T => {{\n{body}    }})\n");
+        body = format!("    generated::in_precision!(context, T => {{\n{body}    }})\n");
     }
     format!(
-        "fn build_{index}_{place}(\n    given: &generated::Fields,\n    site: &generated::Site,\n\
+        "fn build_{index}_{place}(\n    given: &generated::Fields,\n    context: &generated::KernelContext,\n\
          ) -> Result<generated::Built, generated::Refusal> {{\n    \
          let (size, shown) = size_{index}(given)?;\n{body}}}\n\n"
     )
 }
 
 /// The call that takes a file's functions.
-fn function(module: &str, form: &Form, is_generic: bool) -> String {
+fn function(module: &str, form: &EntryPoint, is_generic: bool) -> String {
     let mut text = "    let parts = generated::Function {\n".to_owned();
     for (part, name, signature) in FUNCTIONS {
         let name = if *part == "run" { form.timed_function().unwrap_or(name) } else { name };
@@ -170,7 +174,7 @@ fn function(module: &str, form: &Form, is_generic: bool) -> String {
             if *part == "run" || value == "None" { value } else { format!("Some({value})") };
         add(&mut text, format_args!("        {part}: {value}, // {signature}\n"));
     }
-    text + "    };\n    generated::function(size, shown, site, parts)\n"
+    text + "    };\n    generated::function(size, shown, context, parts)\n"
 }
 
 pub(crate) fn add(text: &mut String, line: std::fmt::Arguments<'_>) {

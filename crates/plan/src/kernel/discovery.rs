@@ -19,7 +19,7 @@ pub(crate) const BENCH_FILE: &str = "bench.yaml";
 
 /// A kernel: its files and what says how they are measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct DiscoveredKernel {
     /// Its folder's name, or its file's stem.
     pub(crate) name: String,
     /// The baseline, or the only one, and behind it the others by their names; each with the word of
@@ -45,7 +45,7 @@ pub(crate) struct Root {
 /// The result of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
-    pub(crate) kernels: Vec<Found>,
+    pub(crate) kernels: Vec<DiscoveredKernel>,
     /// Files of Rust that are not kernels.
     pub(crate) passed_over: Vec<PathBuf>,
     pub(crate) errors: Vec<Diagnostic>,
@@ -128,7 +128,7 @@ impl Searcher<'_> {
             for (name, file) in sources {
                 let files = vec![(KernelWork::BASELINE.to_owned(), file)];
                 let (helpers, bench) = (helpers.clone(), bench.clone());
-                self.result.kernels.push(Found { name, files, helpers, bench });
+                self.result.kernels.push(DiscoveredKernel { name, files, helpers, bench });
             }
             return;
         };
@@ -136,7 +136,7 @@ impl Searcher<'_> {
         // A link counts by its own name, not by its target's.
         if let Some(name) = self.word(folder, folder.file_name().or(real.file_name())) {
             let files = std::iter::once(baseline).chain(sources).collect();
-            self.result.kernels.push(Found { name, files, helpers, bench });
+            self.result.kernels.push(DiscoveredKernel { name, files, helpers, bench });
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::discovery::Found;
+use super::discovery::DiscoveredKernel;
 use super::field::Field;
-use super::source::{Form, ProblemSize, Source};
+use super::source::{EntryPoint, ProblemSize, Source};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;
 use crate::library::Library;
@@ -30,7 +30,7 @@ pub(crate) struct KernelFile {
     pub(crate) path: PathBuf,
     /// The Rust path of its module, where it is one of another crate.
     pub(crate) module: Option<String>,
-    pub(crate) form: Form,
+    pub(crate) form: EntryPoint,
     /// Whether what is timed calls torch's operations.
     pub(crate) uses_torch: bool,
 }
@@ -39,7 +39,7 @@ impl Kernel {
     /// Reads the files that were `found`; they belong to one of `libraries`, or else to `package`.
     /// `function` is the name that the `bench.yaml` gives.
     pub(crate) fn read(
-        found: &Found,
+        found: &DiscoveredKernel,
         function: Option<&str>,
         package: &Path,
         libraries: &[Library],
@@ -119,7 +119,7 @@ fn shown(path: &Path, package: &Path) -> String {
 
 /// A hash of everything that a kernel is made of, so that a record says which edit it is of: the names and
 /// texts of its files, its helpers and its `bench.yaml`.
-fn digest(found: &Found) -> Result<String, Diagnostics> {
+fn digest(found: &DiscoveredKernel) -> Result<String, Diagnostics> {
     let sources = found.files.iter().map(|(_, file)| file);
     let mut bytes = Vec::new();
     for file in sources.chain(&found.helpers).chain(&found.bench) {

@@ -27,7 +27,7 @@ pub(crate) struct Source {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Form {
+pub(crate) enum EntryPoint {
     /// `impl Kernel for …`
     Implementation {
         ident: String,
@@ -46,7 +46,7 @@ pub(crate) enum Form {
     },
 }
 
-impl Form {
+impl EntryPoint {
     /// Whether its output can be compared with a result of another way.
     pub(crate) fn has_reference(&self) -> bool {
         match self {
@@ -101,7 +101,7 @@ impl Source {
 
     /// `named` is the function that the `bench.yaml` names. A file without that function is read as
     /// if none were named.
-    pub(crate) fn form(&self, named: Option<&str>) -> Result<Form, Diagnostic> {
+    pub(crate) fn form(&self, named: Option<&str>) -> Result<EntryPoint, Diagnostic> {
         let implementations: Vec<_> = self.implementations().collect();
         let run = self.timed_function(named);
         match (implementations.as_slice(), run) {
@@ -112,7 +112,7 @@ impl Source {
             )),
             ([], Some(run)) => {
                 let arity = |it: &syn::ItemFn| (it.sig.ident.to_string(), it.sig.inputs.len());
-                Ok(Form::Function {
+                Ok(EntryPoint::Function {
                     run: run.sig.ident.to_string(),
                     is_generic: run.sig.generics.type_params().next().is_some(),
                     arguments: self.functions().map(arity).collect(),
@@ -134,12 +134,12 @@ impl Source {
 
     /// Whether the code that is timed names `tch` or `Tensor`, or calls one of tch's fallible methods,
     /// which all begin with `f_`.
-    pub(crate) fn uses_torch(&self, form: &Form) -> bool {
+    pub(crate) fn uses_torch(&self, form: &EntryPoint) -> bool {
         let text = match form {
-            Form::Function { run, .. } => {
+            EntryPoint::Function { run, .. } => {
                 self.functions().find(|it| it.sig.ident == *run).map(|it| shown(&*it.block))
             }
-            Form::Implementation { .. } => {
+            EntryPoint::Implementation { .. } => {
                 let steps = self.implementations().flat_map(|item| &item.items);
                 let is_step = |item: &&syn::ImplItem| match item {
                     syn::ImplItem::Fn(function) => function.sig.ident == STEP,
@@ -176,7 +176,7 @@ impl Source {
         })
     }
 
-    fn implementation(&self, item: &syn::ItemImpl) -> Result<Form, Diagnostic> {
+    fn implementation(&self, item: &syn::ItemImpl) -> Result<EntryPoint, Diagnostic> {
         let Some((ident, is_generic)) = kernel_type(item) else {
             let message = format!("`impl Kernel for {}`", shown(&*item.self_ty));
             let remedy = "implement it for a type of this file: `impl Kernel for Name`, or \
@@ -188,7 +188,7 @@ impl Source {
             _ => false,
         };
         let has_reference = item.items.iter().any(is_reference);
-        Ok(Form::Implementation { ident: ident.to_string(), is_generic, has_reference })
+        Ok(EntryPoint::Implementation { ident: ident.to_string(), is_generic, has_reference })
     }
 
     /// The problem size that this file declares for all of its folder.

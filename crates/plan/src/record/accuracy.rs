@@ -6,9 +6,9 @@ use crate::words::closed::schema_is;
 
 /// A number that may be infinite: JSON has no infinity, so it is written as a word.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stat(pub f64);
+pub struct JsonFloat(pub f64);
 
-impl Serialize for Stat {
+impl Serialize for JsonFloat {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             value if value.is_finite() => serializer.serialize_f64(value),
@@ -19,7 +19,7 @@ impl Serialize for Stat {
     }
 }
 
-impl<'de> Deserialize<'de> for Stat {
+impl<'de> Deserialize<'de> for JsonFloat {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -35,7 +35,7 @@ impl<'de> Deserialize<'de> for Stat {
 }
 
 schema_is!(
-    Stat,
+    JsonFloat = "Stat",
     schemars::json_schema!({
         "description": "A number; where it is not finite, a word: JSON has no infinity.",
         "oneOf": [{ "type": "number" }, { "enum": ["inf", "-inf", "nan"] }],
@@ -52,7 +52,7 @@ pub struct Gate {
     pub size: Vec<u64>,
     /// Largest |ref − out| of a value over what is allowed for that value: 1 is the most that passes.
     /// NaN and infinity have to stand where the reference has them.
-    pub worst: Stat,
+    pub worst: JsonFloat,
 }
 
 /// A compiled output against that of the same operations run eagerly.
@@ -60,9 +60,9 @@ pub struct Gate {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agreement {
     /// 20·log10(‖eager‖ / ‖eager − compiled‖) in dB; infinite when equal.
-    pub sqnr_db: Stat,
+    pub sqnr_db: JsonFloat,
     /// Largest |eager − compiled|.
-    pub max_abs_error: Stat,
+    pub max_abs_error: JsonFloat,
     /// The gate that the compiled output had to pass, in dB.
     pub min_sqnr_db: f64,
 }
@@ -74,11 +74,11 @@ pub struct TensorAccuracy {
     /// `output`, `grad_input`, `grad_weight`, or with the name of one of several parameters `grad_qkv_weight`.
     pub name: String,
     /// 20·log10(‖ref‖ / ‖ref − out‖) in dB; infinite when equal.
-    pub sqnr_db: Stat,
+    pub sqnr_db: JsonFloat,
     /// Largest |ref − out|.
-    pub max_abs_error: Stat,
+    pub max_abs_error: JsonFloat,
     /// ‖ref − out‖ / ‖ref‖.
-    pub relative_error: Stat,
+    pub relative_error: JsonFloat,
     /// The gate that it had to pass, in dB.
     pub min_sqnr_db: f64,
 }
@@ -88,14 +88,14 @@ pub struct TensorAccuracy {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Accuracy {
     /// 20·log10(‖ref‖ / ‖ref − out‖) in dB; infinite when equal.
-    pub sqnr_db: Stat,
+    pub sqnr_db: JsonFloat,
     /// Largest |ref − out|.
-    pub max_abs_error: Stat,
+    pub max_abs_error: JsonFloat,
     /// ‖ref − out‖ / ‖ref‖.
-    pub relative_error: Stat,
+    pub relative_error: JsonFloat,
     /// √(mean (ref − out)²); absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rmse: Option<Stat>,
+    pub rmse: Option<JsonFloat>,
     /// The gate that the output had to pass, in dB.
     pub min_sqnr_db: f64,
     /// Rows of the output that were compared.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::accuracy::Stat;
+use super::accuracy::JsonFloat;
 use crate::words::CompileMode;
 
 /// Memory of one step, from libtorch's own reports of every allocation and free.
@@ -91,7 +91,7 @@ pub struct KernelFacts {
     pub has_reference: bool,
     /// Largest standard deviation (population) of an element of the output over `runs` runs on the
     /// same input: 0 where every run gives the same bits.
-    pub determinism_std: Option<Stat>,
+    pub determinism_std: Option<JsonFloat>,
     /// Runs that it is over.
     pub runs: u64,
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-pub use accuracy::{Accuracy, Agreement, Gate, Stat, TensorAccuracy};
+pub use accuracy::{Accuracy, Agreement, Gate, JsonFloat, TensorAccuracy};
 pub use check::{Check, CheckStatus};
 pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
 pub use facts::{Compilation, CudaGraph, KernelFacts, Memory, ModelFacts, StepMemory, Weights};
@@ -316,7 +316,7 @@ mod tests {
         let accuracy: Accuracy = serde_json::from_str(eager).unwrap();
         assert_eq!(accuracy.eager, None);
         assert_eq!(serde_json::to_string(&accuracy).unwrap(), eager, "as it was before");
-        let (sqnr_db, max_abs_error) = (Stat(f64::INFINITY), Stat(0.0));
+        let (sqnr_db, max_abs_error) = (JsonFloat(f64::INFINITY), JsonFloat(0.0));
         let agreement = Agreement { sqnr_db, max_abs_error, min_sqnr_db: 40.0 };
         let compiled = Accuracy { eager: Some(agreement), ..accuracy };
         let text = serde_json::to_string(&compiled).unwrap();

@@ -46,12 +46,12 @@ fn list(text: &mut String, kind: UserKind, files: &[UserFile]) {
         );
         add(text, make);
         let entry = format_args!(
-            "    generated::Own {{ spelling: {path}::SPELLING, make: make_{name} }},\n"
+            "    generated::UserDefinition {{ spelling: {path}::SPELLING, make: make_{name} }},\n"
         );
         add(&mut entries, entry);
     }
     let all = format_args!(
-        "const {list}: &[generated::Own<dyn generated::{of_trait}>] = &[\n{entries}];\n\n"
+        "const {list}: &[generated::UserDefinition<dyn generated::{of_trait}>] = &[\n{entries}];\n\n"
     );
     add(text, all);
 }

@@ -190,10 +190,13 @@ macro_rules! serde_as_word {
 /// The JSON Schema of what writes itself.
 macro_rules! schema_is {
     ($name:ident, $schema:expr) => {
+        $crate::words::closed::schema_is!($name = stringify!($name), $schema);
+    };
+    ($name:ident = $published:expr, $schema:expr) => {
         #[cfg(feature = "schema")]
         impl ::schemars::JsonSchema for $name {
             fn schema_name() -> ::std::borrow::Cow<'static, str> {
-                stringify!($name).into()
+                $published.into()
             }
 
             fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {

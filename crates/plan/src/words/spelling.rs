@@ -6,11 +6,11 @@ use super::{LONGEST_WORD, is_plain};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spelling {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<Segment>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum Segment {
     Other(char),
     /// Digits that belong to the word; all that stand together.
     Digits(String),
@@ -32,7 +32,7 @@ impl Spelling {
             let message = format!("`{text}` is longer than a part of an id, {LONGEST_WORD} bytes");
             return Err((message, "shorten it"));
         }
-        let is_number = |part: &Part| !matches!(part, Part::Other(_));
+        let is_number = |part: &Segment| !matches!(part, Segment::Other(_));
         if parts.windows(2).any(|pair| pair.iter().all(is_number)) {
             let message = format!("`{text}` has a number right beside another");
             return Err((message, "put a letter or `-` between the two, to tell where one ends"));
@@ -53,7 +53,7 @@ impl Spelling {
     /// The names of its numbers, in their order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Number(name) => Some(name.as_str()),
+            Segment::Number(name) => Some(name.as_str()),
             _ => None,
         })
     }
@@ -64,7 +64,7 @@ impl Spelling {
         let mut numbers = Vec::new();
         for (part, found) in self.parts.iter().zip(&found) {
             match (part, found) {
-                (Part::Number(_), Part::Digits(digits)) => numbers.push(number(digits)?),
+                (Segment::Number(_), Segment::Digits(digits)) => numbers.push(number(digits)?),
                 (part, found) if part == found => {}
                 _ => return None,
             }
@@ -76,10 +76,12 @@ impl Spelling {
     pub(crate) fn filled(&self, word: &str) -> String {
         let mut numbers =
             word.split(|c: char| !c.is_ascii_digit()).filter(|it| number(it).is_some());
-        let part = |part: &Part| match part {
-            Part::Other(c) => c.to_string(),
-            Part::Digits(digits) => digits.clone(),
-            Part::Number(name) => numbers.next().map_or_else(|| format!("<{name}>"), str::to_owned),
+        let part = |part: &Segment| match part {
+            Segment::Other(c) => c.to_string(),
+            Segment::Digits(digits) => digits.clone(),
+            Segment::Number(name) => {
+                numbers.next().map_or_else(|| format!("<{name}>"), str::to_owned)
+            }
         };
         self.parts.iter().map(part).collect()
     }
@@ -92,7 +94,7 @@ impl Spelling {
 
     /// Whether its first part, up to a `-`, can be `family`.
     pub(crate) fn is_of_family(&self, family: &Self) -> bool {
-        let first = self.parts.split(|part| *part == Part::Other('-')).next();
+        let first = self.parts.split(|part| *part == Segment::Other('-')).next();
         overlap(first.unwrap_or_default(), &family.parts)
     }
 
@@ -104,14 +106,13 @@ impl Spelling {
     }
 }
 
-fn overlap(one: &[Part], other: &[Part]) -> bool {
-    let fits = |(one, other): (&Part, &Part)| match (one, other) {
-        (Part::Other(one), Part::Other(other)) => one.eq_ignore_ascii_case(other),
-        (Part::Digits(one), Part::Digits(other)) => one == other,
-        (Part::Number(_), Part::Number(_)) => true,
-        (Part::Number(_), Part::Digits(digits)) | (Part::Digits(digits), Part::Number(_)) => {
-            number(digits).is_some()
-        }
+fn overlap(one: &[Segment], other: &[Segment]) -> bool {
+    let fits = |(one, other): (&Segment, &Segment)| match (one, other) {
+        (Segment::Other(one), Segment::Other(other)) => one.eq_ignore_ascii_case(other),
+        (Segment::Digits(one), Segment::Digits(other)) => one == other,
+        (Segment::Number(_), Segment::Number(_)) => true,
+        (Segment::Number(_), Segment::Digits(digits))
+        | (Segment::Digits(digits), Segment::Number(_)) => number(digits).is_some(),
         _ => false,
     };
     one.len() == other.len() && one.iter().zip(other).all(fits)
@@ -121,8 +122,8 @@ fn number(digits: &str) -> Option<u64> {
     digits.parse().ok().filter(|_| !digits.starts_with('0'))
 }
 
-fn parts(text: &str) -> Result<Vec<Part>, Unusable> {
-    let mut parts: Vec<Part> = Vec::new();
+fn parts(text: &str) -> Result<Vec<Segment>, Unusable> {
+    let mut parts: Vec<Segment> = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let mut length = c.len_utf8();
@@ -132,17 +133,18 @@ fn parts(text: &str) -> Result<Vec<Part>, Unusable> {
             };
             let name = &rest[1..end];
             refuse_name(text, name, &parts)?;
-            parts.push(Part::Number(name.to_owned()));
+            parts.push(Segment::Number(name.to_owned()));
             length = end + 1;
         } else if !is_plain(c) {
             let message = format!("`{text}` has a `{c}`, which cannot be part of an id");
             return Err((message, "use letters, digits, `_`, `-`, `.` and `<name>`"));
-        } else if let (true, Some(Part::Digits(digits))) = (c.is_ascii_digit(), parts.last_mut()) {
+        } else if let (true, Some(Segment::Digits(digits))) = (c.is_ascii_digit(), parts.last_mut())
+        {
             digits.push(c);
         } else if c.is_ascii_digit() {
-            parts.push(Part::Digits(c.to_string()));
+            parts.push(Segment::Digits(c.to_string()));
         } else {
-            parts.push(Part::Other(c));
+            parts.push(Segment::Other(c));
         }
         rest = &rest[length..];
     }
@@ -150,13 +152,13 @@ fn parts(text: &str) -> Result<Vec<Part>, Unusable> {
 }
 
 /// The name of a number is that of a field.
-fn refuse_name(text: &str, name: &str, before: &[Part]) -> Result<(), Unusable> {
+fn refuse_name(text: &str, name: &str, before: &[Segment]) -> Result<(), Unusable> {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_word) {
         let message = format!("`{text}`: `<{name}>` is not the name of a field");
         return Err((message, "name it with small letters, digits and `_`, e.g. `<group>`"));
     }
-    if before.contains(&Part::Number(name.to_owned())) {
+    if before.contains(&Segment::Number(name.to_owned())) {
         return Err((format!("`{text}` has `<{name}>` twice"), "give each number its own name"));
     }
     Ok(())

@@ -355,7 +355,7 @@ fn what_a_selection_names_and_no_kernel_lists_is_skipped_in_writing() {
 
 #[test]
 fn pytorch_means_an_implementation_with_tch() {
-    let by_torch = sibling(KERNEL).replace("site.zeros(&[1])", "site.zeros(&[1])?.f_relu()");
+    let by_torch = sibling(KERNEL).replace("context.zeros(&[1])", "context.zeros(&[1])?.f_relu()");
     let package = Package::new(&[
         ("a/kernel.rs", KERNEL),
         ("a/torch.rs", &by_torch),

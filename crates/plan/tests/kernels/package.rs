@@ -73,8 +73,8 @@ use criterion_torch::kernel::prelude::*;
 
 pub struct ProblemSize;
 
-pub fn run_benchmark(_size: &ProblemSize, site: &Site) -> Result<Tensor, Refusal> {
-    site.zeros(&[1])
+pub fn run_benchmark(_size: &ProblemSize, context: &KernelContext) -> Result<Tensor, Refusal> {
+    context.zeros(&[1])
 }
 ";
 
@@ -86,8 +86,8 @@ pub fn with_fields(fields: &str) -> String {
 #[derive(Default)]
 pub struct ProblemSize {{ {fields} }}
 
-pub fn run_benchmark(size: &ProblemSize, site: &Site) -> Result<Tensor, Refusal> {{
-    site.zeros(&[1])
+pub fn run_benchmark(size: &ProblemSize, context: &KernelContext) -> Result<Tensor, Refusal> {{
+    context.zeros(&[1])
 }}
 
 pub fn reference(size: &ProblemSize) -> Result<Tensor, Refusal> {{

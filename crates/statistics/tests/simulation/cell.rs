@@ -36,13 +36,13 @@ impl Cell {
         self.share(|ratio| ratio.low <= self.truth && self.truth <= ratio.high)
     }
 
-    pub fn says(&self, said: Verdict) -> f64 {
+    pub fn share_of(&self, said: Verdict) -> f64 {
         self.share(|ratio| verdict(ratio) == said)
     }
 
     /// How often a difference is seen.
     pub fn alarms(&self) -> f64 {
-        self.says(Verdict::Faster) + self.says(Verdict::Slower)
+        self.share_of(Verdict::Faster) + self.share_of(Verdict::Slower)
     }
 
     pub fn half_width(&self) -> f64 {
@@ -79,9 +79,9 @@ impl fmt::Display for Cell {
             self.taken(),
             100.0 * self.coverage(),
             100.0 * self.half_width(),
-            100.0 * self.says(Verdict::Faster),
-            100.0 * self.says(Verdict::Slower),
-            100.0 * self.says(Verdict::Same),
+            100.0 * self.share_of(Verdict::Faster),
+            100.0 * self.share_of(Verdict::Slower),
+            100.0 * self.share_of(Verdict::Same),
             100.0 * self.bias(),
         )
     }

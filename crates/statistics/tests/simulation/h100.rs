@@ -9,13 +9,13 @@ use crate::noise::normal;
 
 /// ln of a speed-up, and of the ends of its interval.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct LogInterval {
     ln: f64,
     low: f64,
     high: f64,
 }
 
-impl Found {
+impl LogInterval {
     fn new(blocks: &[f64], builds: usize, visits: usize, on: Processor) -> Self {
         let found = builds_ratio(blocks, builds, visits, on).expect("whole builds").ratio;
         Self { ln: found.ratio.ln(), low: found.low.ln(), high: found.high.ln() }
@@ -27,21 +27,21 @@ impl Found {
 }
 
 /// The runs of each case.
-fn replayed() -> BTreeMap<&'static str, Vec<Found>> {
-    let mut cases = BTreeMap::<_, Vec<Found>>::new();
+fn replayed() -> BTreeMap<&'static str, Vec<LogInterval>> {
+    let mut cases = BTreeMap::<_, Vec<LogInterval>>::new();
     for line in include_str!("h100.csv").lines().filter(|line| !line.starts_with('#')) {
         let [case, _run, builds, visits, blocks] =
             line.split(',').collect::<Vec<_>>().try_into().expect("five columns");
         let blocks: Vec<f64> = blocks.split(' ').map(|it| it.parse().expect("a number")).collect();
         let count = |text: &str| text.parse().expect("a count");
-        let found = Found::new(&blocks, count(builds), count(visits), Processor::Gpu);
+        let found = LogInterval::new(&blocks, count(builds), count(visits), Processor::Gpu);
         cases.entry(case).or_default().push(found);
     }
     cases
 }
 
 /// The share of runs whose interval holds the median of the case's other runs.
-fn holds(runs: &[Found]) -> f64 {
+fn holds(runs: &[LogInterval]) -> f64 {
     let others = |index: usize| {
         let others = runs.iter().enumerate().filter(|(other, _)| *other != index);
         median(&others.map(|(_, run)| run.ln).collect::<Vec<_>>())
@@ -57,7 +57,7 @@ fn intervals_of_an_h100_hold_the_other_runs() {
     let shares: Vec<f64> = cases.values().map(|runs| holds(runs)).collect();
     let all = statistics::mean(&shares);
     let worst = shares.iter().copied().fold(1.0, f64::min);
-    let apart = |runs: &Vec<Found>| {
+    let apart = |runs: &Vec<LogInterval>| {
         sample_variance(&runs.iter().map(|run| run.ln).collect::<Vec<_>>()).sqrt()
     };
     let apart: Vec<f64> = cases.values().map(apart).collect();
@@ -91,7 +91,7 @@ fn intervals_hold_as_often_with_late_blocks_as_without() {
         let mut held = [0_usize; 2];
         for _ in 0..TRIALS {
             for (held, blocks) in held.iter_mut().zip(late(&mut random, builds, 0.04)) {
-                let found = Found::new(&blocks, builds, 2, Processor::Gpu);
+                let found = LogInterval::new(&blocks, builds, 2, Processor::Gpu);
                 *held += usize::from(found.holds(0.0));
             }
         }

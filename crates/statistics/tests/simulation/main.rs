@@ -5,6 +5,7 @@ mod budget;
 mod builds;
 mod cell;
 mod h100;
+mod lockstep;
 mod noise;
 mod pairs;
 mod planning;

@@ -59,11 +59,11 @@ impl Noise {
     /// The factor by which noise lengthens the next batch.
     pub fn next(&mut self) -> f64 {
         let ln = match self.model {
-            Model::Independent => self.own(),
+            Model::Independent => self.independent(),
             Model::Autoregressive(factor) => self.decaying(factor),
-            Model::Bimodal(stay) => self.own() + self.frequency(stay),
-            Model::Drift => self.own() + self.drift(),
-            Model::Outliers => self.own() + self.outlier(),
+            Model::Bimodal(stay) => self.independent() + self.frequency(stay),
+            Model::Drift => self.independent() + self.drift(),
+            Model::Outliers => self.independent() + self.outlier(),
             Model::Mixture => {
                 self.decaying(0.9) + self.frequency(0.95) + self.drift() + self.outlier()
             }
@@ -72,7 +72,7 @@ impl Noise {
         ln.exp()
     }
 
-    fn own(&mut self) -> f64 {
+    fn independent(&mut self) -> f64 {
         self.sd * normal(&mut self.random)
     }
 

@@ -115,11 +115,11 @@ fn blocks_to_see(model: Model, sd: f64) -> Option<usize> {
 #[test]
 fn five_percent_are_seen_where_the_noise_permits_and_not_denied_elsewhere() {
     for cell in TABLE.iter().filter(|cell| cell.truth == 1.05) {
-        let denied = cell.says(Verdict::Slower) + cell.says(Verdict::Same);
+        let denied = cell.share_of(Verdict::Slower) + cell.share_of(Verdict::Same);
         // All else is inconclusive.
         assert!(denied <= 0.003, "{cell}");
         let enough = blocks_to_see(cell.model, cell.sd).is_some_and(|least| cell.budget >= least);
-        assert!(!enough || cell.says(Verdict::Faster) >= 0.9, "{cell}");
+        assert!(!enough || cell.share_of(Verdict::Faster) >= 0.9, "{cell}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     blocks::blocks,
     cell::{Cell, NOISES, pooled},
     noise::Model,
-    shifts::{Levels, Looks, Predicted, Shifts},
+    shifts::{Looks, Predicted, Shifts, VarianceComponents},
 };
 
 /// Runs.
@@ -20,7 +20,7 @@ const TRIALS: usize = 200;
 
 /// The interval of so many runs of one case.
 fn interval(
-    (model, sd, levels): (Model, f64, Levels),
+    (model, sd, levels): (Model, f64, VarianceComponents),
     runs: usize,
     [builds, of_build]: [usize; 2],
     random: &mut Rng,

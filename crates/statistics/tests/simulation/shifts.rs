@@ -63,9 +63,9 @@ impl Shifts {
     ];
 
     /// The levels of one case.
-    pub fn levels(self, predicted: Predicted, random: &mut Rng) -> Levels {
+    pub fn levels(self, predicted: Predicted, random: &mut Rng) -> VarianceComponents {
         let Predicted { run, build } = predicted;
-        let scaled = |factor: f64, moment: f64| Levels {
+        let scaled = |factor: f64, moment: f64| VarianceComponents {
             build: factor * build,
             visit: moment * run * VISIT,
             run: factor * build * PROCESS + moment * run * SLOW,
@@ -79,11 +79,14 @@ impl Shifts {
             }
             Self::Half => scaled(0.5, 1.0),
             Self::Twice => scaled(2.0, 1.0),
-            Self::SharedHost => {
-                Levels { build: 0.05 * run, visit: 0.5 * run, run: 0.2 * run, apart: 0.0 }
-            }
-            Self::TwoKinds => Levels { build: 0.0, apart: 0.1, ..scaled(1.0, 1.0) },
-            Self::None => Levels { build: 0.0, visit: 0.0, run: 0.0, apart: 0.0 },
+            Self::SharedHost => VarianceComponents {
+                build: 0.05 * run,
+                visit: 0.5 * run,
+                run: 0.2 * run,
+                apart: 0.0,
+            },
+            Self::TwoKinds => VarianceComponents { build: 0.0, apart: 0.1, ..scaled(1.0, 1.0) },
+            Self::None => VarianceComponents { build: 0.0, visit: 0.0, run: 0.0, apart: 0.0 },
         }
     }
 }
@@ -117,7 +120,7 @@ impl Predicted {
 
 /// Variances of ln(speed-up).
 #[derive(Debug, Clone, Copy)]
-pub struct Levels {
+pub struct VarianceComponents {
     build: f64,
     visit: f64,
     run: f64,
@@ -125,7 +128,7 @@ pub struct Levels {
     apart: f64,
 }
 
-impl Levels {
+impl VarianceComponents {
     /// The blocks of a run, build after build, with what they have in common added to their noise.
     pub fn run(self, noise: &[f64], blocks: usize, looks: Looks, random: &mut Rng) -> Vec<f64> {
         let run = self.run.sqrt() * normal(random);

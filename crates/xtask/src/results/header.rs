@@ -23,7 +23,12 @@ impl Header {
     /// measurement left.
     pub fn new(root: &Path, records: &Path) -> Result<Self> {
         let Measured { environment, .. } = first(records)?;
-        Self::with(environment, git::git(root, &["rev-parse", "HEAD"])?, date(&["-u"])?, records)
+        Self::from_environment(
+            environment,
+            git::git(root, &["rev-parse", "HEAD"])?,
+            date(&["-u"])?,
+            records,
+        )
     }
 
     /// The header of a measurement elsewhere: commit and date, too, are as the records have them.
@@ -33,10 +38,15 @@ impl Header {
             Error::new(format!("no environment.git_revision in {}", records.display()))
                 .remedy("a result names its commit: `--commit COMMIT`")
         })?;
-        Self::with(environment, commit, date(&["-u", "-d", &format!("@{timestamp}")])?, records)
+        Self::from_environment(
+            environment,
+            commit,
+            date(&["-u", "-d", &format!("@{timestamp}")])?,
+            records,
+        )
     }
 
-    fn with(
+    fn from_environment(
         environment: Environment,
         commit: String,
         date: String,

@@ -59,7 +59,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     clean(root)?;
-    setup::before(workspace)?;
+    setup::ensure(workspace)?;
     for entry in entry::chosen(&options.names) {
         measure(root, entry)?;
     }

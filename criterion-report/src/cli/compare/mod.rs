@@ -11,7 +11,7 @@ use clap::ColorChoice;
 use crate::cli::source::none_of;
 use crate::compare::{
     Comparison, FILE, Floors, Hosts, Policy, Profile, Remarks, Rule, Settings, Side, SideFacts,
-    Thresholds, Words, compare, threshold, with_times,
+    SideLabels, Thresholds, compare, threshold, with_times,
 };
 use crate::read::{Location, Lockstep, Selection};
 use crate::render::units;
@@ -118,7 +118,7 @@ impl Options {
             thresholds: &thresholds,
             floors: Floors::Profile(profile.as_ref()),
             hosts: if self.across_hosts { Hosts::Across } else { Hosts::Refused },
-            words: Words::SIDES,
+            words: SideLabels::SIDES,
             lockstep: lockstep.as_ref(),
         };
         let comparison = compare(&a, &b, settings)?;

@@ -10,7 +10,7 @@ use plan::Mode;
 use crate::cli::compare::Gate;
 use crate::compare::{
     Comparison, Floors, Hosts, Limits, Point, Policy, Remarks, Settings, Side, SideFacts,
-    Thresholds, Words, compare, threshold,
+    SideLabels, Thresholds, compare, threshold,
 };
 use crate::read::{Location, Report, Selection};
 use crate::render::{units, words};
@@ -180,7 +180,7 @@ impl Options {
             thresholds: &Thresholds { limits, rules: Vec::new() },
             floors: Floors::Ignored,
             hosts: Hosts::Apart,
-            words: Words::NOW,
+            words: SideLabels::NOW,
             lockstep: None,
         };
         compare(before, now, settings)

@@ -6,14 +6,14 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::columns::{COMPILED, IDENTITY, PROFILE, SETTINGS, TIMES, cell, ours};
+use super::columns::{COMPILED, IDENTITY, PROFILE, SETTINGS, TIMES, cell, own_columns};
 use super::table;
-use crate::model::{Field, Part};
+use crate::model::{Field, ValuePart};
 use crate::read::{Missing, Report};
 use crate::views::written::Notes;
 
 /// A column: its name, the field, and the part of its value.
-pub type Column = (Cow<'static, str>, &'static Field, Part);
+pub type Column = (Cow<'static, str>, &'static Field, ValuePart);
 
 pub fn write(
     report: &Report,
@@ -39,7 +39,7 @@ pub fn columns() -> Vec<Column> {
     let compiled = std::slice::from_ref(&COMPILED);
     let torchaos = [IDENTITY, compiled, SETTINGS, TIMES, PROFILE].into_iter().flatten();
     let torchaos = torchaos.map(|column| (column.name.into(), column.field, column.part));
-    torchaos.chain(ours()).collect()
+    torchaos.chain(own_columns()).collect()
 }
 
 /// The columns of fields, in the fields' order, under the names that they have among all.
@@ -52,7 +52,7 @@ fn of_fields(chosen: &[&'static Field]) -> Vec<Column> {
         columns.extend(all.iter().filter(|column| is_of(column, field)).cloned());
         if columns.len() == before {
             let name = format!("{}{}", field.name.replace('-', "_"), field.unit.suffix);
-            columns.push((name.into(), field, Part::Value));
+            columns.push((name.into(), field, ValuePart::Value));
         }
     }
     columns

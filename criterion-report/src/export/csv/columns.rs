@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::model::{Column, Entry, Field, Part, Value};
+use crate::model::{Column, Entry, Field, Value, ValuePart};
 use crate::render::json_text::{self, Style};
 
 /// The columns that name a case, in all of torchao's layouts.
@@ -54,17 +54,17 @@ const PEAKS: [&str; 3] =
 
 /// The columns of our own whose names do not follow from their fields'.
 const NAMED: &[Column] = &[
-    Column::new("baseline_time_low_in_ms", "baseline-latency").part(Part::Low),
-    Column::new("baseline_time_high_in_ms", "baseline-latency").part(Part::High),
-    Column::new("model_time_low_in_ms", "latency").part(Part::Low),
-    Column::new("model_time_high_in_ms", "latency").part(Part::High),
+    Column::new("baseline_time_low_in_ms", "baseline-latency").part(ValuePart::Low),
+    Column::new("baseline_time_high_in_ms", "baseline-latency").part(ValuePart::High),
+    Column::new("model_time_low_in_ms", "latency").part(ValuePart::Low),
+    Column::new("model_time_high_in_ms", "latency").part(ValuePart::High),
     Column::new("model_time_mean_in_ms", "latency-mean"),
     Column::new("model_time_std_dev_in_ms", "latency-std-dev"),
-    Column::new("speedup_low", "speedup-of-quantization").part(Part::Low),
-    Column::new("speedup_high", "speedup-of-quantization").part(Part::High),
+    Column::new("speedup_low", "speedup-of-quantization").part(ValuePart::Low),
+    Column::new("speedup_high", "speedup-of-quantization").part(ValuePart::High),
     Column::new("speedup_over_group_baseline", "speedup"),
-    Column::new("speedup_over_group_baseline_low", "speedup").part(Part::Low),
-    Column::new("speedup_over_group_baseline_high", "speedup").part(Part::High),
+    Column::new("speedup_over_group_baseline_low", "speedup").part(ValuePart::Low),
+    Column::new("speedup_over_group_baseline_high", "speedup").part(ValuePart::High),
     Column::new("weights_bytes", "weights-memory"),
     Column::new("step_peak_bytes", "step-memory"),
     Column::new("sqnr_db", "sqnr"),
@@ -73,20 +73,20 @@ const NAMED: &[Column] = &[
     Column::new("gflop_per_s", "gflops"),
     Column::new("minor_faults_per_step", "page-faults"),
     Column::new("energy_j", "energy"),
-    Column::new("sm_utilization_min", "sm-utilization").part(Part::Low),
+    Column::new("sm_utilization_min", "sm-utilization").part(ValuePart::Low),
     Column::new("sm_utilization_median", "sm-utilization"),
-    Column::new("sm_utilization_max", "sm-utilization").part(Part::High),
-    Column::new("memory_utilization_min", "memory-utilization").part(Part::Low),
+    Column::new("sm_utilization_max", "sm-utilization").part(ValuePart::High),
+    Column::new("memory_utilization_min", "memory-utilization").part(ValuePart::Low),
     Column::new("memory_utilization_median", "memory-utilization"),
-    Column::new("memory_utilization_max", "memory-utilization").part(Part::High),
-    Column::new("clock_mhz_min", "clock").part(Part::Low),
+    Column::new("memory_utilization_max", "memory-utilization").part(ValuePart::High),
+    Column::new("clock_mhz_min", "clock").part(ValuePart::Low),
     Column::new("clock_mhz_median", "clock"),
-    Column::new("clock_mhz_max", "clock").part(Part::High),
-    Column::new("temperature_c_max", "temperature").part(Part::High),
+    Column::new("clock_mhz_max", "clock").part(ValuePart::High),
+    Column::new("temperature_c_max", "temperature").part(ValuePart::High),
     Column::new("gb_per_s", "bandwidth"),
     Column::new("speedup_over_eager", "speedup-over-eager"),
-    Column::new("speedup_over_eager_low", "speedup-over-eager").part(Part::Low),
-    Column::new("speedup_over_eager_high", "speedup-over-eager").part(Part::High),
+    Column::new("speedup_over_eager_low", "speedup-over-eager").part(ValuePart::Low),
+    Column::new("speedup_over_eager_high", "speedup-over-eager").part(ValuePart::High),
     Column::new("compile_in_s", "compile-time"),
     Column::new("package_bytes", "package-size"),
     Column::new("eager_sqnr_db", "eager-sqnr"),
@@ -95,26 +95,26 @@ const NAMED: &[Column] = &[
     Column::new("grad_weight_sqnr_db", "grad-weight-sqnr"),
     Column::new("eager_min_sqnr_db", "eager-min-sqnr"),
     Column::new("speedup_as_called", "speedup-as-called"),
-    Column::new("speedup_as_called_low", "speedup-as-called").part(Part::Low),
-    Column::new("speedup_as_called_high", "speedup-as-called").part(Part::High),
+    Column::new("speedup_as_called_low", "speedup-as-called").part(ValuePart::Low),
+    Column::new("speedup_as_called_high", "speedup-as-called").part(ValuePart::High),
 ];
 
 /// The columns of our own, in the order of the catalogue: what is new comes last.
-pub fn ours() -> impl Iterator<Item = (Cow<'static, str>, &'static Field, Part)> {
+pub fn own_columns() -> impl Iterator<Item = (Cow<'static, str>, &'static Field, ValuePart)> {
     Field::columns().flat_map(|field| {
         let named = NAMED.iter().filter(|column| column.field.name == field.name);
         let mut columns: Vec<(Cow<'_, str>, _, _)> =
             named.map(|column| (column.name.into(), field, column.part)).collect();
         if columns.is_empty() {
             let name = format!("{}{}", field.name.replace('-', "_"), field.unit.suffix);
-            columns.push((name.into(), field, Part::Value));
+            columns.push((name.into(), field, ValuePart::Value));
         }
         columns
     })
 }
 
 /// A value of a case as a cell; none is an empty cell.
-pub fn cell(field: &Field, part: Part, entry: &Entry<'_>) -> String {
+pub fn cell(field: &Field, part: ValuePart, entry: &Entry<'_>) -> String {
     let value = field.value(entry).and_then(|value| value.part(part));
     value.map(|value| text(value.per(field.unit.scale))).unwrap_or_default()
 }

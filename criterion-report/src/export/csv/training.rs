@@ -60,7 +60,7 @@ const ABSENT: &str = "absent";
 
 pub fn write(report: &Report, raw: bool, out: &mut dyn Write) -> Result<Notes> {
     let results = TrainingResult::all(report);
-    let names = own().map(|column| column.name);
+    let names = own_columns().map(|column| column.name);
     let names =
         names.chain(KEYS.iter().map(|(name, _)| *name)).chain(PROFILE.iter().map(|it| it.name));
     let names = names.chain(TIMES.iter().map(|(name, _)| *name)).chain([ABSENT]);
@@ -74,7 +74,7 @@ pub fn write(report: &Report, raw: bool, out: &mut dyn Write) -> Result<Notes> {
     Ok(notes)
 }
 
-fn own() -> impl Iterator<Item = &'static Column> {
+fn own_columns() -> impl Iterator<Item = &'static Column> {
     [IDENTITY, std::slice::from_ref(&COMPILED), SETTINGS].into_iter().flatten()
 }
 
@@ -89,7 +89,7 @@ fn cells(of: &TrainingResult<'_>) -> Vec<String> {
     let keys: Vec<String> = KEYS.iter().map(|(name, fill)| text(name, fill(of))).collect();
     let times: Vec<String> = TIMES.iter().map(|(name, fill)| text(name, fill(of))).collect();
     let profile: Vec<String> = PROFILE.iter().map(|it| text(it.name, profiled(of, it))).collect();
-    let own = own().map(|column| cell(column.field, column.part, of.first()));
+    let own = own_columns().map(|column| cell(column.field, column.part, of.first()));
     own.chain(keys).chain(profile).chain(times).chain([absent.join(";")]).collect()
 }
 

@@ -19,7 +19,7 @@ use crate::render::in_order::{in_order, joined};
 use crate::render::units;
 use crate::views::written::{AllRefused, Notes, Target, Written};
 use check::Check;
-use record::{DbCase, Form, Metric};
+use record::{DbCase, Metric, RecordLayout};
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
@@ -178,7 +178,7 @@ fn put(
     refused: &Refused<'_>,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let form = if options.jsonl { Form::Lines } else { Form::List };
+    let form = if options.jsonl { RecordLayout::Lines } else { RecordLayout::List };
     let [before, between, behind] = form.punctuation();
     // Upstream's files end without a newline.
     let end = if options.is_upstreams() { "" } else { "\n" };

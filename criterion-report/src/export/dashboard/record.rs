@@ -102,7 +102,7 @@ pub struct DbCase<'a> {
 
 impl<'a> DbCase<'a> {
     /// The metrics of a case under the name of its model, with no more than every form has.
-    pub fn of(entry: &Entry<'a>, model: String, metrics: Vec<Metric<'a>>) -> Self {
+    pub fn new(entry: &Entry<'a>, model: String, metrics: Vec<Metric<'a>>) -> Self {
         let case = &entry.row.record.case;
         // Upstream's dtype is the recipe; without one, the dtype itself.
         let recipe = case.work.model().map(|work| work.variant.recipe.to_string());
@@ -128,7 +128,7 @@ impl<'a> DbCase<'a> {
     }
 
     /// Adds the text of its records to `text`. Their common part is formatted once.
-    pub fn write(&self, form: Form, text: &mut Vec<u8>) -> serde_json::Result<()> {
+    pub fn write(&self, form: RecordLayout, text: &mut Vec<u8>) -> serde_json::Result<()> {
         let [open, colon, comma, close] = form.object();
         let mut before = format!("{open}\"benchmark\"{colon}").into_bytes();
         form.write(&self.benchmark, &mut before)?;
@@ -157,14 +157,14 @@ const PART: usize = 2;
 
 /// How records follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum RecordLayout {
     /// In one list, as Python writes it.
     List,
     /// One in a line.
     Lines,
 }
 
-impl Form {
+impl RecordLayout {
     fn write(self, part: &impl Serialize, out: &mut Vec<u8>) -> serde_json::Result<()> {
         match self {
             Self::List => json_text::add(part, Style::Python, PART, out),

@@ -58,7 +58,7 @@ pub fn torchao<'a>(entry: &Entry<'a>) -> Option<DbCase<'a>> {
         Some(metric(name, value?, Some(Info::new(unit))))
     });
     let model = format!("{}-{}-{}-{}", variant.recipe, shape.m, shape.k, shape.n);
-    let mut records = DbCase::of(entry, model, metrics.collect());
+    let mut records = DbCase::new(entry, model, metrics.collect());
     records.benchmark.extra_info.push("torch_compile_mode", Some(compile_mode(case)));
     Some(records)
 }
@@ -68,7 +68,7 @@ pub fn seed<'a>(entry: &Entry<'a>) -> Option<DbCase<'a>> {
     let ModelWork { shape, .. } = entry.row.record.case.work.model()?;
     let model = format!("{}-{}-{}", shape.m, shape.k, shape.n);
     let metrics = vec![metric("speedup(wrt bf16)", ratio(entry)?, None)];
-    Some(DbCase::of(entry, model, metrics))
+    Some(DbCase::new(entry, model, metrics))
 }
 
 fn ratio(entry: &Entry<'_>) -> Option<f64> {

@@ -17,7 +17,7 @@ pub fn records<'a>(entry: &Entry<'a>) -> Option<DbCase<'a>> {
     if metrics.is_empty() {
         return None;
     }
-    let mut records = DbCase::of(entry, series_name(case), metrics);
+    let mut records = DbCase::new(entry, series_name(case), metrics);
     records.model.backend = Some("libtorch");
     records.model.origins = origins(&case.work);
     let info = &mut records.benchmark.extra_info;

@@ -18,7 +18,7 @@ use crate::read::Report;
 use crate::read::profile_files::is_inside;
 use crate::render::units;
 use crate::views::{profile, written::Notes};
-use place::{Kind, Places};
+use place::{CasePaths, Kind};
 
 /// The modes of torchao's runner.
 pub const MODES: &[Mode] = &[Mode::Inference, Mode::Training];
@@ -110,7 +110,7 @@ impl Folder {
 /// Copies the profiles of the shown cases and makes their records name the copies. Returns a text with the number of
 /// files of each kind.
 fn copy(report: &mut Report, folder: &Folder, records: &Path, notes: &mut Notes) -> Result<String> {
-    let places = Places::from_rows(report.entries().map(|entry| entry.row));
+    let places = CasePaths::from_rows(report.entries().map(|entry| entry.row));
     let mut copied: BTreeMap<Kind, usize> = BTreeMap::new();
     for row in report.shown_mut() {
         let place = places.of_case(row);
@@ -122,7 +122,7 @@ fn copy(report: &mut Report, folder: &Folder, records: &Path, notes: &mut Notes)
                 notes.push(format!("{id}: {} is no longer there", file.path));
                 continue;
             };
-            let kind = Kind::of(file.kind);
+            let kind = Kind::from_profile_file(file.kind);
             let target = folder.path.join(place.file(kind, &source));
             put(kind, &source, &target)?;
             *copied.entry(kind).or_insert(0) += 1;

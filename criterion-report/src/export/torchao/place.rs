@@ -17,7 +17,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const fn of(kind: ProfileFileKind) -> Self {
+    pub const fn from_profile_file(kind: ProfileFileKind) -> Self {
         match kind {
             ProfileFileKind::Trace => Self::Trace,
             ProfileFileKind::MemorySnapshot => Self::Snapshot,
@@ -61,20 +61,20 @@ impl Kind {
 }
 
 /// The places of the cases of one folder.
-pub struct Places {
+pub struct CasePaths {
     /// How many cases have each name.
     names: HashMap<String, usize>,
 }
 
 /// The place of a case.
-pub struct Place {
+pub struct CasePath {
     /// The properties of the case that upstream's names lack.
     suffix: String,
     /// The folder of its id, where other cases have its name.
     folder: Option<PathBuf>,
 }
 
-impl Places {
+impl CasePaths {
     pub fn from_rows<'a>(rows: impl Iterator<Item = &'a Row>) -> Self {
         let mut names = HashMap::new();
         for name in rows.filter_map(name) {
@@ -83,9 +83,9 @@ impl Places {
         Self { names }
     }
 
-    pub fn of_case(&self, row: &Row) -> Place {
+    pub fn of_case(&self, row: &Row) -> CasePath {
         let is_shared = name(row).is_some_and(|name| self.names[&name] > 1);
-        Place { suffix: suffix(row), folder: is_shared.then(|| row.record.case.id.directory()) }
+        CasePath { suffix: suffix(row), folder: is_shared.then(|| row.record.case.id.directory()) }
     }
 
     /// The names that several cases have, in order.
@@ -97,7 +97,7 @@ impl Places {
     }
 }
 
-impl Place {
+impl CasePath {
     /// The place of a file that lies at `source` in the folder of the records.
     pub fn file(&self, kind: Kind, source: &Path) -> PathBuf {
         let folder = Path::new(kind.folder()).join(self.folder.as_deref().unwrap_or(Path::new("")));
@@ -115,7 +115,7 @@ fn stem(path: &str, kind: Kind) -> String {
 /// The name of a case's files, if it has any.
 fn name(row: &Row) -> Option<String> {
     let file = row.record.profile.as_ref()?.files.first()?;
-    Some(format!("{}{}", stem(&file.path, Kind::of(file.kind)), suffix(row)))
+    Some(format!("{}{}", stem(&file.path, Kind::from_profile_file(file.kind)), suffix(row)))
 }
 
 /// The part of a name that upstream's names lack: `_int8wo+packed` if the recipe does not determine how it is run,

@@ -18,7 +18,7 @@ pub use unit::Unit;
 use unit::{
     BYTES, CELSIUS, DECIBELS, ERROR, JOULES, NONE, NS, SECONDS, SHARE, TIMES, counted, unit,
 };
-pub use value::{Figure, Part, Value};
+pub use value::{Figure, Value, ValuePart};
 
 /// The direction of better values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -71,7 +71,7 @@ macro_rules! fields {
         $(#[$doc])*
         pub(super) const $list: &[Field] = &[$(
             $($better)? (
-                of($name, $unit, $description, at!($($value)+))
+                field($name, $unit, $description, at!($($value)+))
                     $(.$addition($($argument)+))?
             ),
         )*];
@@ -107,7 +107,7 @@ macro_rules! at {
 }
 use {at, fields};
 
-const fn of(name: &'static str, unit: Unit, description: &'static str, source: Source) -> Field {
+const fn field(name: &'static str, unit: Unit, description: &'static str, source: Source) -> Field {
     Field { name, description, unit, better: None, source, measure: None, why: |_| None }
 }
 
@@ -243,7 +243,7 @@ const fn same(one: &str, other: &str) -> bool {
 pub struct Column {
     pub name: &'static str,
     pub field: &'static Field,
-    pub part: Part,
+    pub part: ValuePart,
     /// How many of the field's unit are one of the format's: 10⁶ for nanoseconds in milliseconds.
     pub scale: f64,
 }
@@ -251,7 +251,7 @@ pub struct Column {
 impl Column {
     /// A field as it is, under another name.
     pub const fn new(name: &'static str, field: &str) -> Self {
-        Self { name, field: Field::known(field), part: Part::Value, scale: 1.0 }
+        Self { name, field: Field::known(field), part: ValuePart::Value, scale: 1.0 }
     }
 
     /// The column in a unit that is `scale` of the field's unit.
@@ -259,7 +259,7 @@ impl Column {
         Self { scale, ..self }
     }
 
-    pub const fn part(self, part: Part) -> Self {
+    pub const fn part(self, part: ValuePart) -> Self {
         Self { part, ..self }
     }
 
@@ -312,7 +312,7 @@ pub const MEASURES: [&Field; 34] = [
 macro_rules! column {
     (@ $entry:expr, $field:literal, $part:ident, $scale:expr) => {{
         const COLUMN: $crate::model::Column = $crate::model::Column::new($field, $field)
-            .part($crate::model::Part::$part)
+            .part($crate::model::ValuePart::$part)
             .per($scale);
         $entry.as_ref().and_then(|entry| COLUMN.value(entry))
     }};

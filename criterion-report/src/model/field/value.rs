@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use plan::{Range, Stat};
+use plan::{JsonFloat, Range};
 use serde::{Serialize, Serializer};
 
 use crate::model::{Gain, Interval, Time};
@@ -32,7 +32,7 @@ pub enum Value<'a> {
 
 /// A part of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ValuePart {
     /// The value itself; of readings their median.
     Value,
     /// The lower bound of its interval, or the lowest reading.
@@ -66,15 +66,15 @@ impl<'a> Value<'a> {
         }
     }
 
-    pub fn part(self, part: Part) -> Option<Self> {
+    pub fn part(self, part: ValuePart) -> Option<Self> {
         match (part, self) {
-            (Part::Value, Self::Range(Range { median, .. })) => Some(median.into()),
-            (Part::Value, Self::Figure(Figure { value, .. })) => Some(value.into()),
-            (Part::Value, value) => Some(value),
-            (Part::Low, Self::Range(Range { min, .. })) => Some(min.into()),
-            (Part::High, Self::Range(Range { max, .. })) => Some(max.into()),
-            (Part::Low, value) => Some(value.figure()?.interval?.low.into()),
-            (Part::High, value) => Some(value.figure()?.interval?.high.into()),
+            (ValuePart::Value, Self::Range(Range { median, .. })) => Some(median.into()),
+            (ValuePart::Value, Self::Figure(Figure { value, .. })) => Some(value.into()),
+            (ValuePart::Value, value) => Some(value),
+            (ValuePart::Low, Self::Range(Range { min, .. })) => Some(min.into()),
+            (ValuePart::High, Self::Range(Range { max, .. })) => Some(max.into()),
+            (ValuePart::Low, value) => Some(value.figure()?.interval?.low.into()),
+            (ValuePart::High, value) => Some(value.figure()?.interval?.high.into()),
         }
     }
 
@@ -101,7 +101,7 @@ impl<'a> Value<'a> {
 impl Serialize for Value<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Figure(Figure { value, .. }) => Stat(*value).serialize(serializer),
+            Self::Figure(Figure { value, .. }) => JsonFloat(*value).serialize(serializer),
             Self::Count(count) => serializer.serialize_u64(*count),
             Self::Range(range) => range.serialize(serializer),
             Self::Flag(flag) => serializer.serialize_bool(*flag),
@@ -185,7 +185,7 @@ macro_rules! from_record {
 
 from_record! {
     f64 => |value| (*value).into();
-    Stat => |value| value.0.into();
+    JsonFloat => |value| value.0.into();
     u32 => |count| Self::Count(u64::from(*count));
     u64 => |count| Self::Count(*count);
     Range => |range| Self::Range(*range);

@@ -1,7 +1,7 @@
 //! Words that the formats share.
 
 use crate::compare::{
-    Compared, Comparison, Finding, FloorSource, Measure, Policy, SideFacts, Verdict,
+    Compared, Comparison, Finding, FloorSource, LOCKSTEP, Measure, Policy, SideFacts, Verdict,
 };
 use crate::render::table::ABSENT;
 use crate::render::{units, words};
@@ -36,9 +36,10 @@ pub fn counts(comparison: &Comparison) -> String {
 
 /// The name with its runs and revisions: `main` (8 runs, 1f0c2ab34d56).
 pub fn side(side: &SideFacts) -> String {
-    let runs = match side.runs.len() {
-        1 => "1 run".to_owned(),
-        several => format!("{several} runs"),
+    let runs = match side.runs.as_slice() {
+        [run] if run == LOCKSTEP => LOCKSTEP.to_owned(),
+        [_] => "1 run".to_owned(),
+        several => format!("{} runs", several.len()),
     };
     let text = match side.revisions.as_slice() {
         [] => format!("`{}` ({runs})", side.name),

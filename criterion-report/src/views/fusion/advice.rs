@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use statistics::{Band, Benefit};
 
 use super::result::FusionResult;
-use crate::model::{Interval, Place, Speedup, gather, speedup::SpeedupBounds};
+use crate::model::{ExecutionContext, Interval, Speedup, gather, speedup::SpeedupBounds};
 use crate::order::Order as _;
 use crate::render::object::document;
 use crate::render::words::words;
@@ -274,13 +274,13 @@ document! {
     /// product of the unfused operations. A variant that runs as many operations as the unfused side, or
     /// more, or another product, says nothing about fusing; its own line says what it is worth.
     #[derive(Debug, Clone, PartialEq, Deserialize)]
-    pub struct PatternAdvice = of(place: &Place, pattern: Pattern, results: &[&FusionResult<'_>]) [
+    pub struct PatternAdvice = of(place: &ExecutionContext, pattern: Pattern, results: &[&FusionResult<'_>]) [
         variants = variants(pattern, results);
         own = best(&variants, |it| it.votes);
         other = best(&variants, VariantAdvice::is_other_product);
     ] {
         #[serde(flatten)]
-        pub place: Place = place.clone(),
+        pub place: ExecutionContext = place.clone(),
         /// Our name of the pattern.
         pub pattern: Pattern = pattern,
         /// Upstream's name of it.

@@ -1,7 +1,7 @@
 use plan::{Allocator, CacheMode, Device, Stop, Threads};
 
 use super::*;
-use crate::model::Levels;
+use crate::model::VarianceComponents;
 
 const STRONG: Benefit = Benefit::Of(Band::Strong);
 const GAIN: Benefit = Benefit::Of(Band::Moderate);
@@ -85,7 +85,7 @@ fn variant(variant: FusionVariant, speedups: &[(f64, f64, f64)]) -> VariantAdvic
             interval: Interval { low, high },
             confidence_level: 0.95,
             blocks: 24,
-            levels: Levels::default(),
+            levels: VarianceComponents::default(),
             steps_ns: None,
             batches_per_block: 4,
             as_called: None,
@@ -134,7 +134,7 @@ fn of_two_variants_the_advice_decides_then_the_evidence_then_the_mean() {
 
 #[test]
 fn a_place_says_what_is_unusual_only() {
-    let usual = Place {
+    let usual = ExecutionContext {
         device: Device::Cpu,
         processor: Some("AMD EPYC 7763".to_owned()),
         threads: Threads::Count(1),
@@ -142,7 +142,7 @@ fn a_place_says_what_is_unusual_only() {
         cache: CacheMode::Hot,
     };
     assert_eq!(usual.to_string(), "cpu (AMD EPYC 7763), 1 thread");
-    let unusual = Place {
+    let unusual = ExecutionContext {
         device: Device::Cuda,
         processor: None,
         threads: Threads::All,

@@ -49,7 +49,7 @@ mod tests {
     use plan::{Allocator, CacheMode, FusionShape, FusionVariant, Pattern, SizeSet, Threads};
 
     use super::*;
-    use crate::model::Place;
+    use crate::model::ExecutionContext;
 
     fn same(
         pattern: Pattern,
@@ -58,7 +58,7 @@ mod tests {
         [unfused, variant]: [&[&str]; 2],
     ) -> Option<bool> {
         let size: FusionShape = plan::fusion::sizes(pattern.family(), SizeSet::Quick)[0];
-        let place = Place {
+        let place = ExecutionContext {
             device,
             processor: None,
             threads: Threads::Count(1),

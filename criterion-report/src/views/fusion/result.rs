@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use statistics::Benefit;
 
 use super::product;
-use crate::model::{Caution, Entry, Key, Place, Row, Speedup, Value, column, once};
+use crate::model::{Caution, Entry, ExecutionContext, Key, Row, Speedup, Value, column, once};
 use crate::read::Report;
 use crate::render::object::document;
 
@@ -54,7 +54,7 @@ impl<'a> FusionResult<'a> {
 
     fn from_entry(entry: Entry<'a>) -> Option<Self> {
         let Work::Fusion(work) = entry.row.record.case.work else { return None };
-        let key = Key::of(work, &entry.row.record);
+        let key = Key::new(work, &entry.row.record);
         let works = [work.unfused(), work];
         let formulas = [
             works.map(|work| work.upstream_bytes(key.dtype)),
@@ -194,7 +194,7 @@ document! {
         size: String = result.key.work.size.to_string(),
         dtype: Dtype = result.key.dtype,
         #[serde(flatten)]
-        place: &'a Place = &result.key.place,
+        place: &'a ExecutionContext = &result.key.place,
     }
 
     /// Bytes of both sides in the consistent accounting, by formula; what was allocated, measured.

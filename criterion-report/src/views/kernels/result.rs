@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Case, Dtype, KernelWork, Latency, Outcome, Record, Stat};
+use plan::{Case, Dtype, JsonFloat, KernelWork, Latency, Outcome, Record};
 use serde_json::Value;
 
 use crate::compare::Point;
@@ -48,7 +48,7 @@ impl<'a> KernelResult<'a> {
             implementation: &work.implementation,
             case: Some(case),
             entry: row.outdated.is_none().then_some(entry),
-            point: Point::of(&entry, report.runs.is_earlier(row.full_id())),
+            point: Point::from_entry(&entry, report.runs.is_earlier(row.full_id())),
         })
     }
 
@@ -132,7 +132,7 @@ impl<'a> KernelResult<'a> {
     }
 
     /// Largest standard deviation of an element of the output over several runs.
-    pub fn determinism_std(&self) -> Option<Stat> {
+    pub fn determinism_std(&self) -> Option<JsonFloat> {
         self.record()?.kernel.as_ref()?.determinism_std
     }
 }

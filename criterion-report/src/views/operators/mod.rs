@@ -26,7 +26,7 @@ use crate::model::{
     caution::{are_of_different_runs, differences},
 };
 use crate::model::{Entry, Interval, Key, Row};
-use crate::model::{Place, fingerprint};
+use crate::model::{ExecutionContext, fingerprint};
 use crate::read::Report;
 pub use bandwidth::{Bandwidths, Ceiling};
 
@@ -56,7 +56,7 @@ impl<'a> OperatorResult<'a> {
         let bandwidths = Bandwidths::from_rows(report.with_calibrations());
         let result = |entry: Entry<'a>| {
             let row = entry.row;
-            let key = Key::of(*row.record.case.work.operator()?, &row.record);
+            let key = Key::new(*row.record.case.work.operator()?, &row.record);
             let siblings = families.get(&family(row)).map_or(&[][..], Vec::as_slice);
             let stream = siblings.iter().find(|sibling| is(sibling, Implementation::Stream));
             let efficiency = Efficiency::new(&entry, stream, &bandwidths);
@@ -240,8 +240,8 @@ impl Efficiency {
 /// Why `stream` is no limit of the row.
 fn no_limit(stream: &Entry<'_>, row: &Row) -> Option<String> {
     let host = |row: &Row| row.record.environment.host.hostname.clone();
-    let (place, limit) = (Place::of(&stream.row.record), stream.row);
-    if place != Place::of(&row.record) || host(limit) != host(row) {
+    let (place, limit) = (ExecutionContext::from_record(&stream.row.record), stream.row);
+    if place != ExecutionContext::from_record(&row.record) || host(limit) != host(row) {
         return Some(format!("its `stream` was measured elsewhere ({place}, {})", host(limit)));
     }
     if over_aten(stream).is_some() || limit.time.is_ok() {

@@ -29,7 +29,7 @@ impl<'a> TrainingResult<'a> {
         let keyed = training.filter_map(|(place, entry)| {
             let record = &entry.row.record;
             let work = ModelWork { pass: None, ..*record.case.work.model()? };
-            Some((Key::of(work, record), (place, entry)))
+            Some((Key::new(work, record), (place, entry)))
         });
         let blocks = gather(keyed, |(key, (_, entry))| {
             let Key { work, dtype, place } = key;

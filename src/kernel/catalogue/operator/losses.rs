@@ -7,7 +7,7 @@ use tch::{Kind, Reduction, TchError, Tensor};
 use super::output::{unwritten_like, unwritten_loss};
 use super::{Formula, Operand, row};
 use crate::inputs::Inputs;
-use crate::kernel::{Float, Site, Step};
+use crate::kernel::{Float, KernelContext, Step};
 use crate::refusal::Refusal;
 
 #[derive(Clone, Copy)]
@@ -29,10 +29,10 @@ impl Formula for MseLoss {
         "sub square mean"
     }
 
-    fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(self, context: &KernelContext<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let ([x, target], []) = inputs.into_parts()?;
-        if site.work.implementation != Implementation::Aten {
-            return Err(site.no_such_implementation());
+        if context.work.implementation != Implementation::Aten {
+            return Err(context.no_such_implementation());
         }
         Ok(Step::new(&["aten::mse_loss"], move || x.f_mse_loss(&target, Reduction::Mean)))
     }
@@ -47,8 +47,8 @@ impl Formula for MseLoss {
     }
 
     /// The output is as large as a square.
-    fn largest(self, site: &Site<OperatorWork>, _: Float) -> f64 {
-        super::root_of(Float::for_dtype(site.dtype).largest(), site.work.size.elements())
+    fn largest(self, context: &KernelContext<OperatorWork>, _: Float) -> f64 {
+        super::root_of(Float::for_dtype(context.dtype).largest(), context.work.size.elements())
     }
 }
 
@@ -67,14 +67,14 @@ impl Formula for CrossEntropy {
     /// ATen sums the rows on a CPU in the dtype of x: in float16 so many rows may be more than its
     /// largest number. With normal logits a row's part is ln(dim) + ½ at most, on average, and no
     /// more than 0.02 below that from 64 classes on: E[ln Σ exp(x)] ≤ ln E[Σ exp(x)].
-    fn check(self, site: &Site<OperatorWork>) -> Result<(), String> {
-        let OperatorWork { implementation, size, .. } = site.work;
+    fn check(self, context: &KernelContext<OperatorWork>) -> Result<(), String> {
+        let OperatorWork { implementation, size, .. } = context.work;
         let sums = matches!(implementation, Implementation::Aten | Implementation::AtenOut);
-        if !sums || site.device != Device::Cpu || site.dtype != Dtype::Float16 {
+        if !sums || context.device != Device::Cpu || context.dtype != Dtype::Float16 {
             return Ok(());
         }
         let sum = size.rows() as f64 * ((size.tensor_dimension as f64).ln() + 0.5);
-        let largest = Float::for_dtype(site.dtype).largest();
+        let largest = Float::for_dtype(context.dtype).largest();
         if sum <= largest {
             return Ok(());
         }
@@ -99,10 +99,10 @@ impl Formula for CrossEntropy {
         "amax sub exp sum gather log sub mean"
     }
 
-    fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(self, context: &KernelContext<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let ([x, classes], []) = inputs.into_parts()?;
         let (x, classes) = rows(&x, &classes)?;
-        Ok(match site.work.implementation {
+        Ok(match context.work.implementation {
             Implementation::Aten => {
                 let reads = vec![x.shallow_clone(), classes.shallow_clone()];
                 Step::new(&["aten::cross_entropy_loss"], move || {
@@ -125,7 +125,7 @@ impl Formula for CrossEntropy {
                     )
                 })
             }
-            _ => return Err(site.no_such_implementation()),
+            _ => return Err(context.no_such_implementation()),
         })
     }
 
@@ -149,8 +149,8 @@ impl Formula for CrossEntropy {
     }
 
     /// The output is as large as the sum of a difference of each row.
-    fn largest(self, site: &Site<OperatorWork>, _: Float) -> f64 {
-        Float::for_dtype(site.dtype).largest() / (4 * site.work.size.rows()) as f64
+    fn largest(self, context: &KernelContext<OperatorWork>, _: Float) -> f64 {
+        Float::for_dtype(context.dtype).largest() / (4 * context.work.size.rows()) as f64
     }
 }
 

@@ -22,7 +22,7 @@ use tch::{Kind, TchError, Tensor};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
 use crate::kernel::{
-    ByValue, Float, Named, Operation, Parts, Shipped, Site, Step, Tolerance, Trial,
+    ByValue, Float, KernelContext, Named, Operation, Parts, Shipped, Step, Tolerance, Trial,
 };
 use crate::refusal::Refusal;
 use kernels::{cuda, triton};
@@ -36,8 +36,8 @@ trait Formula: Copy + 'static {
     ///
     /// # Errors
     /// The constraint and the value that broke it.
-    fn check(self, site: &Site<OperatorWork>) -> Result<(), String> {
-        let _ = site;
+    fn check(self, context: &KernelContext<OperatorWork>) -> Result<(), String> {
+        let _ = context;
         Ok(())
     }
 
@@ -48,7 +48,7 @@ trait Formula: Copy + 'static {
     fn operations(self) -> &'static str;
 
     /// ATen's own implementations.
-    fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal>;
+    fn build(self, context: &KernelContext<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal>;
 
     /// The inputs as our kernels take them.
     ///
@@ -62,8 +62,8 @@ trait Formula: Copy + 'static {
     ///
     /// # Errors
     /// Errors of loading them.
-    fn ours(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
-        output::ours(site, self.arranged(inputs)?)
+    fn ours(self, context: &KernelContext<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+        output::ours(context, self.arranged(inputs)?)
     }
 
     /// Whether ATen's own form rounds the results of its operations to the case's dtype.
@@ -81,7 +81,7 @@ trait Formula: Copy + 'static {
     }
 
     /// The largest |x| for which no intermediate result, of the format `held`, overflows.
-    fn largest(self, site: &Site<OperatorWork>, held: Float) -> f64;
+    fn largest(self, context: &KernelContext<OperatorWork>, held: Float) -> f64;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,10 +99,10 @@ enum Operand {
 /// The operands in their order, what has the size of x by `like_x`.
 fn draw(
     operands: &[Operand],
-    site: &Site<OperatorWork>,
+    context: &KernelContext<OperatorWork>,
     like_x: &dyn Fn(&[u64]) -> Result<Tensor, Refusal>,
 ) -> Result<Inputs, Refusal> {
-    let OperatorShape { batch_size, sequence_length, tensor_dimension } = site.work.size;
+    let OperatorShape { batch_size, sequence_length, tensor_dimension } = context.work.size;
     let mut drawn = Inputs { examples: vec![], parameters: vec![] };
     for operand in operands {
         match operand {
@@ -114,13 +114,13 @@ fn draw(
                 let options = (Kind::Int64, tch::Device::Cpu);
                 let classes =
                     Tensor::f_randint(inputs::dimension(tensor_dimension)?, size, options)?;
-                drawn.examples.push(classes.f_to_device(site.place)?);
+                drawn.examples.push(classes.f_to_device(context.torch_device)?);
             }
             Operand::Weight => {
-                drawn.parameters.push(site.uniform(&[tensor_dimension], (0.5, 1.5))?);
+                drawn.parameters.push(context.uniform(&[tensor_dimension], (0.5, 1.5))?);
             }
             Operand::Bias => {
-                drawn.parameters.push(site.uniform(&[tensor_dimension], (-0.5, 0.5))?);
+                drawn.parameters.push(context.uniform(&[tensor_dimension], (-0.5, 0.5))?);
             }
         }
     }
@@ -128,8 +128,11 @@ fn draw(
 }
 
 impl Named for OperatorWork {
-    fn name(site: &Site<Self>) -> String {
-        format!("operator `{}`, implementation `{}`", site.work.operator, site.work.implementation)
+    fn name(context: &KernelContext<Self>) -> String {
+        format!(
+            "operator `{}`, implementation `{}`",
+            context.work.operator, context.work.implementation
+        )
     }
 }
 
@@ -150,26 +153,26 @@ impl Shipped for OperatorWork {
         }
     }
 
-    fn check(site: &Site<Self>) -> Result<(), Refusal> {
-        let OperatorWork { operator, implementation, size, max_elements, .. } = site.work;
+    fn check(context: &KernelContext<Self>) -> Result<(), Refusal> {
+        let OperatorWork { operator, implementation, size, max_elements, .. } = context.work;
         let listed = |wanted: &dyn Fn(Implementation) -> bool| {
             let all = operator.implementations().iter().filter(|it| wanted(**it));
             all.map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
         };
         if !operator.implementations().contains(&implementation) {
-            return Err(site.unsupported(&format!(
+            return Err(context.unsupported(&format!(
                 "the operator has no such implementation; it has {}",
                 listed(&|_| true)
             )));
         }
-        if !implementation.is_usual(site.device) {
-            return Err(site.unsupported(&format!(
+        if !implementation.is_usual(context.device) {
+            return Err(context.unsupported(&format!(
                 "it is not made for {}; made for it are {}",
-                site.device,
-                listed(&|it| it.is_usual(site.device))
+                context.device,
+                listed(&|it| it.is_usual(context.device))
             )));
         }
-        site.constraint()?;
+        context.constraint()?;
         let elements = size.elements();
         if elements > max_elements {
             return Err(Refusal::Skipped(format!(
@@ -180,16 +183,16 @@ impl Shipped for OperatorWork {
         Ok(())
     }
 
-    fn tools(site: &Site<Self>) -> Result<(), Refusal> {
-        match (site.work.implementation, site.device) {
+    fn tools(context: &KernelContext<Self>) -> Result<(), Refusal> {
+        match (context.work.implementation, context.device) {
             (Implementation::Cuda, _) | (Implementation::Stream, Device::Cuda) => cuda::available(),
             (Implementation::Triton, _) => triton::available(),
             _ => Ok(()),
         }
     }
 
-    fn parts(site: &Site<Self>) -> Parts {
-        let (work, all) = (site.work, site.work.size.rows());
+    fn parts(context: &KernelContext<Self>) -> Parts {
+        let (work, all) = (context.work, context.work.size.rows());
         Parts {
             all,
             flops: work.flops() / all.max(1),
@@ -206,31 +209,41 @@ impl Shipped for OperatorWork {
 }
 
 impl<F: Formula> Operation<OperatorWork> for F {
-    fn inputs(&self, site: &Site<OperatorWork>) -> Result<Inputs, Refusal> {
-        draw(self.operands(), site, &|size| site.normal(size))
+    fn inputs(&self, context: &KernelContext<OperatorWork>) -> Result<Inputs, Refusal> {
+        draw(self.operands(), context, &|size| context.normal(size))
     }
 
-    fn check(&self, site: &Site<OperatorWork>) -> Result<(), String> {
-        Formula::check(*self, site)
+    fn check(&self, context: &KernelContext<OperatorWork>) -> Result<(), String> {
+        Formula::check(*self, context)
     }
 
-    fn reference(&self, _: &Site<OperatorWork>, inputs: Inputs) -> Result<Tensor, Refusal> {
+    fn reference(
+        &self,
+        _: &KernelContext<OperatorWork>,
+        inputs: Inputs,
+    ) -> Result<Tensor, Refusal> {
         Ok(self.compute(&inputs)?)
     }
 
-    fn build(&self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(
+        &self,
+        context: &KernelContext<OperatorWork>,
+        inputs: Inputs,
+    ) -> Result<Step, Refusal> {
         let formula = *self;
-        match site.work.implementation {
+        match context.work.implementation {
             Implementation::AtenComposed => {
                 let operations = formula.operations().split(' ');
                 let operations: Vec<_> = operations.map(|name| format!("aten::{name}")).collect();
                 Ok(Step::new(&operations, move || formula.compute(&inputs)))
             }
-            Implementation::Stream => stream::build(site, inputs),
+            Implementation::Stream => stream::build(context, inputs),
             Implementation::Rust | Implementation::Cuda | Implementation::Triton => {
-                formula.ours(site, inputs)
+                formula.ours(context, inputs)
             }
-            Implementation::Aten | Implementation::AtenOut => Formula::build(formula, site, inputs),
+            Implementation::Aten | Implementation::AtenOut => {
+                Formula::build(formula, context, inputs)
+            }
         }
     }
 
@@ -265,7 +278,7 @@ impl<F: Formula> Operation<OperatorWork> for F {
             (true, true) => Gates { float32: 115.0, bfloat16: 32.0, float16: 52.0 },
             (true, false) => Gates { float32: 115.0, bfloat16: 42.0, float16: 60.0 },
         };
-        gates.of(dtype)
+        gates.for_dtype(dtype)
     }
 
     fn by_value(&self) -> Option<&dyn ByValue<OperatorWork>> {
@@ -276,26 +289,26 @@ impl<F: Formula> Operation<OperatorWork> for F {
 impl<F: Formula> ByValue<OperatorWork> for F {
     fn tolerance(
         &self,
-        site: &Site<OperatorWork>,
+        context: &KernelContext<OperatorWork>,
         inputs: &Inputs,
         reference: &Tensor,
     ) -> Result<Tolerance, TchError> {
-        tolerance::of(*self, site, inputs, reference)
+        tolerance::compute(*self, context, inputs, reference)
     }
 
-    fn trials(&self, site: &Site<OperatorWork>) -> Vec<Trial<OperatorWork>> {
+    fn trials(&self, context: &KernelContext<OperatorWork>) -> Vec<Trial<OperatorWork>> {
         let formula = *self;
         let trial = |it: trial::Small| Trial {
             name: it.name(),
             is_special: it.is_special(),
-            site: it.site,
+            context: it.context,
             draw: Box::new(move || it.draw(formula)),
         };
-        trial::all(site).into_iter().map(trial).collect()
+        trial::trials(context).into_iter().map(trial).collect()
     }
 
-    fn is_of_libtorch(&self, site: &Site<OperatorWork>) -> bool {
-        matches!(site.work.implementation, Implementation::Aten | Implementation::AtenOut)
+    fn is_of_libtorch(&self, context: &KernelContext<OperatorWork>) -> bool {
+        matches!(context.work.implementation, Implementation::Aten | Implementation::AtenOut)
     }
 }
 
@@ -312,8 +325,12 @@ fn rounds_between(formula: impl Formula, implementation: Implementation) -> bool
 }
 
 /// The dtype that those results are rounded to: float32, unless they are tensors of the case's.
-fn held_in(formula: impl Formula, site: &Site<OperatorWork>) -> Dtype {
-    if rounds_between(formula, site.work.implementation) { site.dtype } else { Dtype::Float32 }
+fn held_in(formula: impl Formula, context: &KernelContext<OperatorWork>) -> Dtype {
+    if rounds_between(formula, context.work.implementation) {
+        context.dtype
+    } else {
+        Dtype::Float32
+    }
 }
 
 /// The largest x whose squares, `count` of them, can be summed in float32 and each held in a format
@@ -327,9 +344,9 @@ fn row(x: &Tensor) -> Result<i64, TchError> {
     x.size().last().copied().ok_or_else(|| TchError::Shape("x without dimensions".to_owned()))
 }
 
-impl Site<OperatorWork> {
+impl KernelContext<OperatorWork> {
     fn cuda(&self) -> Result<usize, Refusal> {
-        match self.place {
+        match self.torch_device {
             tch::Device::Cuda(device) => Ok(device),
             other => Err(self.unsupported(&format!("a CUDA kernel on {other:?}"))),
         }

@@ -7,7 +7,7 @@ use tch::{Kind, TchError, Tensor};
 
 use super::{Formula, Operand, row};
 use crate::inputs::Inputs;
-use crate::kernel::{Float, Site, Step};
+use crate::kernel::{Float, KernelContext, Step};
 use crate::refusal::Refusal;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,11 +57,11 @@ impl Formula for Normalization {
         }
     }
 
-    fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(self, context: &KernelContext<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let Inputs { mut examples, parameters } = inputs;
         let x = examples.remove(0);
         let (residual, row) = (examples.pop(), row(&x)?);
-        Ok(match (site.work.implementation, residual) {
+        Ok(match (context.work.implementation, residual) {
             (Implementation::Aten, _) if self == Self::Rms => {
                 Step::new(&["aten::rms_norm"], move || x.f_rms_norm([row], parameters.first(), EPS))
             }
@@ -74,7 +74,7 @@ impl Formula for Normalization {
                     x.f_add(&residual)?.f_layer_norm([row], weight, bias, EPS, CUDNN)
                 })
             }
-            _ => return Err(site.no_such_implementation()),
+            _ => return Err(context.no_such_implementation()),
         })
     }
 
@@ -107,9 +107,9 @@ impl Formula for Normalization {
     }
 
     /// The largest value before a difference, its square or their sum overflows.
-    fn largest(self, site: &Site<OperatorWork>, held: Float) -> f64 {
-        let largest = Float::for_dtype(site.dtype).largest();
-        super::root_of(held.largest(), site.work.size.tensor_dimension).min(largest / 4.0)
+    fn largest(self, context: &KernelContext<OperatorWork>, held: Float) -> f64 {
+        let largest = Float::for_dtype(context.dtype).largest();
+        super::root_of(held.largest(), context.work.size.tensor_dimension).min(largest / 4.0)
     }
 }
 

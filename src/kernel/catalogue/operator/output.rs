@@ -6,7 +6,7 @@ use tch::{TchError, Tensor};
 
 use super::row;
 use crate::inputs::Inputs;
-use crate::kernel::{Site, Step};
+use crate::kernel::{KernelContext, Step};
 use crate::refusal::Refusal;
 use kernels::operands::Operands;
 use kernels::{cpu, cuda, triton};
@@ -47,15 +47,15 @@ struct Further {
 }
 
 impl Further {
-    fn with<'t>(&'t self, x: &'t Tensor) -> Operands<'t> {
+    fn operands<'t>(&'t self, x: &'t Tensor) -> Operands<'t> {
         let Self { other, weight, bias } = self;
         Operands { x, other: other.as_ref(), weight: weight.as_ref(), bias: bias.as_ref() }
     }
 }
 
 /// Our own kernels on a CPU, in CUDA C++ or in Triton.
-pub(super) fn ours(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
-    let OperatorWork { operator, implementation, .. } = site.work;
+pub(super) fn ours(context: &KernelContext<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    let OperatorWork { operator, implementation, .. } = context.work;
     let Inputs { mut examples, mut parameters } = inputs;
     let x = examples.remove(0);
     let other = examples.pop();
@@ -65,20 +65,20 @@ pub(super) fn ours(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Re
     let (kind, is_loss) = (x.f_kind()?, operator.is_loss());
     Ok(match implementation {
         Implementation::Rust => filling(x, is_loss, &[cpu::kernel(operator)], move |x, out| {
-            cpu::compute(operator, &further.with(x), out)
+            cpu::compute(operator, &further.operands(x), out)
         }),
         Implementation::Cuda => {
-            let kernels = cuda::OperatorKernels::load(operator, kind, site.cuda()?)?;
+            let kernels = cuda::OperatorKernels::load(operator, kind, context.cuda()?)?;
             let out = if is_loss { unwritten_loss(&x)? } else { unwritten_like(&x)? };
-            let names = kernels.kernels(&further.with(&x), &out)?;
-            filling(x, is_loss, &names, move |x, out| kernels.run(&further.with(x), out))
+            let names = kernels.kernels(&further.operands(&x), &out)?;
+            filling(x, is_loss, &names, move |x, out| kernels.run(&further.operands(x), out))
         }
         Implementation::Triton => {
             let (dim, device) = (row(&x)?, x.device());
             let kernels = triton::OperatorKernels::load(operator, dim, kind, device)?;
             let names = kernels.kernels();
-            filling(x, is_loss, &names, move |x, out| kernels.run(&further.with(x), out))
+            filling(x, is_loss, &names, move |x, out| kernels.run(&further.operands(x), out))
         }
-        _ => return Err(site.no_such_implementation()),
+        _ => return Err(context.no_such_implementation()),
     })
 }

@@ -8,7 +8,7 @@ use tch::{TchError, Tensor};
 use super::output::unwritten_like;
 use super::{Formula, Operand};
 use crate::inputs::Inputs;
-use crate::kernel::{Float, Site, Step};
+use crate::kernel::{Float, KernelContext, Step};
 use crate::refusal::Refusal;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,10 +51,14 @@ impl Formula for Pointwise {
         }
     }
 
-    fn build(self, site: &Site<OperatorWork>, mut inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(
+        self,
+        context: &KernelContext<OperatorWork>,
+        mut inputs: Inputs,
+    ) -> Result<Step, Refusal> {
         let (x, bias) = (inputs.examples.remove(0), inputs.parameters.pop());
         let form = if self == Self::GeluTanh { TANH } else { EXACT };
-        Ok(match (site.work.implementation, bias) {
+        Ok(match (context.work.implementation, bias) {
             (Implementation::Aten, None) if self == Self::Silu => {
                 Step::new(&["aten::silu"], move || x.f_silu())
             }
@@ -79,7 +83,7 @@ impl Formula for Pointwise {
                     x.f_add_out(sum, &bias)?.f_gelu_out(out, form)
                 })
             }
-            _ => return Err(site.no_such_implementation()),
+            _ => return Err(context.no_such_implementation()),
         })
     }
 
@@ -110,9 +114,9 @@ impl Formula for Pointwise {
     }
 
     /// GELU's is x itself; ATen's forms hold 2x before they halve it.
-    fn largest(self, site: &Site<OperatorWork>, _: Float) -> f64 {
-        let largest = Float::for_dtype(site.dtype).largest();
-        match (self, site.work.implementation) {
+    fn largest(self, context: &KernelContext<OperatorWork>, _: Float) -> f64 {
+        let largest = Float::for_dtype(context.dtype).largest();
+        match (self, context.work.implementation) {
             (
                 Self::Gelu | Self::GeluTanh | Self::BiasGelu,
                 Implementation::Aten | Implementation::AtenOut | Implementation::AtenComposed,

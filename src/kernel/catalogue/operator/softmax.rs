@@ -6,7 +6,7 @@ use tch::{Kind, TchError, Tensor};
 use super::output::unwritten_like;
 use super::{Formula, Operand};
 use crate::inputs::Inputs;
-use crate::kernel::{Float, Site, Step};
+use crate::kernel::{Float, KernelContext, Step};
 use crate::refusal::Refusal;
 
 #[derive(Clone, Copy)]
@@ -29,9 +29,9 @@ impl Formula for Softmax {
         "amax sub exp sum div"
     }
 
-    fn build(self, site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(self, context: &KernelContext<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let ([x], []) = inputs.into_parts()?;
-        Ok(match site.work.implementation {
+        Ok(match context.work.implementation {
             Implementation::Aten => {
                 Step::new(&["aten::softmax"], move || x.f_softmax(-1, None::<Kind>))
             }
@@ -40,7 +40,7 @@ impl Formula for Softmax {
                     x.f_internal_softmax_out(out, -1, false)
                 })
             }
-            _ => return Err(site.no_such_implementation()),
+            _ => return Err(context.no_such_implementation()),
         })
     }
 
@@ -60,7 +60,7 @@ impl Formula for Softmax {
         y.f_full_like(held.smallest_normal())
     }
 
-    fn largest(self, site: &Site<OperatorWork>, _: Float) -> f64 {
-        Float::for_dtype(site.dtype).largest()
+    fn largest(self, context: &KernelContext<OperatorWork>, _: Float) -> f64 {
+        Float::for_dtype(context.dtype).largest()
     }
 }

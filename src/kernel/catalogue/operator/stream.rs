@@ -8,27 +8,34 @@ use tch::{Kind, TchError, Tensor};
 
 use super::output::{filling, unwritten_like, unwritten_loss};
 use crate::inputs::Inputs;
-use crate::kernel::{Site, Step};
+use crate::kernel::{KernelContext, Step};
 use crate::refusal::Refusal;
 use kernels::cpu::{Capability, pass_through};
 use kernels::cuda::pass_through::{PassThrough, Read};
 
-pub(super) fn build(site: &Site<OperatorWork>, inputs: Inputs) -> Result<Step, Refusal> {
+pub(super) fn build(
+    context: &KernelContext<OperatorWork>,
+    inputs: Inputs,
+) -> Result<Step, Refusal> {
     let mut examples = inputs.examples.into_iter();
-    let x = examples.next().ok_or_else(|| site.unsupported("there is nothing to read"))?;
+    let x = examples.next().ok_or_else(|| context.unsupported("there is nothing to read"))?;
     let other = examples.next();
-    let step = match site.device {
-        plan::Device::Cpu => cpu(site, x, other)?,
-        plan::Device::Cuda => cuda(site, x, other)?,
-        _ => return Err(site.no_such_implementation()),
+    let step = match context.device {
+        plan::Device::Cpu => cpu(context, x, other)?,
+        plan::Device::Cuda => cuda(context, x, other)?,
+        _ => return Err(context.no_such_implementation()),
     };
     // w and b are not read.
     Ok(step.storing(0).reading(vec![]))
 }
 
-fn cpu(site: &Site<OperatorWork>, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> {
+fn cpu(
+    context: &KernelContext<OperatorWork>,
+    x: Tensor,
+    other: Option<Tensor>,
+) -> Result<Step, Refusal> {
     let names = |pass| [Capability::best().kernel(pass)];
-    if site.work.operator.is_loss() {
+    if context.work.operator.is_loss() {
         return Ok(Step::new(&names("read"), move || match &other {
             Some(other) if is_apart(&x, other) => {
                 let folded = [pass_through::read(&[&x])?, pass_through::read(&[other])?];
@@ -51,9 +58,13 @@ fn is_apart(x: &Tensor, other: &Tensor) -> bool {
     other.size() != x.size()
 }
 
-fn cuda(site: &Site<OperatorWork>, x: Tensor, other: Option<Tensor>) -> Result<Step, Refusal> {
-    let limit = PassThrough::load(site.cuda()?)?;
-    if site.work.operator.is_loss() {
+fn cuda(
+    context: &KernelContext<OperatorWork>,
+    x: Tensor,
+    other: Option<Tensor>,
+) -> Result<Step, Refusal> {
+    let limit = PassThrough::load(context.cuda()?)?;
+    if context.work.operator.is_loss() {
         let names = limit.kernels(Read { x: &x, other: other.as_ref() }, None)?;
         let done = unwritten_loss(&x)?.f_zeros_like()?;
         return Ok(Step::new(&names, move || {
@@ -70,14 +81,17 @@ fn cuda(site: &Site<OperatorWork>, x: Tensor, other: Option<Tensor>) -> Result<S
 /// The output of `stream` for these inputs: x, or every bit of x that the other example lacks. A
 /// loss only reads: on a CPU the output is the exclusive or of all groups of eight bytes; on a
 /// device, whose blocks keep theirs, nothing can be compared.
-pub fn passed(site: &Site<OperatorWork>, inputs: &Inputs) -> Result<Option<Tensor>, TchError> {
+pub fn passed(
+    context: &KernelContext<OperatorWork>,
+    inputs: &Inputs,
+) -> Result<Option<Tensor>, TchError> {
     let (x, other) = (&inputs.examples[0], inputs.examples.get(1));
-    if !site.work.operator.is_loss() {
+    if !context.work.operator.is_loss() {
         let Some(other) = other else { return Ok(Some(x.shallow_clone())) };
         let either = bits(x)?.f_bitwise_xor_tensor(&bits(other)?)?;
         return Ok(Some(either.f_view_dtype(x.f_kind()?)?));
     }
-    if site.device != plan::Device::Cpu {
+    if context.device != plan::Device::Cpu {
         return Ok(None);
     }
     let folded = match other {

@@ -5,7 +5,7 @@ use tch::{TchError, Tensor};
 
 use super::{Formula, held_in};
 use crate::inputs::Inputs;
-use crate::kernel::{Float, Site, Tolerance};
+use crate::kernel::{Float, KernelContext, Tolerance};
 
 /// The error that an implementation's output may have, value by value:
 ///
@@ -42,39 +42,39 @@ use crate::kernel::{Float, Site, Tolerance};
 /// which computes ATen's exact GELU on some CPUs, does otherwise are allowed to those forms alone:
 /// GELU(+∞) may be NaN, it may be infinite from half the largest number on (the inputs stop before
 /// that), and in bfloat16 an output below the normal numbers may be zero.
-pub(super) fn of(
+pub(super) fn compute(
     formula: impl Formula,
-    site: &Site<OperatorWork>,
+    context: &KernelContext<OperatorWork>,
     inputs: &Inputs,
     reference: &Tensor,
 ) -> Result<Tolerance, TchError> {
-    let held_in = held_in(formula, site);
-    let (output, held) = (Float::for_dtype(site.dtype), Float::for_dtype(held_in));
+    let held_in = held_in(formula, context);
+    let (output, held) = (Float::for_dtype(context.dtype), Float::for_dtype(held_in));
     let smallest =
-        if flushes_denormals(site) { output.smallest_normal() } else { output.smallest() };
+        if flushes_denormals(context) { output.smallest_normal() } else { output.smallest() };
     let rounding = formula
         .condition(inputs, reference)?
         .f_mul_scalar(roundings(held_in) * held.unit_roundoff())?;
     let allowed = reference
         .f_abs()?
-        .f_mul_scalar(output_roundings(site) * output.unit_roundoff())?
+        .f_mul_scalar(output_roundings(context) * output.unit_roundoff())?
         .f_add(&rounding)?
         .f_add(&formula.underflow(inputs, reference, held)?)?
         .f_add_scalar(smallest)?;
-    let size = site.work.size;
+    let size = context.work.size;
     Ok(Tolerance {
         size: vec![size.batch_size, size.sequence_length, size.tensor_dimension],
         reference: reference.shallow_clone(),
         allowed,
         largest: output.largest(),
-        infinity_may_be_nan: onednn_gelu(site),
+        infinity_may_be_nan: onednn_gelu(context),
     })
 }
 
 /// How often the output is rounded, at most: once, or to either neighbour.
-fn output_roundings(site: &Site<OperatorWork>) -> f64 {
-    let approximates = site.work.implementation == Implementation::Rust;
-    if approximates && site.dtype != Dtype::Float32 { 2.0 } else { 1.0 }
+fn output_roundings(context: &KernelContext<OperatorWork>) -> f64 {
+    let approximates = context.work.implementation == Implementation::Rust;
+    if approximates && context.dtype != Dtype::Float32 { 2.0 } else { 1.0 }
 }
 
 /// C: float32's sums are rounded as they go; those of half precision run in float32.
@@ -86,13 +86,14 @@ const fn roundings(held: Dtype) -> f64 {
 }
 
 /// Whether oneDNN may compute it: ATen's exact GELU on a CPU, but for float16.
-fn onednn_gelu(site: &Site<OperatorWork>) -> bool {
-    let aten = matches!(site.work.implementation, Implementation::Aten | Implementation::AtenOut);
-    let exact = matches!(site.work.operator, Operator::Gelu | Operator::BiasGelu);
-    aten && exact && site.device == plan::Device::Cpu && site.dtype != Dtype::Float16
+fn onednn_gelu(context: &KernelContext<OperatorWork>) -> bool {
+    let aten =
+        matches!(context.work.implementation, Implementation::Aten | Implementation::AtenOut);
+    let exact = matches!(context.work.operator, Operator::Gelu | Operator::BiasGelu);
+    aten && exact && context.device == plan::Device::Cpu && context.dtype != Dtype::Float16
 }
 
 /// Whether an output below the normal numbers may be zero.
-fn flushes_denormals(site: &Site<OperatorWork>) -> bool {
-    onednn_gelu(site) && site.dtype == Dtype::BFloat16
+fn flushes_denormals(context: &KernelContext<OperatorWork>) -> bool {
+    onednn_gelu(context) && context.dtype == Dtype::BFloat16
 }

@@ -5,7 +5,7 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::{Formula, draw, held_in};
 use crate::inputs::{self, Inputs};
-use crate::kernel::{Float, Site};
+use crate::kernel::{Float, KernelContext};
 use crate::refusal::Refusal;
 
 /// Elements of x, unless the fewest rows have more.
@@ -105,24 +105,24 @@ const PADDING: (i64, i64) = (1, 2);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Small {
     /// The case's operator, implementation, dtype and device, at a small size.
-    pub(super) site: Site<OperatorWork>,
+    pub(super) context: KernelContext<OperatorWork>,
     values: Values,
     layout: Layout,
     /// The index of the single value in its row.
     place: u64,
 }
 
-/// The inputs on which the site's implementation is tried: few rows of its own dimension, of those
+/// The inputs on which the context's implementation is tried: few rows of its own dimension, of those
 /// beside it and of a short one. NaN and infinity, which a kernel may lose in what is left of a row
 /// after its last whole vector, and normal values are tried in all of them; normal values also in so
 /// many rows that several threads share them.
-pub(super) fn all(site: &Site<OperatorWork>) -> Vec<Small> {
-    let own = dimension(site.work.size.tensor_dimension);
+pub(super) fn trials(context: &KernelContext<OperatorWork>) -> Vec<Small> {
+    let own = dimension(context.work.size.tensor_dimension);
     let aligned = (own, Layout::Contiguous, own - 1);
     let longer = (own + 1, Layout::Padded, own);
     let short = (SHORT, Layout::Contiguous, SHORT - 1);
     let shared = Small {
-        site: with_rows(site, SHARED / own + 1, own),
+        context: with_rows(context, SHARED / own + 1, own),
         values: Values::Normal,
         layout: Layout::Contiguous,
         place: 0,
@@ -136,8 +136,8 @@ pub(super) fn all(site: &Site<OperatorWork>) -> Vec<Small> {
         }
         for (row, layout, place) in layouts.into_iter().filter(|(row, ..)| *row > 0) {
             let (fewest, most) = ROWS;
-            let site = with_rows(site, (ELEMENTS / row).clamp(fewest, most), row);
-            all.push(Small { site, values, layout, place });
+            let context = with_rows(context, (ELEMENTS / row).clamp(fewest, most), row);
+            all.push(Small { context, values, layout, place });
         }
     }
     all.push(shared);
@@ -149,10 +149,14 @@ fn dimension(own: u64) -> u64 {
     if own <= LONGEST { own.max(1) } else { LONGEST - WIDEST + own % WIDEST }
 }
 
-/// The site with this many rows of this dimension.
-fn with_rows(site: &Site<OperatorWork>, rows: u64, tensor_dimension: u64) -> Site<OperatorWork> {
+/// The context with this many rows of this dimension.
+fn with_rows(
+    context: &KernelContext<OperatorWork>,
+    rows: u64,
+    tensor_dimension: u64,
+) -> KernelContext<OperatorWork> {
     let size = OperatorShape { batch_size: 1, sequence_length: rows, tensor_dimension };
-    Site { work: OperatorWork { size, ..site.work }, ..*site }
+    KernelContext { work: OperatorWork { size, ..context.work }, ..*context }
 }
 
 impl Small {
@@ -171,12 +175,12 @@ impl Small {
 
     /// The inputs of this formula, drawn from torch's default generator.
     pub(super) fn draw(&self, formula: impl Formula) -> Result<Inputs, Refusal> {
-        let held = Float::for_dtype(held_in(formula, &self.site));
-        let largest = formula.largest(&self.site, held);
+        let held = Float::for_dtype(held_in(formula, &self.context));
+        let largest = formula.largest(&self.context, held);
         let mut inputs =
-            draw(formula.operands(), &self.site, &|size| Ok(self.like_x(size, largest)?))?;
+            draw(formula.operands(), &self.context, &|size| Ok(self.like_x(size, largest)?))?;
         if let Some(value) = self.values.single() {
-            let row = self.site.work.size.rows() / 2;
+            let row = self.context.work.size.rows() / 2;
             let row = inputs.examples[0].f_select(1, inputs::dimension(row)?)?;
             drop(row.f_select(-1, inputs::dimension(self.place)?)?.f_fill_(value)?);
         }
@@ -192,7 +196,7 @@ impl Small {
 
     /// Drawn in float64, so that nothing is flushed on the way; `largest` is that of [`Values::Huge`].
     fn like_x(&self, size: &[u64], largest: f64) -> Result<Tensor, TchError> {
-        let float = Float::for_dtype(self.site.dtype);
+        let float = Float::for_dtype(self.context.dtype);
         let size: Vec<_> =
             size.iter().map(|&it| inputs::dimension(it)).collect::<Result<_, _>>()?;
         let options = (Kind::Double, Device::Cpu);
@@ -207,7 +211,10 @@ impl Small {
             Values::Constant => normal()?.f_narrow(-1, 0, 1)?.f_expand(&size, false)?,
             Values::Zero => normal()?.f_mul_scalar(0.0)?,
         };
-        values.f_to_kind(self.site.kind())?.f_contiguous()?.f_to_device(self.site.place)
+        values
+            .f_to_kind(self.context.kind())?
+            .f_contiguous()?
+            .f_to_device(self.context.torch_device)
     }
 }
 

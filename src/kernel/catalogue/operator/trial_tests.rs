@@ -4,13 +4,13 @@ use super::super::normalization::Normalization;
 use super::super::pointwise::Pointwise;
 use super::*;
 
-fn site(operator: Operator, dtype: Dtype, tensor_dimension: u64) -> Site<OperatorWork> {
+fn context(operator: Operator, dtype: Dtype, tensor_dimension: u64) -> KernelContext<OperatorWork> {
     let size = OperatorShape { batch_size: 32, sequence_length: 512, tensor_dimension };
     let implementation = Implementation::Rust;
     let work =
         OperatorWork { operator, implementation, compile: None, size, max_elements: u64::MAX };
     let device = plan::Device::Cpu;
-    Site { work, dtype, device, place: Device::Cpu, threads: 1, seed: 11 }
+    KernelContext { work, dtype, device, torch_device: Device::Cpu, threads: 1, seed: 11 }
 }
 
 fn drawn(trial: &Small, formula: impl Formula) -> Inputs {
@@ -18,18 +18,21 @@ fn drawn(trial: &Small, formula: impl Formula) -> Inputs {
     trial.draw(formula).unwrap()
 }
 
-fn of(site: &Site<OperatorWork>, values: Values) -> impl Iterator<Item = Small> {
-    all(site).into_iter().filter(move |it| it.values == values)
+fn trials_with(
+    context: &KernelContext<OperatorWork>,
+    values: Values,
+) -> impl Iterator<Item = Small> {
+    trials(context).into_iter().filter(move |it| it.values == values)
 }
 
 #[test]
 fn rows_are_those_of_the_case_beside_them_and_short() {
     let dimensions = |own: u64| {
-        let all = all(&site(Operator::Gelu, Dtype::Float32, own));
-        assert!(all.iter().all(|it| it.site.work.size.elements() <= 2 * (LONGEST + 1)));
-        assert!(all.iter().any(|it| it.site.work.size.elements() > 2 * 32_768));
+        let all = trials(&context(Operator::Gelu, Dtype::Float32, own));
+        assert!(all.iter().all(|it| it.context.work.size.elements() <= 2 * (LONGEST + 1)));
+        assert!(all.iter().any(|it| it.context.work.size.elements() > 2 * 32_768));
         let mut dimensions: Vec<_> =
-            all.iter().map(|it| it.site.work.size.tensor_dimension).collect();
+            all.iter().map(|it| it.context.work.size.tensor_dimension).collect();
         dimensions.sort_unstable();
         dimensions.dedup();
         dimensions
@@ -43,11 +46,11 @@ fn rows_are_those_of_the_case_beside_them_and_short() {
 
 #[test]
 fn padded_rows_are_unaligned_views_with_nan_between_them() {
-    let site = site(Operator::AddLayerNorm, Dtype::Float16, 64);
+    let context = context(Operator::AddLayerNorm, Dtype::Float16, 64);
     let mut found = 0;
-    for trial in of(&site, Values::Normal).filter(|it| it.layout == Layout::Padded) {
+    for trial in trials_with(&context, Values::Normal).filter(|it| it.layout == Layout::Padded) {
         let inputs = drawn(&trial, Normalization::AddLayer);
-        let row = i64::try_from(trial.site.work.size.tensor_dimension).unwrap();
+        let row = i64::try_from(trial.context.work.size.tensor_dimension).unwrap();
         for x in &inputs.examples {
             assert_eq!(x.stride()[1..], [row + 3, 1]);
             let wider = x.as_strided([5, row + 2], [row + 3, 1], None);
@@ -65,10 +68,10 @@ fn padded_rows_are_unaligned_views_with_nan_between_them() {
 #[test]
 fn values_are_as_special_as_they_say() {
     for &dtype in Dtype::ALL {
-        let site = site(Operator::Silu, dtype, 96);
+        let context = context(Operator::Silu, dtype, 96);
         let float = Float::for_dtype(dtype);
         let x = |values| {
-            let trial = of(&site, values).next().unwrap();
+            let trial = trials_with(&context, values).next().unwrap();
             let x = drawn(&trial, Pointwise::Silu).examples.remove(0);
             assert_eq!(x.kind(), inputs::kind(dtype));
             Vec::<f64>::try_from(x.to_kind(Kind::Double).reshape([-1])).unwrap()
@@ -99,8 +102,9 @@ fn values_are_as_special_as_they_say() {
 /// The single value stands first, last, between, and in the last of a row that is no whole vector.
 #[test]
 fn a_single_value_stands_in_every_part_of_a_row() {
-    let site = site(Operator::Softmax, Dtype::Float32, 64);
-    let places: Vec<_> =
-        of(&site, Values::Nan).map(|it| (it.site.work.size.tensor_dimension, it.place)).collect();
+    let context = context(Operator::Softmax, Dtype::Float32, 64);
+    let places: Vec<_> = trials_with(&context, Values::Nan)
+        .map(|it| (it.context.work.size.tensor_dimension, it.place))
+        .collect();
     assert_eq!(places, [(64, 63), (65, 64), (7, 6), (64, 32), (63, 0)]);
 }

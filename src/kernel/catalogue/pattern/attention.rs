@@ -9,7 +9,7 @@ use tch::{Kind, TchError, Tensor};
 use super::{mkldnn, sdpa, torchscript};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{Operation, Site, Step};
+use crate::kernel::{KernelContext, Operation, Step};
 use crate::refusal::Refusal;
 
 #[derive(Clone, Copy)]
@@ -80,39 +80,49 @@ impl Attention {
 impl Operation<FusionWork> for Attention {
     /// Q, K and, where the pattern ends with it, V, each `[b, heads, s, d]` and normal; of a causal size
     /// the mask `[s, s]`, 0 where a token attends and −∞ where it does not.
-    fn inputs(&self, site: &Site<FusionWork>) -> Result<Inputs, Refusal> {
-        let FusionShape::Attention { b, heads, s, d, causal } = site.work.size else {
-            return Err(site.unsupported(&format!("{} is not a size of attention", site.work.size)));
+    fn inputs(&self, context: &KernelContext<FusionWork>) -> Result<Inputs, Refusal> {
+        let FusionShape::Attention { b, heads, s, d, causal } = context.work.size else {
+            return Err(
+                context.unsupported(&format!("{} is not a size of attention", context.work.size))
+            );
         };
         let count = if self.ends == Ends::Product { 3 } else { 2 };
-        let examples = (0..count).map(|_| site.normal(&[b, heads, s, d]));
+        let examples = (0..count).map(|_| context.normal(&[b, heads, s, d]));
         let examples = examples.collect::<Result<_, _>>()?;
-        let parameters = if causal { vec![mask(site, s)?] } else { vec![] };
+        let parameters = if causal { vec![mask(context, s)?] } else { vec![] };
         Ok(Inputs { examples, parameters })
     }
 
-    fn check(&self, site: &Site<FusionWork>) -> Result<(), String> {
-        match site.work.size {
+    fn check(&self, context: &KernelContext<FusionWork>) -> Result<(), String> {
+        match context.work.size {
             FusionShape::Attention { causal: true, .. } if self.ends == Ends::Scores => {
                 Err("scores alone have no mask; causal is for what has a softmax".to_owned())
             }
-            _ => mkldnn::check(site).and_then(|()| sdpa::check(site)),
+            _ => mkldnn::check(context).and_then(|()| sdpa::check(context)),
         }
     }
 
-    fn reference(&self, site: &Site<FusionWork>, inputs: Inputs) -> Result<Tensor, Refusal> {
-        super::unfused(self, site, inputs)
+    fn reference(
+        &self,
+        context: &KernelContext<FusionWork>,
+        inputs: Inputs,
+    ) -> Result<Tensor, Refusal> {
+        super::unfused(self, context, inputs)
     }
 
-    fn build(&self, site: &Site<FusionWork>, mut inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(
+        &self,
+        context: &KernelContext<FusionWork>,
+        mut inputs: Inputs,
+    ) -> Result<Step, Refusal> {
         let mask = inputs.parameters.pop();
         let mut examples = inputs.examples.into_iter();
         let (Some(q), Some(k), v) = (examples.next(), examples.next(), examples.next()) else {
-            return Err(site.unsupported("attention without Q and K"));
+            return Err(context.unsupported("attention without Q and K"));
         };
         let (_, heads, _, _) = q.size4()?;
         let it = *self;
-        match (site.work.variant, v) {
+        match (context.work.variant, v) {
             (variant @ (FusionVariant::Unfused | FusionVariant::Inplace), v) => {
                 let in_place = variant == FusionVariant::Inplace;
                 let scores = Scores::new(q, &k, mask)?;
@@ -135,8 +145,8 @@ impl Operation<FusionWork> for Attention {
                 let unfused = it.kernels(&operations(["aten::mul", "aten::add"], mask.is_some()));
                 let (q, k) = (sdpa::fold(&q)?, sdpa::fold(&k)?);
                 let step = match mask {
-                    None => torchscript::build(site, &source, [q, k], &unfused)?,
-                    Some(mask) => torchscript::build(site, &source, [q, k, mask], &unfused)?,
+                    None => torchscript::build(context, &source, [q, k], &unfused)?,
+                    Some(mask) => torchscript::build(context, &source, [q, k, mask], &unfused)?,
                 };
                 let kernels = step.kernels.clone();
                 Ok(Step::new::<Refusal>(&kernels, move || Ok(sdpa::unfold(&step.run()?, heads)?)))
@@ -144,16 +154,16 @@ impl Operation<FusionWork> for Attention {
             (FusionVariant::OnednnGraph, v) => {
                 let source = it.source("torch.matmul", scale(&q)?, mask.is_some());
                 let operands = [q, k].into_iter().chain(v).chain(mask).collect();
-                let step = torchscript::build_onednn_graph(site, &source, operands)?;
-                Ok(mkldnn::with_own_product(step, site.dtype))
+                let step = torchscript::build_onednn_graph(context, &source, operands)?;
+                Ok(mkldnn::with_own_product(step, context.dtype))
             }
-            (_, Some(v)) => sdpa::build(site, [q, k, v], mask.is_some()),
-            (_, None) => Err(site.no_such_implementation()),
+            (_, Some(v)) => sdpa::build(context, [q, k, v], mask.is_some()),
+            (_, None) => Err(context.no_such_implementation()),
         }
     }
 
     fn min_sqnr_db(&self, _: &FusionWork, dtype: Dtype) -> f64 {
-        self.gates.of(dtype)
+        self.gates.for_dtype(dtype)
     }
 }
 
@@ -176,9 +186,9 @@ def pattern(q, k{v}{mask}):
     }
 }
 
-fn mask(site: &Site<FusionWork>, s: u64) -> Result<Tensor, TchError> {
+fn mask(context: &KernelContext<FusionWork>, s: u64) -> Result<Tensor, TchError> {
     let s = inputs::dimension(s)?;
-    Tensor::f_full([s, s], f64::NEG_INFINITY, (site.kind(), site.place))?.f_triu(1)
+    Tensor::f_full([s, s], f64::NEG_INFINITY, (context.kind(), context.torch_device))?.f_triu(1)
 }
 
 /// Product, scale, and the mask if there is one.

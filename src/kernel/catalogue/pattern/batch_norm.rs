@@ -4,7 +4,7 @@ use plan::FusionWork;
 use tch::{Kind, TchError, Tensor};
 
 use crate::inputs;
-use crate::kernel::Site;
+use crate::kernel::KernelContext;
 use crate::refusal::Refusal;
 
 /// ε of `torch.nn.BatchNorm2d`.
@@ -24,14 +24,17 @@ pub(super) struct BatchNorm {
 
 impl BatchNorm {
     /// Statistics that a wrong fold does not survive: none of the four does nothing.
-    pub(super) fn draw(site: &Site<FusionWork>, channels: u64) -> Result<Self, Refusal> {
+    pub(super) fn draw(
+        context: &KernelContext<FusionWork>,
+        channels: u64,
+    ) -> Result<Self, Refusal> {
         // The half of a number is exact in every dtype.
         let halved = |tensor: Tensor| tensor.f_mul_scalar(0.5);
         Ok(Self {
-            weight: site.uniform(&[channels], (0.5, 1.5))?,
-            bias: halved(site.normal(&[channels])?)?,
-            mean: halved(site.normal(&[channels])?)?,
-            variance: site.uniform(&[channels], (0.5, 2.0))?,
+            weight: context.uniform(&[channels], (0.5, 1.5))?,
+            bias: halved(context.normal(&[channels])?)?,
+            mean: halved(context.normal(&[channels])?)?,
+            variance: context.uniform(&[channels], (0.5, 2.0))?,
         })
     }
 

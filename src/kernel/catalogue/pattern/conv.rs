@@ -10,7 +10,7 @@ use super::batch_norm::BatchNorm;
 use super::{mkldnn, torchscript};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{Operation, Site, Step};
+use crate::kernel::{KernelContext, Operation, Step};
 use crate::native::onednn::{self, Convolution, PostOp};
 use crate::refusal::Refusal;
 
@@ -114,45 +114,48 @@ impl Rest {
 impl Operation<FusionWork> for Conv {
     /// `x [b, i, s, s]` normal, filters `[o, i, 3, 3]` as `torch.nn.Conv2d` initializes them, and a bias
     /// like them or the four vectors of a normalization.
-    fn inputs(&self, site: &Site<FusionWork>) -> Result<Inputs, Refusal> {
-        let FusionShape::Conv { b, i, o, s, memory_format } = site.work.size else {
-            return Err(
-                site.unsupported(&format!("{} is not a size of a convolution", site.work.size))
-            );
+    fn inputs(&self, context: &KernelContext<FusionWork>) -> Result<Inputs, Refusal> {
+        let FusionShape::Conv { b, i, o, s, memory_format } = context.work.size else {
+            return Err(context
+                .unsupported(&format!("{} is not a size of a convolution", context.work.size)));
         };
         let range = inputs::initial_range(i * KERNEL_SIZE * KERNEL_SIZE);
         let laid_out = |tensor: Tensor| match memory_format {
             MemoryFormat::Contiguous => Ok(tensor),
             MemoryFormat::ChannelsLast => channels_last(&tensor),
         };
-        let x = laid_out(site.normal(&[b, i, s, s])?)?;
-        let filters = laid_out(site.uniform(&[o, i, KERNEL_SIZE, KERNEL_SIZE], range)?)?;
+        let x = laid_out(context.normal(&[b, i, s, s])?)?;
+        let filters = laid_out(context.uniform(&[o, i, KERNEL_SIZE, KERNEL_SIZE], range)?)?;
         let parameters = if self.normalized {
-            let BatchNorm { weight, bias, mean, variance } = BatchNorm::draw(site, o)?;
+            let BatchNorm { weight, bias, mean, variance } = BatchNorm::draw(context, o)?;
             vec![filters, weight, bias, mean, variance]
         } else {
-            vec![filters, site.uniform(&[o], range)?]
+            vec![filters, context.uniform(&[o], range)?]
         };
         Ok(Inputs { examples: vec![x], parameters })
     }
 
     /// Convolution and ReLU are one operation of cuDNN's on CUDA, of oneDNN's otherwise.
-    fn check(&self, site: &Site<FusionWork>) -> Result<(), String> {
-        match (site.work.variant, site.device) {
+    fn check(&self, context: &KernelContext<FusionWork>) -> Result<(), String> {
+        match (context.work.variant, context.device) {
             (FusionVariant::Fused, device) if self.relu && device != Device::Cuda => {
-                mkldnn::supports(site)
+                mkldnn::supports(context)
             }
-            _ => mkldnn::check(site),
+            _ => mkldnn::check(context),
         }
     }
 
-    fn reference(&self, site: &Site<FusionWork>, inputs: Inputs) -> Result<Tensor, Refusal> {
-        super::unfused(self, site, inputs)
+    fn reference(
+        &self,
+        context: &KernelContext<FusionWork>,
+        inputs: Inputs,
+    ) -> Result<Tensor, Refusal> {
+        super::unfused(self, context, inputs)
     }
 
-    fn build(&self, site: &Site<FusionWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(&self, context: &KernelContext<FusionWork>, inputs: Inputs) -> Result<Step, Refusal> {
         use FusionVariant::{Folded, Fused, Inplace, Mkldnn, MkldnnUnfused, OnednnGraph, Unfused};
-        let variant = site.work.variant;
+        let variant = context.work.variant;
         let (x, mut filters, mut bias, mut norm) = if self.normalized {
             let ([x], [filters, weight, bias, mean, variance]) = inputs.into_parts()?;
             (x, filters, None, Some(BatchNorm { weight, bias, mean, variance }))
@@ -177,9 +180,9 @@ impl Operation<FusionWork> for Conv {
         let rest = Rest { norm, relu };
         let step = match variant {
             // ReLU alone has a convolution of its own to be part of.
-            Fused if self.relu => with_relu(site, x, filters, bias)?,
+            Fused if self.relu => with_relu(context, x, filters, bias)?,
             Unfused | Inplace | Fused | Folded => {
-                let kernels = rest.kernels(convolution(site.device, bias.is_some()));
+                let kernels = rest.kernels(convolution(context.device, bias.is_some()));
                 Step::new(&kernels, move || rest.run(conv2d(&x, &filters, bias.as_ref())?))
             }
             Mkldnn => {
@@ -191,8 +194,8 @@ impl Operation<FusionWork> for Conv {
                 let step = pointwise(x, &filters, bias, PostOp::None, rest)?;
                 return Ok(step.storing_also(stored.unwrap_or(0)));
             }
-            OnednnGraph => onednn_graph(site, x, filters, bias, self.relu)?,
-            _ => return Err(site.no_such_implementation()),
+            OnednnGraph => onednn_graph(context, x, filters, bias, self.relu)?,
+            _ => return Err(context.no_such_implementation()),
         };
         Ok(match stored {
             Some(bytes) if folds => step.storing(bytes),
@@ -201,7 +204,7 @@ impl Operation<FusionWork> for Conv {
     }
 
     fn min_sqnr_db(&self, _: &FusionWork, dtype: Dtype) -> f64 {
-        self.gates.of(dtype)
+        self.gates.for_dtype(dtype)
     }
 }
 
@@ -231,13 +234,13 @@ const fn convolution(device: Device, has_bias: bool) -> &'static [&'static str] 
 
 /// max(conv(x) + bias, 0) in one operation, with filters as they are.
 fn with_relu(
-    site: &Site<FusionWork>,
+    context: &KernelContext<FusionWork>,
     x: Tensor,
     filters: Tensor,
     bias: Option<Tensor>,
 ) -> Result<Step, Refusal> {
     let Convolution { padding, stride, dilation, groups } = SAME;
-    Ok(match site.device {
+    Ok(match context.device {
         Device::Cuda => {
             let step = Step::new(&["aten::cudnn_convolution_relu"], move || {
                 let bias = bias.as_ref();
@@ -245,7 +248,7 @@ fn with_relu(
             });
             // Whether cuDNN has an engine for it, in full precision too, only cuDNN knows.
             drop(tch::no_grad(|| step.run()).map_err(|refusal| match refusal {
-                Refusal::Failed(text) => site.unsupported(&text),
+                Refusal::Failed(text) => context.unsupported(&text),
                 other => other,
             })?);
             step
@@ -262,7 +265,7 @@ fn with_relu(
 
 /// The convolution, with ReLU or without, fused by oneDNN Graph.
 fn onednn_graph(
-    site: &Site<FusionWork>,
+    context: &KernelContext<FusionWork>,
     x: Tensor,
     filters: Tensor,
     bias: Option<Tensor>,
@@ -278,7 +281,7 @@ def pattern(x, filters, bias):
     );
     let contiguous = x.is_contiguous();
     let arguments = [x, filters].into_iter().chain(bias).collect();
-    let step = torchscript::build_onednn_graph(site, &source, arguments)?;
+    let step = torchscript::build_onednn_graph(context, &source, arguments)?;
     Ok(with_other_kernel(step, contiguous))
 }
 

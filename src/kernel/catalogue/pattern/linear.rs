@@ -7,7 +7,7 @@ use tch::{TchError, Tensor};
 use super::{mkldnn, torchscript};
 use crate::inputs::{self, Inputs};
 use crate::kernel::operation::Gates;
-use crate::kernel::{Operation, Site, Step};
+use crate::kernel::{KernelContext, Operation, Step};
 use crate::native::addmm;
 use crate::native::onednn::{self, PostOp};
 use crate::refusal::Refusal;
@@ -107,39 +107,42 @@ const POINTWISE: &str = "mkldnn::_linear_pointwise";
 
 impl Operation<FusionWork> for Linear {
     /// `x [m, k]` normal; weight `[n, k]` and bias `[n]` as `torch.nn.Linear` initializes them.
-    fn inputs(&self, site: &Site<FusionWork>) -> Result<Inputs, Refusal> {
-        let FusionShape::Linear { m, k, n } = site.work.size else {
-            return Err(
-                site.unsupported(&format!("{} is not a size of a linear layer", site.work.size))
-            );
+    fn inputs(&self, context: &KernelContext<FusionWork>) -> Result<Inputs, Refusal> {
+        let FusionShape::Linear { m, k, n } = context.work.size else {
+            return Err(context
+                .unsupported(&format!("{} is not a size of a linear layer", context.work.size)));
         };
         let range = inputs::initial_range(k);
         Ok(Inputs {
-            examples: vec![site.normal(&[m, k])?],
-            parameters: vec![site.uniform(&[n, k], range)?, site.uniform(&[n], range)?],
+            examples: vec![context.normal(&[m, k])?],
+            parameters: vec![context.uniform(&[n, k], range)?, context.uniform(&[n], range)?],
         })
     }
 
-    fn check(&self, site: &Site<FusionWork>) -> Result<(), String> {
-        match (site.work.variant, site.device, self.activation) {
-            (FusionVariant::Fused, Device::Cuda, Some(Activation::Relu)) => check_epilogue(site),
+    fn check(&self, context: &KernelContext<FusionWork>) -> Result<(), String> {
+        match (context.work.variant, context.device, self.activation) {
+            (FusionVariant::Fused, Device::Cuda, Some(Activation::Relu)) => check_epilogue(context),
             (FusionVariant::Fused, Device::Cuda, Some(Activation::Gelu)) => {
                 Err("the GELU of `_addmm_activation` is the tanh approximation on cuda, \
                      another function than the exact one of the pattern"
                     .to_owned())
             }
-            _ => mkldnn::check(site),
+            _ => mkldnn::check(context),
         }
     }
 
-    fn reference(&self, site: &Site<FusionWork>, inputs: Inputs) -> Result<Tensor, Refusal> {
-        super::unfused(self, site, inputs)
+    fn reference(
+        &self,
+        context: &KernelContext<FusionWork>,
+        inputs: Inputs,
+    ) -> Result<Tensor, Refusal> {
+        super::unfused(self, context, inputs)
     }
 
-    fn build(&self, site: &Site<FusionWork>, inputs: Inputs) -> Result<Step, Refusal> {
+    fn build(&self, context: &KernelContext<FusionWork>, inputs: Inputs) -> Result<Step, Refusal> {
         let ([x], [weight, bias]) = inputs.into_parts()?;
         let (it, weight_t) = (*self, weight.f_tr()?);
-        Ok(match (site.work.variant, self.activation) {
+        Ok(match (context.work.variant, self.activation) {
             (FusionVariant::Unfused, _) => {
                 let reads = [&x, &weight_t, &bias].map(Tensor::shallow_clone).into();
                 Step::new(&it.kernels(&["aten::mm", "aten::add"]), move || {
@@ -154,7 +157,7 @@ impl Operation<FusionWork> for Linear {
                 Step::new(&["aten::addmm"], move || bias.f_addmm(&x, &weight_t))
             }
             (FusionVariant::Fused, Some(activation)) => {
-                addmm_activation(site, [x, weight_t, bias], activation)
+                addmm_activation(context, [x, weight_t, bias], activation)
             }
             (FusionVariant::Addmm, _) => Step::new(&it.kernels(&["aten::addmm"]), move || {
                 it.activated(bias.f_addmm(&x, &weight_t)?, false)
@@ -174,7 +177,7 @@ impl Operation<FusionWork> for Linear {
                 let step = Step::new(&[POINTWISE], move || {
                     onednn::linear_pointwise(&x, &weight, Some(&bias), post_op)
                 });
-                mkldnn::noting_reordered(step.storing(stored), site)
+                mkldnn::noting_reordered(step.storing(stored), context)
             }
             (FusionVariant::MkldnnUnfused, _) => {
                 let (weight, stored) = reordered(&x, &weight, &bias)?;
@@ -185,7 +188,7 @@ impl Operation<FusionWork> for Linear {
                     y = y.f_add(&bias)?;
                     Ok(it.activated(y, false)?)
                 });
-                mkldnn::noting_reordered(step.storing(stored), site)
+                mkldnn::noting_reordered(step.storing(stored), context)
             }
             (FusionVariant::OnednnGraph, activation) => {
                 let output = match activation {
@@ -199,8 +202,9 @@ def pattern(x, weight, bias):
     y = torch.linear(x, weight, bias)
     return {output}"
                 );
-                let step = torchscript::build_onednn_graph(site, &source, vec![x, weight, bias])?;
-                mkldnn::with_own_product(step, site.dtype)
+                let step =
+                    torchscript::build_onednn_graph(context, &source, vec![x, weight, bias])?;
+                mkldnn::with_own_product(step, context.dtype)
             }
             (FusionVariant::TorchScript, Some(activation)) => {
                 let python = activation.python();
@@ -211,21 +215,21 @@ def pattern(x, weight_t, bias):
     return {python}(torch.addmm(bias, x, weight_t))"
                 );
                 let unfused = it.kernels(&["aten::mm", "aten::add"]);
-                torchscript::build(site, &source, [x, weight_t, bias], &unfused)?
+                torchscript::build(context, &source, [x, weight_t, bias], &unfused)?
             }
-            _ => return Err(site.no_such_implementation()),
+            _ => return Err(context.no_such_implementation()),
         })
     }
 
     fn min_sqnr_db(&self, _: &FusionWork, dtype: Dtype) -> f64 {
-        self.gates.of(dtype)
+        self.gates.for_dtype(dtype)
     }
 }
 
 /// `_addmm_activation`. On CUDA it is one operation, which is fused if cuBLASLt takes it as an
 /// epilogue; elsewhere the same name runs these two.
 fn addmm_activation(
-    site: &Site<FusionWork>,
+    context: &KernelContext<FusionWork>,
     [x, weight_t, bias]: [Tensor; 3],
     activation: Activation,
 ) -> Step {
@@ -235,7 +239,7 @@ fn addmm_activation(
         Activation::Gelu => addmm::Activation::Gelu,
     };
     let run = move || addmm::addmm_activation(&bias, &x, &weight_t, activation);
-    match site.device {
+    match context.device {
         Device::Cuda => Step::new(&["aten::_addmm_activation"], run).noting(NOT_VERIFIED),
         Device::Cpu | Device::Rocm | Device::Xpu | Device::Mps => {
             Step::new(&["aten::addmm", in_place], run)
@@ -253,8 +257,8 @@ const NOT_VERIFIED: &str = "not verified to be fused: where cuBLASLt refuses, li
 /// activation one by one under the name of `_addmm_activation`, and says nothing.
 ///
 /// As libtorch 2.11 decides it: ATen's `native/cuda/Blas.cpp`, `isInputCompliesAddmmCudaLt`.
-fn check_epilogue(site: &Site<FusionWork>) -> Result<(), String> {
-    let FusionShape::Linear { m, k, n } = site.work.size else { return Ok(()) };
+fn check_epilogue(context: &KernelContext<FusionWork>) -> Result<(), String> {
+    let FusionShape::Linear { m, k, n } = context.work.size else { return Ok(()) };
     if m.min(k).min(n) < 2 {
         return Err(format!(
             "the epilogue of cuBLASLt takes m, k and n from 2 on, not {m}x{k}x{n}"

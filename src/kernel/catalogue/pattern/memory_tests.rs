@@ -3,8 +3,8 @@
 use plan::{Dtype, FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern};
 use tch::Tensor;
 
-use super::tests::{conv, prepared, site};
-use crate::kernel::Site;
+use super::tests::{context, conv, prepared};
+use crate::kernel::KernelContext;
 use crate::native::memory::{self, DeviceMemory};
 
 /// Memory that `run` allocates once its first call has filled caches.
@@ -16,8 +16,8 @@ fn allocated(run: impl Fn() -> Tensor) -> DeviceMemory {
     })
 }
 
-fn step(site: &Site<FusionWork>) -> DeviceMemory {
-    let step = prepared(site).unwrap();
+fn step(context: &KernelContext<FusionWork>) -> DeviceMemory {
+    let step = prepared(context).unwrap();
     allocated(|| step.run().unwrap())
 }
 
@@ -33,7 +33,7 @@ fn a_linear_layer_with_relu_takes_an_output_for_each_operation() {
         (FusionVariant::Fused, y, y),
         (FusionVariant::Mkldnn, y, y),
     ] {
-        let memory = step(&site(Pattern::LinearBiasRelu, variant, size, Dtype::Float32));
+        let memory = step(&context(Pattern::LinearBiasRelu, variant, size, Dtype::Float32));
         assert_eq!((memory.peak_bytes, memory.total_bytes), (peak, total), "{variant}");
         assert_eq!(memory.live_bytes.unsigned_abs(), y, "{variant}");
     }
@@ -45,7 +45,7 @@ fn in_half_precision_it_takes_the_same_beside_the_product() {
     let size = FusionShape::Linear { m: 64, k: 32, n: 256 };
     let y = 2 * 64 * 256;
     for dtype in [Dtype::BFloat16, Dtype::Float16] {
-        let of = |pattern, variant| step(&site(pattern, variant, size, dtype));
+        let of = |pattern, variant| step(&context(pattern, variant, size, dtype));
         let product = of(Pattern::LinearBias, FusionVariant::Inplace);
         let with_bias = of(Pattern::LinearBias, FusionVariant::Fused);
         for (variant, alone, beside) in [
@@ -73,7 +73,7 @@ fn normalization_and_relu_take_their_outputs_beside_the_convolution() {
     let affine = 4 * 2 * o;
     for &dtype in Dtype::ALL {
         let y = dtype.bytes() * 2 * o * s * s;
-        let convolution = site(Pattern::Conv2dBn, FusionVariant::Fused, size, dtype);
+        let convolution = context(Pattern::Conv2dBn, FusionVariant::Fused, size, dtype);
         for (variant, peak, beside) in [
             (FusionVariant::Unfused, 2 * y + affine, 2 * y + affine),
             // The normalization writes into another tensor than the convolution's.
@@ -82,11 +82,11 @@ fn normalization_and_relu_take_their_outputs_beside_the_convolution() {
             // Nothing for ReLU.
             (FusionVariant::Fused, y, 0),
         ] {
-            let site = site(Pattern::Conv2dBnRelu, variant, size, dtype);
-            if site.check().is_err() {
+            let context = context(Pattern::Conv2dBnRelu, variant, size, dtype);
+            if context.check().is_err() {
                 continue;
             }
-            let (alone, memory) = with_one_scratch(&convolution, &site);
+            let (alone, memory) = with_one_scratch(&convolution, &context);
             let label = format!("{variant} {dtype}: {memory:?} beside {alone:?}");
             assert_eq!(memory.peak_bytes, peak.max(alone.peak_bytes), "{label}");
             assert_eq!(memory.total_bytes, alone.total_bytes + beside, "{label}");
@@ -98,11 +98,11 @@ fn normalization_and_relu_take_their_outputs_beside_the_convolution() {
 /// The memory of both. The scratch of a convolution depends on the number of threads, which another test
 /// may change meanwhile: then they are tried again.
 fn with_one_scratch(
-    convolution: &Site<FusionWork>,
-    site: &Site<FusionWork>,
+    convolution: &KernelContext<FusionWork>,
+    context: &KernelContext<FusionWork>,
 ) -> (DeviceMemory, DeviceMemory) {
     for _ in 0..20 {
-        let (before, memory, after) = (step(convolution), step(site), step(convolution));
+        let (before, memory, after) = (step(convolution), step(context), step(convolution));
         if before == after {
             return (before, memory);
         }
@@ -114,7 +114,8 @@ fn with_one_scratch(
 #[test]
 fn fused_a_convolution_peaks_lower() {
     let size = conv(2, 4, 16, 32, MemoryFormat::ChannelsLast);
-    let of = |variant| step(&site(Pattern::Conv2dBnRelu, variant, size, Dtype::Float32)).peak_bytes;
+    let of =
+        |variant| step(&context(Pattern::Conv2dBnRelu, variant, size, Dtype::Float32)).peak_bytes;
     let y = 4 * 2 * 16 * 32 * 32;
     assert_eq!(of(FusionVariant::Unfused), 2 * y + 4 * 2 * 16);
     assert!(of(FusionVariant::Fused) < 2 * y);

@@ -3,24 +3,24 @@
 use plan::{Device, Dtype, FusionVariant, FusionWork};
 use tch::Tensor;
 
-use crate::kernel::{Site, Step};
+use crate::kernel::{KernelContext, Step};
 use crate::native::{Error, memory, onednn};
 use crate::refusal::Refusal;
 
-/// Whether they run here, in the site's dtype, where the variant consists of them.
-pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
-    match site.work.variant {
+/// Whether they run here, in the context's dtype, where the variant consists of them.
+pub(super) fn check(context: &KernelContext<FusionWork>) -> Result<(), String> {
+    match context.work.variant {
         FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused | FusionVariant::OnednnGraph => {
-            supports(site)
+            supports(context)
         }
         _ => Ok(()),
     }
 }
 
 /// Checks device and precision, whatever the variant.
-pub(super) fn supports(site: &Site<FusionWork>) -> Result<(), String> {
-    match site.device {
-        Device::Cpu => onednn::supports(site.kind()),
+pub(super) fn supports(context: &KernelContext<FusionWork>) -> Result<(), String> {
+    match context.device {
+        Device::Cpu => onednn::supports(context.kind()),
         other => Err(format!("oneDNN's operations with a post-op are for cpu, not {other}")),
     }
 }
@@ -39,8 +39,8 @@ pub(super) const REORDERED: &str =
     "its weights are reordered beforehand; `unfused` has them as they come";
 
 /// A product whose weights were reordered, with what that means for its speed-up.
-pub(super) fn noting_reordered(step: Step, site: &Site<FusionWork>) -> Step {
-    with_own_product(step.noting(REORDERED), site.dtype)
+pub(super) fn noting_reordered(step: Step, context: &KernelContext<FusionWork>) -> Step {
+    with_own_product(step.noting(REORDERED), context.dtype)
 }
 
 /// A step whose product is oneDNN's, with what that means for its speed-up: libtorch leaves products in

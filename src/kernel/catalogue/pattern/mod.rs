@@ -17,12 +17,12 @@ use conv::Conv;
 use linear::Linear;
 
 use crate::inputs::Inputs;
-use crate::kernel::{Named, Operation, Parts, Shipped, Site};
+use crate::kernel::{KernelContext, Named, Operation, Parts, Shipped};
 use crate::refusal::Refusal;
 
 impl Named for FusionWork {
-    fn name(site: &Site<Self>) -> String {
-        format!("pattern `{}`, variant `{}`", site.work.pattern, site.work.variant)
+    fn name(context: &KernelContext<Self>) -> String {
+        format!("pattern `{}`, variant `{}`", context.work.pattern, context.work.variant)
     }
 }
 
@@ -41,18 +41,18 @@ impl Shipped for FusionWork {
         }
     }
 
-    fn check(site: &Site<Self>) -> Result<(), Refusal> {
-        if !site.work.pattern.variants().contains(&site.work.variant) {
-            return Err(site.unsupported("the pattern has no such variant"));
+    fn check(context: &KernelContext<Self>) -> Result<(), Refusal> {
+        if !context.work.pattern.variants().contains(&context.work.variant) {
+            return Err(context.unsupported("the pattern has no such variant"));
         }
-        site.constraint()
+        context.constraint()
     }
 
     /// The unfused operations', whatever the variant.
-    fn parts(site: &Site<Self>) -> Parts {
-        let unfused = site.work.unfused();
-        let operations = unfused.operations(site.dtype, site.device).unwrap_or_default();
-        let largest = operations.iter().map(|it| it.writes / site.dtype.bytes()).max();
+    fn parts(context: &KernelContext<Self>) -> Parts {
+        let unfused = context.work.unfused();
+        let operations = unfused.operations(context.dtype, context.device).unwrap_or_default();
+        let largest = operations.iter().map(|it| it.writes / context.dtype.bytes()).max();
         let all = unfused.parts();
         Parts {
             all,
@@ -75,10 +75,10 @@ impl Shipped for FusionWork {
 /// The operations one by one, on these inputs.
 pub(super) fn unfused(
     operation: &impl Operation<FusionWork>,
-    site: &Site<FusionWork>,
+    context: &KernelContext<FusionWork>,
     inputs: Inputs,
 ) -> Result<Tensor, Refusal> {
-    operation.build(&Site { work: site.work.unfused(), ..*site }, inputs)?.run()
+    operation.build(&KernelContext { work: context.work.unfused(), ..*context }, inputs)?.run()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use plan::{Device, Dtype, MemoryFormat, PatternFamily};
 
-use super::super::tests::{conv, prepared, site};
+use super::super::tests::{context, conv, prepared};
 use super::*;
 use crate::measurement::profiler;
 use crate::native::profile::{outermost, profile};
@@ -55,8 +55,8 @@ fn size(family: PatternFamily) -> FusionShape {
 }
 
 fn promised(pattern: Pattern, variant: FusionVariant, kernels: &[&str]) -> Promise {
-    let site = site(pattern, variant, size(pattern.family()), Dtype::Float32);
-    promise(&site.work, &names(kernels))
+    let context = context(pattern, variant, size(pattern.family()), Dtype::Float32);
+    promise(&context.work, &names(kernels))
 }
 
 #[test]
@@ -126,9 +126,9 @@ fn kernels_that_keep_a_promise_and_kernels_that_break_it() {
 #[test]
 fn a_mask_is_one_elementwise_kernel_more() {
     let size = FusionShape::Attention { b: 1, heads: 1, s: 8, d: 8, causal: true };
-    let site = site(Pattern::QkSoftmax, FusionVariant::Fused, size, Dtype::Float32);
+    let context = context(Pattern::QkSoftmax, FusionVariant::Fused, size, Dtype::Float32);
     let unfused = names(&[GEMM, MUL, ADD, SOFTMAX]);
-    let promise = promise(&site.work, &[]);
+    let promise = promise(&context.work, &[]);
     assert!(promise.holds(&names(&[ADD, GEMM, SOFTMAX]), &unfused));
     assert!(!promise.holds(&names(&[ADD, ADD, SOFTMAX]), &unfused));
 }
@@ -178,13 +178,13 @@ fn names_are_shortened() {
 
 /// The operators that libtorch runs for the variant on the host, outermost.
 fn operators(pattern: Pattern, variant: FusionVariant, size: FusionShape) -> Vec<String> {
-    let site = site(pattern, variant, size, Dtype::Float32);
-    assert_eq!(site.device, Device::Cpu);
-    let step = prepared(&site).expect("built");
+    let context = context(pattern, variant, size, Dtype::Float32);
+    assert_eq!(context.device, Device::Cpu);
+    let step = prepared(&context).expect("built");
     let run = || tch::no_grad(|| step.run());
     drop(run().expect("warmed up"));
     let _turn = profiler::turn();
-    let events = profile(site.place, run).expect("profiled");
+    let events = profile(context.torch_device, run).expect("profiled");
     outermost(&events).into_iter().map(|event| event.name.clone()).collect()
 }
 

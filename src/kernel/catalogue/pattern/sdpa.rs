@@ -9,27 +9,27 @@
 use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork};
 use tch::{TchError, Tensor};
 
-use crate::kernel::{Site, Step};
+use crate::kernel::{KernelContext, Step};
 use crate::native::sdpa::{SdpaBackend, sdpa_backend};
 use crate::refusal::Refusal;
 
-/// The site's variant on Q, K and V. A flag is all that it needs of the mask.
+/// The context's variant on Q, K and V. A flag is all that it needs of the mask.
 pub(super) fn build(
-    site: &Site<FusionWork>,
+    context: &KernelContext<FusionWork>,
     [q, k, v]: [Tensor; 3],
     causal: bool,
 ) -> Result<Step, Refusal> {
-    let step = match (backend(site.work.variant), site.work.variant) {
-        (Some(backend), _) => {
-            Step::new(&[backend.operation(site.place)], move || backend.attend(&q, &k, &v, causal))
-        }
+    let step = match (backend(context.work.variant), context.work.variant) {
+        (Some(backend), _) => Step::new(&[backend.operation(context.torch_device)], move || {
+            backend.attend(&q, &k, &v, causal)
+        }),
         (None, FusionVariant::Fused) => chosen([q, k, v], causal, Ok)?,
         (None, FusionVariant::Sdpa3d) => {
             let (_, heads, _, _) = q.size4()?;
             let folded = [fold(&q)?, fold(&k)?, fold(&v)?];
             chosen(folded, causal, move |out| unfold(&out, heads))?
         }
-        _ => return Err(site.no_such_implementation()),
+        _ => return Err(context.no_such_implementation()),
     };
     Ok(step.storing(0))
 }
@@ -60,14 +60,14 @@ fn backend(variant: FusionVariant) -> Option<SdpaBackend> {
 
 /// Checks, on CUDA, SDPA's own conditions for the kernel (libtorch 2.11): called by name, the
 /// kernel fails if they do not hold. Conditions on the GPU's generation are left to the kernel.
-pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
+pub(super) fn check(context: &KernelContext<FusionWork>) -> Result<(), String> {
     let (FusionShape::Attention { s, d, .. }, Some(backend)) =
-        (site.work.size, backend(site.work.variant))
+        (context.work.size, backend(context.work.variant))
     else {
         return Ok(());
     };
-    let (what, multiple, most) = match (backend, site.dtype) {
-        (SdpaBackend::Flash, _) if site.device == Device::Cpu => return Ok(()),
+    let (what, multiple, most) = match (backend, context.dtype) {
+        (SdpaBackend::Flash, _) if context.device == Device::Cpu => return Ok(()),
         (SdpaBackend::Flash, _) => ("FlashAttention", 8, 256),
         (SdpaBackend::Efficient, Dtype::Float32) => ("memory-efficient attention", 4, u64::MAX),
         (SdpaBackend::Efficient, _) => ("memory-efficient attention", 8, u64::MAX),
@@ -75,10 +75,10 @@ pub(super) fn check(site: &Site<FusionWork>) -> Result<(), String> {
         (SdpaBackend::Math | SdpaBackend::Overrideable, _) => return Ok(()),
     };
     let efficient = backend == SdpaBackend::Efficient;
-    if site.device != Device::Cuda {
-        Err(format!("libtorch has {what} only on cuda, not on {}", site.device))
-    } else if site.dtype == Dtype::Float32 && !efficient {
-        Err(format!("{what} takes bfloat16 and float16, not {}", site.dtype))
+    if context.device != Device::Cuda {
+        Err(format!("libtorch has {what} only on cuda, not on {}", context.device))
+    } else if context.dtype == Dtype::Float32 && !efficient {
+        Err(format!("{what} takes bfloat16 and float16, not {}", context.dtype))
     } else if !d.is_multiple_of(multiple) {
         Err(format!("{what} takes features in multiples of {multiple}: d is {d}"))
     } else if d > most {

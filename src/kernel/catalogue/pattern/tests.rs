@@ -3,24 +3,24 @@ use plan::{Device, Dtype, FusionVariant, MemoryFormat, PatternFamily};
 use super::*;
 use crate::kernel::Step;
 
-pub(super) fn site(
+pub(super) fn context(
     pattern: Pattern,
     variant: FusionVariant,
     size: FusionShape,
     dtype: Dtype,
-) -> Site<FusionWork> {
+) -> KernelContext<FusionWork> {
     let work = FusionWork { pattern, variant, compile: None, size };
     let (device, place) = (Device::Cpu, tch::Device::Cpu);
-    Site { work, dtype, device, place, threads: 1, seed: 7 }
+    KernelContext { work, dtype, device, torch_device: place, threads: 1, seed: 7 }
 }
 
-pub(super) fn prepared(site: &Site<FusionWork>) -> Result<Step, Refusal> {
-    site.check()?;
-    site.build(site.inputs()?)
+pub(super) fn prepared(context: &KernelContext<FusionWork>) -> Result<Step, Refusal> {
+    context.check()?;
+    context.build(context.inputs()?)
 }
 
-pub(super) fn output(site: &Site<FusionWork>) -> Tensor {
-    tch::no_grad(|| prepared(site).unwrap().run()).unwrap()
+pub(super) fn output(context: &KernelContext<FusionWork>) -> Tensor {
+    tch::no_grad(|| prepared(context).unwrap().run()).unwrap()
 }
 
 pub(super) fn conv(b: u64, i: u64, o: u64, s: u64, memory_format: MemoryFormat) -> FusionShape {
@@ -42,18 +42,18 @@ fn sizes(family: PatternFamily) -> Vec<FusionShape> {
 }
 
 /// Every variant of every pattern at these sizes, in every dtype.
-fn all() -> impl Iterator<Item = Site<FusionWork>> {
+fn all() -> impl Iterator<Item = KernelContext<FusionWork>> {
     Pattern::ALL.iter().flat_map(|&pattern| {
         sizes(pattern.family()).into_iter().flat_map(move |size| {
             pattern.variants().iter().flat_map(move |&variant| {
-                Dtype::ALL.iter().map(move |&dtype| site(pattern, variant, size, dtype))
+                Dtype::ALL.iter().map(move |&dtype| context(pattern, variant, size, dtype))
             })
         })
     })
 }
 
-fn planned(site: &Site<FusionWork>) -> Vec<&'static str> {
-    let operations = site.work.operations(site.dtype, site.device);
+fn planned(context: &KernelContext<FusionWork>) -> Vec<&'static str> {
+    let operations = context.work.operations(context.dtype, context.device);
     operations.expect("the pattern has the variant").iter().map(|it| it.name).collect()
 }
 
@@ -62,17 +62,17 @@ fn what_runs_is_what_the_plan_counts() {
     let mut compared = 0;
     // For SDPA the plan has the call, or the parts of its composite, and the step the chosen
     // kernel.
-    let chosen = |site: &Site<FusionWork>| {
+    let chosen = |context: &KernelContext<FusionWork>| {
         use FusionVariant::{Fused, Sdpa3d, SdpaMath};
-        let variant = matches!(site.work.variant, Fused | Sdpa3d | SdpaMath);
-        variant && site.work.pattern == Pattern::FullAttention
+        let variant = matches!(context.work.variant, Fused | Sdpa3d | SdpaMath);
+        variant && context.work.pattern == Pattern::FullAttention
     };
-    for site in all().filter(|site| !chosen(site)) {
-        let Ok(step) = prepared(&site) else { continue };
+    for context in all().filter(|context| !chosen(context)) {
+        let Ok(step) = prepared(&context) else { continue };
         // A group comes with what is in it.
         let heads: Vec<&str> =
             step.kernels.iter().filter_map(|kernel| kernel.split('(').next()).collect();
-        assert_eq!(heads, planned(&site), "{:?} {}", site.work, site.dtype);
+        assert_eq!(heads, planned(&context), "{:?} {}", context.work, context.dtype);
         compared += 1;
     }
     // Without oneDNN's half precision: 26 variants in float32, 18 in each of the others.
@@ -82,19 +82,21 @@ fn what_runs_is_what_the_plan_counts() {
 /// Upstream's `Conv2d_ReLU` runs the same code twice, and its TorchScript fuses nothing on a CPU.
 #[test]
 fn upstream_defect_3_no_variant_runs_the_operations_of_unfused() {
-    for site in all().filter(|site| site.work.variant != FusionVariant::Unfused) {
-        let unfused =
-            Site { work: FusionWork { variant: FusionVariant::Unfused, ..site.work }, ..site };
+    for context in all().filter(|context| context.work.variant != FusionVariant::Unfused) {
+        let unfused = KernelContext {
+            work: FusionWork { variant: FusionVariant::Unfused, ..context.work },
+            ..context
+        };
         let Ok(baseline) = prepared(&unfused) else { continue };
-        match prepared(&site) {
-            Ok(step) => assert_ne!(step.kernels, baseline.kernels, "{:?}", site.work),
+        match prepared(&context) {
+            Ok(step) => assert_ne!(step.kernels, baseline.kernels, "{:?}", context.work),
             Err(Refusal::Unsupported(reason)) => {
                 // The plan knows it, too.
-                let same = planned(&site) == planned(&unfused);
+                let same = planned(&context) == planned(&unfused);
                 let said = reason.contains("runs the same operations as `unfused` here");
-                assert_eq!(same, said, "{:?}: {reason}", site.work);
+                assert_eq!(same, said, "{:?}: {reason}", context.work);
             }
-            Err(other) => panic!("{:?}: {other}", site.work),
+            Err(other) => panic!("{:?}: {other}", context.work),
         }
     }
 }
@@ -106,7 +108,7 @@ fn a_script_that_fuses_nothing_is_refused_with_what_it_runs() {
         [(Pattern::LinearBiasRelu, "aten::relu"), (Pattern::LinearBiasGelu, "aten::gelu")]
     {
         let refusal =
-            prepared(&site(pattern, FusionVariant::TorchScript, size, Dtype::Float32)).err();
+            prepared(&context(pattern, FusionVariant::TorchScript, size, Dtype::Float32)).err();
         let reason = format!(
             "pattern `{pattern}`, variant `torchscript`: TorchScript runs the same operations as \
              `unfused` here: aten::mm, aten::add, {last}"
@@ -123,8 +125,11 @@ fn what_cublaslt_may_refuse_in_silence_is_not_called_fused() {
         (FusionVariant::Fused, Device::Cpu, false),
         (FusionVariant::Addmm, Device::Cuda, false),
     ] {
-        let site = Site { device, ..site(Pattern::LinearBiasRelu, variant, size, Dtype::Float32) };
-        let Step { notes, .. } = prepared(&site).unwrap();
+        let context = KernelContext {
+            device,
+            ..context(Pattern::LinearBiasRelu, variant, size, Dtype::Float32)
+        };
+        let Step { notes, .. } = prepared(&context).unwrap();
         let said = notes.iter().any(|note| note.starts_with("not verified to be fused: "));
         assert_eq!(said, noted, "{variant:?} on {device}: {notes:?}");
     }
@@ -134,8 +139,8 @@ fn what_cublaslt_may_refuse_in_silence_is_not_called_fused() {
 #[test]
 fn what_another_device_cannot_do_is_refused() {
     let refused = |pattern, variant, size, device| {
-        let site = site(pattern, variant, size, Dtype::Float32);
-        Site { device, ..site }.check().err().map(|refusal| refusal.to_string())
+        let context = context(pattern, variant, size, Dtype::Float32);
+        KernelContext { device, ..context }.check().err().map(|refusal| refusal.to_string())
     };
     let linear = |m, k, n| FusionShape::Linear { m, k, n };
     let image = conv(1, 3, 4, 8, MemoryFormat::Contiguous);
@@ -186,8 +191,8 @@ fn images_and_filters_lie_as_the_size_says() {
         for (i, o) in [(3, 7), (1, 1)] {
             for &memory_format in MemoryFormat::ALL {
                 let size = conv(2, i, o, 5, memory_format);
-                let site = site(pattern, FusionVariant::Unfused, size, Dtype::BFloat16);
-                let inputs = site.inputs().unwrap();
+                let context = context(pattern, FusionVariant::Unfused, size, Dtype::BFloat16);
+                let inputs = context.inputs().unwrap();
                 for tensor in [&inputs.examples[0], &inputs.parameters[0]] {
                     match memory_format {
                         MemoryFormat::Contiguous => assert!(tensor.is_contiguous()),
@@ -205,13 +210,13 @@ fn outputs_of_convolutions_lie_as_their_images_do() {
         for &variant in pattern.variants() {
             for &memory_format in MemoryFormat::ALL {
                 for &dtype in Dtype::ALL {
-                    let site = site(pattern, variant, conv(2, 3, 7, 5, memory_format), dtype);
-                    let Ok(step) = prepared(&site) else { continue };
+                    let context = context(pattern, variant, conv(2, 3, 7, 5, memory_format), dtype);
+                    let Ok(step) = prepared(&context) else { continue };
                     let output = tch::no_grad(|| step.run()).unwrap();
                     let contiguous = memory_format == MemoryFormat::Contiguous;
                     let reordered =
                         matches!(variant, FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused);
-                    let label = format!("{:?} {dtype}", site.work);
+                    let label = format!("{:?} {dtype}", context.work);
                     assert_eq!(is_channels_last(&output), reordered || !contiguous, "{label}");
                     assert_eq!(output.is_contiguous(), contiguous && !reordered, "{label}");
                     // The notes name the difference.
@@ -235,27 +240,27 @@ fn parameters_are_counted_as_they_are_stored() {
     let (filters, vector) = (4 * 7 * 3 * 9, 4 * 7);
     for pattern in of_family(PatternFamily::Conv) {
         for &variant in pattern.variants() {
-            let site = site(pattern, variant, size, Dtype::Float32);
-            let stored = prepared(&site).unwrap().parameter_bytes;
+            let context = context(pattern, variant, size, Dtype::Float32);
+            let stored = prepared(&context).unwrap().parameter_bytes;
             let folds = pattern != Pattern::Conv2dRelu;
             match variant {
                 FusionVariant::Fused | FusionVariant::Folded | FusionVariant::OnednnGraph
                     if folds =>
                 {
-                    assert_eq!(stored, Some(filters + vector), "{:?}", site.work);
+                    assert_eq!(stored, Some(filters + vector), "{:?}", context.work);
                 }
                 FusionVariant::MkldnnUnfused if folds => {
-                    assert!(stored >= Some(filters + 4 * vector), "{:?}: {stored:?}", site.work);
+                    assert!(stored >= Some(filters + 4 * vector), "{:?}: {stored:?}", context.work);
                 }
                 FusionVariant::Mkldnn | FusionVariant::MkldnnUnfused => {
-                    assert!(stored >= Some(filters + vector), "{:?}: {stored:?}", site.work);
+                    assert!(stored >= Some(filters + vector), "{:?}: {stored:?}", context.work);
                 }
-                _ => assert_eq!(stored, None, "{:?}", site.work),
+                _ => assert_eq!(stored, None, "{:?}", context.work),
             }
         }
     }
     let linear = FusionShape::Linear { m: 4, k: 64, n: 32 };
-    let reordered = site(Pattern::LinearBias, FusionVariant::Mkldnn, linear, Dtype::Float32);
+    let reordered = context(Pattern::LinearBias, FusionVariant::Mkldnn, linear, Dtype::Float32);
     // Whole blocks: nothing to pad.
     assert_eq!(prepared(&reordered).unwrap().parameter_bytes, Some(4 * (32 * 64 + 32)));
 }
@@ -265,7 +270,7 @@ fn parameters_are_counted_as_they_are_stored() {
 fn variants_are_drawn_the_same_inputs() {
     for &pattern in &[Pattern::LinearBiasRelu, Pattern::Conv2dBnRelu] {
         let size = plan::fusion::sizes(pattern.family(), plan::SizeSet::Quick)[0];
-        let of = |variant| site(pattern, variant, size, Dtype::Float32).inputs().unwrap();
+        let of = |variant| context(pattern, variant, size, Dtype::Float32).inputs().unwrap();
         let (unfused, fused) = (of(FusionVariant::Unfused), of(FusionVariant::Fused));
         assert_eq!(unfused.examples, fused.examples);
         assert_eq!(unfused.parameters, fused.parameters);
@@ -277,8 +282,8 @@ fn odd_sizes_have_their_outputs() {
     for (m, k, n) in [(1, 17, 33), (1, 1, 1), (5, 33, 2)] {
         for pattern in of_family(PatternFamily::Linear) {
             let size = FusionShape::Linear { m, k, n };
-            let y = output(&site(pattern, FusionVariant::Mkldnn, size, Dtype::Float32));
-            let expected = output(&site(pattern, FusionVariant::Unfused, size, Dtype::Float32));
+            let y = output(&context(pattern, FusionVariant::Mkldnn, size, Dtype::Float32));
+            let expected = output(&context(pattern, FusionVariant::Unfused, size, Dtype::Float32));
             assert_eq!(y.size(), [m, n].map(u64::cast_signed));
             assert!(y.allclose(&expected, 1e-5, 1e-6, false), "{pattern} {size}");
         }

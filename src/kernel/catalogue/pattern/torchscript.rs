@@ -3,7 +3,7 @@
 use plan::FusionWork;
 use tch::Tensor;
 
-use crate::kernel::{Site, Step};
+use crate::kernel::{KernelContext, Step};
 use crate::native::script::{Function, Fuser, Script, is_fusion_group};
 use crate::refusal::Refusal;
 
@@ -12,14 +12,14 @@ use crate::refusal::Refusal;
 /// The optimized graph shows what really runs. When that is `unfused`, one operation after the
 /// other, there is nothing to compare, and it is refused.
 pub(super) fn build<const N: usize>(
-    site: &Site<FusionWork>,
+    context: &KernelContext<FusionWork>,
     source: &str,
     arguments: [Tensor; N],
     unfused: &[&str],
 ) -> Result<Step, Refusal> {
     let (function, kernels) = optimized(source, &arguments, Fuser::Default)?;
     if kernels == unfused {
-        return Err(site.unsupported(&format!(
+        return Err(context.unsupported(&format!(
             "TorchScript runs the same operations as `unfused` here: {}",
             kernels.join(", ")
         )));
@@ -31,14 +31,14 @@ pub(super) fn build<const N: usize>(
 ///
 /// A function without a fused group is refused: the variant is about such a group.
 pub(super) fn build_onednn_graph(
-    site: &Site<FusionWork>,
+    context: &KernelContext<FusionWork>,
     source: &str,
     arguments: Vec<Tensor>,
 ) -> Result<Step, Refusal> {
     let (function, kernels) = optimized(source, &arguments, Fuser::OnednnGraph)?;
     if !kernels.iter().any(|kernel| is_fusion_group(kernel)) {
         let kernels = kernels.join(", ");
-        return Err(site.unsupported(&format!("oneDNN Graph fuses nothing here: {kernels}")));
+        return Err(context.unsupported(&format!("oneDNN Graph fuses nothing here: {kernels}")));
     }
     Ok(Step::new(&kernels, move || function.run(&arguments.iter().collect::<Vec<_>>())))
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::super::loader::{LIBRARY_PATH, Trace};
 use super::super::manifest::{Cpu, Manifest, SYSTEM};
 use super::super::version::Version;
-use super::torch::Chosen;
+use super::torch::LibtorchChoice;
 use super::{checksums, cpu};
 use crate::driver::{Driver, OLDEST_FOR_CUDA_13};
 use crate::error::{Error, Result};
@@ -17,8 +17,8 @@ use crate::files;
 pub fn library_path(
     bundle: &Path,
     manifest: &Manifest,
-    torch: Result<Chosen>,
-) -> std::result::Result<(Chosen, OsString), Vec<Error>> {
+    torch: Result<LibtorchChoice>,
+) -> std::result::Result<(LibtorchChoice, OsString), Vec<Error>> {
     let mut found = checksums::misplaced(bundle, manifest);
     found.extend(proc(Path::new("/proc/self/exe")));
     found.extend(programs(&env::var_os("PATH").unwrap_or_default()));

@@ -34,7 +34,7 @@ use crate::template;
 use ::libtorch::{child, command};
 use limits::CALIBRATION;
 use plan::{budget, exit};
-use torch::Chosen;
+use torch::LibtorchChoice;
 
 /// Run the benchmarks of this bundle
 ///
@@ -416,7 +416,7 @@ impl Host<'_> {
     }
 
     /// All of gpu-check, as a clone does it. Without a GPU each step says that it is skipped.
-    fn check_all_of_gpu(&self, torch: Chosen) -> Result<u8> {
+    fn check_all_of_gpu(&self, torch: LibtorchChoice) -> Result<u8> {
         let Bundle { root, manifest } = self.bundle;
         if !manifest.is_of_gpu_check() {
             return Err(Error::usage("--gpu-check: this bundle lacks the programs of gpu-check")

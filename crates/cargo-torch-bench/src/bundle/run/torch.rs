@@ -12,7 +12,7 @@ use ::libtorch::{COMPILER_PYTHON, Libtorch};
 
 /// It, and who chose it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Chosen {
+pub struct LibtorchChoice {
     pub libtorch: Libtorch,
     pub by: String,
 }
@@ -22,14 +22,14 @@ const FIND: &str = "import importlib.util as u; s = u.find_spec('torch'); \
     print(s.submodule_search_locations[0] if s and s.submodule_search_locations else '')";
 
 /// The one that is `named`; else the bundle's; else that of LIBTORCH; else that of Python.
-pub fn choose(bundle: &Path, torch: &Torch, named: Option<&Path>) -> Result<Chosen> {
+pub fn choose(bundle: &Path, torch: &Torch, named: Option<&Path>) -> Result<LibtorchChoice> {
     if let Some(root) = named {
         return fitting(torch, root, "--libtorch");
     }
     if let Some(folder) = &torch.folder {
         let (root, has_cuda) = (bundle.join(folder), torch.cuda.is_some());
         let libtorch = Libtorch { root, version: torch.version.clone(), has_cuda };
-        return Ok(Chosen { libtorch, by: "the bundle".to_owned() });
+        return Ok(LibtorchChoice { libtorch, by: "the bundle".to_owned() });
     }
     if let Some(root) = variable("LIBTORCH") {
         return fitting(torch, Path::new(&root), "LIBTORCH");
@@ -52,7 +52,7 @@ pub fn choose(bundle: &Path, torch: &Torch, named: Option<&Path>) -> Result<Chos
 }
 
 /// A libtorch of the host, if the benchmarks can use it.
-fn fitting(torch: &Torch, root: &Path, by: &str) -> Result<Chosen> {
+fn fitting(torch: &Torch, root: &Path, by: &str) -> Result<LibtorchChoice> {
     let release = &torch.release;
     let requirement = quoted(&format!("torch=={release}"));
     let other = |what: String| {
@@ -70,7 +70,7 @@ fn fitting(torch: &Torch, root: &Path, by: &str) -> Result<Chosen> {
             root.display()
         )));
     }
-    Ok(Chosen { libtorch: found, by: format!("{by} ({})", root.display()) })
+    Ok(LibtorchChoice { libtorch: found, by: format!("{by} ({})", root.display()) })
 }
 
 #[cfg(test)]

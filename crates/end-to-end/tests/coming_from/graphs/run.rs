@@ -8,13 +8,13 @@ use std::sync::OnceLock;
 use plan::Record;
 use serde_json::Value;
 
-use crate::lab::Lab;
 use crate::page::Row;
 use crate::suites::words;
+use crate::workspace::TestWorkspace;
 
 /// The run that most rows read: matrix products, every pattern, and the profile made of them.
 pub struct Run {
-    pub lab: Lab,
+    pub workspace: TestWorkspace,
     pub file: PathBuf,
     pub summary: String,
     pub profile: Value,
@@ -27,16 +27,16 @@ pub struct Run {
 pub fn run() -> &'static Run {
     static RUN: OnceLock<Run> = OnceLock::new();
     RUN.get_or_init(|| {
-        let lab = Lab::new();
-        lab.bench("calibration", &["^calibration/machine/matmul/"]);
-        lab.quiet_bench("fusion", "new", &["^fusion/graphs/"]);
+        let workspace = TestWorkspace::new();
+        workspace.bench("calibration", &["^calibration/machine/matmul/"]);
+        workspace.quiet_bench("fusion", "new", &["^fusion/graphs/"]);
         let row = Row::new("graphs", "`calibrator --hardware … --output FILE`");
-        let (file, summary) = profiled(&lab, &words(&row, "cargo torch-bench"), HERE);
+        let (file, summary) = profiled(&workspace, &words(&row, "cargo torch-bench"), HERE);
         let profile = read(&file);
-        let document = json(&lab.report(&["fusion", "--format", "json"]));
+        let document = json(&workspace.report(&["fusion", "--format", "json"]));
         let results = document["results"].as_array().expect("a list").clone();
-        let records = lab.records("new", "fusion");
-        Run { lab, file, summary, profile, results, records }
+        let records = workspace.records("new", "fusion");
+        Run { workspace, file, summary, profile, results, records }
     })
 }
 
@@ -57,19 +57,23 @@ pub fn calibrated() -> &'static Value {
             let copy = Path::new(env!("CARGO_MANIFEST_DIR")).join(copy);
             assert_eq!(fs::read_to_string(&copy).expect("readable"), text, "{copy:?}");
         }
-        let lab = Lab::new();
-        lab.bench("calibration", &["^calibration/calibrate/"]);
-        lab.quiet_bench("fusion", "new", &["^fusion/calibrate/.*/(unfused|fused)/"]);
-        read(&profiled(&lab, &line, None).0)
+        let workspace = TestWorkspace::new();
+        workspace.bench("calibration", &["^calibration/calibrate/"]);
+        workspace.quiet_bench("fusion", "new", &["^fusion/calibrate/.*/(unfused|fused)/"]);
+        read(&profiled(&workspace, &line, None).0)
     })
 }
 
-/// Runs what a line of `calibrate` asks the report for: its file, which lies in the lab, and what was printed. The report
+/// Runs what a line of `calibrate` asks the report for: its file in the workspace, and what was printed. The report
 /// is about cases of the configs with these stems, if not of those that `calibrate` writes.
-pub fn profiled(lab: &Lab, line: &[String], stems: Option<&str>) -> (PathBuf, String) {
+pub fn profiled(
+    workspace: &TestWorkspace,
+    line: &[String],
+    stems: Option<&str>,
+) -> (PathBuf, String) {
     let mut line = line.to_vec();
     let output = line.iter().position(|word| word == "--output").expect("a file is named") + 1;
-    let file = lab.path(&line[output]);
+    let file = workspace.path(&line[output]);
     line[output] = file.to_str().expect("UTF-8").to_owned();
     // The folder of the file is made by this.
     let reports = cargo_torch_bench::reports(line.iter().map(OsString::from).collect())
@@ -82,7 +86,7 @@ pub fn profiled(lab: &Lab, line: &[String], stems: Option<&str>) -> (PathBuf, St
     if let Some(stems) = stems {
         report[3] = report[3].replace("calibrate", stems);
     }
-    let summary = lab.report(&report.iter().map(String::as_str).collect::<Vec<_>>());
+    let summary = workspace.report(&report.iter().map(String::as_str).collect::<Vec<_>>());
     (file, summary)
 }
 

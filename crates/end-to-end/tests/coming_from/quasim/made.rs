@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use plan::{Case, Config, Diagnostics};
 use serde_json::{Value, json};
 
-use crate::lab::Lab;
+use crate::workspace::TestWorkspace;
 
 /// A kernel by a function.
 pub const KERNEL: &str = "
@@ -76,7 +76,7 @@ impl Package {
 /// The kernel `saxpy`, measured in float32 and refused in fp8, and the function `solved`, under the name `main`, with their
 /// reports.
 pub struct Measured {
-    lab: Lab,
+    workspace: TestWorkspace,
     /// The command's output.
     pub said: String,
 }
@@ -88,12 +88,12 @@ pub const METHOD: &str = "made for this test";
 pub fn measured() -> &'static Measured {
     static MEASURED: OnceLock<Measured> = OnceLock::new();
     MEASURED.get_or_init(|| {
-        let lab = Lab::new();
+        let workspace = TestWorkspace::new();
         let filter = "^kernels/drop_in/(solved/|saxpy/cpu/((kernel|torch)/f32|kernel/f8)-1000-)";
-        lab.bench("kernels", &["--save-baseline", "main", filter]);
-        with_energy(&lab);
-        let reports = lab.path("reports").display().to_string();
-        let said = lab.report(&[
+        workspace.bench("kernels", &["--save-baseline", "main", filter]);
+        with_energy(&workspace);
+        let reports = workspace.path("reports").display().to_string();
+        let said = workspace.report(&[
             "kernels",
             "--baseline",
             "main",
@@ -102,12 +102,12 @@ pub fn measured() -> &'static Measured {
             "--output-dir",
             &reports,
         ]);
-        Measured { lab, said }
+        Measured { workspace, said }
     })
 }
 
-fn with_energy(lab: &Lab) {
-    let file = lab.path("criterion-torch/main/kernels.jsonl");
+fn with_energy(workspace: &TestWorkspace) {
+    let file = workspace.path("criterion-torch/main/kernels.jsonl");
     let text = fs::read_to_string(&file).expect("records");
     let lines = text.lines().map(|line| {
         let mut record: Value = serde_json::from_str(line).expect("a record");
@@ -126,7 +126,7 @@ fn with_energy(lab: &Lab) {
 impl Measured {
     /// A file of the reports.
     pub fn path(&self, file: &str) -> PathBuf {
-        self.lab.path("reports").join(file)
+        self.workspace.path("reports").join(file)
     }
 
     pub fn text(&self, file: &str) -> String {
@@ -164,11 +164,11 @@ impl Measured {
     }
 
     pub fn criterion(&self) -> PathBuf {
-        self.lab.path("criterion")
+        self.workspace.path("criterion")
     }
 
     pub fn kernels_help(&self) -> String {
-        self.lab.report(&["kernels", "--help"])
+        self.workspace.report(&["kernels", "--help"])
     }
 }
 

@@ -133,17 +133,17 @@ pub fn dashboard_config(_: &Row) {
 /// The records that `criterion-report dashboard` writes of the run.
 fn dashboard(arguments: &[&str]) -> Vec<Value> {
     let only = ["dashboard", "--filter", "torchao/linear/cpu/.*16x64x32"];
-    let text = inference().lab.report(&[only.as_slice(), arguments].concat());
+    let text = inference().workspace.report(&[only.as_slice(), arguments].concat());
     serde_json::from_str(&text).expect("a JSON list")
 }
 
 pub fn ci_runner(row: &Row) {
     assert!(row.code()[1].ends_with("dashboard --output benchmark_results.json"));
-    let file = inference().lab.path("benchmark_results.json");
+    let file = inference().workspace.path("benchmark_results.json");
     let path = file.to_str().expect("UTF-8");
     let filter = ["--filter", "torchao/linear/cpu/.*16x64x32"];
     inference()
-        .lab
+        .workspace
         .report(&[["dashboard", "--output", path], [filter[0], filter[1], "--latest"]].concat());
     let records: Vec<Value> =
         serde_json::from_str(&fs::read_to_string(&file).expect("written")).expect("a JSON list");
@@ -171,10 +171,10 @@ pub fn ci_format(row: &Row) {
 
 pub fn ci_workflow(row: &Row) {
     assert!(row.code()[0].ends_with("validate benchmark_results.json"));
-    let file = inference().lab.path("to_validate.json");
+    let file = inference().workspace.path("to_validate.json");
     fs::write(&file, serde_json::to_string(&dashboard(&[])).expect("JSON")).expect("writable");
     // It fails if the uploader would lose anything.
-    inference().lab.report(&["validate", file.to_str().expect("UTF-8")]);
+    inference().workspace.report(&["validate", file.to_str().expect("UTF-8")]);
 }
 
 pub fn out_of_memory(row: &Row) {

@@ -9,13 +9,13 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::lab::Lab;
 use crate::page::Row;
 use crate::suites;
+use crate::workspace::TestWorkspace;
 
 /// A run of `configs/<mode>/torchao.yml`, and the folders of `--torchao-output`.
 pub struct Run {
-    pub lab: Lab,
+    pub workspace: TestWorkspace,
     /// Paths of the files that `--torchao-output` wrote.
     pub files: Vec<String>,
     /// The printed output.
@@ -34,10 +34,10 @@ pub fn inference() -> &'static Run {
 pub fn words() -> &'static BTreeMap<String, Value> {
     static WORDS: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
     WORDS.get_or_init(|| {
-        let lab = Lab::new();
-        lab.bench("inference", &["--quick", "^inference/torchao_(recipes|models)/"]);
-        lab.bench("training", &["--quick", "^training/torchao_models/"]);
-        let records = ["inference", "training"].map(|mode| lab.records::<Value>("new", mode));
+        let workspace = TestWorkspace::new();
+        workspace.bench("inference", &["--quick", "^inference/torchao_(recipes|models)/"]);
+        workspace.bench("training", &["--quick", "^training/torchao_models/"]);
+        let records = ["inference", "training"].map(|mode| workspace.records::<Value>("new", mode));
         let id = |record: &Value| record["full_id"].as_str().expect("an id").to_owned();
         records.concat().into_iter().map(|record| (id(&record), record)).collect()
     })
@@ -58,29 +58,29 @@ pub fn training() -> &'static Run {
 
 impl Run {
     fn new(mode: &str) -> Self {
-        let lab = Lab::new();
-        lab.quiet_bench(mode, "new", &["--quick", &format!("^{mode}/torchao/")]);
+        let workspace = TestWorkspace::new();
+        workspace.quiet_bench(mode, "new", &["--quick", &format!("^{mode}/torchao/")]);
         // The config's own `output_dir`, which begins at the current folder.
-        let here = lab.path("here");
+        let here = workspace.path("here");
         fs::create_dir(&here).expect("writable");
         // The report arguments that `bench` builds from the page's command line.
         let line = ["torch-bench", "bench", "--bench", mode, "--torchao-output"];
         let reports = cargo_torch_bench::reports(line.map(OsString::from).to_vec())
             .expect("it is understood");
         let [words] = &reports[..] else { panic!("one report: {reports:?}") };
-        let output = report_in(&here, &lab, words);
+        let output = report_in(&here, &workspace, words);
         let printed = String::from_utf8(output.stdout).expect("UTF-8");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let mut files = files(&here);
         files.sort();
         let results = files.iter().find(|it| it.ends_with(".csv")).expect("a CSV");
         let lines = lines(&here.join(results));
-        Self { lab, files, printed, lines }
+        Self { workspace, files, printed, lines }
     }
 
     /// The path of a file in the current folder of `--torchao-output`.
     pub fn path(&self, file: &str) -> PathBuf {
-        self.lab.path("here").join(file)
+        self.workspace.path("here").join(file)
     }
 
     /// The files of a folder that `--torchao-output` wrote.
@@ -106,15 +106,15 @@ impl Run {
     /// The record of a case.
     pub fn record(&self, mode: &str, id: &str) -> Value {
         let id = format!("{mode}/torchao/{id}");
-        let mut records = self.lab.records::<Value>("new", mode).into_iter();
+        let mut records = self.workspace.records::<Value>("new", mode).into_iter();
         records.find(|it| it["full_id"] == id.as_str()).unwrap_or_else(|| panic!("no record {id}"))
     }
 }
 
-/// `criterion-report` on the results of a lab, in another folder.
-fn report_in(folder: &Path, lab: &Lab, arguments: &[OsString]) -> Output {
+/// `criterion-report` on the results of a workspace, in another folder.
+fn report_in(folder: &Path, workspace: &TestWorkspace, arguments: &[OsString]) -> Output {
     let mut report = Command::new(env!("CARGO_BIN_EXE_report"));
-    report.args(arguments).current_dir(folder).env("CRITERION_HOME", lab.path("criterion"));
+    report.args(arguments).current_dir(folder).env("CRITERION_HOME", workspace.path("criterion"));
     report.output().expect("it starts")
 }
 

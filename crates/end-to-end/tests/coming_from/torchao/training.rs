@@ -21,7 +21,7 @@ pub fn training_config(_: &Row) {
 }
 
 /// A config of training with another line.
-fn with(line: &str) -> String {
+fn config_with(line: &str) -> String {
     format!("benchmark_mode: training\n{line}\nmodel_params: {{ device: cuda }}")
 }
 
@@ -33,15 +33,15 @@ pub fn mode_training(row: &Row) {
 }
 
 pub fn training_baseline(row: &Row) {
-    let recipes = values(&planned(&with(row.code()[0])), "recipe");
+    let recipes = values(&planned(&config_with(row.code()[0])), "recipe");
     assert_eq!(recipes, ["baseline", "float8dq-tensor"]);
 }
 
 pub fn scaling_types(row: &Row) {
-    planned(&with(row.code()[0]));
+    planned(&config_with(row.code()[0]));
     let keys = ["input", "weight", "grad_output"].map(|it| format!("scaling_type_{it}: disabled"));
-    planned(&with(&keys.join("\n")));
-    let mixed = refused(&with(&format!(
+    planned(&config_with(&keys.join("\n")));
+    let mixed = refused(&config_with(&format!(
         "quantization_config_recipe_names: [float8dq-tensor]\n{}",
         keys[0]
     )));
@@ -49,18 +49,18 @@ pub fn scaling_types(row: &Row) {
 }
 
 pub fn granularity(row: &Row) {
-    planned(&with(row.code()[0]));
-    planned(&with("scaling_granularity: tensorwise"));
+    planned(&config_with(row.code()[0]));
+    planned(&config_with("scaling_granularity: tensorwise"));
 }
 
 pub fn columnwise(row: &Row) {
     assert!(row.refusal().contains("raises"));
-    let said = refused(&with("scaling_granularity: columnwise"));
+    let said = refused(&config_with("scaling_granularity: columnwise"));
     assert!(said.contains("`tensorwise`") && said.contains("`rowwise`"), "{said}");
 }
 
 pub fn fast_accum(row: &Row) {
-    planned(&with(row.code()[0]));
+    planned(&config_with(row.code()[0]));
     let record = training().record("training", "linear-forward/cpu/baseline/bf16-16x64x32");
     assert_eq!(record["case"]["settings"]["training"]["use_fast_accum"], true);
 }
@@ -112,7 +112,7 @@ pub fn training_devices(row: &Row) {
 }
 
 pub fn repeat_n(row: &Row) {
-    planned(&with(row.code()[0]));
+    planned(&config_with(row.code()[0]));
     assert_eq!(cell("repeat_n"), "100");
 }
 
@@ -140,7 +140,7 @@ pub fn training_times(row: &Row) {
 
 pub fn training_speedup(row: &Row) {
     assert!(row.code()[0].ends_with("csv --layout training"));
-    let text = training().lab.report(&["csv", "--layout", "training"]);
+    let text = training().workspace.report(&["csv", "--layout", "training"]);
     assert!(text.lines().next().expect("a heading").contains(",speedup,"), "{text}");
     let found: f64 = cell("speedup").parse().unwrap_or_else(|_| panic!("{}", cell("absent")));
     // The speed-up of the whole step, from interleaved pairs.
@@ -158,7 +158,7 @@ pub fn scaling_details(row: &Row) {
 pub fn training_output(row: &Row) {
     let [table, folders] = row.code()[..] else { panic!("two commands") };
     assert!(table.ends_with("criterion-report training") && folders.ends_with("--torchao-output"));
-    let text = training().lab.report(&["training"]);
+    let text = training().workspace.report(&["training"]);
     assert!(text.contains("float8dq-tensor") && text.contains("16"), "{text}");
     let results = training().files.iter().filter(|it| it.ends_with(".csv")).count();
     assert_eq!((results, training().lines.len()), (1, 4), "a line for each recipe");

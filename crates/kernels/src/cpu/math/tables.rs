@@ -27,7 +27,7 @@ const fn polynomials<const COUNT: usize, const A: usize, const B: usize, const C
     text: &[u8],
     at: usize,
 ) -> (Polynomials<COUNT, A, B, C>, usize) {
-    let at = after(text, at, b'\n');
+    let at = position_after(text, at, b'\n');
     let ([centers], at) = tables(text, at, COUNT);
     let (float32, at) = tables(text, at, COUNT);
     let (float16, at) = tables(text, at, COUNT);
@@ -40,7 +40,7 @@ const fn tables<const N: usize>(text: &[u8], mut at: usize, count: usize) -> ([T
     let mut index = 0;
     while index < count * N {
         if index % count == 0 {
-            at = after(text, at, b',');
+            at = position_after(text, at, b',');
         }
         (tables[index / count].0[index % count], at) = number(text, at);
         index += 1;
@@ -49,7 +49,7 @@ const fn tables<const N: usize>(text: &[u8], mut at: usize, count: usize) -> ([T
 }
 
 /// The place behind the next such byte.
-const fn after(text: &[u8], mut at: usize, byte: u8) -> usize {
+const fn position_after(text: &[u8], mut at: usize, byte: u8) -> usize {
     while text[at] != byte {
         at += 1;
     }
@@ -95,12 +95,12 @@ const fn number(text: &[u8], mut at: usize) -> (f32, usize) {
 mod tests {
     use super::*;
 
-    fn all<const SQUARE: bool>(segments: &Segments<SQUARE>) -> Vec<f32> {
+    fn all_numbers<const SQUARE: bool>(segments: &Segments<SQUARE>) -> Vec<f32> {
         let Segments { sixteen, eight, .. } = segments;
-        [of(sixteen), of(eight)].concat()
+        [numbers(sixteen), numbers(eight)].concat()
     }
 
-    fn of<const COUNT: usize, const A: usize, const B: usize, const C: usize>(
+    fn numbers<const COUNT: usize, const A: usize, const B: usize, const C: usize>(
         polynomials: &Polynomials<COUNT, A, B, C>,
     ) -> Vec<f32> {
         let Polynomials { centers, float32, float16, bfloat16 } = polynomials;
@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn numbers_are_read_to_the_bit() {
         for (found, text, hash) in [
-            (all(&GELU), include_str!("gelu.csv"), 0xc7e9_8b92_9d98_b1a8),
-            (all(&GELU_TANH), include_str!("gelu_tanh.csv"), 0xc5c9_c3f3_4fb8_7693),
-            (all(&SILU), include_str!("silu.csv"), 0xc3d4_787e_9e9c_8771),
+            (all_numbers(&GELU), include_str!("gelu.csv"), 0xc7e9_8b92_9d98_b1a8),
+            (all_numbers(&GELU_TANH), include_str!("gelu_tanh.csv"), 0xc5c9_c3f3_4fb8_7693),
+            (all_numbers(&SILU), include_str!("silu.csv"), 0xc3d4_787e_9e9c_8771),
         ] {
             let lines = text.lines().filter(|line| !line.starts_with("segment"));
             let fields = lines.flat_map(|line| line.split(',').skip(1));

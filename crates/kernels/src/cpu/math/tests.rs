@@ -10,7 +10,7 @@ trait Function {
     /// Largest error for float32, in ulp: with fused multiply-add and without.
     const ERROR: [f64; 2];
 
-    unsafe fn at<V: Vector, E: Element>(x: V) -> V;
+    unsafe fn evaluate<V: Vector, E: Element>(x: V) -> V;
     fn float64(x: f64) -> f64;
 }
 
@@ -22,7 +22,7 @@ macro_rules! function {
             const ERROR: [f64; 2] = $error;
 
             #[inline(always)]
-            unsafe fn at<V: Vector, E: Element>(x: V) -> V {
+            unsafe fn evaluate<V: Vector, E: Element>(x: V) -> V {
                 // SAFETY: the caller's promise.
                 unsafe { $function::<V, E>(x) }
             }
@@ -123,7 +123,7 @@ impl<E: Element, F: Function> Kernel for Map<'_, E, F> {
             // SAFETY: as many elements as the chunks have.
             unsafe {
                 let x = E::load_first::<V>(from.as_ptr(), from.len());
-                E::store_first(F::at::<V, E>(x), to.as_mut_ptr(), to.len());
+                E::store_first(F::evaluate::<V, E>(x), to.as_mut_ptr(), to.len());
             }
         }
     }

@@ -9,7 +9,7 @@ pub trait Function {
     const HAS_BIAS: bool;
 
     /// The results, to be rounded to the elements `E`.
-    unsafe fn at<V: Vector, E: Element>(x: V) -> V;
+    unsafe fn evaluate<V: Vector, E: Element>(x: V) -> V;
 
     /// These results by less work; none unless all of `x` is near zero.
     unsafe fn near_zero<V: Vector, E: Element>(x: V) -> Option<V>;
@@ -24,7 +24,7 @@ macro_rules! function {
             const HAS_BIAS: bool = $has_bias;
 
             #[inline(always)]
-            unsafe fn at<V: Vector, E: Element>(x: V) -> V {
+            unsafe fn evaluate<V: Vector, E: Element>(x: V) -> V {
                 // SAFETY: the caller's promise.
                 unsafe { math::$function::<V, E>(x) }
             }

@@ -66,7 +66,7 @@ fn run_on<F: Function, E: Element>(
     let is_dense = x_rows.is_dense() && out_rows.is_dense();
     let repeated = bias.filter(|_| is_dense).and_then(repeated::<E>);
     (x_rows, out_rows) = match (&repeated, bias) {
-        (Some(row), _) => [Rows::one(row.len() as i64); 2].into(),
+        (Some(row), _) => [Rows::single(row.len() as i64); 2].into(),
         (None, None) if is_dense => (x_rows.joined(), out_rows.joined()),
         _ => (x_rows, out_rows),
     };

@@ -198,7 +198,7 @@ impl<F: Function, E: Element> Kernel for Everywhere<E, F> {
         // SAFETY: the caller's promise; a block.
         unsafe {
             let x = self.piece.load::<V, F>();
-            E::store_shuffled(F::at::<_, E>(x), self.piece.out);
+            E::store_shuffled(F::evaluate::<_, E>(x), self.piece.out);
         }
     }
 }

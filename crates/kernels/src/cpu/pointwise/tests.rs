@@ -32,7 +32,7 @@ fn run(
     out: &mut Tensor,
 ) -> Result<(), TchError> {
     let bias = (operator == Operator::BiasGelu).then_some(bias);
-    compute_with(capability, operator, &Operands { bias, ..Operands::of(x) }, out)
+    compute_with(capability, operator, &Operands { bias, ..Operands::unary(x) }, out)
 }
 
 fn gelu(x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {

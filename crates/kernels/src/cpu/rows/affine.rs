@@ -1,7 +1,7 @@
 //! The parameters of normalized values.
 
-use super::held::Held;
-use super::pass::Place;
+use super::pass::LaneRange;
+use super::row_buffer::RowBuffer;
 use crate::cpu::vector::{Element, Vector};
 
 /// The parameters that normalized values are multiplied by, and that are added: none, a weight, or a
@@ -20,7 +20,7 @@ impl<T: Element, const N: usize> Affine<T, N> {
     /// # Safety
     /// Each parameter holds as many readable elements as a row of `held`; `held` has `N` rows.
     #[inline(always)]
-    pub unsafe fn hold<V: Vector>(self, held: &mut Held) -> Affine<f32, N> {
+    pub unsafe fn hold<V: Vector>(self, held: &mut RowBuffer) -> Affine<f32, N> {
         let mut float32 = [std::ptr::null(); N];
         for (index, parameter) in self.0.into_iter().enumerate() {
             // SAFETY: the caller's promise.
@@ -34,7 +34,7 @@ impl<T: Element, const N: usize> Affine<T, N> {
     /// # Safety
     /// The parameters at the place can be read.
     #[inline(always)]
-    pub unsafe fn apply<V: Vector>(self, normalized: V, place: Place) -> V {
+    pub unsafe fn apply<V: Vector>(self, normalized: V, place: LaneRange) -> V {
         // SAFETY: the caller's promise.
         unsafe {
             match *self.0.as_slice() {

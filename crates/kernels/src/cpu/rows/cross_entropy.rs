@@ -7,7 +7,7 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::exponentials::{Exponentials, Maximum, greatest, in_step};
 use super::layout::RowPointers;
-use super::pass::{CHAINS, Place, Source, sums};
+use super::pass::{CHAINS, LaneRange, Source, sums};
 use super::{GRAIN, total, write_scalar};
 use crate::cpu::Capability;
 use crate::cpu::vector::{Element, Kernel, Together, Vector, with_element};
@@ -111,7 +111,7 @@ impl<T: Element> CrossEntropy<'_, T> {
         let mut greatest =
             unsafe { [greatest::<V>(logits(start), dim), greatest::<V>(logits(start + 1), dim)] };
         for row in start..end {
-            let place = Place { at: self.targets[row] as usize, only: Some(1) };
+            let place = LaneRange { at: self.targets[row] as usize, only: Some(1) };
             // SAFETY: the caller's promise for each row; a target lies in it.
             unsafe {
                 let ahead = Maximum::<V, _>::new(logits(row + 2));

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use super::beside::Beside;
-use super::pass::{CHAINS, Fold, Place, Sink, Source, fold};
+use super::interleaved::Interleaved;
+use super::pass::{CHAINS, Fold, LaneRange, Sink, Source, fold};
 use crate::cpu::math::exp;
 use crate::cpu::vector::{Element, Vector};
 
@@ -35,7 +35,7 @@ impl<V: Vector, S: Source> Fold<V, 1> for Greatest<S> {
     const START: f32 = f32::NEG_INFINITY;
 
     #[inline(always)]
-    unsafe fn add(self, [greatest]: [V; 1], place: Place) -> [V; 1] {
+    unsafe fn add(self, [greatest]: [V; 1], place: LaneRange) -> [V; 1] {
         // SAFETY: the caller's promise.
         unsafe { [greatest.max(self.0.load(place))] }
     }
@@ -67,9 +67,9 @@ impl<V: Vector, S: Source> Maximum<V, S> {
     }
 }
 
-impl<V: Vector, S: Source> Beside<V> for &Maximum<V, S> {
+impl<V: Vector, S: Source> Interleaved<V> for &Maximum<V, S> {
     #[inline(always)]
-    unsafe fn at(self, place: Place) {
+    unsafe fn step(self, place: LaneRange) {
         let before = self.lanes.get();
         // SAFETY: the caller's promise.
         let after = unsafe {
@@ -88,17 +88,17 @@ impl<V: Vector, S: Source> Beside<V> for &Maximum<V, S> {
 pub struct Exponentials<V, S, B, O, E> {
     source: S,
     greatest: V,
-    beside: B,
+    interleaved: B,
     sink: O,
     precision: PhantomData<E>,
 }
 
 impl<V: Vector, S, B, O, E> Exponentials<V, S, B, O, E> {
     #[inline(always)]
-    pub unsafe fn new(source: S, greatest: f32, beside: B, sink: O) -> Self {
+    pub unsafe fn new(source: S, greatest: f32, interleaved: B, sink: O) -> Self {
         // SAFETY: the caller's promise.
         let greatest = unsafe { V::splat(greatest) };
-        Self { source, greatest, beside, sink, precision: PhantomData }
+        Self { source, greatest, interleaved, sink, precision: PhantomData }
     }
 }
 
@@ -106,17 +106,17 @@ impl<V, S, B, O, E> Fold<V, 1> for Exponentials<V, S, B, O, E>
 where
     V: Vector,
     S: Source,
-    B: Beside<V>,
+    B: Interleaved<V>,
     O: Sink,
     E: Element,
 {
     #[inline(always)]
-    unsafe fn add(self, [sum]: [V; 1], place: Place) -> [V; 1] {
+    unsafe fn add(self, [sum]: [V; 1], place: LaneRange) -> [V; 1] {
         // SAFETY: the caller's promise.
         unsafe {
             let exponentials = exp::<V, E>(self.source.load::<V>(place).sub(self.greatest));
             self.sink.take(exponentials, place);
-            self.beside.at(place);
+            self.interleaved.step(place);
             [sum.add(exponentials)]
         }
     }

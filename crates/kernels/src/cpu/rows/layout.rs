@@ -25,10 +25,10 @@ impl RowPointers {
     /// The rows of a tensor of any number of dimensions but none. `name` is for errors.
     pub fn new(name: &str, tensor: &Tensor) -> Result<Self, TchError> {
         let rows = rows::Rows::new(name, tensor)?;
-        Self::at(name, tensor, rows)
+        Self::from_rows(name, tensor, rows)
     }
 
-    fn at(name: &str, tensor: &Tensor, rows: rows::Rows) -> Result<Self, TchError> {
+    fn from_rows(name: &str, tensor: &Tensor, rows: rows::Rows) -> Result<Self, TchError> {
         if tensor.device() != Device::Cpu || tensor.dim() == 0 {
             return Err(TchError::Shape(format!(
                 "{name} is {tensor:?}, which has to be on the CPU and to have a dimension"
@@ -43,7 +43,7 @@ impl RowPointers {
     /// Rows of a tensor that is written.
     pub fn of_output(name: &str, tensor: &Tensor, like: &Tensor) -> Result<Self, TchError> {
         same(name, tensor, like)?;
-        Self::at(name, tensor, rows::Rows::of_output(name, tensor)?)
+        Self::from_rows(name, tensor, rows::Rows::of_output(name, tensor)?)
     }
 
     /// The address of a row's first element.

@@ -5,15 +5,15 @@
 //! bfloat16 numbers, at equal distances, to either.
 
 mod affine;
-mod beside;
 mod cross_entropy;
 mod exponentials;
-mod held;
+mod interleaved;
 mod layout;
 mod moments;
 mod mse_loss;
 mod normalization;
 mod pass;
+mod row_buffer;
 mod softmax;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Mean and variance of a row.
 
-use super::beside::Beside;
-use super::pass::{self, Fold, Place, Sink, Source, fold};
+use super::interleaved::Interleaved;
+use super::pass::{self, Fold, LaneRange, Sink, Source, fold};
 use crate::cpu::vector::Vector;
 
 /// The largest square of the deviations' mean, in parts of the variance, at which float32 does not
@@ -29,7 +29,7 @@ pub struct Statistics {
 /// # Safety
 /// The row's elements can be read.
 #[inline(always)]
-pub unsafe fn near<V: Vector, const C: usize, const CENTERED: bool>(
+pub unsafe fn near_mean<V: Vector, const C: usize, const CENTERED: bool>(
     source: impl Source,
     elements: usize,
 ) -> f32 {
@@ -45,21 +45,21 @@ pub unsafe fn near<V: Vector, const C: usize, const CENTERED: bool>(
 }
 
 /// The sums of deviations and of their squares, in float64 of float32. All elements also go to
-/// `sink`, and `beside` is done meanwhile.
+/// `sink`, and `interleaved` is done meanwhile.
 ///
 /// # Safety
 /// The row's elements can be read, and go to `sink`.
 #[inline(always)]
 pub unsafe fn sums<V: Vector, const C: usize, const CENTERED: bool>(
     source: impl Source,
-    beside: impl Beside<V>,
+    interleaved: impl Interleaved<V>,
     sink: impl Sink,
     near: f32,
     elements: usize,
 ) -> [f64; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let terms = Terms { source, beside, sink, from: V::splat(near) };
+        let terms = Terms { source, interleaved, sink, from: V::splat(near) };
         if CENTERED {
             return pass::sums::<V, 2, C, _>(terms, elements);
         }
@@ -73,7 +73,7 @@ pub unsafe fn sums<V: Vector, const C: usize, const CENTERED: bool>(
 /// # Safety
 /// The row's elements can be read.
 #[inline(always)]
-pub unsafe fn of<V: Vector, const C: usize, const CENTERED: bool>(
+pub unsafe fn from_sums<V: Vector, const C: usize, const CENTERED: bool>(
     source: *const f32,
     near: f32,
     found: [f64; 2],
@@ -82,7 +82,7 @@ pub unsafe fn of<V: Vector, const C: usize, const CENTERED: bool>(
     if !CENTERED {
         return Statistics { mean: (near, 0.0), variance: found[1] / elements as f64 };
     }
-    let statistics = about(near, found, elements);
+    let statistics = from_deviations(near, found, elements);
     let rest = statistics.mean.1;
     if rest * rest <= NEAR * statistics.variance {
         return statistics;
@@ -90,12 +90,12 @@ pub unsafe fn of<V: Vector, const C: usize, const CENTERED: bool>(
     let near = (f64::from(near) + rest) as f32;
     // SAFETY: the caller's promise.
     let found = unsafe { sums::<V, C, CENTERED>(source, (), (), near, elements) };
-    about(near, found, elements)
+    from_deviations(near, found, elements)
 }
 
 /// Mean and variance by the sums of deviations from a number and of their squares.
 #[inline(always)]
-fn about(near: f32, [sum, squares]: [f64; 2], elements: usize) -> Statistics {
+fn from_deviations(near: f32, [sum, squares]: [f64; 2], elements: usize) -> Statistics {
     let share = 1.0 / elements as f64;
     let rest = sum * share;
     // Unlike `max`, it keeps a NaN.
@@ -117,7 +117,7 @@ struct Total<S>(S);
 
 impl<V: Vector, S: Source> Fold<V, 1> for Total<S> {
     #[inline(always)]
-    unsafe fn add(self, [sum]: [V; 1], place: Place) -> [V; 1] {
+    unsafe fn add(self, [sum]: [V; 1], place: LaneRange) -> [V; 1] {
         // SAFETY: the caller's promise.
         unsafe { [sum.add(self.0.load(place))] }
     }
@@ -127,31 +127,31 @@ impl<V: Vector, S: Source> Fold<V, 1> for Total<S> {
 #[derive(Debug, Clone, Copy)]
 struct Terms<V, S, A, O> {
     source: S,
-    beside: A,
+    interleaved: A,
     sink: O,
     from: V,
 }
 
-impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Terms<V, S, A, O> {
+impl<V: Vector, S: Source, A: Interleaved<V>, O: Sink> Terms<V, S, A, O> {
     /// The values at a place, when what goes on beside them is done.
     ///
     /// # Safety
     /// The contract of [`Fold::add`].
     #[inline(always)]
-    unsafe fn load(self, place: Place) -> V {
+    unsafe fn load(self, place: LaneRange) -> V {
         // SAFETY: the caller's promise.
         unsafe {
             let value = self.source.load::<V>(place);
-            self.beside.at(place);
+            self.interleaved.step(place);
             self.sink.take(value, place);
             value
         }
     }
 }
 
-impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Fold<V, 2> for Terms<V, S, A, O> {
+impl<V: Vector, S: Source, A: Interleaved<V>, O: Sink> Fold<V, 2> for Terms<V, S, A, O> {
     #[inline(always)]
-    unsafe fn add(self, [sum, squares]: [V; 2], place: Place) -> [V; 2] {
+    unsafe fn add(self, [sum, squares]: [V; 2], place: LaneRange) -> [V; 2] {
         // SAFETY: the caller's promise.
         unsafe {
             let deviation = self.load(place).sub(self.from);
@@ -160,9 +160,9 @@ impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Fold<V, 2> for Terms<V, S, A, 
     }
 }
 
-impl<V: Vector, S: Source, A: Beside<V>, O: Sink> Fold<V, 1> for Terms<V, S, A, O> {
+impl<V: Vector, S: Source, A: Interleaved<V>, O: Sink> Fold<V, 1> for Terms<V, S, A, O> {
     #[inline(always)]
-    unsafe fn add(self, [squares]: [V; 1], place: Place) -> [V; 1] {
+    unsafe fn add(self, [squares]: [V; 1], place: LaneRange) -> [V; 1] {
         // SAFETY: the caller's promise.
         unsafe {
             let value = self.load(place);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tch::{TchError, Tensor};
 
 use super::layout::{RowPointers, same};
-use super::pass::{CHAINS, Pair, Place, Source, Squares, sums};
+use super::pass::{CHAINS, LaneRange, Pair, Source, Squares, sums};
 use super::{GRAIN, total, write_scalar};
 use crate::cpu::Capability;
 use crate::cpu::vector::{Kernel, Vector, with_element};
@@ -86,7 +86,7 @@ impl<S: Source, F: Fn(usize) -> S> Kernel for Block<F> {
 unsafe fn squares_exactly(source: impl Source, elements: usize) -> f64 {
     let square = |at| {
         // SAFETY: the caller's elements, and portable instructions.
-        let value: f32 = unsafe { source.load(Place { at, only: Some(1) }) };
+        let value: f32 = unsafe { source.load(LaneRange { at, only: Some(1) }) };
         f64::from(value).powi(2)
     };
     (0..elements).map(square).sum()

@@ -6,12 +6,12 @@ use plan::Operator;
 use tch::{TchError, Tensor};
 
 use super::affine::Affine;
-use super::beside::{Beside, Fetched, Written};
 use super::exponentials::in_step;
-use super::held::{Held, MOST, fetched, lag};
+use super::interleaved::{Fetched, Interleaved, Written};
 use super::layout::{RowPointers, parameter, same};
 use super::moments::{self, Statistics};
-use super::pass::{CHAINS, Map, Pair, Place, Source};
+use super::pass::{CHAINS, LaneRange, Map, Pair, Source};
+use super::row_buffer::{MOST, RowBuffer, fetched, lag};
 use super::run;
 use crate::cpu::Capability;
 use crate::cpu::vector::{Element, Kernel, Together, Vector, with_element};
@@ -113,7 +113,7 @@ impl<V: Vector, const N: usize> Normalized<V, N> {
 
 impl<V: Vector, const N: usize> Map<V> for Normalized<V, N> {
     #[inline(always)]
-    unsafe fn at(self, place: Place) -> V {
+    unsafe fn value_at(self, place: LaneRange) -> V {
         // SAFETY: the caller's promise.
         unsafe {
             let deviation = place.load::<V, f32>(self.source).sub(self.near);
@@ -135,7 +135,7 @@ unsafe fn normalize_exactly<T: Element, const N: usize, const CENTERED: bool>(
     out: *mut T,
     elements: usize,
 ) {
-    let place = |at: usize| Place { at, only: Some(1) };
+    let place = |at: usize| LaneRange { at, only: Some(1) };
     // SAFETY: the caller's elements, and portable instructions.
     let value = |at: usize| f64::from(unsafe { source.load::<f32>(place(at)) });
     let Statistics { mean: (_, mean), variance } =
@@ -169,7 +169,7 @@ where
         Self { source, affine, out, rows }
     }
 
-    /// Reads a row, `room` for its values where they are not float32 already, does `beside`, and
+    /// Reads a row, `room` for its values where they are not float32 already, does `interleaved`, and
     /// returns the values and what normalizes them, if float32 can.
     ///
     /// # Safety
@@ -180,21 +180,21 @@ where
         row: usize,
         near: f32,
         room: *mut f32,
-        beside: impl Beside<V>,
+        interleaved: impl Interleaved<V>,
     ) -> (*const f32, Statistics) {
         let (source, dim) = ((self.source)(row), self.out.dim);
         // SAFETY: the caller's promise.
         unsafe {
             let (values, sums) = match source.float32() {
                 Some(values) => {
-                    (values, moments::sums::<V, C, CENTERED>(source, beside, (), near, dim))
+                    (values, moments::sums::<V, C, CENTERED>(source, interleaved, (), near, dim))
                 }
                 None => (
                     room.cast_const(),
-                    moments::sums::<V, C, CENTERED>(source, beside, room, near, dim),
+                    moments::sums::<V, C, CENTERED>(source, interleaved, room, near, dim),
                 ),
             };
-            (values, moments::of::<V, C, CENTERED>(values, near, sums, dim))
+            (values, moments::from_sums::<V, C, CENTERED>(values, near, sums, dim))
         }
     }
 
@@ -212,18 +212,18 @@ where
         // No room for what is float32 already.
         let rows = |float32: Option<_>, rows| if float32.is_some() { 0 } else { rows };
         let parameters = rows(self.out.row::<T>(start).cast_const().float32(), N);
-        let mut parameters = Held::new::<V>(parameters, dim);
-        let mut held = Held::new::<V>(rows((self.source)(start).float32(), lag + 1), dim);
+        let mut parameters = RowBuffer::new::<V>(parameters, dim);
+        let mut held = RowBuffer::new::<V>(rows((self.source)(start).float32(), lag + 1), dim);
         // SAFETY: the caller's promise.
         let affine = unsafe { self.affine.hold::<V>(&mut parameters) };
         // SAFETY: the caller's promise.
-        let mut next = unsafe { moments::near::<V, C, CENTERED>((self.source)(start), dim) };
+        let mut next = unsafe { moments::near_mean::<V, C, CENTERED>((self.source)(start), dim) };
         let (mut known, mut slot) = ([None; MOST + 1], 0);
         for row in start..end + lag {
             let from = next;
             if row + 1 < end {
                 // SAFETY: the caller's promise.
-                next = unsafe { moments::near::<V, C, CENTERED>((self.source)(row + 1), dim) };
+                next = unsafe { moments::near_mean::<V, C, CENTERED>((self.source)(row + 1), dim) };
             }
             let oldest = if slot == lag { 0 } else { slot + 1 };
             let out = self.out.row::<T>(row.saturating_sub(lag));

@@ -19,14 +19,14 @@ const LINE: usize = 64;
 
 /// The place of a vector in a row.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct LaneRange {
     /// Its first element.
     pub at: usize,
     /// How many elements there are, where that is less than a vector has lanes.
     pub only: Option<usize>,
 }
 
-impl Place {
+impl LaneRange {
     /// The elements of a row that lie here, and zeros. Whole vectors are in an order of their
     /// element's own, which [`Self::store`] undoes: what is done with several rows is done by places of
     /// the same vectors.
@@ -77,7 +77,7 @@ pub trait Source: Copy {
     ///
     /// # Safety
     /// The elements at the place can be read.
-    unsafe fn load<V: Vector>(self, place: Place) -> V;
+    unsafe fn load<V: Vector>(self, place: LaneRange) -> V;
 }
 
 impl<T: Element> Source for *const T {
@@ -95,7 +95,7 @@ impl<T: Element> Source for *const T {
     }
 
     #[inline(always)]
-    unsafe fn load<V: Vector>(self, place: Place) -> V {
+    unsafe fn load<V: Vector>(self, place: LaneRange) -> V {
         // SAFETY: the caller's promise.
         unsafe { place.load(self) }
     }
@@ -136,7 +136,7 @@ impl<T: Element, const IS_SUM: bool> Source for Pair<T, IS_SUM> {
     }
 
     #[inline(always)]
-    unsafe fn load<V: Vector>(self, place: Place) -> V {
+    unsafe fn load<V: Vector>(self, place: LaneRange) -> V {
         // SAFETY: the caller's promise.
         unsafe {
             let (one, other): (V, V) = (place.load(self.0), place.load(self.1));
@@ -151,19 +151,19 @@ pub trait Sink: Copy {
     ///
     /// # Safety
     /// Whole vectors can be written at all places.
-    unsafe fn take<V: Vector>(self, values: V, place: Place);
+    unsafe fn take<V: Vector>(self, values: V, place: LaneRange);
 }
 
 /// Nowhere.
 impl Sink for () {
     #[inline(always)]
-    unsafe fn take<V: Vector>(self, _: V, _: Place) {}
+    unsafe fn take<V: Vector>(self, _: V, _: LaneRange) {}
 }
 
 /// To memory.
 impl Sink for *mut f32 {
     #[inline(always)]
-    unsafe fn take<V: Vector>(self, values: V, place: Place) {
+    unsafe fn take<V: Vector>(self, values: V, place: LaneRange) {
         // SAFETY: the caller's promise.
         unsafe { values.store(self.wrapping_add(place.at)) };
     }
@@ -180,7 +180,7 @@ pub trait Fold<V: Vector, const K: usize>: Copy {
     ///
     /// # Safety
     /// The elements at the place can be read.
-    unsafe fn add(self, so_far: [V; K], place: Place) -> [V; K];
+    unsafe fn add(self, so_far: [V; K], place: LaneRange) -> [V; K];
 
     /// Two folds as one.
     #[inline(always)]
@@ -205,19 +205,19 @@ pub unsafe fn fold<V: Vector, const K: usize, const C: usize, F: Fold<V, K>>(
         let mut at = range.start;
         while range.end - at >= C * V::LANES {
             for (index, chain) in chains.iter_mut().enumerate() {
-                *chain = fold.add(*chain, Place { at: at + index * V::LANES, only: None });
+                *chain = fold.add(*chain, LaneRange { at: at + index * V::LANES, only: None });
             }
             at += C * V::LANES;
         }
         for chain in &mut chains[1..] {
             if range.end - at >= V::LANES {
-                *chain = fold.add(*chain, Place { at, only: None });
+                *chain = fold.add(*chain, LaneRange { at, only: None });
                 at += V::LANES;
             }
         }
         if at < range.end {
             let count = range.end - at;
-            let added = fold.add(chains[0], Place { at, only: Some(count) });
+            let added = fold.add(chains[0], LaneRange { at, only: Some(count) });
             let some = V::first(count);
             chains[0] = from_fn(|k| V::select(some, added[k], chains[0][k]));
         }
@@ -267,7 +267,7 @@ pub struct Squares<S>(pub S);
 
 impl<V: Vector, S: Source> Fold<V, 1> for Squares<S> {
     #[inline(always)]
-    unsafe fn add(self, [squares]: [V; 1], place: Place) -> [V; 1] {
+    unsafe fn add(self, [squares]: [V; 1], place: LaneRange) -> [V; 1] {
         // SAFETY: the caller's promise.
         unsafe {
             let value = self.0.load::<V>(place);
@@ -282,13 +282,13 @@ pub trait Map<V: Vector>: Copy {
     ///
     /// # Safety
     /// The elements at the place can be read.
-    unsafe fn at(self, place: Place) -> V;
+    unsafe fn value_at(self, place: LaneRange) -> V;
 }
 
 /// Writes a function of the elements of a row.
 ///
 /// # Safety
-/// The contract of [`Map::at`]; the row's elements can be written.
+/// The contract of [`Map::value_at`]; the row's elements can be written.
 #[inline(always)]
 pub unsafe fn map<V: Vector, T: Element>(map: impl Map<V>, out: *mut T, elements: usize) {
     let mut at = 0;
@@ -298,21 +298,21 @@ pub unsafe fn map<V: Vector, T: Element>(map: impl Map<V>, out: *mut T, elements
             // No closure, which need not be inlined and so would be without the instructions.
             let mut results = [V::splat(0.0); CHAINS];
             for (index, result) in results.iter_mut().enumerate() {
-                *result = map.at(Place { at: at + index * V::LANES, only: None });
+                *result = map.value_at(LaneRange { at: at + index * V::LANES, only: None });
             }
             for (index, result) in results.into_iter().enumerate() {
-                Place { at: at + index * V::LANES, only: None }.store(result, out);
+                LaneRange { at: at + index * V::LANES, only: None }.store(result, out);
             }
             at += CHAINS * V::LANES;
         }
         while elements - at >= V::LANES {
-            let place = Place { at, only: None };
-            place.store(map.at(place), out);
+            let place = LaneRange { at, only: None };
+            place.store(map.value_at(place), out);
             at += V::LANES;
         }
         if at < elements {
-            let place = Place { at, only: Some(elements - at) };
-            place.store(map.at(place), out);
+            let place = LaneRange { at, only: Some(elements - at) };
+            place.store(map.value_at(place), out);
         }
     }
 }

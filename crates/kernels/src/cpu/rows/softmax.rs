@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use tch::{TchError, Tensor};
 
-use super::beside::{Beside, Fetched, Written};
 use super::exponentials::{Exponentials, Maximum, greatest, in_step};
-use super::held::{Held, MOST, fetched, lag};
+use super::interleaved::{Fetched, Interleaved, Written};
 use super::layout::RowPointers;
-use super::pass::{CHAINS, Map, Place, sums};
+use super::pass::{CHAINS, LaneRange, Map, sums};
+use super::row_buffer::{MOST, RowBuffer, fetched, lag};
 use super::run;
 use crate::cpu::Capability;
 use crate::cpu::vector::{Element, Kernel, Together, Vector, with_element};
@@ -66,7 +66,7 @@ impl<T: Element> Softmax<T> {
     unsafe fn all<V: Vector, const C: usize>(self) {
         let (dim, lag) = (self.from.dim, lag(self.from.dim));
         // Not in `out`, whose dtype may not hold the exponentials.
-        let mut held = Held::new::<V>(lag + 1, dim);
+        let mut held = RowBuffer::new::<V>(lag + 1, dim);
         let Range { start, end } = self.rows;
         if start == end {
             return;
@@ -89,14 +89,14 @@ impl<T: Element> Softmax<T> {
                 }
                 if row < end {
                     let (later, room) = (Maximum::<V, _>::new(from(row + 2)), held.row(slot));
-                    let beside = (&later, Fetched(from(row + 2 + fetched::<*const T>(dim))));
+                    let interleaved = (&later, Fetched(from(row + 2 + fetched::<*const T>(dim))));
                     let [greatest_here, greatest_next] = greatest;
                     let sum = match &written {
                         Some(written) => {
-                            let beside = (beside, *written);
-                            sum::<V, T, C>(from(row), greatest_here, beside, room, dim)
+                            let interleaved = (interleaved, *written);
+                            sum::<V, T, C>(from(row), greatest_here, interleaved, room, dim)
                         }
-                        None => sum::<V, T, C>(from(row), greatest_here, beside, room, dim),
+                        None => sum::<V, T, C>(from(row), greatest_here, interleaved, room, dim),
                     };
                     known[slot] = Some((room.cast_const(), (1.0 / sum) as f32));
                     greatest = [greatest_next, later.found()];
@@ -117,13 +117,13 @@ impl<T: Element> Softmax<T> {
 unsafe fn sum<V: Vector, T: Element, const C: usize>(
     from: *const T,
     greatest: f32,
-    beside: impl Beside<V>,
+    interleaved: impl Interleaved<V>,
     room: *mut f32,
     elements: usize,
 ) -> f64 {
     // SAFETY: the caller's promise.
     unsafe {
-        let terms = Exponentials::<V, _, _, _, T>::new(from, greatest, beside, room);
+        let terms = Exponentials::<V, _, _, _, T>::new(from, greatest, interleaved, room);
         let [sum] = sums::<V, 1, C, _>(terms, elements);
         sum
     }
@@ -138,7 +138,7 @@ struct Scaled<V> {
 
 impl<V: Vector> Map<V> for Scaled<V> {
     #[inline(always)]
-    unsafe fn at(self, place: Place) -> V {
+    unsafe fn value_at(self, place: LaneRange) -> V {
         // SAFETY: the caller's promise.
         unsafe { place.load::<V, f32>(self.values).mul(self.factor) }
     }

@@ -139,7 +139,7 @@ fn parameters(x: &Tensor) -> (Tensor, Tensor) {
 }
 
 fn weighted<'t>(x: &'t Tensor, weight: &'t Tensor) -> Operands<'t> {
-    Operands { weight: Some(weight), ..Operands::of(x) }
+    Operands { weight: Some(weight), ..Operands::unary(x) }
 }
 
 fn affine<'t>(x: &'t Tensor, weight: &'t Tensor, bias: &'t Tensor) -> Operands<'t> {
@@ -147,7 +147,7 @@ fn affine<'t>(x: &'t Tensor, weight: &'t Tensor, bias: &'t Tensor) -> Operands<'
 }
 
 fn loss<'t>(x: &'t Tensor, target: &'t Tensor) -> Operands<'t> {
-    Operands { other: Some(target), ..Operands::of(x) }
+    Operands { other: Some(target), ..Operands::unary(x) }
 }
 
 /// x̂ in float64.
@@ -165,7 +165,7 @@ fn layer_norm_is_what_float64_says() {
         let normalized = normalized(x, true);
         let bound = (normalized.abs() + 1.0) * (4.0 * ROUNDING);
         let error = every_capability(x, &normalized, &bound, what, |capability, out| {
-            compute_with(capability, Operator::LayerNormNoAffine, &Operands::of(x), out)
+            compute_with(capability, Operator::LayerNormNoAffine, &Operands::unary(x), out)
         });
         largest = largest.max(error);
 
@@ -299,7 +299,7 @@ fn threads_change_nothing() {
             let sum = Operands { other: Some(&other), ..both };
             compute(Operator::LayerNorm, &both, &mut outs[0]).unwrap();
             compute(Operator::RmsNorm, &weighted(&x, &weight), &mut outs[1]).unwrap();
-            compute(Operator::Softmax, &Operands::of(&x), &mut outs[2]).unwrap();
+            compute(Operator::Softmax, &Operands::unary(&x), &mut outs[2]).unwrap();
             compute(Operator::AddLayerNorm, &sum, &mut outs[3]).unwrap();
             compute(Operator::MseLoss, &loss(&x, &other), &mut losses[0]).unwrap();
             compute(Operator::CrossEntropy, &loss(&x, &target), &mut losses[1]).unwrap();
@@ -318,7 +318,7 @@ fn threads_change_nothing() {
 }
 
 fn standardize(x: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
-    compute(Operator::LayerNormNoAffine, &Operands::of(x), out)
+    compute(Operator::LayerNormNoAffine, &Operands::unary(x), out)
 }
 
 fn mean_squared_error(x: &Tensor, target: &Tensor, out: &mut Tensor) -> Result<(), TchError> {
@@ -354,7 +354,7 @@ fn nothing_has_no_rows() {
     for size in [[0, 8], [8, 0], [0, 0]] {
         let x = Tensor::zeros(size, (Kind::Float, Device::Cpu));
         standardize(&x, &mut x.zeros_like()).unwrap();
-        compute(Operator::Softmax, &Operands::of(&x), &mut x.zeros_like()).unwrap();
+        compute(Operator::Softmax, &Operands::unary(&x), &mut x.zeros_like()).unwrap();
         let mut loss = Tensor::from(0_f32);
         mean_squared_error(&x, &x, &mut loss).unwrap();
         assert!(loss.double_value(&[]).is_nan());

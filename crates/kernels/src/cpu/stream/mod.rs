@@ -17,7 +17,7 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::Capability;
 use super::parallel::for_each_part;
-use passes::Part;
+use passes::Chunk;
 
 pub use passes::SCALAR;
 
@@ -54,14 +54,14 @@ impl Stream {
     /// For a probe that is none of STREAM's operations, no elements, more than fit in memory, or
     /// threads that cannot be started.
     pub fn new(operation: Probe, elements: usize) -> Result<Self, TchError> {
-        Self::with(Capability::best(), operation, elements)
+        Self::with_capability(Capability::best(), operation, elements)
     }
 
     /// Like [`Self::new`], with the instructions of a capability.
     ///
     /// # Errors
     /// Also when this CPU does not have them.
-    pub fn with(
+    pub fn with_capability(
         capability: Capability,
         operation: Probe,
         elements: usize,
@@ -115,9 +115,9 @@ impl Stream {
     }
 
     /// Calls `work` with the part of each thread and the number of its first element.
-    fn for_each_part(&mut self, work: impl Fn(Part, usize) + Sync) -> Result<(), TchError> {
+    fn for_each_part(&mut self, work: impl Fn(Chunk, usize) + Sync) -> Result<(), TchError> {
         let [x, y, output] = [0, 1, 2].map(|index| self.array(index));
-        let whole = Part { x, y, output, elements: self.elements };
+        let whole = Chunk { x, y, output, elements: self.elements };
         for_each_part(self.elements, LINE, |range| work(whole.part(&range), range.start))
     }
 

@@ -18,7 +18,7 @@ const UNROLL: usize = 4;
 
 /// A thread's part: `elements` float32 values in each array.
 #[derive(Debug, Clone, Copy)]
-pub struct Part {
+pub struct Chunk {
     /// Read by every operation.
     pub x: *mut f32,
     /// Read by add and triad.
@@ -29,9 +29,9 @@ pub struct Part {
 }
 
 // SAFETY: addresses; what may be done with them, `run` says.
-unsafe impl Sync for Part {}
+unsafe impl Sync for Chunk {}
 
-impl Part {
+impl Chunk {
     /// Some of its elements.
     pub fn part(&self, range: &Range<usize>) -> Self {
         let at = |array: *mut f32| array.wrapping_add(range.start);
@@ -59,7 +59,7 @@ pub fn float64(operation: Probe) -> Option<fn(f64, f64) -> f64> {
 /// # Safety
 /// The CPU has the capability. `x` and `y` can be read and `output` be written as far as the part
 /// says, and nobody else writes there meanwhile.
-pub unsafe fn run(operation: Probe, capability: Capability, part: Part, passes: u64) {
+pub unsafe fn run(operation: Probe, capability: Capability, part: Chunk, passes: u64) {
     // SAFETY: the caller's promise.
     unsafe {
         match operation {
@@ -82,7 +82,7 @@ pub unsafe fn run(operation: Probe, capability: Capability, part: Part, passes: 
 
 /// The passes of an operation over a part.
 struct Passes<O> {
-    part: Part,
+    part: Chunk,
     passes: u64,
     operation: PhantomData<O>,
 }
@@ -115,7 +115,7 @@ impl<O: Operation> Kernel for Passes<O> {
 /// # Safety
 /// The contract of [`run`]; `done` is at most the number of elements.
 #[inline(always)]
-unsafe fn sweep<V: Vector, O: Operation, const N: usize>(part: Part, mut done: usize) -> usize {
+unsafe fn sweep<V: Vector, O: Operation, const N: usize>(part: Chunk, mut done: usize) -> usize {
     // SAFETY: the caller has the instructions.
     let scalar = unsafe { V::splat(SCALAR) };
     while part.elements - done >= N * V::LANES {
@@ -123,7 +123,7 @@ unsafe fn sweep<V: Vector, O: Operation, const N: usize>(part: Part, mut done: u
             let at = done + index * V::LANES;
             let (x, y) = (part.x.wrapping_add(at), part.y.wrapping_add(at));
             // SAFETY: the vector ends within the part.
-            unsafe { O::at(x, y, scalar) }
+            unsafe { O::compute(x, y, scalar) }
         });
         for (index, result) in results.into_iter().enumerate() {
             // SAFETY: as above.
@@ -140,7 +140,7 @@ trait Operation {
     ///
     /// # Safety
     /// [`Vector::LANES`] values can be read at `x` and at `y`.
-    unsafe fn at<V: Vector>(x: *const f32, y: *const f32, scalar: V) -> V;
+    unsafe fn compute<V: Vector>(x: *const f32, y: *const f32, scalar: V) -> V;
 }
 
 macro_rules! operation {
@@ -149,7 +149,7 @@ macro_rules! operation {
 
         impl Operation for $name {
             #[inline(always)]
-            unsafe fn at<V: Vector>($x: *const f32, $y: *const f32, $scalar: V) -> V {
+            unsafe fn compute<V: Vector>($x: *const f32, $y: *const f32, $scalar: V) -> V {
                 // SAFETY: the caller's promise.
                 unsafe { $value }
             }

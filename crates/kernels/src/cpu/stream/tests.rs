@@ -19,7 +19,7 @@ fn every_operation_is_what_float64_says_with_every_capability() {
     for capability in Capability::available() {
         for operation in operations() {
             for elements in ODD {
-                let mut stream = Stream::with(capability, operation, elements).unwrap();
+                let mut stream = Stream::with_capability(capability, operation, elements).unwrap();
                 stream.run(1).unwrap();
                 check(&stream, &format!("{operation} of {elements}, {capability:?}"));
             }
@@ -66,7 +66,7 @@ fn every_pass_is_made() {
         for passes in [1_u64, 2, 5, 9] {
             let mut values = vec![1.0_f32; 100];
             let x = values.as_mut_ptr();
-            let part = Part { x, y: x, output: x, elements: 100 };
+            let part = Chunk { x, y: x, output: x, elements: 100 };
             // SAFETY: available; a hundred elements, which nobody else has.
             unsafe { passes::run(Probe::Scale, capability, part, passes) };
             assert_eq!(values, [3_f32.powi(passes as i32); 100], "{capability:?}");
@@ -108,7 +108,7 @@ fn arrays_begin_at_lines_and_apart_from_one_another() {
 fn what_runs_is_named() {
     for capability in Capability::available() {
         for operation in operations() {
-            let stream = Stream::with(capability, operation, 1).unwrap();
+            let stream = Stream::with_capability(capability, operation, 1).unwrap();
             let used = format!("{:?}", capability.min(Capability::Avx512)).to_lowercase();
             assert_eq!(stream.kernel(), format!("criterion_torch::stream_{operation}_{used}"));
         }

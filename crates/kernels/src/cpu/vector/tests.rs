@@ -20,7 +20,7 @@ struct Map<'a, F> {
 }
 
 trait Function: Copy {
-    unsafe fn at<V: Vector>(self, x: V) -> V;
+    unsafe fn evaluate<V: Vector>(self, x: V) -> V;
 }
 
 impl<F: Function> Kernel for Map<'_, F> {
@@ -34,7 +34,7 @@ impl<F: Function> Kernel for Map<'_, F> {
             // SAFETY: as many values as the chunk has, of at most 16.
             unsafe {
                 let x = V::load_first(values.as_ptr(), values.len());
-                self.function.at(x).store(lanes.as_mut_ptr());
+                self.function.evaluate(x).store(lanes.as_mut_ptr());
             }
             results.extend(&lanes[..values.len()]);
         }
@@ -54,7 +54,7 @@ macro_rules! function {
         struct $name;
         impl Function for $name {
             #[inline(always)]
-            unsafe fn at<$vector: Vector>(self, $x: $vector) -> $vector {
+            unsafe fn evaluate<$vector: Vector>(self, $x: $vector) -> $vector {
                 // SAFETY: the caller has the instructions.
                 unsafe { $body }
             }
@@ -168,7 +168,7 @@ fn a_scaled_number_is_rounded_once() {
     struct Scale(f32);
     impl Function for Scale {
         #[inline(always)]
-        unsafe fn at<V: Vector>(self, x: V) -> V {
+        unsafe fn evaluate<V: Vector>(self, x: V) -> V {
             // SAFETY: the caller has the instructions.
             unsafe { x.scale(V::splat(self.0)) }
         }

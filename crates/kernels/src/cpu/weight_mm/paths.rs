@@ -57,7 +57,7 @@ pub unsafe fn run(
     let capability = used(bits, x.f_kind()?, capability);
     #[cfg(target_arch = "x86_64")]
     if capability == Capability::Avx512Bf16 {
-        let product = product.with(slice::<bf16>(x)?);
+        let product = product.with_activation(slice::<bf16>(x)?);
         return parallel::for_each_part(product.n, ROWS, |rows| {
             // SAFETY: the caller's promise, and the parts share no row.
             unsafe { bf16_columns(&product, rows) };
@@ -68,7 +68,7 @@ pub unsafe fn run(
         Kind::Float if !splits => x.shallow_clone(),
         _ => activation::numbers(floats(x)?, product.m, product.k, splits)?,
     };
-    let product = &product.with(slice::<f32>(&numbers)?);
+    let product = &product.with_activation(slice::<f32>(&numbers)?);
     parallel::for_each_part(product.n, ROWS, |rows| {
         // SAFETY: the caller's promise, and the parts share no row.
         unsafe {

@@ -37,7 +37,7 @@ pub struct Product<'a, X> {
 
 impl<'a> Product<'a, ()> {
     /// This product with an activation.
-    pub fn with<X>(&self, x: &'a [X]) -> Product<'a, X> {
+    pub fn with_activation<X>(&self, x: &'a [X]) -> Product<'a, X> {
         let Self { m, n, k, group, weight, scale, zero, output, .. } = *self;
         Product { m, n, k, group, weight, scale, zero, x, output }
     }

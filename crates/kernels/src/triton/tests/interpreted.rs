@@ -85,16 +85,16 @@ fn interpreted_activations_are_right() {
             let bias = noise(&[columns], 9).to_kind(kind);
             bench.interpreter.add(&[&x]);
             bench.interpreter.add_tensor(&bias);
-            let alone = Operands::of(&x.tensor);
+            let alone = Operands::unary(&x.tensor);
             for operator in FORMULAS {
-                let out = Guarded::out(&values.size(), kind);
+                let out = Guarded::for_output(&values.size(), kind);
                 bench.add(operator, &alone, out, unchanged, |exact| match operator {
                     Operator::Gelu => (gelu_scale(&double(&values)), GELU_ERROR),
                     // σ of a number far below 0 has few digits: it is denormal itself.
                     _ => (exact.abs() + 2e-38, 2e-5),
                 });
             }
-            let out = Guarded::out(&values.size(), kind);
+            let out = Guarded::for_output(&values.size(), kind);
             let operands = Operands { bias: Some(&bias), ..alone };
             bench.add(Operator::BiasGelu, &operands, out, unchanged, |_| {
                 (gelu_scale(&(double(&values) + double(&bias))), GELU_ERROR)
@@ -116,9 +116,9 @@ fn interpreted_activations_are_right_at_the_ends() {
     let mut outs = Vec::new();
     for operator in FORMULAS {
         let form = form(operator, 7, Kind::Float);
-        let out = Guarded::out(&[7], Kind::Float);
+        let out = Guarded::for_output(&[7], Kind::Float);
         interpreter.add(&[&out]);
-        let launches = form.launches(&Operands::of(&x.tensor), &out.tensor).unwrap();
+        let launches = form.launches(&Operands::unary(&x.tensor), &out.tensor).unwrap();
         interpreter.launch(&form.specifications()[0].0, &launches[0]);
         outs.push((operator, out));
     }
@@ -148,7 +148,7 @@ fn interpreted_norms_are_right() {
             bench.interpreter.add(&[&x, &residual]);
             bench.interpreter.add_tensor(&weight);
             bench.interpreter.add_tensor(&bias);
-            let alone = Operands::of(&x.tensor);
+            let alone = Operands::unary(&x.tensor);
             let weighted = Operands { weight: Some(&weight), ..alone };
             let affine = Operands { bias: Some(&bias), ..weighted };
             for (operator, operands) in [
@@ -157,7 +157,7 @@ fn interpreted_norms_are_right() {
                 (Operator::AddLayerNorm, Operands { other: Some(&residual.tensor), ..affine }),
                 (Operator::RmsNorm, weighted),
             ] {
-                let out = Guarded::out(&values.size(), kind);
+                let out = Guarded::for_output(&values.size(), kind);
                 bench.add(operator, &operands, out, unchanged, |exact| {
                     (exact.abs().amax([-1].as_slice(), true) + 1.0, 4e-6)
                 });
@@ -176,7 +176,8 @@ fn interpreted_softmax_is_right() {
             let values = hard_rows(columns, kind, limits(kind).0);
             let x = Guarded::new(&values, gap);
             bench.interpreter.add(&[&x]);
-            let (operands, out) = (Operands::of(&x.tensor), Guarded::out(&values.size(), kind));
+            let (operands, out) =
+                (Operands::unary(&x.tensor), Guarded::for_output(&values.size(), kind));
             bench.add(Operator::Softmax, &operands, out, unchanged, |exact| (exact.abs(), 1e-5));
         }
     }
@@ -207,8 +208,9 @@ fn interpreted_cross_entropy_is_right() {
                 let target = (Tensor::arange(rows, (Kind::Int64, CPU)) * 31).remainder(columns);
                 let (x, targets) = (Guarded::new(&values, gap), Guarded::new(&target, 0));
                 bench.interpreter.add(&[&x, &targets]);
-                let operands = Operands { other: Some(&targets.tensor), ..Operands::of(&x.tensor) };
-                let (operator, out) = (Operator::CrossEntropy, Guarded::out(&[], kind));
+                let operands =
+                    Operands { other: Some(&targets.tensor), ..Operands::unary(&x.tensor) };
+                let (operator, out) = (Operator::CrossEntropy, Guarded::for_output(&[], kind));
                 bench.add(operator, &operands, out, with_few_programs, |exact| {
                     (exact.abs() + 1.0, 2e-6)
                 });
@@ -224,12 +226,13 @@ fn interpreted_targets_that_are_no_column_are_nan_and_not_read() {
     let mut bench = Bench::default();
     let kind = Kind::Float;
     for wrong in [-1, 8, -100, i64::MAX, i64::MIN] {
-        let (x, out) = (Guarded::new(&noise(&[2, 8], 1).to_kind(kind), 0), Guarded::out(&[], kind));
+        let (x, out) =
+            (Guarded::new(&noise(&[2, 8], 1).to_kind(kind), 0), Guarded::for_output(&[], kind));
         let target = Guarded::new(&Tensor::from_slice(&[3, wrong]), 0);
         let form = form(Operator::CrossEntropy, 8, kind);
         bench.interpreter.add(&[&x, &target, &out]);
         bench.interpreter.add_tensor(&form.sums);
-        let operands = Operands { other: Some(&target.tensor), ..Operands::of(&x.tensor) };
+        let operands = Operands { other: Some(&target.tensor), ..Operands::unary(&x.tensor) };
         let launches = form.launches(&operands, &out.tensor).unwrap();
         for ((specification, _), launch) in form.specifications().iter().zip(&launches) {
             bench.interpreter.launch(specification, launch);
@@ -257,8 +260,9 @@ fn interpreted_mean_squared_error_is_right() {
                 let x = Guarded::new(&(noise(&size, 31) * factor).to_kind(kind), gaps.0);
                 let target = Guarded::new(&(noise(&size, 32) * 0.5).to_kind(kind), gaps.1);
                 bench.interpreter.add(&[&x, &target]);
-                let operands = Operands { other: Some(&target.tensor), ..Operands::of(&x.tensor) };
-                let (operator, out) = (Operator::MseLoss, Guarded::out(&[], kind));
+                let operands =
+                    Operands { other: Some(&target.tensor), ..Operands::unary(&x.tensor) };
+                let (operator, out) = (Operator::MseLoss, Guarded::for_output(&[], kind));
                 bench.add(operator, &operands, out, with_few_programs, |exact| (exact.abs(), 1e-6));
             }
         }
@@ -270,11 +274,11 @@ fn interpreted_mean_squared_error_is_right() {
 fn operands_that_do_not_fit_are_refused() {
     let zeros = |size: &[i64]| Tensor::zeros(size, (Kind::Float, CPU));
     let (x, empty, scalar) = (zeros(&[2, 8]), zeros(&[0, 8]), zeros(&[]));
-    let alone = Operands::of(&x);
-    let none = Operands { other: Some(&empty), ..Operands::of(&empty) };
+    let alone = Operands::unary(&x);
+    let none = Operands { other: Some(&empty), ..Operands::unary(&empty) };
     for (operator, operands, out, text) in [
         (Operator::Gelu, &alone, &zeros(&[2, 12]).narrow(1, 0, 8), "has to be contiguous"),
-        (Operator::Softmax, &Operands::of(&zeros(&[2, 7])), &zeros(&[2, 7]), "for rows of 8"),
+        (Operator::Softmax, &Operands::unary(&zeros(&[2, 7])), &zeros(&[2, 7]), "for rows of 8"),
         (Operator::MseLoss, &none, &scalar, "the mean of no elements"),
     ] {
         let error = form(operator, 8, Kind::Float).launches(operands, out).expect_err(text);
@@ -282,7 +286,7 @@ fn operands_that_do_not_fit_are_refused() {
     }
     let options = crate::operands::TensorOptions { kind: Kind::Float, device: CPU };
     for columns in [0, (1 << 30) + 1] {
-        let refusal = crate::triton::operator::Form::new(Operator::Softmax, columns, options);
+        let refusal = crate::triton::operator::LaunchPlan::new(Operator::Softmax, columns, options);
         let text = refusal.expect_err("too long").to_string();
         assert!(text.contains("the kernel takes 1 to 1073741824"), "{text}");
     }

@@ -82,7 +82,7 @@ impl Guarded {
     }
 
     /// Memory for a contiguous result, in which no element is right yet.
-    pub fn out(size: &[i64], kind: Kind) -> Self {
+    pub fn for_output(size: &[i64], kind: Kind) -> Self {
         Self::new(&Tensor::full(size, 77.0, (kind, tch::Device::Cpu)), 0)
     }
 

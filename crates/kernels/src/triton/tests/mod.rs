@@ -14,7 +14,7 @@ use tch::{Device, Kind, Tensor};
 use super::OperatorKernels;
 use super::compile::{self, Specification};
 use super::gemlite::tests::specifications;
-use super::operator::Form;
+use super::operator::LaunchPlan;
 use crate::cuda::{Capability, frames};
 use crate::operands::{Operands, TensorOptions};
 use interpreter::triton;
@@ -23,8 +23,8 @@ use samples::{KINDS, check, exact, noise};
 
 const CPU: Device = Device::Cpu;
 
-fn form(operator: Operator, columns: i64, kind: Kind) -> Form {
-    Form::new(operator, columns, TensorOptions { kind, device: CPU }).unwrap()
+fn form(operator: Operator, columns: i64, kind: Kind) -> LaunchPlan {
+    LaunchPlan::new(operator, columns, TensorOptions { kind, device: CPU }).unwrap()
 }
 
 fn operators() -> impl Iterator<Item = Operator> {

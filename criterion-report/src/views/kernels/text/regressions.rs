@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::Stat;
+use plan::JsonFloat;
 use serde_json::json;
 
 use crate::compare::{Comparison, Difference, Measure, Verdict};
@@ -63,7 +63,7 @@ object! {
         };
         [before, after] = match &finding.ended {
             Some(ended) => ended.each_ref().map(|ended| json!(ended)),
-            None => [finding.a, finding.b].map(|value| json!(value.map(|it| Stat(it / unit)))),
+            None => [finding.a, finding.b].map(|value| json!(value.map(|it| JsonFloat(it / unit)))),
         };
     ] {
         "full_id": it.0.full_id,

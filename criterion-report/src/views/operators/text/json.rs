@@ -8,7 +8,7 @@ use std::io::Write;
 use anyhow::Result;
 use plan::{
     Agreement, Allocator, CacheMode, Compilation, CompileMode, Device, Dtype, Implementation,
-    Operator, Stat, Threads,
+    JsonFloat, Operator, Threads,
 };
 
 use crate::model::{Caution, Value, column};
@@ -167,7 +167,7 @@ document! {
         sqnr_db: Option<Value<'a>> = column!(entry, "sqnr"),
         max_abs_error: Option<Value<'a>> = column!(entry, "max-abs-error"),
         gates: Option<usize> = accuracy.map(|accuracy| accuracy.gates.len()),
-        worst_gate: Option<Stat> = gate.map(|gate| gate.worst),
+        worst_gate: Option<JsonFloat> = gate.map(|gate| gate.worst),
         worst_gate_inputs: Option<&'a str> = gate.map(|gate| &*gate.inputs),
         worst_gate_size: Option<&'a [u64]> = gate.map(|gate| &*gate.size),
         kernels: &'a [String] = &record.kernels,

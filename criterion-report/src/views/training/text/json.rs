@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Entry, Place, Row};
+use crate::model::{Entry, ExecutionContext, Row};
 use crate::read::Report;
 use crate::render::object::document;
 use crate::views::training::{
@@ -34,7 +34,7 @@ document! {
         bounds = share.and_then(|it| it.interval);
         rate = of.rate;
         additivity = of.additivity();
-        sqnr = |tensor: fn(&Row) -> Option<f64>| of.sqnr_db(tensor).map(plan::Stat);
+        sqnr = |tensor: fn(&Row) -> Option<f64>| of.sqnr_db(tensor).map(plan::JsonFloat);
     ] {
         /// Stem of the config's name.
         config: &'a str = of.config,
@@ -46,7 +46,7 @@ document! {
         /// Dtype before quantization.
         dtype: &'static str = of.key.dtype.plain(),
         /// Machine and way.
-        place: Place = of.key.place.clone(),
+        place: ExecutionContext = of.key.place.clone(),
         /// Recipe and how it is run.
         variant: String = of.variant(),
         /// Whether its times say nothing about the recipe's speed.
@@ -67,11 +67,11 @@ document! {
         /// Bytes of activations that the forward pass keeps for the backward pass, the input among them.
         saved_bytes: Option<u64> = of.saved_bytes(),
         /// Decibels of the output against float64.
-        output_sqnr_db: Option<plan::Stat> = sqnr(Row::output_sqnr_db),
+        output_sqnr_db: Option<plan::JsonFloat> = sqnr(Row::output_sqnr_db),
         /// Decibels of the input's gradient.
-        grad_input_sqnr_db: Option<plan::Stat> = sqnr(Row::grad_input_sqnr_db),
+        grad_input_sqnr_db: Option<plan::JsonFloat> = sqnr(Row::grad_input_sqnr_db),
         /// Decibels of the parameters' gradients, the lowest.
-        grad_weight_sqnr_db: Option<plan::Stat> = sqnr(Row::grad_weight_sqnr_db),
+        grad_weight_sqnr_db: Option<plan::JsonFloat> = sqnr(Row::grad_weight_sqnr_db),
         /// Operations of the three products per second, in 10⁹.
         gflops: Option<f64> = rate.map(|it| it.gflop_per_s),
         /// A share of the peak that this machine was measured to reach in the dtype before quantization.
@@ -116,7 +116,7 @@ document! {
         config: &'a str = first.config,
         model: String = first.key.work.model.to_string(),
         dtype: &'static str = first.key.dtype.plain(),
-        place: Place = first.key.place.clone(),
+        place: ExecutionContext = first.key.place.clone(),
         variant: String = variant,
         /// Why there is none; the rest is absent then.
         reason: Option<String> = map.as_ref().err().cloned(),

@@ -14,8 +14,8 @@ pub struct Softsign<T> {
 impl<T: Element> Kernel for Softsign<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(_: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        let x = values(&site.normal(&[ELEMENTS])?)?;
+    fn prepare(_: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        let x = values(&context.normal(&[ELEMENTS])?)?;
         Ok(Self { x, y: vec![T::from_f64(0.0); ELEMENTS] })
     }
 

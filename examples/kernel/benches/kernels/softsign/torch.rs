@@ -11,8 +11,8 @@ pub struct Softsign {
 impl Kernel for Softsign {
     type ProblemSize = ProblemSize;
 
-    fn prepare(_: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        Ok(Self { x: site.normal(&[ELEMENTS])?, y: None })
+    fn prepare(_: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        Ok(Self { x: context.normal(&[ELEMENTS])?, y: None })
     }
 
     fn run(&mut self) -> Result<(), Refusal> {

@@ -19,8 +19,8 @@ impl<T: Element> Kernel for Saxpy<T> {
     type ProblemSize = ProblemSize;
 
     /// The inputs, which are not timed.
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        let draw = || values(&site.normal(&[size.elements])?);
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        let draw = || values(&context.normal(&[size.elements])?);
         let z = vec![T::from_f64(0.0); size.elements];
         Ok(Self { x: draw()?, y: draw()?, z })
     }

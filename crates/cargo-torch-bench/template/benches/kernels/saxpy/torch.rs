@@ -12,8 +12,8 @@ pub struct Saxpy {
 impl Kernel for Saxpy {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, site: &Site) -> Result<Self, Refusal> {
-        let draw = || site.normal(&[size.elements]);
+    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+        let draw = || context.normal(&[size.elements]);
         Ok(Self { x: draw()?, y: draw()?, z: None })
     }
 

@@ -15,14 +15,14 @@ use crate::parallel;
 use crate::read::Location;
 
 /// A folder of results that is being written.
-pub struct Part<'r> {
+pub struct MergeOutput<'r> {
     pub location: Location,
     pub baseline: &'r str,
     pub results: &'r [Results],
     pub remarks: Remarks,
 }
 
-impl Part<'_> {
+impl MergeOutput<'_> {
     /// Writes records, estimates and profiles of the sources, and the manifests of the runs that selected `ids`.
     pub fn write(&mut self, sources: &[Source<'_>], ids: &HashSet<&str>) -> Result<()> {
         self.records(sources)?;

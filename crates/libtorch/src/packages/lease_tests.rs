@@ -26,7 +26,7 @@ pub(in crate::packages) fn written(folder: &Path, content: &[u8]) -> Facts {
 fn what_was_written_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let facts = written(folder.path(), b"a package");
-    let held = Held::open(folder.path()).unwrap();
+    let held = PackageLease::open(folder.path()).unwrap();
     assert_eq!((held.facts, held.package), (facts, folder.path().join(PACKAGE)));
 }
 
@@ -39,19 +39,19 @@ fn a_package_that_is_not_as_it_was_written_counts_as_absent() {
         let whole = fs::read(&path).unwrap();
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
-            assert!(Held::open(folder.path()).is_none(), "{name} cut to {length}");
+            assert!(PackageLease::open(folder.path()).is_none(), "{name} cut to {length}");
         }
         let garbage = [whole.as_slice(), b"}"].concat();
         let mut flipped = whole.clone();
         flipped[0] ^= 1;
         for other in [garbage, flipped] {
             fs::write(&path, other).unwrap();
-            assert!(Held::open(folder.path()).is_none(), "{name}");
+            assert!(PackageLease::open(folder.path()).is_none(), "{name}");
         }
         fs::remove_file(&path).unwrap();
-        assert!(Held::open(folder.path()).is_none(), "{name} is gone");
+        assert!(PackageLease::open(folder.path()).is_none(), "{name} is gone");
         fs::write(&path, whole).unwrap();
-        assert!(Held::open(folder.path()).is_some());
+        assert!(PackageLease::open(folder.path()).is_some());
     }
 }
 
@@ -64,6 +64,6 @@ fn use_is_written_down() {
     let used = || fs::metadata(folder.path().join(FACTS)).unwrap().modified().unwrap();
     assert_eq!(used(), SystemTime::UNIX_EPOCH);
     let before = SystemTime::now() - std::time::Duration::from_secs(60);
-    Held::open(folder.path()).unwrap().touch();
+    PackageLease::open(folder.path()).unwrap().touch();
     assert!(used() > before);
 }

@@ -14,15 +14,15 @@ use crate::refusal::Refusal;
 /// ```
 /// use criterion_torch::kernel::prelude::*;
 ///
-/// fn weights(site: &Site) -> Result<Tensor, Refusal> {
-///     if site.device != Device::Cpu {
-///         return Err(site.unsupported("a loop over slices runs on the CPU"));
+/// fn weights(context: &KernelContext) -> Result<Tensor, Refusal> {
+///     if context.device != Device::Cpu {
+///         return Err(context.unsupported("a loop over slices runs on the CPU"));
 ///     }
-///     site.uniform(&[64, 64], (-1.0, 1.0))
+///     context.uniform(&[64, 64], (-1.0, 1.0))
 /// }
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Site<W = ()> {
+pub struct KernelContext<W = ()> {
     /// Kernel, implementation and size, of one that ships with the library. Your kernel has its own.
     #[doc(hidden)]
     pub work: W,
@@ -31,7 +31,7 @@ pub struct Site<W = ()> {
     /// The backend, as configs name it.
     pub device: Device,
     /// The backend as a device of torch.
-    pub place: tch::Device,
+    pub torch_device: tch::Device,
     /// Threads that a step may use.
     pub threads: usize,
     /// The case's seed, which torch's default generator has when [`super::Kernel::prepare`] starts.
@@ -41,12 +41,12 @@ pub struct Site<W = ()> {
 /// The names of the kernel and its implementation in messages.
 pub trait Named: Sized {
     /// The words in front of what is refused.
-    fn name(site: &Site<Self>) -> String;
+    fn name(context: &KernelContext<Self>) -> String;
 }
 
 impl Named for () {
-    fn name(site: &Site) -> String {
-        format!("{}, {}", site.device, site.dtype.precision())
+    fn name(context: &KernelContext) -> String {
+        format!("{}, {}", context.device, context.dtype.precision())
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) fn rewind() {
     FIRST.set(true);
 }
 
-impl<W> Site<W> {
+impl<W> KernelContext<W> {
     /// Seeds torch's default generator, which is the caller's alone until the guard is dropped.
     pub(super) fn seeded(&self) -> MutexGuard<'static, ()> {
         FIRST.set(false);
@@ -73,7 +73,7 @@ impl<W> Site<W> {
         self.draws();
         Ok(inputs::normal(&dimensions(size)?, self.drawn(), tch::Device::Cpu)?
             .f_to_kind(self.kind())?
-            .f_to_device(self.place)?)
+            .f_to_device(self.torch_device)?)
     }
 
     /// Values uniform from `low` to `high` in the case's dtype, drawn on the host: float64 as such, the
@@ -84,7 +84,7 @@ impl<W> Site<W> {
         range: (f64, f64),
     ) -> Result<Tensor, Refusal> {
         self.draws();
-        Ok(inputs::uniform(&dimensions(size)?, range, self.dtype, self.place)?)
+        Ok(inputs::uniform(&dimensions(size)?, range, self.dtype, self.torch_device)?)
     }
 
     /// The case's dtype as torch has it.
@@ -105,7 +105,7 @@ impl<W> Site<W> {
     }
 }
 
-impl<W: Named> Site<W> {
+impl<W: Named> KernelContext<W> {
     /// The refusal of a case that breaks `constraint`, for `Err`.
     pub fn unsupported(&self, constraint: &str) -> Refusal {
         Refusal::Unsupported(format!("{}: {constraint}", W::name(self)))
@@ -126,9 +126,16 @@ mod tests {
     /// The values in `dtype` from one seed, and whether none has more bits than a float32.
     fn drawn<T: Element>() -> (Vec<f64>, bool) {
         let (device, place) = (Device::Cpu, tch::Device::Cpu);
-        let site = Site { work: (), dtype: T::DTYPE, device, place, threads: 1, seed: 7 };
-        let _drawing = site.seeded();
-        let drawn: Vec<T> = values(&site.uniform(&[1000], (-3.0, 5.0)).unwrap()).unwrap();
+        let context = KernelContext {
+            work: (),
+            dtype: T::DTYPE,
+            device,
+            torch_device: place,
+            threads: 1,
+            seed: 7,
+        };
+        let _drawing = context.seeded();
+        let drawn: Vec<T> = values(&context.uniform(&[1000], (-3.0, 5.0)).unwrap()).unwrap();
         let drawn: Vec<f64> = drawn.into_iter().map(T::to_f64).collect();
         let are_float32 = drawn.iter().all(|&it| f64::from(it as f32) == it);
         (drawn, are_float32)

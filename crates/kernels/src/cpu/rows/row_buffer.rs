@@ -1,6 +1,6 @@
 //! Rows as float32, near the processor.
 
-use super::pass::{Map, Place, Source, map};
+use super::pass::{LaneRange, Map, Source, map};
 use crate::cpu::vector::{Element, Vector};
 
 /// Rows that are read before the first of them is written, at most.
@@ -34,13 +34,13 @@ struct Line {
 
 /// Room for rows of float32 values, each of whole vectors; they are not values before they are
 /// written.
-pub struct Held {
+pub struct RowBuffer {
     memory: Vec<Line>,
     dim: usize,
     stride: usize,
 }
 
-impl Held {
+impl RowBuffer {
     /// Room for so many rows.
     pub fn new<V: Vector>(rows: usize, dim: usize) -> Self {
         let stride = dim.next_multiple_of(V::LANES.max(LINE));
@@ -77,7 +77,7 @@ struct Same<S>(S);
 
 impl<V: Vector, S: Source> Map<V> for Same<S> {
     #[inline(always)]
-    unsafe fn at(self, place: Place) -> V {
+    unsafe fn value_at(self, place: LaneRange) -> V {
         // SAFETY: the caller's promise.
         unsafe { self.0.load(place) }
     }

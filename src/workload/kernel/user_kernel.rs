@@ -1,14 +1,14 @@
-//! A kernel of the author's own: the workload of the files under `benches/kernels`.
+//! A user's kernel: the workload of the files under `benches/kernels`.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use plan::{Accuracy, Case, KernelFacts, KernelWork, Stat};
+use plan::{Accuracy, Case, JsonFloat, KernelFacts, KernelWork};
 use tch::{Kind, Tensor};
 
 use super::{Check, Kernel};
 use crate::kernel::generated::{Built, Entry};
-use crate::kernel::{Site, Step};
+use crate::kernel::{KernelContext, Step};
 use crate::refusal::Refusal;
 use crate::verify::{Judge, spread};
 use crate::{device, inputs};
@@ -21,7 +21,7 @@ pub(super) const OWN: &str = "give it a `reference` of its own";
 const RUNS: usize = 3;
 
 pub(super) struct Runs {
-    pub(super) site: Site,
+    pub(super) context: KernelContext,
     count: Rc<Cell<u64>>,
     facts: KernelFacts,
     judge: Judge,
@@ -46,13 +46,13 @@ pub(super) fn prepared(
     let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
     let work = case.work.kernel().ok_or_else(none)?;
     let entry = find(entries, &work.file)?;
-    let site = super::site(case, (), device::resolve(case.device)?);
-    let built = (entry.build)(&work.problem_size, &site)?;
+    let context = super::context(case, (), device::resolve(case.device)?);
+    let built = (entry.build)(&work.problem_size, &context)?;
     // Before anything has run: a kernel may spoil what its reference is computed from.
     let own = (built.reference)()?;
     let (reference, reference_note) = match own {
         None if entry.baseline != entry.file => {
-            reference_of(find(entries, entry.baseline)?, work, &site)?
+            reference_of(find(entries, entry.baseline)?, work, &context)?
         }
         None => (None, Some(UNVERIFIED.to_owned())),
         own => (own, None),
@@ -68,7 +68,7 @@ pub(super) fn prepared(
         runs: RUNS as u64,
     };
     let runs = Runs {
-        site,
+        context,
         count: runs,
         facts,
         judge: Judge::user_kernel(case, work, reference)?,
@@ -89,10 +89,10 @@ fn find<'a>(entries: &'a [Entry], file: &str) -> Result<&'a Entry, Refusal> {
 fn reference_of(
     baseline: &Entry,
     work: &KernelWork,
-    site: &Site,
+    context: &KernelContext,
 ) -> Result<(Option<Tensor>, Option<String>), Refusal> {
     let file = baseline.file;
-    let (reference, note) = match (baseline.build)(&work.problem_size, site)
+    let (reference, note) = match (baseline.build)(&work.problem_size, context)
         .and_then(|it| (it.reference)())
     {
         Ok(Some(reference)) => (Some(reference), format!("its reference is that of {file}")),
@@ -113,18 +113,18 @@ impl Runs {
         let none = || Refusal::Failed("its output cannot be read".to_owned());
         let output = step.left()?.ok_or_else(none)?;
         let (kind, place) = (output.f_kind()?, output.device());
-        let wanted = inputs::kind(self.site.dtype);
+        let wanted = inputs::kind(self.context.dtype);
         if kind != wanted {
             return Err(Refusal::Failed(format!(
                 "its output is {kind:?}, and the case is {wanted:?}: a kernel that lacks a \
-                 precision says so with `site.unsupported`"
+                 precision says so with `context.unsupported`"
             )));
         }
-        if place != self.site.place {
+        if place != self.context.torch_device {
             return Err(Refusal::Failed(format!(
                 "its output is on {place:?}, and the case runs on {:?}: delete `{}` from \
-                 `backends`, or refuse it with `site.unsupported`",
-                self.site.place, self.site.device
+                 `backends`, or refuse it with `context.unsupported`",
+                self.context.torch_device, self.context.device
             )));
         }
         // Torch computes nothing in 8 bits; float32 holds them exactly.
@@ -140,7 +140,7 @@ impl Runs {
 
 impl Check for Runs {
     fn judge(&self, output: &Tensor) -> Result<Accuracy, Refusal> {
-        self.judge.one(output)
+        self.judge.accuracy_of(output)
     }
 
     fn check(&self, step: &Step) -> Result<Accuracy, Refusal> {
@@ -162,7 +162,7 @@ impl Check for Runs {
     }
 
     fn facts(&self) -> Option<KernelFacts> {
-        let determinism_std = self.determinism_std.get().map(Stat);
+        let determinism_std = self.determinism_std.get().map(JsonFloat);
         Some(KernelFacts { determinism_std, ..self.facts.clone() })
     }
 

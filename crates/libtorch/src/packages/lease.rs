@@ -36,7 +36,7 @@ pub struct Facts {
 
 /// A package that nobody removes.
 #[derive(Debug)]
-pub struct Held {
+pub struct PackageLease {
     /// Its path.
     pub package: PathBuf,
     /// Its facts.
@@ -51,7 +51,7 @@ impl Facts {
     }
 }
 
-impl Held {
+impl PackageLease {
     /// The package in a folder, if it is whole.
     pub fn open(folder: &Path) -> Option<Self> {
         let path = folder.join(FACTS);
@@ -73,5 +73,5 @@ impl Held {
 }
 
 #[cfg(test)]
-#[path = "held_tests.rs"]
+#[path = "lease_tests.rs"]
 pub(super) mod tests;

@@ -12,20 +12,20 @@ use serde_json::Value;
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 
 /// A folder with criterion's and our own files of the runs.
-pub struct Lab {
+pub struct TestWorkspace {
     folder: tempfile::TempDir,
     variables: Vec<(&'static str, OsString)>,
     on_small_pages: bool,
 }
 
-impl Lab {
+impl TestWorkspace {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         Self { folder, variables: Vec::new(), on_small_pages: false }
     }
 
     /// From now on with a variable that names a path in its folder.
-    pub fn with(self, variable: &'static str, inside: &str) -> Self {
+    pub fn with_path(self, variable: &'static str, inside: &str) -> Self {
         let path = self.path(inside);
         self.with_value(variable, path)
     }
@@ -204,7 +204,7 @@ fn succeeded(output: &Output) -> String {
 
 /// A number that went through JSON, and what it has to be.
 #[track_caller]
-pub fn near(found: &Value, expected: f64) {
+pub fn assert_near(found: &Value, expected: f64) {
     let number = found.as_f64().unwrap_or_else(|| panic!("{found} instead of {expected}"));
     assert!((number - expected).abs() <= 1e-12 * expected.abs(), "{number} instead of {expected}");
 }

@@ -1,32 +1,32 @@
 //! Work on other rows beside the passes over one, so that the processor reads, computes and writes at
 //! once.
 
-use super::pass::{Map, Place, Source, map};
+use super::pass::{LaneRange, Map, Source, map};
 use crate::cpu::vector::{Element, Vector};
 
 /// Work at each place of a row.
-pub trait Beside<V: Vector>: Copy {
+pub trait Interleaved<V: Vector>: Copy {
     /// Does it.
     ///
     /// # Safety
     /// The memory at the place can be read and written.
-    unsafe fn at(self, place: Place);
+    unsafe fn step(self, place: LaneRange);
 }
 
 /// Nothing.
-impl<V: Vector> Beside<V> for () {
+impl<V: Vector> Interleaved<V> for () {
     #[inline(always)]
-    unsafe fn at(self, _: Place) {}
+    unsafe fn step(self, _: LaneRange) {}
 }
 
 /// Two things.
-impl<V: Vector, A: Beside<V>, B: Beside<V>> Beside<V> for (A, B) {
+impl<V: Vector, A: Interleaved<V>, B: Interleaved<V>> Interleaved<V> for (A, B) {
     #[inline(always)]
-    unsafe fn at(self, place: Place) {
+    unsafe fn step(self, place: LaneRange) {
         // SAFETY: the caller's promise.
         unsafe {
-            self.0.at(place);
-            self.1.at(place);
+            self.0.step(place);
+            self.1.step(place);
         }
     }
 }
@@ -35,9 +35,9 @@ impl<V: Vector, A: Beside<V>, B: Beside<V>> Beside<V> for (A, B) {
 #[derive(Debug, Clone, Copy)]
 pub struct Fetched<S>(pub S);
 
-impl<V: Vector, S: Source> Beside<V> for Fetched<S> {
+impl<V: Vector, S: Source> Interleaved<V> for Fetched<S> {
     #[inline(always)]
-    unsafe fn at(self, place: Place) {
+    unsafe fn step(self, place: LaneRange) {
         self.0.prefetch(place.at, V::LANES);
     }
 }
@@ -64,10 +64,10 @@ impl<M, T: Element> Written<M, T> {
     }
 }
 
-impl<V: Vector, M: Map<V>, T: Element> Beside<V> for Written<M, T> {
+impl<V: Vector, M: Map<V>, T: Element> Interleaved<V> for Written<M, T> {
     #[inline(always)]
-    unsafe fn at(self, place: Place) {
+    unsafe fn step(self, place: LaneRange) {
         // SAFETY: the caller's promise.
-        unsafe { place.store(self.map.at(place), self.out) };
+        unsafe { place.store(self.map.value_at(place), self.out) };
     }
 }

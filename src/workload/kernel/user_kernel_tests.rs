@@ -1,12 +1,12 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use plan::{Dtype, KernelTolerances, Stat, Work};
+use plan::{Dtype, JsonFloat, KernelTolerances, Work};
 use serde_json::json;
 use tch::Kind;
 
-use super::author::{OWN, UNVERIFIED, prepare, prepared as runs};
 use super::testing::{CASE_FILE, case};
+use super::user_kernel::{OWN, UNVERIFIED, prepare, prepared as runs};
 use super::*;
 use crate::kernel::generated::{self, Built, Entry, Fields, Function};
 use crate::kernel::{self, Element, tensor, values};
@@ -41,8 +41,8 @@ const ELEMENTS: usize = 100;
 impl<T: Element> kernel::Kernel for Saxpy<T> {
     type ProblemSize = Wrong;
 
-    fn prepare(size: &Wrong, site: &Site) -> Result<Self, Refusal> {
-        let draw = || values(&site.normal(&[ELEMENTS])?);
+    fn prepare(size: &Wrong, context: &KernelContext) -> Result<Self, Refusal> {
+        let draw = || values(&context.normal(&[ELEMENTS])?);
         let z = vec![T::from_f64(0.0); ELEMENTS];
         Ok(Self { x: draw()?, y: draw()?, z, wrong: *size, runs: 0 })
     }
@@ -99,17 +99,17 @@ impl<T: Element> kernel::Kernel for Saxpy<T> {
     }
 }
 
-fn build(given: &Fields, site: &Site) -> Result<Built, Refusal> {
+fn build(given: &Fields, context: &KernelContext) -> Result<Built, Refusal> {
     let wrong: Wrong = generated::required(given, "wrong")?;
     let shown = Fields::from([("wrong".to_owned(), generated::show(&wrong))]);
-    crate::in_precision!(site, T => generated::built::<Saxpy<T>>(wrong, shown, site))
+    crate::in_precision!(context, T => generated::built::<Saxpy<T>>(wrong, shown, context))
 }
 
 /// Builds a sibling without a reference, whatever is wrong.
-fn build_sibling(given: &Fields, site: &Site) -> Result<Built, Refusal> {
+fn build_sibling(given: &Fields, context: &KernelContext) -> Result<Built, Refusal> {
     let _ = given;
     let shown = Fields::new();
-    generated::built::<Saxpy<f32>>(Wrong::HasNoReference, shown, site)
+    generated::built::<Saxpy<f32>>(Wrong::HasNoReference, shown, context)
 }
 
 const SIBLING: &str = "benches/kernels/saxpy/sibling.rs";
@@ -158,7 +158,7 @@ fn a_kernel_is_right_in_every_precision() {
         assert_eq!(facts.problem_size["wrong"], json!("Nothing"));
         assert_eq!((facts.flops, facts.bytes), (Some(200), Some(300 * dtype.bytes())));
         assert_eq!((facts.has_reference, facts.runs), (true, 3));
-        assert_eq!(facts.determinism_std, Some(Stat(0.0)));
+        assert_eq!(facts.determinism_std, Some(JsonFloat(0.0)));
         let output = || kernel.step.left().unwrap().expect("it leaves its output").copy();
         let before = output();
         assert!(kernel.rebuild().unwrap().is_some(), "a kernel is prepared once more");
@@ -240,15 +240,19 @@ fn what_is_right_at_first_alone_is_found_at_the_end() {
 fn an_output_on_another_device_has_its_remedy() {
     let (step, _, mut runs) = runs(ENTRIES, &wrong(Wrong::Nothing)).unwrap();
     drop(step.run().unwrap());
-    runs.site = Site { device: plan::Device::Cuda, place: tch::Device::Cuda(0), ..runs.site };
+    runs.context = KernelContext {
+        device: plan::Device::Cuda,
+        torch_device: tch::Device::Cuda(0),
+        ..runs.context
+    };
     let Err(Refusal::Failed(text)) = runs.output(&step) else { panic!("not failed") };
     assert!(text.contains("delete `cuda` from `backends`"), "{text}");
-    assert!(text.contains("`site.unsupported`"), "{text}");
+    assert!(text.contains("`context.unsupported`"), "{text}");
 }
 
 #[test]
 fn a_reference_that_cannot_be_had_is_the_siblings_to_give() {
-    fn fails(_: &Fields, _: &Site) -> Result<Built, Refusal> {
+    fn fails(_: &Fields, _: &KernelContext) -> Result<Built, Refusal> {
         Err(Refusal::Failed("no such GPU".to_owned()))
     }
     let entries = [
@@ -300,7 +304,7 @@ fn a_limit_without_a_reference_is_said_by_name() {
 /// Blocks that could not be counted give a reason instead of a number.
 #[test]
 fn memory_that_cannot_be_told_has_a_reason() {
-    fn uncounted(given: &Fields, _: &Site) -> Result<Built, Refusal> {
+    fn uncounted(given: &Fields, _: &KernelContext) -> Result<Built, Refusal> {
         Ok(Built {
             step: Step::leaving(|| Ok(()), || tensor(&[1.0_f32], &[1]))?,
             reference: Box::new(|| Ok(None)),
@@ -339,8 +343,8 @@ fn a_sibling_is_judged_by_the_baselines_reference() {
 
 #[test]
 fn a_sibling_in_a_precision_that_the_baseline_has_not_is_unverified() {
-    fn refuses(_: &Fields, site: &Site) -> Result<Built, Refusal> {
-        Err(site.unsupported("not here"))
+    fn refuses(_: &Fields, context: &KernelContext) -> Result<Built, Refusal> {
+        Err(context.unsupported("not here"))
     }
     let entries = [
         Entry { file: CASE_FILE, baseline: CASE_FILE, build: refuses },
@@ -360,7 +364,7 @@ fn a_file_of_another_build_is_said() {
 
 #[test]
 fn a_function_is_a_kernel() {
-    fn numbers(given: &Fields, site: &Site) -> Result<Built, Refusal> {
+    fn numbers(given: &Fields, context: &KernelContext) -> Result<Built, Refusal> {
         let parts = Function {
             run: |count: &usize, _| Ok((0..*count).map(|it| it as f32).collect::<Vec<f32>>()),
             reference: Some(|count, _| {
@@ -369,7 +373,7 @@ fn a_function_is_a_kernel() {
             flops: None,
             bytes: None,
         };
-        generated::function(generated::required(given, "count")?, given.clone(), site, parts)
+        generated::function(generated::required(given, "count")?, given.clone(), context, parts)
     }
     let entries = [Entry { file: CASE_FILE, baseline: CASE_FILE, build: numbers }];
     let kernel = prepare(&entries, &case(CASE_FILE, &[("count", json!(1000))])).unwrap();
