@@ -27,6 +27,7 @@ const PLAN: House = House {
             "shard",
             "budget",
             "results",
+            "lockstep",
         ],
         &["settings", "variant", "expression", "library"],
         &["catalogue", "kernel", "user"],
