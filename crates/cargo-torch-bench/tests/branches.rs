@@ -99,6 +99,28 @@ fn a_dot_is_the_checkout_as_it_lies_there() {
     assert_eq!(document["sides"][1]["commit"], json!(null));
 }
 
+/// What cargo builds is no part of the checkout, whether git ignores it or not.
+#[test]
+fn the_folder_that_is_built_in_may_be_broken_or_not_ignored() {
+    let repository = Repository::new();
+    repository.put(".gitignore", "/.libtorch\n");
+    repository.commit();
+    repository.edit("= 100;", "= 120;");
+    let table = "main: 100\nworking-tree: 120\n";
+    for git in [".git", "nothing"] {
+        let outcome = repository.xtask("compare-branches main .", &[]);
+        assert_eq!(outcome.assert_fine().stdout, table);
+        let build = "target/compare/build";
+        let listed = repository.git(&["-C", build, "ls-tree", "--name-only", "HEAD"]);
+        assert!(!listed.lines().any(|it| it == "target"), "{listed}");
+        // Without its file of git's, the folder is one in the clone.
+        let file = repository.clone.join(build).join(git);
+        assert!(git == "nothing" || fs::remove_file(file).is_ok());
+    }
+    let status = repository.git(&["status", "--porcelain", "--untracked-files=no"]);
+    assert_eq!(status, "M benches/speed.rs", "the clone is as it was");
+}
+
 #[test]
 fn a_worktree_serves_one_commit_after_another() {
     let repository = Repository::new();

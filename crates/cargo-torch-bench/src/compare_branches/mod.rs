@@ -193,7 +193,7 @@ fn checkout(
         (Some(commit), Some(short)) => {
             (commit.clone(), worktrees.provide(root, commit, short, needed)?)
         }
-        _ => (revision::snapshot(root)?, root.to_path_buf()),
+        _ => (revision::snapshot(root, &cargo::target(root)?)?, root.to_path_buf()),
     };
     let folder = worktrees.build_in(root, &commit)?;
     let mut environment = vec![("CARGO_TARGET_DIR", folder.join("target"))];

@@ -73,7 +73,10 @@ impl Worktrees {
     /// one place, so that equal sources give equal programs. Returns the project in it.
     pub fn build_in(&self, root: &Path, commit: &str) -> Result<PathBuf> {
         let place = self.folder.join(BUILD);
-        if place.exists() && is_unfinished(&place)? {
+        if !is_worktree(&place)? {
+            // Git would take the checkout around it.
+            files::remove_folder(&place)?;
+        } else if is_unfinished(&place)? {
             remove(root, &place)?;
         }
         if place.exists() {
@@ -212,7 +215,7 @@ fn few(lines: &str) -> String {
 /// Whether git takes the folder for a worktree, and not for a part of the checkout around it.
 fn is_worktree(place: &Path) -> Result<bool> {
     // The target of a link is not ours.
-    if place.is_symlink() {
+    if place.is_symlink() || !place.exists() {
         return Ok(false);
     }
     let top = git::ask(place, &["rev-parse", "--show-toplevel"])?;
