@@ -21,6 +21,8 @@ pub mod threads;
 pub mod measurement;
 
 #[doc(hidden)]
+pub mod catalogue;
+#[doc(hidden)]
 pub mod compile;
 pub mod kernel;
 pub mod recipes;

@@ -44,7 +44,7 @@ const LIBRARY: House = House {
     floors: &[
         &["device", "inputs", "threads"],
         &["measurement"],
-        &["compile", "recipes", "kernel"],
+        &["compile", "recipes", "kernel", "catalogue"],
         &["models"],
         &["verify", "workload"],
         &["harness"],

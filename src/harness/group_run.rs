@@ -25,7 +25,7 @@ use crate::measurement::cautions;
 use crate::measurement::conditions::ConditionsProbe;
 use crate::measurement::counters::fault_warning;
 use crate::measurement::gpu::is_power;
-use crate::measurement::probes;
+use crate::measurement::instruments;
 use crate::native::allocator;
 use crate::threads;
 use crate::workload::{Prepare, Refusal};
@@ -226,7 +226,7 @@ impl<'a> GroupRun<'a> {
             return outcome;
         }
         let mut failure = None;
-        let mut conditions = ConditionsProbe::start(probes::readings(case.device));
+        let mut conditions = ConditionsProbe::start(instruments::readings(case.device));
         let wall = Stopwatch::start();
         let mut samples = Samples {
             take: &mut |iters| Ok(timer.time(subject, iters)?.device),

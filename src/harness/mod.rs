@@ -12,10 +12,10 @@ mod failure;
 mod fault;
 mod flush;
 mod group_run;
+mod hidden_flags;
 mod journal;
 mod launch;
 mod lock;
-mod own_flags;
 mod pace;
 mod pairing;
 pub mod pairs;
@@ -84,8 +84,8 @@ fn run(
         return Ok(profiling::run_child(&read(plan)?, prepare)?);
     }
     // Read first, so that a bad filter is one line and not criterion's panic.
-    let args = args::Args::read(own_flags::arguments()?)?;
-    own_flags::hide()?;
+    let args = args::Args::read(hidden_flags::arguments()?)?;
+    hidden_flags::hide()?;
     Capability::chosen()?;
     let plan = read(plan)?;
     let folders = target_dir::settle()?;

@@ -12,7 +12,7 @@ use super::timer::{Subject, Timer};
 use crate::device;
 use crate::measurement::energy::{self, EnergyCounter};
 use crate::measurement::utilization::{self, Span};
-use crate::measurement::{counters, latency, probes};
+use crate::measurement::{counters, instruments, latency};
 use crate::workload::Refusal;
 
 /// Seconds of single calls that do not count, and fewest and most of those.
@@ -122,8 +122,8 @@ impl Passes<'_> {
         }
         let _range = ranges::for_case(self.case, "energy");
         let device = self.case.device;
-        let meter = probes::utilization_meter(device);
-        let mut counter = match probes::energy_counter(device) {
+        let meter = instruments::utilization_meter(device);
+        let mut counter = match instruments::energy_counter(device) {
             Ok(counter) => counter,
             Err(reason) => return (Err(reason.clone()), meter.and(Err(reason))),
         };

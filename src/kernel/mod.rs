@@ -46,8 +46,6 @@
 //! }
 //! ```
 
-#[doc(hidden)]
-pub mod catalogue;
 mod context;
 mod conversion;
 pub mod cuda;
@@ -76,6 +74,8 @@ pub use {
     step::{Replaced, Step, all_over_nan, over_nan},
     tolerance::{Tolerance, Worst, unravel},
 };
+
+pub(crate) use operation::Gates;
 
 #[doc(inline)]
 pub use crate::refusal::Refusal;

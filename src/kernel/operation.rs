@@ -136,7 +136,7 @@ impl<W: Shipped> KernelContext<W> {
     }
 
     /// [`Operation::check`] as a refusal.
-    pub(super) fn constraint(&self) -> Result<(), Refusal> {
+    pub(crate) fn constraint(&self) -> Result<(), Refusal> {
         self.work.operation().check(self).map_err(|constraint| self.unsupported(&constraint))
     }
 
@@ -165,21 +165,21 @@ impl<W: Shipped> KernelContext<W> {
     }
 
     /// The refusal of an implementation that a description lacks.
-    pub(super) fn no_such_implementation(&self) -> Refusal {
+    pub(crate) fn no_such_implementation(&self) -> Refusal {
         self.unsupported("it has no such implementation")
     }
 }
 
 /// A gate for each dtype, in dB.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Gates {
-    pub(super) float32: f64,
-    pub(super) bfloat16: f64,
-    pub(super) float16: f64,
+pub(crate) struct Gates {
+    pub(crate) float32: f64,
+    pub(crate) bfloat16: f64,
+    pub(crate) float16: f64,
 }
 
 impl Gates {
-    pub(super) const fn for_dtype(self, dtype: Dtype) -> f64 {
+    pub(crate) const fn for_dtype(self, dtype: Dtype) -> f64 {
         match dtype {
             Dtype::Float64 | Dtype::Float32 => self.float32,
             Dtype::BFloat16 | Dtype::Float8E4M3Fn => self.bfloat16,

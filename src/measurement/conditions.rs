@@ -136,7 +136,7 @@ mod tests {
     use plan::Device;
 
     use super::*;
-    use crate::measurement::probes;
+    use crate::measurement::instruments;
 
     struct Fake(Vec<Reading>);
 
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_host_is_read() {
-        let mut probe = ConditionsProbe::start(probes::readings(Device::Cpu));
+        let mut probe = ConditionsProbe::start(instruments::readings(Device::Cpu));
         probe.read();
         let conditions = probe.finish(0, Vec::new());
         println!("{conditions:?}");
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_says_why() {
         let conditions =
-            ConditionsProbe::start(probes::readings(Device::Mps)).finish(0, Vec::new());
+            ConditionsProbe::start(instruments::readings(Device::Mps)).finish(0, Vec::new());
         assert_eq!(conditions.clock_mhz, None);
         assert_eq!(conditions.clock_method, "none: no clock of mps is read by this version");
     }

@@ -98,7 +98,7 @@ fn profile_pattern() -> Result<(), String> {
 
 /// The work at upstream's smallest size on the host, and at the next one on a GPU.
 fn work(device: Device, pattern: Pattern, variant: FusionVariant) -> FusionWork {
-    let sizes = plan::fusion::sizes(pattern.family(), SizeSet::Quick);
+    let sizes = plan::pattern::sizes(pattern.family(), SizeSet::Quick);
     let size = sizes[usize::from(device != Device::Cpu)];
     FusionWork { pattern, variant, compile: None, size }
 }

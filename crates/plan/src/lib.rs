@@ -45,12 +45,12 @@ mod work;
 #[cfg(feature = "estimate")]
 pub use assignment::shards;
 pub use case::{Case, CaseId, Group, Plan, Role, mode_of};
-pub use catalogue::fusion::{
+pub use catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork, Traffic};
+pub use catalogue::pattern::{
     FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern, PatternFamily,
 };
-pub use catalogue::operator::{Implementation, Operator, OperatorShape, OperatorWork, Traffic};
 pub use catalogue::probe::{Probe, ProbeKind, ProbeWork};
-pub use catalogue::{SizeSet, fusion};
+pub use catalogue::{SizeSet, pattern};
 #[cfg(feature = "configs")]
 pub use config::{
     CalibrationParams, Config, FusionParams, KernelSuite, ModelParams, ModelStep, OperatorParams,

@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::fusion::{FusionVariant, FusionWork};
 use crate::catalogue::operator::{Implementation, OperatorWork};
+use crate::catalogue::pattern::{FusionVariant, FusionWork};
 use crate::catalogue::probe::ProbeWork;
 use crate::kernel::KernelWork;
 use crate::linears::ModelSizes;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use plan::{
     Activation, CompileMode, Config, Device, Diagnostic, Dtype, Fact, FusionVariant,
     Implementation, ModelKind, Operator, OperatorShape, OperatorWork, Pattern, PatternFamily,
-    Probe, Recipe, SizeSet, Sparsity, UnknownWord, fusion,
+    Probe, Recipe, SizeSet, Sparsity, UnknownWord, pattern,
 };
 
 type WordSet = BTreeSet<String>;
@@ -298,8 +298,8 @@ fn the_pages_have_the_facts_of_the_catalogue() {
     for row in table("fusion.md", "Sizes") {
         let family = words(&row[0]).first().expect("a word").parse().expect("a family");
         let size =
-            |size: &fusion::FusionShape| format!("[{}]", size.to_string().replace('x', ", "));
-        let sizes: Vec<String> = fusion::sizes(family, SizeSet::Full).iter().map(size).collect();
+            |size: &pattern::FusionShape| format!("[{}]", size.to_string().replace('x', ", "));
+        let sizes: Vec<String> = pattern::sizes(family, SizeSet::Full).iter().map(size).collect();
         assert_eq!(row[2], sizes.join(", "));
     }
     for row in table("fusion.md", "Variants") {

@@ -192,7 +192,7 @@ fn what_a_pattern_has_no_use_for_multiplies_no_cases() {
         let wanted = format!("/{pattern}/");
         conv.groups.iter().filter(|it| it.cases[0].full_id().contains(&wanted)).count()
     };
-    let quick = |family| plan::fusion::sizes(family, plan::SizeSet::Quick).len();
+    let quick = |family| plan::pattern::sizes(family, plan::SizeSet::Quick).len();
     assert_eq!(groups("conv2d_relu"), 2 * quick(plan::PatternFamily::Conv));
     assert_eq!(groups("linear_bias"), quick(plan::PatternFamily::Linear));
 }

@@ -4,6 +4,7 @@ mod folder;
 mod formats;
 mod gates;
 mod limits;
+mod lockstep;
 mod noise;
 mod numbers;
 mod origins;

@@ -4,7 +4,7 @@ use plan::{Accuracy, Case, JsonFloat, OperatorWork};
 use tch::Tensor;
 
 use super::{Check, Kernel, drawn};
-use crate::kernel::catalogue::{bits, passed};
+use crate::catalogue::{bits, passed};
 use crate::kernel::{KernelContext, Shipped, Step, over_nan};
 use crate::refusal::Refusal;
 

@@ -1,14 +1,14 @@
 //! The work that we ship: operators, patterns of operations and probes of the machine, each with
 //! its torch-free facts in one place.
 
-pub mod fusion;
 pub(crate) mod operator;
+pub mod pattern;
 pub(crate) mod probe;
 
 use crate::words::closed::closed_set;
 
 closed_set! {
-    /// Upstream's sizes of a kind: [`fusion::sizes`] for patterns, [`crate::ProbeWork::sizes`] for
+    /// Upstream's sizes of a kind: [`pattern::sizes`] for patterns, [`crate::ProbeWork::sizes`] for
     /// probes.
     SizeSet, "size set" {
         /// All of them.

@@ -4,7 +4,7 @@ use super::LARGEST;
 use super::entry::{self, DeviceDtype, Entry, Listed, Reading, Subject};
 use super::node::{Fields, Node};
 use crate::catalogue::SizeSet;
-use crate::catalogue::fusion::{
+use crate::catalogue::pattern::{
     self, FusionShape, FusionVariant, FusionWork, MemoryFormat, Pattern, PatternFamily,
 };
 use crate::words::{CompileMode, Device, without_repetition};
@@ -182,7 +182,7 @@ fn read_sizes(
     let sizes: Vec<(String, FusionShape)> = match (set, node, families.as_slice()) {
         (Some(set), ..) => families
             .iter()
-            .flat_map(|&family| fusion::sizes(family, set))
+            .flat_map(|&family| pattern::sizes(family, set))
             .map(|size| (set.to_string(), size))
             .collect(),
         (None, Some(node), &[]) => {

@@ -37,8 +37,8 @@ pub use model::{ModelParams, ModelStep};
 pub use operator_params::OperatorParams;
 pub use shape_set::folders as shape_folders;
 
-use crate::catalogue::fusion::Pattern;
 use crate::catalogue::operator::Operator;
+use crate::catalogue::pattern::Pattern;
 use crate::catalogue::probe::Probe;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::hash;

@@ -5,7 +5,7 @@ mod model;
 mod training;
 
 use crate::case::Case;
-pub use crate::catalogue::fusion::Operation;
+pub use crate::catalogue::pattern::Operation;
 use crate::catalogue::product;
 pub use crate::catalogue::{REFERENCE_ELEMENTS, REFERENCE_ROWS, reduction};
 use crate::linears::ModelSizes;

@@ -57,7 +57,7 @@ mod tests {
         device: Device,
         [unfused, variant]: [&[&str]; 2],
     ) -> Option<bool> {
-        let size: FusionShape = plan::fusion::sizes(pattern.family(), SizeSet::Quick)[0];
+        let size: FusionShape = plan::pattern::sizes(pattern.family(), SizeSet::Quick)[0];
         let place = ExecutionContext {
             device,
             processor: None,

@@ -128,7 +128,7 @@ document! {
         fusion_pattern: &'static str = work.pattern.upstream(),
         input_shape: Vec<u64> = work.input_shape(),
         output_shape: Vec<u64> = work.output_shape(),
-        kernel_size: Option<u64> = kernel.then_some(plan::fusion::KERNEL_SIZE),
+        kernel_size: Option<u64> = kernel.then_some(plan::pattern::KERNEL_SIZE),
         unfused_latency_ms: Option<Value<'a>> = column!(unfused, "latency" / 1e6),
         fused_latency_ms: Option<Value<'a>> = column!(fused, "latency" / 1e6),
         unfused_gflops: Option<Value<'a>> = column!(unfused, "gflops"),
@@ -289,7 +289,7 @@ mod tests {
 
     /// The variants of a pattern that do not fuse, `unfused` itself left out.
     fn others(pattern: Pattern, device: Device) -> Vec<&'static str> {
-        let sizes = plan::fusion::sizes(pattern.family(), SizeSet::Full);
+        let sizes = plan::pattern::sizes(pattern.family(), SizeSet::Full);
         let fuses_at = |size, variant| {
             fuses(FusionWork { pattern, variant, compile: None, size }, Dtype::Float32, device)
         };
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_size_of_another_family_fuses_nothing() {
-        let size = plan::fusion::sizes(plan::PatternFamily::Conv, SizeSet::Quick)[0];
+        let size = plan::pattern::sizes(plan::PatternFamily::Conv, SizeSet::Quick)[0];
         let work = FusionWork {
             pattern: Pattern::LinearBias,
             variant: FusionVariant::Fused,

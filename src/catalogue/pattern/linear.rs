@@ -6,7 +6,7 @@ use tch::{TchError, Tensor};
 
 use super::{mkldnn, torchscript};
 use crate::inputs::{self, Inputs};
-use crate::kernel::operation::Gates;
+use crate::kernel::Gates;
 use crate::kernel::{KernelContext, Operation, Step};
 use crate::native::addmm;
 use crate::native::onednn::{self, PostOp};

@@ -2,14 +2,14 @@
 //! without bias, then batch normalization with fixed statistics, and `conv2d_bn_relu`, then
 //! max(·, 0).
 
-use plan::fusion::KERNEL_SIZE;
+use plan::pattern::KERNEL_SIZE;
 use plan::{Device, Dtype, FusionShape, FusionVariant, FusionWork, MemoryFormat};
 use tch::{TchError, Tensor};
 
 use super::batch_norm::BatchNorm;
 use super::{mkldnn, torchscript};
 use crate::inputs::{self, Inputs};
-use crate::kernel::operation::Gates;
+use crate::kernel::Gates;
 use crate::kernel::{KernelContext, Operation, Step};
 use crate::native::onednn::{self, Convolution, PostOp};
 use crate::refusal::Refusal;

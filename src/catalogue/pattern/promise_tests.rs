@@ -51,7 +51,7 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 fn size(family: PatternFamily) -> FusionShape {
-    plan::fusion::sizes(family, plan::SizeSet::Quick)[0]
+    plan::pattern::sizes(family, plan::SizeSet::Quick)[0]
 }
 
 fn promised(pattern: Pattern, variant: FusionVariant, kernels: &[&str]) -> Promise {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::catalogue::SizeSet;
-use crate::catalogue::fusion::sizes;
+use crate::catalogue::pattern::sizes;
 use crate::catalogue::reduction;
 
 /// Flops, bytes unfused and fused, reduction.

@@ -37,7 +37,7 @@ fn sizes(family: PatternFamily) -> Vec<FusionShape> {
     let heads = |causal| FusionShape::Attention { b: 2, heads: 3, s: 37, d: 5, causal };
     let more =
         if family == PatternFamily::Attention { vec![heads(false), heads(true)] } else { vec![] };
-    let smallest = plan::fusion::sizes(family, plan::SizeSet::Quick)[0];
+    let smallest = plan::pattern::sizes(family, plan::SizeSet::Quick)[0];
     [smallest].into_iter().chain(more).collect()
 }
 
@@ -269,7 +269,7 @@ fn parameters_are_counted_as_they_are_stored() {
 #[test]
 fn variants_are_drawn_the_same_inputs() {
     for &pattern in &[Pattern::LinearBiasRelu, Pattern::Conv2dBnRelu] {
-        let size = plan::fusion::sizes(pattern.family(), plan::SizeSet::Quick)[0];
+        let size = plan::pattern::sizes(pattern.family(), plan::SizeSet::Quick)[0];
         let of = |variant| context(pattern, variant, size, Dtype::Float32).inputs().unwrap();
         let (unfused, fused) = (of(FusionVariant::Unfused), of(FusionVariant::Fused));
         assert_eq!(unfused.examples, fused.examples);

@@ -20,7 +20,7 @@ use softmax::Softmax;
 use tch::{Kind, TchError, Tensor};
 
 use crate::inputs::{self, Inputs};
-use crate::kernel::operation::Gates;
+use crate::kernel::Gates;
 use crate::kernel::{
     ByValue, Float, KernelContext, Named, Operation, Parts, Shipped, Step, Tolerance, Trial,
 };

@@ -1,7 +1,7 @@
 //! Worked examples, and what must hold at every size.
 
 use super::*;
-use crate::catalogue::fusion::{MemoryFormat, PatternFamily};
+use crate::catalogue::pattern::{MemoryFormat, PatternFamily};
 use crate::catalogue::reduction;
 
 const DEVICES: [Device; 2] = [Device::Cpu, Device::Cuda];

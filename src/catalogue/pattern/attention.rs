@@ -8,7 +8,7 @@ use tch::{Kind, TchError, Tensor};
 
 use super::{mkldnn, sdpa, torchscript};
 use crate::inputs::{self, Inputs};
-use crate::kernel::operation::Gates;
+use crate::kernel::Gates;
 use crate::kernel::{KernelContext, Operation, Step};
 use crate::refusal::Refusal;
 

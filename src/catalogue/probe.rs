@@ -5,7 +5,7 @@ use plan::{Device, Dtype, Probe, ProbeKind, ProbeWork};
 use tch::{Kind, TchError, Tensor};
 
 use crate::inputs::{self, Inputs};
-use crate::kernel::operation::Gates;
+use crate::kernel::Gates;
 use crate::kernel::{KernelContext, Named, Operation, Parts, Shipped, Step};
 use crate::native::onednn::{self, PostOp};
 use crate::native::triad::triad;
