@@ -57,6 +57,8 @@ const TURN: [&str; 5] = ["--bench", "--warm-up-time", "0.05", "--measurement-tim
 const SAMPLES: &str = "50";
 /// The fewest that criterion takes.
 const FEW_SAMPLES: &str = "10";
+/// Bytes of a filter. Systems limit an argument to 32 kB, as Windows, or 128 kB.
+const LONGEST: usize = 30_000;
 /// Turns that take longer on average have few samples: each of them is long enough.
 const LONG_TURN: Duration = Duration::from_millis(400);
 
@@ -164,10 +166,19 @@ impl Pair {
         if self.last / turns > LONG_TURN { FEW_SAMPLES } else { SAMPLES }
     }
 
-    /// A regular expression for the open cases.
+    /// A regular expression for the open cases; where they are too many for one, for those with the fewest blocks.
     fn filter(&self) -> String {
-        let open = self.cases.iter().filter(|(_, it)| it.is_open());
-        let ids: Vec<String> = open.map(|(id, _)| escaped(id)).collect();
+        let mut open: Vec<_> = self.cases.iter().filter(|(_, it)| it.is_open()).collect();
+        open.sort_by_key(|(_, it)| it.lockstep.blocks().len());
+        let (mut length, mut ids) = (0, Vec::new());
+        for (id, _) in open {
+            let id = escaped(id);
+            length += id.len() + 1;
+            if length > LONGEST && !ids.is_empty() {
+                break;
+            }
+            ids.push(id);
+        }
         format!("^(?:{})$", ids.join("|"))
     }
 
@@ -239,7 +250,46 @@ fn progress(pairs: &[Pair], index: usize, left: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+
+    #[test]
+    fn cases_that_are_too_many_for_a_filter_take_turns() {
+        let program = Program {
+            package: "p".to_owned(),
+            target: "t".to_owned(),
+            layouts: Vec::new(),
+            folder: PathBuf::new(),
+            has_plugin: false,
+            criterion_home: PathBuf::new(),
+            environment: Vec::new(),
+        };
+        let case = || Case { has: [true, true], lockstep: Lockstep::new(0.01) };
+        let one_sided = Case { has: [true, false], lockstep: Lockstep::new(0.01) };
+        let mut cases: BTreeMap<String, Case> =
+            (0..1000).map(|it| (format!("{it:050}"), case())).collect();
+        cases.insert("other".to_owned(), one_sided);
+        let programs = [program.clone(), program];
+        let (last, measured) = (Duration::ZERO, cases.len());
+        let mut pair = Pair { programs, cases, blocks: 1, last, measured, has_failed: false };
+        let mut blocks = 0;
+        for _ in 0..4 {
+            let filter = pair.filter();
+            assert!(filter.len() < 31_000 && !filter.contains("other"), "{}", filter.len());
+            for (id, case) in &mut pair.cases {
+                if filter.contains(id) {
+                    case.lockstep.add(Block { layout: 0, times: [[1.0, 2.0]; 2] }, 0);
+                    blocks += 1;
+                }
+            }
+        }
+        assert!(blocks > 2000);
+        let of = |case: &Case| case.lockstep.blocks().len();
+        let counts: BTreeSet<usize> =
+            pair.cases.values().filter(|it| it.is_open()).map(of).collect();
+        assert_eq!(counts, [2, 3].into(), "none waits for long");
+    }
 
     #[test]
     fn an_id_matches_itself_alone() {
