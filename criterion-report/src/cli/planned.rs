@@ -7,13 +7,15 @@ use anyhow::{Error, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use plan::estimate::{Basis, Estimate, Estimator};
 use plan::{
-    AskedShard, Case, FusionWork, KernelWork, ModelWork, OperatorWork, Partition, Plan, ProbeWork,
-    cost,
+    AskedShard, Case, CompileMode, Device, Dtype, FusionShape, FusionWork, KernelWork, Mode,
+    ModelKind, ModelWork, OperatorShape, OperatorWork, Partition, Pattern, Plan, ProbeWork, Recipe,
+    Role, SkipCondition, Sparsity, Threads, cost,
 };
+use serde_json::Value;
 
 use crate::model::gather;
-use crate::render::json_text::{self, Style};
-use crate::render::object::object;
+use crate::render::json_text;
+use crate::render::object::document;
 use crate::render::table::{Align, Cell, Line, Paint, render, screen};
 use crate::render::units;
 
@@ -103,92 +105,83 @@ pub fn write(cases: &[Placed<'_>], estimator: &Estimator, format: Format, colour
     }
 }
 
-/// A case in JSON, with its work among what all have.
-struct Planned<'a>(&'a Expected<'a>);
-struct Model<'a>(&'a ModelWork);
-struct Fusion<'a>(&'a FusionWork);
-struct Operator<'a>(&'a OperatorWork);
-struct Probe<'a>(&'a ProbeWork);
-struct Kernel<'a>(&'a KernelWork);
-struct InShard(u32);
-
 // The names are part of the command's contract.
-object! {
-    Planned<'_> => |it| [case = it.0.case; estimate = it.0.estimate;] {
-        "full_id": case.full_id(),
-        "target": plan::mode_of(&case.id.group),
-        "config": case.config,
-        "names": case.names,
-        "variant": case.id.variant,
-        "role": case.role,
-        "mode": case.mode,
-        _: case.work.model().map(Model),
-        _: case.work.fusion().map(Fusion),
-        _: case.work.operator().map(Operator),
-        _: case.work.probe().map(Probe),
-        _: case.work.kernel().map(Kernel),
-        "dtype": case.dtype,
-        "device": case.device,
-        "shape_names": case.shape_names,
-        "threads": case.settings.threads,
-        "flops": cost::flops(case),
-        "memory_bytes": memory_bytes(case),
-        "seconds": estimate.seconds(),
-        "seconds_at_least": estimate.least_s,
-        "seconds_from": estimate.basis.as_str(),
-        _: it.0.shard.map(InShard),
+document! {
+    /// A case in JSON, with its work among what all have.
+    struct Planned<'a> = of(it: &Expected<'a>) [case = it.case; estimate = it.estimate;] {
+        full_id: String = case.full_id(),
+        target: &'a str = plan::mode_of(&case.id.group),
+        config: &'a str = &case.config,
+        names: &'a [String] = &case.names,
+        variant: &'a str = &case.id.variant,
+        role: Role = case.role,
+        mode: Mode = case.mode,
+        #[serde(flatten)]
+        model: Option<Model<'a>> = case.work.model().map(Model::of),
+        #[serde(flatten)]
+        fusion: Option<Fusion> = case.work.fusion().map(Fusion::of),
+        #[serde(flatten)]
+        operator: Option<Operator> = case.work.operator().map(Operator::of),
+        #[serde(flatten)]
+        probe: Option<Probe> = case.work.probe().map(Probe::of),
+        #[serde(flatten)]
+        kernel: Option<Kernel<'a>> = case.work.kernel().map(Kernel::of),
+        dtype: Dtype = case.dtype,
+        device: Device = case.device,
+        shape_names: &'a [String] = &case.shape_names,
+        threads: Threads = case.settings.threads,
+        flops: Option<u64> = cost::flops(case),
+        memory_bytes: Option<u64> = memory_bytes(case),
+        seconds: f64 = estimate.seconds(),
+        seconds_at_least: f64 = estimate.least_s,
+        seconds_from: &'static str = estimate.basis.as_str(),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        shard: Option<u32> = it.shard,
     }
 
-    InShard => |it| {
-        "shard": it.0,
+    struct Model<'a> = of(work: &'a ModelWork) {
+        model: &'a ModelKind = &work.model,
+        recipe: Recipe = work.variant.recipe,
+        sparsity: Option<Sparsity> = work.variant.sparsity,
+        compile: Option<CompileMode> = work.variant.compile,
+        packed: bool = work.variant.packed,
+        preallocated: bool = work.variant.preallocated,
+        graph: bool = work.variant.graph,
+        legacy: Option<&'static str> = work.variant.legacy(),
+        m: u64 = work.shape.m,
+        k: u64 = work.shape.k,
+        n: u64 = work.shape.n,
     }
 
-    Model<'_> => |it| [work = it.0;] {
-        "model": work.model,
-        "recipe": work.variant.recipe,
-        "sparsity": work.variant.sparsity,
-        "compile": work.variant.compile,
-        "packed": work.variant.packed,
-        "preallocated": work.variant.preallocated,
-        "graph": work.variant.graph,
-        "legacy": work.variant.legacy(),
-        "m": work.shape.m,
-        "k": work.shape.k,
-        "n": work.shape.n,
+    struct Fusion = of(work: &FusionWork) {
+        pattern: Pattern = work.pattern,
+        compile: Option<CompileMode> = work.compile,
+        size: FusionShape = work.size,
     }
 
-    Fusion<'_> => |it| {
-        "pattern": it.0.pattern,
-        "compile": it.0.compile,
-        "size": it.0.size,
+    struct Operator = of(work: &OperatorWork) {
+        operator: plan::Operator = work.operator,
+        compile: Option<CompileMode> = work.compile,
+        size: OperatorShape = work.size,
     }
 
-    Operator<'_> => |it| {
-        "operator": it.0.operator,
-        "compile": it.0.compile,
-        "size": it.0.size,
+    struct Probe = of(work: &ProbeWork) {
+        probe: plan::Probe = work.probe,
+        size: u64 = work.size,
     }
 
-    Probe<'_> => |it| {
-        "probe": it.0.probe,
-        "size": it.0.size,
-    }
-
-    Kernel<'_> => |it| {
-        "kernel": it.0.kernel,
-        "file": it.0.file,
-        "problem_size": it.0.problem_size,
-        "uses_torch": it.0.uses_torch,
-        "skip_conditions": it.0.skip_conditions,
+    struct Kernel<'a> = of(work: &'a KernelWork) {
+        kernel: &'a str = &work.kernel,
+        file: &'a str = &work.file,
+        problem_size: &'a BTreeMap<String, Value> = &work.problem_size,
+        uses_torch: bool = work.uses_torch,
+        skip_conditions: &'a [SkipCondition] = &work.skip_conditions,
     }
 }
 
 fn json(cases: &[Expected<'_>]) -> String {
-    let planned: Vec<Planned<'_>> = cases.iter().map(Planned).collect();
-    let mut text = json_text::to_string(&planned, Style::Pretty)
-        .expect("strings, numbers and lists of them always serialise");
-    text.push('\n');
-    text
+    let planned: Vec<Planned<'_>> = cases.iter().map(Planned::of).collect();
+    json_text::document(&planned).expect("strings, numbers and lists of them always serialise")
 }
 
 /// Ids by group, then what the whole costs.

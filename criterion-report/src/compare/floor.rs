@@ -21,7 +21,7 @@ use statistics::quantile;
 
 use super::finding::Measure;
 use crate::read::file;
-use crate::render::json_text::{self, Style};
+use crate::render::json_text;
 use crate::render::units;
 
 pub const SCHEMA: &str = "criterion-torch/noise";
@@ -186,7 +186,7 @@ impl Profile {
     }
 
     pub fn json(&self) -> serde_json::Result<String> {
-        Ok(json_text::to_string(self, Style::Pretty)? + "\n")
+        json_text::document(self)
     }
 }
 

@@ -12,9 +12,9 @@ use super::roofs::Chart;
 use crate::model::{Column, Distribution, Entry, Field, Row, Value as Figures, ValuePart};
 use crate::read::{Missing, Report};
 use crate::render::units;
-use crate::views::TradeOff;
 use crate::views::calibration::{Placement, RooflineSet};
 use crate::views::explain::Explainer;
+use crate::views::fronts;
 
 const NUMBERS: &[Column] = &[
     Column::new("time", "latency"),
@@ -60,7 +60,8 @@ pub struct Cases {
 /// Data common to all cases of the page.
 pub struct Context<'a> {
     report: &'a Report,
-    trade_offs: HashMap<&'a str, TradeOff>,
+    /// Whether a case is on the front of its siblings.
+    fronts: HashMap<&'a str, bool>,
     roofline_sets: &'a [RooflineSet],
     links: &'a Links,
     explainer: Explainer<'a>,
@@ -234,7 +235,7 @@ fn latency(row: &Row) -> Vec<Cell> {
 impl<'a> Context<'a> {
     pub fn new(report: &'a Report, roofline_sets: &'a [RooflineSet], links: &'a Links) -> Self {
         let explainer = Explainer::new(report);
-        Self { report, trade_offs: TradeOff::all(report), roofline_sets, links, explainer }
+        Self { report, fronts: fronts(report), roofline_sets, links, explainer }
     }
 
     fn qualification(&self, entry: &Entry<'_>, strings: &mut Strings) -> Vec<Cell> {
@@ -254,8 +255,8 @@ impl<'a> Context<'a> {
     }
 
     fn front(&self, row: &Row) -> Option<Cell> {
-        let trade_off = self.trade_offs.get(row.full_id()).filter(|_| row.accuracy().is_some());
-        trade_off.map(|it| ("front", json!(u8::from(it.on_front))))
+        let front = self.fronts.get(row.full_id()).filter(|_| row.accuracy().is_some());
+        front.map(|is_on| ("front", json!(u8::from(*is_on))))
     }
 
     fn roofline(&self, row: &Row, places: &mut Vec<Chart>, strings: &mut Strings) -> Vec<Cell> {

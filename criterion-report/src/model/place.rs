@@ -3,13 +3,11 @@
 use std::fmt;
 
 use plan::{Allocator, CacheMode, Device, Record, Threads};
-use serde::Deserialize;
-
-use crate::render::object::object;
+use serde::{Deserialize, Serialize};
 
 /// The machine and the way in which a case was measured. A result at one place says nothing of
 /// another.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Place"))]
 pub struct ExecutionContext {
     /// Device.
@@ -22,16 +20,6 @@ pub struct ExecutionContext {
     pub allocator: Allocator,
     /// Whether the cache was hot or cold.
     pub cache: CacheMode,
-}
-
-object! {
-    ExecutionContext => |it| {
-        "device": it.device,
-        "processor": it.processor,
-        "threads": it.threads,
-        "allocator": it.allocator,
-        "cache": it.cache,
-    }
 }
 
 impl ExecutionContext {

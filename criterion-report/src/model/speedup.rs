@@ -7,7 +7,7 @@ use statistics::{Benefit, CONFIDENCE_LEVEL, Processor, Ratio, Verdict, mean, ver
 use super::repeated::RunsLackingValue;
 use super::row::Row;
 use super::time::Interval;
-use crate::render::object::{document, object};
+use crate::render::object::document;
 
 /// Timed batches in a block: two of each side.
 const WHOLE_BLOCK: u64 = 4;
@@ -72,7 +72,7 @@ pub struct SpeedupBounds {
 
 /// The builds of a speed-up's blocks, and by how much both differ. Nothing is known in records of
 /// older versions, whose interval is that of the blocks of one build.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VarianceComponents {
     /// Fresh builds of both sides that the pair's blocks are of.
@@ -84,14 +84,6 @@ pub struct VarianceComponents {
     /// Standard deviation of a build's ln(speed-up), net of its blocks'.
     #[serde(rename = "pair_between")]
     pub between: Option<f64>,
-}
-
-object! {
-    VarianceComponents => |it| {
-        "pair_builds": it.builds,
-        "pair_within": it.within,
-        "pair_between": it.between,
-    }
 }
 
 /// Several runs, each of which counts as much.

@@ -25,6 +25,11 @@ pub fn to_string(value: &impl Serialize, style: Style) -> serde_json::Result<Str
     Ok(String::from_utf8(text).expect("JSON is text"))
 }
 
+/// A document for people's eyes, too: a value per line, and a newline at its end.
+pub fn document(value: &impl Serialize) -> serde_json::Result<String> {
+    Ok(to_string(value, Style::Pretty)? + "\n")
+}
+
 /// Adds the text of a value that stands in so many containers.
 pub fn add(
     value: &impl Serialize,

@@ -15,8 +15,9 @@ use statistics::{Ratio, Verdict, mean};
 use crate::model::{Row, Speedup, gather, speedup::AsCalled};
 use crate::order::Sorted as _;
 use crate::read::Report;
+use crate::render::object::document;
 use crate::views::OperatorResult;
-use crate::views::calibration::{ABOVE, OperationKind, PeakSource, Request, calibrate};
+use crate::views::calibration::{ABOVE, OperationKind, PeakSource, Request, Roofline, calibrate};
 use crate::views::{Advice, FusionResult, PatternAdvice, Reason, VariantAdvice, reason::Reasons};
 
 /// The answers to one question.
@@ -161,24 +162,28 @@ impl From<Ratio> for Speedups {
     }
 }
 
-/// The machine's limits on one device, dtype and number of threads.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Limits {
-    /// Device.
-    pub device: String,
-    /// Dtype of the product.
-    pub dtype: String,
-    /// Intra-op threads.
-    pub threads: u32,
-    /// GFLOP/s of the best product.
-    pub peak_gflops: f64,
-    /// The case that reached it, where it is above the probes by more than measurements vary.
-    pub reached_by: Option<String>,
-    /// GB/s of memory; null where it was not measured on so many threads.
-    pub bandwidth_gbps: Option<f64>,
-    /// Floating-point operations per byte from which on arithmetic is the limit.
-    pub ridge_flop_per_byte: Option<f64>,
+document! {
+    /// The machine's limits on one device, dtype and number of threads.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Limits = of(roof: &Roofline) {
+        /// Device.
+        pub device: String = roof.device.to_string(),
+        /// Dtype of the product.
+        pub dtype: String = roof.dtype.plain().to_owned(),
+        /// Intra-op threads.
+        pub threads: u32 = roof.threads,
+        /// GFLOP/s of the best product.
+        pub peak_gflops: f64 = roof.peak_gflops.value,
+        /// The case that reached it, where it is above the probes by more than measurements vary.
+        pub reached_by: Option<String> = match &roof.peak_gflops.source {
+            PeakSource::Reached(id) if roof.refuted().is_some() => Some(id.clone()),
+            _ => None,
+        },
+        /// GB/s of memory; null where it was not measured on so many threads.
+        pub bandwidth_gbps: Option<f64> = roof.bandwidth_gbps.as_ref().map(|limit| limit.value),
+        /// Floating-point operations per byte from which on arithmetic is the limit.
+        pub ridge_flop_per_byte: Option<f64> = roof.ridge_flop_per_byte,
+    }
 }
 
 /// Cases without a time, and why.
@@ -372,18 +377,7 @@ fn limits(report: &Report) -> (Vec<Limits>, Option<f64>) {
     });
     let profiles: Vec<_> = profiles.collect();
     let call = profiles.iter().flat_map(|it| &it.call_overheads).map(|it| it.median_ns);
-    let limits = profiles.iter().flat_map(|it| &it.rooflines).map(|roof| Limits {
-        device: roof.device.to_string(),
-        dtype: roof.dtype.plain().to_owned(),
-        threads: roof.threads,
-        peak_gflops: roof.peak_gflops.value,
-        reached_by: match &roof.peak_gflops.source {
-            PeakSource::Reached(id) if roof.refuted().is_some() => Some(id.clone()),
-            _ => None,
-        },
-        bandwidth_gbps: roof.bandwidth_gbps.as_ref().map(|limit| limit.value),
-        ridge_flop_per_byte: roof.ridge_flop_per_byte,
-    });
+    let limits = profiles.iter().flat_map(|it| &it.rooflines).map(Limits::of);
     (limits.collect(), call.reduce(f64::min))
 }
 

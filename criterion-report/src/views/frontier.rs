@@ -4,55 +4,38 @@ use std::collections::HashMap;
 
 use plan::{Implementation, Outcome};
 
-use crate::model::{Interval, Row};
+use crate::model::Row;
 use crate::read::Report;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TradeOff {
-    /// Over the baseline of its group; 1 of that baseline itself.
-    pub speedup: f64,
-    /// Interval of the speed-up; absent of the baseline.
-    pub interval: Option<Interval>,
-    /// Signal-to-quantization-noise ratio in dB; infinite where nothing differs from the reference.
-    pub sqnr_db: f64,
-    /// Whether it is on the Pareto front of its siblings: none is at least as good in both and
-    /// better in one. Point estimates decide; the intervals of two neighbours may overlap.
-    pub on_front: bool,
-}
-
-impl TradeOff {
-    /// The trade-offs of all cases that have a speed-up and an accuracy, by full id. Siblings, which
-    /// share group and parameter, are weighed against each other whether a report shows them or not.
-    pub fn all(report: &Report) -> HashMap<&str, Self> {
-        let mut siblings: HashMap<(&str, &str), Vec<(&str, Self)>> = HashMap::new();
-        for place in 0..report.rows().len() {
-            let entry = report.entry(place);
-            let Some(accuracy) = entry.row.accuracy().filter(|_| competes(entry.row)) else {
-                continue;
-            };
-            let (speedup, interval) = match entry.comparison.map(|it| &it.speedup) {
-                None => (1.0, None),
-                Some(Ok(speedup)) => (speedup.ratio, Some(speedup.interval)),
-                Some(Err(_)) => continue,
-            };
-            let sqnr_db = accuracy.sqnr_db.0;
-            if sqnr_db.is_nan() {
-                continue;
-            }
+/// Whether a case is on the Pareto front of its siblings, by full id, of all cases that have a speed-up and an accuracy:
+/// none is at least as good in both and better in one. Point estimates decide; the intervals of two neighbours may
+/// overlap. Siblings, which share group and parameter, are weighed against each other whether a report shows them or not.
+pub fn fronts(report: &Report) -> HashMap<&str, bool> {
+    let mut siblings: HashMap<_, Vec<(&str, (f64, f64))>> = HashMap::new();
+    for place in 0..report.rows().len() {
+        let entry = report.entry(place);
+        let Some(accuracy) = entry.row.accuracy().filter(|_| competes(entry.row)) else {
+            continue;
+        };
+        let speedup = match entry.comparison.map(|it| &it.speedup) {
+            None => 1.0,
+            Some(Ok(speedup)) => speedup.ratio,
+            Some(Err(_)) => continue,
+        };
+        // Infinite where nothing differs from the reference.
+        let sqnr_db = accuracy.sqnr_db.0;
+        if !sqnr_db.is_nan() {
             let id = &entry.row.record.case.id;
-            let trade_off = Self { speedup, interval, sqnr_db, on_front: false };
             let own = siblings.entry((&id.group, &id.parameter)).or_default();
-            own.push((entry.row.full_id(), trade_off));
+            own.push((entry.row.full_id(), (speedup, sqnr_db)));
         }
-        for own in siblings.values_mut() {
-            let points: Vec<(f64, f64)> =
-                own.iter().map(|(_, it)| (it.speedup, it.sqnr_db)).collect();
-            for ((_, trade_off), on_front) in own.iter_mut().zip(front(&points)) {
-                trade_off.on_front = on_front;
-            }
-        }
-        siblings.into_values().flatten().collect()
     }
+    let mut fronts = HashMap::new();
+    for own in siblings.into_values() {
+        let (ids, points): (Vec<&str>, Vec<(f64, f64)>) = own.into_iter().unzip();
+        fronts.extend(ids.into_iter().zip(front(&points)));
+    }
+    fronts
 }
 
 /// Whether a case is one that could be chosen: `stream` computes nothing and is a limit only.

@@ -28,7 +28,7 @@ pub mod written;
 pub use answer::{
     Answer, Answers, Beside, Level, Limits, OtherProduct, Question, Speedups, Unmeasured,
 };
-pub use frontier::TradeOff;
+pub use frontier::fronts;
 pub use fusion::{
     Accounting, Advice, FusionItem, FusionResult, OverControl, PatternAdvice, Point, VariantAdvice,
     other_products, saved, sdpa_dispatch,

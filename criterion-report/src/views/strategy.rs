@@ -1,6 +1,6 @@
 //! The advice for each device, with its evidence.
 
-use crate::model::{ExecutionContext, Interval};
+use crate::model::{ExecutionContext, Interval, once};
 use crate::render::table::{Paint, glued, wrap};
 use crate::render::units;
 use crate::views::{Advice, OverControl, PatternAdvice, Point, VariantAdvice, verdict};
@@ -10,23 +10,13 @@ const EVIDENCE: usize = 50;
 
 /// One part per place: a line per pattern, below it one per variant.
 pub fn strategy(advice: &[PatternAdvice], width: usize, colour: bool) -> String {
-    let mut out = String::new();
-    let mut places: Vec<&ExecutionContext> = Vec::new();
-    for place in advice.iter().map(|advice| &advice.place) {
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
-    for (index, place) in places.into_iter().enumerate() {
-        if index > 0 {
-            out.push('\n');
-        }
-        out.push_str(&format!("{}\n", Paint::Bold.on(&format!("strategy on {place}"), colour)));
-        for advice in advice.iter().filter(|advice| advice.place == *place) {
-            out.push_str(&pattern(advice, width, colour));
-        }
-    }
-    out
+    let part = |place: &ExecutionContext| {
+        let title = Paint::Bold.on(&format!("strategy on {place}"), colour);
+        let own = advice.iter().filter(|advice| advice.place == *place);
+        own.fold(title + "\n", |out, advice| out + &pattern(advice, width, colour))
+    };
+    let places = once(advice.iter().map(|advice| &advice.place));
+    places.into_iter().map(part).collect::<Vec<_>>().join("\n")
 }
 
 fn pattern(advice: &PatternAdvice, width: usize, colour: bool) -> String {

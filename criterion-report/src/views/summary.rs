@@ -3,11 +3,11 @@
 use anyhow::Result;
 use clap::ColorChoice;
 use plan::Device;
-use serde::Serialize;
 
 use crate::model::{Circumstances, Interval};
 use crate::read::Report;
-use crate::render::json_text::{self, Style};
+use crate::render::json_text;
+use crate::render::object::document;
 use crate::render::table::{
     Align, Cell, GAP, Line, Paint, clear, glued, labelled, render, table_width,
 };
@@ -37,18 +37,18 @@ pub enum Format {
     Json,
 }
 
-/// The document of `--format json`.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Document<'a> {
-    /// `criterion-torch/summary`.
-    schema: &'static str,
-    /// 1; counts incompatible changes.
-    version: u32,
-    /// The name of the results that were read.
-    baseline: &'a str,
-    #[serde(flatten)]
-    answers: &'a Answers,
+document! {
+    /// The document of `--format json`.
+    pub struct Document<'a> = of(report: &'a Report, answers: &'a Answers) {
+        /// `criterion-torch/summary`.
+        schema: &'static str = "criterion-torch/summary",
+        /// 1; counts incompatible changes.
+        version: u32 = 1,
+        /// The name of the results that were read.
+        baseline: &'a str = &report.baseline,
+        #[serde(flatten)]
+        answers: &'a Answers = answers,
+    }
 }
 
 /// Lines of the screen; two are left to who calls it.
@@ -62,16 +62,7 @@ const REASONS: usize = 3;
 pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<String> {
     let answers = Answers::new(report);
     Ok(match options.format {
-        Format::Json => {
-            let baseline = &report.baseline;
-            let document = Document {
-                schema: "criterion-torch/summary",
-                version: 1,
-                baseline,
-                answers: &answers,
-            };
-            json_text::to_string(&document, Style::Pretty)? + "\n"
-        }
+        Format::Json => json_text::document(&Document::of(report, &answers))?,
         Format::Markdown => in_markdown(report, &answers),
         Format::Text => {
             let room = Room::new(target, options.color);
@@ -109,6 +100,11 @@ pub fn sections(answers: &Answers) -> Vec<Section<'_>> {
 /// The speed-up that stands in the column: as called, where that is another one.
 fn shown(of: &Answer) -> Option<Speedups> {
     of.as_called.map(|it| it.as_ratio().into()).or(of.speedup)
+}
+
+/// The columns of [`cells`].
+fn columns(answer: &str) -> [(&str, Align); 4] {
+    ["", answer, "speed-up", ""].map(|heading| (heading, Align::Left))
 }
 
 /// An answer in words: its subject, the answer, the speed-up, and the details.
@@ -175,8 +171,7 @@ fn shares(lengths: &[usize], room: usize) -> Vec<usize> {
 }
 
 fn table(column: &str, answers: &[&Answer], Room { width, colour, .. }: Room) -> String {
-    let columns =
-        [("", Align::Left), (column, Align::Left), ("speed-up", Align::Left), ("", Align::Left)];
+    let columns = columns(column);
     let line = |of: &&Answer| {
         let paint = match of.pays {
             Some(true) => Paint::Good,
@@ -426,12 +421,6 @@ fn in_markdown(report: &Report, answers: &Answers) -> String {
         out.push_str(&format!("{}  \n", markdown::plain(&text)));
     }
     for Section { title, column, answers, .. } in sections(answers) {
-        let columns = [
-            ("", Align::Left),
-            (column, Align::Left),
-            ("speed-up", Align::Left),
-            ("", Align::Left),
-        ];
         let bold = |of: &&Answer| {
             let mut cells = cells_with_reason(of);
             if of.pays == Some(true) {
@@ -440,7 +429,7 @@ fn in_markdown(report: &Report, answers: &Answers) -> String {
             cells.to_vec()
         };
         let rows: Vec<Vec<String>> = answers.iter().map(bold).collect();
-        out.push_str(&format!("\n### {title}\n\n{}", markdown::table(&columns, &rows)));
+        out.push_str(&format!("\n### {title}\n\n{}", markdown::table(&columns(column), &rows)));
     }
     let rest: Vec<String> = machine(answers).into_iter().chain(unmeasured(answers)).collect();
     for text in rest {

@@ -14,6 +14,13 @@ fn the_file_of_a_machine() {
     assert_snapshot!("calibration-profile", text);
 }
 
+#[test]
+#[cfg(feature = "schema")]
+fn the_file_is_as_its_schema_says() {
+    let profile = serde_json::to_value(profile(&REQUEST)).expect("serialises");
+    crate::common::assert_as_schema("calibration-v1", &profile);
+}
+
 /// Upstream's loader hands each of these objects to a constructor: a key more or less breaks it.
 #[test]
 fn upstreams_objects_have_upstreams_keys() {

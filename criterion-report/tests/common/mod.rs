@@ -213,3 +213,15 @@ pub const READABLE: &[&str] = &[
 
 /// Fixtures of three runs, `main@1` to `main@3`.
 pub const SEVERAL_RUNS: &[&str] = &["several-runs", "failed-in-one-run"];
+
+/// Holds a document against a published schema.
+#[cfg(feature = "schema")]
+pub fn assert_as_schema(name: &str, document: &serde_json::Value) {
+    let text = fs::read_to_string(format!("schema/{name}.schema.json")).expect("readable");
+    let schema = serde_json::from_str(&text).expect("JSON");
+    let schema = jsonschema::draft202012::new(&schema).expect("a schema");
+    let errors = schema.iter_errors(document);
+    let errors: Vec<String> =
+        errors.map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{name}: {errors:#?}");
+}

@@ -74,10 +74,5 @@ fn the_documented_keys_are_those_written() {
 #[test]
 #[cfg(feature = "schema")]
 fn the_document_is_as_its_schema_says() {
-    let schema = std::fs::read_to_string("schema/fusion-v1.schema.json").expect("readable");
-    let schema = serde_json::from_str(&schema).expect("JSON");
-    let schema = jsonschema::draft202012::new(&schema).expect("a schema");
-    let document = document(&report(""));
-    let errors: Vec<String> = schema.iter_errors(&document).map(|it| it.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:#?}");
+    crate::common::assert_as_schema("fusion-v1", &document(&report("")));
 }

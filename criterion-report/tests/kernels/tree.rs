@@ -43,6 +43,14 @@ fn every_file_is_whole() {
     assert_snapshot!("summary-md", folder.text("reports/summary.md"));
 }
 
+#[test]
+#[cfg(feature = "schema")]
+fn the_summary_is_as_its_schema_says() {
+    let folder = Folder::of(&everything());
+    folder.written(&[]);
+    common::assert_as_schema("kernels-v1", &folder.json("reports/summary.json"));
+}
+
 /// Each number from what it is of, by hand.
 #[test]
 fn every_formula_by_hand() {

@@ -393,15 +393,10 @@ fn a_file_holds_what_would_be_printed() {
 #[test]
 #[cfg(feature = "schema")]
 fn the_array_is_as_its_schema_says() {
-    let schema = std::fs::read_to_string("schema/operators-v1.schema.json");
-    let schema = serde_json::from_str(&schema.expect("readable")).expect("JSON");
-    let schema = jsonschema::draft202012::new(&schema).expect("a schema");
     for writer in [&JSON, &COMPAT] {
         for config in [SMALL, SIZES] {
             let document = array(writer, &Fixture::of_operators("quick", config)).into();
-            let errors: Vec<String> =
-                schema.iter_errors(&document).map(|it| it.to_string()).collect();
-            assert!(errors.is_empty(), "{errors:#?}");
+            crate::common::assert_as_schema("operators-v1", &document);
         }
     }
 }

@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use super::Schema;
 use crate::export;
+use crate::views::calibration::Profile;
 use crate::views::explain::text as explain;
 use crate::views::fusion::text as fusion;
+use crate::views::kernels::text as kernels;
 use crate::views::operators::text as operators;
 use crate::views::training::text as training;
 use crate::views::{compare, summary};
@@ -27,6 +29,8 @@ impl Schema {
             Self::Operators => {
                 published::<Vec<operators::Item<'_>>>(file, "criterion-torch operators")
             }
+            Self::Kernels => published::<kernels::Summary<'_>>(file, "criterion-torch kernels"),
+            Self::Calibration => published::<Profile>(file, "criterion-torch calibration"),
             Self::Explain => {
                 published::<explain::Document<'_>>(file, "criterion-torch explanations")
             }

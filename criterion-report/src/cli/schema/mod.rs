@@ -18,38 +18,48 @@ pub enum Schema {
     Fusion,
     /// The array of `operators --format json`
     Operators,
+    /// The `summary.json` of `kernels`
+    Kernels,
+    /// The profile of a machine that `calibration` writes
+    Calibration,
     /// The document of `explain --format json`
     Explain,
     /// The records that `dashboard` writes and `validate` checks
     PytorchOssBenchmarkV3,
 }
 
+/// A file of the folder `schema`, and its text.
+macro_rules! published {
+    ($file:literal) => {
+        ($file, include_str!(concat!("../../../schema/", $file)))
+    };
+}
+
 impl Schema {
+    const fn published(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Report => published!("report-v1.schema.json"),
+            Self::Compare => published!("comparison-v1.schema.json"),
+            Self::Summary => published!("summary-v1.schema.json"),
+            Self::Training => published!("training-v1.schema.json"),
+            Self::Fusion => published!("fusion-v1.schema.json"),
+            Self::Operators => published!("operators-v1.schema.json"),
+            Self::Kernels => published!("kernels-v1.schema.json"),
+            Self::Calibration => published!("calibration-v1.schema.json"),
+            Self::Explain => published!("explain-v1.schema.json"),
+            Self::PytorchOssBenchmarkV3 => {
+                ("pytorch-oss-benchmark-v3.schema.json", crate::read::database::SCHEMA)
+            }
+        }
+    }
+
     /// Its file in the folder `schema`.
     pub const fn file(self) -> &'static str {
-        match self {
-            Self::Report => "report-v1.schema.json",
-            Self::Compare => "comparison-v1.schema.json",
-            Self::Summary => "summary-v1.schema.json",
-            Self::Training => "training-v1.schema.json",
-            Self::Fusion => "fusion-v1.schema.json",
-            Self::Operators => "operators-v1.schema.json",
-            Self::Explain => "explain-v1.schema.json",
-            Self::PytorchOssBenchmarkV3 => "pytorch-oss-benchmark-v3.schema.json",
-        }
+        self.published().0
     }
 
     /// The published schema, JSON of draft 2020-12.
     pub const fn text(self) -> &'static str {
-        match self {
-            Self::Report => include_str!("../../../schema/report-v1.schema.json"),
-            Self::Compare => include_str!("../../../schema/comparison-v1.schema.json"),
-            Self::Summary => include_str!("../../../schema/summary-v1.schema.json"),
-            Self::Training => include_str!("../../../schema/training-v1.schema.json"),
-            Self::Fusion => include_str!("../../../schema/fusion-v1.schema.json"),
-            Self::Operators => include_str!("../../../schema/operators-v1.schema.json"),
-            Self::Explain => include_str!("../../../schema/explain-v1.schema.json"),
-            Self::PytorchOssBenchmarkV3 => crate::read::database::SCHEMA,
-        }
+        self.published().1
     }
 }

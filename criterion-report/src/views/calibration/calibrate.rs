@@ -3,25 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::Result;
-use plan::Probe;
 
 use super::fusion;
-use super::limit::Limit;
 use super::operation::Operation;
-use super::preset::Precision;
-use super::profile::Spread;
 use super::request::Request;
 use super::roofs::{Roofs, telling};
-use super::schema::{
-    CallOverhead, Finding, FusionCalibration, LaunchLatency, Metadata, OperationCalibration,
-    PeakSources, Profile,
-};
+use super::schema::{Finding, FusionCalibration, Profile};
 use super::select::{device, latest, newest, one_machine, unmeasured};
 use crate::model::{Circumstances, Row};
 use crate::order::{Order as _, Sorted as _};
 use crate::read::Report;
 use crate::render::units;
-use crate::views::{FusionResult, PatternAdvice, sdpa_dispatch};
+use crate::views::{FusionResult, sdpa_dispatch};
 
 pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
     let device = device(report, request)?;
@@ -35,12 +28,6 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
         .filter(|row| row.record.case.device == device)
         .collect();
     let roofs = Roofs::of(&operations, &cases, device, request, &mut notes);
-    let profiles: BTreeMap<String, OperationCalibration> = operations
-        .iter()
-        .filter(|operation| operation.key.probe.is_product() || operation.key.probe.is_stream())
-        .map(|operation| (operation.key.to_string(), OperationCalibration::of(operation, &roofs)))
-        .sorted_map();
-
     let mut fusion_profiles = fusion_profiles(&results, &roofs);
     notes.extend(fusion::overshoots(&roofs, &results));
     notes.extend(without_speedup(results.len() - fusion_profiles.len()));
@@ -50,53 +37,11 @@ pub fn calibrate(report: &Report, request: &Request<'_>) -> Result<Profile> {
     notes.extend(
         request.preset.and_then(|preset| preset.mismatch(&newest(&operations)?.row.record)),
     );
-    let memory = match roofs.memory_threads {
-        0 => Limit::new(None, request.bandwidth()),
-        threads => roofs.bandwidth(threads),
-    };
     let run_ids: BTreeSet<String> =
         rows.iter().flat_map(|row| row.in_runs()).map(|row| row.record.run_id.clone()).sorted_set();
-    let compute: Vec<&OperationCalibration> = operations
-        .iter()
-        .filter(|operation| roofs.is_headline(&operation.key))
-        .map(|operation| &profiles[&operation.key.to_string()])
-        .collect();
-    let gflops = Spread::of(compute.iter().map(|profile| profile.measured_gflops));
-    let efficiency = Spread::of(compute.iter().filter_map(|profile| profile.efficiency));
-    let measured_bandwidth = memory.as_ref().and_then(|it| Some(it.measured.as_ref()?.value));
-    let taken = |limit: Limit| (limit.value, limit.source);
-    let peak = roofs.headline.as_ref().map(|roof| taken(roof.peak_gflops.clone()));
-    let (peak, peak_source) = peak.or_else(|| request.peak(Precision::Float32)).unzip();
-    let (bandwidth, bandwidth_source) = memory.map(taken).unzip();
-    let of_probe =
-        |is_meant: fn(&Probe) -> bool| operations.iter().filter(move |it| is_meant(&it.key.probe));
-    let mut profile = Profile {
-        metadata: Metadata::of(&operations, request),
-        theoretical_peak_gflops: peak,
-        theoretical_bandwidth_gbps: bandwidth,
-        best_measured_gflops: gflops.map(|it| it.best),
-        avg_measured_gflops: gflops.map(|it| it.mean),
-        worst_measured_gflops: gflops.map(|it| it.worst),
-        measured_bandwidth_gbps: measured_bandwidth,
-        bandwidth_efficiency: measured_bandwidth.zip(bandwidth).map(|(it, peak)| it / peak),
-        best_efficiency: efficiency.map(|it| it.best),
-        avg_efficiency: efficiency.map(|it| it.mean),
-        worst_efficiency: efficiency.map(|it| it.worst),
-        operation_profiles: profiles,
-        fusion_profiles,
-        schema: Some(Profile::SCHEMA.to_owned()),
-        version: Some(Profile::VERSION),
-        peak_source: Some(PeakSources { gflops: peak_source, bandwidth: bandwidth_source }),
-        bandwidth_by_level: roofs.memory.by_level(device),
-        rooflines: roofs.all,
-        launch_latencies: of_probe(|it| *it == Probe::Launch).map(LaunchLatency::of).collect(),
-        call_overheads: of_probe(Probe::is_call).map(CallOverhead::of).collect(),
-        fusion_strategy: PatternAdvice::all(&results),
-        environment: newest(&operations).map(|it| (*it.row.record.environment).clone()),
-        preflight_checks: findings(report, &run_ids),
-        run_ids: run_ids.into_iter().collect(),
-        notes: Vec::new(),
-    };
+    let mut profile = Profile::of(request, device, &operations, &results, roofs, fusion_profiles);
+    profile.preflight_checks = findings(report, &run_ids);
+    profile.run_ids = run_ids.into_iter().collect();
     notes.extend(circumstances(&rows));
     notes.extend(profile.overshoots());
     profile.notes = notes;

@@ -16,17 +16,16 @@ mod select;
 pub mod text;
 
 pub use calibrate::calibrate;
-pub use limit::{Best, Limit, PeakSource};
+pub use limit::{Best, Limit, PeakSource, Spread};
 pub(crate) use memory::Memory;
 pub use memory::{BEYOND_LAST, Caches, Level, LevelBandwidth};
 pub use operation::{Operation, OperationKey};
-pub(crate) use placement::by_machine;
 pub use placement::{Headroom, NoPlacement, Placement, RooflineSet, compulsory_bytes};
 pub use preset::{Bandwidth, Precision, Preset, PresetPeak};
-pub use profile::{Products, Spread};
+pub use profile::Products;
 pub use request::{OperationKind, Request};
+pub(crate) use roofs::ABOVE;
 pub use roofs::Roofline;
-pub(crate) use roofs::{ABOVE, Roofs};
 pub use schema::{
     CallOverhead, Finding, FusionCalibration, LaunchLatency, Metadata, OperationCalibration,
     PeakSources, Profile,

@@ -24,11 +24,6 @@ impl OperationKey {
     pub const fn working_set(&self) -> u64 {
         self.size.saturating_mul(self.probe.arrays())
     }
-
-    /// Operation and size: `matmul 1024`, `copy 256MiB`.
-    pub fn label(&self) -> String {
-        format!("{} {}", self.probe, self.probe.size_name(self.size))
-    }
 }
 
 /// Keys have the form of branes-ai/graphs, with parameters that are always there and tell all apart:

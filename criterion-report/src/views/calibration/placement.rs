@@ -1,22 +1,28 @@
 //! The place of a case under the measured roofs of its machine.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use plan::{Device, Memory, ModelWork, Pass, Work};
+use plan::{Device, ModelWork, Pass, Probe, Work};
 
+use super::memory::Memory;
 use super::operation::Operation;
 use super::request::{OperationKind, Request};
 use super::roofs::{Roofline, Roofs, telling};
 use crate::model::{Row, fingerprint};
 
-/// The roofs of one device of one machine.
-#[derive(Debug, Clone, PartialEq)]
+/// The limits of one device of one machine, from its calibrations.
+#[derive(Debug)]
 pub struct RooflineSet {
     /// Processor, CPUs and memory; of a GPU its name, too.
     pub machine: String,
     pub device: Device,
     /// The roofs, by dtype and ascending number of threads.
     pub roofs: Vec<Roofline>,
+    pub(crate) memory: Memory,
+    /// Nanoseconds of a call, by number of threads.
+    pub(crate) calls: BTreeMap<u32, f64>,
+    /// Threads that products or STREAM's operations ran on.
+    pub(crate) threads: BTreeSet<u32>,
     pub notes: Vec<String>,
 }
 
@@ -98,8 +104,8 @@ pub fn compulsory_bytes(row: &Row) -> Option<u64> {
 /// Bytes of a model's step: weights and input are read and the output is written. A backward pass
 /// reads weights, input and the output's gradient, and writes the gradients of both. An optimizer
 /// writes the weights besides; SGD reads and writes its momentum, too, AdamW its two moments.
-fn step_bytes(work: &ModelWork, memory: Memory, output: u64) -> u64 {
-    let Memory { weights_bytes, inputs_bytes, .. } = memory;
+fn step_bytes(work: &ModelWork, memory: plan::Memory, output: u64) -> u64 {
+    let plan::Memory { weights_bytes, inputs_bytes, .. } = memory;
     let forward = weights_bytes.saturating_add(inputs_bytes).saturating_add(output);
     let both = forward.saturating_mul(2);
     match work.pass {
@@ -111,42 +117,43 @@ fn step_bytes(work: &ModelWork, memory: Memory, output: u64) -> u64 {
     }
 }
 
-/// Calls `of` for each machine and device that the rows have calibrations of, with its name, its operations, the
-/// roofs that follow from them and the notes on these. The latest of several measurements of one thing counts.
-pub fn by_machine<'a, T>(
-    rows: impl IntoIterator<Item = &'a Row>,
-    of: impl Fn(String, Device, &[Operation<'_>], Roofs, Vec<String>) -> T,
-) -> Vec<T> {
-    let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
-    let rows: Vec<&Row> = rows.into_iter().collect();
-    let mut cases: HashMap<_, Vec<&Row>> = HashMap::new();
-    for row in telling(rows.iter().copied()) {
-        cases.entry(name(row)).or_default().push(row);
-    }
-    let machine = |(place, operations): ((String, &str), Vec<Operation<'_>>)| {
-        let cases = cases.get(&place).map(Vec::as_slice).unwrap_or_default();
-        let device = operations.first()?.key.device;
-        let request = Request {
-            device: Some(device),
-            operations: &[OperationKind::Matmul, OperationKind::Memory],
-            ..Request::default()
-        };
-        let mut notes = Vec::new();
-        let roofs = Roofs::of(&operations, cases, device, &request, &mut notes);
-        Some(of(place.0, device, &operations, roofs, notes))
-    };
-    Operation::by_machine(rows.iter().copied(), name).filter_map(machine).collect()
-}
-
 impl RooflineSet {
-    /// The roofline_sets of every machine and device that the rows have calibrations of.
+    /// A set for every machine and device that the rows have calibrations of, without roofs where no product was
+    /// measured. The latest of several measurements of one thing counts.
+    pub(crate) fn by_machine<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
+        let name = |row: &Row| (fingerprint(&row.record), row.record.case.device.as_str());
+        let rows: Vec<&Row> = rows.into_iter().collect();
+        let mut cases: HashMap<_, Vec<&Row>> = HashMap::new();
+        for row in telling(rows.iter().copied()) {
+            cases.entry(name(row)).or_default().push(row);
+        }
+        let machine = |(place, operations): ((String, &str), Vec<Operation<'_>>)| {
+            let cases = cases.get(&place).map(Vec::as_slice).unwrap_or_default();
+            let device = operations.first()?.key.device;
+            let request = Request {
+                device: Some(device),
+                operations: &[OperationKind::Matmul, OperationKind::Memory],
+                ..Request::default()
+            };
+            let mut notes = Vec::new();
+            let Roofs { all: roofs, memory, .. } =
+                Roofs::of(&operations, cases, device, &request, &mut notes);
+            let mut calls: BTreeMap<u32, f64> = BTreeMap::new();
+            for call in operations.iter().filter(|it| it.key.probe == Probe::Call) {
+                let ns = calls.entry(call.key.threads).or_insert(f64::INFINITY);
+                *ns = ns.min(call.time.median_ns);
+            }
+            let limits = operations.iter().map(|it| &it.key);
+            let limits = limits.filter(|key| key.probe.is_product() || key.probe.is_stream());
+            let threads = limits.map(|key| key.threads).collect();
+            Some(Self { machine: place.0, device, roofs, memory, calls, threads, notes })
+        };
+        Operation::by_machine(rows.iter().copied(), name).filter_map(machine).collect()
+    }
+
+    /// A set for every machine and device with a roof.
     pub fn all<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Self> {
-        let mut all = by_machine(rows, |machine, device, _, roofs, notes| Self {
-            machine,
-            device,
-            roofs: roofs.all,
-            notes,
-        });
+        let mut all = Self::by_machine(rows);
         all.retain(|it| !it.roofs.is_empty());
         all
     }

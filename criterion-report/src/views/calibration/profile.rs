@@ -7,7 +7,7 @@ use plan::Dtype;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::limit::PeakSource;
+use super::limit::{PeakSource, Spread};
 use super::operation::OperationKey;
 use super::roofs::Roofline;
 use super::schema::{FusionCalibration, OperationCalibration, Profile};
@@ -20,30 +20,11 @@ pub struct Products {
     pub efficiency: Option<Spread>,
 }
 
-/// The best, mean and worst of several rates.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    pub best: f64,
-    pub mean: f64,
-    pub worst: f64,
-}
-
-impl Spread {
-    /// The spread of any values at all.
-    pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
-        let values: Vec<f64> = values.collect();
-        let best = values.iter().copied().reduce(f64::max)?;
-        let worst = values.iter().copied().reduce(f64::min)?;
-        Some(Self { best, mean: values.iter().sum::<f64>() / values.len() as f64, worst })
-    }
-
-    /// Best, mean and worst as they stand in a file; none unless all do.
-    pub fn from([best, mean, worst]: [Option<f64>; 3]) -> Option<Self> {
-        Some(Self { best: best?, mean: mean?, worst: worst? })
-    }
-}
-
 impl Profile {
+    pub const SCHEMA: &str = "criterion-torch/calibration";
+    /// The version that this code writes, and the newest that it reads.
+    pub const VERSION: u32 = 1;
+
     /// Reads a file of ours or of upstream.
     pub fn load(path: &Path) -> Result<Self> {
         /// The fields that are read first, since another version may fail in any other field.

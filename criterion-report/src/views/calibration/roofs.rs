@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use plan::{Device, Dtype, PatternFamily, Work};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::limit::{Best, Limit, PeakSource};
 use super::memory::{Level, Memory};
@@ -14,36 +14,36 @@ use super::request::{OperationKind, Request};
 use super::select::newest;
 use crate::model::Row;
 use crate::order::Sorted as _;
+use crate::render::object::document;
 use crate::render::units;
 
-/// The roof over products of one dtype on so many threads.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Roofline {
-    /// Device on which the products ran.
-    pub device: Device,
-    /// Their dtype.
-    pub dtype: Dtype,
-    /// Intra-op threads in force.
-    pub threads: u32,
-    /// 10⁹ operations per second of the best product, or of the case that was faster.
-    pub peak_gflops: Limit,
-    /// 10⁹ bytes per second of memory; null where it was not measured on so many threads.
-    pub bandwidth_gbps: Option<Limit>,
-    /// Floating-point operations per byte from which on arithmetic is the limit.
-    pub ridge_flop_per_byte: Option<f64>,
+document! {
+    /// The roof over products of one dtype on so many threads.
+    #[derive(Debug, Clone, PartialEq, Deserialize)]
+    pub struct Roofline = new(
+        products: (Device, Dtype, u32),
+        peak_gflops: Limit,
+        bandwidth_gbps: Option<Limit>
+    ) [
+        (device, dtype, threads) = products;
+        ridge = bandwidth_gbps.as_ref().map(|limit| peak_gflops.value / limit.value);
+    ] {
+        /// Device on which the products ran.
+        pub device: Device = device,
+        /// Their dtype.
+        pub dtype: Dtype = dtype,
+        /// Intra-op threads in force.
+        pub threads: u32 = threads,
+        /// 10⁹ operations per second of the best product, or of the case that was faster.
+        pub peak_gflops: Limit = peak_gflops,
+        /// 10⁹ bytes per second of memory; null where it was not measured on so many threads.
+        pub bandwidth_gbps: Option<Limit> = bandwidth_gbps,
+        /// Floating-point operations per byte from which on arithmetic is the limit.
+        pub ridge_flop_per_byte: Option<f64> = ridge,
+    }
 }
 
 impl Roofline {
-    pub fn new(
-        (device, dtype, threads): (Device, Dtype, u32),
-        peak_gflops: Limit,
-        bandwidth_gbps: Option<Limit>,
-    ) -> Self {
-        let ridge = bandwidth_gbps.as_ref().map(|limit| peak_gflops.value / limit.value);
-        Self { device, dtype, threads, peak_gflops, bandwidth_gbps, ridge_flop_per_byte: ridge }
-    }
-
     /// Says that a case was faster than every product that was made to find the peak, by more than measurements vary:
     /// nothing is at that limit, then.
     pub fn refuted(&self) -> Option<String> {

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::fusion;
-use super::limit::PeakSource;
+use super::limit::{Limit, PeakSource, Spread};
 use super::memory::{Level, LevelBandwidth};
 use super::operation::Operation;
+use super::preset::Precision;
 use super::request::Request;
 use super::roofs::{Roofline, Roofs};
 use super::select::newest;
@@ -19,100 +20,125 @@ use crate::render::object::{document, map};
 use crate::render::units;
 use crate::views::{Accounting, FusionResult, PatternAdvice, saved};
 
-/// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
-/// the objects in them: its loader takes neither more nor fewer. Values that it has no field for
-/// are in `extra_params` and in the fields after them, which it ignores.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Profile {
-    /// The machine and the tool.
-    pub metadata: Metadata,
-    /// Peak of float32 products in GFLOP/s, on the most threads that its products ran on; null if it was
-    /// neither measured nor given.
-    pub theoretical_peak_gflops: Option<f64>,
-    /// Bandwidth of memory in GB/s, on the most threads that STREAM's operations ran on; null if it was
-    /// neither measured nor given.
-    pub theoretical_bandwidth_gbps: Option<f64>,
-    /// Highest GFLOP/s of the float32 products on the most threads.
-    #[serde(default)]
-    pub best_measured_gflops: Option<f64>,
-    /// Mean of the same.
-    #[serde(default)]
-    pub avg_measured_gflops: Option<f64>,
-    /// Lowest of the same.
-    #[serde(default)]
-    pub worst_measured_gflops: Option<f64>,
-    /// GB/s of the best of STREAM's operations in memory.
-    #[serde(default)]
-    pub measured_bandwidth_gbps: Option<f64>,
-    /// Its share of `theoretical_bandwidth_gbps`.
-    #[serde(default)]
-    pub bandwidth_efficiency: Option<f64>,
-    /// Highest efficiency of the same products, a share of the peak.
-    #[serde(default)]
-    pub best_efficiency: Option<f64>,
-    /// Mean of the same.
-    #[serde(default)]
-    pub avg_efficiency: Option<f64>,
-    /// Lowest of the same.
-    #[serde(default)]
-    pub worst_efficiency: Option<f64>,
-    /// Products and STREAM's operations, by keys such as
-    /// `matmul_device=cpu_dtype=float32_size=1024_threads=2` and `copy_device=…_size=256MiB_…`.
-    #[serde(default)]
-    pub operation_profiles: BTreeMap<String, OperationCalibration>,
-    /// Every pattern against its unfused form, by keys such as
-    /// `Linear_Bias_device=cpu_dtype=float32_shape=512x1024x1024_threads=2_variant=fused`, with `allocator=`
-    /// and `cache=` before `device` if they are not the usual ones. Older files have none. Besides, by the
-    /// name of a pattern alone, as upstream looks it up: a copy of its largest `fused` in float32 on the most
-    /// threads, contiguous, with one head and no mask; none where that one has no speed-up.
-    #[serde(default)]
-    pub fusion_profiles: BTreeMap<String, FusionCalibration>,
+document! {
+    /// A profile. Fields up to `fusion_profiles` are upstream's, in its order, and so are the keys of
+    /// the objects in them: its loader takes neither more nor fewer. Values that it has no field for
+    /// are in `extra_params` and in the fields after them, which it ignores.
+    #[derive(Debug, Clone, PartialEq, Deserialize)]
+    pub struct Profile = of(
+        request: &Request<'_>,
+        device: Device,
+        operations: &[Operation<'_>],
+        results: &[FusionResult<'_>],
+        roofs: Roofs,
+        fusion_profiles: BTreeMap<String, FusionCalibration>
+    ) [
+        probes = operations.iter().filter(|it| it.key.probe.is_product() || it.key.probe.is_stream());
+        profiles = probes
+            .map(|it| (it.key.to_string(), OperationCalibration::of(it, &roofs)))
+            .sorted_map();
+        compute = operations.iter().filter(|it| roofs.is_headline(&it.key));
+        compute = compute.map(|it| &profiles[&it.key.to_string()]).collect::<Vec<_>>();
+        gflops = Spread::of(compute.iter().map(|profile| profile.measured_gflops));
+        efficiency = Spread::of(compute.iter().filter_map(|profile| profile.efficiency));
+        memory = match roofs.memory_threads {
+            0 => Limit::new(None, request.bandwidth()),
+            threads => roofs.bandwidth(threads),
+        };
+        measured_bandwidth = memory.as_ref().and_then(|it| Some(it.measured.as_ref()?.value));
+        taken = |limit: Limit| (limit.value, limit.source);
+        peak = roofs.headline.as_ref().map(|roof| taken(roof.peak_gflops.clone()));
+        (peak, peak_source) = peak.or_else(|| request.peak(Precision::Float32)).unzip();
+        (bandwidth, bandwidth_source) = memory.map(taken).unzip();
+        of_probe = |is: fn(&Probe) -> bool| operations.iter().filter(move |it| is(&it.key.probe));
+    ] {
+        /// The machine and the tool.
+        pub metadata: Metadata = Metadata::of(operations, request),
+        /// Peak of float32 products in GFLOP/s, on the most threads that its products ran on; null if it was
+        /// neither measured nor given.
+        pub theoretical_peak_gflops: Option<f64> = peak,
+        /// Bandwidth of memory in GB/s, on the most threads that STREAM's operations ran on; null if it was
+        /// neither measured nor given.
+        pub theoretical_bandwidth_gbps: Option<f64> = bandwidth,
+        /// Highest GFLOP/s of the float32 products on the most threads.
+        #[serde(default)]
+        pub best_measured_gflops: Option<f64> = gflops.map(|it| it.best),
+        /// Mean of the same.
+        #[serde(default)]
+        pub avg_measured_gflops: Option<f64> = gflops.map(|it| it.mean),
+        /// Lowest of the same.
+        #[serde(default)]
+        pub worst_measured_gflops: Option<f64> = gflops.map(|it| it.worst),
+        /// GB/s of the best of STREAM's operations in memory.
+        #[serde(default)]
+        pub measured_bandwidth_gbps: Option<f64> = measured_bandwidth,
+        /// Its share of `theoretical_bandwidth_gbps`.
+        #[serde(default)]
+        pub bandwidth_efficiency: Option<f64> =
+            measured_bandwidth.zip(bandwidth).map(|(it, peak)| it / peak),
+        /// Highest efficiency of the same products, a share of the peak.
+        #[serde(default)]
+        pub best_efficiency: Option<f64> = efficiency.map(|it| it.best),
+        /// Mean of the same.
+        #[serde(default)]
+        pub avg_efficiency: Option<f64> = efficiency.map(|it| it.mean),
+        /// Lowest of the same.
+        #[serde(default)]
+        pub worst_efficiency: Option<f64> = efficiency.map(|it| it.worst),
+        /// Products and STREAM's operations, by keys such as
+        /// `matmul_device=cpu_dtype=float32_size=1024_threads=2` and `copy_device=…_size=256MiB_…`.
+        #[serde(default)]
+        pub operation_profiles: BTreeMap<String, OperationCalibration> = profiles,
+        /// Every pattern against its unfused form, by keys such as
+        /// `Linear_Bias_device=cpu_dtype=float32_shape=512x1024x1024_threads=2_variant=fused`, with `allocator=`
+        /// and `cache=` before `device` if they are not the usual ones. Older files have none. Besides, by the
+        /// name of a pattern alone, as upstream looks it up: a copy of its largest `fused` in float32 on the most
+        /// threads, contiguous, with one head and no mask; none where that one has no speed-up.
+        #[serde(default)]
+        pub fusion_profiles: BTreeMap<String, FusionCalibration> = fusion_profiles,
 
-    /// `criterion-torch/calibration`. Upstream's files lack this field and all that follow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<String>,
-    /// 1; a newer one is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<u32>,
-    /// Sources of the two theoretical figures.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peak_source: Option<PeakSources>,
-    /// Peaks and ridge point per dtype and number of threads.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rooflines: Vec<Roofline>,
-    /// Bandwidth of memory and of each cache, per number of threads.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bandwidth_by_level: Vec<LevelBandwidth>,
-    /// Kernels that do next to nothing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub launch_latencies: Vec<LaunchLatency>,
-    /// Calls of an operation on one element.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub call_overheads: Vec<CallOverhead>,
-    /// Per place and pattern, as `strategy` of `criterion-report fusion --format json`; besides, each
-    /// variant has `speedups`, the evidence of all its cases.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<Map<String, Value>>"))]
-    pub fusion_strategy: Vec<PatternAdvice>,
-    /// Machine, library and working tree of the last operation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub environment: Option<Environment>,
-    /// The checks of the machine before these runs, each once with its worst answer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub preflight_checks: Vec<Finding>,
-    /// The runs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub run_ids: Vec<String>,
-    /// Notes for readers of the numbers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-}
-
-impl Profile {
-    pub const SCHEMA: &str = "criterion-torch/calibration";
-    /// The version that this code writes, and the newest that it reads.
-    pub const VERSION: u32 = 1;
+        /// `criterion-torch/calibration`. Upstream's files lack this field and all that follow.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub schema: Option<String> = Some(Self::SCHEMA.to_owned()),
+        /// 1; a newer one is refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub version: Option<u32> = Some(Self::VERSION),
+        /// Sources of the two theoretical figures.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub peak_source: Option<PeakSources> =
+            Some(PeakSources { gflops: peak_source, bandwidth: bandwidth_source }),
+        /// Peaks and ridge point per dtype and number of threads.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub rooflines: Vec<Roofline> = roofs.all,
+        /// Bandwidth of memory and of each cache, per number of threads.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub bandwidth_by_level: Vec<LevelBandwidth> = roofs.memory.by_level(device),
+        /// Kernels that do next to nothing.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub launch_latencies: Vec<LaunchLatency> =
+            of_probe(|it| *it == Probe::Launch).map(LaunchLatency::of).collect(),
+        /// Calls of an operation on one element.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub call_overheads: Vec<CallOverhead> = of_probe(Probe::is_call).map(CallOverhead::of).collect(),
+        /// Per place and pattern, as `strategy` of `criterion-report fusion --format json`; besides, each
+        /// variant has `speedups`, the evidence of all its cases.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<Map<String, Value>>"))]
+        pub fusion_strategy: Vec<PatternAdvice> = PatternAdvice::all(results),
+        /// Machine, library and working tree of the last operation.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub environment: Option<Environment> =
+            newest(operations).map(|it| (*it.row.record.environment).clone()),
+        /// The checks of the machine before these runs, each once with its worst answer.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub preflight_checks: Vec<Finding> = Vec::new(),
+        /// The runs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub run_ids: Vec<String> = Vec::new(),
+        /// Notes for readers of the numbers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub notes: Vec<String> = Vec::new(),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -60,24 +60,29 @@ document! {
         /// Its share of the difference of the two times; null where these are equal.
         pub share: Option<f64> = None,
     }
-}
 
-/// A candidate against its baseline. The differences of `operations` add up to `difference_ns`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Difference {
-    /// The baseline's id.
-    pub baseline: String,
-    /// Its median time, in nanoseconds.
-    pub baseline_ns: f64,
-    /// Its profiled step over that time, as `stretch` of the candidate's profile.
-    pub baseline_stretch: f64,
-    /// The candidate's time less the baseline's.
-    pub difference_ns: f64,
-    /// The speed-up from pairs; null without one.
-    pub speedup_factor: Option<f64>,
-    /// The largest difference first; `outside` last.
-    pub operations: Vec<Changed>,
+    /// A candidate against its baseline. The differences of `operations` add up to `difference_ns`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Difference = of(
+        baseline: &str,
+        other: &Split,
+        own: &Split,
+        baseline_stretch: f64,
+        speedup_factor: Option<f64>
+    ) [difference_ns = own.time_ns - other.time_ns;] {
+        /// The baseline's id.
+        pub baseline: String = baseline.to_owned(),
+        /// Its median time, in nanoseconds.
+        pub baseline_ns: f64 = other.time_ns,
+        /// Its profiled step over that time, as `stretch` of the candidate's profile.
+        pub baseline_stretch: f64 = baseline_stretch,
+        /// The candidate's time less the baseline's.
+        pub difference_ns: f64 = difference_ns,
+        /// The speed-up from pairs; null without one.
+        pub speedup_factor: Option<f64> = speedup_factor,
+        /// The largest difference first; `outside` last.
+        pub operations: Vec<Changed> = changes(other, own, difference_ns),
+    }
 }
 
 /// The calls and the time of an operation on one side.
@@ -89,44 +94,28 @@ pub struct Side {
 
 type Key<'s> = (Option<&'s str>, Option<&'s [Vec<i64>]>);
 
-impl Difference {
-    /// Compares two cases that both have a profile.
-    pub(super) fn of(
-        baseline: &str,
-        other: &Split,
-        own: &Split,
-        baseline_stretch: f64,
-        speedup_factor: Option<f64>,
-    ) -> Self {
-        let difference_ns = own.time_ns - other.time_ns;
-        let several = several_shapes([other, own]);
-        let [before, after] = [other, own].map(|split| sides(split, &several));
-        let keys: BTreeSet<&Key<'_>> = before.keys().chain(after.keys()).sorted_set();
-        let operations: Vec<Changed> = keys
-            .into_iter()
-            .map(|key| Changed::of(key, before.get(key).copied(), after.get(key).copied()))
-            .collect();
-        // One that only calls another product is not the one that computes it.
-        let working: HashSet<&str> = [other, own].into_iter().flat_map(Split::working).collect();
-        let operations = replaced(operations, |name| is_product(name) && working.contains(name));
-        let mut operations = replaced(operations, is_attention);
-        for it in &mut operations {
-            it.share = (difference_ns != 0.0).then(|| it.difference_ns / difference_ns);
-        }
-        operations.order_by(|a, b| {
-            let is_last = |it: &Changed| it.operation.is_none();
-            let size = b.difference_ns.abs().total_cmp(&a.difference_ns.abs());
-            is_last(a).cmp(&is_last(b)).then(size)
-        });
-        Self {
-            baseline: baseline.to_owned(),
-            baseline_ns: other.time_ns,
-            baseline_stretch,
-            difference_ns,
-            speedup_factor,
-            operations,
-        }
+/// The operations of two cases that both have a profile.
+fn changes(other: &Split, own: &Split, difference_ns: f64) -> Vec<Changed> {
+    let several = several_shapes([other, own]);
+    let [before, after] = [other, own].map(|split| sides(split, &several));
+    let keys: BTreeSet<&Key<'_>> = before.keys().chain(after.keys()).sorted_set();
+    let operations: Vec<Changed> = keys
+        .into_iter()
+        .map(|key| Changed::of(key, before.get(key).copied(), after.get(key).copied()))
+        .collect();
+    // One that only calls another product is not the one that computes it.
+    let working: HashSet<&str> = [other, own].into_iter().flat_map(Split::working).collect();
+    let operations = replaced(operations, |name| is_product(name) && working.contains(name));
+    let mut operations = replaced(operations, is_attention);
+    for it in &mut operations {
+        it.share = (difference_ns != 0.0).then(|| it.difference_ns / difference_ns);
     }
+    operations.order_by(|a, b| {
+        let is_last = |it: &Changed| it.operation.is_none();
+        let size = b.difference_ns.abs().total_cmp(&a.difference_ns.abs());
+        is_last(a).cmp(&is_last(b)).then(size)
+    });
+    operations
 }
 
 /// Makes one of an operation that only the baseline runs and of another one that only the candidate runs, among the

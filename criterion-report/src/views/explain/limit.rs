@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::machine::Ceiling;
+use crate::render::object::document;
 use crate::render::units;
 use crate::views::calibration::ABOVE;
 
@@ -17,28 +18,35 @@ pub enum Bound {
     Compute,
 }
 
-/// The limit of a whole step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct StepLimit {
-    /// The larger of both times, in nanoseconds.
-    pub ns: f64,
-    /// Which of the two it is.
-    pub bound: Bound,
-    /// The limit over the case's time: 1 at the limit, and above it by as little as measurements vary.
-    pub share: f64,
-    /// The time of its bytes; null without a bandwidth.
-    pub bytes_ns: Option<f64>,
-    /// The time of its floating-point operations; null without a peak in its dtype.
-    pub flops_ns: Option<f64>,
-    /// The level whose bandwidth it is: `L2`, `memory`.
-    pub level: Option<String>,
-    /// Whether it is certain that the working set lies there.
-    pub level_is_certain: bool,
-    /// GB/s of that level.
-    pub bandwidth_gbps: Option<f64>,
-    /// GFLOP/s of the best product in the case's dtype.
-    pub peak_gflops: Option<f64>,
+document! {
+    /// The limit of a whole step.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct StepLimit = of(
+        ceiling: &Ceiling,
+        bytes: Option<u64>,
+        flops: Option<u64>,
+        limit: (Bound, f64),
+        time_ns: f64
+    ) [(bound, ns) = limit;] {
+        /// The larger of both times, in nanoseconds.
+        pub ns: f64 = ns,
+        /// Which of the two it is.
+        pub bound: Bound = bound,
+        /// The limit over the case's time: 1 at the limit, and above it by as little as measurements vary.
+        pub share: f64 = ns / time_ns,
+        /// The time of its bytes; null without a bandwidth.
+        pub bytes_ns: Option<f64> = ceiling.bytes_ns(bytes),
+        /// The time of its floating-point operations; null without a peak in its dtype.
+        pub flops_ns: Option<f64> = ceiling.flops_ns(flops),
+        /// The level whose bandwidth it is: `L2`, `memory`.
+        pub level: Option<String> = ceiling.level.clone(),
+        /// Whether it is certain that the working set lies there.
+        pub level_is_certain: bool = ceiling.level_is_certain,
+        /// GB/s of that level.
+        pub bandwidth_gbps: Option<f64> = ceiling.bandwidth_gbps,
+        /// GFLOP/s of the best product in the case's dtype.
+        pub peak_gflops: Option<f64> = ceiling.peak_gflops,
+    }
 }
 
 impl Ceiling {
@@ -90,17 +98,7 @@ impl Ceiling {
         flops: Option<u64>,
         time_ns: f64,
     ) -> Option<StepLimit> {
-        let (bound, ns) = self.limit(bytes, flops)?;
-        Some(StepLimit {
-            ns,
-            bound,
-            share: ns / time_ns,
-            bytes_ns: self.bytes_ns(bytes),
-            flops_ns: self.flops_ns(flops),
-            level: self.level.clone(),
-            level_is_certain: self.level_is_certain,
-            bandwidth_gbps: self.bandwidth_gbps,
-            peak_gflops: self.peak_gflops,
-        })
+        let limit = self.limit(bytes, flops)?;
+        Some(StepLimit::of(self, bytes, flops, limit, time_ns))
     }
 }

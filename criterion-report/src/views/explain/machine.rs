@@ -1,28 +1,15 @@
 //! The measured limits of the machine that a case ran on.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use plan::{CacheMode, Device, Dtype, Probe};
+use plan::{CacheMode, Device, Dtype};
 use serde::Serialize;
 
 use crate::model::{Row, fingerprint};
 use crate::render::units;
-use crate::views::calibration::{Caches, Level, Memory, Operation, Roofline, Roofs, by_machine};
+use crate::views::calibration::{Caches, Level, Roofline, RooflineSet};
 
 /// The calibrations of every machine and device that a report has.
 #[derive(Debug)]
-pub struct Machines(Vec<Machine>);
-
-#[derive(Debug)]
-struct Machine {
-    name: String,
-    device: Device,
-    memory: Memory,
-    roofs: Vec<Roofline>,
-    /// Nanoseconds of a call, by number of threads.
-    calls: BTreeMap<u32, f64>,
-    threads: BTreeSet<u32>,
-}
+pub struct Machines(Vec<RooflineSet>);
 
 /// The calibration that limits come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,7 +23,7 @@ pub struct CalibrationUsed {
 
 /// The limits of the machine that apply to one case.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ceiling {
+pub struct Ceiling {
     pub used: CalibrationUsed,
     /// The level whose bandwidth it is.
     pub level: Option<String>,
@@ -54,20 +41,18 @@ const REMEDY: &str = "measure its limits with `cargo bench --bench calibration`"
 impl Machines {
     /// The calibrations among the rows.
     pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
-        Self(by_machine(rows, |name, device, operations, roofs, _| {
-            Machine::new(name, device, operations, roofs)
-        }))
+        Self(RooflineSet::by_machine(rows))
     }
 
     /// The limits that apply to a case with this working set, or why they are not known.
     pub(super) fn over(&self, row: &Row, working_set: Option<u64>) -> Result<Ceiling, String> {
         let (name, device) = (fingerprint(&row.record), row.record.case.device);
-        let machine = self.0.iter().find(|it| it.name == name && it.device == device);
-        if let Some(ceiling) = machine.and_then(|machine| machine.over(row, working_set)) {
+        let machine = self.0.iter().find(|it| it.is_of(row));
+        if let Some(ceiling) = machine.and_then(|machine| machine.ceiling(row, working_set)) {
             return Ok(ceiling);
         }
         let others: Vec<String> =
-            self.0.iter().map(|it| format!("{} of {}", it.device, it.name)).collect();
+            self.0.iter().map(|it| format!("{} of {}", it.device, it.machine)).collect();
         Err(match others.is_empty() {
             true => format!("no calibration is recorded: {REMEDY}"),
             false => format!(
@@ -78,23 +63,10 @@ impl Machines {
     }
 }
 
-impl Machine {
-    fn new(name: String, device: Device, operations: &[Operation<'_>], roofs: Roofs) -> Self {
-        let Roofs { all: roofs, memory, .. } = roofs;
-        let mut calls: BTreeMap<u32, f64> = BTreeMap::new();
-        for call in operations.iter().filter(|it| it.key.probe == Probe::Call) {
-            let ns = calls.entry(call.key.threads).or_insert(f64::INFINITY);
-            *ns = ns.min(call.time.median_ns);
-        }
-        let limits =
-            operations.iter().filter(|it| it.key.probe.is_product() || it.key.probe.is_stream());
-        let threads = limits.map(|it| it.key.threads).collect();
-        Self { name, device, memory, roofs, calls, threads }
-    }
-
+impl RooflineSet {
     /// The limits on the case's threads, or else on the most threads that were calibrated; `None` if neither a product
     /// nor a bandwidth was measured.
-    fn over(&self, row: &Row, working_set: Option<u64>) -> Option<Ceiling> {
+    fn ceiling(&self, row: &Row, working_set: Option<u64>) -> Option<Ceiling> {
         let own = row.record.environment.torch.threads;
         let threads = *self.threads.get(&own).or_else(|| self.threads.last())?;
         let there = self.level(row, working_set, own);
@@ -113,7 +85,7 @@ impl Machine {
         let peak = peak.filter(|_| refuted.is_none());
         cautions.extend(refuted);
         Some(Ceiling {
-            used: CalibrationUsed { machine: self.name.clone(), threads },
+            used: CalibrationUsed { machine: self.machine.clone(), threads },
             level: bandwidth.and_then(|(level, _)| level.name()),
             level_is_certain: bandwidth.is_some_and(|(level, _)| level == there),
             bandwidth_gbps: bandwidth.map(|(_, best)| best.value),

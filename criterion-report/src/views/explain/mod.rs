@@ -6,6 +6,7 @@
 mod difference;
 mod explainer;
 mod explanation;
+mod facts;
 mod limit;
 mod machine;
 mod operation;

@@ -9,7 +9,7 @@ use super::part::PartKind;
 
 /// An operation with one list of shapes, or the time outside of all operations, split by cause.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Slice {
+pub struct Slice {
     /// `None` outside of recorded operations, and without a profile.
     pub name: Option<String>,
     pub shapes: Vec<Vec<i64>>,

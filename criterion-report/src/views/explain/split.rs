@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use plan::{Device, OperationProfile, Profile};
 
+use super::facts::CaseFacts;
 use super::limit::Bound;
-use super::machine::Ceiling;
 use super::operation::{OperationTime, Weights, is_product};
 use super::part::{Part, PartKind};
 use super::slice::{Slice, own_ns};
@@ -15,7 +15,7 @@ use crate::order::Order as _;
 
 /// A case's time in slices.
 #[derive(Debug, Clone)]
-pub(super) struct Split {
+pub struct Split {
     pub time_ns: f64,
     pub slices: Vec<Slice>,
     pub has_profile: bool,
@@ -25,34 +25,23 @@ pub(super) struct Split {
     pub device_busy: Option<f64>,
 }
 
-/// The measurements that split the time of a case.
-pub(super) struct Measured<'a> {
-    pub row: &'a Row,
-    pub time_ns: f64,
-    pub profile: Option<&'a Profile>,
-    pub ceiling: Option<&'a Ceiling>,
-    /// The limit of the whole step.
-    pub limit: Option<(Bound, f64)>,
-    pub page_fault_share: Option<f64>,
-    pub utilization: Option<f64>,
-}
-
 impl Split {
-    pub fn new(measured: &Measured<'_>) -> Self {
-        let mut split = Self::sliced(measured);
-        split.faults(measured.page_fault_share.unwrap_or(0.0));
-        split.conversions(measured);
-        split.overhead(measured.ceiling.and_then(|it| it.call_ns));
-        split.limits(measured.limit);
-        split.idle(measured.utilization);
+    pub fn new(facts: &CaseFacts<'_>) -> Self {
+        let mut split = Self::sliced(facts);
+        split.faults(facts.page_fault_share().unwrap_or(0.0));
+        split.conversions(facts);
+        split.overhead(facts.ceiling().and_then(|it| it.call_ns));
+        split.limits(facts.limit());
+        // Idle threads exist only beside a working one: a single thread just waits.
+        split.idle(facts.utilization.filter(|_| facts.threads() > 1));
         split
     }
 
     /// Makes the slices; nothing is attributed to causes yet.
-    fn sliced(measured: &Measured<'_>) -> Self {
-        let time_ns = measured.time_ns;
-        let is_host = measured.row.record.case.device == Device::Cpu;
-        let profile = measured.profile.filter(|it| duration(it, is_host) > 0.0);
+    fn sliced(facts: &CaseFacts<'_>) -> Self {
+        let time_ns = facts.time_ns;
+        let is_host = facts.row.record.case.device == Device::Cpu;
+        let profile = facts.profile.filter(|it| duration(it, is_host) > 0.0);
         let Some(profile) = profile else {
             let whole = Slice { ns: time_ns, rest_ns: time_ns, is_open: true, ..Slice::default() };
             let slices = vec![whole];
@@ -62,11 +51,11 @@ impl Split {
         // The profiler slows the host's work down, so that is scaled to the case's time; kernels on a device keep their
         // times.
         let scale = if is_host { time_ns / duration } else { (time_ns / duration).min(1.0) };
-        let slice = |it: &OperationProfile| Slice::of(it, is_host, scale, measured.ceiling);
+        let slice = |it: &OperationProfile| Slice::of(it, is_host, scale, facts.ceiling());
         let mut slices: Vec<Slice> = profile.operations.iter().map(slice).collect();
         let outside =
             if is_host { profile.outside_ns.max(0.0) * scale } else { time_ns - duration * scale };
-        let waits = !is_host && waits_for_host(measured.row);
+        let waits = !is_host && waits_for_host(facts.row);
         slices.push(Slice {
             ns: outside,
             overhead_ns: if waits { outside } else { 0.0 },
@@ -93,9 +82,8 @@ impl Split {
         }
     }
 
-    fn conversions(&mut self, measured: &Measured<'_>) {
-        let (Some(weights), Some(profile)) = (Weights::from_row(measured.row), measured.profile)
-        else {
+    fn conversions(&mut self, facts: &CaseFacts<'_>) {
+        let (Some(weights), Some(profile)) = (Weights::from_row(facts.row), facts.profile) else {
             return;
         };
         for (slice, operation) in

@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
+use super::facts::CaseFacts;
 use super::operation::{is_attention, is_product, is_same_product, library};
 use super::part::PartKind;
 use super::slice::Slice;
 use super::split::Split;
 use super::statement::Statement;
-use crate::model::Row;
 use crate::order::Order as _;
 
 /// A case with its split.
-pub(super) struct Case<'a> {
-    pub row: &'a Row,
+pub struct Case<'a> {
+    pub facts: CaseFacts<'a>,
     pub split: Split,
 }
 
@@ -29,16 +29,8 @@ impl<'a> Case<'a> {
     }
 
     fn kernels(&self) -> impl Iterator<Item = &'a str> {
-        self.row.record.kernels.iter().map(String::as_str)
+        self.facts.row.record.kernels.iter().map(String::as_str)
     }
-}
-
-/// Facts about a case that its split does not hold.
-pub(super) struct Facts {
-    pub page_faults: Option<f64>,
-    pub threads: u32,
-    pub utilization: Option<f64>,
-    pub level: Option<String>,
 }
 
 /// The notable statements, the largest share first; never empty.
@@ -46,11 +38,10 @@ pub(super) fn statements(
     case: &Case<'_>,
     baseline: Option<&Case<'_>>,
     siblings: &[Case<'_>],
-    facts: &Facts,
 ) -> Vec<Statement> {
     let added =
         baseline.map(|baseline| Added::new(&baseline.split, &case.split)).unwrap_or_default();
-    let mut all = of_parts(case, &added, facts);
+    let mut all = of_parts(case, &added);
     all.extend(added.statements(case.split.time_ns));
     all.extend(baseline.and_then(|baseline| other_library(case, baseline)));
     all.extend(other_dispatch(case, siblings));
@@ -188,11 +179,11 @@ fn share(split: &Split, added: &Added, kind: PartKind) -> f64 {
     ns.sum::<f64>() / split.time_ns
 }
 
-fn of_parts(case: &Case<'_>, added: &Added, facts: &Facts) -> Vec<Statement> {
-    let split = &case.split;
+fn of_parts(case: &Case<'_>, added: &Added) -> Vec<Statement> {
+    let Case { facts, split } = case;
     let of = |kind| share(split, added, kind);
     let calls = split.slices.iter().map(|it| it.calls).sum();
-    let level = facts.level.clone().unwrap_or_default();
+    let level = facts.ceiling().and_then(|it| it.level.clone()).unwrap_or_default();
     let mut all = vec![
         Statement::MemoryBound { share: of(PartKind::MemoryLimit), level },
         Statement::ComputeBound { share: of(PartKind::ComputeLimit) },
@@ -203,14 +194,15 @@ fn of_parts(case: &Case<'_>, added: &Added, facts: &Facts) -> Vec<Statement> {
             device_busy: split.device_busy,
         },
     ];
-    let page_faults = facts
-        .page_faults
-        .map(|faults| Statement::PageFaults { share: of(PartKind::PageFaults), faults });
-    let idle = facts.utilization.map(|busy| f64::from(facts.threads) * (1.0 - busy));
+    let page_faults = facts.counters.map(|it| Statement::PageFaults {
+        share: of(PartKind::PageFaults),
+        faults: it.minor_faults,
+    });
+    let idle = facts.utilization.map(|busy| f64::from(facts.threads()) * (1.0 - busy));
     let idle = idle.filter(|idle| *idle >= FEWEST_IDLE).map(|idle| Statement::IdleThreads {
         share: of(PartKind::IdleThreads),
         idle: idle.round() as u32,
-        threads: facts.threads,
+        threads: facts.threads(),
     });
     all.extend(page_faults.into_iter().chain(idle));
     all
@@ -239,7 +231,7 @@ fn other_library(case: &Case<'_>, baseline: &Case<'_>) -> Option<Statement> {
         library: library(own),
         instead_of: other.to_owned(),
         instead_of_library: library(other),
-        other: baseline.row.full_id().to_owned(),
+        other: baseline.facts.row.full_id().to_owned(),
     })
 }
 
@@ -255,7 +247,7 @@ fn other_dispatch(case: &Case<'_>, siblings: &[Case<'_>]) -> Option<Statement> {
             ratio,
             operation: own.to_owned(),
             instead_of: other.to_owned(),
-            other: sibling.row.full_id().to_owned(),
+            other: sibling.facts.row.full_id().to_owned(),
         })
     });
     against.max_by(|a, b| a.share().total_cmp(&b.share()))

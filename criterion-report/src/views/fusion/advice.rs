@@ -29,7 +29,7 @@ use plan::{CompileMode, Dtype, FusionShape, FusionVariant, FusionWork, Pattern};
 use serde::{Deserialize, Serialize};
 use statistics::{Band, Benefit};
 
-use super::result::FusionResult;
+use super::FusionResult;
 use crate::model::{ExecutionContext, Interval, Speedup, gather, speedup::SpeedupBounds};
 use crate::order::Order as _;
 use crate::render::object::document;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plan::Dtype;
 use statistics::{Ratio, Verdict, verdict};
 
-use super::result::KernelResult;
+use super::KernelResult;
 use crate::model::{Speedup, gather};
 use crate::order::Order as _;
 use crate::read::Report;

@@ -13,6 +13,8 @@
 //! Nothing is cut off at 1: a plain pass is no law of nature.
 
 mod bandwidth;
+mod json;
+mod means;
 pub mod text;
 
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{ABSENT, notes, parameter_heading, parameters};
+use super::{ABSENT, INDENT, by_parameter, notes};
 use crate::model::{Entry, Field};
 use crate::order::Order as _;
 use crate::render::table::{self, Align, Cell, Line, Paint, render, table_width};
@@ -75,8 +75,6 @@ pub fn table(entries: &[Entry<'_>], columns: &[&'static Field], room: Room) -> S
     out
 }
 
-const INDENT: usize = 4;
-
 fn lines(
     entries: &[Entry<'_>],
     columns: &[&'static Field],
@@ -84,19 +82,15 @@ fn lines(
     footnotes: &mut Footnotes,
 ) -> Vec<Line> {
     let shared = failures::shared(entries.iter().map(|entry| entry.row));
-    let mut lines = Vec::new();
-    for parameter in parameters(entries.iter().copied()) {
-        lines.push(parameter_heading(&parameter[0]));
-        for entry in &parameter {
-            lines.push(failures::line(entry.row, &shared, footnotes).unwrap_or_else(|| {
-                let variant = Cell::from(entry.row.record.case.variant());
-                let cells = columns.iter().map(|column| cell(column, entry, intervals));
-                let marks = Cell::new(footnotes.marks(notes(entry)), Paint::Warn);
-                Line::Cells([variant].into_iter().chain(cells).chain([marks]).collect())
-            }));
-        }
-    }
-    lines
+    by_parameter(entries.iter().copied(), |entry| {
+        let failure = failures::line(entry.row, &shared, footnotes);
+        [failure.unwrap_or_else(|| {
+            let variant = Cell::from(entry.row.record.case.variant());
+            let cells = columns.iter().map(|column| cell(column, entry, intervals));
+            let marks = Cell::new(footnotes.marks(notes(entry)), Paint::Warn);
+            Line::Cells([variant].into_iter().chain(cells).chain([marks]).collect())
+        })]
+    })
 }
 
 fn cell(field: &Field, entry: &Entry<'_>, intervals: bool) -> Cell {

@@ -1,9 +1,9 @@
 //! The gains of compiling in a group: against the same case run eagerly, and against the unquantized
 //! model compiled in the same mode. The table above it compares with the eager baseline.
 
-use super::{ABSENT, parameter_heading, parameters};
+use super::{ABSENT, INDENT, by_parameter, further};
 use crate::model::{Comparison, Entry, Gain, NoSpeedup};
-use crate::render::table::{Align, Cell, Line, Paint, fit, render};
+use crate::render::table::{Align, Cell, Line, Paint, fit};
 use crate::render::units;
 use crate::views::footnotes::Footnotes;
 use crate::views::verdict;
@@ -17,9 +17,6 @@ const PACKAGE: usize = 4;
 pub fn table(entries: &[Entry<'_>], footnotes: &mut Footnotes, room: Room) -> String {
     let compiled = entries.iter().filter(|entry| gain(entry.compilation).is_some());
     let compiled: Vec<Entry<'_>> = compiled.copied().collect();
-    if compiled.is_empty() {
-        return String::new();
-    }
     let level = level(compiled.iter().flat_map(gains).map(|gain| gain.confidence_level));
     let columns = [
         ("compiled".to_owned(), Align::Left),
@@ -29,13 +26,9 @@ pub fn table(entries: &[Entry<'_>], footnotes: &mut Footnotes, room: Room) -> St
         ("package".to_owned(), Align::Right),
     ];
     let columns = columns.each_ref().map(|(heading, align)| (heading.as_str(), *align));
-    let mut lines = Vec::new();
-    for parameter in parameters(compiled) {
-        lines.push(parameter_heading(&parameter[0]));
-        lines.extend(parameter.iter().map(|entry| line(entry, footnotes)));
-    }
-    fit(&columns, &mut lines, 4, Some(room.width), &[PACKAGE]);
-    format!("\n{}", render(&columns, &lines, 4, room.width, room.colour))
+    let mut lines = by_parameter(compiled, |entry| [line(entry, footnotes)]);
+    fit(&columns, &mut lines, INDENT, Some(room.width), &[PACKAGE]);
+    further(&columns, &lines, room)
 }
 
 /// Whatever there is to say of a comparison: none of a case that is not measured.

@@ -2,9 +2,9 @@
 
 use plan::{Outcome, Range};
 
-use super::{ABSENT, parameter_heading, parameters, profile};
+use super::{ABSENT, INDENT, by_parameter, further, profile};
 use crate::model::{Entry, Field, Value};
-use crate::render::table::{Align, Cell, Line, clear, render, table_width};
+use crate::render::table::{Align, Cell, Line, clear, table_width};
 use crate::render::units;
 use crate::views::footnotes::Footnotes;
 use crate::views::view::Room;
@@ -171,18 +171,14 @@ pub fn tables(entries: &[Entry<'_>], footnotes: &mut Footnotes, room: Room) -> S
         }
         let mut headings = vec![(section.title, Align::Left)];
         headings.extend(section.columns.iter().map(|column| (column.heading, Align::Right)));
-        let mut lines = Vec::new();
-        for siblings in parameters(measured.iter().copied()) {
-            lines.push(parameter_heading(&siblings[0]));
-            lines.extend(siblings.iter().map(|entry| line(section, entry, footnotes)));
-        }
-        if table_width(&headings, &lines, 4) > room.width
+        let entries = measured.iter().copied();
+        let mut lines = by_parameter(entries, |entry| [line(section, entry, footnotes)]);
+        if table_width(&headings, &lines, INDENT) > room.width
             && let Some(rate) = headings.iter().position(|(heading, _)| *heading == RATE)
         {
             clear(rate, &mut lines);
         }
-        out.push('\n');
-        out.push_str(&render(&headings, &lines, 4, room.width, room.colour));
+        out.push_str(&further(&headings, &lines, room));
     }
     out.push_str(&profile::table(&measured, footnotes, room));
     out.push_str(&kernels(&measured, room));
@@ -192,30 +188,14 @@ pub fn tables(entries: &[Entry<'_>], footnotes: &mut Footnotes, room: Room) -> S
 
 /// The notes of each case that have figures of its own.
 fn notes(entries: &[Entry<'_>], footnotes: &Footnotes, room: Room) -> String {
-    let mut lines = Vec::new();
-    for siblings in parameters(entries.iter().copied()) {
-        let of_case = |entry: &Entry<'_>| {
-            let variant = entry.row.record.case.variant();
-            let notes = super::notes(entry).into_iter().filter_map(|note| {
-                let mark = footnotes.mark_of_differing(&note)?;
-                Some(Line::Spanning(
-                    variant.clone().into(),
-                    format!("{mark} {}", note.whole).into(),
-                ))
-            });
-            notes.collect::<Vec<_>>()
-        };
-        let own: Vec<Line> = siblings.iter().flat_map(of_case).collect();
-        if !own.is_empty() {
-            lines.push(parameter_heading(&siblings[0]));
-            lines.extend(own);
-        }
-    }
-    if lines.is_empty() {
-        return String::new();
-    }
-    let columns = [("notes", Align::Left), ("", Align::Left)];
-    format!("\n{}", render(&columns, &lines, 4, room.width, room.colour))
+    let lines = by_parameter(entries.iter().copied(), |entry| {
+        let variant = entry.row.record.case.variant();
+        super::notes(entry).into_iter().filter_map(move |note| {
+            let text = format!("{} {}", footnotes.mark_of_differing(&note)?, note.whole);
+            Some(Line::Spanning(variant.clone().into(), text.into()))
+        })
+    });
+    further(&[("notes", Align::Left), ("", Align::Left)], &lines, room)
 }
 
 /// The kernels of each variant, once if they are the same for all shapes.
@@ -228,11 +208,7 @@ fn kernels(entries: &[Entry<'_>], room: Room) -> String {
             lines.push(line);
         }
     }
-    if lines.is_empty() {
-        return String::new();
-    }
-    let columns = [("kernels", Align::Left), ("", Align::Left)];
-    format!("\n{}", render(&columns, &lines, 4, room.width, room.colour))
+    further(&[("kernels", Align::Left), ("", Align::Left)], &lines, room)
 }
 
 fn line(section: &Section, entry: &Entry<'_>, footnotes: &mut Footnotes) -> Line {

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use plan::{ProbeKind, Work};
 
-use super::{compiled, details, notes, parameter_heading, parameters};
-use crate::model::{Entry, Row};
+use super::{INDENT, by_parameter, compiled, details, notes};
+use crate::model::{Entry, Row, once};
 use crate::render::table::{Align, Cell, Line, Paint, clear, render, table_width};
 use crate::render::units::{self, ByteUnit};
 use crate::views::footnotes::Footnotes;
@@ -47,22 +47,17 @@ pub fn table(entries: &[Entry<'_>], details: bool, room: Room) -> String {
     let sizes = Sizes { unit, weights_width, rate };
     let shared = failures::shared(entries.iter().map(|entry| entry.row));
     let lines = |footnotes: &mut Footnotes| {
-        let mut lines = Vec::new();
-        for parameter in parameters(entries.iter().copied()) {
-            lines.push(parameter_heading(&parameter[0]));
-            lines.extend(parameter.iter().map(|entry| line(entry, sizes, &shared, footnotes)));
-        }
-        lines
+        by_parameter(entries.iter().copied(), |entry| [line(entry, sizes, &shared, footnotes)])
     };
-    let fit = |lines: &[Line]| table_width(&columns, lines, 4) <= room.width;
+    let fit = |lines: &[Line]| table_width(&columns, lines, INDENT) <= room.width;
     let (mut lines, mut footnotes) = Footnotes::new(lines, fit);
     footnotes.whole = details;
     for column in GIVE_WAY {
-        if table_width(&columns, &lines, 4) > room.width {
+        if table_width(&columns, &lines, INDENT) > room.width {
             clear(column, &mut lines);
         }
     }
-    out.push_str(&render(&columns, &lines, 4, room.width, room.colour));
+    out.push_str(&render(&columns, &lines, INDENT, room.width, room.colour));
     out.push_str(&compiled::table(entries, &mut footnotes, room));
     if details {
         out.push_str(&details::tables(entries, &mut footnotes, room));
@@ -142,15 +137,7 @@ fn unit(entries: &[Entry<'_>]) -> ByteUnit {
 
 /// The configs' descriptions of these cases, each text once.
 fn prose<'a>(entries: &[Entry<'a>]) -> Vec<&'a str> {
-    let mut texts = Vec::new();
-    for text in
-        entries.iter().filter_map(|entry| entry.row.record.case.settings.analysis.as_deref())
-    {
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    texts
+    once(entries.iter().filter_map(|it| it.row.record.case.settings.analysis.as_deref()))
 }
 
 /// Bytes of a model's parameters. A pattern's are the same in every variant, and a probe has none.

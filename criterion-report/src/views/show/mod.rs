@@ -11,8 +11,7 @@ use clap::ColorChoice;
 use crate::model::{Entry, gather};
 use crate::parallel;
 use crate::read::Report;
-use crate::render::table::ABSENT;
-use crate::render::table::screen;
+use crate::render::table::{ABSENT, Align, Line, render, screen};
 use crate::views::choice::{self, Choice};
 use crate::views::footnotes::Note;
 use crate::views::view::{Room, parameter_heading};
@@ -71,10 +70,29 @@ fn groups(report: &Report) -> Vec<Vec<Entry<'_>>> {
     gather(report.entries(), |entry| &entry.row.record.case.id.group)
 }
 
-/// Entries of one dtype and shape.
-fn parameters<'a>(entries: impl IntoIterator<Item = Entry<'a>>) -> Vec<Vec<Entry<'a>>> {
-    gather(entries, |entry| &entry.row.record.case.id.parameter)
+/// The lines of entries below a heading for each dtype and shape with any.
+fn by_parameter<'a, L: IntoIterator<Item = Line>>(
+    entries: impl IntoIterator<Item = Entry<'a>>,
+    mut lines: impl FnMut(&Entry<'a>) -> L,
+) -> Vec<Line> {
+    let mut all = Vec::new();
+    for siblings in gather(entries, |entry| &entry.row.record.case.id.parameter) {
+        let mut own = siblings.iter().flat_map(&mut lines).peekable();
+        all.extend(own.peek().is_some().then(|| parameter_heading(&siblings[0])));
+        all.extend(own);
+    }
+    all
 }
+
+/// A further table of a group, below an empty line; nothing without lines.
+fn further(columns: &[(&str, Align)], lines: &[Line], room: Room) -> String {
+    match lines {
+        [] => String::new(),
+        lines => format!("\n{}", render(columns, lines, INDENT, room.width, room.colour)),
+    }
+}
+
+const INDENT: usize = 4;
 
 fn notes(entry: &Entry<'_>) -> Vec<Note> {
     let mut notes = failures::notes(entry);

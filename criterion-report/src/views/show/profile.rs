@@ -2,9 +2,9 @@
 
 use plan::Profile;
 
-use super::{ABSENT, parameter_heading, parameters};
+use super::{ABSENT, INDENT, by_parameter, further};
 use crate::model::Entry;
-use crate::render::table::{Align, Cell, Line, Paint, render, table_width};
+use crate::render::table::{Align, Cell, Line, Paint, table_width};
 use crate::render::units;
 use crate::views::footnotes::Footnotes;
 use crate::views::profile;
@@ -12,7 +12,6 @@ use crate::views::view::Room;
 
 /// Operations of a step that have a line of their own.
 const SHOWN: usize = 6;
-const INDENT: usize = 4;
 /// The column of shapes, which is shortened if the table is too wide.
 const SHAPES: usize = 1;
 const COLUMNS: [(&str, Align); 9] = [
@@ -30,16 +29,9 @@ const COLUMNS: [(&str, Align); 9] = [
 /// A table of the cases that have a profile; nothing without any.
 pub fn table(entries: &[Entry<'_>], footnotes: &mut Footnotes, room: Room) -> String {
     let profiled = entries.iter().filter(|entry| entry.row.record.profile.is_some());
-    let mut lines = Vec::new();
-    for siblings in parameters(profiled.copied()) {
-        lines.push(parameter_heading(&siblings[0]));
-        lines.extend(siblings.iter().flat_map(|entry| case(entry, footnotes)));
-    }
-    if lines.is_empty() {
-        return String::new();
-    }
+    let mut lines = by_parameter(profiled.copied(), |entry| case(entry, footnotes));
     shorten(&mut lines, room.width);
-    format!("\n{}", render(&COLUMNS, &lines, INDENT, room.width, room.colour))
+    further(&COLUMNS, &lines, room)
 }
 
 /// A case with its operations and its further facts.

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::{ModelKind, Pass, Shape};
 use statistics::Verdict;
 
+use super::TrainingResult;
 use super::prediction::{NoCrossover, Prediction, gain};
-use super::result::TrainingResult;
 use crate::model::{Gain, gather};
 use crate::order::Sorted as _;
 

@@ -2,8 +2,8 @@
 
 use plan::{Dtype, ModelKind, ModelSizes, Pass, Shape};
 
+use super::TrainingResult;
 use super::cost::{Cost, Load, ModelError, Sample, Terms, without};
-use super::result::TrainingResult;
 use crate::model::{Gain, fingerprint};
 
 /// A predictor of a recipe's speed-up.

@@ -1,6 +1,5 @@
 //! `explain`: why each case takes its time, as text, as Markdown, or as a document for programs.
 
-mod json;
 mod markdown;
 mod plain;
 pub(crate) mod words;
@@ -10,13 +9,12 @@ use clap::ColorChoice;
 use regex::Regex;
 
 use crate::read::Report;
-use crate::render::json_text::{self, Style};
+use crate::render::json_text;
+use crate::render::object::document;
 use crate::render::table::screen;
 use crate::views::explain::{Explainer, Explanation};
 use crate::views::view::Room;
 use crate::views::written::Target;
-
-pub use json::Document;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
@@ -54,13 +52,33 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
         );
     }
     Ok(match options.format {
-        Format::Json => {
-            json_text::to_string(&Document::of(&report.baseline, &all), Style::Pretty)? + "\n"
-        }
+        Format::Json => json_text::document(&Document::of(&report.baseline, &all))?,
         Format::Markdown => markdown::page(&all, untimed),
         Format::Text => {
             let room = Room::new(target, options.color);
             screen(&plain::page(&all, untimed, room), room.colour)
         }
     })
+}
+
+document! {
+    /// The document of `--format json`.
+    pub struct Document<'a> = of(baseline: &'a str, all: &'a [Explanation]) {
+        /// `criterion-torch/explain`.
+        schema: &'static str = "criterion-torch/explain",
+        /// 1; counts incompatible changes.
+        version: u32 = 1,
+        /// The name of the results that were read.
+        baseline: &'a str = baseline,
+        /// The cases with a time.
+        cases: Vec<Explained<'a>> = all.iter().map(Explained::of).collect(),
+    }
+
+    /// A case with its statements as sentences.
+    struct Explained<'a> = of(of: &'a Explanation) {
+        #[serde(flatten)]
+        of: &'a Explanation = of,
+        /// The statements in words, in their order.
+        sentences: Vec<String> = of.statements.iter().map(ToString::to_string).collect(),
+    }
 }

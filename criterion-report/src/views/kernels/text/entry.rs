@@ -2,203 +2,176 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Device, KernelWork, Outcome};
-use serde_json::{Value, json};
+use plan::{Device, Dtype, KernelTolerances, KernelWork, Latency, Outcome};
+use serde_json::{Value as Json, json};
 
-use crate::model::{self, NoSpeedup, Speedup, Time, column};
+use crate::model::{Entry, NoSpeedup, Speedup, Time, Value, VarianceComponents, column};
 use crate::order::Sorted as _;
-use crate::render::object::object;
+use crate::render::object::document;
 use crate::views::kernels::{KernelResult, SCHEMA, VERSION};
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// The file of a kernel: upstream's object for the leading case, and in it every case.
-pub struct KernelFile<'r, 'a>(pub Vec<&'r KernelResult<'a>>);
-
-/// A case; with `raw` it has every single call. Upstream's names come first, in its order. Numbers
-/// of an unmeasured case are null, never zero, with the reason in `error_message`.
-#[derive(Clone, Copy)]
-pub struct Entry<'r, 'a> {
-    pub result: &'r KernelResult<'a>,
-    pub raw: bool,
-}
-
-/// The fields of a case under upstream's names.
-struct Upstream<'r, 'a>(Entry<'r, 'a>);
-/// Single calls, each timed by itself, in ms.
-struct Timing<'r, 'a>(&'r Entry<'r, 'a>, plan::Latency);
-/// Every single call, in ms; null where they were not kept.
-struct Raw(Option<Vec<f64>>);
-/// Memory of a step, in MiB.
-struct Memory(plan::Memory);
-/// Energy of a step.
-struct Energy<'a>(&'a plan::Energy);
-/// The output against its reference, in the units of the output but for `relative_error`.
-struct Accuracy<'a>(Option<model::Entry<'a>>);
-/// Criterion's estimate of a step, in ms.
-struct Criterion<'a>(Option<model::Entry<'a>>, &'a Time);
-/// How many times faster it is than the baseline of its group.
-struct Versus<'a>(model::Entry<'a>, &'a Speedup);
-
-object! {
-    KernelFile<'_, '_> => |it| [leading = it.leading();] {
-        _: leading.map(|result| Upstream(Entry { result, raw: true })),
-        "schema": SCHEMA,
-        "version": VERSION,
-        "full_id": leading.map(|result| result.full_id),
-        "cases": it.0.iter().map(|result| Entry { result, raw: true }).collect::<Vec<_>>(),
+document! {
+    /// The file of a kernel: upstream's object for the leading case, and in it every case.
+    pub struct KernelFile<'a> = of(cases: &[&'a KernelResult<'a>]) [leading = leading(cases);] {
+        #[serde(flatten)]
+        upstream: Option<Upstream<'a>> = leading.map(|it| Upstream::of(it, true)),
+        schema: &'static str = SCHEMA,
+        version: u32 = VERSION,
+        full_id: Option<&'a str> = leading.map(|it| it.full_id),
+        cases: Vec<Item<'a>> = cases.iter().map(|it| Item::of(it, true)).collect(),
     }
 
-    Upstream<'_, '_> => |it| [
-        result = it.0.result;
-        point = &result.point;
+    /// A case under upstream's names, in its order. Numbers of an unmeasured case are null, never
+    /// zero, with the reason in `error_message`.
+    struct Upstream<'a> = of(result: &'a KernelResult<'a>, raw: bool) [
         entry = result.entry;
         measures = result.measured().map(|record| &record.measures);
+        accuracy = Accuracy::of(entry);
+        is_known = accuracy.relative_error.is_some() || accuracy.determinism_std.is_some();
     ] {
-        "kernel_name": result.kernel,
-        "backend": result.backend,
-        "precision": result.precision.map(|precision| precision.precision()),
-        "problem_size": result.problem_size(),
-        "timing": result.latency().map(|latency| Timing(&it.0, latency)),
-        "memory": measures.and_then(|measures| measures.memory).map(Memory),
-        "energy": measures.and_then(|measures| measures.energy.as_ref()).map(Energy),
-        "accuracy": Some(Accuracy(entry)).filter(Accuracy::is_known),
-        "success": measures.is_some(),
-        "error_message": point.reason.as_ref().filter(|_| measures.is_none()),
-        "metadata": metadata(result).0,
+        kernel_name: &'a str = result.kernel,
+        backend: &'a str = result.backend,
+        precision: Option<&'static str> = result.precision.map(Dtype::precision),
+        problem_size: Option<&'a BTreeMap<String, Json>> = result.problem_size(),
+        timing: Option<Timing<'a>> = result.latency().map(|it| Timing::of(result, it, raw)),
+        memory: Option<Memory> = measures.and_then(|it| it.memory).map(Memory::of),
+        energy: Option<Energy<'a>> = measures.and_then(|it| it.energy.as_ref()).map(Energy::of),
+        accuracy: Option<Accuracy<'a>> = is_known.then_some(accuracy),
+        success: bool = measures.is_some(),
+        error_message: Option<&'a str> =
+            result.point.reason.as_deref().filter(|_| measures.is_none()),
+        metadata: BTreeMap<&'a str, Json> = metadata(result).0,
     }
 
-    Entry<'_, '_> => |it| [
-        result = it.result;
+    /// A case; with `raw` it has every single call.
+    pub struct Item<'a> = of(result: &'a KernelResult<'a>, raw: bool) [
         point = &result.point;
         work = result.work();
-        record = result.record();
         entry = result.entry;
-        facts = record.and_then(|record| record.kernel.as_ref());
-        measures = result.measured().map(|record| &record.measures);
-        taken = metadata(result).1;
-        notes = entry.map(|entry| entry.cautions()).unwrap_or_default();
+        facts = result.record().and_then(|record| record.kernel.as_ref());
+        is_untimed = result.time().is_none() && result.measured().is_some();
+        cautions = entry.map(|entry| entry.cautions()).unwrap_or_default();
     ] {
-        _: Upstream(*it),
-        "full_id": result.full_id,
-        "config": result.case.map(|case| &case.config),
-        "implementation": result.implementation,
-        "path": work.map(|work| &work.file),
-        "outcome": point.status,
-        "earlier": point.earlier,
-        "criterion": result.time().map(|time| Criterion(entry, time)),
-        "no_criterion_reason":
-            point.reason.as_ref().filter(|_| result.time().is_none() && measures.is_some()),
-        "speedup": entry.and_then(|entry| Some(Versus(entry, entry.speedup()?))),
-        "no_speedup_reason": entry.and_then(why_no_speedup),
-        "flops": column!(entry, "flops"),
-        "bytes": facts.and_then(|facts| facts.bytes),
-        "gflop_per_s": column!(entry, "gflops"),
-        "gb_per_s": column!(entry, "bandwidth"),
-        "has_reference": facts.map(|facts| facts.has_reference),
-        "tolerances": work.map(|work| work.tolerances),
-        "determinism_runs": facts.map(|facts| facts.runs),
-        "threads": column!(entry, "threads"),
-        "device_name": device_name(result),
-        "host_fingerprint": point.host,
-        "git_revision": point.revision,
-        "run_id": column!(entry, "run-id"),
-        "measured_at": column!(entry, "timestamp"),
-        "absent": absent(result, it.raw),
-        "notes": notes.iter().map(ToString::to_string).chain(taken).collect::<Vec<_>>(),
+        #[serde(flatten)]
+        upstream: Upstream<'a> = Upstream::of(result, raw),
+        full_id: &'a str = result.full_id,
+        config: Option<&'a str> = result.case.map(|case| &*case.config),
+        implementation: &'a str = result.implementation,
+        path: Option<&'a str> = work.map(|work| &*work.file),
+        outcome: &'a str = &point.status,
+        earlier: bool = point.earlier,
+        criterion: Option<Criterion<'a>> = result.time().map(|time| Criterion::of(entry, time)),
+        no_criterion_reason: Option<&'a str> = point.reason.as_deref().filter(|_| is_untimed),
+        speedup: Option<Versus<'a>> = entry.and_then(|it| Some(Versus::of(it, it.speedup()?))),
+        no_speedup_reason: Option<String> = entry.and_then(why_no_speedup),
+        flops: Option<Value<'a>> = column!(entry, "flops"),
+        bytes: Option<u64> = facts.and_then(|facts| facts.bytes),
+        gflop_per_s: Option<Value<'a>> = column!(entry, "gflops"),
+        gb_per_s: Option<Value<'a>> = column!(entry, "bandwidth"),
+        has_reference: Option<bool> = facts.map(|facts| facts.has_reference),
+        tolerances: Option<KernelTolerances> = work.map(|work| work.tolerances),
+        determinism_runs: Option<u64> = facts.map(|facts| facts.runs),
+        threads: Option<Value<'a>> = column!(entry, "threads"),
+        device_name: Option<&'a str> = device_name(result),
+        host_fingerprint: Option<&'a str> = point.host.as_deref(),
+        git_revision: Option<&'a str> = point.revision.as_deref(),
+        run_id: Option<Value<'a>> = column!(entry, "run-id"),
+        measured_at: Option<Value<'a>> = column!(entry, "timestamp"),
+        /// Why values of a measured case are null, by their names.
+        absent: BTreeMap<&'a str, String> = absent(result, raw),
+        notes: Vec<String> =
+            cautions.iter().map(ToString::to_string).chain(metadata(result).1).collect(),
     }
 
-    Timing<'_, '_> => |it| [
-        entry = it.0.result.entry;
-        calls = it.0.result.measured().map(|record| &record.measures.calls_ns);
+    /// Single calls, each timed by itself, in ms.
+    struct Timing<'a> = of(result: &KernelResult<'a>, latency: Latency, raw: bool) [
+        entry = result.entry;
+        calls = result.measured().map(|record| &record.measures.calls_ns);
         kept = calls.filter(|calls| !calls.is_empty());
-        raw = || kept.map(|calls| calls.iter().map(|&ns| ns as f64 / 1e6).collect());
+        ms = |calls: &Vec<u64>| calls.iter().map(|&ns| ns as f64 / 1e6).collect();
     ] {
-        "latency_ms_p50": column!(entry, "latency-p50" / 1e6),
-        "latency_ms_p90": column!(entry, "latency-p90" / 1e6),
-        "latency_ms_p99": column!(entry, "latency-p99" / 1e6),
-        "latency_ms_mean": column!(entry, "call-mean" / 1e6),
-        "latency_ms_std": it.0.result.latency_std_ns().map(|ns| ns / 1e6),
-        "throughput_ops_per_sec": 1e9 / it.1.mean_ns,
-        "iterations": column!(entry, "latency-calls"),
-        "latency_ms_max": column!(entry, "latency-max" / 1e6),
-        _: it.0.raw.then(raw).map(Raw),
+        latency_ms_p50: Option<Value<'a>> = column!(entry, "latency-p50" / 1e6),
+        latency_ms_p90: Option<Value<'a>> = column!(entry, "latency-p90" / 1e6),
+        latency_ms_p99: Option<Value<'a>> = column!(entry, "latency-p99" / 1e6),
+        latency_ms_mean: Option<Value<'a>> = column!(entry, "call-mean" / 1e6),
+        latency_ms_std: Option<f64> = result.latency_std_ns().map(|ns| ns / 1e6),
+        throughput_ops_per_sec: f64 = 1e9 / latency.mean_ns,
+        iterations: Option<Value<'a>> = column!(entry, "latency-calls"),
+        latency_ms_max: Option<Value<'a>> = column!(entry, "latency-max" / 1e6),
+        /// Every single call; null where they were not kept.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        raw_times_ms: Option<Option<Vec<f64>>> = raw.then(|| kept.map(ms)),
     }
 
-    Raw => |it| {
-        "raw_times_ms": it.0,
+    /// Memory of a step, in MiB.
+    struct Memory = of(memory: plan::Memory) {
+        peak_mb: f64 = memory.peak_bytes() as f64 / MIB,
+        allocated_mb: f64 = (memory.peak_bytes() - memory.step.peak_bytes) as f64 / MIB,
+        reserved_mb: Option<f64> = None,
+        step_peak_mb: f64 = memory.step.peak_bytes as f64 / MIB,
+        step_allocations: u64 = memory.step.allocations,
     }
 
-    Memory => |it| {
-        "peak_mb": it.0.peak_bytes() as f64 / MIB,
-        "allocated_mb": (it.0.peak_bytes() - it.0.step.peak_bytes) as f64 / MIB,
-        "reserved_mb": None::<f64>,
-        "step_peak_mb": it.0.step.peak_bytes as f64 / MIB,
-        "step_allocations": it.0.step.allocations,
+    /// Energy of a step.
+    struct Energy<'a> = of(energy: &'a plan::Energy) {
+        energy_j: f64 = energy.joules,
+        power_w: f64 = energy.watts,
+        duration_s: f64 = energy.window_s / energy.iters as f64,
+        idle_w: Option<f64> = energy.idle_watts,
+        idle_subtracted: bool = energy.idle_subtracted,
+        window_s: f64 = energy.window_s,
+        window_iterations: u64 = energy.iters,
+        method: &'a str = &energy.method,
     }
 
-    Energy<'_> => |it| {
-        "energy_j": it.0.joules,
-        "power_w": it.0.watts,
-        "duration_s": it.0.window_s / it.0.iters as f64,
-        "idle_w": it.0.idle_watts,
-        "idle_subtracted": it.0.idle_subtracted,
-        "window_s": it.0.window_s,
-        "window_iterations": it.0.iters,
-        "method": it.0.method,
+    /// The output against its reference, in the units of the output but for `relative_error`.
+    struct Accuracy<'a> = of(entry: Option<Entry<'a>>) {
+        rmse: Option<Value<'a>> = column!(entry, "rmse"),
+        max_error: Option<Value<'a>> = column!(entry, "max-abs-error"),
+        relative_error: Option<Value<'a>> = column!(entry, "relative-error"),
+        determinism_std: Option<Value<'a>> = column!(entry, "determinism-std"),
     }
 
-    Accuracy<'_> => |it| {
-        "rmse": column!(it.0, "rmse"),
-        "max_error": column!(it.0, "max-abs-error"),
-        "relative_error": column!(it.0, "relative-error"),
-        "determinism_std": column!(it.0, "determinism-std"),
+    /// Criterion's estimate of a step, in ms.
+    struct Criterion<'a> = of(entry: Option<Entry<'a>>, time: &Time) {
+        median_ms: Option<Value<'a>> = column!(entry, "latency" / 1e6),
+        low_ms: Option<Value<'a>> = column!(entry, "latency", Low / 1e6),
+        high_ms: Option<Value<'a>> = column!(entry, "latency", High / 1e6),
+        confidence_level: f64 = time.confidence_level,
+        mean_ms: Option<Value<'a>> = column!(entry, "latency-mean" / 1e6),
+        std_dev_ms: Option<Value<'a>> = column!(entry, "latency-std-dev" / 1e6),
+        samples: Option<Value<'a>> = column!(entry, "samples"),
+        quick: Option<Value<'a>> = column!(entry, "quick"),
     }
 
-    Criterion<'_> => |it| {
-        "median_ms": column!(it.0, "latency" / 1e6),
-        "low_ms": column!(it.0, "latency", Low / 1e6),
-        "high_ms": column!(it.0, "latency", High / 1e6),
-        "confidence_level": it.1.confidence_level,
-        "mean_ms": column!(it.0, "latency-mean" / 1e6),
-        "std_dev_ms": column!(it.0, "latency-std-dev" / 1e6),
-        "samples": column!(it.0, "samples"),
-        "quick": column!(it.0, "quick"),
-    }
-
-    Versus<'_> => |it| {
-        "ratio": it.1.ratio,
-        "low": it.1.interval.low,
-        "high": it.1.interval.high,
-        "confidence_level": it.1.confidence_level,
-        "blocks": it.1.blocks,
-        _: it.1.levels,
-        "verdict": it.1.verdict().word(),
-        "over": it.0.baseline.map(|row| row.full_id()),
-    }
-}
-
-impl<'r, 'a> KernelFile<'r, 'a> {
-    /// The case to which upstream's names refer: the first measured case, of the baseline if there is one; without
-    /// measured cases, the first.
-    fn leading(&self) -> Option<&'r KernelResult<'a>> {
-        let rank = |result: &&&'r KernelResult<'a>| {
-            let is_baseline = result.implementation == KernelWork::BASELINE;
-            (result.measured().is_none(), !is_baseline)
-        };
-        // `min_by_key` returns the first of equal elements.
-        self.0.iter().min_by_key(rank).copied()
+    /// How many times faster it is than the baseline of its group.
+    struct Versus<'a> = of(entry: Entry<'a>, speedup: &Speedup) {
+        ratio: f64 = speedup.ratio,
+        low: f64 = speedup.interval.low,
+        high: f64 = speedup.interval.high,
+        confidence_level: f64 = speedup.confidence_level,
+        blocks: usize = speedup.blocks,
+        #[serde(flatten)]
+        levels: VarianceComponents = speedup.levels,
+        verdict: &'static str = speedup.verdict().word(),
+        over: Option<&'a str> = entry.baseline.map(|row| row.full_id()),
     }
 }
 
-impl Accuracy<'_> {
-    /// Whether anything was found out.
-    fn is_known(&self) -> bool {
-        column!(self.0, "relative-error").is_some() || column!(self.0, "determinism-std").is_some()
-    }
+/// The case to which upstream's names refer: the first measured case, of the baseline if there is one; without
+/// measured cases, the first.
+fn leading<'a>(cases: &[&'a KernelResult<'a>]) -> Option<&'a KernelResult<'a>> {
+    let rank = |result: &&&KernelResult<'_>| {
+        let is_baseline = result.implementation == KernelWork::BASELINE;
+        (result.measured().is_none(), !is_baseline)
+    };
+    // `min_by_key` returns the first of equal elements.
+    cases.iter().min_by_key(rank).copied()
 }
 
-fn why_no_speedup(entry: model::Entry<'_>) -> Option<String> {
+fn why_no_speedup(entry: Entry<'_>) -> Option<String> {
     match entry.comparison.map(|comparison| &comparison.speedup) {
         None => {
             let is_measured = entry.row.record.outcome == Outcome::Measured;
@@ -221,10 +194,10 @@ fn device_name<'a>(result: &KernelResult<'a>) -> Option<&'a str> {
 
 /// The settings that were asked for, and the author's own metadata. Our names win: a note says so if
 /// the author has one of them.
-fn metadata<'a>(result: &KernelResult<'a>) -> (BTreeMap<&'a str, Value>, Vec<String>) {
+fn metadata<'a>(result: &KernelResult<'a>) -> (BTreeMap<&'a str, Json>, Vec<String>) {
     let Some(case) = result.case else { return (BTreeMap::new(), Vec::new()) };
     let authors = result.work().map(|work| &work.metadata);
-    let mut metadata: BTreeMap<&str, Value> = authors
+    let mut metadata: BTreeMap<&str, Json> = authors
         .into_iter()
         .flatten()
         .map(|(name, value)| (name.as_str(), value.clone()))

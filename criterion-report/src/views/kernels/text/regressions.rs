@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use plan::JsonFloat;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::compare::{Comparison, Difference, Measure, Verdict};
 use crate::model::Interval;
 use crate::render::markdown::{and_more, code, or_absent, plain, reason, revision, table};
-use crate::render::object::object;
+use crate::render::object::document;
 use crate::render::table::Align;
 use crate::render::units;
 use crate::views::compare::text;
@@ -26,36 +26,32 @@ pub struct Regressions<'a> {
     pub source: Option<&'a str>,
 }
 
-/// A difference with its values.
-struct Change<'a>(Difference<'a>);
-/// Bounds of the change of a time, relative as the change itself.
-struct Bounds(Interval, Option<f64>);
-/// A case without a comparison, and why.
-struct Uncompared<'a>(Difference<'a>);
-
-object! {
-    Regressions<'_> => |it| [
-        limits = it.comparison.thresholds.limits;
-        changes = |verdict| it.of(verdict).into_iter().map(Change).collect::<Vec<_>>();
-        uncompared = |verdict| it.of(verdict).into_iter().map(Uncompared).collect::<Vec<_>>();
+document! {
+    /// The file `regressions.json`.
+    pub struct Changes<'a> = of(it: &Regressions<'a>) [
+        comparison = it.comparison;
+        limits = comparison.thresholds.limits;
+        changes = |verdict| it.of(verdict).iter().map(Change::of).collect();
+        uncompared = |verdict| it.of(verdict).iter().map(Uncompared::of).collect();
     ] {
-        "version": 1,
-        "baseline": it.comparison.a.name,
-        "baseline_source": it.source,
-        "baseline_revisions": it.comparison.a.revisions,
-        "latency_threshold": limits.latency,
-        "accuracy_threshold": limits.accuracy,
-        "unchanged": it.comparison.unchanged(),
-        "regressions": changes(Verdict::Regressed),
-        "improvements": changes(Verdict::Improved),
-        "inconclusive": changes(Verdict::Inconclusive),
-        "new": uncompared(Verdict::New),
-        "missing": uncompared(Verdict::Missing),
-        "not_compared": uncompared(Verdict::NotCompared),
+        version: u32 = 1,
+        baseline: &'a str = &comparison.a.name,
+        baseline_source: Option<&'a str> = it.source,
+        baseline_revisions: &'a [String] = &comparison.a.revisions,
+        latency_threshold: f64 = limits.latency,
+        accuracy_threshold: f64 = limits.accuracy,
+        unchanged: usize = comparison.unchanged(),
+        regressions: Vec<Change<'a>> = changes(Verdict::Regressed),
+        improvements: Vec<Change<'a>> = changes(Verdict::Improved),
+        inconclusive: Vec<Change<'a>> = changes(Verdict::Inconclusive),
+        new: Vec<Uncompared<'a>> = uncompared(Verdict::New),
+        missing: Vec<Uncompared<'a>> = uncompared(Verdict::Missing),
+        not_compared: Vec<Uncompared<'a>> = uncompared(Verdict::NotCompared),
     }
 
-    Change<'_> => |it| [
-        finding = it.0.finding;
+    /// A difference with its values.
+    struct Change<'a> = of(of: &Difference<'a>) [
+        finding = of.finding;
         (kind, measure, unit) = match finding.measure {
             Measure::Outcome => ("failure", finding.name, 1.0),
             Measure::Accuracy => ("accuracy", finding.name, 1.0),
@@ -65,35 +61,31 @@ object! {
             Some(ended) => ended.each_ref().map(|ended| json!(ended)),
             None => [finding.a, finding.b].map(|value| json!(value.map(|it| JsonFloat(it / unit)))),
         };
+        error = || finding.a.zip(finding.b).map(|(before, now)| now - before);
+        relative = finding.ratio.map(|ratio| ratio - 1.0);
     ] {
-        "full_id": it.0.full_id,
-        "kind": kind,
-        "measure": measure,
-        "before": before,
-        "after": after,
-        "change": it.amount(),
-        "interval": finding.interval().map(|it| Bounds(it, finding.confidence_level)),
+        full_id: &'a str = of.full_id,
+        kind: &'static str = kind,
+        measure: &'static str = measure,
+        before: Value = before,
+        after: Value = after,
+        /// By how much it changed: relative to what a time was, absolute of an error.
+        change: Option<f64> = relative.or_else(error).filter(|change| change.is_finite()),
+        interval: Option<Bounds> =
+            finding.interval().map(|it| Bounds::of(it, finding.confidence_level)),
     }
 
-    Bounds => |it| {
-        "low": it.0.low - 1.0,
-        "high": it.0.high - 1.0,
-        "confidence_level": it.1,
+    /// Bounds of the change of a time, relative as the change itself.
+    struct Bounds = of(interval: Interval, level: Option<f64>) {
+        low: f64 = interval.low - 1.0,
+        high: f64 = interval.high - 1.0,
+        confidence_level: Option<f64> = level,
     }
 
-    Uncompared<'_> => |it| {
-        "full_id": it.0.full_id,
-        "reason": it.0.finding.reason,
-    }
-}
-
-impl Change<'_> {
-    /// By how much it changed: relative to what a time was, absolute of an error.
-    fn amount(&self) -> Option<f64> {
-        let finding = self.0.finding;
-        let error = || finding.a.zip(finding.b).map(|(before, now)| now - before);
-        let relative = finding.ratio.map(|ratio| ratio - 1.0);
-        relative.or_else(error).filter(|change| change.is_finite())
+    /// A case without a comparison, and why.
+    struct Uncompared<'a> = of(of: &Difference<'a>) {
+        full_id: &'a str = of.full_id,
+        reason: &'a str = &of.finding.reason,
     }
 }
 

@@ -7,8 +7,7 @@ mod leaderboard;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::env::{Git, latest};
-use super::{Document, by_kernel, outcomes};
+use super::{Document, Git, by_kernel, latest, outcomes};
 use crate::model::machine;
 use crate::order::{Order as _, Sorted as _};
 use crate::read::Report;

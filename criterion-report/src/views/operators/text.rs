@@ -1,8 +1,5 @@
 //! `operators`: how fast each implementation is, as tables for people or as a list for programs.
 
-mod json;
-mod means;
-
 use std::collections::HashSet;
 use std::io::Write;
 
@@ -10,6 +7,9 @@ use anyhow::{Result, bail};
 use clap::ColorChoice;
 use plan::{Dtype, Latency, Outcome};
 
+pub use super::json::Item;
+pub use super::means::{Axis, Mean};
+use super::{json, means};
 use crate::model::{Key, gather};
 use crate::read::Report;
 use crate::render::table::screen;
@@ -25,8 +25,6 @@ use crate::views::{
     failures, verdict,
     written::{Notes, Target, print},
 };
-pub use json::Item;
-pub use means::{Axis, Mean};
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {

@@ -1,11 +1,10 @@
 //! The maps of one model as text: M down, K × N across, a map per recipe, with where it gains and the
 //! formula that predicts what was not measured.
 
-use super::Block;
 use crate::model::gather;
 use crate::render::table::{Align, Cell, Line, Paint, render};
 use crate::render::units;
-use crate::views::training::{Cost, Crossover, Field, Gains, ModelError, RecipeCost};
+use crate::views::training::{Block, Cost, Crossover, Field, Gains, ModelError, RecipeCost};
 use crate::views::verdict::of_verdict;
 use crate::views::view::{Room, paragraph};
 

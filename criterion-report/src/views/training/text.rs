@@ -1,28 +1,25 @@
 //! `training`: what the parts of a training step take, what recipes gain in them, and from which shapes on a
 //! recipe gains; as tables and maps for people, or as a document for programs.
 
-mod json;
-mod map;
-
 use anyhow::{Result, bail};
 use clap::ColorChoice;
 use plan::Pass;
 
+pub use super::json::Document;
 use crate::model::{Key, NoSpeedup, Row, gather};
 use crate::read::Report;
-use crate::render::json_text::{self, Style};
+use crate::render::json_text;
 use crate::render::table::screen;
 use crate::render::table::{ABSENT, Cell, Line, Paint};
 use crate::render::units;
 use crate::views::footnotes::{Footnotes, Note};
-use crate::views::training::TrainingResult;
+use crate::views::training::{Block, TrainingResult, map};
 use crate::views::verdict::{of_verdict, sign};
 pub use crate::views::view::Format;
 use crate::views::view::{
     Layout, Room, Table, heading, left, machine, page, paragraph, right, significant,
 };
 use crate::views::{failures, written::Target};
-pub use json::Document;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
@@ -53,8 +50,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
                    --crossover and --format json"
             );
         }
-        let document = Document::of(report, &results);
-        return Ok(json_text::to_string(&document, Style::Pretty)? + "\n");
+        return Ok(json_text::document(&Document::of(report, &results))?);
     }
     let room = Room::new(target, options.color);
     let mut tables = Vec::new();
@@ -71,8 +67,6 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
     }
     Ok(screen(&page(report, tables, None, room), room.colour))
 }
-
-type Block<'r, 'a> = Vec<&'r TrainingResult<'a>>;
 
 fn title(block: &Block<'_, '_>, room: Room) -> String {
     let Key { work, dtype, place } = &block[0].key;

@@ -10,7 +10,7 @@ use statistics::{Band, Benefit};
 
 use crate::model::{Circumstances, gather};
 use crate::read::{Missing, Report};
-use crate::render::json_text::{self, Style};
+use crate::render::json_text;
 use crate::render::object::document;
 use crate::render::table::screen;
 use crate::render::table::{ABSENT, Cell, Line, Paint};
@@ -50,8 +50,7 @@ pub fn write(report: &Report, options: &Options, target: Target<'_>) -> Result<S
     }
     let advice = PatternAdvice::all(&results);
     if options.format == Format::Json {
-        let document = Document::of(report, &results, &advice);
-        return Ok(json_text::to_string(&document, Style::Pretty)? + "\n");
+        return Ok(json_text::document(&Document::of(report, &results, &advice))?);
     }
     let room = Room::new(target, options.color);
     let patterns =
