@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
 use ::libtorch::Libtorch;
 use plan::flag;
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::name::word;
 use crate::progress_line;
-use crate::results::{self, HOME};
+use crate::results;
 use crate::runs;
 use crate::setup;
 use crate::side::Side;
@@ -222,12 +222,11 @@ fn short<'p>(path: &'p Path, root: &Path) -> &'p Path {
 
 /// The baseline that criterion saves if none is named.
 const DEFAULT_NAME: &str = "base";
-const OPTION: &str = "--repeat";
 
 /// The arguments of each run, and the name under which all are kept, with their numbers.
 fn named(arguments: &[OsString]) -> Result<(BenchArguments, String)> {
     let (cargo, criterion) = split(arguments);
-    let (arguments, name) = BenchArguments::parse(cargo, criterion, OPTION)?;
+    let (arguments, name) = BenchArguments::parse(cargo, criterion)?;
     Ok((arguments, name.unwrap_or_else(|| DEFAULT_NAME.to_owned())))
 }
 
@@ -238,10 +237,9 @@ fn repeated(workspace: &Workspace, runs: u64, arguments: &[OsString]) -> Result<
     let results = cargo::results(workspace)?;
     let claim = results.lock()?;
     setup::ensure(workspace)?;
-    let environment = vec![(HOME, results.criterion.clone())];
-    let folder = root.to_path_buf();
-    let side = Side { name: name.clone(), folder, worktree: false, environment };
-    let failed = runs::measure(&[side], runs, &arguments, &results, &claim, Stdio::inherit)?;
+    let (folder, home) = (root.to_path_buf(), results.criterion.clone());
+    let side = Side { name: name.clone(), folder, home };
+    let failed = runs::measure(&side, runs, &arguments, &results, &claim)?;
     let (first, last) = (results::kept_as(&name, 1), results::kept_as(&name, runs));
     let option = results.option(root);
     eprintln!(

@@ -16,22 +16,19 @@ pub struct BenchArguments {
     pub criterion: Vec<OsString>,
 }
 
+/// Our option, by which there are several runs.
+const REPEAT: &str = "--repeat";
 /// The option of cargo's with which nothing is measured.
 const NO_RUN: &str = "--no-run";
 
 impl BenchArguments {
-    /// Takes out the name that criterion's arguments give to `--save-baseline`, if any. `with` is
-    /// what measures several times, for messages.
-    pub fn parse(
-        cargo: &[OsString],
-        criterion: &[OsString],
-        with: &str,
-    ) -> Result<(Self, Option<String>)> {
-        separate_words(cargo).try_for_each(|word| suitable(&word, with))?;
+    /// Takes out the name that criterion's arguments give to `--save-baseline`, if any.
+    pub fn parse(cargo: &[OsString], criterion: &[OsString]) -> Result<(Self, Option<String>)> {
+        separate_words(cargo).try_for_each(|word| suitable(&word))?;
         let mut kept = Self { cargo: cargo.to_vec(), criterion: Vec::new() };
         let mut name = None;
         for word in flag::words(criterion) {
-            suitable(&word, with)?;
+            suitable(&word)?;
             if !word.is("save-baseline") {
                 kept.criterion.extend_from_slice(word.words);
                 continue;
@@ -93,7 +90,7 @@ pub fn runs(text: &str) -> std::result::Result<u64, &'static str> {
 }
 
 /// Refuses a word with which no runs can be measured and kept.
-fn suitable(word: &Word<'_, OsString>, with: &str) -> Result<()> {
+fn suitable(word: &Word<'_, OsString>) -> Result<()> {
     let why = match word.results() {
         _ if word.written == NO_RUN => "measures nothing",
         Results::None => "measures nothing",
@@ -102,8 +99,8 @@ fn suitable(word: &Word<'_, OsString>, with: &str) -> Result<()> {
         Results::Kept => return Ok(()),
     };
     let flag = word.written;
-    Err(Error::usage(format!("{flag} {why}, and {with} measures and keeps several runs"))
-        .remedy(format!("leave out one of {with} and {flag}")))
+    Err(Error::usage(format!("{flag} {why}, and {REPEAT} measures and keeps several runs"))
+        .remedy(format!("leave out one of {REPEAT} and {flag}")))
 }
 
 /// Whether a `cargo bench` with these arguments leaves new results.
@@ -150,7 +147,7 @@ mod tests {
     fn parsed(line: &str) -> Result<(BenchArguments, Option<String>)> {
         let words = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
         let (cargo, criterion) = line.split_once("-- ").unwrap_or((line, ""));
-        BenchArguments::parse(&words(cargo), &words(criterion), "--repeat")
+        BenchArguments::parse(&words(cargo), &words(criterion))
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! How cargo and the report are run.
 
+use std::collections::BTreeMap;
 use std::path::{self, Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Output, Stdio};
 
@@ -121,30 +122,48 @@ struct Metadata {
     workspace_root: PathBuf,
     #[serde(default)]
     packages: Vec<Member>,
+    /// Those that cargo takes if none is named, by id; cargo 1.71 is the first to say so.
+    #[serde(default)]
+    workspace_default_members: Option<Vec<String>>,
 }
 
-/// The bench targets of a workspace: of each its package's name and manifest, and the target's name.
-pub fn bench_targets(root: &Path) -> Result<Vec<(String, PathBuf, Target)>> {
-    let packages = metadata(root)?.packages.into_iter();
-    let targets = packages.flat_map(|Member { name, manifest_path, targets, .. }| {
-        let benches = targets.into_iter().filter(|it| it.is("bench"));
-        benches.map(move |target| (name.clone(), manifest_path.clone(), target))
-    });
-    Ok(targets.collect())
+/// The packages of a workspace; of each, whether cargo takes it if none is named.
+pub fn members(root: &Path) -> Result<Vec<(Member, bool)>> {
+    let Metadata { packages, workspace_default_members: defaults, .. } = metadata(root)?;
+    let is_default =
+        |it: &Member| defaults.as_ref().is_none_or(|defaults| defaults.contains(&it.id));
+    let with_default = |it| {
+        let is_default = is_default(&it);
+        (it, is_default)
+    };
+    Ok(packages.into_iter().map(with_default).collect())
 }
 
 /// A package of the workspace.
-#[derive(Deserialize)]
-struct Member {
-    name: String,
-    manifest_path: PathBuf,
-    targets: Vec<Target>,
+#[derive(Debug, Default, Deserialize)]
+pub struct Member {
+    #[serde(default)]
+    id: String,
+    pub name: String,
+    pub manifest_path: PathBuf,
+    pub targets: Vec<Target>,
     dependencies: Vec<Dependency>,
+    /// What each feature enables.
+    #[serde(default)]
+    pub features: BTreeMap<String, Vec<String>>,
 }
 
-#[derive(Deserialize)]
+impl Member {
+    /// Whether its manifest has a dependency of that name.
+    pub fn depends_on(&self, name: &str) -> bool {
+        self.dependencies.iter().any(|it| it.rename.as_ref().unwrap_or(&it.name) == name)
+    }
+}
+
+#[derive(Debug, Deserialize)]
 struct Dependency {
     name: String,
+    rename: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

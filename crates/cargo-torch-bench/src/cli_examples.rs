@@ -61,14 +61,14 @@ Examples:
 Read more: docs/book/src/scale/submit.md";
 
 pub const COMPARE_BRANCHES_USAGE: &str = "\
-cargo xtask compare-branches [OPTIONS] <A> <B> [-- FILTER and criterion's options]
+cargo xtask compare-branches [OPTIONS] <A> <B> [-- FILTER]
        cargo xtask compare-branches --clean";
 
 pub const COMPARE_BRANCHES: &str = "\
 Examples:
   cargo xtask compare-branches main . -- int8wo/bf16-1x4096
   cargo xtask compare-branches v0.1 main --bench inference --fail-on regression
-  cargo xtask compare-branches main main --runs 10     A/A: how noisy is it here?
+  cargo xtask compare-branches main main --same        A/A: how noisy is it here?
   cargo xtask compare-branches --clean                 remove all worktrees
 
 Read more: docs/book/src/comparing.md";

@@ -1,4 +1,4 @@
-//! One side of a comparison: built once, measured in several runs.
+//! The benchmarks of `bench --repeat`: built once, measured in several runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,6 +10,7 @@ use crate::bench_arguments::BenchArguments;
 use crate::cargo::{self, not_run};
 use crate::error::{Error, Result};
 use crate::folder_lock::FolderLock;
+use crate::results::HOME;
 use plan::git;
 
 #[derive(Debug)]
@@ -18,10 +19,8 @@ pub struct Side {
     pub name: String,
     /// The folder in which cargo runs.
     pub folder: PathBuf,
-    /// Whether that is a worktree of its own, in whose `target` it builds.
-    pub worktree: bool,
-    /// Variables of cargo and of the benchmarks.
-    pub environment: Vec<(&'static str, PathBuf)>,
+    /// Criterion's folder.
+    pub home: PathBuf,
 }
 
 /// The benchmarks that were built: the path of each, and a hash of what it holds.
@@ -87,17 +86,15 @@ impl Side {
         Ok(())
     }
 
-    /// One run, whose results are kept under `kept_as`. Its output goes to `stdout`, and it holds
-    /// `claim` until it ends.
+    /// One run, whose results are kept under `kept_as`. It holds `claim` until it ends.
     pub fn run(
         &self,
         arguments: &BenchArguments,
         kept_as: &str,
         claim: &FolderLock,
-        stdout: Stdio,
     ) -> Result<ExitStatus> {
         let mut cargo = self.cargo();
-        cargo.args(arguments.run(kept_as)).stdin(claim.as_stdin()?).stdout(stdout);
+        cargo.args(arguments.run(kept_as)).stdin(claim.as_stdin()?);
         let status = run_status(&mut cargo)?;
         if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
             return Err(self.failed("could not be measured", status, &cargo));
@@ -113,13 +110,9 @@ impl Side {
     }
 
     fn cargo(&self) -> Command {
-        let mut cargo = cargo::in_folder(&self.folder);
+        let mut cargo = cargo::at_home(cargo::in_folder(&self.folder), &self.home);
         // The records name the commit of the folder that they are measured in.
         git::unset_variables(&mut cargo);
-        cargo.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        if self.worktree {
-            cargo.env("CARGO_TARGET_DIR", self.folder.join("target"));
-        }
         cargo
     }
 
@@ -130,11 +123,9 @@ impl Side {
 
     /// The command as it can be repeated by hand.
     fn line(&self, cargo: &Command) -> String {
-        let set =
-            self.environment.iter().map(|(name, value)| format!("{name}={}", value.display()));
-        let words = cargo.get_args().map(|word| word.to_string_lossy().into_owned());
-        let words: Vec<_> = set.chain(["cargo".to_owned()]).chain(words).collect();
-        format!("{}, in {}", words.join(" "), self.folder.display())
+        let words: Vec<_> = cargo.get_args().map(|word| word.to_string_lossy()).collect();
+        let (home, words, folder) = (self.home.display(), words.join(" "), self.folder.display());
+        format!("{HOME}={home} cargo {words}, in {folder}")
     }
 }
 

@@ -7,13 +7,13 @@ use std::os::unix::fs::symlink;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
-use crate::common::repository::{Repository, both};
+use crate::common::repository::Repository;
 use crate::common::wait_until;
 
-/// A comparison of three runs of each in the middle of one, in a process group of its own.
-fn comparison_in_progress(repository: &Repository, run: &str) -> Child {
-    let holding = [("SPEED_HOLDS", run)];
-    let mut command = repository.command("compare-branches main . --runs 3", &holding);
+/// A comparison whose process of that number does not go on, in a process group of its own.
+fn comparison_in_progress(repository: &Repository, number: &str) -> Child {
+    let holding = [("SPEED_HOLDS", number)];
+    let mut command = repository.command("compare-branches main . --same", &holding);
     let command = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
     // A shell without job control has its background processes ignore interrupts, and children inherit that.
     let heed = || {
@@ -24,8 +24,9 @@ fn comparison_in_progress(repository: &Repository, run: &str) -> Child {
     // SAFETY: `signal` may be called between `fork` and `exec`.
     let command = unsafe { command.pre_exec(heed) };
     let child = command.spawn().expect("run xtask");
-    let begun = || repository.scratch.log("log").iter().any(|line| line.starts_with(run));
-    wait_until("the run begins", begun);
+    let begun = format!("{number} in ");
+    let begun = || repository.scratch.log("log").iter().any(|line| line.starts_with(&begun));
+    wait_until("the process begins", begun);
     child
 }
 
@@ -35,52 +36,56 @@ fn is_free(repository: &Repository) -> bool {
     File::open(lock).expect("there was a comparison").try_lock().is_ok()
 }
 
-/// The results of a comparison that was ended in `working-tree@2`, and those of the next one.
+/// The next comparison is of new processes alone.
 fn check_rerun(repository: &Repository) {
-    let measured = [("main@1", 100), ("working-tree@1", 100)];
-    assert_eq!(repository.kept(), both(&measured), "of one comparison");
     repository.edit("= 100;", "= 200;");
-    let outcome = repository.xtask("compare-branches main . --runs 1", &[]);
+    let outcome = repository.xtask("compare-branches main .", &[]);
     assert_eq!(outcome.assert_fine().stdout, "main: 100\nworking-tree: 200\n");
-    assert_eq!(repository.kept(), both(&[("main@1", 100), ("working-tree@1", 200)]));
+    let document = repository.document("main..working-tree");
+    let blocks = document["cases"][0]["blocks"].as_array().expect("blocks");
+    let times = serde_json::json!([[100.0, 200.0], [100.0, 200.0]]);
+    assert!(blocks.iter().all(|it| it["times"] == times), "{document:#}");
 }
 
 #[test]
 fn an_interrupt_ends_all_of_it() {
     let repository = Repository::new();
-    let longer = repository.xtask("compare-branches main . --runs 4", &[]);
-    longer.assert_fine();
+    repository.xtask("compare-branches main . --same", &[]).assert_fine();
+    let before = repository.document("main..working-tree");
+    repository.edit("= 100;", "= 120;");
     repository.measured();
-    let mut child = comparison_in_progress(&repository, "working-tree@2");
+    // In the second block.
+    let mut child = comparison_in_progress(&repository, "6");
     // A terminal sends it to the group, too.
     let group = format!("-{}", child.id());
     let sent = Command::new("kill").args(["-s", "INT", "--", &group]).status();
     assert!(sent.expect("run kill").success());
     assert_eq!(child.wait().expect("wait for xtask").signal(), Some(2));
     wait_until("the benchmark ends, too", || is_free(&repository));
+    assert_eq!(repository.document("main..working-tree"), before, "it was not replaced by a part");
+    repository.edit("= 120;", "= 100;");
     check_rerun(&repository);
 }
 
 #[test]
 fn what_still_measures_keeps_others_out() {
     let repository = Repository::new();
-    let mut child = comparison_in_progress(&repository, "working-tree@2");
-    let holder = format!("is held by process {}: cargo xtask compare-branches main .", child.id());
+    let mut child = comparison_in_progress(&repository, "2");
+    let holder =
+        format!("is held by process {}: cargo xtask compare-branches main . --same", child.id());
     let said = [holder.as_str(), "wait until that ends", "fuser -v "];
     for line in ["compare-branches main .", "bench --repeat 2", "compare-branches --clean"] {
         repository.xtask(line, &[]).assert_refused(2, &said);
     }
     child.kill().expect("kill xtask");
     child.wait().expect("wait for xtask");
-    // The benchmark has not ended, and will yet leave its results.
-    repository.xtask("bench --repeat 2", &[]).assert_refused(2, &said);
+    // The benchmark has not ended.
+    for line in ["compare-branches main .", "bench --repeat 2"] {
+        repository.xtask(line, &[]).assert_refused(2, &said);
+    }
     repository.scratch.set("go", "");
     wait_until("the benchmark ends", || is_free(&repository));
-    assert_eq!(repository.kept().len(), 6, "three runs were begun");
-    for folder in ["criterion/speed/some-case", "criterion-torch"] {
-        let left = repository.clone.join("target").join(folder).join("working-tree@2");
-        fs::remove_dir_all(left).expect("what the orphan left");
-    }
+    assert!(!repository.clone.join("target/criterion-torch/lockstep").exists());
     check_rerun(&repository);
 }
 
@@ -94,7 +99,7 @@ fn a_checkout_that_was_killed_is_made_again() {
     // Git locks a worktree that it fills, and leaves it locked.
     repository.git(&["worktree", "lock", "--reason", "initializing", &worktree]);
     fs::remove_file(place.join("Cargo.toml")).expect("it is half there");
-    let outcome = repository.xtask("compare-branches main . --runs 1", &[]);
+    let outcome = repository.xtask("compare-branches main . --same", &[]);
     assert_eq!(outcome.assert_fine().stdout, "main: 100\nworking-tree: 100\n");
     assert!(outcome.stderr.contains("not checked out completely"), "{}", outcome.stderr);
 }
@@ -103,10 +108,10 @@ fn a_checkout_that_was_killed_is_made_again() {
 fn locked_and_lost_worktrees_are_cleaned_up() {
     let repository = Repository::new();
     let compare = repository.clone.join("target/compare");
-    repository.xtask("compare-branches main . --runs 1", &[]).assert_fine();
+    repository.xtask("compare-branches main . --same", &[]).assert_fine();
     let main = repository.git(&["rev-parse", "--short=12", "HEAD"]);
     let branch = repository.branch("pr", "= 100;", "= 120;");
-    repository.xtask("compare-branches main pr --runs 1", &[]).assert_fine();
+    repository.xtask("compare-branches main pr", &[]).assert_fine();
     for commit in [&main, &branch] {
         let place = compare.join(commit).display().to_string();
         repository.git(&["worktree", "lock", &place]);
@@ -126,7 +131,7 @@ fn locked_and_lost_worktrees_are_cleaned_up() {
     let left = repository.git(&["worktree", "list", "--porcelain"]);
     assert_eq!(left.matches("worktree ").count(), 2, "the clone and what is the user's: {left}");
     assert!(!compare.exists());
-    repository.xtask("compare-branches main pr --runs 1", &[]).assert_fine();
+    repository.xtask("compare-branches main pr", &[]).assert_fine();
 }
 
 #[test]
@@ -148,7 +153,7 @@ fn what_is_behind_a_link_stays() {
     assert!(foreign.join("file").exists() && place.join("Cargo.toml").exists());
 
     symlink(&foreign, &compare).expect("linked");
-    for line in ["compare-branches --clean", "compare-branches main . --runs 1"] {
+    for line in ["compare-branches --clean", "compare-branches main ."] {
         let refused = repository.xtask(line, &[]);
         refused.assert_refused(1, &["target/compare is a link", "remove the link: rm "]);
     }

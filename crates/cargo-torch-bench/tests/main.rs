@@ -1,5 +1,6 @@
 //! The tool as a program: with the real cargo and git, or with ones that only write down their arguments.
 
+mod branches;
 mod bundle;
 mod cache;
 mod closed;
@@ -12,6 +13,7 @@ mod new;
 mod requirements;
 mod revisions;
 mod runs;
+mod selection;
 mod setup;
 mod submit;
 mod versions;

@@ -18,7 +18,7 @@ fn a_shallow_clone_with_an_odd_path_says_what_it_lacks() {
     let said = ["there is no commit \"HEAD~1\"", "latest commits only: git fetch --unshallow"];
     shallow.xtask("compare-branches HEAD~1 .", &[]).assert_refused(2, &said);
     shallow.git(&["fetch", "--quiet", "--unshallow"]);
-    let outcome = shallow.xtask("compare-branches HEAD~1 . --runs 1", &[]);
+    let outcome = shallow.xtask("compare-branches HEAD~1 .", &[]);
     assert_eq!(outcome.assert_fine().stdout, "HEAD-1: 100\nworking-tree: 120\n");
     let notes = shallow.clone.join("target/compare");
     let commit = shallow.git(&["rev-parse", "--short=12", "HEAD~1"]);
@@ -38,9 +38,9 @@ fn a_revision_may_be_called_like_a_file_or_have_no_branch() {
     repository.git(&["tag", "--delete", "benches"]);
     repository.git(&["switch", "--quiet", "--detach", "main"]);
     repository.edit("= 100;", "= 130;");
-    let outcome = repository.xtask("compare-branches benches v1.0 --runs 1", &[]);
+    let outcome = repository.xtask("compare-branches benches v1.0", &[]);
     assert_eq!(outcome.assert_fine().stdout, "benches: 120\nv1.0: 100\n");
-    let outcome = repository.xtask("compare-branches HEAD . --runs 1", &[]);
+    let outcome = repository.xtask("compare-branches HEAD .", &[]);
     assert_eq!(outcome.assert_fine().stdout, "HEAD: 100\nworking-tree: 130\n");
 }
 
@@ -55,9 +55,12 @@ fn a_revision_without_the_benchmark_is_named() {
     fs::rename(folder.join("speed.rs"), folder.join("slow.rs")).expect("rename the benchmark");
     repository.git(&["switch", "--quiet", "--create", "renamed"]);
     repository.commit();
-    let said = ["renamed could not be built", "no bench target named `speed`"];
+    let said = ["renamed: speed has no bench target speed\n", "no bench target with criterion in"];
     let outcome = repository.xtask("compare-branches main renamed --bench speed", &[]);
-    outcome.assert_refused(101, &said);
+    outcome.assert_refused(1, &said);
+    let said = [said[0], "main: speed has no bench target slow\n", said[1]];
+    repository.xtask("compare-branches main renamed", &[]).assert_refused(1, &said);
+    assert!(repository.measured().is_empty());
 }
 
 #[test]
@@ -75,11 +78,11 @@ fn a_configuration_that_reaches_into_the_other_side_is_noted() {
     let path = repository.clone.join(".cargo/config.toml");
     let before = fs::read_to_string(&path).expect("read the configuration");
     let note = "reads both there";
-    let outcome = repository.xtask("compare-branches main . --runs 1", &[]);
+    let outcome = repository.xtask("compare-branches main . --same", &[]);
     assert!(!outcome.assert_fine().stderr.contains(note), "{}", outcome.stderr);
     let text = format!("{before}\n[build]\nrustflags = [\"-Cdebug-assertions\"]\n");
     fs::write(&path, text).expect("change the configuration");
-    let outcome = repository.xtask("compare-branches main . --runs 1", &[]);
+    let outcome = repository.xtask("compare-branches main . --same", &[]);
     assert!(outcome.assert_fine().stderr.contains(note), "{}", outcome.stderr);
 }
 
@@ -98,9 +101,11 @@ fn cargos_configuration_says_where_results_are() {
         assert!(said.contains("cargo criterion-report aa base\n"), "the report asks cargo: {said}");
         assert_eq!(said.contains("replace: base@1 to base@3\n"), removed, "{said}");
     }
-    let outcome = repository.xtask("compare-branches . . --runs 1", &[]);
+    let outcome = repository.xtask("compare-branches . . --same", &[]);
     assert_eq!(outcome.assert_fine().stdout, "working-tree-a: 100\nworking-tree-b: 100\n");
     let case = repository.clone.join("built/criterion/speed/some-case");
     assert!(case.join("base@1").exists() && !case.join("base@2").exists());
+    let document = "built/criterion-torch/lockstep/working-tree-a..working-tree-b.json";
+    assert!(repository.clone.join(document).exists());
     assert!(!repository.clone.join("target").exists());
 }

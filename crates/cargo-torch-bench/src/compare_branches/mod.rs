@@ -42,7 +42,7 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
     let target = cargo::target(root)?;
     let results = Results::of_environment(&target)?;
     // Until the comparison is printed.
-    let _claim = results.lock()?;
+    let claim = results.lock()?;
     let worktrees = Worktrees::claim(&target)?;
     if has_plugin(root) {
         setup::ensure(workspace)?;
@@ -68,14 +68,21 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
             return Ok(ExitCode::SUCCESS);
         }
     }
-    for name in &names {
-        results.remove_runs(name)?;
-    }
-    let order = Order { filter, budget: options.budget, threshold: options.latency_threshold };
+    let (budget, threshold) = (options.budget, options.latency_threshold);
+    let order = Order { filter, budget, threshold, claim: &claim };
     let outcome = measure_all(pairs, &order);
-    let took = human::duration(outcome.took);
-    eprintln!("{} cases measured in {took}", outcome.cases.len());
+    if outcome.cases.is_empty() {
+        return match outcome.failures.is_empty() {
+            true => Err(Error::usage("no case is selected, so there is nothing to measure")
+                .remedy("list the cases: cargo bench -- --list")),
+            // They were printed when they came about.
+            false => Ok(ExitCode::FAILURE),
+        };
+    }
+    let (cases, took) = (outcome.cases.len(), human::duration(outcome.took));
+    eprintln!("{cases} case{} measured in {took}", if cases == 1 { "" } else { "s" });
     for (side, name) in names.iter().enumerate() {
+        results.remove_runs(name)?;
         keep_records(&worktrees.home(side), &results, name)?;
     }
     let file = save(&results, &names, &revisions, &order, &outcome)?;
@@ -98,19 +105,22 @@ fn of_both(a: Vec<Program>, b: Vec<Program>, names: &[String; 2]) -> Result<Vec<
     let mut b = b;
     let mut pairs = Vec::new();
     for program in a {
-        match b.iter().position(|it| it.target == program.target) {
+        let is_it = |it: &Program| (&it.package, &it.target) == (&program.package, &program.target);
+        match b.iter().position(is_it) {
             Some(place) => pairs.push([program, b.remove(place)]),
-            None => eprintln!("{}: there is no bench target {}", names[1], program.target),
+            None => missing(&names[1], &program),
         }
     }
-    for program in b {
-        eprintln!("{}: there is no bench target {}", names[0], program.target);
-    }
+    b.iter().for_each(|program| missing(&names[0], program));
     if pairs.is_empty() {
         return Err(Error::new("both sides have no bench target with criterion in common")
             .remedy("`cargo bench --no-run` lists what there is"));
     }
     Ok(pairs)
+}
+
+fn missing(name: &str, Program { package, target, .. }: &Program) {
+    eprintln!("{name}: {package} has no bench target {target}");
 }
 
 /// Keeps the records of a side's processes, where they have our plug-in, as its one run.
@@ -146,7 +156,7 @@ fn save(
     results: &Results,
     names: &[String; 2],
     revisions: &[Revision; 2],
-    order: &Order,
+    order: &Order<'_>,
     outcome: &Outcome,
 ) -> Result<std::path::PathBuf> {
     let side = |index: usize| LockstepSide {
@@ -183,7 +193,7 @@ fn checkout(
         (Some(commit), Some(short)) => {
             (commit.clone(), worktrees.provide(root, commit, short, needed)?)
         }
-        _ => (revision::snapshot(root)?, root.to_path_buf()),
+        _ => (revision::snapshot(root, &cargo::target(root)?)?, root.to_path_buf()),
     };
     let folder = worktrees.build_in(root, &commit)?;
     let mut environment = vec![("CARGO_TARGET_DIR", folder.join("target"))];

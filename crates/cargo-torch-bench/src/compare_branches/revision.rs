@@ -59,8 +59,9 @@ impl Revision {
     }
 }
 
-/// A commit, on no branch, of a checkout as it lies here: with all that git does not ignore.
-pub fn snapshot(folder: &Path) -> Result<String> {
+/// A commit, on no branch, of a checkout as it lies here: with all that git does not ignore, but for what cargo builds in
+/// `target`.
+pub fn snapshot(folder: &Path, target: &Path) -> Result<String> {
     let index = tempfile::tempdir();
     let index = index.map_err(|error| Error::new(format!("no folder for git's index: {error}")))?;
     let git = |arguments: &[&str]| {
@@ -79,7 +80,14 @@ pub fn snapshot(folder: &Path) -> Result<String> {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     git(&["read-tree", "HEAD"])?;
-    git(&["add", "--all", ":/"])?;
+    let top = git(&["rev-parse", "--show-toplevel"])?;
+    let built = target.canonicalize().unwrap_or_else(|_| target.to_owned());
+    let is_ignored = || git::ask(folder, &[Path::new("check-ignore"), &built]);
+    // Git refuses to leave out what it ignores.
+    let is_left_out = built.starts_with(top) && is_ignored()?.is_none();
+    let built = is_left_out.then(|| format!(":(exclude,literal){}", built.display()));
+    let add = ["add", "--all", ":/"].into_iter().chain(built.as_deref());
+    git(&add.collect::<Vec<_>>())?;
     let tree = git(&["write-tree"])?;
     git(&["commit-tree", "-p", "HEAD", "-m", "checkout as it lies here", &tree])
 }

@@ -73,7 +73,10 @@ impl Worktrees {
     /// one place, so that equal sources give equal programs. Returns the project in it.
     pub fn build_in(&self, root: &Path, commit: &str) -> Result<PathBuf> {
         let place = self.folder.join(BUILD);
-        if place.exists() && is_unfinished(&place)? {
+        if !is_worktree(&place)? {
+            // Git would take the checkout around it.
+            files::remove_folder(&place)?;
+        } else if is_unfinished(&place)? {
             remove(root, &place)?;
         }
         if place.exists() {
@@ -158,7 +161,9 @@ fn project(root: &Path, place: &Path) -> Result<PathBuf> {
 /// Gives a worktree the lock file of the checkout, if its commit has none: both sides are to have the same dependencies.
 fn lock(root: &Path, project: &Path) -> Result<()> {
     let [from, to] = [root, project].map(|folder| folder.join("Cargo.lock"));
-    if to.exists() || !from.exists() {
+    // One that is there and not the commit's was put there for an earlier comparison.
+    let is_tracked = git::ask(project, &["ls-files", "--error-unmatch", "Cargo.lock"])?.is_some();
+    if is_tracked || !from.exists() {
         return Ok(());
     }
     fs::copy(&from, &to).map(drop).map_err(|error| Error::io("copy", &from, &error))
@@ -210,7 +215,7 @@ fn few(lines: &str) -> String {
 /// Whether git takes the folder for a worktree, and not for a part of the checkout around it.
 fn is_worktree(place: &Path) -> Result<bool> {
     // The target of a link is not ours.
-    if place.is_symlink() {
+    if place.is_symlink() || !place.exists() {
         return Ok(false);
     }
     let top = git::ask(place, &["rev-parse", "--show-toplevel"])?;

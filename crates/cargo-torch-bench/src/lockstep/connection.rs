@@ -136,3 +136,111 @@ impl Connection {
 fn is_end(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use ciborium::cbor;
+
+    use super::super::peer::Peer;
+    use super::*;
+
+    /// A connection to a benchmark program that says this.
+    fn connected(
+        protocol: u16,
+        says: impl FnOnce(Peer) + Send + 'static,
+    ) -> (Connection, thread::JoinHandle<()>) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let peer = thread::spawn(move || says(Peer::connect(port, protocol)));
+        let (stream, _) = listener.accept().expect("a connection");
+        (Connection::new(stream).expect("usable"), peer)
+    }
+
+    /// What is read from a program that sends these bytes as its first message.
+    fn first(bytes: impl FnOnce(&mut Peer) + Send + 'static) -> io::Result<Option<Samples>> {
+        let (mut connection, peer) = connected(1, |mut peer| bytes(&mut peer));
+        connection.greet()?;
+        let read = connection.next();
+        peer.join().expect("it ends");
+        read
+    }
+
+    #[test]
+    fn another_protocol_is_refused() {
+        let (mut connection, peer) = connected(2, drop);
+        let refused = connection.greet().expect_err("it is another").to_string();
+        assert_eq!(refused, "criterion 0.8.2 speaks protocol 2, not 1");
+        peer.join().expect("it ends");
+    }
+
+    #[test]
+    fn ids_are_joined_as_criterion_does() {
+        for (id, full_id) in [
+            ([Some("group"), Some("function"), Some("17")], "group/function/17"),
+            ([Some("group"), Some("function"), None], "group/function"),
+            ([Some("group"), None, Some("17")], "group/17"),
+            ([Some("function"), None, None], "function"),
+        ] {
+            let samples = first(move |peer| peer.benchmark(id, &[20.0, 30.0]));
+            let expected = Samples {
+                full_id: full_id.to_owned(),
+                iters: vec![2.0, 2.0],
+                times: vec![20.0, 30.0],
+            };
+            assert_eq!(samples.expect("a benchmark"), Some(expected));
+        }
+    }
+
+    #[test]
+    fn groups_end_without_a_turn_and_benchmarks_wait_for_theirs() {
+        let (mut connection, peer) = connected(1, |mut peer| {
+            let group = |name| cbor!({ name => { "group" => "a" } }).expect("CBOR");
+            for _ in 0..2 {
+                peer.send(&group("BeginningBenchmarkGroup"));
+                peer.send(&cbor!({ "SkippingBenchmark" => { "id" => {} } }).expect("CBOR"));
+                peer.benchmark([Some("a"), Some("b"), None], &[20.0]);
+                assert_eq!(peer.word(), "Continue");
+                peer.send(&group("FinishedBenchmarkGroup"));
+                assert_eq!(peer.word(), "Continue");
+            }
+        });
+        connection.greet().expect("the protocol");
+        for _ in 0..2 {
+            let samples = connection.next().expect("a message").expect("a benchmark");
+            assert_eq!(samples.full_id, "a/b");
+            connection.go_on().expect("it listens");
+        }
+        assert_eq!(connection.next().expect("the end"), None);
+        peer.join().expect("it ends");
+    }
+
+    #[test]
+    fn what_is_no_message_of_criterions_is_an_error() {
+        assert_eq!(first(|_| ()).expect("it has ended"), None);
+        let broken = first(|peer| peer.send_bytes(b"\xff")).expect_err("no CBOR").to_string();
+        assert!(broken.starts_with("criterion's message: "), "{broken}");
+        let unknown = cbor!({ "Applause" => {} }).expect("CBOR");
+        let unknown = first(move |peer| peer.send(&unknown)).expect_err("no such message");
+        assert!(unknown.to_string().contains("Applause"), "{unknown}");
+        let large = first(|peer| peer.0.write_all(&u32::MAX.to_be_bytes()).expect("send"));
+        let large = large.expect_err("too large").to_string();
+        assert_eq!(large, "a message of 4294967295 bytes");
+        let half = first(|peer| peer.0.write_all(b"\x00\x00\x00\x09\x68").expect("send"));
+        assert_eq!(half.expect_err("half a message").kind(), ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn the_time_is_that_of_undisturbed_samples() {
+        let samples = |times: &[f64]| Samples {
+            full_id: "a".to_owned(),
+            iters: vec![2.0; times.len()],
+            times: times.to_vec(),
+        };
+        assert_eq!(samples(&[20.0]).undisturbed(), 10.0);
+        let disturbed = [900.0, 20.0, 20.0, 70.0, 20.0, 90.0];
+        assert_eq!(samples(&disturbed).undisturbed(), 10.0);
+    }
+}

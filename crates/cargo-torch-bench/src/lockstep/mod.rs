@@ -3,6 +3,8 @@
 mod connection;
 pub mod linker;
 mod pair;
+#[cfg(test)]
+mod peer;
 mod process;
 mod programs;
 mod schedule;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::process::{Process, Program};
 use crate::error::Result;
+use crate::folder_lock::FolderLock;
 
 /// Indices of the sides.
 pub const SIDES: [usize; 2] = [0, 1];
@@ -18,11 +19,12 @@ pub fn measure(
     layout: usize,
     arguments: &[String],
     first: usize,
+    claim: &FolderLock,
 ) -> Result<Times> {
     let mut times = Times::default();
     let mut processes = [None, None];
     for side in SIDES {
-        processes[side] = Process::start(programs[side], layout, arguments)?;
+        processes[side] = Process::start(programs[side], layout, arguments, claim)?;
     }
     let order = [first, 1 - first];
     while processes.iter().any(Option::is_some) {
@@ -37,4 +39,119 @@ pub fn measure(
         }
     }
     Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::fs::{self, File};
+    use std::io::Write as _;
+    use std::path::{Path, PathBuf};
+
+    use plan::lockstep::PORT;
+
+    use super::super::peer::Peer;
+    use super::*;
+
+    /// Names the benchmarks of a program, and its time for each.
+    const BENCHMARKS: &str = "PAIR_BENCHMARKS";
+    /// Names the file in which a program says what it measures.
+    const LOG: &str = "PAIR_LOG";
+
+    /// A benchmark program, where the tests below start this as one.
+    #[test]
+    fn program() {
+        let Some(port) = env::var(PORT).ok() else { return };
+        let mut peer = Peer::connect(port.parse().expect("a port"), 1);
+        let log = File::options().append(true).create(true).open(env::var(LOG).expect("a file"));
+        let (benchmarks, mut log) = (env::var(BENCHMARKS).expect("names"), log.expect("opened"));
+        for benchmark in benchmarks.split_whitespace() {
+            let (id, time) = benchmark.split_once('=').expect("a time");
+            if id == "crash" {
+                eprintln!("{}, its last words", "ü".repeat(9000));
+                std::process::exit(3);
+            }
+            writeln!(log, "{benchmark}").expect("written");
+            peer.benchmark([Some(id), None, None], &[2.0 * time.parse::<f64>().expect("a number")]);
+            assert_eq!(peer.word(), "Continue");
+        }
+    }
+
+    /// What is measured of two programs, and the order in which it was.
+    fn measured(of_a: &str, of_b: &str, first: usize) -> (Result<Times>, Vec<String>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("log");
+        let program = |benchmarks: &str| Program {
+            package: "p".to_owned(),
+            target: "t".to_owned(),
+            layouts: vec![env::current_exe().expect("it has a path")],
+            folder: folder.path().to_owned(),
+            has_plugin: false,
+            criterion_home: folder.path().join("criterion"),
+            environment: vec![(BENCHMARKS, PathBuf::from(benchmarks)), (LOG, log.clone())],
+        };
+        let claim = FolderLock::take(&folder.path().join("lock")).expect("nobody has it");
+        let arguments = ["--exact", "lockstep::pair::tests::program"].map(str::to_owned);
+        let times = measure([&program(of_a), &program(of_b)], 5, &arguments, first, &claim);
+        let log = fs::read_to_string(&log).unwrap_or_default();
+        (times, log.lines().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn the_sides_take_turns_benchmark_by_benchmark() {
+        for (first, order) in [(0, ["x=1", "x=2", "y=3", "y=4"]), (1, ["x=2", "x=1", "y=4", "y=3"])]
+        {
+            let (times, log) = measured("x=1 y=3", "x=2 y=4", first);
+            assert_eq!(log, order);
+            let of = |x, y| [("x".to_owned(), x), ("y".to_owned(), y)].into();
+            assert_eq!(times.expect("both end"), [of(1.0, 3.0), of(2.0, 4.0)]);
+        }
+    }
+
+    #[test]
+    fn a_side_without_benchmarks_leaves_the_turns_to_the_other() {
+        let (times, log) = measured("x=1 y=3 z=5", "y=4", 1);
+        assert_eq!(log, ["y=4", "x=1", "y=3", "z=5"]);
+        let [a, b] = times.expect("both end");
+        assert_eq!((a.len(), b.len()), (3, 1));
+        let (times, _) = measured("", "", 0);
+        assert_eq!(times.expect("both end"), Times::default());
+    }
+
+    #[test]
+    fn a_program_that_dies_has_last_words() {
+        let (died, log) = measured("x=1 y=3", "x=2 crash=0", 0);
+        let said = died.expect_err("B dies").what().to_owned();
+        let this = env::current_exe().expect("it has a path");
+        assert!(said.starts_with(&format!("{}: exit status: 3: ", this.display())), "{said}");
+        assert!(said.ends_with("ü, its last words") && said.len() < 3000, "{said}");
+        assert_eq!(log, ["x=1", "x=2", "y=3"]);
+    }
+
+    /// A program that never connects.
+    fn unconnected(script: &str) -> Result<Times> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = Program {
+            package: "p".to_owned(),
+            target: "t".to_owned(),
+            layouts: vec![Path::new("/bin/sh").to_owned()],
+            folder: folder.path().to_owned(),
+            has_plugin: false,
+            criterion_home: folder.path().join("criterion"),
+            environment: Vec::new(),
+        };
+        let claim = FolderLock::take(&folder.path().join("lock")).expect("nobody has it");
+        let arguments = ["-c", script].map(str::to_owned);
+        measure([&program; 2], 0, &arguments, 0, &claim)
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_may_end_before_its_first_benchmark() {
+        assert_eq!(unconnected("exit 0").expect("it has none"), Times::default());
+        let died = unconnected("echo no port >&2; exit 5").expect_err("it fails");
+        assert_eq!(died.what(), "/bin/sh: exit status: 5: no port");
+        let killed = unconnected("kill -9 $$").expect_err("it is killed");
+        assert!(killed.what().starts_with("/bin/sh: signal: 9"), "{killed}");
+    }
 }

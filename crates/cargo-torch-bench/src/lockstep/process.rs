@@ -10,12 +10,15 @@ use std::time::Duration;
 
 use super::connection::{Connection, Samples};
 use crate::error::{Error, Result};
+use crate::folder_lock::FolderLock;
 use plan::lockstep::PORT;
 use plan::results::HOME;
 
 /// A benchmark program of one side.
 #[derive(Debug, Clone)]
 pub struct Program {
+    /// The name of its package.
+    pub package: String,
     /// The bench target.
     pub target: String,
     /// The executable, once for each layout of its functions.
@@ -45,8 +48,14 @@ const LOOK: Duration = Duration::from_millis(1);
 const SHOWN: i64 = 2000;
 
 impl Process {
-    /// Starts the program and waits until it waits itself, before its first benchmark. None where it ends before.
-    pub fn start(program: &Program, layout: usize, arguments: &[String]) -> Result<Option<Self>> {
+    /// Starts the program and waits until it waits itself, before its first benchmark. None where it ends before. It
+    /// holds `claim` until it ends.
+    pub fn start(
+        program: &Program,
+        layout: usize,
+        arguments: &[String],
+        claim: &FolderLock,
+    ) -> Result<Option<Self>> {
         let path = &program.layouts[layout % program.layouts.len()];
         let broken = |error: io::Error| failed(path, &error.to_string());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(broken)?;
@@ -62,7 +71,7 @@ impl Process {
             // As cargo sets it for programs that look for their files.
             .env("CARGO_MANIFEST_DIR", &program.folder)
             .envs(program.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
+            .stdin(claim.as_stdin()?)
             .stdout(Stdio::null())
             .stderr(stderr.try_clone().map_err(broken)?);
         let mut child = command.spawn().map_err(broken)?;
@@ -125,8 +134,8 @@ impl Drop for Process {
 
 /// Ends a process that may have ended already.
 fn end(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
+    drop(child.kill());
+    drop(child.wait());
 }
 
 /// The connection of the process; none where it ends without one.
@@ -153,13 +162,13 @@ fn failed(program: &Path, what: &str) -> Error {
 
 /// The error of a process that failed, with the last of what it wrote.
 fn died(program: &Path, status: &str, mut stderr: File) -> Error {
-    let mut last = String::new();
+    let mut last = Vec::new();
     let length = stderr.seek(io::SeekFrom::End(0)).unwrap_or(0).cast_signed();
     let read = stderr
         .seek(io::SeekFrom::Start((length - SHOWN).max(0).cast_unsigned()))
-        .and_then(|_| stderr.take(SHOWN.cast_unsigned()).read_to_string(&mut last));
+        .and_then(|_| stderr.take(SHOWN.cast_unsigned()).read_to_end(&mut last));
     let said = match read {
-        Ok(_) => last.trim().to_owned(),
+        Ok(_) => String::from_utf8_lossy(&last).trim().to_owned(),
         Err(error) => format!("its output cannot be read: {error}"),
     };
     failed(program, &format!("{status}: {said}"))

@@ -1,13 +1,12 @@
 //! The benchmark programs of a revision, as cargo builds them.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::linker;
 use super::process::Program;
-use crate::cargo::{self, Target, not_run};
+use crate::cargo::{self, Member, Target, not_run};
 use crate::error::{Error, Result};
 use crate::files;
 use plan::git;
@@ -52,68 +51,133 @@ pub struct Selection {
 }
 
 impl Selection {
-    fn names(&self, package: &str, target: &Target) -> bool {
-        let is_in =
-            |names: &[String], name: &str| names.is_empty() || names.iter().any(|it| it == name);
-        is_in(&self.package, package) && is_in(&self.bench, &target.name)
+    /// The packages of which it takes bench targets.
+    fn packages(&self, folder: &Path) -> Result<Vec<Member>> {
+        let members = cargo::members(folder)?.into_iter();
+        let is_taken = |(member, is_default): &(Member, bool)| match &self.package[..] {
+            [] => *is_default,
+            named => named.contains(&member.name),
+        };
+        let taken: Vec<Member> = members.filter(is_taken).map(|(member, _)| member).collect();
+        for word in self.words() {
+            if !taken.iter().any(|it| feature(word, it).is_some()) {
+                let what = format!("--features {word}: no package in {} has it", folder.display());
+                return Err(
+                    Error::usage(what).remedy("both revisions are built with the same features")
+                );
+            }
+        }
+        Ok(taken)
+    }
+
+    /// The features that were given.
+    fn words(&self) -> impl Iterator<Item = &str> {
+        self.features.iter().flat_map(|it| it.split([',', ' '])).filter(|it| !it.is_empty())
+    }
+
+    /// Those that a package has: cargo refuses others.
+    fn of<'s>(&'s self, package: &Member) -> Vec<&'s str> {
+        self.words().filter_map(|word| feature(word, package)).collect()
     }
 
     /// Whether cargo can build the target with these features; it leaves others out, too.
-    fn has_features(&self, target: &Target) -> bool {
-        let given = || self.features.iter().flat_map(|it| it.split([',', ' ']));
-        self.all_features || target.required_features.iter().all(|it| given().any(|has| has == it))
+    fn has_features(&self, package: &Member, target: &Target) -> bool {
+        let mut enabled: Vec<&str> = self.of(package);
+        enabled.extend((!self.no_default_features).then_some("default"));
+        let mut place = 0;
+        while let Some(&name) = enabled.get(place) {
+            // What enables a feature of an optional dependency enables that dependency.
+            let dependency = name.split_once('/').map(|(name, _)| name);
+            let enables = package.features.get(name).into_iter().flatten().map(String::as_str);
+            for further in enables.chain(dependency) {
+                if !enabled.contains(&further) {
+                    enabled.push(further);
+                }
+            }
+            place += 1;
+        }
+        self.all_features || target.required_features.iter().all(|it| enabled.contains(&&**it))
     }
 
-    fn features(&self) -> Vec<OsString> {
-        let mut words: Vec<OsString> = Vec::new();
-        for features in &self.features {
-            words.extend(["--features".into(), features.into()]);
+    /// Cargo's options for a package.
+    fn options(&self, package: &Member) -> Vec<String> {
+        let mut words = Vec::new();
+        let features = self.of(package);
+        if !features.is_empty() {
+            words.extend(["--features".to_owned(), features.join(",")]);
         }
-        words.extend(self.all_features.then(|| "--all-features".into()));
-        words.extend(self.no_default_features.then(|| "--no-default-features".into()));
+        words.extend(self.all_features.then(|| "--all-features".to_owned()));
+        words.extend(self.no_default_features.then(|| "--no-default-features".to_owned()));
         words
+    }
+}
+
+/// A feature that was given, as a package knows it: `x`, or `p/x` of the package or of its dependency `p`.
+fn feature<'w>(word: &'w str, package: &Member) -> Option<&'w str> {
+    match word.split_once('/') {
+        Some((name, _)) if name != package.name => {
+            package.depends_on(name.trim_end_matches('?')).then_some(word)
+        }
+        own => {
+            let name = own.map_or(word, |(_, name)| name);
+            package.features.contains_key(name).then_some(name)
+        }
     }
 }
 
 impl Checkout {
     /// Builds the selected bench targets; those without criterion are left out, and named.
     pub fn build(&self, selection: &Selection) -> Result<Vec<Program>> {
-        let targets = cargo::bench_targets(&self.folder)?;
-        let selected =
-            targets.iter().filter(|(package, _, target)| selection.names(package, target));
         let mut programs = Vec::new();
-        for (package, manifest, target) in selected {
-            if !selection.has_features(target) {
-                let needs = target.required_features.join(",");
-                eprintln!("{}: {} needs --features {needs}, left out", self.name, target.name);
-                continue;
+        for package in selection.packages(&self.folder)? {
+            let is_named =
+                |it: &Target| selection.bench.is_empty() || selection.bench.contains(&it.name);
+            for target in package.targets.iter().filter(|it| it.is("bench") && is_named(it)) {
+                programs.extend(self.program(selection, &package, target)?);
             }
-            let folder = manifest.parent().expect("a file lies in a folder");
-            // Links on the way to the folder are resolved in only one of the two.
-            let inside = folder.strip_prefix(&self.folder).or_else(|_| {
-                let root = self.folder.canonicalize().unwrap_or_default();
-                folder.strip_prefix(root)
-            });
-            let run_in = self.run_in.join(inside.unwrap_or(Path::new("")));
-            let built = self.target(selection, manifest, target)?;
-            let has_criterion = linker::has(&built, PORT.as_bytes());
-            if !has_criterion.map_err(|error| Error::io("read", &built, &error))? {
-                eprintln!("{}: {} has no criterion, left out", self.name, target.name);
-                continue;
-            }
-            let layouts = [vec![built.clone()], linker::layouts(&built)].concat();
-            let layouts = layouts.iter().map(|it| self.keep(package, it)).collect::<Result<_>>()?;
-            let has_plugin = linker::has(&built, MARK.as_bytes());
-            programs.push(Program {
-                target: target.name.clone(),
-                has_plugin: has_plugin.map_err(|error| Error::io("read", &built, &error))?,
-                criterion_home: self.programs.join("criterion"),
-                layouts,
-                folder: run_in,
-                environment: self.environment.clone(),
-            });
         }
         Ok(programs)
+    }
+
+    /// Builds one target, if it can be measured.
+    fn program(
+        &self,
+        selection: &Selection,
+        package: &Member,
+        target: &Target,
+    ) -> Result<Option<Program>> {
+        if !selection.has_features(package, target) {
+            let needs = target.required_features.join(",");
+            eprintln!("{}: {} needs --features {needs}, left out", self.name, target.name);
+            return Ok(None);
+        }
+        let folder = package.manifest_path.parent().expect("a file lies in a folder");
+        // Links on the way to the folder are resolved in only one of the two.
+        let inside = folder.strip_prefix(&self.folder).or_else(|_| {
+            let root = self.folder.canonicalize().unwrap_or_default();
+            folder.strip_prefix(root)
+        });
+        let run_in = self.run_in.join(inside.unwrap_or(Path::new("")));
+        let built = self.target(selection, package, target)?;
+        let has = |text: &str| {
+            let found = linker::has(&built, text.as_bytes());
+            found.map_err(|error| Error::io("read", &built, &error))
+        };
+        if !has(PORT)? {
+            eprintln!("{}: {} has no criterion, left out", self.name, target.name);
+            return Ok(None);
+        }
+        let layouts = [vec![built.clone()], linker::layouts(&built)].concat();
+        let keep = |it: &PathBuf| self.keep(&package.name, it);
+        Ok(Some(Program {
+            package: package.name.clone(),
+            target: target.name.clone(),
+            has_plugin: has(MARK)?,
+            criterion_home: self.programs.join("criterion"),
+            layouts: layouts.iter().map(keep).collect::<Result<_>>()?,
+            folder: run_in,
+            environment: self.environment.clone(),
+        }))
     }
 
     /// Copies a program, which the next build replaces.
@@ -125,16 +189,15 @@ impl Checkout {
     }
 
     /// The program of one target.
-    fn target(&self, selection: &Selection, manifest: &Path, target: &Target) -> Result<PathBuf> {
+    fn target(&self, selection: &Selection, package: &Member, target: &Target) -> Result<PathBuf> {
         let mut cargo = cargo::in_folder(&self.folder);
         // The records name the commit of the folder that they are measured in.
         git::unset_variables(&mut cargo);
         cargo.envs(self.environment.iter().map(|(name, value)| (name, value)));
         // Not by the package's name, which a dependency may have, too.
-        cargo
-            .args(["rustc", "--profile", "bench", cargo::MESSAGES, "--manifest-path"])
-            .arg(manifest);
-        cargo.args(["--bench", &target.name]).args(selection.features()).arg("--");
+        cargo.args(["rustc", "--profile", "bench", cargo::MESSAGES, "--manifest-path"]);
+        cargo.arg(&package.manifest_path).args(["--bench", &target.name]);
+        cargo.args(selection.options(package)).arg("--");
         if cfg!(target_os = "linux") {
             linker::rustc(&mut cargo)
                 .map_err(|error| Error::new(format!("this program: {error}")))?;

@@ -10,24 +10,27 @@ use statistics::lockstep::{Block, Lockstep, State};
 use super::pair::{SIDES, measure};
 use super::process::Program;
 use crate::error::Error;
+use crate::folder_lock::FolderLock;
 use crate::human;
 use crate::progress_line::Line;
 
 /// What is measured, and for how long.
 #[derive(Debug)]
-pub struct Order {
+pub struct Order<'o> {
     /// A regular expression on ids; none selects all.
     pub filter: Option<String>,
     pub budget: Duration,
     /// Relative differences up to this do not matter.
     pub threshold: f64,
+    /// Of the results; all processes hold it.
+    pub claim: &'o FolderLock,
 }
 
 /// What a comparison measured.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub cases: Vec<LockstepCase>,
-    /// Programs that died, with the reason.
+    /// Programs that died, or were not begun, with the reason.
     pub failures: Vec<Error>,
     pub took: Duration,
 }
@@ -54,11 +57,13 @@ const TURN: [&str; 5] = ["--bench", "--warm-up-time", "0.05", "--measurement-tim
 const SAMPLES: &str = "50";
 /// The fewest that criterion takes.
 const FEW_SAMPLES: &str = "10";
+/// Bytes of a filter. Systems limit an argument to 32 kB, as Windows, or 128 kB.
+const LONGEST: usize = 30_000;
 /// Turns that take longer on average have few samples: each of them is long enough.
 const LONG_TURN: Duration = Duration::from_millis(400);
 
 /// Measures programs, those of A beside those of B, until all is decided or the budget is spent.
-pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order) -> Outcome {
+pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order<'_>) -> Outcome {
     let began = Instant::now();
     let pair = |programs| Pair {
         programs,
@@ -103,18 +108,25 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order) -> Outcome {
         }
     }
     line.clear();
+    for pair in pairs.iter().filter(|it| it.blocks == 0 && !it.has_failed) {
+        let [Program { package, target, .. }, _] = &pair.programs;
+        let what = format!("{package}, {target}: the budget was spent before it was measured");
+        let error = Error::new(what)
+            .remedy("give more time: --budget 10min; or measure less: --bench TARGET");
+        eprint!("{error}");
+        failures.push(error);
+    }
     let cases = pairs.into_iter().flat_map(Pair::into_cases).collect();
     Outcome { cases, failures, took: began.elapsed() }
 }
 
 impl Pair {
     fn is_open(&self) -> bool {
-        let open = |case: &Case| case.is_of_both() && case.lockstep.state() != State::Decided;
-        !self.has_failed && (self.blocks == 0 || self.cases.values().any(open))
+        !self.has_failed && (self.blocks == 0 || self.cases.values().any(Case::is_open))
     }
 
     /// Two pairs of processes over all open cases.
-    fn block(&mut self, order: &Order, candidates: usize) -> Result<(), Error> {
+    fn block(&mut self, order: &Order<'_>, candidates: usize) -> Result<(), Error> {
         let began = Instant::now();
         let [program, _] = &self.programs;
         let samples = (!program.has_plugin).then(|| ["--sample-size", self.samples()]);
@@ -125,7 +137,7 @@ impl Pair {
         let layout = self.blocks % a.layouts.len().min(b.layouts.len());
         let mut measured = Vec::new();
         for first in SIDES {
-            measured.push(measure([a, b], layout, &arguments, first)?);
+            measured.push(measure([a, b], layout, &arguments, first, order.claim)?);
         }
         let [forth, back] = &measured[..] else { unreachable!("two pairs") };
         let ids: BTreeSet<&String> = SIDES.iter().flat_map(|&it| forth[it].keys()).collect();
@@ -154,10 +166,19 @@ impl Pair {
         if self.last / turns > LONG_TURN { FEW_SAMPLES } else { SAMPLES }
     }
 
-    /// A regular expression for the open cases.
+    /// A regular expression for the open cases; where they are too many for one, for those with the fewest blocks.
     fn filter(&self) -> String {
-        let open = self.cases.iter().filter(|(_, it)| it.lockstep.state() != State::Decided);
-        let ids: Vec<String> = open.map(|(id, _)| escaped(id)).collect();
+        let mut open: Vec<_> = self.cases.iter().filter(|(_, it)| it.is_open()).collect();
+        open.sort_by_key(|(_, it)| it.lockstep.blocks().len());
+        let (mut length, mut ids) = (0, Vec::new());
+        for (id, _) in open {
+            let id = escaped(id);
+            length += id.len() + 1;
+            if length > LONGEST && !ids.is_empty() {
+                break;
+            }
+            ids.push(id);
+        }
         format!("^(?:{})$", ids.join("|"))
     }
 
@@ -179,8 +200,9 @@ impl Pair {
 }
 
 impl Case {
-    fn is_of_both(&self) -> bool {
-        self.has == [true, true]
+    /// Whether further blocks are of use.
+    fn is_open(&self) -> bool {
+        self.has == [true, true] && self.lockstep.state() != State::Decided
     }
 }
 
@@ -198,7 +220,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Says so if the budget is not enough for the blocks that any case needs.
-fn too_short(pairs: &[Pair], order: &Order) -> Option<String> {
+fn too_short(pairs: &[Pair], order: &Order<'_>) -> Option<String> {
     let each: Duration = pairs.iter().map(|it| it.last).sum();
     let needed = each * u32::try_from(MIN_BLOCKS).unwrap_or(u32::MAX);
     let cases: usize = pairs.iter().map(|it| it.cases.len()).sum();
@@ -228,7 +250,46 @@ fn progress(pairs: &[Pair], index: usize, left: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+
+    #[test]
+    fn cases_that_are_too_many_for_a_filter_take_turns() {
+        let program = Program {
+            package: "p".to_owned(),
+            target: "t".to_owned(),
+            layouts: Vec::new(),
+            folder: PathBuf::new(),
+            has_plugin: false,
+            criterion_home: PathBuf::new(),
+            environment: Vec::new(),
+        };
+        let case = || Case { has: [true, true], lockstep: Lockstep::new(0.01) };
+        let one_sided = Case { has: [true, false], lockstep: Lockstep::new(0.01) };
+        let mut cases: BTreeMap<String, Case> =
+            (0..1000).map(|it| (format!("{it:050}"), case())).collect();
+        cases.insert("other".to_owned(), one_sided);
+        let programs = [program.clone(), program];
+        let (last, measured) = (Duration::ZERO, cases.len());
+        let mut pair = Pair { programs, cases, blocks: 1, last, measured, has_failed: false };
+        let mut blocks = 0;
+        for _ in 0..4 {
+            let filter = pair.filter();
+            assert!(filter.len() < 31_000 && !filter.contains("other"), "{}", filter.len());
+            for (id, case) in &mut pair.cases {
+                if filter.contains(id) {
+                    case.lockstep.add(Block { layout: 0, times: [[1.0, 2.0]; 2] }, 0);
+                    blocks += 1;
+                }
+            }
+        }
+        assert!(blocks > 2000);
+        let of = |case: &Case| case.lockstep.blocks().len();
+        let counts: BTreeSet<usize> =
+            pair.cases.values().filter(|it| it.is_open()).map(of).collect();
+        assert_eq!(counts, [2, 3].into(), "none waits for long");
+    }
 
     #[test]
     fn an_id_matches_itself_alone() {

@@ -49,9 +49,20 @@ impl Repository {
     }
 
     pub fn edit(&self, from: &str, to: &str) {
-        let source = fs::read_to_string(self.source()).expect("read the benchmark");
-        assert!(source.contains(from));
-        fs::write(self.source(), source.replace(from, to)).expect("change the benchmark");
+        self.edit_file("benches/speed.rs", from, to);
+    }
+
+    pub fn edit_file(&self, file: &str, from: &str, to: &str) {
+        let text = fs::read_to_string(self.clone.join(file)).expect("read it");
+        assert!(text.contains(from), "{from} is not in {text}");
+        fs::write(self.clone.join(file), text.replace(from, to)).expect("change it");
+    }
+
+    /// Writes a file, in a folder that may be new.
+    pub fn put(&self, file: &str, text: &str) {
+        let path = self.clone.join(file);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
+        fs::write(path, text).expect("write a file");
     }
 
     pub fn source(&self) -> PathBuf {
@@ -87,6 +98,13 @@ impl Repository {
         self.scratch.set("log", "");
         let here = self.clone.display().to_string();
         lines.iter().map(|line| line.replace(&here, "HERE").trim_end().to_owned()).collect()
+    }
+
+    /// The document of a comparison, `A..B`.
+    pub fn document(&self, names: &str) -> serde_json::Value {
+        let folder = self.clone.join("target/criterion-torch/lockstep");
+        let text = fs::read_to_string(folder.join(format!("{names}.json"))).expect("a document");
+        serde_json::from_str(&text).expect("JSON")
     }
 
     /// The results that are kept, as folders in `target` and the number in each.
