@@ -131,15 +131,15 @@ fn a_worktree_serves_one_commit_after_another() {
     assert_eq!(outcome.assert_fine().stdout, "main: 100\nnext: 140\n");
     let compare = repository.clone.join("target/compare");
     assert!(outcome.stderr.contains(&format!("checking out {next} in {}/", compare.display())));
-    // One for each side, one that both are built in, and two folders of programs.
-    assert_eq!(fs::read_dir(&compare).expect("list it").count(), 5);
+    // One for each side, one that both are built in, two folders of programs and the linker.
+    assert_eq!(fs::read_dir(&compare).expect("list it").count(), 6);
     let again = repository.xtask("compare-branches main next", &[]);
     assert!(!again.assert_fine().stderr.contains("checking out"), "{}", again.stderr);
 
     // One in which somebody works is left alone.
     fs::write(compare.join(&next).join("notes"), "mine").expect("work in a worktree");
     repository.xtask("compare-branches main pr", &[]).assert_fine();
-    assert_eq!(fs::read_dir(&compare).expect("list it").count(), 6);
+    assert_eq!(fs::read_dir(&compare).expect("list it").count(), 7);
 }
 
 #[test]
@@ -209,8 +209,8 @@ fn what_cannot_be_compared_is_known_before_anything_is_measured() {
 
     let outcome = repository.xtask("compare-branches --clean", &[]);
     outcome.assert_fine();
-    // Of both commits, the one to build in, and the programs of both sides.
-    assert_eq!(outcome.stderr.matches("removed ").count(), 5, "{}", outcome.stderr);
+    // Of both commits, the one to build in, the programs of both sides, and the linker.
+    assert_eq!(outcome.stderr.matches("removed ").count(), 6, "{}", outcome.stderr);
     assert!(!repository.clone.join("target/compare").exists());
     assert_eq!(repository.git(&["worktree", "list"]).lines().count(), 1);
     repository.xtask("compare-branches --clean", &[]).assert_fine();

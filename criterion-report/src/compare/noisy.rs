@@ -41,7 +41,7 @@ struct Noisy {
     p: f64,
     /// Whether p is of runs.
     of_runs: bool,
-    /// Of a time that was measured in lock-step.
+    /// The blocks of a time that was measured in lock-step.
     blocks: Option<Blocks>,
 }
 

@@ -116,7 +116,7 @@ impl ResultFolders {
     }
 }
 
-/// What became of a result.
+/// The state of a result after reading.
 enum Read {
     /// The place of its case.
     Case(usize, OwnResult),

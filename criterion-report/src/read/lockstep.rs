@@ -57,7 +57,7 @@ impl Lockstep {
         self.commits[side].as_ref().map(|commit| commit.chars().take(SHORT).collect())
     }
 
-    /// Where the document of two names lies.
+    /// The path of the document of two names.
     pub fn file(location: &Location, names: [&str; 2]) -> PathBuf {
         lockstep::file(&location.records, names)
     }

@@ -77,7 +77,7 @@ fn the_interval_is_of_the_blocks_that_confirm() {
     let file = file(&folder.path("criterion-torch"), ["main", "pr"]);
     let mut document: Lockstep =
         serde_json::from_str(&fs::read_to_string(&file).expect("text")).expect("a document");
-    // What found it was luck.
+    // The blocks that found it were lucky.
     document.cases[0].blocks.splice(..8, blocks(2.0, 1.0, 8));
     fs::write(&file, serde_json::to_string(&document).expect("JSON")).expect("written");
     let json = folder.json(&COMPARE);

@@ -13,6 +13,9 @@ use std::process::{Command, ExitCode, Stdio};
 use memchr::memmem;
 use plan::lockstep::PORT;
 
+use crate::error::{Error, Result};
+use crate::files;
+
 /// Set where rustc calls this tool as its linker.
 const LAYOUTS: &str = "CRITERION_TORCH_LAYOUTS";
 /// The linker that rustc calls by default on Linux.
@@ -27,12 +30,21 @@ pub fn is_called() -> bool {
     env::var_os(LAYOUTS).is_some()
 }
 
-/// Has rustc call this tool.
-pub fn rustc(cargo: &mut Command) -> std::io::Result<()> {
+/// Copies this program into a folder, where nobody replaces it while rustc calls it.
+pub fn copy(folder: &Path) -> Result<PathBuf> {
+    files::make_folder(folder)?;
+    let tool = env::current_exe();
+    let tool = tool.map_err(|error| Error::new(format!("this program has no path: {error}")))?;
+    let copy = folder.join("linker");
+    fs::copy(&tool, &copy).map_err(|error| Error::io("copy", &tool, &error))?;
+    Ok(copy)
+}
+
+/// Has rustc call a [`copy`] of this tool.
+pub fn rustc(cargo: &mut Command, copy: &Path) {
     let mut linker = OsString::from("-Clinker=");
-    linker.push(env::current_exe()?);
+    linker.push(copy);
     cargo.arg(linker).env(LAYOUTS, "1");
-    Ok(())
 }
 
 /// Links as asked, and then the other layouts, whose files stand beside that of the first.

@@ -199,8 +199,8 @@ impl Checkout {
         cargo.arg(&package.manifest_path).args(["--bench", &target.name]);
         cargo.args(selection.options(package)).arg("--");
         if cfg!(target_os = "linux") {
-            linker::rustc(&mut cargo)
-                .map_err(|error| Error::new(format!("this program: {error}")))?;
+            // By one path for all: another would have the target built again.
+            linker::rustc(&mut cargo, &linker::copy(&self.programs.with_file_name("linker"))?);
         }
         cargo.stdin(Stdio::null()).stderr(Stdio::inherit());
         let output = cargo.output().map_err(|error| not_run(&cargo, &error))?;
