@@ -122,7 +122,7 @@ struct Metadata {
     workspace_root: PathBuf,
     #[serde(default)]
     packages: Vec<Member>,
-    /// Those that cargo takes if none is named, by id; cargo 1.71 is the first to say so.
+    /// The packages, by id, that cargo takes if none is named; cargo 1.71 is the first to say so.
     #[serde(default)]
     workspace_default_members: Option<Vec<String>>,
 }
@@ -148,7 +148,7 @@ pub struct Member {
     pub manifest_path: PathBuf,
     pub targets: Vec<Target>,
     dependencies: Vec<Dependency>,
-    /// What each feature enables.
+    /// The features and dependencies that each feature enables.
     #[serde(default)]
     pub features: BTreeMap<String, Vec<String>>,
 }

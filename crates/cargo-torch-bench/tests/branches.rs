@@ -99,7 +99,7 @@ fn a_dot_is_the_checkout_as_it_lies_there() {
     assert_eq!(document["sides"][1]["commit"], json!(null));
 }
 
-/// What cargo builds is no part of the checkout, whether git ignores it or not.
+/// Files that cargo builds are no part of the checkout, whether git ignores them or not.
 #[test]
 fn the_folder_that_is_built_in_may_be_broken_or_not_ignored() {
     let repository = Repository::new();
@@ -209,7 +209,7 @@ fn what_cannot_be_compared_is_known_before_anything_is_measured() {
 
     let outcome = repository.xtask("compare-branches --clean", &[]);
     outcome.assert_fine();
-    // Of both commits, the one to build in, the programs of both sides, and the linker.
+    // Both commits, the worktree to build in, the programs of both sides, and the linker.
     assert_eq!(outcome.stderr.matches("removed ").count(), 6, "{}", outcome.stderr);
     assert!(!repository.clone.join("target/compare").exists());
     assert_eq!(repository.git(&["worktree", "list"]).lines().count(), 1);
@@ -250,7 +250,7 @@ fn a_program_that_dies_is_named_and_the_others_go_on() {
     assert_eq!(cases.len(), 1, "{document:#}");
     assert_eq!((&cases[0]["target"], &cases[0]["is_decided"]), (&json!("speed"), &json!(true)));
 
-    // What was measured until then is reported.
+    // The cases that were measured until then are reported.
     repository.measured();
     let outcome = repository.xtask(line, &[("SPEED_FAILS", "9 3")]);
     outcome.assert_refused(1, &[": exit status: 3: 9 has come to grief\n"]);

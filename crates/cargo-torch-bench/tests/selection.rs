@@ -19,7 +19,7 @@ fn source(repository: &Repository) -> String {
     fs::read_to_string(repository.source()).expect("it can be read")
 }
 
-/// What was measured, sorted.
+/// The measured programs, sorted.
 fn ids(document: &Value) -> Vec<&str> {
     let cases = document["cases"].as_array().expect("cases").iter();
     let mut ids: Vec<&str> = cases.map(|it| it["full_id"].as_str().expect("an id")).collect();

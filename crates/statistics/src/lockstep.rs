@@ -163,7 +163,7 @@ impl Lockstep {
     }
 }
 
-/// What blocks say of two revisions.
+/// The comparison of two revisions by their blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compared {
     /// B over A.
@@ -283,7 +283,7 @@ mod tests {
         // Eight layouts, ±5 % apart, three quiet blocks of each.
         let of = |index: usize| {
             let layout = index % 8;
-            let moved = if layout % 2 == 0 { 1.05 } else { 1.0 / 1.05 };
+            let moved = if layout.is_multiple_of(2) { 1.05 } else { 1.0 / 1.05 };
             let noise = 1.0 + 0.001 * (index % 3) as f64;
             Block { layout, times: [[1.0, moved * noise], [1.0, moved]] }
         };

@@ -8,7 +8,7 @@ use super::point::{Estimate, Point};
 use super::side::{Side, SideRun};
 use crate::read::{Lockstep, Selection};
 
-/// What the blocks of a case say.
+/// The comparison of a case by its blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Blocks {
     /// Whether they were taken after the difference was found, to confirm it.

@@ -25,7 +25,7 @@ impl Lockstep {
     /// The document of two names; none where there is none.
     pub fn read(location: &Location, names: [&str; 2]) -> Result<Option<Self>> {
         let is_name = |name: &&str| !name.contains(['/', '\\']);
-        if !names.iter().all(|name| is_name(name)) {
+        if !names.iter().all(is_name) {
             return Ok(None);
         }
         let file = Self::file(location, names);

@@ -93,7 +93,7 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
         results.option(root)
     );
     let compared = report(root, &results, &options.report(&names), Stdio::inherit())?;
-    // What could not be measured is no success, whatever the rest says.
+    // A program that could not be measured is no success, whatever the rest says.
     Ok(match (compared.success(), outcome.failures.is_empty()) {
         (true, false) => ExitCode::FAILURE,
         _ => ExitCode::from(cargo::code(compared)),

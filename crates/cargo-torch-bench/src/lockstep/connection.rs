@@ -159,7 +159,7 @@ mod tests {
         (Connection::new(stream).expect("usable"), peer)
     }
 
-    /// What is read from a program that sends these bytes as its first message.
+    /// Reads from a program that sends these bytes as its first message.
     fn first(bytes: impl FnOnce(&mut Peer) + Send + 'static) -> io::Result<Option<Samples>> {
         let (mut connection, peer) = connected(1, |mut peer| bytes(&mut peer));
         connection.greet()?;

@@ -72,7 +72,7 @@ pub fn main() -> ExitCode {
 fn further(arguments: &[OsString], place: usize) {
     let output = Path::new(&arguments[place]);
     for earlier in layouts(output) {
-        // Of an earlier build.
+        // They are of an earlier build.
         if let Err(error) = fs::remove_file(&earlier) {
             eprintln!("{}: {error}", earlier.display());
             return;

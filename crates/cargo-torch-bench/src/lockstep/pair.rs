@@ -77,7 +77,7 @@ mod tests {
         }
     }
 
-    /// What is measured of two programs, and the order in which it was.
+    /// The times of two programs, and the order in which they were measured.
     fn measured(of_a: &str, of_b: &str, first: usize) -> (Result<Times>, Vec<String>) {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("log");

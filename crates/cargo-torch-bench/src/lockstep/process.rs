@@ -27,7 +27,7 @@ pub struct Program {
     pub folder: PathBuf,
     /// Whether it has our plug-in, which plans the samples itself.
     pub has_plugin: bool,
-    /// Where it leaves records, if it has our plug-in; criterion leaves nothing.
+    /// The folder for its records, if it has our plug-in; criterion leaves nothing.
     pub criterion_home: PathBuf,
     /// Variables, as the side needs them.
     pub environment: Vec<(&'static str, PathBuf)>,

@@ -75,7 +75,7 @@ impl Selection {
         self.features.iter().flat_map(|it| it.split([',', ' '])).filter(|it| !it.is_empty())
     }
 
-    /// Those that a package has: cargo refuses others.
+    /// The given features that a package has: cargo refuses others.
     fn of<'s>(&'s self, package: &Member) -> Vec<&'s str> {
         self.words().filter_map(|word| feature(word, package)).collect()
     }
@@ -86,7 +86,7 @@ impl Selection {
         enabled.extend((!self.no_default_features).then_some("default"));
         let mut place = 0;
         while let Some(&name) = enabled.get(place) {
-            // What enables a feature of an optional dependency enables that dependency.
+            // A feature of an optional dependency enables that dependency, too.
             let dependency = name.split_once('/').map(|(name, _)| name);
             let enables = package.features.get(name).into_iter().flatten().map(String::as_str);
             for further in enables.chain(dependency) {

@@ -14,7 +14,7 @@ use crate::folder_lock::FolderLock;
 use crate::human;
 use crate::progress_line::Line;
 
-/// What is measured, and for how long.
+/// The cases to measure, and the time for it.
 #[derive(Debug)]
 pub struct Order<'o> {
     /// A regular expression on ids; none selects all.
@@ -22,11 +22,11 @@ pub struct Order<'o> {
     pub budget: Duration,
     /// Relative differences up to this do not matter.
     pub threshold: f64,
-    /// Of the results; all processes hold it.
+    /// The lock on the results; all processes hold it.
     pub claim: &'o FolderLock,
 }
 
-/// What a comparison measured.
+/// The results of a comparison.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub cases: Vec<LockstepCase>,
@@ -53,7 +53,7 @@ struct Case {
 
 /// Criterion's part of a turn: so short that a machine's moods are equal for both sides.
 const TURN: [&str; 5] = ["--bench", "--warm-up-time", "0.05", "--measurement-time", "0.1"];
-/// So many samples that some of them are undisturbed.
+/// Enough samples that some of them are undisturbed.
 const SAMPLES: &str = "50";
 /// The fewest that criterion takes.
 const FEW_SAMPLES: &str = "10";

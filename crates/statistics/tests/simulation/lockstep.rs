@@ -8,7 +8,7 @@ const THRESHOLD: f64 = 0.01;
 const LAYOUTS: usize = 24;
 const CASES: u64 = 400;
 
-/// What a budget of so many blocks says of many cases alike.
+/// The verdicts on many cases alike within a budget of blocks.
 #[derive(Debug, Default)]
 struct Said {
     changed: usize,
