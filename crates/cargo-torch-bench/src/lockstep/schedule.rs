@@ -52,7 +52,7 @@ struct Case {
 }
 
 /// Criterion's part of a turn: so short that a machine's moods are equal for both sides.
-const TURN: [&str; 5] = ["--bench", "--warm-up-time", "0.05", "--measurement-time", "0.1"];
+const TURN: [&str; 5] = ["--bench", "--warm-up-time", "0.03", "--measurement-time", "0.06"];
 /// Enough samples that some of them are undisturbed.
 const SAMPLES: &str = "50";
 /// The fewest that criterion takes.
