@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::connection::{Connection, Samples};
+use crate::cargo::CASES_FAILED;
 use crate::error::{Error, Result};
 use crate::folder_lock::FolderLock;
 use plan::lockstep::PORT;
@@ -37,6 +38,8 @@ pub struct Process {
     child: Child,
     connection: Connection,
     has_begun: bool,
+    /// Whether it ends with [`CASES_FAILED`] where its records say which cases have failed.
+    has_plugin: bool,
     /// Its output on stderr.
     stderr: File,
     program: PathBuf,
@@ -96,7 +99,8 @@ impl Process {
                 return Err(broken(error));
             }
         };
-        Ok(Some(Self { child, connection, has_begun: false, stderr, program: path.clone() }))
+        let (program, has_plugin) = (path.clone(), program.has_plugin);
+        Ok(Some(Self { child, connection, has_begun: false, has_plugin, stderr, program }))
     }
 
     /// Has it run its next benchmark, after which it waits again. None when it has ended.
@@ -117,7 +121,7 @@ impl Process {
     fn ended(&mut self) -> Result<()> {
         let status = self.child.wait();
         let status = status.map_err(|error| failed(&self.program, &error.to_string()))?;
-        if status.success() {
+        if status.success() || (self.has_plugin && status.code() == Some(CASES_FAILED)) {
             return Ok(());
         }
         let stderr = self.stderr.try_clone();

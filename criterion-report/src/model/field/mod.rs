@@ -4,8 +4,8 @@
 //! A new value is one [`Field`] at the end of the catalogue, and the probe that fills the record.
 
 mod case;
-mod further;
 mod measured;
+mod not_in_csv;
 mod profile;
 mod unit;
 mod value;
@@ -222,7 +222,7 @@ impl Field {
 
 /// Every field; a name stands in one of them.
 const LISTS: [&[Field]; 5] =
-    [case::TORCHAO, profile::FILES, case::FIELDS, measured::FIELDS, further::FIELDS];
+    [case::TORCHAO, profile::FILES, case::FIELDS, measured::FIELDS, not_in_csv::FIELDS];
 
 /// A place in a record as people write it: `measures.latency.p50_ns`.
 pub(crate) fn path(read: &str) -> String {
