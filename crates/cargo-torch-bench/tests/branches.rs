@@ -325,7 +325,7 @@ fn records_of_the_plug_in_are_kept_once() {
     // It plans its samples itself. The clone's link leads to the same libtorch for both sides.
     let libtorch = fs::read_link(repository.scratch.link()).expect("setup made a link");
     let line = format!(
-        "2 in HERE with {}: --bench --warm-up-time 0.05 --measurement-time 0.1",
+        "2 in HERE with {}: --bench --warm-up-time 0.03 --measurement-time 0.06",
         libtorch.display()
     );
     assert_eq!(repository.measured()[1], line);

@@ -13,10 +13,12 @@ use super::{GATE_FAILED, UNUSABLE};
 use crate::cli::{calibration, compare, kernels, planned, validate};
 use crate::compare::{FILE, Profile as NoiseProfile, Side, Thresholds, aa};
 use crate::export::{csv, torchao};
+use crate::html;
 use crate::read::Selection;
 use crate::read::database::Severity;
 use crate::render::units;
 use crate::views::calibration::Profile;
+use crate::views::compare::{Format, markdown, table};
 use crate::views::{self, view, written};
 use crate::{merge, output, visible};
 
@@ -160,7 +162,15 @@ impl Source {
             colour: view::is_coloured(options.color, file.is_none() && output::colour_terminal()),
             width: file.map_or_else(output::terminal_width, |_| None),
         };
-        output::stream(file, |out| views::compare::write(&comparison, options.format, look, out))?;
+        let is_terminal = look.width.is_some();
+        output::stream(file, |out| match options.format {
+            Format::Table => Ok(out.write_all(table::write(&comparison, look).as_bytes())?),
+            Format::Markdown => {
+                Ok(out.write_all(markdown::write(&comparison, look.details).as_bytes())?)
+            }
+            Format::Json => views::compare::json(&comparison, out),
+            Format::Html => html::comparison::write(&comparison, is_terminal, out),
+        })?;
         Ok(gated(remarks.unreadable.is_empty(), &failed).unwrap_or(ExitCode::SUCCESS))
     }
 

@@ -5,6 +5,7 @@
 mod answers;
 mod cases;
 mod circumstances;
+pub mod comparison;
 mod data;
 mod explanations;
 mod figures;
@@ -72,9 +73,7 @@ pub fn write(
     target: Target<'_>,
     out: &mut dyn io::Write,
 ) -> Result<Notes> {
-    if target.width.is_some() {
-        bail!("refusing to print HTML to a terminal; use --output FILE, e.g. --output report.html");
-    }
+    refuse_terminal(target.width.is_some())?;
     let entries: Vec<Entry<'_>> = report.entries().collect();
     let links = Links::new(target.file, report.records.as_deref());
     let data = json(&Data::new(report, &entries, &links))?;
@@ -93,6 +92,13 @@ pub fn write(
     ];
     fill(PAGE, &parts, out)?;
     Ok(Notes::new())
+}
+
+fn refuse_terminal(is_terminal: bool) -> Result<()> {
+    if is_terminal {
+        bail!("refusing to print HTML to a terminal; use --output FILE, e.g. --output report.html");
+    }
+    Ok(())
 }
 
 fn subtitle(report: &Report) -> String {

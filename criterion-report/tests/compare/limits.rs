@@ -1,7 +1,7 @@
 //! Many cases: how many runs they need, and what a comment has room for.
 
 use criterion_report::compare::{Comparison, Floors, Point, Side, SideRun, Verdict};
-use criterion_report::views::compare::{Format, Look, write};
+use criterion_report::views::compare::{Look, markdown, table};
 
 use Verdict::{Inconclusive, Regressed};
 
@@ -48,9 +48,7 @@ fn many_regressions(count: usize) -> Comparison {
 fn a_comment_has_room_for_so_much_and_counts_the_rest() {
     let look = Look { all: false, details: false, colour: false, width: None };
     for count in [3, 300, 3000] {
-        let mut text = Vec::new();
-        write(&many_regressions(count), Format::Markdown, look, &mut text).expect("written");
-        let text = String::from_utf8(text).expect("UTF-8");
+        let text = markdown::write(&many_regressions(count), look.details);
         assert!(text.chars().count() <= 65_000, "{count}: {}", text.chars().count());
         let shown = text.matches("| **regressed** |").count();
         let rest = text
@@ -67,9 +65,7 @@ fn a_comment_has_room_for_so_much_and_counts_the_rest() {
 fn a_narrow_terminal_has_the_values_below_the_id() {
     let text = |width: Option<usize>| {
         let look = Look { all: true, details: true, colour: false, width };
-        let mut text = Vec::new();
-        write(&many_regressions(3), Format::Table, look, &mut text).expect("written");
-        String::from_utf8(text).expect("UTF-8")
+        table::write(&many_regressions(3), look)
     };
     let id = "inference/default/linear/cpu/int8wo-1/bf16-4096x4096x4096";
     for (width, below) in [(Some(80), true), (Some(200), false), (None, false)] {
@@ -87,10 +83,7 @@ fn what_reasons_quote_breaks_no_table() {
     let error = "a | b `c`\n<img src=x>";
     let failed = Point { reason: Some(error.to_owned()), ..ended("failed") };
     let found = comparison(side("a", [point(100.0)]), side("b", [failed]), Floors::Ignored);
-    let mut text = Vec::new();
-    let look = Look { all: false, details: false, colour: false, width: None };
-    write(&found, Format::Markdown, look, &mut text).expect("written");
-    let text = String::from_utf8(text).expect("UTF-8");
+    let text = markdown::write(&found, false);
     let line = text.lines().find(|line| line.contains("regressed**")).expect("its line");
     assert!(line.ends_with("| now failed: a \\| b `c` &lt;img src=x&gt; |"), "{line}");
 }

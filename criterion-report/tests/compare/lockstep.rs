@@ -100,3 +100,18 @@ fn later_runs_and_other_versions_are_no_surprise() {
     let said = folder.stderr(2, &COMPARE);
     assert!(said.contains("criterion-torch/lockstep 9") && said.contains("again"), "{said}");
 }
+
+#[test]
+fn the_page_has_each_case_and_no_markup_of_theirs() {
+    let folder = folder();
+    let file = file(&folder.path("criterion-torch"), ["main", "pr"]);
+    let text = fs::read_to_string(&file).expect("text");
+    let hostile = text.replace("parse/moved", "parse/</script><img src=x onerror=alert(1)>");
+    fs::write(&file, hostile).expect("written");
+    let page = folder.stdout(0, &[&COMPARE[..], &["--format", "html"]].concat());
+    assert!(page.contains("<h1>pr against main</h1>"), "{page}");
+    assert_eq!(page.matches("\"id\":").count(), 8);
+    assert!(page.contains(r#""id":"parse/slower","measure":"time","a":"100.0 ns","b":"105.1 ns""#));
+    assert!(page.contains("\\u003c/script>") && !page.contains("<img"), "text is no markup");
+    assert_eq!(page.matches("</script>").count(), 2);
+}

@@ -35,8 +35,8 @@ pub struct Options {
         value_parser = ["regression", "accuracy", "missing", "inconclusive"]
     )]
     fail_on: Vec<String>,
-    /// Table for people, Markdown for a pull request, or all as JSON
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "markdown", "json"])]
+    /// Table for people, Markdown for a pull request, all as JSON, or a page
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "markdown", "json", "html"])]
     format: String,
     /// Measure programs that are the same on both sides, too: all differences are noise then
     #[arg(long)]

@@ -62,7 +62,7 @@ pub struct Options {
     /// Show the cautions of all cases, not only of changed ones
     #[arg(long)]
     pub details: bool,
-    /// Table for people, Markdown for a pull request, or all as JSON
+    /// Table for people, Markdown for a pull request, all as JSON, or a page
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
     /// When to colour the table

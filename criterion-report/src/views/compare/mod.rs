@@ -1,7 +1,7 @@
 //! A comparison of two sides: for a terminal, for a comment on a pull request, for programs.
 
-mod markdown;
-mod table;
+pub mod markdown;
+pub mod table;
 pub mod text;
 
 use std::io::Write;
@@ -23,6 +23,8 @@ pub enum Format {
     Markdown,
     /// One document with every case and measure
     Json,
+    /// One page for a browser, with a line for each interval
+    Html,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -34,21 +36,10 @@ pub struct Look {
     pub width: Option<usize>,
 }
 
-pub fn write(
-    comparison: &Comparison,
-    format: Format,
-    look: Look,
-    out: &mut dyn Write,
-) -> Result<()> {
-    match format {
-        Format::Table => out.write_all(table::write(comparison, look).as_bytes())?,
-        Format::Markdown => out.write_all(markdown::write(comparison, look.details).as_bytes())?,
-        Format::Json => {
-            json_text::write(&Document::of(comparison), Style::Pretty, out)?;
-            out.write_all(b"\n")?;
-        }
-    }
-    Ok(())
+/// Writes the JSON document.
+pub fn json(comparison: &Comparison, out: &mut dyn Write) -> Result<()> {
+    json_text::write(&Document::of(comparison), Style::Pretty, out)?;
+    Ok(out.write_all(b"\n")?)
 }
 
 const SCHEMA: &str = "criterion-torch/comparison";
