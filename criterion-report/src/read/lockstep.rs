@@ -15,6 +15,8 @@ use super::Location;
 pub struct Lockstep {
     /// By id.
     cases: HashMap<String, LockstepCase>,
+    /// Relative differences of a time up to this did not matter when it was measured.
+    pub threshold: f64,
     /// Commits of both sides, where they are of one.
     commits: [Option<String>; 2],
     /// The ids in the order of the document.
@@ -48,7 +50,7 @@ impl Lockstep {
         let ids = document.cases.iter().map(|case| case.full_id.clone()).collect();
         let cases = document.cases.into_iter().map(|case| (case.full_id.clone(), case)).collect();
         let commits = document.sides.map(|side| side.commit);
-        Ok(Some(Self { cases, commits, ids }))
+        Ok(Some(Self { cases, threshold: document.threshold, commits, ids }))
     }
 
     /// The first digits of the commit of a side, by its index, as records have it.

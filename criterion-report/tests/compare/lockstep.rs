@@ -63,6 +63,14 @@ fn each_case_has_the_verdict_of_its_blocks() {
 }
 
 #[test]
+fn the_threshold_is_that_of_the_measurement_unless_another_is_given() {
+    let text = folder().stdout(0, &["compare", "main", "pr"]);
+    assert!(text.contains("time 1.0 %") && text.contains("regressed (1)"), "{text}");
+    let text = folder().stdout(0, &["compare", "main", "pr", "--latency-threshold", "0.2"]);
+    assert!(text.contains("time 20.0 %") && !text.contains("regressed"), "{text}");
+}
+
+#[test]
 fn only_a_confirmed_regression_fails_the_gate() {
     let said = folder().stderr(1, &[&COMPARE[..], &["--fail-on", "regression"]].concat());
     assert!(said.contains("--fail-on regression: 1 case"), "{said}");

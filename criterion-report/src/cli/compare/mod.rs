@@ -38,7 +38,7 @@ pub struct Options {
     /// measure decides. The options below override the file's general values, not its rules.
     #[arg(long, value_name = "FILE")]
     thresholds: Option<PathBuf>,
-    /// Least relative change of a time [default: 0.1]
+    /// Least relative change of a time [default: 0.1, or as `compare-branches` was asked]
     #[arg(long, value_name = "SHARE", value_parser = threshold, allow_negative_numbers = true)]
     latency_threshold: Option<f64>,
     /// Least relative change of peak memory [default: 0.05]
@@ -85,10 +85,10 @@ impl Options {
                 self.a
             );
         }
-        let thresholds = self.limits()?;
+        let lockstep = Lockstep::read(location, [&self.a, &self.b])?;
+        let thresholds = self.limits(lockstep.as_ref())?;
         let profile = self.profile(location)?;
         let mut remarks = Remarks::default();
-        let lockstep = Lockstep::read(location, [&self.a, &self.b])?;
         let read = |index: usize, name: &str| {
             let of_runs = || Side::read(name, location, of_folder, selection);
             let Some(document) = &lockstep else { return of_runs() };
@@ -162,7 +162,7 @@ impl Options {
         .collect()
     }
 
-    fn limits(&self) -> Result<Thresholds> {
+    fn limits(&self, lockstep: Option<&Lockstep>) -> Result<Thresholds> {
         let given = [
             ("--thresholds", self.thresholds.is_some()),
             ("--latency-threshold", self.latency_threshold.is_some()),
@@ -175,7 +175,12 @@ impl Options {
         }
         let mut thresholds = match &self.thresholds {
             Some(file) => Thresholds::read(file).context("--thresholds")?,
-            None => Thresholds::default(),
+            None => {
+                let mut thresholds = Thresholds::default();
+                // Blocks were taken until they decided by this one.
+                thresholds.limits.set(lockstep.map(|it| it.threshold), None, None, None);
+                thresholds
+            }
         };
         thresholds.limits.set(
             self.latency_threshold,
