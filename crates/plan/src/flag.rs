@@ -363,16 +363,22 @@ pub fn saved_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// The filter that selects an id in which `filter` literally stands, if it is not that filter itself: in an expression, `+`
-/// and others mean something else.
-pub fn escaped_filter(filter: &str, ids: &[impl AsRef<str>]) -> Option<String> {
+/// The regular expression that matches a text alone.
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::new();
-    for character in filter.chars() {
+    for character in text.chars() {
         if r"\.+*?()|[]{}^$".contains(character) {
             escaped.push('\\');
         }
         escaped.push(character);
     }
+    escaped
+}
+
+/// The filter that selects an id in which `filter` literally stands, if it is not that filter itself: in an expression, `+`
+/// and others mean something else.
+pub fn escaped_filter(filter: &str, ids: &[impl AsRef<str>]) -> Option<String> {
+    let escaped = escaped(filter);
     let stands = || ids.iter().any(|id| id.as_ref().contains(filter));
     (escaped != filter && stands()).then_some(escaped)
 }

@@ -39,7 +39,21 @@ pub fn unset_variables(command: &mut Command) {
 /// # Errors
 /// [`Error`]
 pub fn git<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Result<String, Error> {
-    succeeded(folder, arguments, &run(folder, arguments)?)
+    git_with(folder, arguments, &[])
+}
+
+/// [`git`] with variables of its environment.
+///
+/// # Errors
+/// [`Error`]
+pub fn git_with<S: AsRef<OsStr>>(
+    folder: &Path,
+    arguments: &[S],
+    variables: &[(&str, &OsStr)],
+) -> Result<String, Error> {
+    let mut git = command(folder, arguments);
+    git.envs(variables.iter().copied());
+    succeeded(folder, arguments, &git.output()?)
 }
 
 /// The output of git, or none where it ends with the exit code that means no.
@@ -108,13 +122,17 @@ fn succeeded<S: AsRef<OsStr>>(
 }
 
 fn run<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Result<Output, Error> {
+    Ok(command(folder, arguments).output()?)
+}
+
+fn command<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Command {
     let mut git = Command::new("git");
     git.current_dir(folder).args(arguments);
     unset_variables(&mut git);
     // A question of git in the middle of a command would wait for ever where nobody is. One of its sentences
     // is looked for, in English.
     git.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-    Ok(git.output()?)
+    git
 }
 
 fn printed(output: &Output) -> String {

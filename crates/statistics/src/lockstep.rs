@@ -11,6 +11,8 @@
 //!
 //! Layouts are a random effect: where they differ by more than the noise inside, the interval is that of their means.
 
+use std::collections::BTreeSet;
+
 use crate::distribution::normal_tail;
 use crate::paired::{MIN_BLOCKS, Ratio, ratio, sign_flips};
 use crate::quantile::{mad_sd, mean, median, sample_variance};
@@ -112,7 +114,7 @@ impl Lockstep {
     }
 
     fn look(&mut self) {
-        let Some(Compared { ratio, .. }) = Compared::new(&self.blocks) else { return };
+        let Some(Compared { ratio, layout_sd, .. }) = Compared::new(&self.blocks) else { return };
         let limit = 1.0 + self.threshold;
         if ratio.low >= 1.0 / limit && ratio.high <= limit {
             self.state = State::Decided;
@@ -121,7 +123,7 @@ impl Lockstep {
         let away = ratio.ratio.ln().abs();
         if (ratio.low > 1.0 || ratio.high < 1.0) && away >= CANDIDATE * limit.ln() {
             let difference = (away / SHRINKAGE).max(limit.ln());
-            let noise = mad_sd(&values(&self.blocks));
+            let noise = mad_sd(&values(&self.blocks, layout_sd.is_some()));
             let needed = (ERRORS * noise / difference).powi(2).ceil() as usize;
             let (fewest, most) = CONFIRMING;
             let needed = needed.clamp(fewest, most);
@@ -177,12 +179,12 @@ pub struct Compared {
 impl Compared {
     /// The comparison by these blocks; none below [`MIN_BLOCKS`].
     pub fn new(blocks: &[Block]) -> Option<Self> {
-        let values = values(blocks);
-        let z = sign_flips(&values);
-        let ratio = ratio(&values)?;
+        let layout_sd = layout_sd(blocks);
+        let values = values(blocks, layout_sd.is_some());
+        let (z, ratio) = (sign_flips(&values), ratio(&values)?);
         // A test by sign flips is nearly normal.
         let p = (2.0 * normal_tail(z.abs())).min(1.0);
-        Some(Self { ratio, p, layout_sd: layout_sd(blocks) })
+        Some(Self { ratio, p, layout_sd })
     }
 
     /// The comparison by blocks that confirm, whose p counts the looks at them.
@@ -191,12 +193,11 @@ impl Compared {
     }
 }
 
-/// The values that an interval is made of: the blocks', or the means of layouts that differ.
-fn values(blocks: &[Block]) -> Vec<f64> {
-    let all = || blocks.iter().map(Block::ln_ratio).collect::<Vec<_>>();
-    let layouts: std::collections::BTreeSet<usize> = blocks.iter().map(|it| it.layout).collect();
-    if layouts.len() < MIN_BLOCKS || layouts.len() == blocks.len() || layout_sd(blocks).is_none() {
-        return all();
+/// The values that an interval is made of: the blocks', or the means of layouts where these differ.
+fn values(blocks: &[Block], layouts_differ: bool) -> Vec<f64> {
+    let layouts: BTreeSet<usize> = blocks.iter().map(|it| it.layout).collect();
+    if !layouts_differ || layouts.len() < MIN_BLOCKS {
+        return blocks.iter().map(Block::ln_ratio).collect();
     }
     let mean_of = |layout: &usize| {
         let of = blocks.iter().filter(|it| it.layout == *layout).map(Block::ln_ratio);

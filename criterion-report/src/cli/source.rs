@@ -113,7 +113,7 @@ impl Source {
     }
 
     /// Reads the records of these modes, or of all; and, without showing them, those of `beside`.
-    /// Of criterion's data times alone are kept if those are all that is needed.
+    /// With `only_times` nothing else of criterion's data is kept.
     pub(super) fn report(
         &self,
         modes: Option<&'static [plan::Mode]>,

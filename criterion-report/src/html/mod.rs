@@ -33,7 +33,7 @@ pub struct Options {
     pub title: String,
 }
 
-const PAGE: &str = include_str!("page.html");
+const PAGE: &str = concat!(include_str!("head.html"), include_str!("page.html"));
 const STYLES: &[&str] = &[
     include_str!("theme.css"),
     include_str!("page.css"),

@@ -13,7 +13,7 @@ use crate::cargo;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::human;
-use crate::lockstep::{Checkout, Order, Outcome, Program, has_plugin, measure_all};
+use crate::lockstep::{Checkout, Order, Outcome, Program, has_plugin, linker, measure_all};
 use crate::results::{Results, kept_as};
 use crate::setup;
 use crate::source::{Link, Source};
@@ -211,7 +211,10 @@ fn checkout(
         }
     }
     let (name, programs) = (name.to_owned(), worktrees.programs(side)?);
-    Ok(Checkout { name, folder, run_in, programs, environment })
+    let linker =
+        cfg!(target_os = "linux").then(|| linker::copy(&programs.with_file_name("linker")));
+    let linker = linker.transpose()?;
+    Ok(Checkout { name, folder, run_in, programs, linker, environment })
 }
 
 /// The report is needed last; that it cannot be built is better known before hours of measuring.

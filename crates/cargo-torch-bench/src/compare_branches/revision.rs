@@ -1,7 +1,7 @@
 //! The revisions that are compared, and the names of their results.
 
+use std::ffi::OsStr;
 use std::path::Path;
-use std::process::Command;
 
 use crate::error::{Error, Result};
 use plan::{git, history};
@@ -64,21 +64,15 @@ impl Revision {
 pub fn snapshot(folder: &Path, target: &Path) -> Result<String> {
     let index = tempfile::tempdir();
     let index = index.map_err(|error| Error::new(format!("no folder for git's index: {error}")))?;
-    let git = |arguments: &[&str]| {
-        let mut git = Command::new("git");
-        git::unset_variables(&mut git);
-        git.current_dir(folder).args(arguments).env("GIT_INDEX_FILE", index.path().join("index"));
-        for who in ["AUTHOR", "COMMITTER"] {
-            git.env(format!("GIT_{who}_NAME"), "compare-branches");
-            git.env(format!("GIT_{who}_EMAIL"), "compare-branches@localhost");
-        }
-        let output = git.output().map_err(|error| Error::new(format!("git: {error}")))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(Error::new(format!("git {}: {}", arguments.join(" "), said.trim())));
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
+    let (index, name) = (index.path().join("index"), OsStr::new("compare-branches"));
+    let variables = [
+        ("GIT_INDEX_FILE", index.as_os_str()),
+        ("GIT_AUTHOR_NAME", name),
+        ("GIT_AUTHOR_EMAIL", name),
+        ("GIT_COMMITTER_NAME", name),
+        ("GIT_COMMITTER_EMAIL", name),
+    ];
+    let git = |arguments: &[&str]| git::git_with(folder, arguments, &variables);
     git(&["read-tree", "HEAD"])?;
     let top = git(&["rev-parse", "--show-toplevel"])?;
     let built = target.canonicalize().unwrap_or_else(|_| target.to_owned());
@@ -89,7 +83,7 @@ pub fn snapshot(folder: &Path, target: &Path) -> Result<String> {
     let add = ["add", "--all", ":/"].into_iter().chain(built.as_deref());
     git(&add.collect::<Vec<_>>())?;
     let tree = git(&["write-tree"])?;
-    git(&["commit-tree", "-p", "HEAD", "-m", "checkout as it lies here", &tree])
+    Ok(git(&["commit-tree", "-p", "HEAD", "-m", "checkout as it lies here", &tree])?)
 }
 
 fn unknown(folder: &Path, said: &str) -> Result<Error> {

@@ -1,6 +1,6 @@
 //! The linker of benchmark programs: it links each program several times, with its functions in other orders.
 //!
-//! Where a function lies decides how it falls into the processor's caches and predictors, so that two builds of one source
+//! The place of a function decides how it falls into the processor's caches and predictors, so that two builds of one source
 //! can differ by some percent. A change of the source moves functions, too. Over several orders such luck averages out,
 //! and its size shows. rustc calls this tool in place of the linker; LLD's `--shuffle-sections` does the rest.
 
@@ -23,7 +23,7 @@ const LINKER: &str = "cc";
 /// Layouts beside that of the linker itself.
 pub const FURTHER: usize = 23;
 /// Bytes of all layouts of a program, at most.
-const MOST_BYTES: u64 = 200 << 20;
+const MOST_BYTES: usize = 200 << 20;
 
 /// Whether rustc has started this process.
 pub fn is_called() -> bool {
@@ -78,9 +78,11 @@ fn further(arguments: &[OsString], place: usize) {
             return;
         }
     }
-    let Ok(true) = has(output, PORT.as_bytes()) else { return };
-    let bytes = fs::metadata(output).map_or(0, |it| it.len());
-    let most = usize::try_from(MOST_BYTES / bytes.max(1)).unwrap_or(usize::MAX);
+    let Ok(program) = fs::read(output) else { return };
+    if memmem::find(&program, PORT.as_bytes()).is_none() {
+        return;
+    }
+    let most = MOST_BYTES / program.len().max(1);
     for seed in 1..=FURTHER.min(most) {
         let mut again = arguments.to_vec();
         again[place] = layout(output, seed).into_os_string();
@@ -103,9 +105,4 @@ fn layout(program: &Path, seed: usize) -> PathBuf {
 pub fn layouts(program: &Path) -> Vec<PathBuf> {
     let all = (1..=FURTHER).map(|seed| layout(program, seed));
     all.take_while(|it| it.is_file()).collect()
-}
-
-/// Whether a program holds a text. Each with criterion's connection has [`PORT`].
-pub fn has(program: &Path, text: &[u8]) -> std::io::Result<bool> {
-    Ok(memmem::find(&fs::read(program)?, text).is_some())
 }

@@ -35,7 +35,7 @@ pub struct Program {
 }
 
 pub struct Process {
-    child: Child,
+    child: Running,
     connection: Connection,
     has_begun: bool,
     /// Whether it ends with [`CASES_FAILED`] where its records say which cases have failed.
@@ -77,28 +77,15 @@ impl Process {
             .stdin(claim.as_stdin()?)
             .stdout(Stdio::null())
             .stderr(stderr.try_clone().map_err(broken)?);
-        let mut child = command.spawn().map_err(broken)?;
-        let stream = match connected(&listener, &mut child) {
-            Ok(Some(stream)) => stream,
-            Ok(None) => {
-                let status = child.wait().map_err(broken)?;
-                if status.success() {
-                    return Ok(None);
-                }
-                return Err(died(path, &status.to_string(), stderr));
-            }
-            Err(error) => {
-                end(&mut child);
-                return Err(broken(error));
-            }
+        let mut child = Running(command.spawn().map_err(broken)?);
+        let Some(stream) = connected(&listener, &mut child.0).map_err(broken)? else {
+            let status = child.0.wait().map_err(broken)?;
+            return match status.success() {
+                true => Ok(None),
+                false => Err(died(path, &status.to_string(), stderr)),
+            };
         };
-        let connection = match Connection::new(stream) {
-            Ok(connection) => connection,
-            Err(error) => {
-                end(&mut child);
-                return Err(broken(error));
-            }
-        };
+        let connection = Connection::new(stream).map_err(broken)?;
         let (program, has_plugin) = (path.clone(), program.has_plugin);
         Ok(Some(Self { child, connection, has_begun: false, has_plugin, stderr, program }))
     }
@@ -119,7 +106,7 @@ impl Process {
     }
 
     fn ended(&mut self) -> Result<()> {
-        let status = self.child.wait();
+        let status = self.child.0.wait();
         let status = status.map_err(|error| failed(&self.program, &error.to_string()))?;
         if status.success() || (self.has_plugin && status.code() == Some(CASES_FAILED)) {
             return Ok(());
@@ -130,16 +117,14 @@ impl Process {
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        end(&mut self.child);
-    }
-}
+/// A process that ends with its owner, if it has not ended before.
+struct Running(Child);
 
-/// Ends a process that may have ended already.
-fn end(child: &mut Child) {
-    drop(child.kill());
-    drop(child.wait());
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
 }
 
 /// The connection of the process; none where it ends without one.

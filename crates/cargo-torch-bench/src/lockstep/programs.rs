@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use memchr::memmem;
+
 use super::linker;
 use super::process::Program;
 use crate::cargo::{self, Member, Target, not_run};
@@ -23,6 +25,8 @@ pub struct Checkout {
     pub run_in: PathBuf,
     /// The folder for its programs.
     pub programs: PathBuf,
+    /// The linker of bench targets, by one path for all: another would have them built again. None where it is the system's.
+    pub linker: Option<PathBuf>,
     /// Variables of cargo and of the benchmarks.
     pub environment: Vec<(&'static str, PathBuf)>,
 }
@@ -159,11 +163,9 @@ impl Checkout {
         });
         let run_in = self.run_in.join(inside.unwrap_or(Path::new("")));
         let built = self.target(selection, package, target)?;
-        let has = |text: &str| {
-            let found = linker::has(&built, text.as_bytes());
-            found.map_err(|error| Error::io("read", &built, &error))
-        };
-        if !has(PORT)? {
+        let bytes = fs::read(&built).map_err(|error| Error::io("read", &built, &error))?;
+        let has = |text: &str| memmem::find(&bytes, text.as_bytes()).is_some();
+        if !has(PORT) {
             eprintln!("{}: {} has no criterion, left out", self.name, target.name);
             return Ok(None);
         }
@@ -172,7 +174,7 @@ impl Checkout {
         Ok(Some(Program {
             package: package.name.clone(),
             target: target.name.clone(),
-            has_plugin: has(MARK)?,
+            has_plugin: has(MARK),
             criterion_home: self.programs.join("criterion"),
             layouts: layouts.iter().map(keep).collect::<Result<_>>()?,
             folder: run_in,
@@ -198,9 +200,8 @@ impl Checkout {
         cargo.args(["rustc", "--profile", "bench", cargo::MESSAGES, "--manifest-path"]);
         cargo.arg(&package.manifest_path).args(["--bench", &target.name]);
         cargo.args(selection.options(package)).arg("--");
-        if cfg!(target_os = "linux") {
-            // By one path for all: another would have the target built again.
-            linker::rustc(&mut cargo, &linker::copy(&self.programs.with_file_name("linker"))?);
+        if let Some(copy) = &self.linker {
+            linker::rustc(&mut cargo, copy);
         }
         cargo.stdin(Stdio::null()).stderr(Stdio::inherit());
         let output = cargo.output().map_err(|error| not_run(&cargo, &error))?;
