@@ -204,7 +204,8 @@ fn packages_go_when_they_are_dropped() {
     let Some(file) = package() else { return };
     let path = &*file.path;
     // The kernel says of a mapped file that it was deleted. Tests beside this one have packages of their own.
-    let deleted = |package: &Package| format!("{} (deleted)", package.library().expect("a name").display());
+    let deleted =
+        |package: &Package| format!("{} (deleted)", package.library().expect("a name").display());
     let together: Vec<_> = (0..3).map(|_| load(path, inputs()).expect("loads")).collect();
     for package in &together {
         // From the moment it is in memory, nothing is left that a killed process would leave behind.

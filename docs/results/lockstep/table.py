@@ -1,41 +1,105 @@
 """Counts what comparisons with planted changes have found: python3 table.py FOLDER"""
 
 import json
+import math
+import re
+import statistics
 import sys
 from pathlib import Path
 
-PLANTED = {"memchr/memmem", "aho-corasick/any-case", "regex/class", "serde_json/parse"}
-SHARE = {"p0": 0.0, "moved": 0.0, "p1": 0.01, "p2": 0.02, "p5": 0.05, "p10": 0.10}
+CASES = Path(__file__).parent / "public/benches/cases/mod.rs"
+IDS = re.findall(r'case\("([^"]+)"', CASES.read_text())
+LEVELS = (0, 1, 2, 5, 10)
+# 1 % of 7 degrees of freedom, both sides.
+STUDENT = 3.4995
+# Differences up to this do not matter: of compare-branches, criterion and tango alike.
+THRESHOLD = 0.01
 
 
-def cases(folder):
-    """Level, planted share, verdict, ratio and bounds of each case."""
-    for file in sorted(folder.glob("*.json")):
-        level = file.stem.rsplit("-", 1)[0]
-        for case in json.loads(file.read_text())["cases"]:
-            share = SHARE[level] if case["full_id"] in PLANTED else 0.0
-            time = next((it for it in case["measures"] if it["measure"] == "time"), None)
-            if time and time["ratio"] is not None:
-                yield level, share, case["verdict"], time["ratio"], time["low"], time["high"]
+def planted(round_, id_):
+    """Percent that `measure` has planted."""
+    case = IDS.index(id_)
+    return LEVELS[(case + case // 5 + round_) % 5]
 
 
-def row(name, rows):
-    count = len(rows)
-    if not count:
-        return
-    verdicts = [row[2] for row in rows]
-    held = sum(low <= 1 + share <= high for _, share, _, _, low, high in rows)
-    words = ["regressed", "improved", "equivalent", "inconclusive"]
-    print(f"{name:24} {count:5}", *(f"{verdicts.count(word):12}" for word in words), f"{held / count:9.0%}")
+def verdict(ratio, is_sure):
+    if not is_sure or abs(ratio - 1) <= THRESHOLD:
+        return "left"
+    return "longer" if ratio > 1 else "shorter"
+
+
+def lockstep(file, _round):
+    said = {"regressed": "longer", "improved": "shorter"}
+    for case in json.loads(file.read_text())["cases"]:
+        time = next((it for it in case["measures"] if it["measure"] == "time"), None)
+        if time and time["ratio"] is not None:
+            yield case["full_id"], said.get(case["verdict"], "left"), (time["low"], time["high"])
+        else:
+            yield case["full_id"], "left", None
+
+
+def baseline(file, _round):
+    said = {"regressed": "longer", "improved": "shorter"}
+    id_ = None
+    for line in file.read_text().splitlines():
+        id_ = next((it for it in IDS if re.match(rf"{re.escape(it)}(\s|$)", line)), id_)
+        interval = re.search(r"\[([+-−][\d.]+)% \S+% ([+-−][\d.]+)%\] \(p", line)
+        if interval:
+            bounds = [1 + float(it.replace("−", "-")) / 100 for it in interval.groups()]
+        if line.strip().startswith(("Performance has", "No change", "Change within")):
+            word = next((said[it] for it in said if it in line), "left")
+            yield id_, word, bounds
+
+
+def sixteen(folder, _round):
+    for id_ in IDS:
+        case = folder / id_.replace("/", "_")
+        median = lambda name: json.loads((case / name / "estimates.json").read_text())["median"]["point_estimate"]
+        logs = [math.log(median(f"planted@{it}") / median(f"base@{it}")) for it in range(8)]
+        mean, error = statistics.mean(logs), statistics.stdev(logs) / math.sqrt(8)
+        bounds = [math.exp(mean - 2.365 * error), math.exp(mean + 2.365 * error)]
+        yield id_, verdict(math.exp(mean), abs(mean) > STUDENT * error), bounds
+
+
+def tango(file, _round):
+    for line in file.read_text().splitlines():
+        found = re.match(r"(?:.*\x1b\[2K)?(\S+) +\[.*\] +([+-][\d.]+)%(\*?)", re.sub(r"\x1b\[\d+m", "", line))
+        if found:
+            id_, percent, star = found.groups()
+            yield id_, verdict(1 + float(percent) / 100, bool(star)), None
+
+
+READERS = {"lockstep": lockstep, "nothing": lockstep, "baseline": baseline, "sixteen": sixteen, "tango": tango}
+
+
+def rows(data):
+    """Method, planted percent, verdict and interval of each case."""
+    for path in sorted(data.iterdir()):
+        method, number = path.stem.rsplit("-", 1)
+        if path.suffix == ".seconds":
+            continue
+        for id_, word, bounds in READERS[method](path, int(number)):
+            yield method, 0 if method == "nothing" else planted(int(number), id_), word, bounds
 
 
 def main():
-    found = list(cases(Path(sys.argv[1])))
-    print(f"{'planted':24} {'cases':>5} {'regressed':>12} {'improved':>12} {'equivalent':>12} {'inconclusive':>12} {'held':>9}")
-    row("nothing", [it for it in found if it[1] == 0 and it[0] != "moved"])
-    row("functions moved", [it for it in found if it[0] == "moved"])
-    for share in (0.01, 0.02, 0.05, 0.10):
-        row(f"{share:.0%} longer", [it for it in found if it[1] == share])
+    data = Path(sys.argv[1])
+    found = list(rows(data))
+    print(f"{'method':10} {'planted':>8} {'cases':>6} {'longer':>7} {'shorter':>8} {'held':>6}")
+    for method in READERS:
+        for level in LEVELS:
+            of = [(word, bounds) for name, percent, word, bounds in found if (name, percent) == (method, level)]
+            if not of:
+                continue
+            words = [word for word, _ in of]
+            bounds = [it for _, it in of if it]
+            held = sum(low <= 1 + level / 100 <= high for low, high in bounds)
+            share = f"{held / len(bounds):6.0%}" if bounds else "     –"
+            print(f"{method:10} {level:7}% {len(of):6} {words.count('longer'):7} {words.count('shorter'):8} {share}")
+    for method in READERS:
+        seconds = [int(it.read_text()) for it in data.glob(f"{method}-*.seconds")]
+        if seconds:
+            print(f"{method}: {len(seconds)} comparisons, {statistics.mean(seconds) / 60:.1f} min each")
 
 
 main()

@@ -140,8 +140,7 @@ fn different(pairs: Vec<[Program; 2]>) -> Result<Vec<[Program; 2]>> {
     let mut different = Vec::new();
     for pair in pairs {
         let bytes = |program: &Program| {
-            let path = &program.layouts[0];
-            fs::read(path).map_err(|error| Error::io("read", path, &error))
+            fs::read(&program.path).map_err(|error| Error::io("read", &program.path, &error))
         };
         match bytes(&pair[0])? == bytes(&pair[1])? {
             true => eprintln!("{}: the same program on both sides", pair[0].target),

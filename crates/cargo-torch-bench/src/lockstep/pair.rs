@@ -16,7 +16,6 @@ pub type Times = [BTreeMap<String, f64>; 2];
 /// for its word, and uses no processor.
 pub fn measure(
     programs: [&Program; 2],
-    layout: usize,
     arguments: &[String],
     first: usize,
     claim: &FolderLock,
@@ -24,7 +23,7 @@ pub fn measure(
     let mut times = Times::default();
     let mut processes = [None, None];
     for side in SIDES {
-        processes[side] = Process::start(programs[side], layout, arguments, claim)?;
+        processes[side] = Process::start(programs[side], arguments, claim)?;
     }
     let order = [first, 1 - first];
     while processes.iter().any(Option::is_some) {
@@ -46,7 +45,7 @@ mod tests {
     use std::env;
     use std::fs::{self, File};
     use std::io::Write as _;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
 
     use plan::lockstep::PORT;
 
@@ -84,7 +83,8 @@ mod tests {
         let program = |benchmarks: &str| Program {
             package: "p".to_owned(),
             target: "t".to_owned(),
-            layouts: vec![env::current_exe().expect("it has a path")],
+            path: env::current_exe().expect("it has a path"),
+            inputs: None,
             folder: folder.path().to_owned(),
             has_plugin: false,
             criterion_home: folder.path().join("criterion"),
@@ -92,7 +92,7 @@ mod tests {
         };
         let claim = FolderLock::take(&folder.path().join("lock")).expect("nobody has it");
         let arguments = ["--exact", "lockstep::pair::tests::program"].map(str::to_owned);
-        let times = measure([&program(of_a), &program(of_b)], 5, &arguments, first, &claim);
+        let times = measure([&program(of_a), &program(of_b)], &arguments, first, &claim);
         let log = fs::read_to_string(&log).unwrap_or_default();
         (times, log.lines().map(str::to_owned).collect())
     }
@@ -134,7 +134,8 @@ mod tests {
         let program = Program {
             package: "p".to_owned(),
             target: "t".to_owned(),
-            layouts: vec![Path::new("/bin/sh").to_owned()],
+            path: PathBuf::from("/bin/sh"),
+            inputs: None,
             folder: folder.path().to_owned(),
             has_plugin: false,
             criterion_home: folder.path().join("criterion"),
@@ -142,7 +143,7 @@ mod tests {
         };
         let claim = FolderLock::take(&folder.path().join("lock")).expect("nobody has it");
         let arguments = ["-c", script].map(str::to_owned);
-        measure([&program; 2], 0, &arguments, 0, &claim)
+        measure([&program; 2], &arguments, 0, &claim)
     }
 
     #[cfg(unix)]

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::connection::{Connection, Samples};
+use super::linker::Inputs;
 use crate::cargo::CASES_FAILED;
 use crate::error::{Error, Result};
 use crate::folder_lock::FolderLock;
@@ -22,8 +23,10 @@ pub struct Program {
     pub package: String,
     /// The bench target.
     pub target: String,
-    /// The executable, once for each layout of its functions.
-    pub layouts: Vec<PathBuf>,
+    /// The executable.
+    pub path: PathBuf,
+    /// What it is linked from again and again, with its functions in other orders; none where its linker cannot.
+    pub inputs: Option<Inputs>,
     /// The folder of its package, in which cargo would run it.
     pub folder: PathBuf,
     /// Whether it has our plug-in, which plans the samples itself.
@@ -55,11 +58,10 @@ impl Process {
     /// holds `claim` until it ends.
     pub fn start(
         program: &Program,
-        layout: usize,
         arguments: &[String],
         claim: &FolderLock,
     ) -> Result<Option<Self>> {
-        let path = &program.layouts[layout % program.layouts.len()];
+        let path = &program.path;
         let broken = |error: io::Error| failed(path, &error.to_string());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(broken)?;
         listener.set_nonblocking(true).map_err(broken)?;

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use memchr::memmem;
 
-use super::linker;
+use super::linker::{self, Inputs};
 use super::process::Program;
 use crate::cargo::{self, Member, Target, not_run};
 use crate::error::{Error, Result};
@@ -169,14 +169,14 @@ impl Checkout {
             eprintln!("{}: {} has no criterion, left out", self.name, target.name);
             return Ok(None);
         }
-        let layouts = [vec![built.clone()], linker::layouts(&built)].concat();
-        let keep = |it: &PathBuf| self.keep(&package.name, it);
+        let path = self.keep(&package.name, &built)?;
         Ok(Some(Program {
+            inputs: Inputs::copy(&built, &path)?,
+            path,
             package: package.name.clone(),
             target: target.name.clone(),
             has_plugin: has(MARK),
             criterion_home: self.programs.join("criterion"),
-            layouts: layouts.iter().map(keep).collect::<Result<_>>()?,
             folder: run_in,
             environment: self.environment.clone(),
         }))

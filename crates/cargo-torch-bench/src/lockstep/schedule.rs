@@ -1,6 +1,7 @@
 //! The order of blocks: the programs take turns, and time goes to the cases that are not decided.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use plan::flag::escaped;
@@ -134,11 +135,12 @@ impl Pair {
         let mut arguments: Vec<String> =
             TURN.into_iter().chain(samples.into_iter().flatten()).map(str::to_owned).collect();
         arguments.extend(if self.blocks == 0 { order.filter.clone() } else { Some(self.filter()) });
+        self.shuffle();
         let [a, b] = &self.programs;
-        let layout = self.blocks % a.layouts.len().min(b.layouts.len());
+        let layout = if a.inputs.is_some() && b.inputs.is_some() { self.blocks } else { 0 };
         let mut measured = Vec::new();
         for first in SIDES {
-            measured.push(measure([a, b], layout, &arguments, first, order.claim)?);
+            measured.push(measure([a, b], &arguments, first, order.claim)?);
         }
         let [forth, back] = &measured[..] else { unreachable!("two pairs") };
         let ids: BTreeSet<&String> = SIDES.iter().flat_map(|&it| forth[it].keys()).collect();
@@ -159,6 +161,22 @@ impl Pair {
         self.blocks += 1;
         self.last = began.elapsed();
         Ok(())
+    }
+
+    /// Links both programs with their functions in a new order. Where one cannot be, both keep the order that they have.
+    fn shuffle(&mut self) {
+        let [a, b] = &self.programs;
+        let (Some(of_a), Some(of_b)) = (&a.inputs, &b.inputs) else { return };
+        let order = self.blocks + 1;
+        let linked = thread::scope(|scope| {
+            let a = scope.spawn(|| of_a.link(order, &a.path));
+            let b = of_b.link(order, &b.path);
+            a.join().expect("it does not panic").and(b)
+        });
+        if let Err(error) = linked {
+            eprint!("note: {}: functions keep their order: {error}", a.target);
+            self.programs.iter_mut().for_each(|it| it.inputs = None);
+        }
     }
 
     /// How many samples of a benchmark criterion takes in a turn.
@@ -247,7 +265,8 @@ mod tests {
         let program = Program {
             package: "p".to_owned(),
             target: "t".to_owned(),
-            layouts: Vec::new(),
+            path: PathBuf::new(),
+            inputs: None,
             folder: PathBuf::new(),
             has_plugin: false,
             criterion_home: PathBuf::new(),
