@@ -31,6 +31,7 @@ mod kernel;
 mod library;
 mod linears;
 pub mod lockstep;
+pub mod recommendation;
 mod record;
 pub mod results;
 mod settings;

@@ -1,0 +1,192 @@
+//! What `cargo torch-bench recommend` asks and `criterion-report recommend` answers: the linear layers of a model, the
+//! phases that use them, and what is to be decided.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::shape::Shape;
+use crate::words::{Device, Dtype};
+
+/// The value of `schema`.
+pub const SCHEMA: &str = "criterion-torch/recommendation-request";
+/// Counts incompatible changes.
+pub const VERSION: u64 = 1;
+
+/// The question: which recipe for which layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecommendationRequest {
+    /// [`SCHEMA`]
+    pub schema: String,
+    /// [`VERSION`]
+    pub version: u64,
+    /// The model.
+    pub model: ModelLayers,
+    /// What a request to the model consists of.
+    pub phases: Vec<Phase>,
+    /// What is wanted.
+    pub objective: Objective,
+    /// The device that was measured.
+    pub device: Device,
+    /// The dtype of the unquantized model.
+    pub dtype: Dtype,
+    /// File stem of the config whose cases answer it.
+    pub stem: String,
+}
+
+/// The linear layers of a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelLayers {
+    /// The name of the model, or of the file that describes it.
+    pub name: String,
+    /// `model_type` of the file, such as `qwen2`.
+    pub family: String,
+    /// The layers, in the order of the model.
+    pub layers: Vec<LinearLayers>,
+    /// Parameters that no recipe changes: embeddings, norms, biases.
+    pub other_parameters: u64,
+}
+
+/// Linear layers that are alike: one in each block of the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinearLayers {
+    /// The fully qualified name in Hugging Face's model, with `*` for numbers: `model.layers.*.self_attn.q_proj`.
+    pub fqn: String,
+    /// Output features.
+    pub n: u64,
+    /// Input features.
+    pub k: u64,
+    /// How many layers have the name.
+    pub count: u64,
+    /// Layers of one group have one recipe: `self_attn.qkv`, because runtimes fuse them.
+    pub group: String,
+    /// The rows of their input.
+    pub rows: Rows,
+}
+
+/// Which tokens a layer works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rows {
+    /// All tokens of the forward pass.
+    Tokens,
+    /// The last token of each sequence, as the head of a language model.
+    LastToken,
+    /// Those that are routed to an expert.
+    Routed {
+        /// Experts of a block.
+        experts: u64,
+        /// Experts that each token goes to.
+        chosen: u64,
+    },
+}
+
+/// Forward passes of one size.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// `prefill` or `decode`, or another name.
+    pub name: String,
+    /// Tokens of each sequence in a pass.
+    pub tokens: u64,
+    /// Sequences in a pass.
+    pub batch: u64,
+    /// Passes of this size in a request.
+    pub passes: u64,
+}
+
+/// What is wanted of the choice.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// The least time, with weights and products as accurate as asked for.
+    Fastest,
+    /// The fewest bytes of weights, with a time within this share of the least.
+    Smallest {
+        /// 0.05 allows 5 % more time.
+        within: f64,
+    },
+    /// The least time with at most so many bytes of weights.
+    Memory {
+        /// Bytes of all linear layers.
+        bytes: u64,
+    },
+}
+
+impl LinearLayers {
+    /// The product of a layer in a phase.
+    pub fn shape(&self, phase: &Phase) -> Shape {
+        let tokens = phase.batch.saturating_mul(phase.tokens);
+        let m = match self.rows {
+            Rows::Tokens => tokens,
+            Rows::LastToken => phase.batch,
+            // Spread evenly.
+            Rows::Routed { experts, chosen } => {
+                tokens.saturating_mul(chosen).div_ceil(experts.max(1))
+            }
+        };
+        Shape { m, k: self.k, n: self.n }
+    }
+
+    /// How often the product runs in one pass of a phase.
+    pub fn runs(&self, phase: &Phase) -> u64 {
+        match self.rows {
+            Rows::Tokens | Rows::LastToken => self.count,
+            Rows::Routed { experts, chosen } => {
+                let experts = experts.max(1);
+                let tokens = phase.batch.saturating_mul(phase.tokens);
+                let used = experts.min(tokens.saturating_mul(chosen));
+                (self.count / experts).saturating_mul(used)
+            }
+        }
+    }
+
+    /// Weights of all layers of the name.
+    pub fn parameters(&self) -> u64 {
+        crate::catalogue::product(&[self.count, self.n, self.k])
+    }
+}
+
+impl ModelLayers {
+    /// All parameters of the model.
+    pub fn parameters(&self) -> u64 {
+        let linear = self.layers.iter().map(LinearLayers::parameters);
+        linear.fold(self.other_parameters, u64::saturating_add)
+    }
+}
+
+/// The file of the last question, among the records.
+pub fn file(records: &Path) -> PathBuf {
+    records.join("recommendation-request.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layers(rows: Rows, count: u64) -> LinearLayers {
+        let (fqn, group) = ("model.layers.*.it".to_owned(), "it".to_owned());
+        LinearLayers { fqn, n: 768, k: 2048, count, group, rows }
+    }
+
+    fn phase(tokens: u64, batch: u64) -> Phase {
+        Phase { name: "prefill".to_owned(), tokens, batch, passes: 1 }
+    }
+
+    #[test]
+    fn the_head_reads_one_token_of_each_sequence() {
+        let (all, head) = (layers(Rows::Tokens, 24), layers(Rows::LastToken, 1));
+        assert_eq!(all.shape(&phase(2048, 2)), Shape::new(4096, 2048, 768));
+        assert_eq!(head.shape(&phase(2048, 2)), Shape::new(2, 2048, 768));
+        assert_eq!((all.runs(&phase(1, 1)), head.runs(&phase(1, 1))), (24, 1));
+        assert_eq!(all.parameters(), 24 * 2048 * 768);
+    }
+
+    #[test]
+    fn tokens_are_spread_over_experts() {
+        // 48 blocks of 128 experts, of which each token goes to 8.
+        let experts = layers(Rows::Routed { experts: 128, chosen: 8 }, 48 * 128);
+        let (decode, prefill) = (phase(1, 1), phase(2048, 1));
+        assert_eq!((experts.shape(&decode).m, experts.runs(&decode)), (1, 48 * 8));
+        assert_eq!((experts.shape(&prefill).m, experts.runs(&prefill)), (128, 48 * 128));
+    }
+}
