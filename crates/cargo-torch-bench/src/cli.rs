@@ -124,15 +124,16 @@ pub enum Command {
     /// scheduler's program if that fails.
     #[command(after_long_help = cli_examples::SUBMIT)]
     Submit(submit::Options),
-    /// Build and measure two revisions in turn, then compare them
+    /// Build two revisions, measure them in lock-step, and say what changed
     ///
-    /// Both are built, then measured in turn, A B B A and so on, in runs of their own, then
-    /// compared: `cargo criterion-report compare A B`. It takes 16 times as long as one `cargo
-    /// bench`, so give a filter.
+    /// It takes any bench target with criterion 0.5 to 0.8, as it is, and needs no libtorch for it. Both
+    /// revisions are built. Then two processes live at a time, one of each, and take turns benchmark by
+    /// benchmark, until all are decided or --budget is spent. A difference counts only if fresh
+    /// processes confirm it.
     ///
     /// The dot is this checkout as it lies: leave its sources alone until the end. Commits are
-    /// built in target/compare/<commit>, about 2 GB each, which are kept for the next time. The
-    /// runs of each side are kept under its revision's name and replace earlier ones.
+    /// checked out in target/compare and kept for the next time. A later comparison of the same names
+    /// replaces the earlier one; `cargo criterion-report compare A B` shows it again.
     ///
     /// Exit codes are those of the comparison: 0 fine; 1 what --fail-on names was found; 2 a
     /// mistake, or another process measures here. If a cargo command failed, its exit code is this

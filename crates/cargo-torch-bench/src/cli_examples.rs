@@ -71,7 +71,7 @@ Examples:
   cargo xtask compare-branches main main --same        A/A: how noisy is it here?
   cargo xtask compare-branches --clean                 remove all worktrees
 
-Read more: docs/book/src/comparing.md";
+Read more: docs/book/src/branches.md";
 
 pub const KERNELS: &str = "\
 Examples:
