@@ -118,8 +118,26 @@ pub fn measure_all(programs: Vec<[Program; 2]>, order: &Order<'_>) -> Outcome {
         eprint!("{error}");
         failures.push(error);
     }
-    let cases = pairs.into_iter().flat_map(Pair::into_cases).collect();
-    Outcome { cases, failures, took: began.elapsed() }
+    Outcome { cases: named(pairs), failures, took: began.elapsed() }
+}
+
+/// All cases; an id that two programs have stands behind the names of its package and target.
+fn named(pairs: Vec<Pair>) -> Vec<LockstepCase> {
+    let mut programs: BTreeMap<String, usize> = BTreeMap::new();
+    for id in pairs.iter().flat_map(|it| it.cases.keys()) {
+        *programs.entry(id.clone()).or_default() += 1;
+    }
+    let of_pair = |pair: Pair| {
+        let place = format!("{}/{}", pair.programs[0].package, pair.programs[0].target);
+        pair.into_cases().map(move |case| (place.clone(), case))
+    };
+    let cases = pairs.into_iter().flat_map(of_pair);
+    cases
+        .map(|(place, case)| match programs[&case.full_id] {
+            1 => case,
+            _ => LockstepCase { full_id: format!("{place}/{}", case.full_id), ..case },
+        })
+        .collect()
 }
 
 impl Pair {
@@ -260,11 +278,11 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn cases_that_are_too_many_for_a_filter_take_turns() {
+    /// A pair of programs with these cases.
+    fn pair(target: &str, cases: BTreeMap<String, Case>) -> Pair {
         let program = Program {
             package: "p".to_owned(),
-            target: "t".to_owned(),
+            target: target.to_owned(),
             path: PathBuf::new(),
             inputs: None,
             folder: PathBuf::new(),
@@ -272,14 +290,29 @@ mod tests {
             criterion_home: PathBuf::new(),
             environment: Vec::new(),
         };
-        let case = || Case { has: [true, true], lockstep: Lockstep::new(0.01) };
+        let (programs, measured) = ([program.clone(), program], cases.len());
+        Pair { programs, cases, blocks: 1, last: Duration::ZERO, measured, has_failed: false }
+    }
+
+    fn case() -> Case {
+        Case { has: [true, true], lockstep: Lockstep::new(0.01) }
+    }
+
+    #[test]
+    fn an_id_of_two_targets_has_their_names() {
+        let cases = |ids: [&str; 2]| ids.map(|it| (it.to_owned(), case())).into();
+        let named = named(vec![pair("a", cases(["x", "y"])), pair("b", cases(["x", "z"]))]);
+        let ids: Vec<_> = named.into_iter().map(|it| it.full_id).collect();
+        assert_eq!(ids, ["p/a/x", "y", "p/b/x", "z"]);
+    }
+
+    #[test]
+    fn cases_that_are_too_many_for_a_filter_take_turns() {
         let one_sided = Case { has: [true, false], lockstep: Lockstep::new(0.01) };
         let mut cases: BTreeMap<String, Case> =
             (0..1000).map(|it| (format!("{it:050}"), case())).collect();
         cases.insert("other".to_owned(), one_sided);
-        let programs = [program.clone(), program];
-        let (last, measured) = (Duration::ZERO, cases.len());
-        let mut pair = Pair { programs, cases, blocks: 1, last, measured, has_failed: false };
+        let mut pair = pair("t", cases);
         let mut blocks = 0;
         for _ in 0..4 {
             let filter = pair.filter();
