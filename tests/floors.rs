@@ -31,7 +31,7 @@ const PLAN: House = House {
         ],
         &["settings", "variant", "expression", "library"],
         &["catalogue", "kernel", "user"],
-        &["linears", "work", "case"],
+        &["linears", "work", "case", "recommendation", "architecture"],
         &["id", "cost", "flag", "record", "config"],
         &["expand", "estimate", "assignment"],
     ],

@@ -4,6 +4,8 @@
     allow(dead_code, reason = "some facts of a word are asked only by configs")
 )]
 
+#[cfg(feature = "architectures")]
+pub mod architecture;
 #[cfg(feature = "estimate")]
 mod assignment;
 pub mod budget;

@@ -62,13 +62,34 @@ pub struct LinearLayers {
     pub group: String,
     /// The rows of their input.
     pub rows: Rows,
+    /// The kind of their module.
+    #[serde(default)]
+    pub module: Module,
+}
+
+/// The module that holds a weight. It decides whether torchao's `quantize_` changes the weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Module {
+    /// `torch.nn.Linear`.
+    #[default]
+    Linear,
+    /// GPT-2's `Conv1D`, whose weight is [k, n]. `quantize_` skips it.
+    Conv1d,
+    /// `torch.nn.Linear` with the weight of the embedding, which [`ModelLayers::other_parameters`] counts. Quantizing the
+    /// layer adds a weight, because the embedding keeps its own.
+    Tied,
+    /// An expert or a router: `torch.nn.Linear` in transformers 4. `quantize_` skips it in transformers 5, where it is a
+    /// tensor of another module.
+    Mixture,
 }
 
 /// Which tokens a layer works on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rows {
     /// All tokens of the forward pass.
+    #[default]
     Tokens,
     /// The last token of each sequence, as the head of a language model.
     LastToken,
@@ -140,9 +161,12 @@ impl LinearLayers {
         }
     }
 
-    /// Weights of all layers of the name.
+    /// Weights of all layers of the name: none if they are the embedding's.
     pub fn parameters(&self) -> u64 {
-        crate::catalogue::product(&[self.count, self.n, self.k])
+        match self.module {
+            Module::Tied => 0,
+            _ => crate::catalogue::product(&[self.count, self.n, self.k]),
+        }
     }
 }
 
@@ -165,7 +189,7 @@ mod tests {
 
     fn layers(rows: Rows, count: u64) -> LinearLayers {
         let (fqn, group) = ("model.layers.*.it".to_owned(), "it".to_owned());
-        LinearLayers { fqn, n: 768, k: 2048, count, group, rows }
+        LinearLayers { fqn, n: 768, k: 2048, count, group, rows, module: Module::Linear }
     }
 
     fn phase(tokens: u64, batch: u64) -> Phase {

@@ -1,5 +1,6 @@
 //! The public API: from the text of configs to plans, costs and errors.
 
+mod architectures;
 mod common;
 mod compiled;
 mod costs;
