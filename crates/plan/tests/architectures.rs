@@ -279,7 +279,7 @@ fn mistakes_are_named() {
         (
             config!("gemma-3-4b"),
             json!({ "text_config": { "model_type": "gemma3_text" } }),
-            "text_config.num_hidden_layers: missing; add it: every gemma3_text model has it",
+            "text_config.hidden_size: missing; add it: every gemma3_text model has it",
         ),
         (
             config!("gemma-3-4b"),

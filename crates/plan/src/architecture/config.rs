@@ -134,15 +134,14 @@ impl<'a> Config<'a> {
 
     /// How many modules have the place, and their rows.
     pub(super) fn count(&self, place: Place) -> Result<(u64, Rows)> {
-        let [blocks, experts] = self.family.counts;
-        let blocks = self.number(blocks)?;
+        let blocks = self.number("num_hidden_layers")?;
         Ok(match place {
             Place::Block => (blocks, Rows::Tokens),
             Place::DenseBlock => (blocks - self.sparse(blocks)?, Rows::Tokens),
             Place::SparseBlock => (self.sparse(blocks)?, Rows::Tokens),
             Place::Expert => {
                 let key = "num_experts_per_tok";
-                let (experts, chosen) = (self.number(experts)?, self.number(key)?);
+                let (experts, chosen) = (self.number("num_experts")?, self.number(key)?);
                 if chosen > experts {
                     let message = format!("{chosen} is more than the {experts} experts");
                     return Err(self.error(key, message, "correct one of the two"));

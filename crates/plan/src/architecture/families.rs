@@ -1,260 +1,235 @@
 //! The known families. Names, biases and defaults are those of Hugging Face's transformers 4.57.6.
 
-use super::family::Place::{Block, DenseBlock, Expert, Head as AtHead, HeadOfTokens, SparseBlock};
 use super::family::{Family, Formula, Head, Linear, Place};
 use crate::recommendation::Module;
 
-/// Defaults of all families for keys that are missing or null.
-pub(super) const DEFAULTS: &str = "attention_bias=0 decoder_sparse_step=1 head_dim=hidden_size/num_attention_heads \
-    mlp_bias=0 n_inner=4*n_embd num_key_value_heads=num_attention_heads num_labels=2 pooler_output_size=hidden_size \
-    qk_layernorm=0 qkv_bias=1 tie_word_embeddings=0";
+/// Defaults of all families for keys that are missing or null. Those with `$` are no keys of a config: biases of the inputs
+/// of an attention, of its output, and of an MLP; and sizes of an embedding and of one norm in each block.
+pub(super) const DEFAULTS: &str = "$qkv=attention_bias $o=attention_bias $mlp=0 attention_bias=0 mlp_bias=0 qkv_bias=1 \
+    $embedding=vocab_size*hidden_size $norm=num_hidden_layers*hidden_size $head_norm=num_hidden_layers*head_dim \
+    head_dim=hidden_size/num_attention_heads num_key_value_heads=num_attention_heads n_inner=4*n_embd \
+    decoder_sparse_step=1 num_labels=2 pooler_output_size=hidden_size qk_layernorm=0 tie_word_embeddings=0";
 
 const HIDDEN: Formula = "hidden_size";
 const INTERMEDIATE: Formula = "intermediate_size";
-/// The division refuses heads that cannot share keys evenly.
+const EXPERT: Formula = "moe_intermediate_size";
+const SHARED: Formula = "shared_expert_intermediate_size";
+/// The quotient is whole only if the heads can share keys evenly.
 const QUERIES: Formula = "num_attention_heads/num_key_value_heads*num_key_value_heads*head_dim";
 const KEYS: Formula = "num_key_value_heads*head_dim";
-const SHARED: Formula = "shared_expert_intermediate_size";
 const FUSED: Formula = "num_attention_heads*head_dim + 2*num_key_value_heads*head_dim";
 
-const fn linear(path: &'static str, name: &'static str, n: Formula, k: Formula) -> Linear {
-    Linear { path, name, n, k, biases: "0", place: Block, module: Module::Linear }
+type Name = &'static str;
+
+const fn linear(path: Name, name: Name, n: Formula, k: Formula, biases: Formula) -> Linear {
+    Linear { path, name, n, k, biases, place: Place::Block, module: Module::Linear }
 }
 
-const fn biased(path: &'static str, name: &'static str, n: Formula, k: Formula) -> Linear {
-    Linear { biases: "1", ..linear(path, name, n, k) }
+const fn conv1d(path: Name, name: Name, n: Formula, k: Formula) -> Linear {
+    Linear { module: Module::Conv1d, ..linear(path, name, n, k, "1") }
 }
 
-/// GPT-2's module.
-const fn conv1d(path: &'static str, name: &'static str, n: Formula, k: Formula) -> Linear {
-    Linear { module: Module::Conv1d, ..biased(path, name, n, k) }
+/// A layer of a head, which reads one token of each sequence.
+const fn head(path: Name, name: Name, n: Formula, biases: Formula) -> Linear {
+    Linear { place: Place::Head, ..linear(path, name, n, HIDDEN, biases) }
+}
+
+const fn of_tokens(path: Name, name: Name, n: Formula, module: Module) -> Linear {
+    Linear { place: Place::HeadOfTokens, module, ..linear(path, name, n, HIDDEN, "1") }
 }
 
 /// Decides which experts a token goes to.
-const fn router(path: &'static str, experts: Formula) -> Linear {
-    Linear { place: SparseBlock, module: Module::Mixture, ..linear(path, "gate", experts, HIDDEN) }
+const fn router(path: Name) -> Linear {
+    let (place, module) = (Place::SparseBlock, Module::Mixture);
+    Linear { place, module, ..linear(path, "gate", "num_experts", HIDDEN, "0") }
 }
 
-/// A layer that reads one token of each sequence.
-const fn pooled(path: &'static str, name: &'static str, n: Formula) -> Linear {
-    Linear { place: AtHead, ..biased(path, name, n, HIDDEN) }
-}
-
-const fn attention(inputs: Formula, output: Formula) -> [Linear; 4] {
+const fn gated(path: Name, names: [Name; 3], width: Formula, place: Place) -> [Linear; 3] {
+    let module = if matches!(place, Place::Expert) { Module::Mixture } else { Module::Linear };
     [
-        Linear { biases: inputs, ..linear("self_attn", "q_proj", QUERIES, HIDDEN) },
-        Linear { biases: inputs, ..linear("self_attn", "k_proj", KEYS, HIDDEN) },
-        Linear { biases: inputs, ..linear("self_attn", "v_proj", KEYS, HIDDEN) },
-        Linear { biases: output, ..linear("self_attn", "o_proj", HIDDEN, QUERIES) },
+        Linear { place, module, ..linear(path, names[0], width, HIDDEN, "$mlp") },
+        Linear { place, module, ..linear(path, names[1], width, HIDDEN, "$mlp") },
+        Linear { place, module, ..linear(path, names[2], HIDDEN, width, "$mlp") },
     ]
 }
 
-const fn mlp(biases: Formula, place: Place) -> [Linear; 3] {
-    gated("mlp", NAMES, INTERMEDIATE, biases, place)
-}
-
-const fn gated(
-    path: &'static str,
-    [gate, up, down]: [&'static str; 3],
-    width: Formula,
-    biases: Formula,
-    place: Place,
-) -> [Linear; 3] {
-    let module = if matches!(place, Expert) { Module::Mixture } else { Module::Linear };
+/// A block of BERT or ViT, whose attention reads its inputs in the module `path`.
+const fn encoder(path: Name) -> [Linear; 6] {
     [
-        Linear { biases, place, module, ..linear(path, gate, width, HIDDEN) },
-        Linear { biases, place, module, ..linear(path, up, width, HIDDEN) },
-        Linear { biases, place, module, ..linear(path, down, HIDDEN, width) },
+        linear(path, "query", HIDDEN, HIDDEN, "$qkv"),
+        linear(path, "key", HIDDEN, HIDDEN, "$qkv"),
+        linear(path, "value", HIDDEN, HIDDEN, "$qkv"),
+        linear("attention.output", "dense", HIDDEN, HIDDEN, "1"),
+        linear("intermediate", "dense", INTERMEDIATE, HIDDEN, "1"),
+        linear("output", "dense", HIDDEN, INTERMEDIATE, "1"),
     ]
 }
 
-/// A block of BERT or ViT, which hold the inputs of their attention in modules of other names.
-const fn encoder(path: &'static str, biases: Formula) -> [Linear; 6] {
-    [
-        Linear { biases, ..linear(path, "query", HIDDEN, HIDDEN) },
-        Linear { biases, ..linear(path, "key", HIDDEN, HIDDEN) },
-        Linear { biases, ..linear(path, "value", HIDDEN, HIDDEN) },
-        biased("attention.output", "dense", HIDDEN, HIDDEN),
-        biased("intermediate", "dense", INTERMEDIATE, HIDDEN),
-        biased("output", "dense", HIDDEN, INTERMEDIATE),
-    ]
-}
-
-const NAMES: [&str; 3] = ["gate_proj", "up_proj", "down_proj"];
-const QWEN_EXPERTS: [Linear; 3] =
-    gated("mlp.experts.*", NAMES, "moe_intermediate_size", "0", Expert);
-const LM_HEAD: Linear =
-    Linear { place: AtHead, module: Module::Tied, ..linear("", "lm_head", "vocab_size", HIDDEN) };
-const GPT2_HEAD: &[Linear] = &[Linear { k: "n_embd", ..LM_HEAD }];
-const CLASSIFIER: Linear = pooled("", "classifier", "num_labels");
+const ATTENTION: [Linear; 4] = [
+    linear("self_attn", "q_proj", QUERIES, HIDDEN, "$qkv"),
+    linear("self_attn", "k_proj", KEYS, HIDDEN, "$qkv"),
+    linear("self_attn", "v_proj", KEYS, HIDDEN, "$qkv"),
+    linear("self_attn", "o_proj", HIDDEN, QUERIES, "$o"),
+];
+const MLP: [Name; 3] = ["gate_proj", "up_proj", "down_proj"];
+const LM_HEAD: Linear = Linear { module: Module::Tied, ..head("", "lm_head", "vocab_size", "0") };
+const CLASSIFIER: Linear = head("", "classifier", "num_labels", "1");
 
 const BARE: Head = Head { class: "Model", path: "", linears: &[], others: "0" };
 const CAUSAL: Head = Head { class: "ForCausalLM", path: "model.", linears: &[LM_HEAD], ..BARE };
 const CLASSIFYING: Head = Head {
     class: "ForSequenceClassification",
-    linears: &[Linear { biases: "0", ..pooled("", "score", "num_labels") }],
+    linears: &[head("", "score", "num_labels", "0")],
     ..CAUSAL
 };
+const OF_SEVERAL_MEDIA: Head = Head { class: MULTIMODAL, path: "model.language_model.", ..CAUSAL };
 /// The end of the class of a model of several media.
 pub(super) const MULTIMODAL: &str = "ForConditionalGeneration";
 
-/// The usual decoder.
-const fn decoder(model_type: &'static str, norms: Formula, defaults: &'static str) -> Family {
-    Family {
-        model_type,
-        blocks: "layers",
-        counts: ["num_hidden_layers", "num_experts"],
-        linears: USUAL,
-        norms,
-        others: "vocab_size*hidden_size + hidden_size",
-        heads: &[
-            CAUSAL,
-            Head { class: MULTIMODAL, path: "model.language_model.", ..CAUSAL },
-            CLASSIFYING,
-            BARE,
-        ],
-        defaults,
-    }
-}
+/// The embedding, two norms in each block, and the last one.
+const TWO_NORMS: Formula = "$embedding + 2*$norm + hidden_size";
+const QK_NORMS: Formula = "$embedding + 2*$norm + 2*$head_norm + hidden_size";
 
-const USUAL: &[&[Linear]] = &[&attention("attention_bias", "attention_bias"), &mlp("0", Block)];
-const TWO: Formula = "2*hidden_size";
-const FOUR: Formula = "4*hidden_size";
-const OF_HEADS_TOO: Formula = "2*hidden_size + 2*head_dim";
+/// The usual decoder.
+const fn decoder(model_type: Name, others: Formula, defaults: &'static str) -> Family {
+    let linears: &[&[Linear]] =
+        &[&ATTENTION, &const { gated("mlp", MLP, INTERMEDIATE, Place::Block) }];
+    let heads = &[CAUSAL, OF_SEVERAL_MEDIA, CLASSIFYING, BARE];
+    Family { model_type, blocks: "layers", linears, others, heads, defaults }
+}
 
 /// Every known family.
 pub(super) const FAMILIES: &[Family] = &[
-    Family {
-        linears: &[&attention("attention_bias", "attention_bias"), &mlp("mlp_bias", Block)],
-        ..decoder("llama", TWO, "")
-    },
-    Family {
-        linears: &[&attention("0", "0"), &mlp("0", Block)],
-        ..decoder("mistral", TWO, "num_key_value_heads=8")
-    },
-    Family {
-        linears: &[&attention("1", "0"), &mlp("0", Block)],
-        ..decoder("qwen2", TWO, "num_key_value_heads=32")
-    },
-    decoder("qwen3", OF_HEADS_TOO, "num_key_value_heads=32 head_dim=128"),
-    decoder("gemma", TWO, "num_key_value_heads=16 head_dim=256 tie_word_embeddings=1"),
-    decoder("gemma2", FOUR, "num_key_value_heads=4 head_dim=256 tie_word_embeddings=1"),
+    decoder("llama", TWO_NORMS, "$mlp=mlp_bias"),
+    decoder("mistral", TWO_NORMS, "$qkv=0 $o=0 num_key_value_heads=8"),
+    decoder("qwen2", TWO_NORMS, "$qkv=1 $o=0 num_key_value_heads=32"),
+    decoder("qwen3", QK_NORMS, "num_key_value_heads=32 head_dim=128"),
+    decoder("gemma", TWO_NORMS, "num_key_value_heads=16 head_dim=256 tie_word_embeddings=1"),
+    decoder(
+        "gemma2",
+        "$embedding + 4*$norm + hidden_size",
+        "num_key_value_heads=4 head_dim=256 tie_word_embeddings=1",
+    ),
     decoder(
         "gemma3_text",
-        "4*hidden_size + 2*head_dim",
-        "vocab_size=262208 num_attention_heads=8 num_key_value_heads=4 head_dim=256 tie_word_embeddings=1",
+        "$embedding + 4*$norm + 2*$head_norm + hidden_size",
+        "vocab_size=262208 num_attention_heads=8 num_key_value_heads=4 head_dim=256 \
+         tie_word_embeddings=1",
     ),
     Family {
         linears: &[&[
-            biased("self_attn", "q_proj", QUERIES, HIDDEN),
-            biased("self_attn", "k_proj", KEYS, HIDDEN),
-            biased("self_attn", "v_proj", KEYS, HIDDEN),
-            biased("self_attn", "dense", HIDDEN, QUERIES),
-            biased("mlp", "fc1", INTERMEDIATE, HIDDEN),
-            biased("mlp", "fc2", HIDDEN, INTERMEDIATE),
+            linear("self_attn", "q_proj", QUERIES, HIDDEN, "1"),
+            linear("self_attn", "k_proj", KEYS, HIDDEN, "1"),
+            linear("self_attn", "v_proj", KEYS, HIDDEN, "1"),
+            linear("self_attn", "dense", HIDDEN, QUERIES, "1"),
+            linear("mlp", "fc1", INTERMEDIATE, HIDDEN, "1"),
+            linear("mlp", "fc2", HIDDEN, INTERMEDIATE, "1"),
         ]],
-        others: "vocab_size*hidden_size + 2*hidden_size",
         heads: &[
             Head { linears: &[Linear { biases: "1", ..LM_HEAD }], ..CAUSAL },
             CLASSIFYING,
             BARE,
         ],
-        ..decoder("phi", "2*hidden_size + 4*qk_layernorm*head_dim", "")
+        ..decoder("phi", "$embedding + 2*$norm + 4*qk_layernorm*$head_norm + 2*hidden_size", "")
     },
     Family {
         linears: &[&[
-            linear("self_attn", "qkv_proj", FUSED, HIDDEN),
-            linear("self_attn", "o_proj", HIDDEN, QUERIES),
-            linear("mlp", "gate_up_proj", "2*intermediate_size", HIDDEN),
-            linear("mlp", "down_proj", HIDDEN, INTERMEDIATE),
+            linear("self_attn", "qkv_proj", FUSED, HIDDEN, "0"),
+            linear("self_attn", "o_proj", HIDDEN, QUERIES, "0"),
+            linear("mlp", "gate_up_proj", "2*intermediate_size", HIDDEN, "0"),
+            linear("mlp", "down_proj", HIDDEN, INTERMEDIATE, "0"),
         ]],
-        ..decoder("phi3", TWO, "")
+        ..decoder("phi3", TWO_NORMS, "")
     },
     Family {
         blocks: "h",
-        counts: ["n_layer", "0"],
         linears: &[&[
-            conv1d("attn", "c_attn", "3*n_embd", "n_embd"),
-            conv1d("attn", "c_proj", "n_embd", "n_embd"),
-            conv1d("mlp", "c_fc", "n_inner", "n_embd"),
-            conv1d("mlp", "c_proj", "n_embd", "n_inner"),
+            conv1d("attn", "c_attn", "3*hidden_size", HIDDEN),
+            conv1d("attn", "c_proj", HIDDEN, HIDDEN),
+            conv1d("mlp", "c_fc", "n_inner", HIDDEN),
+            conv1d("mlp", "c_proj", HIDDEN, "n_inner"),
         ]],
-        others: "vocab_size*n_embd + n_positions*n_embd + 2*n_embd",
-        heads: &[
-            Head { class: "LMHeadModel", path: "transformer.", linears: GPT2_HEAD, ..BARE },
-            BARE,
-        ],
-        ..decoder("gpt2", "4*n_embd", "tie_word_embeddings=1")
+        heads: &[Head { class: "LMHeadModel", path: "transformer.", ..CAUSAL }, BARE],
+        ..decoder(
+            "gpt2",
+            "$embedding + n_positions*hidden_size + 4*$norm + 2*hidden_size",
+            "hidden_size=n_embd num_hidden_layers=n_layer tie_word_embeddings=1",
+        )
     },
     Family {
         blocks: "encoder.layer",
-        linears: &[&encoder("attention.self", "1")],
-        others: "vocab_size*hidden_size + max_position_embeddings*hidden_size \
-                 + type_vocab_size*hidden_size + 2*hidden_size",
+        linears: &[&encoder("attention.self")],
         heads: &[
             Head {
                 class: "ForMaskedLM",
                 path: "bert.",
                 linears: &[
-                    Linear {
-                        place: HeadOfTokens,
-                        ..pooled("cls.predictions.transform", "dense", HIDDEN)
-                    },
-                    Linear {
-                        module: Module::Tied,
-                        place: HeadOfTokens,
-                        ..pooled("cls.predictions", "decoder", "vocab_size")
-                    },
+                    of_tokens("cls.predictions.transform", "dense", HIDDEN, Module::Linear),
+                    of_tokens("cls.predictions", "decoder", "vocab_size", Module::Tied),
                 ],
-                others: TWO,
+                others: "2*hidden_size",
             },
             Head {
                 path: "bert.",
-                linears: &[pooled("bert.pooler", "dense", HIDDEN), CLASSIFIER],
+                linears: &[head("bert.pooler", "dense", HIDDEN, "1"), CLASSIFIER],
                 ..CLASSIFYING
             },
-            Head { linears: &[pooled("pooler", "dense", HIDDEN)], ..BARE },
+            Head { linears: &[head("pooler", "dense", HIDDEN, "1")], ..BARE },
         ],
-        ..decoder("bert", FOUR, "tie_word_embeddings=1")
+        ..decoder(
+            "bert",
+            "$embedding + max_position_embeddings*hidden_size + type_vocab_size*hidden_size \
+             + 4*$norm + 2*hidden_size",
+            "$qkv=1 tie_word_embeddings=1",
+        )
     },
     Family {
         blocks: "encoder.layer",
-        linears: &[&encoder("attention.attention", "qkv_bias")],
-        others: "image_size/patch_size*image_size/patch_size*hidden_size \
-                 + num_channels*patch_size*patch_size*hidden_size + 5*hidden_size",
+        linears: &[&encoder("attention.attention")],
         heads: &[
             Head { class: "ForImageClassification", path: "vit.", linears: &[CLASSIFIER], ..BARE },
-            Head { linears: &[pooled("pooler", "dense", "pooler_output_size")], ..BARE },
+            Head { linears: &[head("pooler", "dense", "pooler_output_size", "1")], ..BARE },
         ],
-        ..decoder("vit", FOUR, "")
-    },
-    Family {
-        counts: ["num_hidden_layers", "num_local_experts"],
-        linears: &[
-            &attention("0", "0"),
-            &[router("block_sparse_moe", "num_local_experts")],
-            &gated("block_sparse_moe.experts.*", ["w1", "w3", "w2"], INTERMEDIATE, "0", Expert),
-        ],
-        ..decoder("mixtral", TWO, "num_key_value_heads=8")
+        ..decoder(
+            "vit",
+            "$patches*hidden_size + num_channels*patch_size*patch_size*hidden_size \
+             + 4*$norm + 5*hidden_size",
+            "$qkv=qkv_bias $patches=image_size/patch_size*image_size/patch_size",
+        )
     },
     Family {
         linears: &[
-            &attention("qkv_bias", "0"),
-            &mlp("0", DenseBlock),
-            &[router("mlp", "num_experts")],
-            &QWEN_EXPERTS,
-            &gated("mlp.shared_expert", NAMES, SHARED, "0", SparseBlock),
-            &[Linear { place: SparseBlock, ..linear("mlp", "shared_expert_gate", "1", HIDDEN) }],
+            &ATTENTION,
+            &[router("block_sparse_moe")],
+            &gated("block_sparse_moe.experts.*", ["w1", "w3", "w2"], INTERMEDIATE, Place::Expert),
         ],
-        ..decoder("qwen2_moe", TWO, "num_key_value_heads=16")
+        ..decoder(
+            "mixtral",
+            TWO_NORMS,
+            "$qkv=0 $o=0 num_key_value_heads=8 num_experts=num_local_experts",
+        )
     },
     Family {
         linears: &[
-            &attention("attention_bias", "attention_bias"),
-            &mlp("0", DenseBlock),
-            &[router("mlp", "num_experts")],
-            &QWEN_EXPERTS,
+            &ATTENTION,
+            &gated("mlp", MLP, INTERMEDIATE, Place::DenseBlock),
+            &[router("mlp")],
+            &gated("mlp.experts.*", MLP, EXPERT, Place::Expert),
+            &gated("mlp.shared_expert", MLP, SHARED, Place::SparseBlock),
+            &[Linear {
+                place: Place::SparseBlock,
+                ..linear("mlp", "shared_expert_gate", "1", HIDDEN, "0")
+            }],
         ],
-        ..decoder("qwen3_moe", OF_HEADS_TOO, "num_key_value_heads=4")
+        ..decoder("qwen2_moe", TWO_NORMS, "$qkv=qkv_bias $o=0 num_key_value_heads=16")
+    },
+    Family {
+        linears: &[
+            &ATTENTION,
+            &gated("mlp", MLP, INTERMEDIATE, Place::DenseBlock),
+            &[router("mlp")],
+            &gated("mlp.experts.*", MLP, EXPERT, Place::Expert),
+        ],
+        ..decoder("qwen3_moe", QK_NORMS, "num_key_value_heads=4")
     },
 ];

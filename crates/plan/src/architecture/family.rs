@@ -68,14 +68,10 @@ pub(super) struct Family {
     pub(super) model_type: &'static str,
     /// The list of blocks, in the model without its head.
     pub(super) blocks: &'static str,
-    /// How many blocks there are, and experts in each.
-    pub(super) counts: [Formula; 2],
     pub(super) linears: &'static [&'static [Linear]],
-    /// Norms of each block.
-    pub(super) norms: Formula,
-    /// Parameters outside of blocks: embeddings and the last norm.
+    /// Embeddings and norms.
     pub(super) others: Formula,
     pub(super) heads: &'static [Head],
-    /// Defaults for missing keys, beside those of all families: `head_dim=256 vocab_size=32000`.
+    /// Defaults for missing keys, before those of all families: `head_dim=256 hidden_size=n_embd`.
     pub(super) defaults: &'static str,
 }

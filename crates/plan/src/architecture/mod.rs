@@ -30,12 +30,7 @@ pub fn read(text: &str, name: &str) -> Result<ModelLayers, ArchitectureError> {
     let config = Config::read(text, name)?;
     let (family, head) = (config.family, config.head()?);
     let is_tied = config.number("tie_word_embeddings")? == 1;
-    let blocks = config.number(family.counts[0])?;
-    let mut others = vec![
-        product(&[blocks, config.number(family.norms)?]),
-        config.number(family.others)?,
-        config.number(head.others)?,
-    ];
+    let mut others = vec![config.number(family.others)?, config.number(head.others)?];
     let mut layers = Vec::new();
     for linear in family.linears.iter().copied().flatten().chain(head.linears) {
         let (count, rows) = config.count(linear.place)?;
