@@ -22,9 +22,9 @@ pub struct RecommendationRequest {
     pub version: u64,
     /// The model.
     pub model: ModelLayers,
-    /// What a request to the model consists of.
+    /// The forward passes of one request to the model.
     pub phases: Vec<Phase>,
-    /// What is wanted.
+    /// The aim of the choice.
     pub objective: Objective,
     /// The device that was measured.
     pub device: Device,
@@ -93,7 +93,7 @@ pub enum Rows {
     Tokens,
     /// The last token of each sequence, as the head of a language model.
     LastToken,
-    /// Those that are routed to an expert.
+    /// The tokens that are routed to an expert.
     Routed {
         /// Experts of a block.
         experts: u64,
@@ -115,7 +115,7 @@ pub struct Phase {
     pub passes: u64,
 }
 
-/// What is wanted of the choice.
+/// The aim of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Objective {

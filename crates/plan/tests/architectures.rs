@@ -14,7 +14,7 @@ fn model(text: &str) -> ModelLayers {
     read(text, "it").unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The config with other values; null removes a key.
+/// Changes values of a config; null removes a key.
 fn changed(text: &str, changes: Value) -> String {
     let mut config: Value = serde_json::from_str(text).expect("JSON");
     for (key, value) in changes.as_object().expect("an object") {
@@ -39,7 +39,7 @@ fn groups(model: &ModelLayers) -> Vec<&str> {
     model.layers.iter().map(|it| &*it.group).collect()
 }
 
-/// What `sum(p.numel() for p in model.parameters())` gives in transformers 4.57.6, which counts tied weights once.
+/// The totals are `sum(p.numel() for p in model.parameters())` of transformers 4.57.6, which counts tied weights once.
 #[test]
 fn parameters_add_up_to_the_published_totals() {
     for (text, parameters) in [
@@ -50,7 +50,7 @@ fn parameters_add_up_to_the_published_totals() {
         (config!("gemma-2b"), 2_506_172_416),
         (config!("gemma-2-2b"), 2_614_341_888),
         (config!("gemma-3-1b"), 999_885_952),
-        // Of 4 300 079 472 with the encoder of images and its projector.
+        // The language model's share; with the encoder of images and its projector there are 4 300 079 472.
         (config!("gemma-3-4b"), 3_880_263_168),
         (config!("phi-2"), 2_779_683_840),
         (config!("Phi-3-mini-4k"), 3_821_079_552),
@@ -125,7 +125,7 @@ fn each_expert_is_a_layer() {
 
 #[test]
 fn only_some_blocks_have_experts() {
-    // Of the blocks 0 to 23, 1, 3, …, 23 have experts, but not 3; 4 and 99 have none anyway.
+    // The blocks 1, 3, …, 23 have experts, except 3. Block 4 has none anyway, and there is no block 99.
     let changes = json!({ "decoder_sparse_step": 2, "mlp_only_layers": [3, 4, 99] });
     let qwen = model(&changed(config!("Qwen1.5-MoE-A2.7B"), changes));
     let count = |name: &str| {
