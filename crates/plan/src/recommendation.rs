@@ -1,5 +1,5 @@
-//! What `cargo torch-bench recommend` asks and `criterion-report recommend` answers: the linear layers of a model, the
-//! phases that use them, and what is to be decided.
+//! The question of `cargo torch-bench recommend`, which `criterion-report recommend` answers: the linear layers of a model,
+//! the phases that use them, and the objective.
 
 use std::path::{Path, PathBuf};
 

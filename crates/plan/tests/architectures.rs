@@ -355,7 +355,7 @@ fn mistakes_in_yaml_are_named() {
             "{ fqn: a, n: 1, k: 1, count: 6, rows: { routed: { experts: 4, chosen: 2 } } }",
             "layers[0].count: 6 is not a multiple of the 4 experts; count",
         ),
-        ("", "layers: it is empty; list one at least"),
+        ("", "layers: it is empty; list at least one"),
     ] {
         let error = layers_of_yaml(&format!("layers: [{layer}]"), "mine.yml").expect_err(layer);
         let error = error.to_string();

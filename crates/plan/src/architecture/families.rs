@@ -34,6 +34,7 @@ const fn head(path: Name, name: Name, n: Formula, biases: Formula) -> Linear {
     Linear { place: Place::Head, ..linear(path, name, n, HIDDEN, biases) }
 }
 
+/// A layer of a head that reads all tokens.
 const fn of_tokens(path: Name, name: Name, n: Formula, module: Module) -> Linear {
     Linear { place: Place::HeadOfTokens, module, ..linear(path, name, n, HIDDEN, "1") }
 }

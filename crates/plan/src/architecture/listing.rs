@@ -78,13 +78,8 @@ pub fn layers_of_yaml(text: &str, file: &str) -> Result<ModelLayers, Architectur
         layers.push(LinearLayers { fqn, n: n.get(), k: k.get(), count, group, rows, module });
     }
     if layers.is_empty() {
-        let message = "it is empty".to_owned();
-        return Err(ArchitectureError::new(
-            file,
-            "layers".to_owned(),
-            message,
-            "list one at least",
-        ));
+        let (key, message) = ("layers".to_owned(), "it is empty".to_owned());
+        return Err(ArchitectureError::new(file, key, message, "list at least one"));
     }
     let (family, other_parameters) = ("layers".to_owned(), listing.other_parameters);
     let name = listing.name.unwrap_or_else(|| file.to_owned());
