@@ -69,7 +69,7 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What a program was linked from: its object files and libraries in a folder of their own, and the linker's arguments.
+/// The inputs of a linked program: its object files and libraries in a folder of their own, and the linker's arguments.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Inputs {
     folder: PathBuf,

@@ -25,7 +25,7 @@ pub struct Program {
     pub target: String,
     /// The executable.
     pub path: PathBuf,
-    /// What it is linked from again and again, with its functions in other orders; none where its linker cannot.
+    /// Its linker's inputs, by which it is linked again with its functions in other orders; none where that is not possible.
     pub inputs: Option<Inputs>,
     /// The folder of its package, in which cargo would run it.
     pub folder: PathBuf,
