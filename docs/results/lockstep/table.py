@@ -78,15 +78,17 @@ def rows(data):
         method, number = path.stem.rsplit("-", 1)
         if path.suffix == ".seconds":
             continue
-        for id_, word, bounds in READERS[method](path, int(number)):
-            yield method, 0 if method == "nothing" else planted(int(number), id_), word, bounds
+        kind = method.split("-")[0]
+        for id_, word, bounds in READERS[kind](path, int(number)):
+            yield method, 0 if kind == "nothing" else planted(int(number), id_), word, bounds
 
 
 def main():
     data = Path(sys.argv[1])
     found = list(rows(data))
-    print(f"{'method':10} {'planted':>8} {'cases':>6} {'longer':>7} {'shorter':>8} {'held':>6}")
-    for method in READERS:
+    methods = list(dict.fromkeys(method for method, *_ in found))
+    print(f"{'method':15} {'planted':>8} {'cases':>6} {'longer':>7} {'shorter':>8} {'held':>6}")
+    for method in methods:
         for level in LEVELS:
             of = [(word, bounds) for name, percent, word, bounds in found if (name, percent) == (method, level)]
             if not of:
@@ -95,11 +97,10 @@ def main():
             bounds = [it for _, it in of if it]
             held = sum(low <= 1 + level / 100 <= high for low, high in bounds)
             share = f"{held / len(bounds):6.0%}" if bounds else "     –"
-            print(f"{method:10} {level:7}% {len(of):6} {words.count('longer'):7} {words.count('shorter'):8} {share}")
-    for method in READERS:
+            print(f"{method:15} {level:7}% {len(of):6} {words.count('longer'):7} {words.count('shorter'):8} {share}")
+    for method in methods:
         seconds = [int(it.read_text()) for it in data.glob(f"{method}-*.seconds")]
-        if seconds:
-            print(f"{method}: {len(seconds)} comparisons, {statistics.mean(seconds) / 60:.1f} min each")
+        print(f"{method}: {len(seconds)} comparisons of {len(IDS)} cases, {statistics.mean(seconds) / 60:.1f} min each")
 
 
 main()
