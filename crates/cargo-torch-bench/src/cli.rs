@@ -14,7 +14,7 @@ use crate::bench_arguments::runs;
 use crate::cli_examples;
 use crate::error;
 use crate::name;
-use crate::suite::{calibrate, operators};
+use crate::suite::{calibrate, operators, recommend};
 use crate::{bundle, cache_report, compare_branches, kernels, new, setup, submit};
 
 /// Columns of the help: room for the installed tool's name, which is longer than the alias.
@@ -178,6 +178,19 @@ pub enum Command {
     /// Exit codes: 0 fine; 1 a case failed (the file is written); 2 a wrong command line.
     #[command(after_long_help = cli_examples::OPERATORS)]
     Operators(Box<operators::Options>),
+    /// Run setup, measure the products of a model, and say which recipe each of its layers takes
+    ///
+    /// Reads the sizes of a model's linear layers from its config.json, measures each product once with
+    /// every recipe and in other dtypes, and decides for each group of layers. Writes the decision for
+    /// programs (recommendation.json), as Python for torchao (recommendation.py), and as a config that
+    /// measures it again (recommendation.yml).
+    ///
+    /// It needs the bench target `inference`, or `torch`, which `cargo xtask new` adds. The config is
+    /// written to target/torch-bench.
+    ///
+    /// Exit codes: 0 fine; 1 a case failed; 2 a wrong command line or an unknown model.
+    #[command(after_long_help = cli_examples::RECOMMEND)]
+    Recommend(Box<recommend::Options>),
     /// Print the libtorch that setup chooses here: cpu or cuda
     ///
     /// It is that of LIBTORCH; else that of the libtorch that .libtorch leads to; else cuda if an

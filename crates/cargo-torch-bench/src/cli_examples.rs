@@ -101,6 +101,15 @@ Examples:
 
 Read more: docs/book/src/reports/operators.md";
 
+pub const RECOMMEND: &str = "\
+Examples:
+  cargo xtask recommend Qwen2.5-0.5B/config.json
+  cargo xtask recommend config.json --plan             layers, products and time
+  cargo xtask recommend config.json --phase prefill:512,decode:1x1000 --batch 1,8
+  cargo xtask recommend layers.yml --objective memory:400MiB --recipes int8wo,int4wo-64
+
+Read more: docs/book/src/recommend.md";
+
 pub const CACHE: &str = "\
 Examples:
   cargo xtask cache                            what there is, and how large

@@ -198,6 +198,7 @@ pub fn run_command(command: Command) -> Result<ExitCode, Error> {
         Command::CompareBranches(options) => compare_branches::command(&workspace()?, &options),
         Command::Calibrate(options) => suite::calibrate::command(&workspace()?, &options),
         Command::Operators(options) => suite::operators::command(&workspace()?, &options),
+        Command::Recommend(options) => suite::recommend::command(&workspace()?, &options),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
         Command::Flavour => setup::print_flavour(&workspace()?),
         Command::Python => Ok(environment::print()),

@@ -112,7 +112,13 @@ impl Options {
     }
 
     fn suite(&self) -> Suite {
-        Suite { command: "calibrate", stem: STEM, configs: self.configs(), verbose: self.verbose }
+        Suite {
+            command: "calibrate",
+            stem: STEM,
+            configs: self.configs(),
+            verbose: self.verbose,
+            arguments: Vec::new(),
+        }
     }
 
     /// The report's command lines afterwards.

@@ -1,7 +1,8 @@
-//! The commands `calibrate` and `operators`: both write configs, measure them, and report.
+//! The commands `calibrate`, `operators` and `recommend`: they write configs, measure them, and report.
 
 pub mod calibrate;
 pub mod operators;
+pub mod recommend;
 
 use std::env;
 use std::ffi::OsString;
@@ -40,6 +41,8 @@ struct Suite {
     stem: &'static str,
     configs: Vec<Config>,
     verbose: bool,
+    /// Arguments of the benchmarks, after `--`.
+    arguments: Vec<OsString>,
 }
 
 /// A suite that was measured to the end, with or without failed cases.
@@ -73,13 +76,23 @@ impl Suite {
         }
         let log = results.records.join("bench.log");
         let log = (!self.verbose).then_some(log.as_path());
-        let status = progress_line::measure(bench, &targets, log)?;
+        let status = progress_line::measure(bench, &[&targets[..], &self.arguments].concat(), log)?;
         if !status.success() && status.code() != Some(cargo::CASES_FAILED) {
             let what = format!("cargo bench failed ({status}), so nothing is written");
             return Err(Error::failed(what, cargo::code(status))
                 .remedy("the results until then: cargo criterion-report show"));
         }
         Ok(Measured { root, results, status })
+    }
+
+    /// Writes the configs, and shows what they expand to and the time that it takes.
+    fn planned(&self, workspace: &Workspace) -> Result<ExitCode> {
+        let root = workspace.root();
+        cargo::require_report(root)?;
+        let configs = self.write(root)?;
+        let mut report = cargo::report(root);
+        report.arg("plan").args(env::split_paths(&configs));
+        Ok(cargo::exit_code(cargo::status(report)?))
     }
 
     /// The words of `criterion-report` for a command about the cases of this run.

@@ -89,7 +89,13 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 
 impl Options {
     fn suite(&self) -> Suite {
-        Suite { command: "operators", stem: STEM, configs: self.configs(), verbose: self.verbose }
+        Suite {
+            command: "operators",
+            stem: STEM,
+            configs: self.configs(),
+            verbose: self.verbose,
+            arguments: Vec::new(),
+        }
     }
 
     /// The report's command lines afterwards: the file, and the tables.

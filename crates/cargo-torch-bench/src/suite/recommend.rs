@@ -1,0 +1,256 @@
+//! `recommend`: the products of a model, measured with every recipe, and which recipe each layer takes.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{ArgAction, Args};
+use plan::architecture;
+use plan::recommendation::{
+    self, LinearLayers, ModelLayers, Objective, Phase, RecommendationRequest,
+};
+use plan::{Device, Dtype, Shape, without_repetition};
+
+use super::{Config, Suite, device, list};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::workspace::{self, Workspace};
+
+const STEM: &str = "recommend";
+
+#[derive(Debug, PartialEq, Args)]
+pub struct Options {
+    /// The model: config.json of Hugging Face, or a YAML file of its linear layers
+    #[arg(value_name = "FILE")]
+    model: PathBuf,
+    /// Forward passes: NAME:TOKENS or NAME:TOKENSxPASSES
+    ///
+    /// Tokens of each sequence in a pass, and how many such passes a request takes: by default 256
+    /// of one token, and one of more.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        action = ArgAction::Set,
+        value_parser = pass,
+        default_value = "prefill:2048,decode:1"
+    )]
+    phase: Vec<Pass>,
+    /// Sequences in a pass
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        action = ArgAction::Set,
+        value_parser = clap::value_parser!(u64).range(1..=1 << 20),
+        default_value = "1"
+    )]
+    batch: Vec<u64>,
+    /// What is wanted: fastest, smallest:5% (more time than the fastest), or memory:2GiB (of weights)
+    #[arg(long, value_name = "WORD", value_parser = objective, default_value = "fastest")]
+    objective: Objective,
+    /// Time to measure in, e.g. `90s`
+    #[arg(long, value_name = "TIME", default_value = "5min")]
+    budget: String,
+    /// Recipes to choose from, beside the unquantized model [default: those that may pay on the device]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set)]
+    recipes: Vec<String>,
+    /// Dtype of the unquantized model
+    #[arg(long, value_name = "DTYPE", value_parser = dtype, default_value = "bfloat16")]
+    dtype: Dtype,
+    /// Device: cpu, cuda
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
+    device: Device,
+    /// Folder of recommendation.json, recommendation.py and recommendation.yml
+    #[arg(long, short, value_name = "FOLDER", default_value = "recommendation")]
+    pub output: PathBuf,
+    /// Show the layers, the products and the time, and measure nothing
+    #[arg(long)]
+    plan: bool,
+    /// Print criterion's output, which otherwise goes to bench.log
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// Forward passes of one size, whatever the batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pass {
+    name: String,
+    tokens: u64,
+    passes: u64,
+}
+
+/// Passes of one token in a request, by default.
+const GENERATED: u64 = 256;
+
+fn pass(text: &str) -> std::result::Result<Pass, String> {
+    let usage = || format!("`{text}` is not NAME:TOKENS or NAME:TOKENSxPASSES, e.g. decode:1x256");
+    let count = |text: &str| text.parse().ok().filter(|it| (1..=1_u64 << 32).contains(it));
+    let (name, sizes) = text.split_once(':').ok_or_else(usage)?;
+    let (tokens, passes) = sizes.split_once('x').map_or((sizes, None), |(a, b)| (a, Some(b)));
+    let tokens = count(tokens).ok_or_else(usage)?;
+    let passes = match passes {
+        Some(passes) => count(passes).ok_or_else(usage)?,
+        None if tokens == 1 => GENERATED,
+        None => 1,
+    };
+    if name.is_empty() {
+        return Err(usage());
+    }
+    Ok(Pass { name: name.to_owned(), tokens, passes })
+}
+
+fn objective(text: &str) -> std::result::Result<Objective, String> {
+    const USAGE: &str = "use fastest, smallest:5% or memory:2GiB";
+    let usage = || USAGE.to_owned();
+    match text.split_once(':') {
+        None if text == "fastest" => Ok(Objective::Fastest),
+        Some(("smallest", share)) => {
+            let percent: f64 =
+                share.strip_suffix('%').and_then(|it| it.parse().ok()).ok_or_else(usage)?;
+            let is_share = (0.0..=1000.0).contains(&percent);
+            is_share.then_some(Objective::Smallest { within: percent / 100.0 }).ok_or_else(usage)
+        }
+        Some(("memory", size)) => {
+            let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+            let bytes = units.iter().find_map(|(unit, shift)| {
+                let count: f64 = size.strip_suffix(unit)?.parse().ok()?;
+                let bytes = count * (1_u64 << shift) as f64;
+                (1.0..1e18).contains(&bytes).then_some(bytes as u64)
+            });
+            bytes.map(|bytes| Objective::Memory { bytes }).ok_or_else(usage)
+        }
+        _ => Err(usage()),
+    }
+}
+
+fn dtype(text: &str) -> std::result::Result<Dtype, String> {
+    Dtype::among(Dtype::ALL, text).map_err(|unknown| format!("{unknown}: {}", unknown.remedy))
+}
+
+pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+    let request = options.request(options.read()?);
+    let suite = options.suite(&request);
+    eprint!("{}", shown(&request));
+    if options.plan {
+        return suite.planned(workspace);
+    }
+    let folder = workspace::current_folder()?.join(&options.output);
+    files::make_folder(&folder)?;
+    let measured = suite.measure(workspace)?;
+    let text = serde_json::to_string(&request).map_err(|error| Error::new(error.to_string()))?;
+    files::write(&recommendation::file(&measured.results.records), text)?;
+    let words = ["recommend".into(), "--output".into(), folder.into_os_string()].to_vec();
+    Ok(measured.end(&measured.reported(&[words])?))
+}
+
+impl Options {
+    fn read(&self) -> Result<ModelLayers> {
+        let text = files::read(&self.model)?;
+        let is_yaml = self.model.extension().is_some_and(|it| it == "yml" || it == "yaml");
+        let read = if is_yaml { architecture::layers_of_yaml } else { architecture::read };
+        read(&text, &name(&self.model))
+            .map_err(|error| Error::new(format!("{}: {error}", self.model.display())))
+    }
+
+    fn request(&self, model: ModelLayers) -> RecommendationRequest {
+        let phases: Vec<Phase> = (self.batch.iter().copied())
+            .flat_map(|batch| self.phase.iter().map(move |it| it.at(batch)))
+            .collect();
+        RecommendationRequest {
+            schema: recommendation::SCHEMA.to_owned(),
+            version: recommendation::VERSION,
+            model,
+            phases,
+            objective: self.objective,
+            device: self.device,
+            dtype: self.dtype,
+            stem: STEM.to_owned(),
+        }
+    }
+
+    fn suite(&self, request: &RecommendationRequest) -> Suite {
+        let configs = vec![Config { mode: "inference", text: self.config(request) }];
+        let arguments = ["--", "--budget", &self.budget].map(OsString::from).to_vec();
+        Suite { command: STEM, stem: STEM, configs, verbose: self.verbose, arguments }
+    }
+
+    /// The config of all products with all recipes.
+    fn config(&self, request: &RecommendationRequest) -> String {
+        let recipes = match (&self.recipes[..], self.device) {
+            ([], Device::Cuda) => USUAL_ON_CUDA.map(str::to_owned).to_vec(),
+            ([], _) => USUAL.map(str::to_owned).to_vec(),
+            (named, _) => named.to_vec(),
+        };
+        let others = [Dtype::Float32, Dtype::BFloat16, Dtype::Float16];
+        let others: Vec<_> = others.into_iter().filter(|it| *it != self.dtype).collect();
+        let shapes: Vec<String> =
+            shapes(request).iter().map(|it| format!("[{}, {}, {}]", it.m, it.k, it.n)).collect();
+        format!(
+            "# Written by `cargo torch-bench recommend`.\nbenchmark_mode: inference\n\
+             quantization_config_recipe_names: {}\nunquantized_dtypes: {}\npacked: true\n\
+             energy: false\nsampling: {{ target: 0.02 }}\nmodel_params:\n  - model_type: linear\n    \
+             device: {}\n    high_precision_dtype: {}\n    matrix_shapes: [{{ name: custom, shapes: \
+             {} }}]  # [m, k, n]\n",
+            list(&recipes),
+            list(&others),
+            self.device,
+            self.dtype,
+            list(&shapes),
+        )
+    }
+}
+
+/// Recipes that may pay on a CPU: the others convert the whole weight at every step.
+const USUAL: [&str; 5] = ["int8wo", "int8dq", "int4wo-64", "gemlitewo-4-64", "gemlitewo-8-64"];
+/// Recipes that may pay on a GPU.
+const USUAL_ON_CUDA: [&str; 7] = [
+    "int8wo",
+    "int8dq",
+    "int4wo-64",
+    "float8wo",
+    "float8dq-row",
+    "gemlitewo-4-64",
+    "gemlitewo-8-64",
+];
+
+impl Pass {
+    fn at(&self, batch: u64) -> Phase {
+        Phase { name: self.name.clone(), tokens: self.tokens, batch, passes: self.passes }
+    }
+}
+
+/// The model's name: that of the folder of its config.json.
+fn name(file: &Path) -> String {
+    let of_folder = || file.parent().and_then(Path::file_name);
+    let stem = file.file_stem().filter(|it| *it != "config");
+    stem.or_else(of_folder).map_or_else(|| "model".to_owned(), |it| it.to_string_lossy().into())
+}
+
+/// The products that are measured, each once.
+fn shapes(request: &RecommendationRequest) -> Vec<Shape> {
+    let of_phase = |phase| request.model.layers.iter().map(move |it| it.shape(phase));
+    without_repetition(request.phases.iter().flat_map(of_phase))
+}
+
+/// The layers and the products, before anything is measured.
+fn shown(request: &RecommendationRequest) -> String {
+    let ModelLayers { name, family, layers, .. } = &request.model;
+    let quantizable: u64 = layers.iter().map(LinearLayers::parameters).sum();
+    let mut text = format!(
+        "{name} ({family}): {} parameters, {quantizable} of them in linear layers\n",
+        request.model.parameters()
+    );
+    let width = layers.iter().map(|it| it.fqn.len()).max().unwrap_or_default();
+    for LinearLayers { fqn, n, k, count, group, .. } in layers {
+        let sizes = format!("[{n}, {k}]");
+        let _ = writeln!(text, "  {fqn:width$}  {sizes:>16} × {count:<5} {group}");
+    }
+    let phases: Vec<String> = (request.phases.iter())
+        .map(|it| format!("{} × {} ({} tokens × {})", it.passes, it.name, it.tokens, it.batch))
+        .collect();
+    let count = shapes(request).len();
+    let _ = writeln!(text, "a request: {}; {count} different products", phases.join(", "));
+    text
+}
