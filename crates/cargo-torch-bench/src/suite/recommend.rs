@@ -254,3 +254,104 @@ fn shown(request: &RecommendationRequest) -> String {
     let _ = writeln!(text, "a request: {}; {count} different products", phases.join(", "));
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use plan::recommendation::Rows;
+
+    use super::*;
+    use crate::cli::{self, Command};
+
+    fn parsed(line: &str) -> std::result::Result<Options, clap::Error> {
+        match cli::tests::parsed(&format!("recommend {line}"))? {
+            Command::Recommend(options) => Ok(*options),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn model() -> ModelLayers {
+        let layers = |name: &str, n, count, rows| LinearLayers {
+            fqn: name.to_owned(),
+            n,
+            k: 64,
+            count,
+            group: name.to_owned(),
+            rows,
+        };
+        let layers = vec![
+            layers("model.layers.*.up", 256, 2, Rows::Tokens),
+            layers("model.layers.*.gate", 256, 2, Rows::Tokens),
+            layers("lm_head", 1000, 1, Rows::LastToken),
+        ];
+        let (name, family) = ("tiny".to_owned(), "llama".to_owned());
+        ModelLayers { name, family, layers, other_parameters: 100 }
+    }
+
+    #[test]
+    fn each_product_is_measured_once() {
+        let options = parsed("a/config.json --phase prefill:32,decode:1x10 --batch 1,4");
+        let request = options.as_ref().expect("fine").request(model());
+        let sizes: Vec<[u64; 3]> = shapes(&request).iter().map(|it| [it.m, it.k, it.n]).collect();
+        let expected = [[32, 256], [1, 1000], [1, 256], [128, 256], [4, 1000], [4, 256]];
+        assert_eq!(sizes, expected.map(|[m, n]| [m, 64, n]));
+        let passes: Vec<u64> = request.phases.iter().map(|it| it.passes).collect();
+        assert_eq!(passes, [1, 10, 1, 10]);
+        let said = shown(&request);
+        for line in [
+            "tiny (llama): 129636 parameters, 129536 of them in linear layers\n",
+            "  model.layers.*.up           [256, 64] × 2     model.layers.*.up\n",
+            "a request: 1 × prefill (32 tokens × 1), 10 × decode (1 tokens × 1), ",
+            "; 6 different products\n",
+        ] {
+            assert!(said.contains(line), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_config_is_one_of_ours() {
+        for (line, recipes) in [
+            ("config.json", "[int8wo, int8dq, "),
+            ("config.json --device cuda", "float8dq-row, "),
+            ("config.json --recipes int4wo-32,fp6 --dtype float32", "[int4wo-32, fp6]"),
+        ] {
+            let options = parsed(line).expect(line);
+            let text = options.config(&options.request(model()));
+            assert!(text.contains(recipes), "{text}");
+            let folder = tempfile::tempdir().expect("a folder");
+            let file = folder.path().join("recommend.yml");
+            files::write(&file, &text).expect("written");
+            let plan = plan::load(&[file]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert!(!plan.groups.is_empty());
+        }
+    }
+
+    #[test]
+    fn words_are_read_or_refused() {
+        assert_eq!(pass("decode:1"), pass("decode:1x256"));
+        assert_eq!(pass("prefill:512").expect("fine").passes, 1);
+        assert_eq!(objective("memory:1.5GiB"), Ok(Objective::Memory { bytes: 3 << 29 }));
+        assert_eq!(objective("smallest:5%"), Ok(Objective::Smallest { within: 0.05 }));
+        for (line, what) in [
+            ("", "<FILE>"),
+            ("a --phase decode", "is not NAME:TOKENS"),
+            ("a --phase decode:0", "is not NAME:TOKENS"),
+            ("a --objective smallest", "smallest:5%"),
+            ("a --objective memory:2", "memory:2GiB"),
+            ("a --dtype int4", "dtype"),
+            ("a --batch 0", "--batch"),
+        ] {
+            let error = parsed(line).expect_err(line);
+            assert!(error.to_string().contains(what), "{line}: {error}");
+            assert_eq!(error.exit_code(), 2);
+        }
+    }
+
+    #[test]
+    fn a_model_is_named_for_its_folder() {
+        assert_eq!(name(Path::new("Qwen2.5-0.5B/config.json")), "Qwen2.5-0.5B");
+        assert_eq!(
+            (&*name(Path::new("my.yml")), &*name(Path::new("config.json"))),
+            ("my", "model")
+        );
+    }
+}
