@@ -277,6 +277,7 @@ mod tests {
             count,
             group: name.to_owned(),
             rows,
+            module: recommendation::Module::Linear,
         };
         let layers = vec![
             layers("model.layers.*.up", 256, 2, Rows::Tokens),
