@@ -104,6 +104,7 @@ pub enum Rows {
 
 /// Forward passes of one size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
     /// `prefill` or `decode`, or another name.
     pub name: String,
@@ -117,6 +118,7 @@ pub struct Phase {
 
 /// The aim of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Objective {
     /// The least time, with weights and products as accurate as asked for.

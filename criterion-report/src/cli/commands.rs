@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use plan::estimate::Estimator;
-use plan::{CargoPackage, Diagnostics, Library, Package};
+use plan::{CargoPackage, Diagnostics, Library, Mode, Package};
 
 use super::source::{Source, gated, none_of, say};
 use super::{GATE_FAILED, UNUSABLE};
@@ -14,12 +14,13 @@ use crate::cli::{calibration, compare, kernels, planned, validate};
 use crate::compare::{FILE, Profile as NoiseProfile, Side, Thresholds, aa};
 use crate::export::{csv, torchao};
 use crate::html;
-use crate::read::Selection;
 use crate::read::database::Severity;
-use crate::render::units;
+use crate::read::{Selection, recommendation};
+use crate::render::{json_text, units};
 use crate::views::calibration::Profile;
 use crate::views::compare::{Format, markdown, table};
-use crate::views::{self, view, written};
+use crate::views::recommend::{self, Recommendation};
+use crate::views::{self, view, written, written::Target};
 use crate::{merge, output, visible};
 
 impl Source {
@@ -108,6 +109,39 @@ impl Source {
         }
         let width = output::terminal_width();
         output::put(&views::calibration::text::write(&profile, width, colour), None)?;
+        Ok(self.end(&report))
+    }
+
+    pub(super) fn recommend(&self, options: &recommend::Options) -> Result<ExitCode> {
+        let asked = [("--from", self.from.is_some()), ("--filter", self.filter.is_some())];
+        none_of(&asked, "`recommend` weighs all cases of the question among the records")?;
+        if self.output.as_deref().is_some_and(output::is_standard) {
+            bail!("`recommend` writes a folder: name it with --output DIR, or omit --output");
+        }
+        let request = recommendation::read(&self.location()?.records)?;
+        let report = self.report(Some(&[Mode::Inference]), &[], true)?;
+        say(&report.unreadable, &report.warnings);
+        written::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
+        let found = Recommendation::new(&report, &request, options)?;
+        let document = recommend::Document::of(&found);
+        let target = Target {
+            colour_terminal: output::colour_terminal(),
+            width: output::terminal_width(),
+            file: None,
+        };
+        output::put(&recommend::text::write(&document, options, target)?, None)?;
+        if let Some(folder) = &self.output {
+            let written = [
+                ("recommendation.json", json_text::document(&document)?),
+                ("recommendation.py", recommend::python(&found)?),
+                ("recommendation.yml", recommend::config(&found)),
+            ];
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            for (name, text) in written {
+                output::put(&text, Some(&folder.join(name)))?;
+            }
+            output::tell_line("note", &format!("the files are in {}", folder.display()));
+        }
         Ok(self.end(&report))
     }
 

@@ -19,6 +19,7 @@ use clap::{Parser, Subcommand};
 use crate::cli::schema::Schema;
 use crate::cli::writer::Writer;
 use crate::render::words::more;
+use crate::views::recommend;
 use crate::{merge, output};
 use source::Source;
 
@@ -63,6 +64,16 @@ enum Command {
         "reports/calibration.md"
     ))]
     Calibration(Box<calibration::Options>),
+    /// Recommend a recipe for each linear layer of a model, from what was measured at its shapes
+    ///
+    /// Answers the last question of `cargo torch-bench recommend`, which lies among the records with what the
+    /// model consists of and what is wanted. With --output FOLDER it also writes the answer as
+    /// recommendation.json, as recommendation.py for torchao 0.17, and as recommendation.yml, a config.
+    #[command(after_long_help = more!(
+        "criterion-report recommend --format markdown",
+        "reports/recommend.md"
+    ))]
+    Recommend(recommend::Options),
     /// Write a folder of reports about your kernels and compare them with an earlier run
     ///
     /// Reads what `cargo bench --bench kernels` recorded. --compare-to adds what regressed or
@@ -168,6 +179,7 @@ impl Cli {
         match self.command {
             Command::Plan(options) => self.source.plan(&options),
             Command::Calibration(options) => self.source.calibration(&options),
+            Command::Recommend(options) => self.source.recommend(&options),
             Command::Kernels(options) => self.source.kernels(&options),
             Command::Compare(options) => self.source.compare(&options),
             Command::Aa(options) => self.source.aa(&options),

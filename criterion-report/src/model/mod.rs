@@ -10,6 +10,7 @@ mod gain;
 mod machines;
 mod place;
 pub(crate) mod possible;
+pub mod recommendation;
 mod repeated;
 mod row;
 pub(crate) mod speedup;

@@ -230,6 +230,12 @@ impl Row {
         gates.iter().max_by(|a, b| a.worst.0.abs().total_cmp(&b.worst.0.abs()))
     }
 
+    /// The nanoseconds of a step for who calls it: of the device, or of the host where that takes longer to queue the work.
+    pub fn called_ns(&self) -> Option<f64> {
+        let queue_ns = self.record.measures.clocks.map_or(0.0, |it| it.queue_ns);
+        Some(self.time.as_ref().ok()?.median_ns.max(queue_ns))
+    }
+
     pub fn steps_per_s(&self) -> Option<f64> {
         self.time.as_ref().ok().map(|time| 1e9 / time.median_ns)
     }

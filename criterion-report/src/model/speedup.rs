@@ -211,6 +211,11 @@ impl Speedup {
         self.as_called.filter(|it| it.interval.high < low || high < it.interval.low)
     }
 
+    /// The speed-up for who calls it: as called where that is another one.
+    pub fn for_callers(&self) -> Ratio {
+        self.differs_as_called().map_or(self.as_ratio(), |it| it.as_ratio())
+    }
+
     pub const fn as_ratio(&self) -> Ratio {
         self.interval.to_ratio(self.ratio)
     }

@@ -10,6 +10,7 @@ pub(crate) mod line;
 pub(crate) mod location;
 mod lockstep;
 pub(crate) mod profile_files;
+pub mod recommendation;
 pub(crate) mod records;
 pub(crate) mod report;
 pub(crate) mod runs;

@@ -17,6 +17,7 @@ pub mod kernels;
 pub mod operators;
 pub(crate) mod profile;
 pub(crate) mod reason;
+pub mod recommend;
 pub mod show;
 pub(crate) mod strategy;
 pub mod summary;

@@ -13,7 +13,7 @@ use crate::views::fusion::text as fusion;
 use crate::views::kernels::text as kernels;
 use crate::views::operators::text as operators;
 use crate::views::training::text as training;
-use crate::views::{compare, summary};
+use crate::views::{compare, recommend, summary};
 
 impl Schema {
     /// The schema as the types of this build have it; `None` where it is the database's and follows from
@@ -31,6 +31,9 @@ impl Schema {
             }
             Self::Kernels => published::<kernels::Summary<'_>>(file, "criterion-torch kernels"),
             Self::Calibration => published::<Profile>(file, "criterion-torch calibration"),
+            Self::Recommendation => {
+                published::<recommend::Document<'_>>(file, "criterion-torch recommendation")
+            }
             Self::Explain => {
                 published::<explain::Document<'_>>(file, "criterion-torch explanations")
             }

@@ -22,6 +22,8 @@ pub enum Schema {
     Kernels,
     /// The profile of a machine that `calibration` writes
     Calibration,
+    /// The document of `recommend --format json`
+    Recommendation,
     /// The document of `explain --format json`
     Explain,
     /// The records that `dashboard` writes and `validate` checks
@@ -46,6 +48,7 @@ impl Schema {
             Self::Operators => published!("operators-v1.schema.json"),
             Self::Kernels => published!("kernels-v1.schema.json"),
             Self::Calibration => published!("calibration-v1.schema.json"),
+            Self::Recommendation => published!("recommendation-v1.schema.json"),
             Self::Explain => published!("explain-v1.schema.json"),
             Self::PytorchOssBenchmarkV3 => {
                 ("pytorch-oss-benchmark-v3.schema.json", crate::read::database::SCHEMA)

@@ -27,10 +27,7 @@ impl<'a> Contender<'a> {
     fn from_entry(entry: &Entry<'a>) -> Option<Self> {
         let over_baseline = match entry.comparison {
             None if entry.row.time.is_ok() => exactly(1.0),
-            _ => {
-                let speedup = entry.speedup()?;
-                speedup.differs_as_called().map_or(speedup.as_ratio(), |it| it.as_ratio())
-            }
+            _ => entry.speedup()?.for_callers(),
         };
         Some(Self { entry: *entry, over_baseline })
     }
@@ -202,12 +199,12 @@ impl Unquantized<'_> {
     /// faster than the case's own baseline: its name, and how many times faster. The two were not measured in turn, so that
     /// their times are compared.
     fn fastest(&self, of: &Contender<'_>, group: &[Contender<'_>]) -> Option<(String, f64)> {
-        let own = called_ns(of.entry.baseline?)?;
+        let own = of.entry.baseline?.called_ns()?;
         let rows = self.0.get(&unquantized_key(of.entry.row)?)?;
         let what = |row: &Row| (row.record.case.dtype, row.record.case.variant());
         let known: Vec<_> = group.iter().map(|it| what(it.entry.row)).collect();
         let others = rows.iter().filter(|row| !known.contains(&what(row)));
-        let timed = others.filter_map(|row| Some((row, own / called_ns(row)?)));
+        let timed = others.filter_map(|row| Some((row, own / row.called_ns()?)));
         let (row, gain) =
             timed.max_by(|(_, a), (_, b)| a.total_cmp(b)).filter(|(_, gain)| *gain > 1.0)?;
         let case = &row.record.case;
@@ -223,12 +220,6 @@ impl Unquantized<'_> {
 /// A ratio without an interval.
 const fn exactly(ratio: f64) -> Ratio {
     Ratio { ratio, low: ratio, high: ratio }
-}
-
-/// The nanoseconds of a step for who calls it: of the device, or of the host where that takes longer to queue the work.
-fn called_ns(row: &Row) -> Option<f64> {
-    let queue_ns = row.record.measures.clocks.map_or(0.0, |it| it.queue_ns);
-    Some(row.time.as_ref().ok()?.median_ns.max(queue_ns))
 }
 
 /// The fastest implementation of each of a user's kernels, and its margin over the next one.

@@ -1,0 +1,160 @@
+use super::*;
+
+const HALF_WIDTH: f64 = 0.01;
+
+fn within(ratio: f64, half_width: f64) -> Ratio {
+    Ratio { ratio, low: ratio * (1.0 - half_width), high: ratio * (1.0 + half_width) }
+}
+
+/// A candidate with a speed-up at each of the shapes 1, 2, …, whose baselines take 1000 ns each.
+fn candidate(variant: &str, speedups: &[f64], bytes: u64) -> Candidate {
+    let part = |(place, &ratio): (usize, &f64)| Part {
+        phase: place,
+        shape: Shape::new(1 + place as u64, 64, 64),
+        baseline_ns: 1000.0,
+        speedup: if variant == "baseline" { ONE } else { within(ratio, HALF_WIDTH) },
+    };
+    let parts = speedups.iter().enumerate().map(part).collect();
+    let variant = Variant::eager(variant.parse().expect("a recipe"));
+    Candidate { variant, parts, bytes, sqnr_db: None }
+}
+
+fn chosen(groups: &[Vec<Candidate>], objective: Objective) -> Vec<String> {
+    let choices = choose(groups, objective).expect("it fits");
+    let names = groups.iter().zip(choices).map(|(group, it)| group[it.chosen].variant.to_string());
+    names.collect()
+}
+
+/// A pseudo-random number below `end`.
+fn random(state: &mut u64, end: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % end
+}
+
+#[test]
+fn a_recipe_that_is_slow_in_one_shape_is_not_chosen() {
+    let group = |prefill| {
+        let [baseline, fast] = [&[1.0, 1.0][..], &[2.0, prefill]];
+        vec![candidate("baseline", baseline, 200), candidate("int8wo", fast, 100)]
+    };
+    assert_eq!(chosen(&[group(1.0)], Objective::Fastest), ["int8wo"]);
+    // 500 + 2500 ns are more than 2000.
+    assert_eq!(chosen(&[group(0.4)], Objective::Fastest), ["baseline"]);
+    // Each group by itself.
+    assert_eq!(chosen(&[group(0.4), group(1.5)], Objective::Fastest), ["baseline", "int8wo"]);
+}
+
+#[test]
+fn nothing_is_quantized_for_nothing() {
+    let group = vec![candidate("baseline", &[1.0], 200), candidate("int8wo", &[1.005], 100)];
+    let choices = choose(std::slice::from_ref(&group), Objective::Fastest).expect("no limit");
+    assert_eq!(choices, [Choice { chosen: 0, rivals: vec![1] }]);
+    // Bytes are a reason, too.
+    assert_eq!(chosen(&[group.clone()], Objective::Smallest { within: 0.1 }), ["int8wo"]);
+    assert_eq!(chosen(&[group.clone()], Objective::Memory { bytes: 150 }), ["int8wo"]);
+    assert_eq!(chosen(&[group], Objective::Memory { bytes: 250 }), ["baseline"]);
+}
+
+#[test]
+fn it_is_undecided_where_intervals_meet() {
+    let group = |second| {
+        let [first, second] = [candidate("int8wo", &[2.0], 1), candidate("int8dq", &[second], 1)];
+        vec![candidate("baseline", &[1.0], 2), first, second]
+    };
+    let choice = |second| choose(&[group(second)], Objective::Fastest).expect("no limit").remove(0);
+    // Both have errors of 1 %: their ratio has 1.4 %.
+    assert_eq!(choice(1.98), Choice { chosen: 1, rivals: vec![2] });
+    assert_eq!(choice(1.96), Choice { chosen: 1, rivals: vec![] });
+    // The second one is smaller than anything within 3 % for certain, but perhaps not for certain within 5.
+    let smaller = |within| {
+        let mut group = group(1.90);
+        group[2].bytes = 0;
+        choose(&[group], Objective::Smallest { within }).expect("no limit").remove(0)
+    };
+    assert_eq!(smaller(0.03), Choice { chosen: 1, rivals: vec![] });
+    assert_eq!(smaller(0.05), Choice { chosen: 1, rivals: vec![2] });
+    assert_eq!(smaller(0.06), Choice { chosen: 2, rivals: vec![] });
+}
+
+#[test]
+fn errors_of_one_shape_are_one_and_those_of_several_independent() {
+    let half_width = |parts: &[(u64, f64)]| {
+        let part = |&(m, baseline_ns): &(u64, f64)| {
+            let shape = Shape::new(m, 64, 64);
+            Part { phase: 0, shape, baseline_ns, speedup: within(2.0, HALF_WIDTH) }
+        };
+        let parts = parts.iter().map(part).collect();
+        let it = Candidate { parts, ..candidate("int8wo", &[], 0) };
+        let Ratio { ratio, low, high } = over_baseline(&[&it]);
+        assert!((ratio - 2.0).abs() < 1e-12, "{ratio}");
+        (high / low).ln() / 2.0
+    };
+    let one = half_width(&[(1, 1000.0)]);
+    assert!((one - HALF_WIDTH).abs() < 1e-5, "{one}");
+    assert!((half_width(&[(1, 300.0), (1, 700.0)]) - one).abs() < 1e-12);
+    assert!((half_width(&[(1, 500.0), (2, 500.0)]) - one / 2_f64.sqrt()).abs() < 1e-12);
+    // Also where two groups have the shape.
+    let group = candidate("int8wo", &[2.0], 0);
+    assert_eq!(over_baseline(&[&group, &group]), over_baseline(&[&group]));
+    let other = candidate("int8dq", &[2.0], 0);
+    assert!(over_baseline(&[&group, &other]).half_width() < 0.8 * HALF_WIDTH);
+    assert_eq!(over([&group, &other], [&group, &other]), ONE);
+}
+
+#[test]
+fn a_limit_that_nothing_meets_is_an_error() {
+    let group = vec![candidate("baseline", &[1.0], 200), candidate("int8wo", &[2.0], 100)];
+    let two = [group.clone(), group];
+    let refused = choose(&two, Objective::Memory { bytes: 199 });
+    assert_eq!(refused, Err(TooFewBytes { least: 200 }));
+    assert_eq!(chosen(&two, Objective::Memory { bytes: 200 }), ["int8wo", "int8wo"]);
+}
+
+/// All combinations of small random groups: the front holds the best for every limit.
+#[test]
+fn it_is_the_exact_optimum() {
+    let mut state = 46;
+    for _ in 0..200 {
+        let groups: Vec<Vec<Candidate>> = (0..4)
+            .map(|_| {
+                let mut one = |place: usize| {
+                    let speedup = 0.5 + random(&mut state, 3000) as f64 / 1000.0;
+                    let bytes = 50 + random(&mut state, 200);
+                    let names = ["baseline", "int8wo", "int8dq", "fp6"];
+                    candidate(names[place], &[speedup], bytes)
+                };
+                (0..4).map(&mut one).collect()
+            })
+            .collect();
+        let all: Vec<State> = (0..256)
+            .map(|it| State::of(&groups, (0..4).map(|place| it >> (2 * place) & 3).collect()))
+            .collect();
+        let front = front(&groups);
+        for limit in (200..1000).step_by(20) {
+            let fits = |it: &&State| it.bytes <= limit;
+            let exact = all.iter().filter(fits).map(|it| it.ns).reduce(f64::min);
+            let found = front.iter().filter(fits).map(|it| it.ns).reduce(f64::min);
+            let close = exact.zip(found).is_none_or(|(a, b)| (a / b - 1.0).abs() < 1e-12);
+            assert!(close && exact.is_some() == found.is_some(), "{limit}: {exact:?} {found:?}");
+        }
+        let least = front.last().expect("four groups").ns;
+        let within = |it: &&State| it.ns <= 1.05 * least;
+        let exact = all.iter().filter(within).map(|it| it.bytes).min();
+        assert_eq!(front.iter().find(within).map(|it| it.bytes), exact);
+        never_slower_than_one_recipe(&groups);
+    }
+}
+
+fn never_slower_than_one_recipe(groups: &[Vec<Candidate>]) {
+    let choices = choose(groups, Objective::Fastest).expect("no limit");
+    let chosen = groups.iter().zip(&choices).map(|(group, it)| &group[it.chosen]);
+    let chosen: Vec<&Candidate> = chosen.collect();
+    for place in 0..groups[0].len() {
+        let single: Vec<&Candidate> = groups.iter().map(|group| &group[place]).collect();
+        let [own, other] = [&chosen, &single].map(|it| it.iter().map(|it| it.ns()).sum::<f64>());
+        // A baseline that wins a tie may be slower by the interval of what it beat.
+        assert!(own <= other * (1.0 + 1.1 * HALF_WIDTH), "{own} {other}");
+        let decided = choices.iter().all(|it| it.rivals.is_empty());
+        assert!(!decided || own <= other * (1.0 + 1e-12), "{own} {other}");
+    }
+}

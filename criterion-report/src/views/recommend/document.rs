@@ -1,0 +1,185 @@
+//! The document of a recommendation, which the tables are made of, too.
+
+use plan::recommendation::{LinearLayers, Objective, Phase};
+use plan::{Device, Dtype};
+use statistics::Ratio;
+
+use super::files::torchao;
+use super::{GroupResult, Recommendation, Way, Weighed};
+use crate::model::recommendation::{Candidate, bytes, over};
+use crate::render::object::document;
+
+document! {
+    /// Which recipe for which linear layer of a model, on one machine.
+    pub struct Document<'a> = of(it: &'a Recommendation<'a>) [
+        request = it.request;
+        model_ns = it.groups.iter().map(|group| group.unquantized().ns()).sum::<f64>();
+    ] {
+        /// `criterion-torch/recommendation`.
+        schema: &'static str = "criterion-torch/recommendation",
+        /// 1; counts incompatible changes.
+        version: u32 = 1,
+        /// The name of the results that were read.
+        baseline: &'a str = it.baseline,
+        /// The model, or the file that describes it.
+        pub model: &'a str = &request.model.name,
+        /// `model_type` of that file.
+        pub family: &'a str = &request.model.family,
+        pub device: Device = request.device,
+        /// Dtype of the unquantized model.
+        pub dtype: Dtype = request.dtype,
+        /// How the model runs.
+        pub way: Way = it.way,
+        /// File stem of the config whose cases were weighed.
+        config: &'a str = &request.stem,
+        /// The phases of a request to the model.
+        pub phases: &'a [Phase] = &request.phases,
+        /// What was wanted.
+        pub objective: Objective = request.objective,
+        /// Fewest decibels that a recipe was to have.
+        min_sqnr_db: Option<f64> = it.min_sqnr,
+        /// Layers that have one recipe.
+        pub groups: Vec<Group<'a>> =
+            it.groups.iter().map(|group| Group::of(group, model_ns, request.device)).collect(),
+        /// All linear layers: unquantized, with each recipe that all groups can have, as recommended.
+        pub totals: Vec<Total> = totals(it),
+        /// What the numbers do not say.
+        pub notes: Vec<String> = notes(it),
+    }
+
+    /// Layers that have one recipe.
+    pub struct Group<'a> = of(it: &'a GroupResult<'a>, model_ns: f64, device: Device) [
+        chosen = it.chosen();
+        parameters = it.layers.iter().map(|it| it.parameters()).sum::<u64>();
+        item = |place: usize| Item::of(&it.candidates[place], it.unquantized(), parameters);
+    ] {
+        /// The name of the group.
+        pub group: &'a str = it.name,
+        pub layers: Vec<Layers<'a>> = it.layers.iter().map(|it| Layers::of(it)).collect(),
+        /// The recommended recipe.
+        #[serde(flatten)]
+        pub chosen: Item = item(it.choice.chosen),
+        /// Share of the time that the unquantized linear layers take.
+        pub time_share: f64 = it.unquantized().ns() / model_ns,
+        /// Whether no other recipe may serve as well, by the intervals.
+        pub decided: bool = it.choice.rivals.is_empty(),
+        /// The other recipes that may serve as well.
+        pub rivals: Vec<String> =
+            it.choice.rivals.iter().map(|place| it.candidates[*place].variant.to_string()).collect(),
+        /// The configuration in torchao 0.17; null where the layer stays as it is, or where torchao has none that computes the
+        /// same on this device.
+        pub torchao: Option<String> = torchao(&chosen.variant, device).map(|it| it.text()),
+        /// Every recipe that the group could have.
+        candidates: Vec<Item> = (0..it.candidates.len()).map(item).collect(),
+        /// The recipes that it could not have.
+        pub refused: Vec<Refused<'a>> =
+            it.refused.iter().map(|(recipe, reason)| Refused::of(recipe, reason)).collect(),
+    }
+
+    /// Layers that are alike.
+    pub struct Layers<'a> = of(layers: &'a LinearLayers) {
+        /// Fully qualified name, with `*` for numbers.
+        pub fqn: &'a str = &layers.fqn,
+        /// Output features.
+        pub n: u64 = layers.n,
+        /// Input features.
+        pub k: u64 = layers.k,
+        /// How many layers have the name.
+        pub count: u64 = layers.count,
+    }
+
+    /// A recipe of a group.
+    pub struct Item = of(it: &Candidate, unquantized: &Candidate, parameters: u64) {
+        /// The recipe, and how it runs.
+        pub recipe: String = it.variant.to_string(),
+        /// How many times faster than the unquantized layers.
+        #[serde(flatten)]
+        pub speedup: Factor = Factor::of(it.over(unquantized)),
+        /// Nanoseconds of a request.
+        ns: f64 = it.ns(),
+        /// Bytes of the weights of all layers.
+        weight_bytes: u64 = it.bytes,
+        pub bits_per_weight: f64 = 8.0 * it.bytes as f64 / parameters as f64,
+        /// Decibels of the output, the lowest of all shapes; null where nothing differs, or nothing was compared.
+        pub sqnr_db: Option<f64> = it.sqnr_db,
+    }
+
+    /// How many times faster, with the bounds of its 95 % interval.
+    pub struct Factor = of(ratio: Ratio) {
+        #[serde(rename = "speedup_factor")]
+        pub ratio: f64 = ratio.ratio,
+        #[serde(rename = "speedup_low")]
+        pub low: f64 = ratio.low,
+        #[serde(rename = "speedup_high")]
+        pub high: f64 = ratio.high,
+    }
+
+    /// A recipe that was not weighed.
+    pub struct Refused<'a> = of(recipe: &'a str, reason: &'a str) {
+        pub recipe: &'a str = recipe,
+        /// The first shape at which it cannot be chosen, and why.
+        pub reason: &'a str = reason,
+    }
+
+    /// All linear layers under one choice.
+    pub struct Total = of(name: &str, it: &Weighed<'_>, unquantized: &Weighed<'_>, phases: &[Phase]) {
+        /// The recipe of all groups, or `recommended`.
+        pub name: String = name.to_owned(),
+        /// How many times faster than the unquantized layers.
+        #[serde(flatten)]
+        pub speedup: Factor = Factor::of(over(it.iter().copied(), unquantized.iter().copied())),
+        /// Nanoseconds of a request.
+        pub ns: f64 = it.iter().map(|it| it.ns()).sum(),
+        /// Bytes of weights.
+        pub weight_bytes: u64 = bytes(it.iter().copied()),
+        /// Lowest decibels of a layer's output.
+        pub sqnr_db: Option<f64> = it.iter().filter_map(|it| it.sqnr_db).reduce(f64::min),
+        pub phases: Vec<PhaseTotal> = (0..phases.len())
+            .map(|place| PhaseTotal::of(it, place, &phases[place]))
+            .collect(),
+    }
+
+    /// All linear layers in one phase.
+    pub struct PhaseTotal = of(it: &Weighed<'_>, place: usize, phase: &Phase) [
+        parts = it.iter().flat_map(|it| &it.parts).filter(|part| part.phase == place);
+        ns = parts.map(|part| part.ns()).sum::<f64>();
+        tokens = phase.passes as f64 * phase.batch as f64 * phase.tokens as f64;
+    ] {
+        /// The name of the phase.
+        pub phase: String = phase.name.clone(),
+        /// Nanoseconds of all its passes in a request.
+        pub ns: f64 = ns,
+        /// Nanoseconds for each token.
+        pub ns_per_token: f64 = ns / tokens,
+        pub tokens_per_s: f64 = 1e9 * tokens / ns,
+    }
+}
+
+/// The name of the recommended choice among the totals.
+pub const RECOMMENDED: &str = "recommended";
+
+fn totals(it: &Recommendation<'_>) -> Vec<Total> {
+    let unquantized: Vec<&Candidate> = it.groups.iter().map(GroupResult::unquantized).collect();
+    let total =
+        |name: &str, of: &Weighed<'_>| Total::of(name, of, &unquantized, &it.request.phases);
+    let single = it.single();
+    let single = single.iter().map(|(variant, of)| total(&variant.to_string(), of));
+    single.chain([total(RECOMMENDED, &it.chosen())]).collect()
+}
+
+fn notes(it: &Recommendation<'_>) -> Vec<String> {
+    let mut notes = vec![
+        "times are sums of linear layers measured one by one: attention, norms and embeddings are \
+         not among them"
+            .to_owned(),
+        "accuracy is that of one layer at a time with random weights and inputs: it says nothing \
+         about perplexity"
+            .to_owned(),
+    ];
+    if it.contended > 0 {
+        let cases = crate::render::units::count(it.contended, "case");
+        notes
+            .push(format!("other programs took the CPUs from {cases}: measure again without them"));
+    }
+    notes
+}
