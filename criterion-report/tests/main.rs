@@ -23,6 +23,7 @@ mod operators;
 #[cfg(feature = "schema")]
 mod pages;
 mod profile;
+mod recommend;
 mod runs;
 mod several_runs;
 mod summary;
