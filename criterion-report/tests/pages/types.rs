@@ -17,6 +17,7 @@ pub fn types(document: &str, roots: &[&str], record: &str) -> String {
         "report" => report.clone(),
         "compare" => generated(Schema::Compare),
         "summary" => generated(Schema::Summary),
+        "recommendation" => generated(Schema::Recommendation),
         "calibration" => written::<Profile>(),
         "fusion-strategy" => written::<PatternAdvice>(),
         other => panic!("no schema of `{other}`"),

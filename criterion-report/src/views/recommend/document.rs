@@ -25,6 +25,7 @@ document! {
         pub model: &'a str = &request.model.name,
         /// `model_type` of that file.
         pub family: &'a str = &request.model.family,
+        /// The device that was measured.
         pub device: Device = request.device,
         /// Dtype of the unquantized model.
         pub dtype: Dtype = request.dtype,
@@ -55,6 +56,7 @@ document! {
     ] {
         /// The name of the group.
         pub group: &'a str = it.name,
+        /// Its layers.
         pub layers: Vec<Layers<'a>> = it.layers.iter().map(|it| Layers::of(it)).collect(),
         /// The recommended recipe.
         #[serde(flatten)]
@@ -99,6 +101,7 @@ document! {
         ns: f64 = it.ns(),
         /// Bytes of the weights of all layers.
         weight_bytes: u64 = it.bytes,
+        /// Stored bits of a weight, with scales and zero points.
         pub bits_per_weight: f64 = 8.0 * it.bytes as f64 / parameters as f64,
         /// Decibels of the output, the lowest of all shapes; null where nothing differs, or nothing was compared.
         pub sqnr_db: Option<f64> = it.sqnr_db,
@@ -106,16 +109,20 @@ document! {
 
     /// How many times faster, with the bounds of its 95 % interval.
     pub struct Factor = of(ratio: Ratio) {
+        /// The other time over this one's.
         #[serde(rename = "speedup_factor")]
         pub ratio: f64 = ratio.ratio,
+        /// Lower bound.
         #[serde(rename = "speedup_low")]
         pub low: f64 = ratio.low,
+        /// Upper bound.
         #[serde(rename = "speedup_high")]
         pub high: f64 = ratio.high,
     }
 
     /// A recipe that was not weighed.
     pub struct Refused<'a> = of(recipe: &'a str, reason: &'a str) {
+        /// The recipe.
         pub recipe: &'a str = recipe,
         /// The first shape at which it cannot be chosen, and why.
         pub reason: &'a str = reason,
@@ -134,6 +141,7 @@ document! {
         pub weight_bytes: u64 = bytes(it.iter().copied()),
         /// Lowest decibels of a layer's output.
         pub sqnr_db: Option<f64> = it.iter().filter_map(|it| it.sqnr_db).reduce(f64::min),
+        /// The same in each phase.
         pub phases: Vec<PhaseTotal> = (0..phases.len())
             .map(|place| PhaseTotal::of(it, place, &phases[place]))
             .collect(),
@@ -151,6 +159,7 @@ document! {
         pub ns: f64 = ns,
         /// Nanoseconds for each token.
         pub ns_per_token: f64 = ns / tokens,
+        /// Tokens per second, of all sequences.
         pub tokens_per_s: f64 = 1e9 * tokens / ns,
     }
 }

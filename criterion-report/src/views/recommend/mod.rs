@@ -4,7 +4,7 @@ mod document;
 mod files;
 pub mod text;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ColorChoice;
 use indexmap::IndexMap;
 use plan::recommendation::{LinearLayers, Phase, RecommendationRequest};
@@ -123,14 +123,13 @@ impl<'a> Recommendation<'a> {
         let weighed: Vec<_> =
             layers.map(|layers| Ok((weighing.weigh(&layers)?, layers))).collect::<Result<_>>()?;
         let candidates: Vec<_> = weighed.iter().map(|((it, _), _)| it.clone()).collect();
-        let choices = choose(&candidates, request.objective)
-            .map_err(|TooFewBytes { least }| units::bytes(least))
-            .map_err(|least| {
-                anyhow::anyhow!(
-                    "the memory limit is too small: the linear layers have at least {least} of \
-                     weights\n  ask for more memory, or for smaller recipes"
-                )
-            })?;
+        let choices = choose(&candidates, request.objective).map_err(|TooFewBytes { least }| {
+            anyhow!(
+                "the memory limit is too small: the linear layers have at least {} of weights\n  \
+                 ask for more memory, or for smaller recipes",
+                units::bytes(least)
+            )
+        })?;
         let group = |(((candidates, refused), layers), choice): ((_, Vec<&'a LinearLayers>), _)| {
             GroupResult { name: &layers[0].group, layers, candidates, refused, choice }
         };
@@ -315,8 +314,9 @@ impl Weighing<'_> {
         if variant.preallocated {
             return Err("its output is allocated beforehand, which models do not do".to_owned());
         }
-        if let Some(reason) = row.reason() {
-            return Err(format!("{}: {reason}", row.record.outcome.status()));
+        let outcome = &row.record.outcome;
+        if let Some(reason) = outcome.reason() {
+            return Err(format!("{}: {reason}", outcome.status()));
         }
         let speedup = match entry.comparison.map(|it| &it.speedup) {
             None => statistics::Ratio { ratio: 1.0, low: 1.0, high: 1.0 },
