@@ -50,7 +50,8 @@ document! {
 
     /// Layers that have one recipe.
     pub struct Group<'a> = of(it: &'a GroupResult<'a>, model_ns: f64, device: Device) [
-        chosen = it.chosen();
+        torchao = torchao(&it.chosen().variant, device);
+        is_ours = torchao.is_none() && it.choice.chosen > 0;
         parameters = it.layers.iter().map(|it| it.parameters()).sum::<u64>();
         item = |place: usize| Item::of(&it.candidates[place], it.unquantized(), parameters);
     ] {
@@ -68,9 +69,10 @@ document! {
         /// The other recipes that may serve as well.
         pub rivals: Vec<String> =
             it.choice.rivals.iter().map(|place| it.candidates[*place].variant.to_string()).collect(),
-        /// The configuration in torchao 0.17; null where the layer stays as it is, or where torchao has none that computes the
-        /// same on this device.
-        pub torchao: Option<String> = torchao(&chosen.variant, device).map(|it| it.text()),
+        /// The configuration in torchao 0.17; null where the layer stays as it is, or the recipe is ours.
+        pub torchao: Option<String> = torchao.map(|it| it.text()),
+        /// Whether torchao 0.17 has no configuration that computes the same on this device.
+        pub ours: bool = is_ours,
         /// Every recipe that the group could have.
         candidates: Vec<Item> = (0..it.candidates.len()).map(item).collect(),
         /// The recipes that it could not have.

@@ -199,7 +199,7 @@ fn question(document: &Document<'_>) -> String {
     format!("{objective}; a request (sequences × tokens): {}", phases.join(", "))
 }
 
-/// What is undecided, which recipes could not be chosen, and what the numbers do not say.
+/// What is undecided, which recipes are ours or could not be chosen, and what the numbers do not say.
 fn remarks(document: &Document<'_>) -> Vec<String> {
     let undecided = document.groups.iter().filter(|group| !group.decided).map(|group| {
         let rivals: Vec<String> = group.rivals.iter().map(|it| format!("`{it}`")).collect();
@@ -210,11 +210,17 @@ fn remarks(document: &Document<'_>) -> Vec<String> {
             rivals.join(", ")
         )
     });
+    let ours = document.groups.iter().filter(|group| group.ours).map(|group| {
+        format!(
+            "{}: `{}` is ours: torchao 0.17 has no configuration that computes the same here",
+            group.group, group.chosen.recipe
+        )
+    });
     let refused = document.groups.iter().flat_map(|group| {
         let of = |it: &super::document::Refused<'_>| {
             format!("{}: not `{}`: {}", group.group, it.recipe, it.reason)
         };
         group.refused.iter().map(of)
     });
-    undecided.chain(refused).chain(document.notes.iter().cloned()).collect()
+    undecided.chain(ours).chain(refused).chain(document.notes.iter().cloned()).collect()
 }
