@@ -154,8 +154,12 @@ pub fn config(it: &Recommendation<'_>) -> String {
     let chosen = once(it.chosen().into_iter().map(|it| it.variant));
     let recipes: Vec<String> =
         once(chosen.iter().map(|it| it.recipe)).iter().map(|it| format!("\"{it}\"")).collect();
-    let dtypes: Vec<&str> =
-        once(chosen.iter().filter_map(|it| it.dtype)).into_iter().map(Dtype::plain).collect();
+    let dtypes = once(chosen.iter().filter_map(|it| it.dtype));
+    let dtypes: Vec<&str> = dtypes.into_iter().map(Dtype::plain).collect();
+    let dtypes = match &dtypes[..] {
+        [] => String::new(),
+        dtypes => format!("    unquantized_dtypes: [{}]\n", dtypes.join(", ")),
+    };
     let shapes = request.model.layers.iter().flat_map(|layers| {
         products(layers, &request.phases).map(|(_, phase, _)| layers.shape(phase))
     });
@@ -173,15 +177,14 @@ pub fn config(it: &Recommendation<'_>) -> String {
     format!(
         "# Written by `criterion-report recommend`: the recipes for {}, at its shapes.\n\
          benchmark_mode: inference\nquantization_config_recipe_names: [{}]\nmodel_params:\n  \
-         - model_type: linear\n    device: {}\n    high_precision_dtype: {}\n    packed: {}\n    \
-         unquantized_dtypes: [{}]\n{way}    matrix_shapes:\n      - name: custom\n        \
+         - model_type: linear\n    device: {}\n    high_precision_dtype: {}\n    packed: {}\n\
+         {dtypes}{way}    matrix_shapes:\n      - name: custom\n        \
          shapes:  # [m, k, n]\n{}",
         visible::line(&request.model.name),
         recipes.join(", "),
         request.device,
         request.dtype,
         chosen.iter().any(|it| it.packed),
-        dtypes.join(", "),
         shapes.iter().map(shape).collect::<String>(),
     )
 }
