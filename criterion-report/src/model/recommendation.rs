@@ -10,7 +10,7 @@ use super::view::gather;
 use crate::order::Order as _;
 
 /// A ratio without an error.
-const ONE: Ratio = Ratio { ratio: 1.0, low: 1.0, high: 1.0 };
+pub const ONE: Ratio = Ratio { ratio: 1.0, low: 1.0, high: 1.0 };
 
 /// All runs of a product in a request, within one phase.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,7 +91,7 @@ fn over_baseline(groups: &[&Candidate]) -> Ratio {
 }
 
 /// The candidate of a group that was chosen, and others that may serve as well: the intervals leave it open.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
     pub chosen: usize,
     pub rivals: Vec<usize>,

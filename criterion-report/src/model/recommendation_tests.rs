@@ -47,12 +47,13 @@ fn a_recipe_that_is_slow_in_one_shape_is_not_chosen() {
 #[test]
 fn nothing_is_quantized_for_nothing() {
     let group = vec![candidate("baseline", &[1.0], 200), candidate("int8wo", &[1.005], 100)];
-    let choices = choose(std::slice::from_ref(&group), Objective::Fastest).expect("no limit");
+    let group = [group];
+    let choices = choose(&group, Objective::Fastest).expect("no limit");
     assert_eq!(choices, [Choice { chosen: 0, rivals: vec![1] }]);
     // Bytes are a reason, too.
-    assert_eq!(chosen(&[group.clone()], Objective::Smallest { within: 0.1 }), ["int8wo"]);
-    assert_eq!(chosen(&[group.clone()], Objective::Memory { bytes: 150 }), ["int8wo"]);
-    assert_eq!(chosen(&[group], Objective::Memory { bytes: 250 }), ["baseline"]);
+    assert_eq!(chosen(&group, Objective::Smallest { within: 0.1 }), ["int8wo"]);
+    assert_eq!(chosen(&group, Objective::Memory { bytes: 150 }), ["int8wo"]);
+    assert_eq!(chosen(&group, Objective::Memory { bytes: 250 }), ["baseline"]);
 }
 
 #[test]

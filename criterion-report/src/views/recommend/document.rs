@@ -1,13 +1,16 @@
 //! The document of a recommendation, which the tables are made of, too.
 
+use std::collections::BTreeMap;
+
 use plan::recommendation::{LinearLayers, Objective, Phase};
 use plan::{Device, Dtype};
 use statistics::Ratio;
 
 use super::files::torchao;
-use super::{GroupResult, Recommendation, Way, Weighed};
+use super::{GroupResult, Recommendation, Way};
 use crate::model::recommendation::{Candidate, bytes, over};
 use crate::render::object::document;
+use crate::render::units;
 
 document! {
     /// Which recipe for which linear layer of a model, on one machine.
@@ -30,7 +33,7 @@ document! {
         /// Dtype of the unquantized model.
         pub dtype: Dtype = request.dtype,
         /// How the model runs.
-        pub way: Way = it.way,
+        pub way: Way = it.options.way,
         /// File stem of the config whose cases were weighed.
         config: &'a str = &request.stem,
         /// The phases of a request to the model.
@@ -38,7 +41,7 @@ document! {
         /// What was wanted.
         pub objective: Objective = request.objective,
         /// Fewest decibels that a recipe was to have.
-        min_sqnr_db: Option<f64> = it.min_sqnr,
+        min_sqnr_db: Option<f64> = it.options.min_sqnr,
         /// Layers that have one recipe.
         pub groups: Vec<Group<'a>> =
             it.groups.iter().map(|group| Group::of(group, model_ns, request.device)).collect(),
@@ -75,9 +78,8 @@ document! {
         pub ours: bool = is_ours,
         /// Every recipe that the group could have.
         candidates: Vec<Item> = (0..it.candidates.len()).map(item).collect(),
-        /// The recipes that it could not have.
-        pub refused: Vec<Refused<'a>> =
-            it.refused.iter().map(|(recipe, reason)| Refused::of(recipe, reason)).collect(),
+        /// The recipes that it could not have: the first shape at which they cannot be chosen, and why.
+        pub refused: &'a BTreeMap<String, String> = &it.refused,
     }
 
     /// Layers that are alike.
@@ -122,16 +124,8 @@ document! {
         pub high: f64 = ratio.high,
     }
 
-    /// A recipe that was not weighed.
-    pub struct Refused<'a> = of(recipe: &'a str, reason: &'a str) {
-        /// The recipe.
-        pub recipe: &'a str = recipe,
-        /// The first shape at which it cannot be chosen, and why.
-        pub reason: &'a str = reason,
-    }
-
     /// All linear layers under one choice.
-    pub struct Total = of(name: &str, it: &Weighed<'_>, unquantized: &Weighed<'_>, phases: &[Phase]) {
+    pub struct Total = of(name: &str, it: &[&Candidate], unquantized: &[&Candidate], phases: &[Phase]) {
         /// The recipe of all groups, or `recommended`.
         pub name: String = name.to_owned(),
         /// How many times faster than the unquantized layers.
@@ -150,7 +144,7 @@ document! {
     }
 
     /// All linear layers in one phase.
-    pub struct PhaseTotal = of(it: &Weighed<'_>, place: usize, phase: &Phase) [
+    pub struct PhaseTotal = of(it: &[&Candidate], place: usize, phase: &Phase) [
         parts = it.iter().flat_map(|it| &it.parts).filter(|part| part.phase == place);
         ns = parts.map(|part| part.ns()).sum::<f64>();
         tokens = phase.passes as f64 * phase.batch as f64 * phase.tokens as f64;
@@ -170,27 +164,27 @@ document! {
 pub const RECOMMENDED: &str = "recommended";
 
 fn totals(it: &Recommendation<'_>) -> Vec<Total> {
-    let unquantized: Vec<&Candidate> = it.groups.iter().map(GroupResult::unquantized).collect();
+    let of = |candidate: fn(&GroupResult<'_>) -> usize| -> Vec<&Candidate> {
+        it.groups.iter().map(|group| &group.candidates[candidate(group)]).collect()
+    };
+    let (unquantized, chosen) = (of(|_| 0), of(|group| group.choice.chosen));
     let total =
-        |name: &str, of: &Weighed<'_>| Total::of(name, of, &unquantized, &it.request.phases);
+        |name: &str, of: &[&Candidate]| Total::of(name, of, &unquantized, &it.request.phases);
     let single = it.single();
     let single = single.iter().map(|(variant, of)| total(&variant.to_string(), of));
-    single.chain([total(RECOMMENDED, &it.chosen())]).collect()
+    single.chain([total(RECOMMENDED, &chosen)]).collect()
 }
 
 fn notes(it: &Recommendation<'_>) -> Vec<String> {
-    let mut notes = vec![
+    const NOTES: [&str; 2] = [
         "times are sums of linear layers measured one by one: attention, norms and embeddings are \
-         not among them"
-            .to_owned(),
+         not among them",
         "accuracy is that of one layer at a time with random weights and inputs: it says nothing \
-         about perplexity"
-            .to_owned(),
+         about perplexity",
     ];
-    if it.contended > 0 {
-        let cases = crate::render::units::count(it.contended, "case");
-        notes
-            .push(format!("other programs took the CPUs from {cases}: measure again without them"));
-    }
-    notes
+    let contended = (it.contended > 0).then(|| {
+        let cases = units::count(it.contended, "case");
+        format!("other programs took the CPUs from {cases}: measure again without them")
+    });
+    NOTES.map(str::to_owned).into_iter().chain(contended).collect()
 }

@@ -1,9 +1,9 @@
 //! Files that reproduce a recommendation: Python for torchao 0.17, and a config of ours.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::fmt::Display;
 
-use plan::{Device, Dtype, Int4Numerics, Int8Numerics, Recipe, Shape, Variant};
+use plan::{Device, Int4Numerics, Int8Numerics, Recipe, Shape, Variant};
 
 use super::{Recommendation, Way, products};
 use crate::model::once;
@@ -102,20 +102,16 @@ pub fn python(it: &Recommendation<'_>) -> Result<String, serde_json::Error> {
     let mut imports =
         BTreeMap::from([(QUANTIZATION, BTreeSet::from(["FqnToConfig", "quantize_"]))]);
     let (mut configs, mut others) = (String::new(), String::new());
-    for group in &it.groups {
+    for group in it.groups.iter().filter(|group| group.choice.chosen > 0) {
         let chosen = &group.chosen().variant;
         let config = torchao(chosen, request.device);
         for layers in &group.layers {
-            match &config {
-                Some(config) => {
-                    let name = to_string(&pattern(&layers.fqn), Style::Python)?;
-                    let _ = writeln!(configs, "        {name}: {},", config.text());
-                }
-                None if *chosen == group.unquantized().variant => {}
-                None => {
-                    let fqn = visible::line(&layers.fqn);
-                    let _ = writeln!(others, "# Ours, and not torchao's: {fqn} with {chosen}.");
-                }
+            if let Some(config) = &config {
+                let name = to_string(&pattern(&layers.fqn), Style::Python)?;
+                configs += &format!("        {name}: {},\n", config.text());
+            } else {
+                let fqn = visible::line(&layers.fqn);
+                others += &format!("# Ours, and not torchao's: {fqn} with {chosen}.\n");
             }
         }
         if let Some(Torchao { module, class, names, .. }) = config {
@@ -123,23 +119,22 @@ pub fn python(it: &Recommendation<'_>) -> Result<String, serde_json::Error> {
             imports.entry(QUANTIZATION).or_default().extend(names);
         }
     }
-    let model = visible::line(&request.model.name);
-    let way = it.way.words();
-    let mut text = format!(
-        "# Written by `criterion-report recommend` for torchao 0.17.\n# The model: {model} on {}, in {}; it runs {way}.\n",
-        request.device, request.dtype
-    );
-    if configs.contains("torch.") {
-        text += "import torch\n";
-    }
-    for (module, names) in imports {
+    let import = |(module, names): (&str, BTreeSet<&str>)| {
         let names: Vec<&str> = names.into_iter().collect();
-        let _ = writeln!(text, "from {module} import {}", names.join(", "));
-    }
-    text += &format!("\n{others}CONFIG = FqnToConfig(\n    {{\n{configs}    }}\n)\n");
-    Ok(
-        text + "\n\ndef quantize(model):\n    quantize_(model, CONFIG, filter_fn=None)\n    return model\n"
-    )
+        format!("from {module} import {}\n", names.join(", "))
+    };
+    Ok(format!(
+        "# Written by `criterion-report recommend` for torchao 0.17.\n\
+         # The model: {} on {}, in {}; it runs {}.\n{}{}\n{others}\
+         CONFIG = FqnToConfig(\n    {{\n{configs}    }}\n)\n\n\n\
+         def quantize(model):\n    quantize_(model, CONFIG, filter_fn=None)\n    return model\n",
+        visible::line(&request.model.name),
+        request.device,
+        request.dtype,
+        it.options.way.words(),
+        if configs.contains("torch.") { "import torch\n" } else { "" },
+        imports.into_iter().map(import).collect::<String>(),
+    ))
 }
 
 /// The name as torchao looks for it: an expression where it has numbers.
@@ -151,40 +146,33 @@ fn pattern(fqn: &str) -> String {
 /// A config that measures the recommended recipes at the shapes of the request.
 pub fn config(it: &Recommendation<'_>) -> String {
     let request = it.request;
-    let chosen = once(it.chosen().into_iter().map(|it| it.variant));
-    let recipes: Vec<String> =
-        once(chosen.iter().map(|it| it.recipe)).iter().map(|it| format!("\"{it}\"")).collect();
-    let dtypes = once(chosen.iter().filter_map(|it| it.dtype));
-    let dtypes: Vec<&str> = dtypes.into_iter().map(Dtype::plain).collect();
-    let dtypes = match &dtypes[..] {
-        [] => String::new(),
-        dtypes => format!("    unquantized_dtypes: [{}]\n", dtypes.join(", ")),
-    };
-    let shapes = request.model.layers.iter().flat_map(|layers| {
-        products(layers, &request.phases).map(|(_, phase, _)| layers.shape(phase))
-    });
-    let shapes = once(shapes);
-    let shape = |Shape { m, k, n }: &Shape| format!("          - [{m}, {k}, {n}]\n");
-    let modes = once(it.groups.iter().filter_map(|it| it.unquantized().variant.compile));
-    let way = match it.way {
+    let chosen: Vec<Variant> = it.groups.iter().map(|group| group.chosen().variant).collect();
+    let list = |words: Vec<String>| once(words).join(", ");
+    let dtypes = list(chosen.iter().filter_map(|it| Some(it.dtype?.plain().to_owned())).collect());
+    let modes = it.groups.iter().filter_map(|it| it.unquantized().variant.compile);
+    let way = match it.options.way {
         Way::Eager => String::new(),
         Way::Graph => "    cuda_graph: true\n".to_owned(),
-        Way::Compiled => {
-            let modes: Vec<String> = modes.iter().map(|it| format!("\"{it}\"")).collect();
-            format!("    compile: [{}]\n", modes.join(", "))
-        }
+        Way::Compiled => format!("    compile: [{}]\n", list(modes.map(quoted).collect())),
     };
+    let layers = request.model.layers.iter();
+    let products = layers.flat_map(|layers| products(layers, &request.phases));
+    let shape = |Shape { m, k, n }: Shape| format!("          - [{m}, {k}, {n}]\n");
     format!(
         "# Written by `criterion-report recommend`: the recipes for {}, at its shapes.\n\
          benchmark_mode: inference\nquantization_config_recipe_names: [{}]\nmodel_params:\n  \
          - model_type: linear\n    device: {}\n    high_precision_dtype: {}\n    packed: {}\n\
-         {dtypes}{way}    matrix_shapes:\n      - name: custom\n        \
-         shapes:  # [m, k, n]\n{}",
+         {}{way}    matrix_shapes:\n      - name: custom\n        shapes:  # [m, k, n]\n{}",
         visible::line(&request.model.name),
-        recipes.join(", "),
+        list(chosen.iter().map(|it| quoted(it.recipe)).collect()),
         request.device,
         request.dtype,
         chosen.iter().any(|it| it.packed),
-        shapes.iter().map(shape).collect::<String>(),
+        if dtypes.is_empty() { dtypes } else { format!("    unquantized_dtypes: [{dtypes}]\n") },
+        once(products.map(|(_, shape, _)| shape)).into_iter().map(shape).collect::<String>(),
     )
+}
+
+fn quoted(word: impl Display) -> String {
+    format!("\"{word}\"")
 }

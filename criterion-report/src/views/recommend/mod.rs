@@ -4,14 +4,16 @@ mod document;
 mod files;
 pub mod text;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::ColorChoice;
-use indexmap::IndexMap;
 use plan::recommendation::{LinearLayers, Phase, RecommendationRequest};
 use plan::{Mode, ModelKind, Shape, Variant};
 use serde::Serialize;
+use statistics::Ratio;
 
-use crate::model::recommendation::{Candidate, Choice, Part, TooFewBytes, choose};
+use crate::model::recommendation::{Candidate, Choice, ONE, Part, TooFewBytes, choose};
 use crate::model::{Entry, gather, once};
 use crate::read::Report;
 use crate::read::recommendation::COMMAND;
@@ -82,8 +84,8 @@ pub struct GroupResult<'a> {
     pub name: &'a str,
     pub layers: Vec<&'a LinearLayers>,
     pub candidates: Vec<Candidate>,
-    /// The other recipes, and why each is none of them.
-    pub refused: Vec<(String, String)>,
+    /// The other recipes, and why each is not a candidate.
+    pub refused: BTreeMap<String, String>,
     pub choice: Choice,
 }
 
@@ -97,14 +99,10 @@ impl GroupResult<'_> {
     }
 }
 
-/// A candidate of each group.
-type Weighed<'a> = [&'a Candidate];
-
 /// The answer to a request.
 pub struct Recommendation<'a> {
     pub request: &'a RecommendationRequest,
-    pub min_sqnr: Option<f64>,
-    pub way: Way,
+    pub options: &'a Options,
     /// The name of the results.
     pub baseline: &'a str,
     pub groups: Vec<GroupResult<'a>>,
@@ -116,13 +114,13 @@ impl<'a> Recommendation<'a> {
     pub fn new(
         report: &'a Report,
         request: &'a RecommendationRequest,
-        options: &Options,
+        options: &'a Options,
     ) -> Result<Self> {
         let weighing = Weighing { request, options, cases: cases(report, request)? };
         let layers = gather(&request.model.layers, |layers| &layers.group).into_iter();
-        let weighed: Vec<_> =
-            layers.map(|layers| Ok((weighing.weigh(&layers)?, layers))).collect::<Result<_>>()?;
-        let candidates: Vec<_> = weighed.iter().map(|((it, _), _)| it.clone()).collect();
+        let groups: Result<Vec<_>> = layers.map(|layers| weighing.weigh(layers)).collect();
+        let mut groups = groups?;
+        let candidates: Vec<_> = groups.iter().map(|it| it.candidates.clone()).collect();
         let choices = choose(&candidates, request.objective).map_err(|TooFewBytes { least }| {
             anyhow!(
                 "the memory limit is too small: the linear layers have at least {} of weights\n  \
@@ -130,80 +128,62 @@ impl<'a> Recommendation<'a> {
                 units::bytes(least)
             )
         })?;
-        let group = |(((candidates, refused), layers), choice): ((_, Vec<&'a LinearLayers>), _)| {
-            GroupResult { name: &layers[0].group, layers, candidates, refused, choice }
-        };
-        let entries = weighing.cases.values().flat_map(|it| &it.entries);
-        Ok(Self {
-            request,
-            min_sqnr: options.min_sqnr,
-            way: options.way,
-            baseline: &report.baseline,
-            contended: entries.filter(|it| it.row.is_contended()).count(),
-            groups: weighed.into_iter().zip(choices).map(group).collect(),
-        })
-    }
-
-    /// One candidate of each group.
-    pub fn chosen(&self) -> Vec<&Candidate> {
-        self.groups.iter().map(GroupResult::chosen).collect()
+        groups.iter_mut().zip(choices).for_each(|(group, choice)| group.choice = choice);
+        let entries = weighing.cases.values().flat_map(|(_, entries)| entries);
+        let contended = entries.filter(|it| it.row.is_contended()).count();
+        Ok(Self { request, options, baseline: &report.baseline, groups, contended })
     }
 
     /// The variants that every group may have, with the candidates of all groups.
     pub fn single(&self) -> Vec<(Variant, Vec<&Candidate>)> {
-        let variants = self.groups.first().into_iter().flat_map(|group| &group.candidates);
+        let variants = self.groups[0].candidates.iter().map(|it| it.variant);
         let of = |variant: Variant| -> Option<Vec<&Candidate>> {
             let own = self.groups.iter();
             own.map(|it| it.candidates.iter().find(|it| it.variant == variant)).collect()
         };
-        variants.filter_map(|it| Some((it.variant, of(it.variant)?))).collect()
+        variants.filter_map(|variant| Some((variant, of(variant)?))).collect()
     }
 }
 
-/// The cases at a shape: the baseline, then its siblings.
-struct Cases<'a> {
-    entries: Vec<Entry<'a>>,
-    baseline_ns: f64,
-}
-
-/// The products of a request: layers, the place of a phase, and how often the product runs in a request.
+/// The products of layers in a request: the place of the phase, the shape, and how often it runs.
 fn products<'a>(
     layers: &'a LinearLayers,
     phases: &'a [Phase],
-) -> impl Iterator<Item = (usize, &'a Phase, f64)> {
-    let runs = |phase: &Phase| phase.passes as f64 * layers.runs(phase) as f64;
-    let phases = phases.iter().enumerate();
-    phases.map(move |(place, phase)| (place, phase, runs(phase))).filter(|(.., runs)| *runs > 0.0)
+) -> impl Iterator<Item = (usize, Shape, f64)> + 'a {
+    let product = |(place, phase): (usize, &Phase)| {
+        let runs = phase.passes as f64 * layers.runs(phase) as f64;
+        (place, layers.shape(phase), runs)
+    };
+    phases.iter().enumerate().map(product).filter(|(.., runs)| *runs > 0.0)
 }
+
+/// Nanoseconds of the baseline at a shape, and all cases of its group, the baseline first.
+type Cases<'a> = (f64, Vec<Entry<'a>>);
 
 /// The cases at every shape of a request.
 fn cases<'a>(
     report: &'a Report,
     request: &'a RecommendationRequest,
-) -> Result<IndexMap<Shape, Cases<'a>>> {
-    let (mut found, mut missing) = (IndexMap::new(), Vec::new());
+) -> Result<HashMap<Shape, Cases<'a>>> {
+    let (mut found, mut missing) = (HashMap::new(), Vec::new());
     for layers in &request.model.layers {
-        for (_, phase, _) in products(layers, &request.phases) {
-            let shape = layers.shape(phase);
-            if found.contains_key(&shape) {
-                continue;
-            }
+        for (place, shape, _) in products(layers, &request.phases) {
             match cases_at(report, request, shape) {
                 Ok(cases) => drop(found.insert(shape, cases)),
                 Err(why) => {
-                    missing.push(format!("  {shape} ({} in {}): {why}", layers.fqn, phase.name));
+                    let phase = &request.phases[place].name;
+                    missing.push(format!("  {shape} ({} in {phase}): {why}", layers.fqn));
                 }
             }
         }
     }
-    let stem = &request.stem;
-    let missing = once(missing);
     ensure!(
         missing.is_empty(),
-        "`linear` in {} on {} has no time in the results of the config `{stem}`, [m, k, n]:\n{}\n  \
+        "`linear` in {} on {} has no time in the results of the config `{}`, [m, k, n]:\n{}\n  \
          `{COMMAND}` measures it",
         request.dtype.plain(),
         request.device,
+        request.stem,
         missing.join("\n"),
     );
     ensure!(
@@ -225,58 +205,53 @@ fn cases_at<'a>(
         let place = (case.mode, case.device, &case.config);
         is_product && place == (Mode::Inference, request.device, &request.stem)
     };
-    let mut entries: Vec<_> = report.entries().filter(is_meant).collect();
     let is_baseline =
-        |it: &&Entry<'_>| it.row.is_baseline() && it.row.record.case.dtype == request.dtype;
-    let baseline = *entries.iter().find(is_baseline).ok_or("its baseline has no record")?;
+        |it: &Entry<'_>| it.row.is_baseline() && it.row.record.case.dtype == request.dtype;
+    let mut entries: Vec<_> = report.entries().filter(is_meant).collect();
+    let baseline = entries.iter().find(|it| is_baseline(it)).ok_or("its baseline has no record")?;
     let why = || baseline.row.reason().unwrap_or_else(|| "its baseline has no time".to_owned());
     let baseline_ns = baseline.row.called_ns().ok_or_else(why)?;
-    let key = |entry: &Entry<'_>| {
-        let id = &entry.row.record.case.id;
-        (id.group.clone(), id.parameter.clone())
-    };
-    entries.retain(|it| key(it) == key(&baseline));
-    Ok(Cases { entries, baseline_ns })
+    let id = &baseline.row.record.case.id;
+    entries.retain(|it| {
+        let own = &it.row.record.case.id;
+        (&own.group, &own.parameter) == (&id.group, &id.parameter)
+    });
+    Ok((baseline_ns, entries))
 }
 
 struct Weighing<'a> {
     request: &'a RecommendationRequest,
     options: &'a Options,
-    cases: IndexMap<Shape, Cases<'a>>,
+    cases: HashMap<Shape, Cases<'a>>,
 }
 
-impl Weighing<'_> {
+impl<'a> Weighing<'a> {
     /// The recipes that layers of one group may have, and those that they may not have, with the reasons.
-    fn weigh(&self, layers: &[&LinearLayers]) -> Result<(Vec<Candidate>, Vec<(String, String)>)> {
+    fn weigh(&self, layers: Vec<&'a LinearLayers>) -> Result<GroupResult<'a>> {
+        let shapes = layers.iter().flat_map(|it| products(it, &self.request.phases));
+        let entries = shapes.flat_map(|(_, shape, _)| &self.cases[&shape].1);
         let way = self.options.way;
-        let shapes = layers
-            .iter()
-            .flat_map(|it| products(it, &self.request.phases).map(|(_, phase, _)| it.shape(phase)));
-        let entries = shapes.flat_map(|shape| &self.cases[&shape].entries);
-        let variants = once(entries.filter_map(|it| it.row.variant()));
-        let variants = variants.into_iter().filter(|it| Way::of(it) == way);
-        let is_plain = |it: &Variant| {
-            let Variant { compile, graph, .. } = *it;
-            *it == Variant { compile, graph, ..Variant::BASELINE }
-        };
-        let (unquantized, others): (Vec<_>, Vec<_>) = variants.partition(is_plain);
-        let group = &layers[0].group;
+        let variants = once(entries.filter_map(|it| it.row.variant())).into_iter();
+        let (unquantized, others): (Vec<_>, Vec<_>) =
+            variants.filter(|it| Way::of(it) == way).partition(|it| {
+                let Variant { compile, graph, .. } = *it;
+                *it == Variant { compile, graph, ..Variant::BASELINE }
+            });
+        let name = &layers[0].group;
         let Some((&first, rest)) = unquantized.split_first() else {
-            bail!(
-                "`{group}` has no unquantized case that runs {}\n  name another way with --as",
-                way.words()
-            );
+            let way = way.words();
+            bail!("`{name}` has no unquantized case that runs {way}\n  name another way with --as");
         };
-        let first = self.candidate(first, layers).map_err(anyhow::Error::msg);
-        let mut candidates = vec![first.with_context(|| format!("`{group}`, unquantized"))?];
-        let mut refused = Vec::new();
+        let first = self.candidate(first, &layers);
+        let mut candidates = vec![first.map_err(|why| anyhow!("`{name}`, unquantized: {why}"))?];
+        let mut refused = BTreeMap::new();
         for &variant in rest.iter().chain(&others) {
-            match self.candidate(variant, layers) {
+            match self.candidate(variant, &layers) {
                 Ok(candidate) => candidates.push(candidate),
-                Err(why) => refused.push((variant.to_string(), why)),
+                Err(why) => drop(refused.insert(variant.to_string(), why)),
             }
         }
-        Ok((candidates, refused))
+        Ok(GroupResult { name, layers, candidates, refused, choice: Choice::default() })
     }
 
     /// The variant at all shapes of the layers, or why they cannot have it.
@@ -285,27 +260,24 @@ impl Weighing<'_> {
         for layers in layers {
             // A recipe may store a weight otherwise for another number of rows.
             let mut bytes = 0;
-            for (place, phase, runs) in products(layers, &self.request.phases) {
-                let shape = layers.shape(phase);
-                let Cases { entries, baseline_ns } = &self.cases[&shape];
+            for (phase, shape, runs) in products(layers, &self.request.phases) {
+                let (baseline_ns, entries) = &self.cases[&shape];
                 let entry = entries.iter().find(|it| it.row.variant() == Some(variant));
                 let at = |why: String| format!("{shape}: {why}");
                 let entry = entry.ok_or_else(|| at("not measured".to_owned()))?;
-                let (speedup, sqnr_db) = self.measured(entry).map_err(at)?;
-                let weights = &entry.row.record.weights;
-                let weights = weights.as_ref().ok_or_else(|| at(NO_WEIGHTS.to_owned()))?;
-                bytes = bytes.max(weights.packed_bytes);
+                let (speedup, of_weight, sqnr_db) = self.measured(entry).map_err(at)?;
+                bytes = bytes.max(of_weight);
                 candidate.sqnr_db = candidate.sqnr_db.into_iter().chain(sqnr_db).reduce(f64::min);
                 let baseline_ns = runs * baseline_ns;
-                candidate.parts.push(Part { phase: place, shape, baseline_ns, speedup });
+                candidate.parts.push(Part { phase, shape, baseline_ns, speedup });
             }
             candidate.bytes = candidate.bytes.saturating_add(bytes.saturating_mul(layers.count));
         }
         Ok(candidate)
     }
 
-    /// Speed-up over the baseline and decibels of a case that may be chosen.
-    fn measured(&self, entry: &Entry<'_>) -> Result<(statistics::Ratio, Option<f64>), String> {
+    /// Speed-up over the baseline, bytes of the weight and decibels of a case that may be chosen.
+    fn measured(&self, entry: &Entry<'_>) -> Result<(Ratio, u64, Option<f64>), String> {
         let row = entry.row;
         let variant = row.variant().unwrap_or(Variant::BASELINE);
         if variant.sparsity.is_some() {
@@ -318,20 +290,20 @@ impl Weighing<'_> {
         if let Some(reason) = outcome.reason() {
             return Err(format!("{}: {reason}", outcome.status()));
         }
+        let sqnr_db = row.accuracy().map(|it| it.sqnr_db.0);
+        if let Some(least) = self.options.min_sqnr.filter(|_| !row.is_unquantized())
+            && sqnr_db.is_none_or(|db| db.is_nan() || db < least)
+        {
+            let db = sqnr_db.map_or_else(|| "unknown".to_owned(), units::decibels);
+            return Err(format!("{db} dB, below --min-sqnr {least}"));
+        }
+        let weights = row.record.weights.as_ref();
+        let weights = weights.ok_or("its record has no bytes of weights; measure it again")?;
         let speedup = match entry.comparison.map(|it| &it.speedup) {
-            None => statistics::Ratio { ratio: 1.0, low: 1.0, high: 1.0 },
+            None => ONE,
             Some(Ok(speedup)) => speedup.for_callers(),
             Some(Err(why)) => return Err(why.to_string()),
         };
-        let sqnr_db = row.accuracy().map(|it| it.sqnr_db.0);
-        match self.options.min_sqnr.filter(|_| !row.is_unquantized()) {
-            Some(least) if sqnr_db.is_none_or(|db| db.is_nan() || db < least) => {
-                let db = sqnr_db.map_or_else(|| "unknown".to_owned(), units::decibels);
-                Err(format!("{db} dB, below --min-sqnr {least}"))
-            }
-            _ => Ok((speedup, sqnr_db)),
-        }
+        Ok((speedup, weights.packed_bytes, sqnr_db))
     }
 }
-
-const NO_WEIGHTS: &str = "its record has no bytes of weights; measure it again";

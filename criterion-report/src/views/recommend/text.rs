@@ -41,7 +41,7 @@ pub fn write(document: &Document<'_>, options: &Options, target: Target<'_>) -> 
     let title = format!("{model} ({family}) on {device} in {}, run {}", dtype.plain(), way.words());
     let mut out = String::new();
     match options.format {
-        Format::Json => return Ok(json_text::document(document)?),
+        Format::Json => Ok(json_text::document(document)?),
         Format::Markdown => {
             let [title, question] = [title, question(document)].map(|it| markdown::plain(&it));
             out += &format!("## {title}\n\n{question}\n\n");
@@ -170,7 +170,7 @@ fn remarks(document: &Document<'_>) -> Vec<String> {
             ));
         }
         let refused = group.refused.iter();
-        remarks.extend(refused.map(|it| format!("{name}: not `{}`: {}", it.recipe, it.reason)));
+        remarks.extend(refused.map(|(recipe, why)| format!("{name}: not `{recipe}`: {why}")));
     }
     remarks.extend(document.notes.iter().cloned());
     remarks
