@@ -49,6 +49,7 @@ pub struct ModelLayers {
 
 /// Linear layers that are alike: one in each block of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinearLayers {
     /// The fully qualified name in Hugging Face's model, with `*` for numbers: `model.layers.*.self_attn.q_proj`.
     pub fqn: String,
@@ -69,6 +70,7 @@ pub struct LinearLayers {
 
 /// The module that holds a weight. It decides whether torchao's `quantize_` changes the weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Module {
     /// `torch.nn.Linear`.
@@ -86,6 +88,7 @@ pub enum Module {
 
 /// Which tokens a layer works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rows {
     /// All tokens of the forward pass.

@@ -1,7 +1,5 @@
 //! Chooses a recipe for each group of a model's linear layers. The times of the groups add up, and so do their bytes.
 
-use std::cmp::Ordering;
-
 use plan::recommendation::Objective;
 use plan::{Shape, Variant};
 use statistics::{Ratio, quotient};
@@ -135,21 +133,19 @@ pub fn bytes<'a>(groups: impl IntoIterator<Item = &'a Candidate>) -> u64 {
 fn front(groups: &[Vec<Candidate>]) -> Vec<State> {
     let mut front = vec![State { ns: 0.0, bytes: 0, picks: Vec::new() }];
     for group in groups {
-        let own: Vec<(f64, u64)> = group.iter().map(|it| (it.ns(), it.bytes)).collect();
-        let add = |state: &State| {
-            let State { ns, bytes, picks } = state.clone();
-            let add = move |(pick, own): (usize, &(f64, u64))| State {
-                ns: ns + own.0,
-                bytes: bytes.saturating_add(own.1),
-                picks: [&picks[..], &[pick]].concat(),
+        let add = |state: &State| -> Vec<State> {
+            let with = |(pick, it): (usize, &Candidate)| State {
+                ns: state.ns + it.ns(),
+                bytes: state.bytes.saturating_add(it.bytes),
+                picks: [&state.picks[..], &[pick]].concat(),
             };
-            own.iter().enumerate().map(add).collect::<Vec<_>>()
+            group.iter().enumerate().map(with).collect()
         };
         front = front.iter().flat_map(add).collect();
         front.order_by(|a, b| a.bytes.cmp(&b.bytes).then(a.ns.total_cmp(&b.ns)));
         let mut least = f64::INFINITY;
         front.retain(|state| {
-            let is_faster = state.ns.total_cmp(&least) == Ordering::Less;
+            let is_faster = state.ns < least;
             least = least.min(state.ns);
             is_faster
         });

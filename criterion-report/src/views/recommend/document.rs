@@ -61,7 +61,7 @@ document! {
         /// The name of the group.
         pub group: &'a str = it.name,
         /// Its layers.
-        pub layers: Vec<Layers<'a>> = it.layers.iter().map(|it| Layers::of(it)).collect(),
+        pub layers: &'a [&'a LinearLayers] = &it.layers,
         /// The recommended recipe.
         #[serde(flatten)]
         pub chosen: Item = item(it.choice.chosen),
@@ -80,18 +80,6 @@ document! {
         candidates: Vec<Item> = (0..it.candidates.len()).map(item).collect(),
         /// The recipes that it could not have: the first shape at which they cannot be chosen, and why.
         pub refused: &'a BTreeMap<String, String> = &it.refused,
-    }
-
-    /// Layers that are alike.
-    pub struct Layers<'a> = of(layers: &'a LinearLayers) {
-        /// Fully qualified name, with `*` for numbers.
-        pub fqn: &'a str = &layers.fqn,
-        /// Output features.
-        pub n: u64 = layers.n,
-        /// Input features.
-        pub k: u64 = layers.k,
-        /// How many layers have the name.
-        pub count: u64 = layers.count,
     }
 
     /// A recipe of a group.

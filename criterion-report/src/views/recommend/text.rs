@@ -84,9 +84,9 @@ fn layers(document: &Document<'_>) -> Vec<Vec<Cell>> {
                 false => Cell::new("undecided", Paint::Warn),
             },
         ];
-        for layers in &group.layers {
+        for layers in group.layers {
             // Without what comes before the number of the block.
-            let name = layers.fqn.rsplit_once("*.").map_or(layers.fqn, |(_, name)| name);
+            let name = layers.fqn.rsplit_once("*.").map_or(&*layers.fqn, |(_, name)| name);
             let size = format!("[{}, {}] × {}", layers.n, layers.k, layers.count);
             let row = [name.into(), size.into()].into_iter().chain(std::mem::take(&mut common));
             rows.push(row.collect());
