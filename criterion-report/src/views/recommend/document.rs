@@ -38,7 +38,7 @@ document! {
         config: &'a str = &request.stem,
         /// The phases of a request to the model.
         pub phases: &'a [Phase] = &request.phases,
-        /// What was wanted.
+        /// The objective of the choice.
         pub objective: Objective = request.objective,
         /// Fewest decibels that a recipe was to have.
         min_sqnr_db: Option<f64> = it.options.min_sqnr,
@@ -47,7 +47,7 @@ document! {
             it.groups.iter().map(|group| Group::of(group, model_ns, request.device)).collect(),
         /// All linear layers: unquantized, with each recipe that all groups can have, as recommended.
         pub totals: Vec<Total> = totals(it),
-        /// What the numbers do not say.
+        /// Limits of what the numbers say.
         pub notes: Vec<String> = notes(it),
     }
 
@@ -125,7 +125,7 @@ document! {
         pub weight_bytes: u64 = bytes(it.iter().copied()),
         /// Lowest decibels of a layer's output.
         pub sqnr_db: Option<f64> = it.iter().filter_map(|it| it.sqnr_db).reduce(f64::min),
-        /// The same in each phase.
+        /// Time and rate of each phase.
         pub phases: Vec<PhaseTotal> = (0..phases.len())
             .map(|place| PhaseTotal::of(it, place, &phases[place]))
             .collect(),

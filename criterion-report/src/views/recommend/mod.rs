@@ -29,7 +29,7 @@ pub struct Options {
     /// How the model is to run; only recipes that were measured so are weighed
     #[arg(long = "as", value_enum, default_value = "eager", value_name = "WAY")]
     pub way: Way,
-    /// Tables for people, Markdown for a pull request, or JSON
+    /// Tables for people, Markdown, or JSON
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
     /// When to colour the tables
@@ -41,7 +41,7 @@ pub struct Options {
 pub enum Format {
     /// For a terminal
     Table,
-    /// The same tables
+    /// For a pull request
     Markdown,
     /// Everything, the recipes that were not chosen among it
     Json,
