@@ -6,6 +6,7 @@ use statistics::{Interval, Ratio, verdict};
 
 use super::document::{Document, Factor, RECOMMENDED};
 use super::{Format, Options};
+use crate::model::gather;
 use crate::render::table::Align::{Left, Right};
 use crate::render::table::{ABSENT, Align, Cell, Line, Paint, render, screen};
 use crate::render::{json_text, markdown, units};
@@ -151,27 +152,29 @@ fn question(document: &Document<'_>) -> String {
     format!("{objective}; a request (passes × sequences × tokens): {}", phases.join(", "))
 }
 
-/// All that qualifies the decision, group by group, then the numbers.
+/// All that qualifies the decision, then the numbers. A recipe that several groups have not has the reason of the first one.
 fn remarks(document: &Document<'_>) -> Vec<String> {
-    let mut remarks = Vec::new();
-    for group in &document.groups {
-        let (name, recipe) = (group.group, &group.chosen.recipe);
-        if !group.decided {
-            remarks.push(format!(
-                "{name}: undecided between `{recipe}` and `{}`; a larger --budget of `cargo \
-                 torch-bench recommend` narrows the intervals",
-                group.rivals.join("`, `")
-            ));
-        }
-        if group.ours {
-            remarks.push(format!(
-                "{name}: `{recipe}` is ours: torchao 0.17 has no configuration that computes the \
-                 same here"
-            ));
-        }
-        let refused = group.refused.iter();
-        remarks.extend(refused.map(|(recipe, why)| format!("{name}: not `{recipe}`: {why}")));
-    }
-    remarks.extend(document.notes.iter().cloned());
-    remarks
+    let groups = || document.groups.iter();
+    let undecided = groups().filter(|group| !group.decided).map(|group| {
+        format!(
+            "{}: undecided between `{}` and `{}`; a larger --budget of `cargo torch-bench \
+             recommend` narrows the intervals",
+            group.group,
+            group.chosen.recipe,
+            group.rivals.join("`, `")
+        )
+    });
+    let ours = groups().filter(|it| it.ours).map(|it| (it.chosen.recipe.as_str(), it.group));
+    let ours = gather(ours, |(recipe, _)| *recipe).into_iter().map(|all| {
+        let groups: Vec<&str> = all.iter().map(|(_, group)| *group).collect();
+        let (recipe, groups) = (all[0].0, groups.join(", "));
+        format!("{groups}: `{recipe}` is ours: torchao 0.17 has none that computes the same here")
+    });
+    let refused = groups().flat_map(|group| group.refused.iter().map(|it| (it, group.group)));
+    let refused = gather(refused, |((recipe, _), _)| *recipe).into_iter().map(|all| {
+        let groups: Vec<&str> = all.iter().map(|(_, group)| *group).collect();
+        let (recipe, why) = all[0].0;
+        format!("{}: not `{recipe}`: {why}", groups.join(", "))
+    });
+    undecided.chain(ours).chain(refused).chain(document.notes.iter().cloned()).collect()
 }
