@@ -9,7 +9,8 @@ use std::process::{Command, Output};
 use criterion_report::cli::schema::Schema;
 use insta::assert_snapshot;
 use plan::recommendation::{
-    LinearLayers, ModelLayers, Objective, Phase, RecommendationRequest, Rows, SCHEMA, VERSION, file,
+    LinearLayers, ModelLayers, Module, Objective, Phase, RecommendationRequest, Rows, SCHEMA,
+    VERSION, file,
 };
 use plan::{
     Accuracy, Case, Config, Device, Dtype, JsonFloat, Outcome, Recipe, Role, Shape, Variant,
@@ -29,6 +30,7 @@ fn request(objective: Objective) -> RecommendationRequest {
         count,
         group: group.to_owned(),
         rows: if fqn == "lm_head" { Rows::LastToken } else { Rows::Tokens },
+        module: if fqn == "lm_head" { Module::Tied } else { Module::Linear },
     };
     let phase =
         |name: &str, tokens, passes| Phase { name: name.to_owned(), tokens, batch: 1, passes };

@@ -166,12 +166,14 @@ impl LinearLayers {
         }
     }
 
-    /// Weights of all layers of the name: none if they are the embedding's.
+    /// Weights of all layers of the name.
+    pub fn weights(&self) -> u64 {
+        crate::catalogue::product(&[self.count, self.n, self.k])
+    }
+
+    /// Parameters of the model that are its own: no weights if they are the embedding's.
     pub fn parameters(&self) -> u64 {
-        match self.module {
-            Module::Tied => 0,
-            _ => crate::catalogue::product(&[self.count, self.n, self.k]),
-        }
+        if self.module == Module::Tied { 0 } else { self.weights() }
     }
 }
 

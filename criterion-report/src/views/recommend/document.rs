@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::recommendation::{LinearLayers, Objective, Phase};
+use plan::recommendation::{LinearLayers, Module, Objective, Phase};
 use plan::{Device, Dtype};
 use statistics::Ratio;
 
@@ -55,7 +55,7 @@ document! {
     pub struct Group<'a> = of(it: &'a GroupResult<'a>, model_ns: f64, device: Device) [
         torchao = torchao(&it.chosen().variant, device);
         is_ours = torchao.is_none() && it.choice.chosen > 0;
-        parameters = it.layers.iter().map(|it| it.parameters()).sum::<u64>();
+        parameters = it.layers.iter().map(|it| it.weights()).sum::<u64>();
         item = |place: usize| Item::of(&it.candidates[place], it.unquantized(), parameters);
     ] {
         /// The name of the group.
@@ -174,5 +174,18 @@ fn notes(it: &Recommendation<'_>) -> Vec<String> {
         let cases = units::count(it.contended, "case");
         format!("other programs took the CPUs from {cases}: measure again without them")
     });
-    NOTES.map(str::to_owned).into_iter().chain(contended).collect()
+    let quantized = it.groups.iter().filter(|group| group.choice.chosen > 0);
+    let of_module = |layers: &&LinearLayers| match layers.module {
+        Module::Linear | Module::Conv1d => None,
+        Module::Tied => Some(format!(
+            "{} has the weight of the embedding, which stays: quantized it is one more weight",
+            layers.fqn
+        )),
+        Module::Mixture => Some(format!(
+            "{}: torchao finds it in transformers 4; from 5 on it is part of one tensor",
+            layers.fqn
+        )),
+    };
+    let modules = quantized.flat_map(|group| &group.layers).filter_map(of_module);
+    NOTES.map(str::to_owned).into_iter().chain(modules).chain(contended).collect()
 }

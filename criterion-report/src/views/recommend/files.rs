@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
+use plan::recommendation::Module;
 use plan::{Device, Int4Numerics, Int8Numerics, Recipe, Shape, Variant};
 
 use super::{Recommendation, Way, products};
@@ -106,7 +107,10 @@ pub fn python(it: &Recommendation<'_>) -> Result<String, serde_json::Error> {
         let chosen = &group.chosen().variant;
         let config = torchao(chosen, request.device);
         for layers in &group.layers {
-            if let Some(config) = &config {
+            if layers.module == Module::Conv1d {
+                let fqn = visible::line(&layers.fqn);
+                others += &format!("# A Conv1D, which `quantize_` skips: {fqn} with {chosen}.\n");
+            } else if let Some(config) = &config {
                 let name = to_string(&pattern(&layers.fqn), Style::Python)?;
                 configs += &format!("        {name}: {},\n", config.text());
             } else {
