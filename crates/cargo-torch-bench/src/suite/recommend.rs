@@ -47,7 +47,7 @@ pub struct Options {
         default_value = "1"
     )]
     batch: Vec<u64>,
-    /// What is wanted: fastest, smallest:5% (more time than the fastest), or memory:2GiB (of weights)
+    /// The aim: fastest, smallest:5% (more time than the fastest), or memory:2GiB (of weights)
     #[arg(long, value_name = "WORD", value_parser = objective, default_value = "fastest")]
     objective: Objective,
     /// Time to measure in, e.g. `90s`
