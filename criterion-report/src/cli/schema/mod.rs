@@ -6,7 +6,7 @@ mod generate;
 /// A file that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Schema {
-    /// The document of `export json`; `export jsonl` writes the same in lines
+    /// The document of `export json`, or of `export jsonl`
     Report,
     /// The document of `compare --format json`
     Compare,
@@ -26,7 +26,7 @@ pub enum Schema {
     Recommendation,
     /// The document of `explain --format json`
     Explain,
-    /// The records that `dashboard` writes and `validate` checks
+    /// Records of `dashboard`, which `validate` checks
     PytorchOssBenchmarkV3,
 }
 
