@@ -6,7 +6,7 @@ mod generate;
 /// A file that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Schema {
-    /// The document of `export json`, or of `export jsonl`
+    /// The document of `export json`
     Report,
     /// The document of `compare --format json`
     Compare,
