@@ -201,7 +201,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "compare-planted",
-        minutes: 120,
+        minutes: 175,
         only_by_name: true,
         runs: &["docs/results/lockstep/measure"],
         files: &[File {
