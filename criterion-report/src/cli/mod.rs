@@ -64,7 +64,7 @@ enum Command {
         "reports/calibration.md"
     ))]
     Calibration(Box<calibration::Options>),
-    /// Recommend a recipe for each linear layer of a model, from what was measured at its shapes
+    /// Recommend a recipe for each linear layer of a model, from what was measured
     ///
     /// Answers the last question of `cargo torch-bench recommend`, which lies among the records with what the
     /// model consists of and what is wanted. With --output FOLDER it also writes the answer as

@@ -90,7 +90,7 @@ pub enum Writer {
     ))]
     Training(training::Options),
 
-    /// Say why each case takes its time: its limit, the parts of its time, what differs from the baseline
+    /// Say why each case takes its time: limit, parts, what differs from the baseline
     ///
     /// A statement for each case, with its figure. Operations are those of a profile (`cargo bench --
     /// --profile`), limits those of `cargo bench --bench calibration`; without them it says less.
