@@ -141,7 +141,8 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let measured = suite.measure(workspace)?;
     let text = serde_json::to_string(&request).map_err(|error| Error::new(error.to_string()))?;
     files::write(&recommendation::file(&measured.results.records), text)?;
-    let words = ["recommend".into(), "--output".into(), folder.into_os_string()].to_vec();
+    let words = ["recommend", "--latest", "--output"].map(OsString::from);
+    let words = [&words[..], &[folder.into_os_string()]].concat();
     Ok(measured.end(&measured.reported(&[words])?))
 }
 
