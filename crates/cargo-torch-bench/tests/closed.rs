@@ -8,7 +8,7 @@ use crate::common::closed::{
 };
 
 /// A line for each command, `--help` and mistakes; each is run in a clone of its own.
-const LINES: [&str; 20] = [
+const LINES: [&str; 21] = [
     "--help",
     "bench --help",
     "no-such-command",
@@ -22,6 +22,7 @@ const LINES: [&str; 20] = [
     "compare-branches --clean",
     "calibrate",
     "operators",
+    "recommend nowhere.json",
     "kernels",
     "flavour",
     "python",

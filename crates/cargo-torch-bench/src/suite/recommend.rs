@@ -1,7 +1,6 @@
 //! `recommend`: the products of a model, measured with every recipe, and which recipe each layer takes.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -246,13 +245,13 @@ fn shown(request: &RecommendationRequest) -> String {
     let width = layers.iter().map(|it| it.fqn.len()).max().unwrap_or_default();
     for LinearLayers { fqn, n, k, count, group, .. } in layers {
         let sizes = format!("[{n}, {k}]");
-        let _ = writeln!(text, "  {fqn:width$}  {sizes:>16} × {count:<5} {group}");
+        text += &format!("  {fqn:width$}  {sizes:>16} × {count:<5} {group}\n");
     }
     let phases: Vec<String> = (request.phases.iter())
         .map(|it| format!("{} × {} ({} tokens × {})", it.passes, it.name, it.tokens, it.batch))
         .collect();
     let count = shapes(request).len();
-    let _ = writeln!(text, "a request: {}; {count} different products", phases.join(", "));
+    text += &format!("a request: {}; {count} different products\n", phases.join(", "));
     text
 }
 
