@@ -53,6 +53,9 @@ pub struct Ratio {
 }
 
 impl Ratio {
+    /// Of a case over itself: 1, without an error.
+    pub const ONE: Self = Self { ratio: 1.0, low: 1.0, high: 1.0 };
+
     /// Half the width of the interval, relative to the ratio.
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / (2.0 * self.ratio)

@@ -25,8 +25,6 @@ pub fn quotient(of: &Ratio, over: &Ratio) -> Ratio {
 mod tests {
     use super::*;
 
-    const ONE: Ratio = Ratio { ratio: 1.0, low: 1.0, high: 1.0 };
-
     fn from_ln(ln: f64, below: f64, above: f64) -> Ratio {
         Ratio { ratio: ln.exp(), low: (ln - below).exp(), high: (ln + above).exp() }
     }
@@ -49,8 +47,8 @@ mod tests {
     #[test]
     fn what_is_certain_adds_nothing() {
         let ratio = from_ln(0.4, 0.01, 0.02);
-        close(quotient(&ratio, &ONE), ratio);
-        close(quotient(&ONE, &ratio), from_ln(-0.4, 0.02, 0.01));
+        close(quotient(&ratio, &Ratio::ONE), ratio);
+        close(quotient(&Ratio::ONE, &ratio), from_ln(-0.4, 0.02, 0.01));
     }
 
     #[test]

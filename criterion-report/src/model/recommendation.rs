@@ -7,9 +7,6 @@ use statistics::{Ratio, quotient};
 use super::view::gather;
 use crate::order::Order as _;
 
-/// A ratio without an error.
-pub const ONE: Ratio = Ratio { ratio: 1.0, low: 1.0, high: 1.0 };
-
 /// All runs of a product in a request, within one phase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
@@ -59,7 +56,7 @@ pub fn over<'a>(
 ) -> Ratio {
     let [these, those] = [these.into_iter().collect::<Vec<_>>(), those.into_iter().collect()];
     if these.iter().map(|it| it.variant).eq(those.iter().map(|it| it.variant)) {
-        return ONE;
+        return Ratio::ONE;
     }
     quotient(&over_baseline(&these), &over_baseline(&those))
 }
@@ -77,7 +74,7 @@ fn over_baseline(groups: &[&Candidate]) -> Ratio {
         measured.push((ns, parts[0].1.speedup));
     }
     if own_ns == 0.0 {
-        return ONE;
+        return Ratio::ONE;
     }
     let distance = |bound: fn(&Ratio) -> f64| {
         let of = |(ns, speedup): &(f64, Ratio)| ns / own_ns * bound(speedup).ln();

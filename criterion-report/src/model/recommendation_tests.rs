@@ -12,7 +12,7 @@ fn candidate(variant: &str, speedups: &[f64], bytes: u64) -> Candidate {
         phase: place,
         shape: Shape::new(1 + place as u64, 64, 64),
         baseline_ns: 1000.0,
-        speedup: if variant == "baseline" { ONE } else { within(ratio, HALF_WIDTH) },
+        speedup: if variant == "baseline" { Ratio::ONE } else { within(ratio, HALF_WIDTH) },
     };
     let parts = speedups.iter().enumerate().map(part).collect();
     let variant = Variant::eager(variant.parse().expect("a recipe"));
@@ -99,7 +99,7 @@ fn errors_of_one_shape_are_one_and_those_of_several_independent() {
     assert_eq!(over_baseline(&[&group, &group]), over_baseline(&[&group]));
     let other = candidate("int8dq", &[2.0], 0);
     assert!(over_baseline(&[&group, &other]).half_width() < 0.8 * HALF_WIDTH);
-    assert_eq!(over([&group, &other], [&group, &other]), ONE);
+    assert_eq!(over([&group, &other], [&group, &other]), Ratio::ONE);
 }
 
 #[test]

@@ -297,20 +297,18 @@ fn is(entry: &Entry<'_>, implementation: Implementation) -> bool {
 /// of what is not measured, and without a pair.
 fn over_aten(entry: &Entry<'_>) -> Option<Ratio> {
     match entry.row.record.outcome {
-        Outcome::Measured if is(entry, Implementation::Aten) => Some(ONE),
+        Outcome::Measured if is(entry, Implementation::Aten) => Some(Ratio::ONE),
         Outcome::Measured => Some(entry.speedup()?.as_ratio()),
         _ => None,
     }
 }
-
-const ONE: Ratio = Ratio { ratio: 1.0, low: 1.0, high: 1.0 };
 
 /// The speed-ups of all over `aten`, or none. `aten` takes part without a record of its own, too: the
 /// pairs are in the others'.
 fn by_pairs<'a>(entries: &[Entry<'a>]) -> Option<Vec<(&'a str, Ratio)>> {
     let mut speeds = speeds(entries, over_aten)?;
     if !entries.iter().any(|entry| is(entry, Implementation::Aten)) {
-        speeds.push((Implementation::Aten.as_str(), ONE));
+        speeds.push((Implementation::Aten.as_str(), Ratio::ONE));
     }
     Some(speeds)
 }

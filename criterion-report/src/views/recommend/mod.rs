@@ -13,7 +13,7 @@ use plan::{Mode, ModelKind, Shape, Variant};
 use serde::Serialize;
 use statistics::Ratio;
 
-use crate::model::recommendation::{Candidate, Choice, ONE, Part, TooFewBytes, choose};
+use crate::model::recommendation::{Candidate, Choice, Part, TooFewBytes, choose};
 use crate::model::{Entry, gather, once};
 use crate::read::Report;
 use crate::read::recommendation::COMMAND;
@@ -168,6 +168,9 @@ fn cases<'a>(
     let (mut found, mut missing) = (HashMap::new(), Vec::new());
     for layers in &request.model.layers {
         for (place, shape, _) in products(layers, &request.phases) {
+            if found.contains_key(&shape) {
+                continue;
+            }
             match cases_at(report, request, shape) {
                 Ok(cases) => drop(found.insert(shape, cases)),
                 Err(why) => {
@@ -300,7 +303,7 @@ impl<'a> Weighing<'a> {
         let weights = row.record.weights.as_ref();
         let weights = weights.ok_or("its record has no bytes of weights; measure it again")?;
         let speedup = match entry.comparison.map(|it| &it.speedup) {
-            None => ONE,
+            None => Ratio::ONE,
             Some(Ok(speedup)) => speedup.for_callers(),
             Some(Err(why)) => return Err(why.to_string()),
         };
