@@ -59,7 +59,7 @@ pub fn main() -> ExitCode {
         }
         Ok(_) => {}
     }
-    // Others than these are not kept: none of rustc's is one.
+    // A program with an argument that is not UTF-8 is linked once; rustc writes none.
     let arguments: Option<Vec<String>> =
         arguments.into_iter().map(|it| it.into_string().ok()).collect();
     if let Err(error) = arguments.map_or(Ok(()), Inputs::keep) {

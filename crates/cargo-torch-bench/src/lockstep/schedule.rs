@@ -153,9 +153,8 @@ impl Pair {
         let mut arguments: Vec<String> =
             TURN.into_iter().chain(samples.into_iter().flatten()).map(str::to_owned).collect();
         arguments.extend(if self.blocks == 0 { order.filter.clone() } else { Some(self.filter()) });
-        self.shuffle();
+        let layout = self.shuffle();
         let [a, b] = &self.programs;
-        let layout = if a.inputs.is_some() && b.inputs.is_some() { self.blocks } else { 0 };
         let mut measured = Vec::new();
         for first in SIDES {
             measured.push(measure([a, b], &arguments, first, order.claim)?);
@@ -181,10 +180,11 @@ impl Pair {
         Ok(())
     }
 
-    /// Links both programs with their functions in a new order. Where one cannot be, both keep the order that they have.
-    fn shuffle(&mut self) {
+    /// Links both programs with their functions in a new order, and returns its number. Where one cannot be, both keep the
+    /// order that they have, with the number 0.
+    fn shuffle(&mut self) -> usize {
         let [a, b] = &self.programs;
-        let (Some(of_a), Some(of_b)) = (&a.inputs, &b.inputs) else { return };
+        let (Some(of_a), Some(of_b)) = (&a.inputs, &b.inputs) else { return 0 };
         let order = self.blocks + 1;
         let linked = thread::scope(|scope| {
             let a = scope.spawn(|| of_a.link(order, &a.path));
@@ -194,7 +194,9 @@ impl Pair {
         if let Err(error) = linked {
             eprint!("note: {}: functions keep their order: {error}", a.target);
             self.programs.iter_mut().for_each(|it| it.inputs = None);
+            return 0;
         }
+        self.blocks
     }
 
     /// How many samples of a benchmark criterion takes in a turn.
