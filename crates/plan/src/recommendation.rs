@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::{product, sum};
 use crate::shape::Shape;
 use crate::words::{Device, Dtype};
 
@@ -168,7 +169,7 @@ impl LinearLayers {
 
     /// Weights of all layers of the name.
     pub fn weights(&self) -> u64 {
-        crate::catalogue::product(&[self.count, self.n, self.k])
+        product(&[self.count, self.n, self.k])
     }
 
     /// Parameters of the model that are its own: no weights if they are the embedding's.
@@ -181,7 +182,7 @@ impl ModelLayers {
     /// All parameters of the model.
     pub fn parameters(&self) -> u64 {
         let linear = self.layers.iter().map(LinearLayers::parameters);
-        linear.fold(self.other_parameters, u64::saturating_add)
+        sum(&linear.chain([self.other_parameters]).collect::<Vec<_>>())
     }
 }
 

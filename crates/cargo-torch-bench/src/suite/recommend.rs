@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgAction, Args};
-use plan::architecture;
+use plan::architecture::{self, ArchitectureError};
 use plan::recommendation::{
     self, LinearLayers, ModelLayers, Objective, Phase, RecommendationRequest,
 };
-use plan::{Device, Dtype, Shape, without_repetition};
+use plan::{Device, Dtype, Shape, with_unit_of_bytes, without_repetition};
 
 use super::{Config, Suite, device, list};
+use crate::bench;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::workspace::{self, Workspace};
@@ -112,10 +113,8 @@ fn objective(text: &str) -> std::result::Result<Objective, String> {
             is_share.then_some(Objective::Smallest { within: percent / 100.0 }).ok_or_else(usage)
         }
         Some(("memory", size)) => {
-            let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
-            let bytes = units.iter().find_map(|(unit, shift)| {
-                let count: f64 = size.strip_suffix(unit)?.parse().ok()?;
-                let bytes = count * (1_u64 << shift) as f64;
+            let bytes = with_unit_of_bytes(size).and_then(|(count, unit)| {
+                let bytes = count.parse::<f64>().ok()? * unit as f64;
                 (1.0..1e18).contains(&bytes).then_some(bytes as u64)
             });
             bytes.map(|bytes| Objective::Memory { bytes }).ok_or_else(usage)
@@ -130,7 +129,7 @@ fn dtype(text: &str) -> std::result::Result<Dtype, String> {
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let request = options.request(options.read()?);
-    let suite = options.suite(&request);
+    let suite = options.suite(&request)?;
     eprint!("{}", shown(&request));
     if options.plan {
         return suite.planned(workspace);
@@ -150,8 +149,11 @@ impl Options {
         let text = files::read(&self.model)?;
         let is_yaml = self.model.extension().is_some_and(|it| it == "yml" || it == "yaml");
         let read = if is_yaml { architecture::layers_of_yaml } else { architecture::read };
-        read(&text, &name(&self.model))
-            .map_err(|error| Error::new(format!("{}: {error}", self.model.display())))
+        let read = read(&text, &name(&self.model));
+        read.map_err(|ArchitectureError { key, message, remedy, .. }| {
+            let place = if key.is_empty() { key } else { format!("{key}: ") };
+            Error::usage(format!("{}: {place}{message}", self.model.display())).remedy(remedy)
+        })
     }
 
     fn request(&self, model: ModelLayers) -> RecommendationRequest {
@@ -170,10 +172,10 @@ impl Options {
         }
     }
 
-    fn suite(&self, request: &RecommendationRequest) -> Suite {
+    fn suite(&self, request: &RecommendationRequest) -> Result<Suite> {
         let configs = vec![Config { mode: "inference", text: self.config(request) }];
-        let arguments = ["--", "--budget", &self.budget].map(OsString::from).to_vec();
-        Suite { command: STEM, stem: STEM, configs, verbose: self.verbose, arguments }
+        let arguments = bench::with_budget(&[], Some(&self.budget))?;
+        Ok(Suite { command: STEM, stem: STEM, configs, verbose: self.verbose, arguments })
     }
 
     /// The config of all products with all recipes.
@@ -345,6 +347,21 @@ mod tests {
             assert!(error.to_string().contains(what), "{line}: {error}");
             assert_eq!(error.exit_code(), 2);
         }
+    }
+
+    #[test]
+    fn mistakes_are_found_before_anything_is_built() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("config.json");
+        files::write(&file, r#"{"model_type": "rwkv"}"#).expect("written");
+        let options = parsed(&file.display().to_string()).expect("a command line");
+        let unknown = options.read().expect_err("no such family");
+        let place = format!("{}: model_type: \"rwkv\" is not known", file.display());
+        assert_eq!((unknown.what(), unknown.exit_code()), (&*place, 2));
+        assert!(unknown.to_string().contains("list the model's layers in a YAML file"));
+        let options = parsed("config.json --budget soon").expect("a command line");
+        let no_time = options.suite(&options.request(model())).map(drop).expect_err("no time");
+        assert_eq!((no_time.what(), no_time.exit_code()), ("--budget soon: it is no time", 2));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::node::{Fields, Node};
 use crate::catalogue::SizeSet;
 use crate::catalogue::probe::{Probe, ProbeWork};
 use crate::settings::{Settings, Threads};
-use crate::words::{CompileMode, Device};
+use crate::words::{CompileMode, Device, with_unit_of_bytes};
 use crate::work::Work;
 
 /// One entry of `calibration_params`: probes of one kind. The first number of threads is what the others
@@ -122,12 +122,9 @@ fn read_rows(node: &Node<'_>) -> Option<u64> {
 
 /// Bytes of one array: `16KiB`, `4MiB`, `1GiB`; whole cache lines.
 fn read_bytes(node: &Node<'_>) -> Option<u64> {
-    const UNITS: &[(&str, u64)] = &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
     let text = node.string()?;
-    let bytes = UNITS.iter().find_map(|(unit, bytes)| {
-        let count: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
-        count.checked_mul(*bytes)
-    });
+    let bytes = with_unit_of_bytes(&text)
+        .and_then(|(count, unit)| count.trim_end().parse::<u64>().ok()?.checked_mul(unit));
     match bytes {
         Some(bytes) if (1 << 10..=1 << 40).contains(&bytes) => Some(bytes),
         _ => node.error(

@@ -25,6 +25,13 @@ pub use spelling::Spelling;
 pub use user::UserWord;
 pub(crate) use user::{LONGEST_WORD, is_plain};
 
+/// A number of bytes with its unit, such as `16KiB`: the number, and the bytes of one unit.
+pub fn with_unit_of_bytes(text: &str) -> Option<(&str, u64)> {
+    const UNITS: [(&str, u64); 3] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+    let split = |(unit, bytes)| Some((text.strip_suffix(unit)?, bytes));
+    UNITS.into_iter().find_map(split)
+}
+
 /// Each word once, in the order in which they came first.
 pub fn without_repetition<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found: Vec<T> = Vec::new();
