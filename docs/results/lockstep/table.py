@@ -1,4 +1,6 @@
-"""Counts what comparisons with planted changes have found: python3 table.py FOLDER"""
+"""Counts what comparisons with planted changes have found: python3 table.py FOLDER
+
+python3 table.py --times ROUND prints how often each case does its work in the second revision of a round."""
 
 import json
 import math
@@ -17,7 +19,7 @@ THRESHOLD = 0.01
 
 
 def planted(round_, id_):
-    """Percent that `measure` has planted."""
+    """Percent that a case has more to do in the second revision."""
     case = IDS.index(id_)
     return LEVELS[(case + case // 5 + round_) % 5]
 
@@ -28,18 +30,20 @@ def verdict(ratio, is_sure):
     return "longer" if ratio > 1 else "shorter"
 
 
-def lockstep(file, _round):
-    said = {"regressed": "longer", "improved": "shorter"}
+# Criterion's words and ours.
+SAID = {"regressed": "longer", "improved": "shorter"}
+
+
+def lockstep(file):
     for case in json.loads(file.read_text())["cases"]:
         time = next((it for it in case["measures"] if it["measure"] == "time"), None)
         if time and time["ratio"] is not None:
-            yield case["full_id"], said.get(case["verdict"], "left"), (time["low"], time["high"])
+            yield case["full_id"], SAID.get(case["verdict"], "left"), (time["low"], time["high"])
         else:
             yield case["full_id"], "left", None
 
 
-def baseline(file, _round):
-    said = {"regressed": "longer", "improved": "shorter"}
+def baseline(file):
     id_ = None
     for line in file.read_text().splitlines():
         id_ = next((it for it in IDS if re.match(rf"{re.escape(it)}(\s|$)", line)), id_)
@@ -47,11 +51,11 @@ def baseline(file, _round):
         if interval:
             bounds = [1 + float(it.replace("−", "-")) / 100 for it in interval.groups()]
         if line.strip().startswith(("Performance has", "No change", "Change within")):
-            word = next((said[it] for it in said if it in line), "left")
+            word = next((SAID[it] for it in SAID if it in line), "left")
             yield id_, word, bounds
 
 
-def sixteen(folder, _round):
+def sixteen(folder):
     for id_ in IDS:
         case = folder / id_.replace("/", "_")
         median = lambda name: json.loads((case / name / "estimates.json").read_text())["median"]["point_estimate"]
@@ -61,7 +65,7 @@ def sixteen(folder, _round):
         yield id_, verdict(math.exp(mean), abs(mean) > STUDENT * error), bounds
 
 
-def tango(file, _round):
+def tango(file):
     for line in file.read_text().splitlines():
         found = re.match(r"(?:.*\x1b\[2K)?(\S+) +\[.*\] +([+-][\d.]+)%(\*?)", re.sub(r"\x1b\[\d+m", "", line))
         if found:
@@ -79,11 +83,14 @@ def rows(data):
         if path.suffix == ".seconds":
             continue
         kind = method.split("-")[0]
-        for id_, word, bounds in READERS[kind](path, int(number)):
+        for id_, word, bounds in READERS[kind](path):
             yield method, 0 if kind == "nothing" else planted(int(number), id_), word, bounds
 
 
 def main():
+    if sys.argv[1] == "--times":
+        print(", ".join(str(100 + planted(int(sys.argv[2]), id_)) for id_ in IDS))
+        return
     data = Path(sys.argv[1])
     found = list(rows(data))
     methods = list(dict.fromkeys(method for method, *_ in found))
