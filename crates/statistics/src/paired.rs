@@ -53,7 +53,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Of a case over itself: 1, without an error.
+    /// The ratio of a case over itself: 1, without an error.
     pub const ONE: Self = Self { ratio: 1.0, low: 1.0, high: 1.0 };
 
     /// Half the width of the interval, relative to the ratio.
