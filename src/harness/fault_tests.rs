@@ -93,7 +93,7 @@ fn the_cases_after_it_are_skipped_and_those_of_the_host_run() {
     let groups = groups();
     let fault = Rc::new(fault());
     let mut criterion = Criterion::default().without_plots();
-    let mut rounds = Rounds::new(Rc::clone(&fault), None);
+    let mut rounds = Rounds::new(Rc::clone(&fault), None, false);
     let args = Rc::new(Args::read(["target", "--bench"].map(str::to_owned)).expect("arguments"));
     let mut outcomes = Vec::new();
     for cases in &groups {
@@ -206,13 +206,13 @@ fn sides_that_made_room_are_built_once_more() {
     let on_host = &groups[1];
     let case = &on_host[1];
     let budget = Budget::new(3600.0, &[]);
-    let mut rounds = Rounds::new(Rc::default(), Some(budget));
+    let mut rounds = Rounds::new(Rc::default(), Some(budget), false);
     let timer = Rc::new(RefCell::new(Timer::for_case(&on_host[0]).expect("the host has a clock")));
     let baseline = Rc::new(RefCell::new(side(case, false)));
     let again = again(&on_host[0], case, &timer, &rounds);
     let both = Both::new(case, timer, baseline, side(case, false), rounds.places());
     let mut pairing = Pairing::first(both, again, 0.5, Time::Shared(1.0)).expect("a first look");
-    rounds.keep(record(case, &mut pairing), pairing);
+    rounds.keep(record(case, &mut pairing), Some(pairing));
     rounds.make_room();
     assert_eq!(rounds.owed(), (1, 0.0), "it waits, and no time is its own");
     rounds.run();
@@ -225,18 +225,43 @@ fn sides_that_made_room_are_built_once_more() {
 }
 
 #[test]
+fn pairs_that_are_slower_than_a_sibling_get_no_more_looks() {
+    let groups = groups();
+    let [siblings, on_host] = &groups[..] else { panic!("{} groups", groups.len()) };
+    let timer = Rc::new(RefCell::new(Timer::for_case(&on_host[0]).expect("the host has a clock")));
+    for (fastest, expected) in [(false, [1, 2, 3]), (true, [0, 1, 1])] {
+        let budget = Budget::new(3600.0, &[]);
+        let mut rounds = Rounds::new(Rc::default(), Some(budget), fastest);
+        let speedups = [(&siblings[1], 0.9), (&siblings[2], 2.0), (&siblings[1], 1.9)];
+        for ((case, speedup), expected) in speedups.into_iter().zip(expected) {
+            let baseline = Rc::new(RefCell::new(side(case, false)));
+            let again = again(&siblings[0], case, &timer, &rounds);
+            let both =
+                Both::new(case, Rc::clone(&timer), baseline, side(case, false), rounds.places());
+            let mut pairing =
+                Pairing::first(both, again, 0.5, Time::Shared(1.0)).expect("a first look");
+            let mut record = record(case, &mut pairing);
+            let pair = &mut record.pairs[0];
+            (pair.speedup, pair.low, pair.high) = (speedup, speedup * 0.97, speedup * 1.03);
+            rounds.keep(record, Some(pairing));
+            assert_eq!(rounds.owed().0, expected, "{fastest} {speedup}");
+        }
+    }
+}
+
+#[test]
 fn what_a_spent_budget_leaves_is_undecided() {
     let groups = groups();
     let on_host = &groups[1];
     let case = &on_host[1];
     let budget = Budget::new(0.0, &[]);
-    let mut rounds = Rounds::new(Rc::default(), Some(budget));
+    let mut rounds = Rounds::new(Rc::default(), Some(budget), false);
     let timer = Rc::new(RefCell::new(Timer::for_case(&on_host[0]).expect("the host has a clock")));
     let baseline = Rc::new(RefCell::new(side(case, false)));
     let again = again(&on_host[0], case, &timer, &rounds);
     let both = Both::new(case, timer, baseline, side(case, false), rounds.places());
     let mut pairing = Pairing::first(both, again, 0.5, Time::Shared(1.0)).expect("a first look");
-    rounds.keep(record(case, &mut pairing), pairing);
+    rounds.keep(record(case, &mut pairing), Some(pairing));
     rounds.run();
     let [undecided] = &rounds.undecided()[..] else { panic!("one pair") };
     assert_eq!(undecided.full_id, case.full_id());
@@ -247,7 +272,7 @@ fn what_a_spent_budget_leaves_is_undecided() {
 fn pairs_on_a_device_that_fails_keep_their_first_look() {
     let groups = groups();
     let [on_cuda, on_host] = &groups[..] else { panic!("{} groups", groups.len()) };
-    let mut rounds = Rounds::new(Rc::new(fault()), None);
+    let mut rounds = Rounds::new(Rc::new(fault()), None, false);
     for (case, fails) in [(&on_cuda[1], true), (&on_cuda[2], false), (&on_host[1], false)] {
         // Both sides run on the host, under its clock; only the case says that they do not.
         let timer =
@@ -257,7 +282,7 @@ fn pairs_on_a_device_that_fails_keep_their_first_look() {
         let both = Both::new(case, timer, baseline, side(case, fails), rounds.places());
         let mut pairing = Pairing::first(both, again, 0.5, Time::Own(60.0)).expect("a first look");
         assert!(pairing.wants_more());
-        rounds.keep(record(case, &mut pairing), pairing);
+        rounds.keep(record(case, &mut pairing), Some(pairing));
     }
     rounds.run();
     let records = rounds.done();

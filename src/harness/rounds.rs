@@ -6,9 +6,11 @@
 //! time in all.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
-use plan::{Record, Stop};
+use plan::{Pair, Record, Stop};
+use statistics::{Interval, Ratio, quotient};
 
 use super::budget::Budget;
 use super::clock::Stopwatch;
@@ -31,8 +33,31 @@ pub struct Rounds {
     /// Ids and speed-ups of pairs for which the total budget was too small.
     undecided: Vec<Undecided>,
     budget: Option<Budget>,
+    /// The race in each group, where a budget looks for the fastest.
+    races: Option<Races>,
     places: Rc<RefCell<Places>>,
     fault: Rc<Fault>,
+}
+
+/// The speed-ups of a group's cases so far, by id; the groups by their baselines.
+#[derive(Debug, Default)]
+struct Races(HashMap<String, HashMap<String, Ratio>>);
+
+impl Races {
+    fn tell(&mut self, record: &Record) {
+        let Some(Pair { against, speedup, low, high, .. }) = record.pairs.first() else { return };
+        let ratio = Interval { low: *low, high: *high }.to_ratio(*speedup);
+        self.0.entry(against.clone()).or_default().insert(record.full_id.clone(), ratio);
+    }
+
+    /// Whether its baseline or a sibling is faster, by an interval that excludes 1.
+    fn has_lost(&self, record: &Record) -> bool {
+        let group = record.pairs.first().and_then(|pair| self.0.get(&pair.against));
+        let Some((group, own)) = group.and_then(|it| Some((it, it.get(&record.full_id)?))) else {
+            return false;
+        };
+        group.values().chain([&Ratio::ONE]).any(|other| quotient(other, own).low > 1.0)
+    }
 }
 
 /// A speed-up whose interval is wider than wanted.
@@ -56,10 +81,12 @@ fn is_wide(record: &Record) -> bool {
 }
 
 impl Rounds {
-    /// No pairs yet; `fault` is the one of the run, `budget` the time that all pairs share.
-    pub fn new(fault: Rc<Fault>, budget: Option<Budget>) -> Self {
+    /// No pairs yet; `fault` is the one of the run, `budget` the time that all pairs share. `fastest` says that it looks for
+    /// the fastest of each group.
+    pub fn new(fault: Rc<Fault>, budget: Option<Budget>, fastest: bool) -> Self {
         let (open, done, undecided) = (Vec::new(), Vec::new(), Vec::new());
-        Self { open, done, undecided, budget, places: Rc::default(), fault }
+        let races = fastest.then(Races::default);
+        Self { open, done, undecided, budget, races, places: Rc::default(), fault }
     }
 
     /// The time that all pairs share.
@@ -72,9 +99,18 @@ impl Rounds {
         Rc::clone(&self.places)
     }
 
-    /// Keeps a pair for more looks; `record` is that of its case, with what the first look found.
-    pub fn keep(&mut self, record: Record, pairing: Pairing) {
-        self.open.push((record, pairing));
+    /// Keeps a pair for more looks, if it wants some; `record` is that of its case, with what the first look found.
+    pub fn keep(&mut self, record: Record, pairing: Option<Pairing>) {
+        self.races.iter_mut().for_each(|it| it.tell(&record));
+        self.open.extend(pairing.map(|pairing| (record, pairing)));
+        self.drop_losers();
+    }
+
+    /// Drops the pairs that get no more time, because others are faster.
+    fn drop_losers(&mut self) {
+        if let Some(races) = &self.races {
+            self.open.retain(|(record, _)| !races.has_lost(record));
+        }
     }
 
     /// Pairs that wait for more looks, and the seconds that those may take.
@@ -99,10 +135,13 @@ impl Rounds {
     }
 
     /// Runs rounds until no pair wants another look or the budget is spent, then frees all memory. Under a budget,
-    /// pairs that are not clear of 1 come first, then those whose interval is still too wide.
+    /// pairs that are not clear of 1 come first, then those whose interval is still too wide; where it looks for the fastest,
+    /// those that have not lost, and no others.
     pub fn run(&mut self) {
         loop {
-            let first = self.open.iter().any(|(_, pairing)| !pairing.is_clear());
+            self.drop_losers();
+            let first =
+                self.races.is_none() && self.open.iter().any(|(_, pairing)| !pairing.is_clear());
             let mut looked = false;
             for (record, pairing) in std::mem::take(&mut self.open) {
                 if self.has_turn(&pairing, first) {
@@ -162,6 +201,7 @@ impl Rounds {
         }
         pairing.note(&mut record.notes);
         took(&mut record, watch);
+        self.races.iter_mut().for_each(|it| it.tell(&record));
         if goes_on && record.no_pair.is_none() {
             self.done.push(record.clone());
             self.open.push((record, pairing));
@@ -183,6 +223,9 @@ impl Rounds {
         }
         let undecided = self.undecided();
         match undecided.len() {
+            0 if self.races.is_some() => {
+                eprintln!("every speed-up that may be the fastest of its group is decided")
+            }
             0 => eprintln!("every speed-up is decided"),
             count => {
                 let has =

@@ -138,7 +138,7 @@ impl Session {
         journal.profile(unprofiled);
         let args = Rc::new(args);
         let (fault, starved, broken) = (Rc::<Fault>::default(), None, None);
-        let rounds = Rounds::new(Rc::clone(&fault), budget);
+        let rounds = Rounds::new(Rc::clone(&fault), budget, args.flags.fastest);
         Ok(Self {
             plan,
             args,
@@ -287,9 +287,7 @@ impl Session {
             progress.done(&full_id, pairing.as_ref().map_or(0.0, Pairing::left_s));
         }
         let written = self.journal.ends(case, outcome, findings).and_then(|record| {
-            if let Some(pairing) = pairing {
-                self.rounds.keep(record, pairing);
-            }
+            self.rounds.keep(record, pairing);
             match self.rounds.is_full() {
                 true if self.rounds.budget().is_some() => {
                     self.rounds.make_room();

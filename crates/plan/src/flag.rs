@@ -18,7 +18,7 @@ use crate::shard::{AskedShard, Partition};
 pub const HIDDEN: &str = "CRITERION_TORCH_FLAGS";
 
 /// The flags that criterion does not know.
-const OURS: [&str; 6] = ["budget", "wait", "shard", "partition", "resume", "profile"];
+const OURS: [&str; 7] = ["budget", "fastest", "wait", "shard", "partition", "resume", "profile"];
 
 /// The pattern of `--profile` without a value: it matches everything.
 pub const EVERY: &str = "";
@@ -84,6 +84,9 @@ pub struct BenchFlags {
     /// Measure for this long in all, e.g. 90s, 10min, 2h: undecided speed-ups get the rest
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = duration)]
     pub budget: Option<f64>,
+    /// With --budget: look for the fastest of each group, and give no more time to those that are surely slower
+    #[arg(long, requires = "budget", hide_short_help = true)]
+    pub fastest: bool,
     /// Measure each case at two points only, without warm-up
     #[arg(long)]
     pub quick: bool,

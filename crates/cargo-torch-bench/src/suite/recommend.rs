@@ -174,7 +174,11 @@ impl Options {
 
     fn suite(&self, request: &RecommendationRequest) -> Result<Suite> {
         let configs = vec![Config { mode: "inference", text: self.config(request) }];
-        let arguments = bench::with_budget(&[], Some(&self.budget))?;
+        // The fewest bytes, or those that fit, may be those of a slower recipe.
+        let is_race = matches!(request.objective, Objective::Fastest);
+        let arguments: &[&str] = if is_race { &["--", "--fastest"] } else { &[] };
+        let arguments: Vec<_> = arguments.iter().map(OsString::from).collect();
+        let arguments = bench::with_budget(&arguments, Some(&self.budget))?;
         Ok(Suite { command: STEM, stem: STEM, configs, verbose: self.verbose, arguments })
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Stop {
     /// The interval became as narrow as was asked for.
     Target,
-    /// The time ran out first.
+    /// The time ran out first, or was given to others: with `--fastest`, to those that may be the fastest of their group.
     Budget,
     /// The number was given, by a flag or by the config.
     Fixed,
