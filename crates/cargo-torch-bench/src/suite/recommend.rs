@@ -62,6 +62,9 @@ pub struct Options {
     /// Device: cpu, cuda
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
     device: Device,
+    /// How the model is to run: eager, graph (a CUDA graph), or compiled (by torch.compile's compiler)
+    #[arg(long = "as", value_name = "WAY", value_parser = ["eager", "graph", "compiled"], default_value = "eager")]
+    way: String,
     /// Folder of recommendation.json, recommendation.py and recommendation.yml
     #[arg(long, short, value_name = "FOLDER", default_value = "recommendation")]
     pub output: PathBuf,
@@ -139,7 +142,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let measured = suite.measure(workspace)?;
     let text = serde_json::to_string(&request).map_err(|error| Error::new(error.to_string()))?;
     files::write(&recommendation::file(&measured.results.records), text)?;
-    let words = ["recommend", "--latest", "--output"].map(OsString::from);
+    let words = ["recommend", "--latest", "--as", &options.way, "--output"].map(OsString::from);
     let words = [&words[..], &[folder.into_os_string()]].concat();
     Ok(measured.end(&measured.reported(&[words])?))
 }
@@ -173,6 +176,10 @@ impl Options {
     }
 
     fn suite(&self, request: &RecommendationRequest) -> Result<Suite> {
+        if self.way == "graph" && self.device != Device::Cuda {
+            let what = format!("--as graph: {} has no CUDA graphs", self.device);
+            return Err(Error::usage(what).remedy("add --device cuda, or leave --as out"));
+        }
         let configs = vec![Config { mode: "inference", text: self.config(request) }];
         // The fewest bytes, or those that fit, may be those of a slower recipe.
         let is_race = matches!(request.objective, Objective::Fastest);
@@ -193,11 +200,16 @@ impl Options {
         let others: Vec<_> = others.into_iter().filter(|it| *it != self.dtype).collect();
         let shapes: Vec<String> =
             shapes(request).iter().map(|it| format!("[{}, {}, {}]", it.m, it.k, it.n)).collect();
+        let form = match &*self.way {
+            "graph" => "    cuda_graph: true\n",
+            "compiled" => "    use_torch_compile: true\n",
+            _ => "",
+        };
         format!(
             "# Written by `cargo torch-bench recommend`.\nbenchmark_mode: inference\n\
              quantization_config_recipe_names: {}\nunquantized_dtypes: {}\npacked: true\n\
              energy: false\nsampling: {{ target: 0.02 }}\nmodel_params:\n  - model_type: linear\n    \
-             device: {}\n    high_precision_dtype: {}\n    matrix_shapes: [{{ name: custom, shapes: \
+             device: {}\n    high_precision_dtype: {}\n{form}    matrix_shapes: [{{ name: custom, shapes: \
              {} }}]  # [m, k, n]\n",
             list(&recipes),
             list(&others),
@@ -320,6 +332,8 @@ mod tests {
             ("config.json", "[int8wo, int8dq, "),
             ("config.json --device cuda", "float8dq-row, "),
             ("config.json --recipes int4wo-32,fp6 --dtype float32", "[int4wo-32, fp6]"),
+            ("config.json --as graph --device cuda", "cuda_graph: true"),
+            ("config.json --as compiled", "use_torch_compile: true"),
         ] {
             let options = parsed(line).expect(line);
             let text = options.config(&options.request(model()));
@@ -366,6 +380,12 @@ mod tests {
         let options = parsed("config.json --budget soon").expect("a command line");
         let no_time = options.suite(&options.request(model())).map(drop).expect_err("no time");
         assert_eq!((no_time.what(), no_time.exit_code()), ("--budget soon: it is no time", 2));
+        let options = parsed("config.json --as graph").expect("a command line");
+        let no_graph = options.suite(&options.request(model())).map(drop).expect_err("no graph");
+        assert_eq!(
+            (no_graph.what(), no_graph.exit_code()),
+            ("--as graph: cpu has no CUDA graphs", 2)
+        );
     }
 
     #[test]
