@@ -176,6 +176,7 @@ impl Checkout {
             package: package.name.clone(),
             target: target.name.clone(),
             has_plugin: has(MARK),
+            is_checked: false,
             criterion_home: self.programs.join("criterion"),
             folder: run_in,
             environment: self.environment.clone(),

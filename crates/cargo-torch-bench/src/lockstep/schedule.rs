@@ -154,10 +154,10 @@ impl Pair {
             TURN.into_iter().chain(samples.into_iter().flatten()).map(str::to_owned).collect();
         arguments.extend(if self.blocks == 0 { order.filter.clone() } else { Some(self.filter()) });
         let layout = self.shuffle();
-        let [a, b] = &self.programs;
         let mut measured = Vec::new();
         for first in SIDES {
-            measured.push(measure([a, b], &arguments, first, order.claim)?);
+            measured.push(measure(self.programs.each_ref(), &arguments, first, order.claim)?);
+            self.programs.iter_mut().for_each(|it| it.is_checked = true);
         }
         let [forth, back] = &measured[..] else { unreachable!("two pairs") };
         let ids: BTreeSet<&String> = SIDES.iter().flat_map(|&it| forth[it].keys()).collect();
@@ -289,6 +289,7 @@ mod tests {
             inputs: None,
             folder: PathBuf::new(),
             has_plugin: false,
+            is_checked: false,
             criterion_home: PathBuf::new(),
             environment: Vec::new(),
         };
