@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use memchr::memmem;
+use toml_edit::{DocumentMut, Item};
 
 use super::linker::{self, Inputs};
 use super::process::Program;
@@ -134,8 +135,11 @@ impl Checkout {
     pub fn build(&self, selection: &Selection) -> Result<Vec<Program>> {
         let mut programs = Vec::new();
         for package in selection.packages(&self.folder)? {
-            let is_named =
-                |it: &Target| selection.bench.is_empty() || selection.bench.contains(&it.name);
+            let left_out = left_out(&package.manifest_path)?;
+            let is_named = |it: &Target| match &selection.bench[..] {
+                [] => !left_out.contains(&it.name),
+                named => named.contains(&it.name),
+            };
             for target in package.targets.iter().filter(|it| it.is("bench") && is_named(it)) {
                 programs.extend(self.program(selection, &package, target)?);
             }
@@ -220,6 +224,15 @@ impl Checkout {
         let program = programs.find_map(|(name, program)| (name == target.name).then_some(program));
         program.ok_or_else(|| Error::new(format!("cargo does not say where {} is", target.name)))
     }
+}
+
+/// The bench targets that `cargo bench` takes only by their names. Cargo's metadata does not tell.
+fn left_out(manifest: &Path) -> Result<Vec<String>> {
+    let text = files::read(manifest)?.parse::<DocumentMut>();
+    let text = text.map_err(|error| Error::new(format!("{}: {error}", manifest.display())))?;
+    let benches = text.get("bench").and_then(Item::as_array_of_tables).into_iter().flatten();
+    let left_out = benches.filter(|it| it.get("bench").and_then(Item::as_bool) == Some(false));
+    Ok(left_out.filter_map(|it| Some(it.get("name")?.as_str()?.to_owned())).collect())
 }
 
 /// Whether a workspace has our plug-in, which measures more than times.
