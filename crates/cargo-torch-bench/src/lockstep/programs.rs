@@ -240,3 +240,19 @@ pub fn has_plugin(root: &Path) -> bool {
     fs::read_to_string(root.join("Cargo.lock"))
         .is_ok_and(|lock| lock.contains("name = \"criterion-torch\"\n"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cargo_bench_leaves_out_is_known() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let manifest = folder.path().join("Cargo.toml");
+        let text = "[[bench]]\nname = \"a\"\n[[bench]]\nname = \"b\"\nbench = false\n";
+        fs::write(&manifest, text).expect("written");
+        assert_eq!(left_out(&manifest).expect("readable"), ["b"]);
+        fs::write(&manifest, "[package]\nname = \"c\"\n").expect("written");
+        assert_eq!(left_out(&manifest).expect("readable"), [""; 0]);
+    }
+}
