@@ -6,7 +6,7 @@
 
 use criterion::BenchmarkFilter as Filter;
 use plan::flag::{self, BenchFlags};
-use plan::lockstep::PORT;
+use plan::lockstep::{CHECKED, PORT};
 use plan::results::variable;
 use plan::{Case, FoundShard, Partition, RunShard, Shard};
 use regex::Regex;
@@ -36,6 +36,8 @@ pub struct Args {
     pub part: Option<ShardSelection>,
     /// Whether another program has criterion's samples, and decides when each case begins: times are all it wants.
     pub is_connected: bool,
+    /// Whether an earlier process that was connected has checked and recorded these cases.
+    pub is_checked: bool,
     /// The command line as it was read.
     pub flags: BenchFlags,
     filter: Filter,
@@ -64,6 +66,7 @@ impl Args {
         let is_beside = baseline.is_none() && saved_as.is_none();
         let beside = is_beside.then(|| flags.baseline_lenient.clone().unwrap_or_else(own));
         let needs = Needs { baseline, samples, beside };
+        let is_connected = action(&flags) == Action::Measure && variable(PORT).is_some();
         let args = Self {
             action: action(&flags),
             saved_as,
@@ -71,7 +74,8 @@ impl Args {
             needs,
             profiles: profiles(&flags)?,
             part: part(&flags)?,
-            is_connected: action(&flags) == Action::Measure && variable(PORT).is_some(),
+            is_connected,
+            is_checked: is_connected && variable(CHECKED).is_some(),
             filter: filter(&flags)?,
             flags,
         };

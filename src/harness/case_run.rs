@@ -75,11 +75,7 @@ impl CaseRun {
         settle_allocator(case.settings.allocator);
         threads::settle(case.settings.threads);
         let mut subject = Subject::new(prepare(case)?, case.settings.threads);
-        let timer = match timer {
-            Some(timer) => timer,
-            None => timer.insert(Rc::new(RefCell::new(Timer::for_case(case)?))),
-        };
-        let mut timer = timer.borrow_mut();
+        let mut timer = timer_for(case, timer)?.borrow_mut();
         let first_call = timer.time(&mut subject, 1)?.device;
         let accuracy = {
             let _range = ranges::for_case(case, "check");
@@ -131,6 +127,17 @@ impl CaseRun {
             }
         }
     }
+}
+
+/// The timer of a case's group, made for the first of its cases.
+pub fn timer_for<'t>(
+    case: &Case,
+    timer: &'t mut Option<Rc<RefCell<Timer>>>,
+) -> Result<&'t RefCell<Timer>, Refusal> {
+    Ok(match timer {
+        Some(timer) => timer,
+        None => timer.insert(Rc::new(RefCell::new(Timer::for_case(case)?))),
+    })
 }
 
 /// The memory of one step, on its device, or why it cannot be told. Rust's allocations are part of a user's kernel; of

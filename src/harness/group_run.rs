@@ -9,7 +9,7 @@ use criterion::{BenchmarkGroup, BenchmarkId};
 use plan::{Case, Outcome, Role};
 
 use super::args::{Action, Args};
-use super::case_run::{CaseRun, Findings, release};
+use super::case_run::{CaseRun, Findings, release, timer_for};
 use super::clock::Stopwatch;
 use super::fault::Fault;
 use super::pairing::{Again, Both, Pairing, Time};
@@ -136,7 +136,9 @@ impl<'a> GroupRun<'a> {
             true => passes::explain(&mut findings.measures, Some(CONNECTED)),
             false => self.probed(case, &mut run, findings),
         }
-        if let Err(outcome) = settled(panics::catch(|| run.subject.workload.recheck())) {
+        if !self.args.is_checked
+            && let Err(outcome) = settled(panics::catch(|| run.subject.workload.recheck()))
+        {
             // The output changed since the check: discard the timings.
             findings.discard();
             return outcome;
@@ -193,7 +195,10 @@ impl<'a> GroupRun<'a> {
             return Err(Outcome::Skipped { reason });
         }
         let (prepare, timer) = (self.prepare, &mut self.timer);
-        settled(panics::catch(|| CaseRun::prepare(case, prepare, timer)))
+        settled(panics::catch(|| match self.args.is_checked {
+            true => CaseRun::rebuild(case, prepare, timer_for(case, timer)?),
+            false => CaseRun::prepare(case, prepare, timer),
+        }))
     }
 
     fn sampled(

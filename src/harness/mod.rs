@@ -51,6 +51,7 @@ pub use session::Session;
 
 use crate::kernels::cpu::Capability;
 use crate::native::huge_pages;
+use crate::verify;
 use crate::workload::Prepare;
 use failure::Failure;
 use plan::Plan;
@@ -86,6 +87,9 @@ fn run(
     // Read first, so that a bad filter is one line and not criterion's panic.
     let args = args::Args::read(hidden_flags::arguments()?)?;
     hidden_flags::hide()?;
+    if args.is_checked {
+        verify::done();
+    }
     Capability::chosen()?;
     let plan = read(plan)?;
     let folders = target_dir::settle()?;

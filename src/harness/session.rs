@@ -125,11 +125,12 @@ impl Session {
                 || saved::missing(&args.needs, &criterion, case).is_none()
         };
         let ids = asked.into_iter().filter(owed).map(Case::full_id).collect();
-        let mut journal = Journal::new(&run, &args, records, ids, &resumed, measures);
+        let records_cases = measures && !args.is_checked;
+        let mut journal = Journal::new(&run, &args, records, ids, &resumed, records_cases);
         if lock.as_ref().is_some_and(Lock::is_exclusive) {
             journal.forget_crashes()?;
         }
-        if measures && let Some(threads) = threads {
+        if records_cases && let Some(threads) = threads {
             look(&mut journal, cuda, threads);
         }
         if args.action != Action::List {

@@ -14,11 +14,25 @@ pub use judge::{Judge, spread};
 pub use reference::{Reference, few, rows};
 pub use trained::{Drawn, TrainedJudge};
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use plan::{Accuracy, JsonFloat};
 use tch::{TchError, Tensor};
 
 use crate::inputs;
 use crate::refusal::Refusal;
+
+static IS_DONE: AtomicBool = AtomicBool::new(false);
+
+/// Says that another process has checked the same cases: references are not computed from now on.
+pub fn done() {
+    IS_DONE.store(true, Ordering::Relaxed);
+}
+
+/// Whether no output is checked in this process.
+pub fn is_done() -> bool {
+    IS_DONE.load(Ordering::Relaxed)
+}
 
 /// An output's distance from its reference.
 #[derive(Debug, Clone, Copy, PartialEq)]

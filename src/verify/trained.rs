@@ -29,6 +29,9 @@ impl TrainedJudge {
     /// Runs the part in float64, of the unquantized model: of a forward pass some rows, else all, as the gradient of
     /// a parameter sums over them.
     pub fn new(case: &Case, work: &ModelWork, drawn: &Drawn<'_>) -> Result<Self, Refusal> {
+        if super::is_done() {
+            return Ok(Self(Vec::new()));
+        }
         let sizes = models::sizes(work.model, work.shape)?;
         let network =
             models::train(work.model, drawn.parameters.for_float64()?, &mut |_, weight| {

@@ -13,6 +13,9 @@ pub const VERSION: u64 = 1;
 /// Names the port of the program that criterion sends its samples to.
 pub const PORT: &str = "CARGO_CRITERION_PORT";
 
+/// Set where an earlier process of the same program has checked and recorded its cases: this one only takes times.
+pub const CHECKED: &str = "CRITERION_TORCH_CHECKED";
+
 /// All blocks of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lockstep {

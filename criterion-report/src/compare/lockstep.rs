@@ -27,7 +27,7 @@ impl Blocks {
             None => Compared::new(&blocks),
         };
         let compared = compared.ok_or_else(|| {
-            format!("the time sufficed for {} blocks of 8: give it more (--budget)", blocks.len())
+            format!("the time sufficed for {} of 8 blocks: give it more (--budget)", blocks.len())
         })?;
         let runs = [0, 1].map(|side| {
             let of_block = |block: &Block| RunMedian {

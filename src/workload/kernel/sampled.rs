@@ -36,6 +36,10 @@ impl<W: Shipped> Sampled<W> {
         context: KernelContext<W>,
         inputs: &Inputs,
     ) -> Result<Self, Refusal> {
+        if verify::is_done() {
+            let judge = Judge::new(case, Reference::none()?, context.min_sqnr_db());
+            return Ok(Self { context, judge, tolerance: None, findings: RefCell::default() });
+        }
         let by_part = inputs.examples.iter().map(|it| context.work.by_part(it));
         let parameters = inputs.parameters.iter().map(Tensor::shallow_clone).collect();
         let inputs = Inputs { examples: by_part.collect::<Result<_, _>>()?, parameters };

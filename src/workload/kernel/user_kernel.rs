@@ -10,7 +10,7 @@ use super::{Check, Kernel};
 use crate::kernel::generated::{Built, Entry};
 use crate::kernel::{KernelContext, Step};
 use crate::refusal::Refusal;
-use crate::verify::{Judge, spread};
+use crate::verify::{self, Judge, spread};
 use crate::{device, inputs};
 
 /// The note in a record on an unverified output.
@@ -49,8 +49,9 @@ pub(super) fn prepared(
     let context = super::context(case, (), device::resolve(case.device)?);
     let built = (entry.build)(&work.problem_size, &context)?;
     // Before anything has run: a kernel may spoil what its reference is computed from.
-    let own = (built.reference)()?;
+    let own = if verify::is_done() { None } else { (built.reference)()? };
     let (reference, reference_note) = match own {
+        None if verify::is_done() => (None, None),
         None if entry.baseline != entry.file => {
             reference_of(find(entries, entry.baseline)?, work, &context)?
         }

@@ -87,6 +87,7 @@ mod tests {
             inputs: None,
             folder: folder.path().to_owned(),
             has_plugin: false,
+            is_checked: false,
             criterion_home: folder.path().join("criterion"),
             environment: vec![(BENCHMARKS, PathBuf::from(benchmarks)), (LOG, log.clone())],
         };
@@ -138,6 +139,7 @@ mod tests {
             inputs: None,
             folder: folder.path().to_owned(),
             has_plugin: false,
+            is_checked: false,
             criterion_home: folder.path().join("criterion"),
             environment: Vec::new(),
         };

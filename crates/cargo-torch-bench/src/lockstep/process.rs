@@ -13,7 +13,7 @@ use super::linker::Inputs;
 use crate::cargo::CASES_FAILED;
 use crate::error::{Error, Result};
 use crate::folder_lock::FolderLock;
-use plan::lockstep::PORT;
+use plan::lockstep::{CHECKED, PORT};
 use plan::results::HOME;
 
 /// A benchmark program of one side.
@@ -31,6 +31,8 @@ pub struct Program {
     pub folder: PathBuf,
     /// Whether it has our plug-in, which plans the samples itself.
     pub has_plugin: bool,
+    /// Whether a process of it has checked its cases, so that the next ones take times alone.
+    pub is_checked: bool,
     /// The folder for its records, if it has our plug-in; criterion leaves nothing.
     pub criterion_home: PathBuf,
     /// Variables, as the side needs them.
@@ -76,6 +78,7 @@ impl Process {
             // As cargo sets it for programs that look for their files.
             .env("CARGO_MANIFEST_DIR", &program.folder)
             .envs(program.environment.iter().map(|(name, value)| (name, value)))
+            .envs(program.is_checked.then_some((CHECKED, "1")))
             .stdin(claim.as_stdin()?)
             .stdout(Stdio::null())
             .stderr(stderr.try_clone().map_err(broken)?);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use memchr::memmem;
+use toml_edit::{DocumentMut, Item};
 
 use super::linker::{self, Inputs};
 use super::process::Program;
@@ -134,8 +135,11 @@ impl Checkout {
     pub fn build(&self, selection: &Selection) -> Result<Vec<Program>> {
         let mut programs = Vec::new();
         for package in selection.packages(&self.folder)? {
-            let is_named =
-                |it: &Target| selection.bench.is_empty() || selection.bench.contains(&it.name);
+            let left_out = left_out(&package.manifest_path)?;
+            let is_named = |it: &Target| match &selection.bench[..] {
+                [] => !left_out.contains(&it.name),
+                named => named.contains(&it.name),
+            };
             for target in package.targets.iter().filter(|it| it.is("bench") && is_named(it)) {
                 programs.extend(self.program(selection, &package, target)?);
             }
@@ -176,6 +180,7 @@ impl Checkout {
             package: package.name.clone(),
             target: target.name.clone(),
             has_plugin: has(MARK),
+            is_checked: false,
             criterion_home: self.programs.join("criterion"),
             folder: run_in,
             environment: self.environment.clone(),
@@ -221,8 +226,33 @@ impl Checkout {
     }
 }
 
+/// The bench targets that `cargo bench` takes only by their names. Cargo's metadata does not tell.
+fn left_out(manifest: &Path) -> Result<Vec<String>> {
+    let text = files::read(manifest)?.parse::<DocumentMut>();
+    let text = text.map_err(|error| Error::new(format!("{}: {error}", manifest.display())))?;
+    let benches = text.get("bench").and_then(Item::as_array_of_tables).into_iter().flatten();
+    let left_out = benches.filter(|it| it.get("bench").and_then(Item::as_bool) == Some(false));
+    Ok(left_out.filter_map(|it| Some(it.get("name")?.as_str()?.to_owned())).collect())
+}
+
 /// Whether a workspace has our plug-in, which measures more than times.
 pub fn has_plugin(root: &Path) -> bool {
     fs::read_to_string(root.join("Cargo.lock"))
         .is_ok_and(|lock| lock.contains("name = \"criterion-torch\"\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cargo_bench_leaves_out_is_known() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let manifest = folder.path().join("Cargo.toml");
+        let text = "[[bench]]\nname = \"a\"\n[[bench]]\nname = \"b\"\nbench = false\n";
+        fs::write(&manifest, text).expect("written");
+        assert_eq!(left_out(&manifest).expect("readable"), ["b"]);
+        fs::write(&manifest, "[package]\nname = \"c\"\n").expect("written");
+        assert_eq!(left_out(&manifest).expect("readable"), [""; 0]);
+    }
 }

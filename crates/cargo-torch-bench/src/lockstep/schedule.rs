@@ -154,10 +154,10 @@ impl Pair {
             TURN.into_iter().chain(samples.into_iter().flatten()).map(str::to_owned).collect();
         arguments.extend(if self.blocks == 0 { order.filter.clone() } else { Some(self.filter()) });
         let layout = self.shuffle();
-        let [a, b] = &self.programs;
         let mut measured = Vec::new();
         for first in SIDES {
-            measured.push(measure([a, b], &arguments, first, order.claim)?);
+            measured.push(measure(self.programs.each_ref(), &arguments, first, order.claim)?);
+            self.programs.iter_mut().for_each(|it| it.is_checked = true);
         }
         let [forth, back] = &measured[..] else { unreachable!("two pairs") };
         let ids: BTreeSet<&String> = SIDES.iter().flat_map(|&it| forth[it].keys()).collect();
@@ -201,8 +201,12 @@ impl Pair {
 
     /// How many samples of a benchmark criterion takes in a turn.
     fn samples(&self) -> &'static str {
-        let turns = 4 * u32::try_from(self.measured).unwrap_or(u32::MAX).max(1);
-        if self.last / turns > LONG_TURN { FEW_SAMPLES } else { SAMPLES }
+        if self.turn() > LONG_TURN { FEW_SAMPLES } else { SAMPLES }
+    }
+
+    /// The mean time of a turn in the last block.
+    fn turn(&self) -> Duration {
+        self.last / (4 * u32::try_from(self.measured).unwrap_or(u32::MAX).max(1))
     }
 
     /// A regular expression for the open cases; where they are too many for one, for those with the fewest blocks.
@@ -250,12 +254,21 @@ fn too_short(pairs: &[Pair], order: &Order<'_>) -> Option<String> {
     let each: Duration = pairs.iter().map(|it| it.last).sum();
     let needed = each * u32::try_from(MIN_BLOCKS).unwrap_or(u32::MAX);
     let cases: usize = pairs.iter().map(|it| it.cases.len()).sum();
+    let has_own = |it: &&Pair| !it.programs[0].has_plugin && it.turn() > LONG_TURN;
+    let own = pairs.iter().filter(has_own).max_by_key(|it| it.turn()).map(|it| {
+        format!(
+            "; a turn of {} takes {} where 0.1 s was asked for: its code sets measurement_time, warm_up_time or sample_size",
+            it.programs[0].target,
+            human::duration(it.turn())
+        )
+    });
     (needed > order.budget).then(|| {
         format!(
             "note: {cases} cases take {} for the least that decides anything, and --budget is {}: \
-             give it more, or a filter",
+             give it more, or a filter{}",
             human::duration(needed),
-            human::duration(order.budget)
+            human::duration(order.budget),
+            own.unwrap_or_default()
         )
     })
 }
@@ -289,6 +302,7 @@ mod tests {
             inputs: None,
             folder: PathBuf::new(),
             has_plugin: false,
+            is_checked: false,
             criterion_home: PathBuf::new(),
             environment: Vec::new(),
         };

@@ -16,6 +16,7 @@ mod outside;
 mod page;
 #[path = "../../../../tests/common/program.rs"]
 mod program;
+mod revisions;
 mod schedulers;
 mod sweep;
 

@@ -211,8 +211,9 @@ impl Outside {
         let cargo = programs.join("cargo");
         let real = env!("CARGO");
         let script = format!(
-            "#!/bin/sh\nif [ \"$1\" = bench ]; then\n    shift\n    \
-             exec \"{real}\" bench --profile dev \"$@\"\nfi\nexec \"{real}\" \"$@\"\n"
+            "#!/bin/sh\ncase \"$1 $2 $3\" in\nbench*)\n    shift\n    exec \"{real}\" bench --profile dev \"$@\";;\n\
+             \"rustc --profile bench\")\n    shift 3\n    exec \"{real}\" rustc --profile dev \"$@\";;\nesac\n\
+             exec \"{real}\" \"$@\"\n"
         );
         let cargo = program(cargo, &script);
         let mut tool = self.tool(folder, arguments);
