@@ -1,5 +1,6 @@
 //! `recommend`: a small model's layers, measured with times that are easy to reckon with.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +11,11 @@ use criterion_report::cli::schema::Schema;
 use insta::assert_snapshot;
 use plan::recommendation::{
     LinearLayers, ModelLayers, Module, Objective, Phase, RecommendationRequest, Rows, SCHEMA,
-    VERSION, file,
+    Sensitivity, VERSION, file,
 };
 use plan::{
-    Accuracy, Case, Config, Device, Dtype, JsonFloat, Outcome, Recipe, Role, Shape, Variant,
-    Weights,
+    Accuracy, Case, Config, Device, Dtype, JsonFloat, Outcome, Recipe, Role, Shape, TensorAccuracy,
+    Variant, Weights,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -53,6 +54,8 @@ fn request(objective: Objective) -> RecommendationRequest {
         device: Device::Cpu,
         dtype: Dtype::BFloat16,
         stem: "tiny".to_owned(),
+        sensitivity: None,
+        weights: None,
     }
 }
 
@@ -121,9 +124,13 @@ fn fixture() -> Fixture {
 
 /// The records with the question beside them.
 fn asked(fixture: &Fixture, objective: Objective) -> (TempDir, PathBuf) {
+    put(fixture, &request(objective))
+}
+
+fn put(fixture: &Fixture, request: &RecommendationRequest) -> (TempDir, PathBuf) {
     let (folder, criterion) = fixture.write();
     let records = folder.path().join("criterion-torch");
-    let text = serde_json::to_string(&request(objective)).expect("serialises");
+    let text = serde_json::to_string(request).expect("serialises");
     fs::write(file(&records), text).expect("written");
     (folder, criterion)
 }
@@ -134,7 +141,11 @@ fn recommend(criterion: &Path, args: &[&str]) -> Output {
 }
 
 fn document(fixture: &Fixture, objective: Objective, args: &[&str]) -> Value {
-    let (_folder, criterion) = asked(fixture, objective);
+    answer(fixture, &request(objective), args)
+}
+
+fn answer(fixture: &Fixture, request: &RecommendationRequest, args: &[&str]) -> Value {
+    let (_folder, criterion) = put(fixture, request);
     let output = recommend(&criterion, &[&["--format", "json"], args].concat());
     assert!(output.status.success(), "{}", err(&output));
     serde_json::from_str(stdout(&output)).expect("JSON")
@@ -216,6 +227,71 @@ fn accuracy_and_memory_are_limits() {
         "{}",
         err(&output)
     );
+}
+
+#[test]
+fn accuracy_from_elsewhere_counts() {
+    let numbers = |db: f64| {
+        let of_recipe = BTreeMap::from([("int8dq".to_owned(), db)]);
+        BTreeMap::from([("model.layers.1.self_attn.k_proj".to_owned(), of_recipe)])
+    };
+    let answer = |sensitivity, args: &[&str]| {
+        let sensitivity = Some(sensitivity);
+        answer(
+            &fixture(),
+            &RecommendationRequest { sensitivity, ..request(Objective::Fastest) },
+            args,
+        )
+    };
+    let refused = |document: &Value| document["groups"][0]["refused"]["int8dq"].clone();
+    // The gate of the recipe is 20 dB; 35 were measured.
+    let low = answer(Sensitivity { sqnr_db: numbers(19.0), ..Sensitivity::default() }, &[]);
+    assert_eq!(recipes(&low), ["int8wo+packed", "int8dq", "int8wo+packed"]);
+    assert_eq!(refused(&low), "32x64x32: 19.0 dB, below the gate of 20");
+    assert!(low["notes"].to_string().contains("--sensitivity counts before"), "{}", low["notes"]);
+    let high = Sensitivity { sqnr_db: numbers(36.5), ..Sensitivity::default() };
+    let high = answer(high, &["--min-sqnr", "36"]);
+    // q, of the same group, has the 35 dB that were measured.
+    assert_eq!(recipes(&high), ["int8wo+packed"; 3]);
+    assert_eq!(refused(&high), "32x64x64: 35.0 dB, below --min-sqnr 36");
+    let loss = |max_loss| Sensitivity { loss: numbers(0.5), max_loss, ..Sensitivity::default() };
+    let small = answer(loss(Some(0.5)), &[]);
+    assert_eq!(recipes(&small), ["int8dq", "int8dq", "int8wo+packed"]);
+    let large = answer(loss(Some(0.4)), &[]);
+    let why = "32x64x32: a loss of 0.5 in model.layers.*.self_attn.k_proj, above max_loss 0.4";
+    assert_eq!((recipes(&large)[0], refused(&large)), ("int8wo+packed", why.into()));
+}
+
+#[test]
+fn real_weights_are_held_against_the_gate_here() {
+    let weights = Some(PathBuf::from("models/tiny"));
+    let request = RecommendationRequest { weights, ..request(Objective::Fastest) };
+    let random = answer(&fixture(), &request, &[]);
+    assert_eq!(recipes(&random), ["baseline"; 3]);
+    let why = &random["groups"][0]["refused"]["int8dq"];
+    assert_eq!(why, "32x64x64: its accuracy is of random weights: measure it again");
+    let checked = fixture().edit("/int8", |it| {
+        let accuracy = it.record.accuracy.as_mut().expect("it was compared");
+        accuracy.min_sqnr_db = 36.0;
+        accuracy.tensors.push(TensorAccuracy {
+            name: "model.layers.0.mlp.up_proj.weight".to_owned(),
+            sqnr_db: accuracy.sqnr_db,
+            max_abs_error: accuracy.max_abs_error,
+            relative_error: accuracy.relative_error,
+            min_sqnr_db: 36.0,
+        });
+    });
+    let document = answer(&checked, &request, &[]);
+    assert_eq!(recipes(&document), ["int8wo+packed"; 3]);
+    let why = &document["groups"][0]["refused"]["int8dq"];
+    assert_eq!(why, "32x64x64: 35.0 dB, below the gate of 36");
+    let notes = document["notes"].to_string();
+    assert!(
+        notes.contains("with weights of models/tiny (first, middle and last layer)"),
+        "{notes}"
+    );
+    let lenient = answer(&checked, &request, &["--min-sqnr", "30"]);
+    assert_eq!(recipes(&lenient), ["int8dq", "int8dq", "int8wo+packed"]);
 }
 
 #[test]
