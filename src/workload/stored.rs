@@ -18,8 +18,13 @@ use crate::{inputs, recipes};
 /// The weights of the case's shape among those that [`WEIGHTS`] lists; none where they are pruned first.
 pub(super) fn listed(work: &ModelWork) -> Result<Vec<StoredWeight>, Refusal> {
     let is_linear = work.model == ModelKind::Linear && work.variant.sparsity.is_none();
-    let Some(file) = variable(WEIGHTS).filter(|_| is_linear) else { return Ok(Vec::new()) };
-    let file = Path::new(&file);
+    match variable(WEIGHTS).filter(|_| is_linear) {
+        Some(file) => listed_in(Path::new(&file), work),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn listed_in(file: &Path, work: &ModelWork) -> Result<Vec<StoredWeight>, Refusal> {
     let read = fs::read(file).and_then(|text| Ok(serde_json::from_slice(&text)?));
     let mut all: Vec<StoredWeight> = read.map_err(|error| {
         Refusal::Failed(format!("{WEIGHTS}: {}: {error}; unset it", file.display()))
@@ -55,7 +60,8 @@ pub(super) fn accuracy(
         let name = stored.tensor.clone();
         tensors.push(TensorAccuracy { name, sqnr_db, max_abs_error, relative_error, min_sqnr_db });
         // NaN is the worst.
-        let is_worse = |it: &Accuracy| !it.sqnr_db.0.is_nan() && !(sqnr_db.0 >= it.sqnr_db.0);
+        let is_nan = sqnr_db.0.is_nan();
+        let is_worse = |it: &Accuracy| is_nan || sqnr_db.0 < it.sqnr_db.0;
         if worst.as_ref().is_none_or(is_worse) {
             worst = Some(accuracy);
         }
@@ -81,6 +87,9 @@ fn read(stored: &StoredWeight, device: Device) -> Result<Tensor, Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use std::env;
+    use std::process::Command;
+
     use plan::{Dtype, Recipe, Shape};
     use tch::Kind;
 
@@ -132,6 +141,47 @@ mod tests {
         let broken = stored(folder.path(), "broken", &broken, false);
         let all = accuracy_of(Recipe::INT8WO, &[broken, even]).expect("it runs");
         assert!(all.expect("weights").sqnr_db.0.is_nan());
+    }
+
+    #[test]
+    fn a_list_has_weights_of_many_shapes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let zeros = Tensor::zeros([96, 64], (Kind::Float, Device::Cpu));
+        let own = stored(folder.path(), "own", &zeros, true);
+        let other = StoredWeight { n: 64, ..own.clone() };
+        let list = folder.path().join("weights.json");
+        let text = serde_json::to_string(&[&other, &own]).expect("serialises");
+        fs::write(&list, &text).expect("written");
+        let case = case(ModelKind::Linear, Recipe::INT8WO, Dtype::Float32, SHAPE);
+        assert_eq!(listed_in(&list, work(&case)).expect("a list"), [own]);
+        fs::write(&list, &text[1..]).expect("written");
+        let refused = listed_in(&list, work(&case)).expect_err("no JSON").to_string();
+        assert!(refused.contains("weights.json: ") && refused.contains("unset it"), "{refused}");
+    }
+
+    /// The test runs itself once more, with the variable. What a recipe loses there does not fail the case.
+    #[test]
+    fn the_variable_names_the_list() {
+        let case = case(ModelKind::Linear, Recipe::INT8WO, Dtype::Float32, SHAPE);
+        let check = || crate::workload::prepare(&case).and_then(|it| it.check()).expect("right");
+        if variable(WEIGHTS).is_some() {
+            let accuracy = check();
+            assert_eq!(accuracy.tensors[0].name, "spiky");
+            assert!(accuracy.sqnr_db.0 < accuracy.min_sqnr_db, "{accuracy:?}");
+            return;
+        }
+        assert_eq!(check().tensors, []);
+        let folder = tempfile::tempdir().expect("a folder");
+        let spiky = Tensor::arange(96 * 64, (Kind::Float, Device::Cpu)).sin().view([96, 64]);
+        drop(spiky.select(1, 5).fill_(300.0));
+        let weight = stored(folder.path(), "spiky", &spiky, false);
+        let list = folder.path().join("weights.json");
+        fs::write(&list, serde_json::to_string(&[weight]).expect("serialises")).expect("written");
+        let mut again = Command::new(env::current_exe().expect("a path"));
+        again.args(["--exact", "workload::stored::tests::the_variable_names_the_list"]);
+        let output = again.env(WEIGHTS, list).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains("1 passed"), "{said}");
     }
 
     #[test]

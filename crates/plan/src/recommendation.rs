@@ -82,27 +82,17 @@ pub struct Sensitivity {
 pub type Numbers = BTreeMap<String, BTreeMap<String, f64>>;
 
 impl Sensitivity {
-    /// The fewest decibels of these layers with a recipe.
-    pub fn sqnr_db(&self, layers: &LinearLayers, recipe: Recipe) -> Option<f64> {
-        numbers_of(&self.sqnr_db, layers, recipe).reduce(f64::min)
+    /// Those of the numbers that are of these layers with a recipe.
+    pub fn of(
+        numbers: &Numbers,
+        layers: &LinearLayers,
+        recipe: Recipe,
+    ) -> impl Iterator<Item = f64> {
+        let named = numbers.iter().filter(|(name, _)| layers.has_name(name));
+        let is_it = move |word: &str| word.parse::<Recipe>().is_ok_and(|it| it == recipe);
+        let all = named.flat_map(|(_, numbers)| numbers);
+        all.filter(move |(word, _)| is_it(word)).map(|(_, number)| *number)
     }
-
-    /// The largest loss of these layers with a recipe.
-    pub fn loss(&self, layers: &LinearLayers, recipe: Recipe) -> Option<f64> {
-        numbers_of(&self.loss, layers, recipe).reduce(f64::max)
-    }
-}
-
-fn numbers_of(
-    numbers: &Numbers,
-    layers: &LinearLayers,
-    recipe: Recipe,
-) -> impl Iterator<Item = f64> {
-    let named = numbers.iter().filter(|(name, _)| layers.has_name(name));
-    let of_recipe = move |(word, number): (&String, &f64)| {
-        word.parse::<Recipe>().is_ok_and(|it| it == recipe).then_some(*number)
-    };
-    named.flat_map(move |(_, numbers)| numbers.iter().filter_map(of_recipe))
 }
 
 /// The linear layers of a model.

@@ -2,7 +2,7 @@
 
 use plan::Recipe;
 use plan::architecture::{layers_of_yaml, read, sensitivity};
-use plan::recommendation::{ModelLayers, Module, Rows};
+use plan::recommendation::{ModelLayers, Module, Rows, Sensitivity};
 use serde_json::{Value, json};
 
 macro_rules! config {
@@ -378,14 +378,16 @@ fn accuracy_from_elsewhere_is_read() {
     let read = sensitivity(text, "s.json", &model).expect("it is fine");
     let layers = |end: &str| model.layers.iter().find(|it| it.fqn.ends_with(end)).expect("a layer");
     let (down, up) = (layers("down_proj"), layers("up_proj"));
-    assert_eq!(read.sqnr_db(down, Recipe::INT8DQ), Some(28.0), "the worst of the blocks");
-    assert_eq!(read.sqnr_db(down, Recipe::Float8dqTensor), Some(25.5), "another word for it");
-    assert_eq!(read.sqnr_db(down, Recipe::INT8WO), None);
-    assert_eq!(read.sqnr_db(up, Recipe::INT8DQ), None);
+    let decibels =
+        |layers: &_, recipe| Sensitivity::of(&read.sqnr_db, layers, recipe).collect::<Vec<_>>();
+    assert_eq!(decibels(down, Recipe::INT8DQ), [30.0, 28.0]);
+    assert_eq!(decibels(down, Recipe::Float8dqTensor), [25.5], "another word for it");
+    assert!(decibels(down, Recipe::INT8WO).is_empty());
+    assert!(decibels(up, Recipe::INT8DQ).is_empty());
     let int4wo = "int4wo-64".parse().expect("a recipe");
-    assert_eq!((read.loss(down, int4wo), read.max_loss), (Some(0.25), Some(0.1)));
+    let losses: Vec<f64> = Sensitivity::of(&read.loss, down, int4wo).collect();
+    assert_eq!((losses, read.max_loss), (vec![0.25], Some(0.1)));
     for (text, said) in [
-        ("", "s.yml: no numbers; write sqnr_db"),
         ("sqnr: {}", "unknown field `sqnr`, expected one of `sqnr_db`, `loss`, `max_loss`"),
         (
             "sqnr_db: { model.layers.*.mlp.dwn_proj: { int8dq: 1 } }",
@@ -399,7 +401,7 @@ fn accuracy_from_elsewhere_is_read() {
         ),
         (
             "sqnr_db: { lm_head: { int8dq: .nan } }",
-            "sqnr_db.lm_head.int8dq: NaN; write a finite number",
+            "sqnr_db.lm_head: int8dq: NaN; write a finite number",
         ),
         ("loss: { lm_head: { int8dq: 1 } }", "s.yml: max_loss: losses have no limit; write the"),
     ] {

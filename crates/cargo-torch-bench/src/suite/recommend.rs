@@ -68,7 +68,7 @@ pub struct Options {
     /// Device: cpu, cuda
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
     device: Device,
-    /// Folder of recommendation.json, recommendation.py and recommendation.yml
+    /// Folder of recommendation.json and the files that reproduce it
     #[arg(long, short, value_name = "FOLDER", default_value = "recommendation")]
     pub output: PathBuf,
     /// Show the layers, the products and the time, and measure nothing
@@ -176,18 +176,13 @@ impl Options {
     /// Refuses words that no config can have. Those of the package in `root` are known to its build script.
     fn check_recipes(&self, root: &Path) -> Result<()> {
         for word in &self.recipes {
-            match word.parse::<Recipe>() {
-                Ok(recipe) if recipe.takes(Mode::Inference) => {}
-                Ok(_) => {
-                    let what = format!("--recipes: `{word}` is no recipe of inference");
-                    return Err(Error::usage(what).remedy("remove it"));
-                }
-                Err(_) if root.join("benches/recipes").is_dir() => {}
-                Err(unknown) => {
-                    let what = format!("--recipes: {unknown}");
-                    return Err(Error::usage(what).remedy(unknown.remedy));
-                }
-            }
+            let (what, remedy) = match word.parse::<Recipe>() {
+                Ok(recipe) if recipe.takes(Mode::Inference) => continue,
+                Err(_) if root.join("benches/recipes").is_dir() => continue,
+                Ok(_) => (format!("`{word}` is no recipe of inference"), "remove it".to_owned()),
+                Err(unknown) => (unknown.to_string(), unknown.remedy),
+            };
+            return Err(Error::usage(format!("--recipes: {what}")).remedy(remedy));
         }
         Ok(())
     }

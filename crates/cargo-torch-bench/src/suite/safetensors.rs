@@ -1,6 +1,6 @@
 //! The tensors in files of safetensors: a length of 8 bytes, a JSON header, then the data. Only headers are read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -11,72 +11,35 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::files;
 
-/// Names the file of each tensor, where a model has several.
-const INDEX: &str = "model.safetensors.index.json";
 /// The longest header in bytes. The format's own library reads none that is longer.
 const LONGEST_HEADER: u64 = 100_000_000;
 
 /// A tensor in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Tensor {
+    #[serde(skip)]
     pub file: PathBuf,
     /// The word of the header.
     pub dtype: String,
     pub shape: Vec<u64>,
-    /// Bytes of the file before the tensor.
-    pub start: u64,
-    pub bytes: u64,
+    /// Its first byte, and the one behind its last; in the header both count from the end of the header.
+    #[serde(rename = "data_offsets")]
+    pub bytes: [u64; 2],
 }
 
-/// All tensors of a model, by name.
+/// All tensors of a model, by name, from every file of the format in its folder.
 pub fn tensors(folder: &Path) -> Result<BTreeMap<String, Tensor>> {
-    let mut all = BTreeMap::new();
-    for file in files_of(folder)? {
-        all.extend(header(&file)?);
-    }
-    Ok(all)
-}
-
-/// The files of the index, or `model.safetensors`, or all files of the format.
-fn files_of(folder: &Path) -> Result<BTreeSet<PathBuf>> {
-    #[derive(Deserialize)]
-    struct Index {
-        weight_map: BTreeMap<String, PathBuf>,
-    }
-    let (index, single) = (folder.join(INDEX), folder.join("model.safetensors"));
-    if index.is_file() {
-        let wrong = |why: String| {
-            Error::usage(format!("{}: weight_map: {why}", index.display()))
-                .remedy("download it again")
-        };
-        let read: Index = serde_json::from_str(&files::read(&index)?)
-            .map_err(|error| wrong(error.to_string()))?;
-        let names: BTreeSet<PathBuf> = read.weight_map.into_values().collect();
-        if let Some(outside) = names.iter().find(|it| it.file_name() != Some(it.as_os_str())) {
-            return Err(wrong(format!("{} is no file of its folder", outside.display())));
-        }
-        return Ok(names.iter().map(|name| folder.join(name)).collect());
-    }
-    if single.is_file() {
-        return Ok(BTreeSet::from([single]));
-    }
-    let all = files::inside(folder)?.into_iter();
-    let found: BTreeSet<_> =
-        all.filter(|it| it.extension() == Some("safetensors".as_ref())).collect();
-    if found.is_empty() {
+    let mut all = files::inside(folder)?;
+    all.retain(|it| it.extension() == Some("safetensors".as_ref()));
+    if all.is_empty() {
         return Err(Error::usage(format!("{}: it has no file *.safetensors", folder.display()))
             .remedy("name the folder of the model's weights"));
     }
-    Ok(found)
+    let headers = all.iter().map(|file| header(file)).collect::<Result<Vec<_>>>()?;
+    Ok(headers.into_iter().flatten().collect())
 }
 
-fn header(file: &Path) -> Result<Vec<(String, Tensor)>> {
-    #[derive(Deserialize)]
-    struct Entry {
-        dtype: String,
-        shape: Vec<u64>,
-        data_offsets: [u64; 2],
-    }
+fn header(file: &Path) -> Result<BTreeMap<String, Tensor>> {
     let broken = |why: String| {
         Error::usage(format!("{}: {why}", file.display())).remedy("download the file again")
     };
@@ -94,19 +57,15 @@ fn header(file: &Path) -> Result<Vec<(String, Tensor)>> {
     let mut entries: BTreeMap<String, Value> = serde_json::from_slice(&text)
         .map_err(|error| broken(format!("its header is no JSON object: {error}")))?;
     entries.remove("__metadata__");
-    let data = size - 8 - length;
     let tensor = |(name, value): (String, Value)| {
         let read = serde_json::from_value(value);
-        let Entry { dtype, shape, data_offsets: [begin, end] } =
-            read.map_err(|error| broken(format!("{name}: {error}")))?;
+        let mut tensor: Tensor = read.map_err(|error| broken(format!("{name}: {error}")))?;
+        let ([begin, end], data) = (tensor.bytes, size - 8 - length);
         if begin > end || end > data {
-            let why = format!(
-                "{name}: data_offsets [{begin}, {end}], and the file has {data} bytes of data"
-            );
-            return Err(broken(why));
+            return Err(broken(format!("{name}: data_offsets [{begin}, {end}] in {data} bytes")));
         }
-        let start = 8 + length + begin;
-        Ok((name, Tensor { file: file.to_owned(), dtype, shape, start, bytes: end - begin }))
+        tensor.bytes = tensor.bytes.map(|it| 8 + length + it);
+        Ok((name, Tensor { file: file.to_owned(), ..tensor }))
     };
     entries.into_iter().map(tensor).collect()
 }
@@ -140,35 +99,15 @@ pub mod tests {
         let at = |name: &str| folder.path().join(name);
         let none = tensors(folder.path()).expect_err("no file").to_string();
         assert!(none.contains("it has no file *.safetensors"), "{none}");
-        let [a, b, other] = [
-            file(&[("a", "F32", &[2, 3], 4), ("b", "I64", &[1], 8)]),
-            file(&[("c", "BF16", &[4], 2)]),
-            file(&[("d", "F16", &[1], 2)]),
-        ];
+        let a = file(&[("a", "F32", &[2, 3], 4), ("b", "I64", &[1], 8)]);
+        let b = file(&[("c", "BF16", &[4], 2)]);
         fs::write(at("1.safetensors"), &a).expect("written");
         fs::write(at("2.safetensors"), &b).expect("written");
         let found = tensors(folder.path()).expect("two files");
         assert_eq!(found.keys().collect::<Vec<_>>(), ["a", "b", "c"]);
-        assert_eq!((found["a"].bytes, &found["a"].shape), (24, &vec![2, 3]));
-        assert_eq!((found["b"].start - found["a"].start, found["b"].bytes), (24, 8));
-        assert_eq!(found["b"].start + 8, a.len() as u64);
-        // A single file is the whole model, whatever lies beside it; an index names all files.
-        fs::write(at("model.safetensors"), &other).expect("written");
-        assert_eq!(
-            tensors(folder.path()).expect("one file").into_keys().collect::<Vec<_>>(),
-            ["d"]
-        );
-        fs::write(at(INDEX), r#"{"weight_map": {"c": "2.safetensors"}}"#).expect("written");
-        assert_eq!(
-            tensors(folder.path()).expect("an index").into_keys().collect::<Vec<_>>(),
-            ["c"]
-        );
-        for outside in ["../2.safetensors", "/etc/passwd", ".."] {
-            fs::write(at(INDEX), serde_json::json!({ "weight_map": { "c": outside } }).to_string())
-                .expect("written");
-            let refused = tensors(folder.path()).expect_err(outside).to_string();
-            assert!(refused.contains("is no file of its folder"), "{refused}");
-        }
+        let end = a.len() as u64;
+        assert_eq!((found["a"].bytes, &*found["a"].shape), ([end - 32, end - 8], &[2, 3][..]));
+        assert_eq!(found["b"].bytes, [end - 8, end]);
     }
 
     #[test]
@@ -183,15 +122,12 @@ pub mod tests {
                 "a header of 18446744073709551615 bytes in a file of 8",
             ),
             (whole[..40].to_vec(), "in a file of 40"),
-            (
-                whole[..whole.len() - 1].to_vec(),
-                "a: data_offsets [0, 24], and the file has 23 bytes",
-            ),
+            (whole[..whole.len() - 1].to_vec(), "a: data_offsets [0, 24] in 23 bytes"),
             (with("[]"), "its header is no JSON object"),
             (with(r#"{"a": {"dtype": "F32", "shape": [1]}}"#), "a: missing field `data_offsets`"),
             (
                 with(r#"{"a": {"dtype": "F32", "shape": [], "data_offsets": [4, 0]}}"#),
-                "a: data_offsets [4, 0], and the file has 0 bytes of data",
+                "a: data_offsets [4, 0] in 0 bytes",
             ),
         ] {
             let folder = tempfile::tempdir().expect("a folder");

@@ -15,6 +15,8 @@ const DTYPES: [(&str, Dtype); 3] =
 /// Names of the embedding, whose weight a tied layer has.
 const EMBEDDINGS: [&str; 3] = ["embed_tokens.weight", "wte.weight", "word_embeddings.weight"];
 
+const REMEDY: &str = "name the folder of the weights that the model file describes";
+
 /// The weights in `folder` of the first, middle and last layer of each name.
 pub fn find(folder: &Path, model: &ModelLayers) -> Result<Vec<StoredWeight>> {
     let stored = safetensors::tensors(folder)?;
@@ -30,7 +32,7 @@ pub fn find(folder: &Path, model: &ModelLayers) -> Result<Vec<StoredWeight>> {
     Ok(found)
 }
 
-type Named<'a> = (&'a str, &'a Tensor);
+type Named<'a> = (&'a String, &'a Tensor);
 
 /// The tensors of all layers of a name, in their order. Published weights may have another path before the blocks.
 fn tensors_of<'a>(
@@ -38,77 +40,57 @@ fn tensors_of<'a>(
     stored: &'a BTreeMap<String, Tensor>,
     folder: &Path,
 ) -> Result<Vec<Named<'a>>> {
-    let fqn = &layers.fqn;
+    let LinearLayers { fqn, count, module, .. } = layers;
     let blocks = fqn.split_once(".*").and_then(|(before, _)| before.rfind('.'));
-    let (path, name) = blocks.map_or(("", &**fqn), |dot| fqn.split_at(dot + 1));
-    let mut by_path: BTreeMap<&str, BTreeMap<Vec<u64>, Named<'_>>> = BTreeMap::new();
-    for (own, tensor) in stored {
-        if let Some((path, numbers)) = own.strip_suffix(".weight").and_then(|it| ends(it, name)) {
-            by_path.entry(path).or_default().insert(numbers, (own, tensor));
+    let (path, name) = blocks.map_or(("", &**fqn), |dot| (&fqn[..dot], &fqn[dot + 1..]));
+    let mut by_path: BTreeMap<String, BTreeMap<Vec<u64>, Named<'_>>> = BTreeMap::new();
+    for named in stored {
+        let end = named.0.strip_suffix(".weight").and_then(|it| ends(it, name));
+        if let Some((path, numbers)) = end {
+            by_path.entry(path).or_default().insert(numbers, named);
         }
     }
-    let fits = |it: &BTreeMap<_, _>| it.len() as u64 == layers.count;
-    let exact = by_path.remove(path);
-    let mut others: Vec<_> = by_path.into_values().filter(fits).collect();
-    let found = exact.or_else(|| if others.len() == 1 { others.pop() } else { None });
-    let found: Vec<Named<'_>> = found.unwrap_or_default().into_values().collect();
-    if found.len() as u64 == layers.count {
-        return Ok(found);
-    }
+    let found: usize = by_path.values().map(BTreeMap::len).sum();
+    by_path.retain(|_, it| it.len() as u64 == *count);
+    let only = if by_path.len() == 1 { by_path.keys().next().cloned() } else { None };
+    let own = by_path.remove(path).or_else(|| by_path.remove(&only?));
     let is_embedding = |(name, _): &Named<'_>| EMBEDDINGS.iter().any(|it| name.ends_with(it));
-    let mut embeddings = stored.iter().map(|(name, it)| (&**name, it)).filter(is_embedding);
-    if let (Module::Tied, Some(embedding)) = (layers.module, embeddings.next()) {
-        return Ok(vec![embedding]);
-    }
-    let what =
-        format!("{}: {} of {} tensors {fqn}.weight", folder.display(), found.len(), layers.count);
-    Err(Error::usage(what)
-        .remedy("name the folder of the weights that the model file describes")
-        .remedy("or list its layers in a YAML file, by the names of the tensors"))
+    let tied = || stored.iter().find(is_embedding).filter(|_| *module == Module::Tied);
+    let own = own.map(|it| it.into_values().collect()).or_else(|| Some(vec![tied()?]));
+    own.ok_or_else(|| {
+        let what = format!("{found} tensors are named {fqn}.weight, and the model has {count}");
+        Error::usage(format!("{}: {what}", folder.display())).remedy(REMEDY)
+    })
 }
 
-/// The path before `end` and the numbers in the place of its `*`, if the name ends so.
-fn ends<'a>(name: &'a str, end: &str) -> Option<(&'a str, Vec<u64>)> {
-    let (mut rest, mut numbers) = (name, Vec::new());
-    for part in end.rsplit('.') {
-        let (before, own) =
-            rest.rfind('.').map_or(("", rest), |dot| (&rest[..dot], &rest[dot + 1..]));
-        match part {
-            "*" => numbers.push(own.parse().ok()?),
-            _ if part == own => {}
-            _ => return None,
-        }
-        rest = before;
-    }
-    numbers.reverse();
-    let path = if rest.is_empty() { rest } else { &name[..rest.len() + 1] };
-    Some((path, numbers))
+/// The path before `end`, and the numbers in the place of its `*`, if the name ends so.
+fn ends(name: &str, end: &str) -> Option<(String, Vec<u64>)> {
+    let [name, end]: [Vec<&str>; 2] = [name, end].map(|it| it.split('.').collect());
+    let (path, name) = name.split_at(name.len().checked_sub(end.len())?);
+    let pairs = || name.iter().zip(&end);
+    let numbers = pairs().filter(|(_, end)| **end == "*").map(|(own, _)| own.parse().ok());
+    let numbers = numbers.collect::<Option<Vec<u64>>>()?;
+    pairs().all(|(own, end)| own == end || *end == "*").then(|| (path.join("."), numbers))
 }
 
 fn weight(name: &str, tensor: &Tensor, layers: &LinearLayers) -> Result<StoredWeight> {
-    let wrong = |what: String, remedy: &str| {
-        let place = format!("{}: {name}", tensor.file.display());
-        Err(Error::usage(format!("{place}: {what}")).remedy(remedy))
-    };
     let &LinearLayers { n, k, module, .. } = layers;
-    let transposed = module == Module::Conv1d;
+    let Tensor { file, dtype: word, shape, bytes: [start, end] } = tensor;
+    let (transposed, bytes) = (module == Module::Conv1d, end - start);
     let expected = if transposed { [k, n] } else { [n, k] };
-    if tensor.shape != expected {
-        let what = format!("its shape is {:?}, and {} has {expected:?}", tensor.shape, layers.fqn);
-        return wrong(what, "name the folder of the weights that the model file describes");
+    let fits = |dtype: Dtype| bytes == n.saturating_mul(k).saturating_mul(dtype.bytes());
+    let mut dtypes = DTYPES.iter().filter(|(known, dtype)| known == word && fits(*dtype));
+    match dtypes.next().filter(|_| *shape == expected) {
+        Some(&(_, dtype)) => {
+            let (file, tensor) = (file.clone(), name.to_owned());
+            Ok(StoredWeight { file, tensor, dtype, start: *start, n, k, transposed })
+        }
+        None => {
+            let found = format!("{}: {name}: {word} {shape:?} in {bytes} bytes", file.display());
+            let expected = format!("{} has {expected:?} in BF16, F16 or F32", layers.fqn);
+            Err(Error::usage(format!("{found}, and {expected}")).remedy(REMEDY))
+        }
     }
-    let Some((_, dtype)) = DTYPES.iter().find(|(word, _)| *word == tensor.dtype) else {
-        let known = DTYPES.map(|(word, _)| word).join(", ");
-        return wrong(format!("its dtype is {}", tensor.dtype), &format!("use weights in {known}"));
-    };
-    let bytes = n.saturating_mul(k).saturating_mul(dtype.bytes());
-    if tensor.bytes != bytes {
-        let what =
-            format!("it has {} bytes, and {expected:?} in {dtype} has {bytes}", tensor.bytes);
-        return wrong(what, "download the file again");
-    }
-    let (file, tensor, start) = (tensor.file.clone(), name.to_owned(), tensor.start);
-    Ok(StoredWeight { file, tensor, dtype: *dtype, start, n, k, transposed })
 }
 
 #[cfg(test)]
@@ -167,7 +149,8 @@ mod tests {
         let head = |module| layers("lm_head", [8, 4, 1], module);
         assert_eq!(names(found(tied, head(Module::Tied))), ["model.embed_tokens.weight"]);
         let missing = found(tied, head(Module::Linear)).expect_err("it has a weight of its own");
-        assert!(missing.what().ends_with(": 0 of 1 tensors lm_head.weight"), "{missing}");
+        let said = ": 0 tensors are named lm_head.weight, and the model has 1";
+        assert!(missing.what().ends_with(said), "{missing}");
     }
 
     #[test]
@@ -177,12 +160,15 @@ mod tests {
         for (tensor, said) in [
             (
                 ("lm_head.weight", "F32", &[4, 8][..], 4),
-                "its shape is [4, 8], and lm_head has [8, 4]",
+                "F32 [4, 8] in 128 bytes, and lm_head has [8, 4]",
             ),
-            (("lm_head.weight", "F8_E4M3", shape, 1), "its dtype is F8_E4M3"),
+            (
+                ("lm_head.weight", "F8_E4M3", shape, 1),
+                "F8_E4M3 [8, 4] in 32 bytes, and lm_head has",
+            ),
             (
                 ("lm_head.weight", "BF16", shape, 4),
-                "128 bytes, and [8, 4] in torch.bfloat16 has 64",
+                "BF16 [8, 4] in 128 bytes, and lm_head has [8, 4] in BF16",
             ),
         ] {
             let error = found(&[tensor], head()).expect_err(said);

@@ -2,13 +2,14 @@
 
 mod document;
 mod files;
+mod foreign;
 pub mod text;
 
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::ColorChoice;
-use plan::recommendation::{LinearLayers, Phase, RecommendationRequest};
+use plan::recommendation::{LinearLayers, Phase, RecommendationRequest, Sensitivity};
 use plan::{Mode, ModelKind, Shape, Variant};
 use serde::Serialize;
 use statistics::Ratio;
@@ -20,6 +21,7 @@ use crate::read::recommendation::COMMAND;
 use crate::render::units;
 pub use document::Document;
 pub use files::{config, python};
+pub use foreign::{llm_compressor, modelopt};
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
@@ -288,14 +290,15 @@ impl<'a> Weighing<'a> {
         else {
             return Ok(measured);
         };
+        let of = |numbers| Sensitivity::of(numbers, layers, recipe);
         let elsewhere = self.request.sensitivity.as_ref();
-        let limit = elsewhere.and_then(|it| it.max_loss);
-        if let (Some(limit), Some(loss)) = (limit, elsewhere.and_then(|it| it.loss(layers, recipe)))
+        if let Some((it, limit)) = elsewhere.and_then(|it| Some((it, it.max_loss?)))
+            && let Some(loss) = of(&it.loss).reduce(f64::max)
         {
             let why = || format!("a loss of {loss} in {}, above max_loss {limit}", layers.fqn);
             return if loss <= limit { Ok(measured) } else { Err(why()) };
         }
-        let given = elsewhere.and_then(|it| it.sqnr_db(layers, recipe));
+        let given = elsewhere.and_then(|it| of(&it.sqnr_db).reduce(f64::min));
         let is_of_weights = self.request.weights.is_some();
         if is_of_weights && given.is_none() && accuracy.is_none_or(|it| it.tensors.is_empty()) {
             return Err("its accuracy is of random weights: measure it again".to_owned());
