@@ -1,5 +1,6 @@
 //! `recommend`: a small model's layers, measured with times that are easy to reckon with.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +11,11 @@ use criterion_report::cli::schema::Schema;
 use insta::assert_snapshot;
 use plan::recommendation::{
     LinearLayers, ModelLayers, Module, Objective, Phase, RecommendationRequest, Rows, SCHEMA,
-    VERSION, file,
+    Sensitivity, VERSION, file,
 };
 use plan::{
-    Accuracy, Case, Config, Device, Dtype, JsonFloat, Outcome, Recipe, Role, Shape, Variant,
-    Weights,
+    Accuracy, Case, Config, Device, Dtype, JsonFloat, Outcome, Recipe, Role, Shape, TensorAccuracy,
+    Variant, Weights,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -53,6 +54,8 @@ fn request(objective: Objective) -> RecommendationRequest {
         device: Device::Cpu,
         dtype: Dtype::BFloat16,
         stem: "tiny".to_owned(),
+        sensitivity: None,
+        weights: None,
     }
 }
 
@@ -121,9 +124,13 @@ fn fixture() -> Fixture {
 
 /// The records with the question beside them.
 fn asked(fixture: &Fixture, objective: Objective) -> (TempDir, PathBuf) {
+    put(fixture, &request(objective))
+}
+
+fn put(fixture: &Fixture, request: &RecommendationRequest) -> (TempDir, PathBuf) {
     let (folder, criterion) = fixture.write();
     let records = folder.path().join("criterion-torch");
-    let text = serde_json::to_string(&request(objective)).expect("serialises");
+    let text = serde_json::to_string(request).expect("serialises");
     fs::write(file(&records), text).expect("written");
     (folder, criterion)
 }
@@ -134,7 +141,11 @@ fn recommend(criterion: &Path, args: &[&str]) -> Output {
 }
 
 fn document(fixture: &Fixture, objective: Objective, args: &[&str]) -> Value {
-    let (_folder, criterion) = asked(fixture, objective);
+    answer(fixture, &request(objective), args)
+}
+
+fn answer(fixture: &Fixture, request: &RecommendationRequest, args: &[&str]) -> Value {
+    let (_folder, criterion) = put(fixture, request);
     let output = recommend(&criterion, &[&["--format", "json"], args].concat());
     assert!(output.status.success(), "{}", err(&output));
     serde_json::from_str(stdout(&output)).expect("JSON")
@@ -219,6 +230,71 @@ fn accuracy_and_memory_are_limits() {
 }
 
 #[test]
+fn accuracy_from_elsewhere_counts() {
+    let numbers = |db: f64| {
+        let of_recipe = BTreeMap::from([("int8dq".to_owned(), db)]);
+        BTreeMap::from([("model.layers.1.self_attn.k_proj".to_owned(), of_recipe)])
+    };
+    let answer = |sensitivity, args: &[&str]| {
+        let sensitivity = Some(sensitivity);
+        answer(
+            &fixture(),
+            &RecommendationRequest { sensitivity, ..request(Objective::Fastest) },
+            args,
+        )
+    };
+    let refused = |document: &Value| document["groups"][0]["refused"]["int8dq"].clone();
+    // The gate of the recipe is 20 dB; 35 were measured.
+    let low = answer(Sensitivity { sqnr_db: numbers(19.0), ..Sensitivity::default() }, &[]);
+    assert_eq!(recipes(&low), ["int8wo+packed", "int8dq", "int8wo+packed"]);
+    assert_eq!(refused(&low), "32x64x32: 19.0 dB, below the gate of 20");
+    assert!(low["notes"].to_string().contains("--sensitivity counts before"), "{}", low["notes"]);
+    let high = Sensitivity { sqnr_db: numbers(36.5), ..Sensitivity::default() };
+    let high = answer(high, &["--min-sqnr", "36"]);
+    // q, of the same group, has the 35 dB that were measured.
+    assert_eq!(recipes(&high), ["int8wo+packed"; 3]);
+    assert_eq!(refused(&high), "32x64x64: 35.0 dB, below --min-sqnr 36");
+    let loss = |max_loss| Sensitivity { loss: numbers(0.5), max_loss, ..Sensitivity::default() };
+    let small = answer(loss(Some(0.5)), &[]);
+    assert_eq!(recipes(&small), ["int8dq", "int8dq", "int8wo+packed"]);
+    let large = answer(loss(Some(0.4)), &[]);
+    let why = "32x64x32: a loss of 0.5 in model.layers.*.self_attn.k_proj, above max_loss 0.4";
+    assert_eq!((recipes(&large)[0], refused(&large)), ("int8wo+packed", why.into()));
+}
+
+#[test]
+fn real_weights_are_held_against_the_gate_here() {
+    let weights = Some(PathBuf::from("models/tiny"));
+    let request = RecommendationRequest { weights, ..request(Objective::Fastest) };
+    let random = answer(&fixture(), &request, &[]);
+    assert_eq!(recipes(&random), ["baseline"; 3]);
+    let why = &random["groups"][0]["refused"]["int8dq"];
+    assert_eq!(why, "32x64x64: its accuracy is of random weights: measure it again");
+    let checked = fixture().edit("/int8", |it| {
+        let accuracy = it.record.accuracy.as_mut().expect("it was compared");
+        accuracy.min_sqnr_db = 36.0;
+        accuracy.tensors.push(TensorAccuracy {
+            name: "model.layers.0.mlp.up_proj.weight".to_owned(),
+            sqnr_db: accuracy.sqnr_db,
+            max_abs_error: accuracy.max_abs_error,
+            relative_error: accuracy.relative_error,
+            min_sqnr_db: 36.0,
+        });
+    });
+    let document = answer(&checked, &request, &[]);
+    assert_eq!(recipes(&document), ["int8wo+packed"; 3]);
+    let why = &document["groups"][0]["refused"]["int8dq"];
+    assert_eq!(why, "32x64x64: 35.0 dB, below the gate of 36");
+    let notes = document["notes"].to_string();
+    assert!(
+        notes.contains("with weights of models/tiny (first, middle and last layer)"),
+        "{notes}"
+    );
+    let lenient = answer(&checked, &request, &["--min-sqnr", "30"]);
+    assert_eq!(recipes(&lenient), ["int8dq", "int8dq", "int8wo+packed"]);
+}
+
+#[test]
 fn questions_without_an_answer_are_errors() {
     let (_folder, criterion) = fixture().write();
     let refused = |criterion: &Path, args: &[&str], words: &[&str]| {
@@ -258,6 +334,8 @@ fn the_files() {
     let folder = written();
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("readable");
     assert_snapshot!("recommend-python", read("recommendation.py"));
+    assert_snapshot!("recommend-llmcompressor", read("recommendation_llmcompressor.yml"));
+    assert_snapshot!("recommend-modelopt", read("recommendation_modelopt.py"));
     let config = read("recommendation.yml");
     assert_snapshot!("recommend-config", config);
     let config = Config::parse(Path::new("again.yml"), &config).expect("a valid config");
@@ -276,12 +354,9 @@ fn the_files() {
     }
 }
 
-/// torchao itself makes of the file what it says.
-#[test]
-fn torchao_quantizes_by_the_python() {
-    const LAYERS: &str = r#"
+/// A model with the layers of the request.
+const MODEL: &str = r#"
 import torch
-from recommendation import quantize
 
 def linear(n):
     return torch.nn.Linear(64, n, bias=False, dtype=torch.bfloat16)
@@ -292,31 +367,99 @@ def block():
     return torch.nn.ModuleDict({"self_attn": attention, "mlp": mlp})
 
 body = torch.nn.ModuleDict({"layers": torch.nn.ModuleList([block(), block()])})
-model = quantize(torch.nn.ModuleDict({"model": body, "lm_head": linear(256)}))
+model = torch.nn.ModuleDict({"model": body, "lm_head": linear(256)})
+"#;
+
+/// The lines that a program prints about the layers of the model, sorted; none without a Python that has the library.
+fn of_layers(library: &str, program: &str, folder: &TempDir) -> Option<Vec<String>> {
+    let python = env::var_os("CRITERION_TORCH_PYTHON").filter(|it| !it.is_empty())?;
+    let python = |program: &str| {
+        let mut python = Command::new(&python);
+        python.args(["-W", "ignore", "-c", program]).current_dir(folder.path());
+        python.output().expect("it starts")
+    };
+    let find =
+        format!("import importlib.util, sys; sys.exit(not importlib.util.find_spec({library:?}))");
+    if !python(&find).status.success() {
+        return None;
+    }
+    let output = python(&(MODEL.to_owned() + program));
+    assert!(output.status.success(), "{}", err(&output));
+    let lines = stdout(&output).lines().filter_map(|line| line.strip_prefix("layer "));
+    let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+    lines.sort_unstable();
+    Some(lines)
+}
+
+/// Each layer of the model with what is said about it.
+fn layers_with(block: &str, head: &str) -> Vec<String> {
+    let names = ["mlp.up_proj", "self_attn.k_proj", "self_attn.q_proj"];
+    let of_block = |at| names.map(|name| format!("model.layers.{at}.{name} {block}"));
+    std::iter::once(format!("lm_head {head}"))
+        .chain([0, 1].into_iter().flat_map(of_block))
+        .collect()
+}
+
+/// torchao itself makes of the file what it says.
+#[test]
+fn torchao_quantizes_by_the_python() {
+    const PROGRAM: &str = r#"
+from recommendation import quantize
+
+model = quantize(model)
 for name, layer in model.named_modules():
     if isinstance(layer, torch.nn.Linear):
         layer(torch.ones(32, 64, dtype=torch.bfloat16))
-        print(name, type(layer.weight).__name__)
+        print("layer", name, type(layer.weight).__name__)
 "#;
-    let python = env::var_os("CRITERION_TORCH_PYTHON").filter(|it| !it.is_empty());
-    let Some(python) = python else {
+    let Some(found) = of_layers("torchao", PROGRAM, &written()) else {
         return skip::tool("CRITERION_TORCH_PYTHON names no Python with torchao");
     };
-    let folder = written();
-    let output = Command::new(python)
-        .args(["-W", "ignore", "-c", LAYERS])
-        .current_dir(folder.path())
-        .output()
-        .expect("it starts");
-    assert!(output.status.success(), "{}", err(&output));
-    let quantized = "LinearActivationQuantizedTensor";
-    let mut expected: Vec<String> = ["self_attn.q_proj", "self_attn.k_proj", "mlp.up_proj"]
-        .iter()
-        .flat_map(|name| [0, 1].map(|block| format!("model.layers.{block}.{name} {quantized}")))
-        .collect();
-    expected.push("lm_head Parameter".to_owned());
-    let mut found: Vec<&str> = stdout(&output).lines().collect();
-    found.sort_unstable();
-    expected.sort_unstable();
-    assert_eq!(found, expected);
+    assert_eq!(found, layers_with("LinearActivationQuantizedTensor", "Parameter"));
+}
+
+/// The head has int8wo+packed, whose format is that of int8wo.
+#[test]
+fn llm_compressor_reads_its_recipe() {
+    const PROGRAM: &str = r#"
+from llmcompressor.recipe import Recipe
+
+[modifier] = Recipe.create_instance("recommendation_llmcompressor.yml").modifiers
+modifier.initialize_quantization(model)
+for name, layer in model.named_modules():
+    if isinstance(layer, torch.nn.Linear):
+        scheme = layer.quantization_scheme
+        weights, inputs = scheme.weights, scheme.input_activations
+        inputs = inputs and (inputs.num_bits, inputs.strategy, inputs.dynamic)
+        print("layer", name, weights.num_bits, weights.type, weights.strategy, inputs)
+"#;
+    match of_layers("llmcompressor", PROGRAM, &written()) {
+        None => skip::hardware("CRITERION_TORCH_PYTHON names no Python with llm-compressor"),
+        Some(found) => {
+            let head = "8 int channel None";
+            assert_eq!(found, layers_with("8 int channel (8, 'token', True)", head));
+        }
+    }
+}
+
+#[test]
+fn modelopt_quantizes_by_its_configuration() {
+    const PROGRAM: &str = r#"
+from recommendation_modelopt import quantize
+
+model = quantize(model)
+for name, layer in model.named_modules():
+    if hasattr(layer, "weight_quantizer"):
+        weights, inputs = layer.weight_quantizer, layer.input_quantizer
+        inputs = inputs.is_enabled and (inputs.num_bits, inputs.block_sizes, inputs._dynamic)
+        layer(torch.ones(3, 64, dtype=torch.bfloat16))
+        print("layer", name, weights.num_bits, weights.axis, weights.is_enabled, inputs)
+"#;
+    match of_layers("modelopt", PROGRAM, &written()) {
+        None => skip::hardware("CRITERION_TORCH_PYTHON names no Python with ModelOpt"),
+        Some(found) => {
+            let block = "8 0 True (8, {-1: None}, True)";
+            assert_eq!(found, layers_with(block, "8 0 True False"));
+        }
+    }
 }

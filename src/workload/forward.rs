@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use plan::recommendation::StoredWeight;
 use plan::{Accuracy, Case, ModelFacts, ModelSizes, ModelWork, Weights};
 use tch::Tensor;
 
 use super::traceable::Eager;
-use super::{Displaced, Refusal, Workload, each_once, moved};
+use super::{Displaced, Refusal, Workload, each_once, moved, stored};
 use crate::models::{self, Network, Parameters};
 use crate::verify::{self, Judge, Reference};
 use crate::{device, inputs, recipes};
@@ -19,6 +20,8 @@ pub(super) struct Forward {
     sizes: ModelSizes,
     facts: Option<ModelFacts>,
     judge: Judge,
+    /// The case, to be checked with weights of a real model, too.
+    stored: (Case, Vec<StoredWeight>),
     pruning: Option<String>,
 }
 
@@ -53,7 +56,8 @@ impl Forward {
             flops: sizes.flops(),
             output_elements: sizes.output.iter().fold(1, |all, &it| all.saturating_mul(it)),
         });
-        Ok(Self { model, input, output, sizes, facts, judge, pruning })
+        let stored = (case.clone(), stored::listed(work)?);
+        Ok(Self { model, input, output, sizes, facts, judge, stored, pruning })
     }
 
     /// Whether the output is where the case wants it, and the model what its sizes say: its costs and
@@ -109,7 +113,11 @@ impl Eager for Forward {
         match outputs {
             [output] => {
                 self.refuse_other(output)?;
-                self.judge.accuracy_of(output)
+                let drawn = self.judge.accuracy_of(output)?;
+                let ((case, weights), gate) = (&self.stored, drawn.min_sqnr_db);
+                let Some(work) = case.work.model() else { return Ok(drawn) };
+                let real = stored::accuracy(case, work, weights, &self.input, gate)?;
+                Ok(real.unwrap_or(drawn))
             }
             _ => Err(Refusal::Failed(format!("{} outputs, not one", outputs.len()))),
         }

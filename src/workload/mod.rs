@@ -11,6 +11,7 @@ pub mod generated;
 mod graphed;
 mod kernel;
 mod preflight;
+mod stored;
 mod traceable;
 mod training;
 

@@ -1,13 +1,14 @@
 //! The question of `cargo torch-bench recommend`, which `criterion-report recommend` answers: the linear layers of a model,
 //! the phases that use them, and the objective.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{product, sum};
 use crate::shape::Shape;
-use crate::words::{Device, Dtype};
+use crate::words::{Device, Dtype, Recipe};
 
 /// The value of `schema`.
 pub const SCHEMA: &str = "criterion-torch/recommendation-request";
@@ -33,6 +34,65 @@ pub struct RecommendationRequest {
     pub dtype: Dtype,
     /// File stem of the config whose cases answer it.
     pub stem: String,
+    /// Accuracy that was measured elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<Sensitivity>,
+    /// The folder of the weights that accuracy was checked with; random weights if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<PathBuf>,
+}
+
+/// The variable with the path of a JSON list of [`StoredWeight`]s. The accuracy of the model `linear` is checked with those
+/// of its shape, too.
+pub const WEIGHTS: &str = "CRITERION_TORCH_WEIGHTS";
+
+/// The weight of a linear layer, in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredWeight {
+    /// The file.
+    pub file: PathBuf,
+    /// Its name there.
+    pub tensor: String,
+    /// The dtype of the stored values, little-endian and row by row.
+    pub dtype: Dtype,
+    /// Bytes before the first value.
+    pub start: u64,
+    /// Output features.
+    pub n: u64,
+    /// Input features.
+    pub k: u64,
+    /// Whether it is stored as [k, n].
+    pub transposed: bool,
+}
+
+/// Accuracy of layers with recipes, measured elsewhere: it counts instead of ours. The names of layers have numbers, or `*`
+/// for all of them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sensitivity {
+    /// Decibels of a layer's output, by layer and recipe.
+    pub sqnr_db: Numbers,
+    /// Losses, by layer and recipe.
+    pub loss: Numbers,
+    /// The largest loss that a layer may have.
+    pub max_loss: Option<f64>,
+}
+
+/// A number for each recipe of each layer.
+pub type Numbers = BTreeMap<String, BTreeMap<String, f64>>;
+
+impl Sensitivity {
+    /// Those of the numbers that are of these layers with a recipe.
+    pub fn of(
+        numbers: &Numbers,
+        layers: &LinearLayers,
+        recipe: Recipe,
+    ) -> impl Iterator<Item = f64> {
+        let named = numbers.iter().filter(|(name, _)| layers.has_name(name));
+        let is_it = move |word: &str| word.parse::<Recipe>().is_ok_and(|it| it == recipe);
+        let all = named.flat_map(|(_, numbers)| numbers);
+        all.filter(move |(word, _)| is_it(word)).map(|(_, number)| *number)
+    }
 }
 
 /// The linear layers of a model.
@@ -165,6 +225,15 @@ impl LinearLayers {
                 (self.count / experts).saturating_mul(used)
             }
         }
+    }
+
+    /// Whether this is the name of one of the layers, or of all of them.
+    pub fn has_name(&self, name: &str) -> bool {
+        let fits = |(own, other): (&str, &str)| {
+            own == other || own == "*" && other.bytes().all(|it| it.is_ascii_digit())
+        };
+        let has_length = self.fqn.split('.').count() == name.split('.').count();
+        has_length && self.fqn.split('.').zip(name.split('.')).all(fits)
     }
 
     /// Weights of all layers of the name.

@@ -1,7 +1,8 @@
 //! The layers and parameters of published models. Their configs hold the keys that give sizes.
 
-use plan::architecture::{layers_of_yaml, read};
-use plan::recommendation::{ModelLayers, Module, Rows};
+use plan::Recipe;
+use plan::architecture::{layers_of_yaml, read, sensitivity};
+use plan::recommendation::{ModelLayers, Module, Rows, Sensitivity};
 use serde_json::{Value, json};
 
 macro_rules! config {
@@ -360,5 +361,51 @@ fn mistakes_in_yaml_are_named() {
         let error = layers_of_yaml(&format!("layers: [{layer}]"), "mine.yml").expect_err(layer);
         let error = error.to_string();
         assert!(error.starts_with(&format!("mine.yml: {expected}")), "{error}");
+    }
+}
+
+#[test]
+fn accuracy_from_elsewhere_is_read() {
+    let model = model(config!("Qwen2.5-0.5B"));
+    let text = r#"{
+        "sqnr_db": {
+            "model.layers.0.mlp.down_proj": {"int8dq": 30, "float8dq": 25.5},
+            "model.layers.23.mlp.down_proj": {"int8dq": 28}
+        },
+        "loss": {"model.layers.*.mlp.down_proj": {"int4wo-64": 0.25}},
+        "max_loss": 0.1
+    }"#;
+    let read = sensitivity(text, "s.json", &model).expect("it is fine");
+    let layers = |end: &str| model.layers.iter().find(|it| it.fqn.ends_with(end)).expect("a layer");
+    let (down, up) = (layers("down_proj"), layers("up_proj"));
+    let decibels =
+        |layers: &_, recipe| Sensitivity::of(&read.sqnr_db, layers, recipe).collect::<Vec<_>>();
+    assert_eq!(decibels(down, Recipe::INT8DQ), [30.0, 28.0]);
+    assert_eq!(decibels(down, Recipe::Float8dqTensor), [25.5], "another word for it");
+    assert!(decibels(down, Recipe::INT8WO).is_empty());
+    assert!(decibels(up, Recipe::INT8DQ).is_empty());
+    let int4wo = "int4wo-64".parse().expect("a recipe");
+    let losses: Vec<f64> = Sensitivity::of(&read.loss, down, int4wo).collect();
+    assert_eq!((losses, read.max_loss), (vec![0.25], Some(0.1)));
+    for (text, said) in [
+        ("sqnr: {}", "unknown field `sqnr`, expected one of `sqnr_db`, `loss`, `max_loss`"),
+        (
+            "sqnr_db: { model.layers.*.mlp.dwn_proj: { int8dq: 1 } }",
+            "s.yml: sqnr_db: unknown layer `model.layers.*.mlp.dwn_proj`; did you mean \
+             `model.layers.*.mlp.down_proj`?",
+        ),
+        ("loss: { model.layers.x.mlp.down_proj: { int8dq: 1 } }", "loss: unknown layer"),
+        (
+            "sqnr_db: { lm_head: { int8dqq: 1 } }",
+            "s.yml: sqnr_db.lm_head: unknown recipe `int8dqq`; did you mean `int8dq`?",
+        ),
+        (
+            "sqnr_db: { lm_head: { int8dq: .nan } }",
+            "sqnr_db.lm_head: int8dq: NaN; write a finite number",
+        ),
+        ("loss: { lm_head: { int8dq: 1 } }", "s.yml: max_loss: losses have no limit; write the"),
+    ] {
+        let error = sensitivity(text, "s.yml", &model).expect_err(text).to_string();
+        assert!(error.contains(said), "{error}");
     }
 }

@@ -135,6 +135,8 @@ impl Source {
                 ("recommendation.json", json_text::document(&document)?),
                 ("recommendation.py", recommend::python(&found)?),
                 ("recommendation.yml", recommend::config(&found)),
+                ("recommendation_llmcompressor.yml", recommend::llm_compressor(&found)?),
+                ("recommendation_modelopt.py", recommend::modelopt(&found)?),
             ];
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
             for (name, text) in written {

@@ -3,6 +3,8 @@
 pub mod calibrate;
 pub mod operators;
 pub mod recommend;
+mod safetensors;
+mod weights;
 
 use std::env;
 use std::ffi::OsString;
@@ -10,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
 use plan::Device;
+use plan::recommendation::{StoredWeight, WEIGHTS};
 use plan::results::variable;
 
 use crate::cargo::{self, BENCH_CONFIG};
@@ -43,6 +46,8 @@ struct Suite {
     verbose: bool,
     /// Arguments of the benchmarks, after `--`.
     arguments: Vec<OsString>,
+    /// Weights that accuracy is checked with, besides random ones.
+    weights: Vec<StoredWeight>,
 }
 
 /// A suite that was measured to the end, with or without failed cases.
@@ -62,9 +67,12 @@ impl Suite {
         setup::ensure(workspace)?;
         let results = cargo::results(workspace)?;
         let configs = self.write(root)?;
+        let weights = root.join(FOLDER).join("weights.json");
+        let list = serde_json::to_string(&self.weights);
+        files::write(&weights, list.map_err(|error| Error::new(error.to_string()))?)?;
         let bench = |words: &[OsString]| {
             let mut bench: Command = cargo::at_home(cargo::in_folder(root), &results.criterion);
-            bench.env(BENCH_CONFIG, &configs).arg("bench").args(words);
+            bench.env(BENCH_CONFIG, &configs).env(WEIGHTS, &weights).arg("bench").args(words);
             bench
         };
         let targets: Vec<OsString> =

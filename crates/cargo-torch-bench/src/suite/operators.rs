@@ -95,6 +95,7 @@ impl Options {
             configs: self.configs(),
             verbose: self.verbose,
             arguments: Vec::new(),
+            weights: Vec::new(),
         }
     }
 

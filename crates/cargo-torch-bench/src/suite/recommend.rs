@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use clap::{ArgAction, Args};
 use plan::architecture::{self, ArchitectureError};
 use plan::recommendation::{
-    self, LinearLayers, ModelLayers, Objective, Phase, RecommendationRequest,
+    self, LinearLayers, ModelLayers, Objective, Phase, RecommendationRequest, Sensitivity,
 };
-use plan::{Device, Dtype, Shape, with_unit_of_bytes, without_repetition};
+use plan::{Device, Dtype, Mode, Recipe, Shape, with_unit_of_bytes, without_repetition};
 
-use super::{Config, Suite, device, list};
+use super::{Config, Suite, device, list, weights};
 use crate::bench;
 use crate::error::{Error, Result};
 use crate::files;
@@ -56,6 +56,12 @@ pub struct Options {
     /// Recipes to choose from, beside the unquantized model [default: those that may pay on the device]
     #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set)]
     recipes: Vec<String>,
+    /// Accuracy of layers with recipes, in YAML or JSON; it counts instead of the one measured here
+    #[arg(long, value_name = "FILE")]
+    sensitivity: Option<PathBuf>,
+    /// The model's *.safetensors: the accuracy of some layers is checked with their real weights
+    #[arg(long, value_name = "FOLDER")]
+    weights: Option<PathBuf>,
     /// Dtype of the unquantized model
     #[arg(long, value_name = "DTYPE", value_parser = dtype, default_value = "bfloat16")]
     dtype: Dtype,
@@ -65,7 +71,7 @@ pub struct Options {
     /// How the model is to run: eager, graph (a CUDA graph), or compiled (by torch.compile's compiler)
     #[arg(long = "as", value_name = "WAY", value_parser = ["eager", "graph", "compiled"], default_value = "eager")]
     way: String,
-    /// Folder of recommendation.json, recommendation.py and recommendation.yml
+    /// Folder of recommendation.json and the files that reproduce it
     #[arg(long, short, value_name = "FOLDER", default_value = "recommendation")]
     pub output: PathBuf,
     /// Show the layers, the products and the time, and measure nothing
@@ -131,9 +137,18 @@ fn dtype(text: &str) -> std::result::Result<Dtype, String> {
 }
 
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
-    let request = options.request(options.read()?);
-    let suite = options.suite(&request)?;
+    options.check_recipes(workspace.root())?;
+    let mut request = options.request(options.read()?);
+    request.sensitivity = options.sensitivity(&request.model)?;
+    let mut suite = options.suite(&request)?;
     eprint!("{}", shown(&request));
+    if let Some(folder) = &options.weights {
+        let folder = workspace::current_folder()?.join(folder);
+        suite.weights = weights::find(&folder, &request.model)?;
+        let names: Vec<&str> = suite.weights.iter().map(|it| &*it.tensor).collect();
+        eprintln!("accuracy is checked with {}", names.join(", "));
+        request.weights = Some(folder);
+    }
     if options.plan {
         return suite.planned(workspace);
     }
@@ -152,11 +167,27 @@ impl Options {
         let text = files::read(&self.model)?;
         let is_yaml = self.model.extension().is_some_and(|it| it == "yml" || it == "yaml");
         let read = if is_yaml { architecture::layers_of_yaml } else { architecture::read };
-        let read = read(&text, &name(&self.model));
-        read.map_err(|ArchitectureError { key, message, remedy, .. }| {
-            let place = if key.is_empty() { key } else { format!("{key}: ") };
-            Error::usage(format!("{}: {place}{message}", self.model.display())).remedy(remedy)
-        })
+        read(&text, &name(&self.model)).map_err(|error| mistake(&self.model, error))
+    }
+
+    fn sensitivity(&self, model: &ModelLayers) -> Result<Option<Sensitivity>> {
+        let Some(file) = &self.sensitivity else { return Ok(None) };
+        let read = architecture::sensitivity(&files::read(file)?, "", model);
+        read.map(Some).map_err(|error| mistake(file, error))
+    }
+
+    /// Refuses words that no config can have. Those of the package in `root` are known to its build script.
+    fn check_recipes(&self, root: &Path) -> Result<()> {
+        for word in &self.recipes {
+            let (what, remedy) = match word.parse::<Recipe>() {
+                Ok(recipe) if recipe.takes(Mode::Inference) => continue,
+                Err(_) if root.join("benches/recipes").is_dir() => continue,
+                Ok(_) => (format!("`{word}` is no recipe of inference"), "remove it".to_owned()),
+                Err(unknown) => (unknown.to_string(), unknown.remedy),
+            };
+            return Err(Error::usage(format!("--recipes: {what}")).remedy(remedy));
+        }
+        Ok(())
     }
 
     fn request(&self, model: ModelLayers) -> RecommendationRequest {
@@ -172,6 +203,8 @@ impl Options {
             device: self.device,
             dtype: self.dtype,
             stem: STEM.to_owned(),
+            sensitivity: None,
+            weights: None,
         }
     }
 
@@ -186,7 +219,8 @@ impl Options {
         let arguments: &[&str] = if is_race { &["--", "--fastest"] } else { &[] };
         let arguments: Vec<_> = arguments.iter().map(OsString::from).collect();
         let arguments = bench::with_budget(&arguments, Some(&self.budget))?;
-        Ok(Suite { command: STEM, stem: STEM, configs, verbose: self.verbose, arguments })
+        let (verbose, weights) = (self.verbose, Vec::new());
+        Ok(Suite { command: STEM, stem: STEM, configs, verbose, arguments, weights })
     }
 
     /// The config of all products with all recipes.
@@ -237,6 +271,12 @@ impl Pass {
     fn at(&self, batch: u64) -> Phase {
         Phase { name: self.name.clone(), tokens: self.tokens, batch, passes: self.passes }
     }
+}
+
+fn mistake(file: &Path, error: ArchitectureError) -> Error {
+    let ArchitectureError { key, message, remedy, .. } = error;
+    let place = if key.is_empty() { key } else { format!("{key}: ") };
+    Error::usage(format!("{}: {place}{message}", file.display())).remedy(remedy)
 }
 
 /// The model's name: that of the folder of its config.json.
@@ -377,6 +417,27 @@ mod tests {
         let place = format!("{}: model_type: \"rwkv\" is not known", file.display());
         assert_eq!((unknown.what(), unknown.exit_code()), (&*place, 2));
         assert!(unknown.to_string().contains("list the model's layers in a YAML file"));
+        let root = folder.path();
+        let sensitivity = root.join("s.yml");
+        files::write(&sensitivity, "sqnr_db: { lm_haed: { int8dq: 20 } }").expect("written");
+        let line = format!("config.json --sensitivity {}", sensitivity.display());
+        let found = parsed(&line).expect("a command line").sensitivity(&model());
+        let unknown = found.expect_err("no such layer");
+        let place = format!("{}: sqnr_db: unknown layer `lm_haed`", sensitivity.display());
+        assert_eq!((unknown.what(), unknown.exit_code()), (&*place, 2));
+        let recipes = |word: &str| {
+            let options = parsed(&format!("config.json --recipes int8wo,{word}"));
+            options.expect("a command line").check_recipes(root)
+        };
+        for (word, what) in [
+            ("int8w0", "--recipes: unknown recipe `int8w0`"),
+            ("float8-rowwise", "--recipes: `float8-rowwise` is no recipe of inference"),
+        ] {
+            let refused = recipes(word).expect_err(word);
+            assert_eq!((refused.what(), refused.exit_code()), (what, 2));
+        }
+        files::make_folder(&root.join("benches/recipes")).expect("made");
+        assert_eq!(recipes("ternary-64"), Ok(()), "it may be the package's");
         let options = parsed("config.json --budget soon").expect("a command line");
         let no_time = options.suite(&options.request(model())).map(drop).expect_err("no time");
         assert_eq!((no_time.what(), no_time.exit_code()), ("--budget soon: it is no time", 2));

@@ -5,6 +5,7 @@ mod error;
 mod families;
 mod family;
 mod listing;
+mod sensitivity;
 
 use crate::catalogue::{product, sum};
 use crate::recommendation::{LinearLayers, ModelLayers, Module};
@@ -12,6 +13,7 @@ use config::Config;
 pub use error::ArchitectureError;
 use family::Place;
 pub use listing::layers_of_yaml;
+pub use sensitivity::sensitivity;
 
 /// Reads the `config.json` of a model that is called `name`, also in errors.
 ///

@@ -67,11 +67,13 @@ pub struct Agreement {
     pub min_sqnr_db: f64,
 }
 
-/// A tensor that a training step computes, against its high-precision reference.
+/// A tensor that a training step computes, or an output with a weight of a real model, against its high-precision
+/// reference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TensorAccuracy {
-    /// `output`, `grad_input`, `grad_weight`, or with the name of one of several parameters `grad_qkv_weight`.
+    /// `output`, `grad_input`, `grad_weight`, or with the name of one of several parameters `grad_qkv_weight`; the name of
+    /// the weight.
     pub name: String,
     /// 20·log10(‖ref‖ / ‖ref − out‖) in dB; infinite when equal.
     pub sqnr_db: JsonFloat,
@@ -83,7 +85,8 @@ pub struct TensorAccuracy {
     pub min_sqnr_db: f64,
 }
 
-/// An output against its high-precision reference; of a training step's tensors the one that is nearest to its gate.
+/// An output against its high-precision reference; of a training step's tensors the one that is nearest to its gate, and of
+/// outputs with several weights of a real model the worst.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Accuracy {
@@ -96,14 +99,14 @@ pub struct Accuracy {
     /// √(mean (ref − out)²); absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rmse: Option<JsonFloat>,
-    /// The gate that the output had to pass, in dB.
+    /// The gate that the output had to pass, in dB; with weights of a real model, it is not applied.
     pub min_sqnr_db: f64,
     /// Rows of the output that were compared.
     pub rows_checked: u64,
     /// Further inputs that it had to pass; operators only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
-    /// Every tensor that a part of a training step computes; training only.
+    /// Every tensor that a part of a training step computes; or the output with each weight of a real model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tensors: Vec<TensorAccuracy>,
     /// Against the same operations run eagerly; absent unless compiled.

@@ -164,12 +164,24 @@ fn totals(it: &Recommendation<'_>) -> Vec<Total> {
 }
 
 fn notes(it: &Recommendation<'_>) -> Vec<String> {
-    const NOTES: [&str; 2] = [
+    let weights = it.request.weights.as_ref().map_or_else(
+        || "random weights".to_owned(),
+        |folder| format!("weights of {} (first, middle and last layer)", folder.display()),
+    );
+    let notes = [
         "times are sums of linear layers measured one by one: attention, norms and embeddings are \
-         not among them",
-        "accuracy is that of one layer at a time with random weights and inputs: it says nothing \
-         about perplexity",
+         not among them"
+            .to_owned(),
+        format!(
+            "accuracy is that of one layer at a time with {weights} and random inputs: it says \
+             nothing about perplexity"
+        ),
     ];
+    let elsewhere = it.request.sensitivity.is_some().then(|| {
+        "the file of --sensitivity counts before the accuracy measured here, for the layers and \
+         recipes that it names"
+            .to_owned()
+    });
     let contended = (it.contended > 0).then(|| {
         let cases = units::count(it.contended, "case");
         format!("other programs took the CPUs from {cases}: measure again without them")
@@ -187,5 +199,5 @@ fn notes(it: &Recommendation<'_>) -> Vec<String> {
         )),
     };
     let modules = quantized.flat_map(|group| &group.layers).filter_map(of_module);
-    NOTES.map(str::to_owned).into_iter().chain(modules).chain(contended).collect()
+    notes.into_iter().chain(elsewhere).chain(modules).chain(contended).collect()
 }

@@ -142,7 +142,7 @@ pub fn python(it: &Recommendation<'_>) -> Result<String, serde_json::Error> {
 }
 
 /// The name as torchao looks for it: an expression where it has numbers.
-fn pattern(fqn: &str) -> String {
+pub(super) fn pattern(fqn: &str) -> String {
     let parts: Vec<String> = fqn.split('*').map(regex::escape).collect();
     if parts.len() == 1 { fqn.to_owned() } else { format!("re:{}", parts.join(r"\d+")) }
 }

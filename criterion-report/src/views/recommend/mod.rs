@@ -2,24 +2,26 @@
 
 mod document;
 mod files;
+mod foreign;
 pub mod text;
 
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::ColorChoice;
-use plan::recommendation::{LinearLayers, Phase, RecommendationRequest};
+use plan::recommendation::{LinearLayers, Phase, RecommendationRequest, Sensitivity};
 use plan::{Mode, ModelKind, Shape, Variant};
 use serde::Serialize;
 use statistics::Ratio;
 
 use crate::model::recommendation::{Candidate, Choice, Part, TooFewBytes, choose};
-use crate::model::{Entry, gather, once};
+use crate::model::{Entry, Row, gather, once};
 use crate::read::Report;
 use crate::read::recommendation::COMMAND;
 use crate::render::units;
 pub use document::Document;
 pub use files::{config, python};
+pub use foreign::{llm_compressor, modelopt};
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
@@ -268,7 +270,8 @@ impl<'a> Weighing<'a> {
                 let entry = entries.iter().find(|it| it.row.variant() == Some(variant));
                 let at = |why: String| format!("{shape}: {why}");
                 let entry = entry.ok_or_else(|| at("not measured".to_owned()))?;
-                let (speedup, of_weight, sqnr_db) = self.measured(entry).map_err(at)?;
+                let (speedup, of_weight) = self.measured(entry).map_err(at)?;
+                let sqnr_db = self.decibels(entry.row, layers).map_err(at)?;
                 bytes = bytes.max(of_weight);
                 candidate.sqnr_db = candidate.sqnr_db.into_iter().chain(sqnr_db).reduce(f64::min);
                 let baseline_ns = runs * baseline_ns;
@@ -279,8 +282,43 @@ impl<'a> Weighing<'a> {
         Ok(candidate)
     }
 
-    /// Speed-up over the baseline, bytes of the weight and decibels of a case that may be chosen.
-    fn measured(&self, entry: &Entry<'_>) -> Result<(Ratio, u64, Option<f64>), String> {
+    /// Decibels of the output of layers that are accurate enough. What was measured elsewhere comes first.
+    fn decibels(&self, row: &Row, layers: &LinearLayers) -> Result<Option<f64>, String> {
+        let accuracy = row.accuracy();
+        let measured = accuracy.map(|it| it.sqnr_db.0);
+        let Some(recipe) = row.variant().map(|it| it.recipe).filter(|_| !row.is_unquantized())
+        else {
+            return Ok(measured);
+        };
+        let of = |numbers| Sensitivity::of(numbers, layers, recipe);
+        let elsewhere = self.request.sensitivity.as_ref();
+        if let Some((it, limit)) = elsewhere.and_then(|it| Some((it, it.max_loss?)))
+            && let Some(loss) = of(&it.loss).reduce(f64::max)
+        {
+            let why = || format!("a loss of {loss} in {}, above max_loss {limit}", layers.fqn);
+            return if loss <= limit { Ok(measured) } else { Err(why()) };
+        }
+        let given = elsewhere.and_then(|it| of(&it.sqnr_db).reduce(f64::min));
+        let is_of_weights = self.request.weights.is_some();
+        if is_of_weights && given.is_none() && accuracy.is_none_or(|it| it.tensors.is_empty()) {
+            return Err("its accuracy is of random weights: measure it again".to_owned());
+        }
+        // With random weights, a case that was measured has passed its own gate.
+        let is_other = is_of_weights || given.is_some();
+        let own = accuracy.filter(|_| is_other).map(|it| (it.min_sqnr_db, "the gate of"));
+        let least = self.options.min_sqnr.map(|it| (it, "--min-sqnr")).or(own);
+        let sqnr_db = given.or(measured);
+        if let Some((least, name)) = least
+            && sqnr_db.is_none_or(|db| db.is_nan() || db < least)
+        {
+            let db = sqnr_db.map_or_else(|| "unknown".to_owned(), units::decibels);
+            return Err(format!("{db} dB, below {name} {least}"));
+        }
+        Ok(sqnr_db)
+    }
+
+    /// Speed-up over the baseline and bytes of the weight of a case that may be chosen.
+    fn measured(&self, entry: &Entry<'_>) -> Result<(Ratio, u64), String> {
         let row = entry.row;
         let variant = row.variant().unwrap_or(Variant::BASELINE);
         if variant.sparsity.is_some() {
@@ -293,13 +331,6 @@ impl<'a> Weighing<'a> {
         if let Some(reason) = outcome.reason() {
             return Err(format!("{}: {reason}", outcome.status()));
         }
-        let sqnr_db = row.accuracy().map(|it| it.sqnr_db.0);
-        if let Some(least) = self.options.min_sqnr.filter(|_| !row.is_unquantized())
-            && sqnr_db.is_none_or(|db| db.is_nan() || db < least)
-        {
-            let db = sqnr_db.map_or_else(|| "unknown".to_owned(), units::decibels);
-            return Err(format!("{db} dB, below --min-sqnr {least}"));
-        }
         let weights = row.record.weights.as_ref();
         let weights = weights.ok_or("its record has no bytes of weights; measure it again")?;
         let speedup = match entry.comparison.map(|it| &it.speedup) {
@@ -307,6 +338,6 @@ impl<'a> Weighing<'a> {
             Some(Ok(speedup)) => speedup.for_callers(),
             Some(Err(why)) => return Err(why.to_string()),
         };
-        Ok((speedup, weights.packed_bytes, sqnr_db))
+        Ok((speedup, weights.packed_bytes))
     }
 }
