@@ -135,6 +135,7 @@ impl Source {
                 ("recommendation.json", json_text::document(&document)?),
                 ("recommendation.py", recommend::python(&found)?),
                 ("recommendation.yml", recommend::config(&found)),
+                ("recommendation.html", html::recommendation::page(&document)?),
             ];
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
             for (name, text) in written {

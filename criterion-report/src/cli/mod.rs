@@ -68,7 +68,8 @@ enum Command {
     ///
     /// Answers the last question of `cargo torch-bench recommend`, which lies among the records with what the
     /// model consists of and what is wanted. With --output FOLDER it also writes the answer as
-    /// recommendation.json, as recommendation.py for torchao 0.17, and as recommendation.yml, a config.
+    /// recommendation.json, as recommendation.py for torchao 0.17, as recommendation.yml, a config, and as
+    /// a page, recommendation.html.
     #[command(after_long_help = more!(
         "criterion-report recommend --format markdown",
         "reports/recommend.md"

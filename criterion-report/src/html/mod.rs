@@ -11,6 +11,7 @@ mod explanations;
 mod figures;
 mod notices;
 mod profiles;
+pub mod recommendation;
 mod roofs;
 mod template;
 

@@ -62,7 +62,7 @@ pub struct Options {
     /// Device: cpu, cuda
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
     device: Device,
-    /// Folder of recommendation.json, recommendation.py and recommendation.yml
+    /// Folder of recommendation.html, .json, .py and .yml
     #[arg(long, short, value_name = "FOLDER", default_value = "recommendation")]
     pub output: PathBuf,
     /// Show the layers, the products and the time, and measure nothing
