@@ -79,10 +79,7 @@ function limitOfPoints(lines, all) {
   return element("p", { class: "limit" }, `${firstOf(lines, all)}; filter to see others.`);
 }
 
-/**
- * Names of points where they lie neither on each other nor on points, those before others that stand out.
- * `point(at)`: its place; `right`: the end of the plot.
- */
+/** Names of points where they lie neither on each other nor on points, those that stand out first. */
 function labels(own, point, right, nameOf, standsOut) {
   const taken = own.map(point).map(([x, y]) => ({ x: x - 6, y: y - 6, width: 12, height: 12 }));
   const isFree = (box) =>

@@ -51,7 +51,9 @@ document! {
         pub front: Vec<FrontPoint> =
             it.front.iter().map(|state| FrontPoint::of(state, model_ns)).collect(),
         /// Mean time of a request over all combinations, in nanoseconds: that of recipes chosen at random.
-        pub random_ns: f64 = it.groups.iter().map(|group| mean_ns(&group.candidates)).sum(),
+        pub random_ns: f64 = it.groups.iter().map(|group| {
+            group.candidates.iter().map(Candidate::ns).sum::<f64>() / group.candidates.len() as f64
+        }).sum(),
         /// Limits of what the numbers say.
         pub notes: Vec<String> = notes(it),
     }
@@ -176,10 +178,6 @@ fn totals(it: &Recommendation<'_>) -> Vec<Total> {
     let single = it.single();
     let single = single.iter().map(|(variant, of)| total(&variant.to_string(), of));
     single.chain([total(RECOMMENDED, &chosen)]).collect()
-}
-
-fn mean_ns(candidates: &[Candidate]) -> f64 {
-    candidates.iter().map(Candidate::ns).sum::<f64>() / candidates.len() as f64
 }
 
 fn notes(it: &Recommendation<'_>) -> Vec<String> {

@@ -18,7 +18,7 @@ use crate::model::{Entry, gather, once};
 use crate::read::Report;
 use crate::read::recommendation::COMMAND;
 use crate::render::units;
-pub use document::{Document, FrontPoint, Group, RECOMMENDED, Total};
+pub use document::{Document, FrontPoint, Total};
 pub use files::{config, python};
 
 #[derive(Debug, Clone, clap::Args)]

@@ -145,7 +145,7 @@ pub fn factor(&Factor { ratio, low, high }: &Factor) -> Cell {
     Cell::new(units::ratio(ratio, Some(Interval { low, high })), paint)
 }
 
-pub fn decibels(db: Option<f64>) -> Cell {
+fn decibels(db: Option<f64>) -> Cell {
     db.map_or_else(|| ABSENT.to_owned(), units::decibels).into()
 }
 
@@ -192,7 +192,7 @@ pub fn remarks(document: &Document<'_>) -> Vec<String> {
         format!("{}: not `{recipe}`: {why}", groups.join(", "))
     });
     let random = units::time(document.random_ns);
-    let random = [format!("recipes chosen at random take {random} on average")];
-    let numbers = random.into_iter().chain(document.notes.iter().cloned());
-    undecided.chain(ours).chain(refused).chain(numbers).collect()
+    let random = format!("recipes chosen at random take {random} on average");
+    let notes = document.notes.iter().cloned();
+    undecided.chain(ours).chain(refused).chain([random]).chain(notes).collect()
 }
