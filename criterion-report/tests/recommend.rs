@@ -14,14 +14,15 @@ use plan::recommendation::{
     Sensitivity, VERSION, file,
 };
 use plan::{
-    Accuracy, Case, Config, Device, Dtype, JsonFloat, Outcome, Recipe, Role, Shape, TensorAccuracy,
-    Variant, Weights,
+    Accuracy, Case, Config, Device, Dtype, Energy, JsonFloat, Outcome, Recipe, Role, Shape,
+    TensorAccuracy, Variant, Weights,
 };
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::made::{Fixture, Measured};
 use crate::common::{err, pair_of, run, skip, stdout};
+use crate::html::{assert_quiet, browser::Browser};
 
 fn request(objective: Objective) -> RecommendationRequest {
     let layers = |fqn: &str, [n, k, count]: [u64; 3], group: &str| LinearLayers {
@@ -295,6 +296,58 @@ fn real_weights_are_held_against_the_gate_here() {
 }
 
 #[test]
+fn no_choice_lies_beyond_the_front() {
+    let document = document(&fixture(), Objective::Fastest, &[]);
+    let number = |of: &Value, key: &str| of[key].as_f64().expect("a number");
+    let front: Vec<(f64, f64)> = document["front"]
+        .as_array()
+        .expect("points")
+        .iter()
+        .map(|it| (number(it, "speedup_factor"), number(it, "weight_bytes")))
+        .collect();
+    // int8 everywhere is the smallest; no bytes more would buy time.
+    assert_eq!(front.len(), 1, "{front:?}");
+    for total in document["totals"].as_array().expect("totals") {
+        let (speedup, bytes) = (number(total, "speedup_factor"), number(total, "weight_bytes"));
+        assert!(front.iter().any(|it| it.0 >= speedup - 1e-9 && it.1 <= bytes), "{total}");
+    }
+    // Each group has the same five candidates.
+    let recommended = number(total(&document, "recommended"), "ns");
+    let random = number(&document, "random_ns");
+    let of = |name| number(total(&document, name), "ns");
+    let all = ["baseline", "baseline+float32", "int8wo", "int8wo+packed", "int8dq"].map(of);
+    assert!((random - all.iter().sum::<f64>() / 5.0).abs() < 1.0, "{random}");
+    assert!(recommended < all.into_iter().fold(random, f64::min));
+}
+
+#[test]
+fn energy_is_that_of_all_passes() {
+    let with_energy = |it: &mut Measured| {
+        it.record.measures.energy = Some(Energy {
+            joules: 0.5,
+            watts: 10.0,
+            idle_watts: None,
+            idle_subtracted: false,
+            window_s: 1.0,
+            iters: 100,
+            method: "RAPL: package-0".to_owned(),
+        });
+    };
+    let (folder, criterion) = asked(&fixture().edit("", with_energy), Objective::Fastest);
+    let output = recommend(&criterion, &["--output", folder.path().to_str().expect("UTF-8")]);
+    let text = fs::read_to_string(folder.path().join("recommendation.json")).expect("readable");
+    let document = serde_json::from_str(&text).expect("JSON");
+    // Six layers and the head run once and 16 times.
+    assert_eq!(total(&document, "recommended")["joules"], 0.5 * 7.0 * 17.0);
+    assert!(stdout(&output).contains("59.50 J"), "{}", stdout(&output));
+    let lacking = fixture().edit("", with_energy).edit("/int8wo/bf16-1x64x256", |it| {
+        it.record.measures.energy = None;
+    });
+    let document = self::document(&lacking, Objective::Fastest, &[]);
+    assert_eq!(total(&document, "int8wo")["joules"], Value::Null);
+}
+
+#[test]
 fn questions_without_an_answer_are_errors() {
     let (_folder, criterion) = fixture().write();
     let refused = |criterion: &Path, args: &[&str], words: &[&str]| {
@@ -352,6 +405,33 @@ fn the_files() {
         let errors: Vec<_> = schema.iter_errors(&document).map(|it| it.to_string()).collect();
         assert!(errors.is_empty(), "{errors:#?}");
     }
+}
+
+#[test]
+fn the_page_shows_hostile_names_as_text() {
+    const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{202e}";
+    let (folder, criterion) = asked(&fixture(), Objective::Fastest);
+    let path = file(&folder.path().join("criterion-torch"));
+    let text = fs::read_to_string(&path).expect("readable");
+    let mut request: RecommendationRequest = serde_json::from_str(&text).expect("a request");
+    request.model.name = HOSTILE.to_owned();
+    request.model.layers[2].group = HOSTILE.to_owned();
+    request.model.layers[3].fqn = HOSTILE.to_owned();
+    fs::write(&path, serde_json::to_string(&request).expect("serialises")).expect("written");
+    let output = recommend(&criterion, &["--output", folder.path().to_str().expect("UTF-8")]);
+    assert!(output.status.success(), "{}", err(&output));
+    let page = folder.path().join("recommendation.html");
+    let text = fs::read_to_string(&page).expect("readable");
+    assert!(!text.contains("<img") && !text.contains('\u{202e}'));
+    let Some(browser) = Browser::start() else { return };
+    browser.open(&page);
+    let get = |of: &str| browser.get(&format!("return {of}"));
+    assert_eq!(get("document.querySelectorAll('img').length"), 0);
+    assert_eq!(get("document.querySelectorAll('#memory-chart .point').length"), 6);
+    assert_eq!(get("document.querySelectorAll('#accuracy-chart .point.on').length"), 1);
+    assert_eq!(get("document.querySelectorAll('#groups-chart .line').length"), 3);
+    assert_eq!(get("document.querySelectorAll('#layers tbody tr').length"), 4);
+    assert_quiet(&browser);
 }
 
 /// A model with the layers of the request.

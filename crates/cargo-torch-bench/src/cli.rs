@@ -182,8 +182,8 @@ pub enum Command {
     ///
     /// Reads the sizes of a model's linear layers from its config.json, measures each product once with
     /// every recipe and in other dtypes, and decides for each group of layers. Writes the decision for
-    /// programs (recommendation.json), as Python for torchao (recommendation.py), and as a config that
-    /// measures it again (recommendation.yml).
+    /// programs (recommendation.json), as Python for torchao (recommendation.py), as a config that
+    /// measures it again (recommendation.yml), and as a page (recommendation.html).
     ///
     /// It needs the bench target `inference`, or `torch`, which `cargo xtask new` adds. The config is
     /// written to target/torch-bench.

@@ -13,7 +13,12 @@ pub fn quantile(sorted: &[f64], q: f64) -> f64 {
 
 /// The median of values in any order. NaN when there are none.
 pub fn median(values: &[f64]) -> f64 {
-    quantile(&sorted(values), 0.5)
+    let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
+    let mut values = values.to_vec();
+    // The middle is found in a fraction of the time in which all are sorted.
+    let (_, &mut low, above) = values.select_nth_unstable_by(last / 2, f64::total_cmp);
+    let high = above.iter().copied().filter(|_| last % 2 == 1).min_by(f64::total_cmp);
+    quantile(&[low, high.unwrap_or(low)], 0.5)
 }
 
 /// A robust standard deviation: 1.4826 times the median absolute deviation from the median, which

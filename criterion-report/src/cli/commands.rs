@@ -137,6 +137,7 @@ impl Source {
                 ("recommendation.yml", recommend::config(&found)),
                 ("recommendation_llmcompressor.yml", recommend::llm_compressor(&found)?),
                 ("recommendation_modelopt.py", recommend::modelopt(&found)?),
+                ("recommendation.html", html::recommendation::page(&document)?),
             ];
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
             for (name, text) in written {

@@ -68,8 +68,8 @@ enum Command {
     ///
     /// Answers the last question of `cargo torch-bench recommend`, which lies among the records with what the
     /// model consists of and what is wanted. With --output FOLDER it also writes the answer as
-    /// recommendation.json, as recommendation.py for torchao 0.17, as recommendation.yml, a config, and for
-    /// llm-compressor and ModelOpt.
+    /// recommendation.json, as a page, recommendation.html, as recommendation.py for torchao 0.17, as
+    /// recommendation.yml, a config, and for llm-compressor and ModelOpt.
     #[command(after_long_help = more!(
         "criterion-report recommend --format markdown",
         "reports/recommend.md"

@@ -28,7 +28,9 @@ function drawFrontier(filtered) {
     ...frontierLines(axes, px, py),
     areSiblings ? frontOf(own, point) : "",
     ...drawn.map((at) => points.get(at)),
-    ...(areSiblings ? labels(own, point, px(axes.x.scale.high)) : []),
+    ...(areSiblings
+      ? labels(own, point, px(axes.x.scale.high), (at) => text("variant", at), isOnFront)
+      : []),
   );
   leadThrough([[...points.values()]]);
   box.replaceChildren(
@@ -161,42 +163,4 @@ function frontOf(own, point) {
     .map(point)
     .map(([x, y], i) => (i === 0 ? `M${x},${y}` : `H${x}V${y}`));
   return svg("path", { class: "front", d: steps.join("") || "M0,0" });
-}
-
-/** Names of points where they lie neither on each other nor on points, the front's first. */
-function labels(own, point, right) {
-  const taken = own.map(point).map(([x, y]) => ({ x: x - 6, y: y - 6, width: 12, height: 12 }));
-  const isFree = (box) =>
-    box.x > PLOT.left &&
-    box.x + box.width < right &&
-    !taken.some(
-      (it) =>
-        box.x < it.x + it.width &&
-        it.x < box.x + box.width &&
-        box.y < it.y + it.height &&
-        it.y < box.y + box.height,
-    );
-  const made = [];
-  for (const at of [...own].sort((a, b) => isOnFront(b) - isOnFront(a))) {
-    const name = text("variant", at);
-    const [[x, y], width] = [point(at), name.length * 6.6 + 2];
-    const corners = [8, -8 - width].flatMap((dx) => [-16, 4].map((dy) => [x + dx, y + dy]));
-    const corner = corners.find(([x, y]) => isFree({ x, y, width, height: 13 }));
-    if (corner === undefined) continue;
-    taken.push({ x: corner[0], y: corner[1], width, height: 13 });
-    made.push(
-      svg(
-        "text",
-        {
-          class: `name ${isOnFront(at) ? "on" : ""}`,
-          "aria-hidden": "true",
-          x: corner[0] < x ? x - 8 : x + 8,
-          y: corner[1] + 10,
-          "text-anchor": corner[0] < x ? "end" : "start",
-        },
-        name,
-      ),
-    );
-  }
-  return made;
 }

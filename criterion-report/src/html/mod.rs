@@ -11,6 +11,7 @@ mod explanations;
 mod figures;
 mod notices;
 mod profiles;
+pub mod recommendation;
 mod roofs;
 mod template;
 
@@ -46,11 +47,11 @@ const STYLES: &[&str] = &[
 /// In the order in which they stand on each other.
 const SCRIPTS: &[&str] = &[
     include_str!("dom.js"),
-    include_str!("cases.js"),
     include_str!("scale.js"),
     include_str!("marks.js"),
     include_str!("rows.js"),
     include_str!("plot.js"),
+    include_str!("cases.js"),
     include_str!("speedup.js"),
     include_str!("heatmap.js"),
     include_str!("frontier.js"),
@@ -66,6 +67,8 @@ const SCRIPTS: &[&str] = &[
     include_str!("theme.js"),
     include_str!("main.js"),
 ];
+/// The first scripts, which draw lines and plots of anything.
+const PLOTS: usize = 5;
 
 pub fn write(
     report: &Report,

@@ -78,3 +78,41 @@ function limitOfPoints(lines, all) {
   if (lines >= all) return "";
   return element("p", { class: "limit" }, `${firstOf(lines, all)}; filter to see others.`);
 }
+
+/** Names of points where they lie neither on each other nor on points, those that stand out first. */
+function labels(own, point, right, nameOf, standsOut) {
+  const taken = own.map(point).map(([x, y]) => ({ x: x - 6, y: y - 6, width: 12, height: 12 }));
+  const isFree = (box) =>
+    box.x > PLOT.left &&
+    box.x + box.width < right &&
+    !taken.some(
+      (it) =>
+        box.x < it.x + it.width &&
+        it.x < box.x + box.width &&
+        box.y < it.y + it.height &&
+        it.y < box.y + box.height,
+    );
+  const made = [];
+  for (const at of [...own].sort((a, b) => standsOut(b) - standsOut(a))) {
+    const name = nameOf(at);
+    const [[x, y], width] = [point(at), name.length * 6.6 + 2];
+    const corners = [8, -8 - width].flatMap((dx) => [-16, 4].map((dy) => [x + dx, y + dy]));
+    const corner = corners.find(([x, y]) => isFree({ x, y, width, height: 13 }));
+    if (corner === undefined) continue;
+    taken.push({ x: corner[0], y: corner[1], width, height: 13 });
+    made.push(
+      svg(
+        "text",
+        {
+          class: `name ${standsOut(at) ? "on" : ""}`,
+          "aria-hidden": "true",
+          x: corner[0] < x ? x - 8 : x + 8,
+          y: corner[1] + 10,
+          "text-anchor": corner[0] < x ? "end" : "start",
+        },
+        name,
+      ),
+    );
+  }
+  return made;
+}

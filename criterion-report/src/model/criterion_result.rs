@@ -190,7 +190,7 @@ impl CriterionResult {
     /// Median of the samples' times of a step. The record vouches for `sample.json` only, so this is
     /// compared with the estimated one.
     pub fn sample_median_ns(&self) -> f64 {
-        statistics::quantile(&self.samples.sorted_steps_ns(), 0.5)
+        statistics::median(&self.samples.steps_ns().collect::<Vec<_>>())
     }
 
     /// Whether the estimates were made from the samples beside them.

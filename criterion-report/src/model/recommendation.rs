@@ -35,6 +35,8 @@ pub struct Candidate {
     pub bytes: u64,
     /// Decibels of the output, the lowest of all shapes.
     pub sqnr_db: Option<f64>,
+    /// Joules of a request, if all its measurements have some.
+    pub joules: Option<f64>,
 }
 
 impl Candidate {
@@ -101,9 +103,9 @@ pub struct TooFewBytes {
 
 /// One candidate for each group, by their places.
 #[derive(Debug, Clone)]
-struct State {
-    ns: f64,
-    bytes: u64,
+pub struct State {
+    pub ns: f64,
+    pub bytes: u64,
     picks: Vec<usize>,
 }
 
@@ -127,7 +129,7 @@ pub fn bytes<'a>(groups: impl IntoIterator<Item = &'a Candidate>) -> u64 {
 
 /// Every choice that no other one beats in both time and bytes, the smallest first. A choice that is beaten within some of the
 /// groups is beaten in all of them together, so that the groups are added one by one.
-fn front(groups: &[Vec<Candidate>]) -> Vec<State> {
+pub fn front(groups: &[Vec<Candidate>]) -> Vec<State> {
     let mut front = vec![State { ns: 0.0, bytes: 0, picks: Vec::new() }];
     for group in groups {
         let add = |state: &State| -> Vec<State> {

@@ -16,7 +16,7 @@ fn candidate(variant: &str, speedups: &[f64], bytes: u64) -> Candidate {
     };
     let parts = speedups.iter().enumerate().map(part).collect();
     let variant = Variant::eager(variant.parse().expect("a recipe"));
-    Candidate { variant, parts, bytes, sqnr_db: None }
+    Candidate { variant, parts, bytes, sqnr_db: None, joules: None }
 }
 
 fn chosen(groups: &[Vec<Candidate>], objective: Objective) -> Vec<String> {

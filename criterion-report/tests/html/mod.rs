@@ -1,6 +1,6 @@
 //! The page: what its text holds, and what it does in a real browser.
 
-mod browser;
+pub mod browser;
 mod keyboard;
 mod page;
 mod placed;
@@ -44,7 +44,7 @@ fn file(report: &Report) -> File {
 }
 
 /// Nothing went wrong in the browser, and it asked for nothing but the file.
-fn assert_quiet(browser: &Browser) {
+pub fn assert_quiet(browser: &Browser) {
     assert_eq!(browser.complaints(), [] as [&str; 0]);
     let requests = browser.requests();
     assert!(requests.iter().any(|url| url.starts_with("file:///")), "the file itself was opened");

@@ -8,7 +8,7 @@ use statistics::Ratio;
 
 use super::files::torchao;
 use super::{GroupResult, Recommendation, Way};
-use crate::model::recommendation::{Candidate, bytes, over};
+use crate::model::recommendation::{Candidate, State, bytes, over};
 use crate::render::object::document;
 use crate::render::units;
 
@@ -47,6 +47,13 @@ document! {
             it.groups.iter().map(|group| Group::of(group, model_ns, request.device)).collect(),
         /// All linear layers: unquantized, with each recipe that all groups can have, as recommended.
         pub totals: Vec<Total> = totals(it),
+        /// All combinations of recipes that no other one beats in both time and bytes of weights, the smallest first.
+        pub front: Vec<FrontPoint> =
+            it.front.iter().map(|state| FrontPoint::of(state, model_ns)).collect(),
+        /// Mean time of a request over all combinations, in nanoseconds: that of recipes chosen at random.
+        pub random_ns: f64 = it.groups.iter().map(|group| {
+            group.candidates.iter().map(Candidate::ns).sum::<f64>() / group.candidates.len() as f64
+        }).sum(),
         /// Limits of what the numbers say.
         pub notes: Vec<String> = notes(it),
     }
@@ -80,6 +87,14 @@ document! {
         candidates: Vec<Item> = (0..it.candidates.len()).map(item).collect(),
         /// The recipes that it could not have: the first shape at which they cannot be chosen, and why.
         pub refused: &'a BTreeMap<String, String> = &it.refused,
+    }
+
+    /// A combination of recipes.
+    pub struct FrontPoint = of(it: &State, model_ns: f64) {
+        /// How many times faster than the unquantized layers.
+        pub speedup_factor: f64 = model_ns / it.ns,
+        /// Bytes of weights.
+        pub weight_bytes: u64 = it.bytes,
     }
 
     /// A recipe of a group.
@@ -125,6 +140,8 @@ document! {
         pub weight_bytes: u64 = bytes(it.iter().copied()),
         /// Lowest decibels of a layer's output.
         pub sqnr_db: Option<f64> = it.iter().filter_map(|it| it.sqnr_db).reduce(f64::min),
+        /// Joules of a request; null where a measurement has none.
+        pub joules: Option<f64> = it.iter().map(|it| it.joules).sum(),
         /// Time and rate of each phase.
         pub phases: Vec<PhaseTotal> = (0..phases.len())
             .map(|place| PhaseTotal::of(it, place, &phases[place]))

@@ -14,12 +14,12 @@ use plan::{Mode, ModelKind, Shape, Variant};
 use serde::Serialize;
 use statistics::Ratio;
 
-use crate::model::recommendation::{Candidate, Choice, Part, TooFewBytes, choose};
+use crate::model::recommendation::{Candidate, Choice, Part, State, TooFewBytes, choose, front};
 use crate::model::{Entry, Row, gather, once};
 use crate::read::Report;
 use crate::read::recommendation::COMMAND;
 use crate::render::units;
-pub use document::Document;
+pub use document::{Document, FrontPoint, Total};
 pub use files::{config, python};
 pub use foreign::{llm_compressor, modelopt};
 
@@ -108,6 +108,8 @@ pub struct Recommendation<'a> {
     /// The name of the results.
     pub baseline: &'a str,
     pub groups: Vec<GroupResult<'a>>,
+    /// The combinations of recipes that no other one beats in both time and bytes, the smallest first.
+    pub front: Vec<State>,
     /// Cases whose times are partly those of other programs.
     pub contended: usize,
 }
@@ -133,7 +135,8 @@ impl<'a> Recommendation<'a> {
         groups.iter_mut().zip(choices).for_each(|(group, choice)| group.choice = choice);
         let entries = weighing.cases.values().flat_map(|(_, entries)| entries);
         let contended = entries.filter(|it| it.row.is_contended()).count();
-        Ok(Self { request, options, baseline: &report.baseline, groups, contended })
+        let (baseline, front) = (&report.baseline, front(&candidates));
+        Ok(Self { request, options, baseline, groups, front, contended })
     }
 
     /// The variants that every group may have, with the candidates of all groups.
@@ -261,7 +264,8 @@ impl<'a> Weighing<'a> {
 
     /// The variant at all shapes of the layers, or why they cannot have it.
     fn candidate(&self, variant: Variant, layers: &[&LinearLayers]) -> Result<Candidate, String> {
-        let mut candidate = Candidate { variant, parts: Vec::new(), bytes: 0, sqnr_db: None };
+        let mut candidate =
+            Candidate { variant, parts: Vec::new(), bytes: 0, sqnr_db: None, joules: Some(0.0) };
         for layers in layers {
             // A recipe may store a weight otherwise for another number of rows.
             let mut bytes = 0;
@@ -276,6 +280,8 @@ impl<'a> Weighing<'a> {
                 candidate.sqnr_db = candidate.sqnr_db.into_iter().chain(sqnr_db).reduce(f64::min);
                 let baseline_ns = runs * baseline_ns;
                 candidate.parts.push(Part { phase, shape, baseline_ns, speedup });
+                let joules = entry.row.record.measures.energy.as_ref().map(|it| runs * it.joules);
+                candidate.joules = candidate.joules.zip(joules).map(|(sum, own)| sum + own);
             }
             candidate.bytes = candidate.bytes.saturating_add(bytes.saturating_mul(layers.count));
         }

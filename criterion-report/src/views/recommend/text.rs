@@ -25,7 +25,7 @@ const LAYERS: [(&str, Align); 8] = [
     ("share", Right),
     ("", Left),
 ];
-const TOTALS: [(&str, Align); 8] = [
+const TOTALS: [(&str, Align); 9] = [
     ("all layers", Left),
     ("phase", Left),
     ("a request", Right),
@@ -34,12 +34,23 @@ const TOTALS: [(&str, Align); 8] = [
     SPEEDUP,
     ("weights", Right),
     ("SQNR", Right),
+    ("energy", Right),
 ];
 
+/// Columns and rows: of the layers, and of the totals, whose last column is left out where no energy was measured.
+pub fn tables(document: &Document<'_>) -> [(&'static [(&'static str, Align)], Vec<Vec<Cell>>); 2] {
+    let has_energy = document.totals.iter().any(|total| total.joules.is_some());
+    let columns = &TOTALS[..TOTALS.len() - usize::from(!has_energy)];
+    [(&LAYERS, layers(document)), (columns, totals(document))]
+}
+
+pub fn title(Document { model, family, device, dtype, way, .. }: &Document<'_>) -> String {
+    format!("{model} ({family}) on {device} in {}, run {}", dtype.plain(), way.words())
+}
+
 pub fn write(document: &Document<'_>, options: &Options, target: Target<'_>) -> Result<String> {
-    let tables = [(LAYERS, layers(document)), (TOTALS, totals(document))];
-    let Document { model, family, device, dtype, way, .. } = document;
-    let title = format!("{model} ({family}) on {device} in {}, run {}", dtype.plain(), way.words());
+    let tables = tables(document);
+    let title = title(document);
     let mut out = String::new();
     match options.format {
         Format::Json => Ok(json_text::document(document)?),
@@ -49,7 +60,7 @@ pub fn write(document: &Document<'_>, options: &Options, target: Target<'_>) -> 
             for (columns, rows) in tables {
                 let texts = |row: Vec<Cell>| row.into_iter().map(|cell| cell.text).collect();
                 let rows: Vec<Vec<String>> = rows.into_iter().map(texts).collect();
-                out += &(markdown::table(&columns, &rows) + "\n");
+                out += &(markdown::table(columns, &rows) + "\n");
             }
             let remarks = remarks(document).into_iter();
             out.extend(remarks.map(|it| format!("- {}\n", markdown::plain(&it))));
@@ -61,7 +72,7 @@ pub fn write(document: &Document<'_>, options: &Options, target: Target<'_>) -> 
             out += &(paragraph(&question(document), 2, Paint::Dim, room) + "\n");
             for (columns, rows) in tables {
                 let lines: Vec<Line> = rows.into_iter().map(Line::Cells).collect();
-                out += &(render(&columns, &lines, 4, room.width, room.colour) + "\n");
+                out += &(render(columns, &lines, 4, room.width, room.colour) + "\n");
             }
             out.extend(remarks(document).iter().map(|it| paragraph(it, 2, Paint::Plain, room)));
             Ok(screen(&out, room.colour))
@@ -99,8 +110,9 @@ fn layers(document: &Document<'_>) -> Vec<Vec<Cell>> {
 fn totals(document: &Document<'_>) -> Vec<Vec<Cell>> {
     let mut rows = Vec::new();
     for total in &document.totals {
+        let energy = total.joules.map(|it| format!("{} J", units::significant(it, 4)).into());
         let paint = if total.name == RECOMMENDED { Paint::Bold } else { Paint::Plain };
-        rows.push(vec![
+        let mut row = vec![
             Cell::new(total.name.as_str(), paint),
             Cell::default(),
             units::time(total.ns).into(),
@@ -109,7 +121,9 @@ fn totals(document: &Document<'_>) -> Vec<Vec<Cell>> {
             factor(&total.speedup),
             units::bytes(total.weight_bytes).into(),
             decibels(total.sqnr_db),
-        ]);
+        ];
+        row.extend(energy);
+        rows.push(row);
         rows.extend(total.phases.iter().map(|phase| {
             let tokens = units::significant(phase.tokens_per_s, 3);
             let times = [phase.ns, phase.ns_per_token].map(|ns| units::time(ns).into());
@@ -121,7 +135,8 @@ fn totals(document: &Document<'_>) -> Vec<Vec<Cell>> {
     rows
 }
 
-fn factor(&Factor { ratio, low, high }: &Factor) -> Cell {
+/// A speed-up with its interval.
+pub fn factor(&Factor { ratio, low, high }: &Factor) -> Cell {
     // The unquantized layers, over themselves.
     if low == high {
         return ABSENT.into();
@@ -135,7 +150,7 @@ fn decibels(db: Option<f64>) -> Cell {
 }
 
 /// The objective, and the request whose time counts.
-fn question(document: &Document<'_>) -> String {
+pub fn question(document: &Document<'_>) -> String {
     let objective = match document.objective {
         Objective::Fastest => "the fastest".to_owned(),
         Objective::Smallest { within } => {
@@ -153,7 +168,7 @@ fn question(document: &Document<'_>) -> String {
 }
 
 /// All that qualifies the decision, then the numbers. A recipe that several groups have not has the reason of the first one.
-fn remarks(document: &Document<'_>) -> Vec<String> {
+pub fn remarks(document: &Document<'_>) -> Vec<String> {
     let groups = || document.groups.iter();
     let undecided = groups().filter(|group| !group.decided).map(|group| {
         format!(
@@ -176,5 +191,8 @@ fn remarks(document: &Document<'_>) -> Vec<String> {
         let (recipe, why) = all[0].0;
         format!("{}: not `{recipe}`: {why}", groups.join(", "))
     });
-    undecided.chain(ours).chain(refused).chain(document.notes.iter().cloned()).collect()
+    let random = units::time(document.random_ns);
+    let random = format!("recipes chosen at random take {random} on average");
+    let notes = document.notes.iter().cloned();
+    undecided.chain(ours).chain(refused).chain([random]).chain(notes).collect()
 }
