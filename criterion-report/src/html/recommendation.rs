@@ -13,7 +13,7 @@ const PAGE: &str = concat!(include_str!("head.html"), include_str!("recommendati
 
 /// The page.
 pub fn page(document: &Document<'_>) -> Result<String> {
-    let table = |(columns, rows): (&[(&str, Align)], Vec<Vec<Cell>>)| -> Value {
+    let table = |(columns, rows): text::Table| {
         let is_right = |(name, align): &(&str, Align)| json!([name, *align == Align::Right]);
         let texts = |row: &Vec<Cell>| row.iter().map(|cell| visible::line(&cell.text)).collect();
         json!({

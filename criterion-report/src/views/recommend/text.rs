@@ -37,8 +37,11 @@ const TOTALS: [(&str, Align); 9] = [
     ("energy", Right),
 ];
 
-/// Columns and rows: of the layers, and of the totals, whose last column is left out where no energy was measured.
-pub fn tables(document: &Document<'_>) -> [(&'static [(&'static str, Align)], Vec<Vec<Cell>>); 2] {
+/// Columns and rows.
+pub type Table = (&'static [(&'static str, Align)], Vec<Vec<Cell>>);
+
+/// The layers, and the totals, whose last column is left out where no energy was measured.
+pub fn tables(document: &Document<'_>) -> [Table; 2] {
     let has_energy = document.totals.iter().any(|total| total.joules.is_some());
     let columns = &TOTALS[..TOTALS.len() - usize::from(!has_energy)];
     [(&LAYERS, layers(document)), (columns, totals(document))]
