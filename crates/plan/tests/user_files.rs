@@ -158,7 +158,7 @@ fn unknown_words_have_a_remedy_that_knows_both() {
         (
             "int8wo",
             "convolution",
-            "transformer_block, decoder-4-2-8-6-0, decoder_fused-2-1-8-1-5, mlp",
+            "transformer_block, decoder-16-8-32-6-0, decoder_fused-8-4-64-1-5, mlp",
         ),
     ] {
         let errors = package.errors(&config(recipes, model));

@@ -31,11 +31,14 @@ impl DecoderBlock {
     pub const FUSED_LAYERS: &'static [&'static str] =
         &["qkv_proj", "o_proj", "gate_up_proj", "down_proj"];
 
-    /// A small one of each form.
-    pub(super) const EXAMPLES: [Self; 2] = [
-        Self { is_fused: false, heads: 4, key_value_heads: 2, head_width: 8, tokens: 6, cached: 0 },
-        Self { is_fused: true, heads: 2, key_value_heads: 1, head_width: 8, tokens: 1, cached: 5 },
-    ];
+    /// A small one of each form, in sizes that every recipe takes.
+    pub const EXAMPLES: [Self; 2] = [Self::example(false, 32, 6, 0), Self::example(true, 64, 1, 5)];
+
+    const fn example(is_fused: bool, head_width: u64, tokens: u64, cached: u64) -> Self {
+        let key_value_heads = 256 / head_width;
+        let heads = 2 * key_value_heads;
+        Self { is_fused, heads, key_value_heads, head_width, tokens, cached }
+    }
 
     /// Names of its linear layers, in order.
     pub const fn layers(self) -> &'static [&'static str] {

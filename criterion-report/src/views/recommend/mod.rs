@@ -1,5 +1,6 @@
 //! `recommend`: a recipe for each group of a model's linear layers, from the cases at their shapes.
 
+mod block;
 mod document;
 mod files;
 pub mod text;
@@ -18,6 +19,7 @@ use crate::model::{Entry, gather, once};
 use crate::read::Report;
 use crate::read::recommendation::COMMAND;
 use crate::render::units;
+use block::BlockResult;
 pub use document::Document;
 pub use files::{config, python};
 
@@ -106,6 +108,8 @@ pub struct Recommendation<'a> {
     /// The name of the results.
     pub baseline: &'a str,
     pub groups: Vec<GroupResult<'a>>,
+    /// One block in each phase.
+    pub blocks: Vec<BlockResult<'a>>,
     /// Cases whose times are partly those of other programs.
     pub contended: usize,
 }
@@ -131,7 +135,9 @@ impl<'a> Recommendation<'a> {
         groups.iter_mut().zip(choices).for_each(|(group, choice)| group.choice = choice);
         let entries = weighing.cases.values().flat_map(|(_, entries)| entries);
         let contended = entries.filter(|it| it.row.is_contended()).count();
-        Ok(Self { request, options, baseline: &report.baseline, groups, contended })
+        let block = |phase| BlockResult { phase, measured: weighing.block(report, &groups, phase) };
+        let blocks = request.phases.iter().map(block).collect();
+        Ok(Self { request, options, baseline: &report.baseline, groups, blocks, contended })
     }
 
     /// The variants that every group may have, with the candidates of all groups.
@@ -171,7 +177,7 @@ fn cases<'a>(
             if found.contains_key(&shape) {
                 continue;
             }
-            match cases_at(report, request, shape) {
+            match cases_at(report, request, &request.stem, (ModelKind::Linear, shape)) {
                 Ok(cases) => drop(found.insert(shape, cases)),
                 Err(why) => {
                     let phase = &request.phases[place].name;
@@ -199,14 +205,17 @@ fn cases<'a>(
 fn cases_at<'a>(
     report: &'a Report,
     request: &RecommendationRequest,
-    shape: Shape,
+    stem: &str,
+    work: (ModelKind, Shape),
 ) -> Result<Cases<'a>, String> {
     let is_meant = |entry: &Entry<'_>| {
-        let case = &entry.row.record.case;
-        let work = case.work.model();
-        let is_product = work.is_some_and(|it| it.model == ModelKind::Linear && it.shape == shape);
-        let place = (case.mode, case.device, &case.config);
-        is_product && place == (Mode::Inference, request.device, &request.stem)
+        let record = &entry.row.record;
+        let case = &record.case;
+        let is_it = case.work.model().is_some_and(|it| (it.model, it.shape) == work);
+        let place = (case.mode, case.device, &*case.config);
+        is_it
+            && place == (Mode::Inference, request.device, stem)
+            && record.timestamp >= request.asked
     };
     let is_baseline =
         |it: &Entry<'_>| it.row.is_baseline() && it.row.record.case.dtype == request.dtype;
