@@ -48,9 +48,9 @@ const BLOCKS: [(&str, Align); 7] = [
 
 pub fn write(document: &Document<'_>, options: &Options, target: Target<'_>) -> Result<String> {
     let tables = [
-        (LAYERS, layers(document)),
-        (TOTALS, totals(document)),
-        (BLOCKS, document.blocks.iter().filter_map(block).collect()),
+        (&LAYERS[..], layers(document)),
+        (&TOTALS, totals(document)),
+        (&BLOCKS, document.blocks.iter().filter_map(block).collect()),
     ];
     let tables = tables.into_iter().filter(|(_, rows)| !rows.is_empty());
     let Document { model, family, device, dtype, way, .. } = document;
@@ -64,7 +64,7 @@ pub fn write(document: &Document<'_>, options: &Options, target: Target<'_>) -> 
             for (columns, rows) in tables {
                 let texts = |row: Vec<Cell>| row.into_iter().map(|cell| cell.text).collect();
                 let rows: Vec<Vec<String>> = rows.into_iter().map(texts).collect();
-                out += &(markdown::table(&columns, &rows) + "\n");
+                out += &(markdown::table(columns, &rows) + "\n");
             }
             let remarks = remarks(document).into_iter();
             out.extend(remarks.map(|it| format!("- {}\n", markdown::plain(&it))));
@@ -76,7 +76,7 @@ pub fn write(document: &Document<'_>, options: &Options, target: Target<'_>) -> 
             out += &(paragraph(&question(document), 2, Paint::Dim, room) + "\n");
             for (columns, rows) in tables {
                 let lines: Vec<Line> = rows.into_iter().map(Line::Cells).collect();
-                out += &(render(&columns, &lines, 4, room.width, room.colour) + "\n");
+                out += &(render(columns, &lines, 4, room.width, room.colour) + "\n");
             }
             out.extend(remarks(document).iter().map(|it| paragraph(it, 2, Paint::Plain, room)));
             Ok(screen(&out, room.colour))
