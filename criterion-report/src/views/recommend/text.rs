@@ -174,8 +174,8 @@ fn of_blocks<'d>(document: &'d Document<'_>) -> impl Iterator<Item = String> + '
             false => "; unquantized, the layers take longer one by one than the whole block",
         };
         Some(format!(
-            "one block in {} ({sequences}): the measured speed-up is not the predicted one, beyond both intervals: the \
-             recommended layers take {} {than} in the block than one by one{steps}{rest}",
+            "one block in {} ({sequences}): the measured speed-up differs from the predicted one by more than \
+             their intervals: the recommended layers take {} {than} in the block than one by one{steps}{rest}",
             it.phase.name,
             units::time(excess_ns.abs()),
         ))
