@@ -358,6 +358,9 @@ fn blocks(fixture: &Fixture, change: impl Fn(&mut RecommendationRequest), args: 
     let document: Value = serde_json::from_str(stdout(&output)).expect("JSON");
     #[cfg(feature = "schema")]
     assert_as_schema("recommendation-v1", &document);
+    let recipe = CHOSEN.parse::<Recipe>().expect("a recipe").to_string();
+    let is_block = document["blocks"][0]["not_measured"].is_null();
+    assert!(!is_block || document["block_recipe"] == recipe, "{document}");
     document["blocks"].clone()
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{product, sum};
 use crate::shape::Shape;
+use crate::variant::Variant;
 use crate::words::{DecoderBlock, Device, Dtype, ModelKind, Recipe, UnknownWord};
 
 /// The value of `schema`.
@@ -75,9 +76,9 @@ impl RecommendationRequest {
     /// A variant has no place in such a recipe: it is compiled, in a CUDA graph, or of a package.
     pub fn block_recipe<'a>(
         &self,
-        variants: impl IntoIterator<Item = (&'a str, &'a str)>,
+        variants: impl IntoIterator<Item = (&'a str, Variant)>,
     ) -> Result<Recipe, UnknownWord> {
-        let part = |(fqn, variant): (&'a str, &'a str)| format!("{}={variant}", last_part(fqn));
+        let part = |(fqn, variant): (&'a str, Variant)| format!("{}={variant}", last_part(fqn));
         let parts: Vec<String> = variants.into_iter().map(part).collect();
         format!("per_layer-{}", parts.join(",")).parse()
     }
@@ -346,9 +347,11 @@ mod tests {
     #[test]
     fn a_block_has_the_variants_of_its_layers() {
         let request = self::request(DecoderBlock::LAYERS);
-        let variants = [("layers.*.up_proj", "int8wo+packed"), ("layers.*.o_proj", "baseline")];
+        let int8wo = Variant { packed: true, ..Variant::eager(Recipe::INT8WO) };
+        let variants = [("layers.*.up_proj", int8wo), ("layers.*.o_proj", Variant::BASELINE)];
         let recipe = request.block_recipe(variants).expect("a recipe");
         assert_eq!(recipe.to_string(), "per_layer-o_proj=baseline,up_proj=int8wo+packed");
-        assert!(request.block_recipe([("up_proj", "int8wo+compile")]).is_err());
+        let graph = Variant { graph: true, ..int8wo };
+        assert!(request.block_recipe([("up_proj", graph)]).is_err());
     }
 }

@@ -10,9 +10,7 @@ use plan::architecture::{self, ArchitectureError};
 use plan::recommendation::{
     self, Block, LinearLayers, ModelLayers, Objective, Phase, RecommendationRequest,
 };
-use plan::{
-    Device, Dtype, Recipe, Shape, UnknownWord, flag, with_unit_of_bytes, without_repetition,
-};
+use plan::{Device, Dtype, Recipe, Shape, flag, with_unit_of_bytes, without_repetition};
 use serde::Deserialize;
 
 use super::{Config, Measured, Suite, device, list};
@@ -164,31 +162,10 @@ fn failed(error: impl ToString) -> Error {
     Error::new(error.to_string())
 }
 
-/// The recommendation that the report prints as JSON, as far as a block needs it.
+/// The part of the report's JSON that a block needs.
 #[derive(Deserialize)]
 struct Decision {
-    groups: Vec<Group>,
-}
-
-#[derive(Deserialize)]
-struct Group {
-    recipe: String,
-    layers: Vec<LinearLayers>,
-}
-
-impl Decision {
-    /// The recipe of a block, if any of its layers changes.
-    fn recipe(&self, request: &RecommendationRequest) -> Result<Option<Recipe>> {
-        let layers = request.model.block_layers().map_err(Error::new)?;
-        let group =
-            |fqn: &str| self.groups.iter().find(|it| it.layers.iter().any(|it| it.fqn == fqn));
-        let variants = layers.iter().filter_map(|it| Some((&*it.fqn, &*group(&it.fqn)?.recipe)));
-        let variants: Vec<(&str, &str)> = variants.collect();
-        let is_same = variants.iter().all(|(_, variant)| *variant == Recipe::Baseline.to_string());
-        let recipe = request.block_recipe(variants);
-        let wrong = |unknown: UnknownWord| Error::new(unknown.to_string()).remedy(unknown.remedy);
-        if is_same { Ok(None) } else { recipe.map(Some).map_err(wrong) }
-    }
+    block_recipe: Option<Recipe>,
 }
 
 impl Options {
@@ -201,7 +178,7 @@ impl Options {
     ) -> Result<Option<ExitStatus>> {
         let json = products.output(&["recommend", "--format", "json"])?;
         let decision: Decision = serde_json::from_slice(&json).map_err(failed)?;
-        let Some(recipe) = decision.recipe(request)? else { return Ok(None) };
+        let Some(recipe) = decision.block_recipe else { return Ok(None) };
         let suite = Suite {
             stem: BLOCK_STEM,
             ..self.suite_of(self.block_config(request, recipe)?, BLOCK_SHARE)?
@@ -430,18 +407,9 @@ mod tests {
         let options =
             parsed("config.json --phase prefill:32,decode:1 --budget 100s").expect("fine");
         let request = options.request(qwen());
-        let group = |recipe: &str, place: std::ops::Range<usize>| Group {
-            recipe: recipe.to_owned(),
-            layers: request.model.layers[place].to_vec(),
-        };
-        let kept = Decision { groups: vec![group("baseline", 0..8)] };
-        assert_eq!(kept.recipe(&request).expect("recipes"), None);
-        let groups = vec![
-            group("int8wo+packed", 0..4),
-            group("baseline+float32", 4..7),
-            group("int8dq", 7..8),
-        ];
-        let recipe = Decision { groups }.recipe(&request).expect("recipes").expect("a change");
+        let json = r#"{"block_recipe": "per_layer-q_proj=int8wo+packed,up_proj=baseline+float32"}"#;
+        let decision: Decision = serde_json::from_str(json).expect("a decision");
+        let recipe = decision.block_recipe.expect("a recipe");
         let text = options.block_config(&request, recipe).expect("a config");
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join(BLOCK_STEM).with_extension("yml");

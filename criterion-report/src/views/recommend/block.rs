@@ -1,6 +1,6 @@
 //! The decision as a whole: one block of the model with the recommended recipes against the unquantized block.
 
-use plan::recommendation::{Block, LinearLayers, Phase};
+use plan::recommendation::{Block, LinearLayers, Phase, RecommendationRequest};
 use plan::{Recipe, Variant};
 use statistics::{Ratio, mad_sd, median, quotient};
 
@@ -46,60 +46,66 @@ impl MeasuredBlock {
     }
 }
 
+/// The layers of a block with their variants.
+type Layers<'a> = Vec<(&'a LinearLayers, Variant)>;
+
+/// The layers of a block as recommended, and one recipe that gives each its own; or why there is none.
+pub fn recipe<'a>(
+    request: &'a RecommendationRequest,
+    groups: &[GroupResult<'_>],
+) -> Result<(Layers<'a>, Recipe), String> {
+    let variant_of = |layers: &LinearLayers| {
+        let group = groups.iter().find(|it| it.name == layers.group);
+        group.map_or(Variant::BASELINE, |it| it.chosen().variant)
+    };
+    let layers = request.model.block_layers()?.into_iter();
+    let layers: Layers<'a> = layers.map(|layers| (layers, variant_of(layers))).collect();
+    if layers.iter().all(|(_, variant)| *variant == Variant::BASELINE) {
+        return Err("its layers stay as they are".to_owned());
+    }
+    let recipe = request.block_recipe(layers.iter().map(|(layers, it)| (&*layers.fqn, *it)));
+    let recipe = recipe.map_err(|unknown| format!("no recipe of a block: {}", unknown.remedy))?;
+    Ok((layers, recipe))
+}
+
 impl Weighing<'_> {
-    /// The block in a phase, with the recipes of the groups.
+    /// The block in a phase, with the recommended recipes.
     pub fn block(
         &self,
         report: &Report,
-        groups: &[GroupResult<'_>],
+        recommended: &Result<(Layers<'_>, Recipe), String>,
         phase: &Phase,
     ) -> Result<MeasuredBlock, String> {
         let request = self.request;
         let Block { model, shape } = request.block(phase)?;
-        let variant_of = |layers: &LinearLayers| {
-            let group = groups.iter().find(|it| it.name == layers.group);
-            group.map_or(Variant::BASELINE, |it| it.chosen().variant)
-        };
-        let layers = request.model.block_layers()?.into_iter();
-        let layers: Vec<_> = layers.map(|layers| (layers, variant_of(layers))).collect();
-        let recipe = self.block_recipe(&layers)?;
+        let (layers, recipe) = recommended.as_ref().map_err(String::clone)?;
         let cases = cases_at(report, request, &request.block_stem(), (model, shape))?;
-        let own = cases.1.iter().find(|it| it.row.variant().is_some_and(|it| it.recipe == recipe));
+        let own = cases.1.iter().find(|it| it.row.variant().is_some_and(|it| it.recipe == *recipe));
         let own = own.ok_or("it was not measured with the recommended recipes")?;
         if let Some(reason) = own.row.reason() {
             return Err(format!("with the recommended recipes: {reason}"));
         }
         let measured = own.comparison.ok_or("it has no pair with its baseline")?;
         let measured = measured.speedup.as_ref().map_err(ToString::to_string)?.for_callers();
-        let products = layers.iter().map(|(layers, variant)| (layers.shape(phase), *variant));
-        let mut measured_products = Vec::new();
-        for same in gather(products, |it| (it.0, it.1.to_string())) {
+        let layers = layers.iter().map(|(layers, variant)| (layers.shape(phase), *variant));
+        let mut products = Vec::new();
+        for same in gather(layers, |it| (it.0, it.1.to_string())) {
             let ((shape, variant), count) = (same[0], same.len() as f64);
             let cases = &self.cases[&shape];
             let entry = cases.1.iter().find(|it| it.row.variant() == Some(variant));
             let speedup = self.measured(entry.ok_or("a layer was not measured")?)?.0;
             let Duration { ns, half_width_ns } = duration(cases);
             let time = Duration { ns: count * ns, half_width_ns: count * half_width_ns };
-            measured_products.push((time, speedup));
+            products.push((time, speedup));
         }
         let block = duration(&cases);
         Ok(MeasuredBlock {
             baseline_ns: block.ns,
-            linear_ns: measured_products.iter().map(|(time, _)| time.ns).sum(),
-            chosen_ns: measured_products.iter().map(|(time, it)| time.ns / it.ratio).sum(),
-            predicted: predicted(block, &measured_products),
+            linear_ns: products.iter().map(|(time, _)| time.ns).sum(),
+            chosen_ns: products.iter().map(|(time, it)| time.ns / it.ratio).sum(),
+            predicted: predicted(block, &products),
             measured,
         })
-    }
-
-    fn block_recipe(&self, layers: &[(&LinearLayers, Variant)]) -> Result<Recipe, String> {
-        if layers.iter().all(|(_, variant)| *variant == Variant::BASELINE) {
-            return Err("its layers stay as they are".to_owned());
-        }
-        let words: Vec<String> = layers.iter().map(|(_, variant)| variant.to_string()).collect();
-        let names = layers.iter().map(|(layers, _)| &*layers.fqn);
-        let recipe = self.request.block_recipe(names.zip(words.iter().map(String::as_str)));
-        recipe.map_err(|unknown| format!("no recipe of a block: {}", unknown.remedy))
     }
 }
 

@@ -48,6 +48,8 @@ document! {
             it.groups.iter().map(|group| Group::of(group, model_ns, request.device)).collect(),
         /// All linear layers: unquantized, with each recipe that all groups can have, as recommended.
         pub totals: Vec<Total> = totals(it),
+        /// The recommended recipes as one recipe of a block; null where the blocks stay as they are, or have no such recipe.
+        block_recipe: Option<String> = it.block_recipe.map(|it| it.to_string()),
         /// One block of the model in each phase, with the recommended recipes.
         pub blocks: Vec<Block<'a>> = it.blocks.iter().map(Block::of).collect(),
         /// Limits of what the numbers say.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::ColorChoice;
 use plan::recommendation::{LinearLayers, Phase, RecommendationRequest};
-use plan::{Mode, ModelKind, Shape, Variant};
+use plan::{Mode, ModelKind, Recipe, Shape, Variant};
 use serde::Serialize;
 use statistics::Ratio;
 
@@ -108,6 +108,8 @@ pub struct Recommendation<'a> {
     /// The name of the results.
     pub baseline: &'a str,
     pub groups: Vec<GroupResult<'a>>,
+    /// The recommended recipes as one of a block, if there is such a recipe.
+    pub block_recipe: Option<Recipe>,
     /// One block in each phase.
     pub blocks: Vec<BlockResult<'a>>,
     /// Cases whose times are partly those of other programs.
@@ -135,9 +137,12 @@ impl<'a> Recommendation<'a> {
         groups.iter_mut().zip(choices).for_each(|(group, choice)| group.choice = choice);
         let entries = weighing.cases.values().flat_map(|(_, entries)| entries);
         let contended = entries.filter(|it| it.row.is_contended()).count();
-        let block = |phase| BlockResult { phase, measured: weighing.block(report, &groups, phase) };
+        let recipe = block::recipe(request, &groups);
+        let block = |phase| BlockResult { phase, measured: weighing.block(report, &recipe, phase) };
         let blocks = request.phases.iter().map(block).collect();
-        Ok(Self { request, options, baseline: &report.baseline, groups, blocks, contended })
+        let block_recipe = recipe.ok().map(|(_, recipe)| recipe);
+        let baseline = &report.baseline;
+        Ok(Self { request, options, baseline, groups, block_recipe, blocks, contended })
     }
 
     /// The variants that every group may have, with the candidates of all groups.
