@@ -30,7 +30,7 @@ use criterion_torch::models::{self, Network, Parameters};
 use criterion_torch::recipes::{self, LinearLayer};
 use criterion_torch::{inputs, refusal::Refusal};
 use fixture::Fixture;
-use plan::{Dtype, ModelKind, Recipe, Variant};
+use plan::{DecoderBlock, Dtype, ModelKind, Recipe, Variant};
 use tch::{Device, Kind, TchError, Tensor};
 
 /// On a machine where they are not, int8dq is refused, and its outputs cannot be those of the
@@ -44,7 +44,8 @@ fn integer_products_are_exact() -> bool {
 }
 
 /// Models that torchao does not have.
-const OURS: &[ModelKind] = &[];
+const OURS: &[ModelKind] =
+    &[ModelKind::Decoder(DecoderBlock::EXAMPLES[0]), ModelKind::Decoder(DecoderBlock::EXAMPLES[1])];
 
 /// The fixtures of models, one at the least of each in our own folder; another may hold none.
 fn model_fixtures() -> Vec<Fixture> {

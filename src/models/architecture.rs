@@ -86,7 +86,7 @@ pub trait Network {
     /// Its linear layers, in order.
     fn layers(&self) -> Vec<&dyn LinearLayer>;
 
-    /// Its parameters outside linear layers: the weights of norms.
+    /// Its parameters outside linear layers: the weights of norms, and what it has cached.
     fn norms(&self) -> Vec<&Tensor> {
         Vec::new()
     }

@@ -78,6 +78,7 @@
 //! ```
 
 mod architecture;
+mod decoder;
 mod linear;
 mod ln_linear;
 mod parameters;
@@ -125,6 +126,7 @@ pub fn architecture(model: ModelKind) -> Result<Box<dyn Architecture>, Refusal> 
         ModelKind::Linear => Box::new(linear::Model),
         ModelKind::LnLinear(activation) => Box::new(ln_linear::Model { activation }),
         ModelKind::TransformerBlock => Box::new(transformer_block::Model),
+        ModelKind::Decoder(block) => Box::new(decoder::Model(block)),
         ModelKind::User(word) => OWN.make(word)?,
     })
 }

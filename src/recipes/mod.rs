@@ -63,6 +63,7 @@ mod int8;
 mod int8dq;
 mod int8wo;
 mod intx;
+mod per_layer;
 mod quantized;
 mod saturation;
 mod scheme;
@@ -73,6 +74,7 @@ mod user;
 
 #[doc(hidden)]
 pub use blocks::{Blocks, Scaling, tensor_scale};
+pub(crate) use per_layer::check_layers;
 pub use quantized::{Quantized, ZeroPoint, refuse_non_finite};
 #[doc(hidden)]
 pub use saturation::integer_products_are_exact;
@@ -90,6 +92,7 @@ pub use plan::{Device, Dtype, LinearShape, Sparsity, Variant};
 use plan::{Int8Numerics, Recipe};
 pub use tch::{self, Kind, TchError, Tensor};
 
+use crate::inputs;
 pub use crate::refusal::Refusal;
 
 /// The imports of a recipe's file, as in the [example](super).
@@ -169,6 +172,7 @@ fn scheme(recipe: Recipe) -> Result<Box<dyn Scheme>, Refusal> {
         Recipe::Float8 { .. } | Recipe::Mxfp8EmulatedRceil => {
             return Err(Refusal::Unsupported(format!("`{recipe}` is a recipe of training")));
         }
+        Recipe::PerLayer(layers) => Box::new(per_layer::Scheme(layers.named())),
         Recipe::User(word) => OWN.make(word)?,
     })
 }
@@ -179,7 +183,10 @@ fn scheme(recipe: Recipe) -> Result<Box<dyn Scheme>, Refusal> {
 /// Unsupported, with the constraint and the value that broke it.
 #[doc(hidden)]
 pub fn check(context: &LayerContext) -> Result<(), Refusal> {
-    let Variant { recipe, sparsity, packed, .. } = context.variant;
+    let variant = context.variant.of_layer(context.linear.name);
+    let dtype = variant.dtype.unwrap_or(context.dtype);
+    let context = &LayerContext { variant, dtype, ..*context };
+    let Variant { recipe, sparsity, packed, .. } = variant;
     let scheme = scheme(recipe)?;
     let combination = match sparsity {
         Some(sparsity) if !sparsity.pairs_with(recipe) => {
@@ -218,7 +225,14 @@ pub fn named_layer(
     name: &str,
     weight: Tensor,
 ) -> Result<Box<dyn LinearLayer>, Refusal> {
-    layer(variant, weight).map_err(|refusal| match refusal {
+    let variant = variant.of_layer(name);
+    let kind = variant.dtype.map(inputs::kind).filter(|kind| *kind != weight.kind());
+    let made = match kind {
+        None => layer(variant, weight),
+        Some(kind) => layer(variant, weight.f_to_kind(kind)?)
+            .map(|layer| Box::new(per_layer::Converted { layer, kind }) as Box<dyn LinearLayer>),
+    };
+    made.map_err(|refusal| match refusal {
         Refusal::Unsupported(constraint) => named(variant.recipe, name, &constraint),
         other => other,
     })

@@ -58,7 +58,7 @@ pub fn min_sqnr_db(
 ) -> Result<f64, Refusal> {
     let gate = recipes::min_sqnr_db(recipe, dtype)?;
     let shift = models::architecture(model)?.gate_shift_db();
-    if recipe == Recipe::Baseline {
+    if recipe.is_unquantized() {
         // The dtype's own roundings, which exact parts do not hide.
         return Ok(gate + shift.min(0.0));
     }

@@ -40,7 +40,9 @@ fn precision(case: &Case) -> Result<(), Refusal> {
 fn model(case: &Case, work: &ModelWork) -> Result<(), Refusal> {
     combination(case, work)?;
     models::check(work.model, work.shape)?;
-    for linear in models::sizes(work.model, work.shape)?.linears {
+    let linears = models::sizes(work.model, work.shape)?.linears;
+    recipes::check_layers(work.variant.recipe, &linears)?;
+    for linear in linears {
         let (variant, device, dtype) = (work.variant, case.device, case.dtype);
         let context = recipes::LayerContext { variant, device, dtype, linear };
         match case.mode {

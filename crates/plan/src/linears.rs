@@ -1,9 +1,9 @@
 //! The sizes of each model: its linear layers, which are what a recipe applies to and where nearly all cost
 //! is, and the tensors that go in and come out.
 
-use crate::catalogue::product;
+use crate::catalogue::{product, sum};
 use crate::shape::Shape;
-use crate::words::ModelKind;
+use crate::words::{DecoderBlock, ModelKind};
 
 /// Tokens per batch element of the transformer block, as upstream fixes them.
 pub const BLOCK_TOKENS: u64 = 16;
@@ -59,8 +59,27 @@ impl ModelSizes {
                 let other_flops = product(&[4, m, BLOCK_TOKENS, BLOCK_TOKENS, k]);
                 Self { linears, input: size.clone(), output: size, other_flops }
             }
+            ModelKind::Decoder(block) => Self::decoder(block, shape),
             ModelKind::User(_) => return None,
         })
+    }
+
+    fn decoder(block: DecoderBlock, Shape { m, k, n }: Shape) -> Self {
+        let DecoderBlock { is_fused, heads, key_value_heads, head_width, tokens, cached } = block;
+        let [queries, keys] = [heads, key_value_heads].map(|it| it.saturating_mul(head_width));
+        let inputs = sum(&[queries, keys, keys]);
+        let widths: &[(u64, u64)] = match is_fused {
+            true => &[(inputs, k), (k, queries), (n.saturating_mul(2), k), (k, n)],
+            false => &[(queries, k), (keys, k), (keys, k), (k, queries), (n, k), (n, k), (k, n)],
+        };
+        let rows = m.saturating_mul(tokens);
+        let layer = |(&name, &(n, k))| LinearShape { name, rows, k, n };
+        let linears = block.layers().iter().zip(widths).map(layer).collect();
+        let size = vec![m, tokens, k];
+        // A token attends to all cached ones, and to those of its pass up to itself.
+        let attended = sum(&[product(&[tokens, cached]), product(&[tokens, tokens + 1]) / 2]);
+        let other_flops = product(&[4, m, queries, attended]);
+        Self { linears, input: size.clone(), output: size, other_flops }
     }
 
     /// Sizes of a model `[m, k]` → `[m, n]` whose only counted operations are those of `linears`.

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{product, sum};
 use crate::shape::Shape;
-use crate::words::{Device, Dtype, Recipe};
+use crate::variant::Variant;
+use crate::words::{DecoderBlock, Device, Dtype, ModelKind, Recipe, UnknownWord};
 
 /// The value of `schema`.
 pub const SCHEMA: &str = "criterion-torch/recommendation-request";
@@ -40,6 +41,54 @@ pub struct RecommendationRequest {
     /// The folder of the weights that accuracy was checked with; random weights if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<PathBuf>,
+    /// When it was asked, in seconds since the Unix epoch: only later measurements answer it.
+    #[serde(default)]
+    pub asked: u64,
+}
+
+/// One block of a model in a phase, which shows what the chosen recipes gain together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// The block.
+    pub model: ModelKind,
+    /// Its sequences, width and MLP's width.
+    pub shape: Shape,
+}
+
+impl RecommendationRequest {
+    /// File stem of the config that measures the block.
+    pub fn block_stem(&self) -> String {
+        format!("{}-block", self.stem)
+    }
+
+    /// The block in a phase. A pass of one token attends to as many cached tokens as the longest phase has.
+    ///
+    /// # Errors
+    /// Why the model has no block that is known here.
+    pub fn block(&self, phase: &Phase) -> Result<Block, String> {
+        let layers = self.model.block_layers()?;
+        let attention = self.model.attention.ok_or("the heads of its attention are not known")?;
+        let Attention { heads, key_value_heads, head_width } = attention;
+        let longest = self.phases.iter().map(|it| it.tokens).max().filter(|it| *it > 1);
+        let cached = longest.filter(|_| phase.tokens == 1).unwrap_or_default();
+        let (is_fused, tokens) = (layers.len() < DecoderBlock::LAYERS.len(), phase.tokens);
+        let block = DecoderBlock { is_fused, heads, key_value_heads, head_width, tokens, cached };
+        let (model, down) = (ModelKind::Decoder(block), layers[layers.len() - 1]);
+        Ok(Block { model, shape: Shape { m: phase.batch, k: down.n, n: down.k } })
+    }
+
+    /// The recipe of a block whose layers have these variants, by their fully qualified names.
+    ///
+    /// # Errors
+    /// A variant has no place in such a recipe: it is compiled, in a CUDA graph, or of a package.
+    pub fn block_recipe<'a>(
+        &self,
+        variants: impl IntoIterator<Item = (&'a str, Variant)>,
+    ) -> Result<Recipe, UnknownWord> {
+        let part = |(fqn, variant): (&'a str, Variant)| format!("{}={variant}", last_part(fqn));
+        let parts: Vec<String> = variants.into_iter().map(part).collect();
+        format!("per_layer-{}", parts.join(",")).parse()
+    }
 }
 
 /// The variable with the path of a JSON list of [`StoredWeight`]s. The accuracy of the model `linear` is checked with those
@@ -106,6 +155,20 @@ pub struct ModelLayers {
     pub layers: Vec<LinearLayers>,
     /// Parameters that no recipe changes: embeddings, norms, biases.
     pub other_parameters: u64,
+    /// The heads of its attention, where they are known and its layers are named as Llama's.
+    #[serde(default)]
+    pub attention: Option<Attention>,
+}
+
+/// The heads of an attention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attention {
+    /// Heads of queries.
+    pub heads: u64,
+    /// Heads of keys and values.
+    pub key_value_heads: u64,
+    /// Width of a head.
+    pub head_width: u64,
 }
 
 /// Linear layers that are alike: one in each block of the model.
@@ -248,11 +311,31 @@ impl LinearLayers {
 }
 
 impl ModelLayers {
+    /// The layers of a block, in its order.
+    ///
+    /// # Errors
+    /// They are not those of Llama's, or of Phi 3's.
+    pub fn block_layers(&self) -> Result<Vec<&LinearLayers>, String> {
+        let layers: Vec<&LinearLayers> =
+            self.layers.iter().filter(|it| it.fqn.contains('*')).collect();
+        let is =
+            |names: &[&str]| layers.iter().map(|it| last_part(&it.fqn)).eq(names.iter().copied());
+        match is(DecoderBlock::LAYERS) || is(DecoderBlock::FUSED_LAYERS) {
+            true => Ok(layers),
+            false => Err(format!("the blocks of `{}` are not of Llama's layers", self.family)),
+        }
+    }
+
     /// All parameters of the model.
     pub fn parameters(&self) -> u64 {
         let linear = self.layers.iter().map(LinearLayers::parameters);
         sum(&linear.chain([self.other_parameters]).collect::<Vec<_>>())
     }
+}
+
+/// The name of a layer within its block.
+fn last_part(fqn: &str) -> &str {
+    fqn.rsplit('.').next().unwrap_or(fqn)
 }
 
 /// The file of the last question, among the records.
@@ -289,5 +372,55 @@ mod tests {
         let (decode, prefill) = (phase(1, 1), phase(2048, 1));
         assert_eq!((experts.shape(&decode).m, experts.runs(&decode)), (1, 48 * 8));
         assert_eq!((experts.shape(&prefill).m, experts.runs(&prefill)), (128, 48 * 128));
+    }
+
+    fn request(names: &[&str]) -> RecommendationRequest {
+        let layers = |name: &&str| LinearLayers {
+            fqn: format!("model.layers.*.{name}"),
+            ..layers(Rows::Tokens, 2)
+        };
+        let attention = Some(Attention { heads: 14, key_value_heads: 2, head_width: 64 });
+        let (name, family) = ("it".to_owned(), "llama".to_owned());
+        let layers = names.iter().map(layers).collect();
+        RecommendationRequest {
+            schema: SCHEMA.to_owned(),
+            version: VERSION,
+            model: ModelLayers { name, family, layers, other_parameters: 0, attention },
+            phases: vec![phase(2048, 4), phase(1, 4)],
+            objective: Objective::Fastest,
+            device: Device::Cpu,
+            dtype: Dtype::BFloat16,
+            stem: "it".to_owned(),
+            asked: 0,
+        }
+    }
+
+    #[test]
+    fn a_block_is_that_of_a_phase() {
+        let request = self::request(DecoderBlock::LAYERS);
+        let words = [0, 1].map(|place| {
+            let Block { model, shape } = request.block(&request.phases[place]).expect("a block");
+            assert_eq!(shape, Shape::new(4, 768, 2048));
+            assert_eq!(model.to_string().parse(), Ok(model));
+            model.to_string()
+        });
+        assert_eq!(words, ["decoder-14-2-64-2048-0", "decoder-14-2-64-1-2048"]);
+        let fused = self::request(DecoderBlock::FUSED_LAYERS);
+        let block = fused.block(&fused.phases[0]).expect("a block");
+        assert_eq!(block.model.to_string(), "decoder_fused-14-2-64-2048-0");
+        let other = self::request(&["q_proj", "dense"]);
+        let why = other.block(&other.phases[0]).expect_err("no such block");
+        assert_eq!(why, "the blocks of `llama` are not of Llama's layers");
+    }
+
+    #[test]
+    fn a_block_has_the_variants_of_its_layers() {
+        let request = self::request(DecoderBlock::LAYERS);
+        let int8wo = Variant { packed: true, ..Variant::eager(Recipe::INT8WO) };
+        let variants = [("layers.*.up_proj", int8wo), ("layers.*.o_proj", Variant::BASELINE)];
+        let recipe = request.block_recipe(variants).expect("a recipe");
+        assert_eq!(recipe.to_string(), "per_layer-o_proj=baseline,up_proj=int8wo+packed");
+        let graph = Variant { graph: true, ..int8wo };
+        assert!(request.block_recipe([("up_proj", graph)]).is_err());
     }
 }

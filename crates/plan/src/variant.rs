@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::words::{CompileMode, Dtype, Recipe, Sparsity};
+use crate::words::{CompileMode, Dtype, LayerRecipe, Recipe, Sparsity};
 
 /// The properties in which a model's case differs from its siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +56,18 @@ impl Variant {
 
     /// The variant that the others are compared with.
     pub const BASELINE: Self = Self::eager(Recipe::Baseline);
+
+    /// The variant of the linear layer of this name: another one than the model's where each layer has a recipe of its own.
+    #[must_use]
+    pub fn of_layer(self, name: &str) -> Self {
+        let Recipe::PerLayer(layers) = self.recipe else { return self };
+        match layers.named().iter().find(|it| it.layer.as_str() == name) {
+            Some(&LayerRecipe { recipe, packed, dtype, .. }) => {
+                Self { recipe, packed, dtype, ..self }
+            }
+            None => Self { recipe: Recipe::Baseline, ..self },
+        }
+    }
 
     /// The last version of torchao that had its recipe or its sparse layout, where upstream has removed them since.
     pub fn legacy(&self) -> Option<&'static str> {

@@ -409,3 +409,18 @@ fn accuracy_from_elsewhere_is_read() {
         assert!(error.contains(said), "{error}");
     }
 }
+
+#[test]
+fn blocks_have_the_heads_of_their_config() {
+    let heads = |text: &str| {
+        let model = model(text);
+        let is_block = model.block_layers().is_ok();
+        let heads = model.attention.map(|it| [it.heads, it.key_value_heads, it.head_width]);
+        (heads, is_block)
+    };
+    assert_eq!(heads(config!("Qwen2.5-0.5B")), (Some([14, 2, 64]), true));
+    assert_eq!(heads(config!("Qwen3-0.6B")), (Some([16, 8, 128]), true));
+    assert_eq!(heads(config!("Phi-3-mini-4k")), (Some([32, 32, 96]), true));
+    assert_eq!(heads(config!("Mixtral-8x7B-v0.1")), (Some([32, 8, 128]), false));
+    assert_eq!(heads(config!("gpt2")), (None, false));
+}

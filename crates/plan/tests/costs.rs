@@ -30,6 +30,13 @@ fn flops_of_the_worked_examples() {
     assert_eq!(flops(&first_case("linear", "[10, 64, 32]")), Some(2 * 10 * 64 * 32));
     // T = 32 tokens: 24·32·64² + 4·2·16²·64.
     assert_eq!(flops(&first_case("transformer_block", "[2, 64, 64]")), Some(3_145_728 + 131_072));
+    // 2 sequences of 6 tokens, k = 64, n = 96: queries are 4·8 wide, keys and values 2·8. A token attends to those up to itself.
+    let linear = 64 * 32 + 2 * 64 * 16 + 32 * 64 + 3 * 64 * 96;
+    let decoder = |word| flops(&first_case(word, "[2, 64, 96]"));
+    assert_eq!(decoder("decoder-4-2-8-6-0"), Some(2 * 12 * linear + 4 * 2 * 32 * 21));
+    let decoded = Some(2 * 2 * linear + 4 * 2 * 32 * 6);
+    assert_eq!(decoder("decoder-4-2-8-1-5"), decoded);
+    assert_eq!(decoder("decoder_fused-4-2-8-1-5"), decoded);
     let enormous = first_case("linear", "[16777216, 16777216, 16777216]");
     assert_eq!(flops(&enormous), Some(u64::MAX));
 }

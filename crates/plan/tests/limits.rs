@@ -128,3 +128,25 @@ fn several_configs_are_counted_together() {
          1000000; list fewer sizes, variants, dtypes or devices, which multiply"
     );
 }
+
+#[test]
+fn a_recipe_for_a_layer_that_the_model_lacks_is_an_error() {
+    let text = |model: &str| {
+        format!(
+            "quantization_config_recipe_names: ['per_layer-q_proj=int8wo,upproj=int8dq']\n\
+             model_params: {{ model_type: {model}, high_precision_dtype: torch.bfloat16 }}"
+        )
+    };
+    let found = errors(&text("decoder-4-2-8-6-0"));
+    let expected = "`decoder-4-2-8-6-0` has no linear layer `upproj`; did you mean `up_proj`?";
+    assert!(found.contains(expected) && !found.contains("layer `q_proj`"), "{found}");
+    let found = errors(&text("linear"));
+    assert!(
+        found.contains("`linear` has no linear layer `q_proj`; use one of: linear1"),
+        "{found}"
+    );
+    assert!(
+        Config::parse(Path::new("mine.yml"), &text("decoder-4-2-8-6-0").replace("upp", "up_p"))
+            .is_ok()
+    );
+}

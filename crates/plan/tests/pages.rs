@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use plan::{
-    Activation, CompileMode, Config, Device, Diagnostic, Dtype, Fact, FusionVariant,
+    Activation, CompileMode, Config, DecoderBlock, Device, Diagnostic, Dtype, Fact, FusionVariant,
     Implementation, ModelKind, Operator, OperatorShape, OperatorWork, Pattern, PatternFamily,
     Probe, Recipe, SizeSet, Sparsity, UnknownWord, pattern,
 };
@@ -235,6 +235,9 @@ fn the_pages_have_the_words_of_the_keys() {
 fn the_pages_have_the_words_of_the_catalogue() {
     let kind = |model: ModelKind| match model {
         ModelKind::LnLinear(_) => "ln_linear_<activation>".to_owned(),
+        ModelKind::Decoder(DecoderBlock { is_fused, .. }) => {
+            format!("decoder{}-H-G-D-T-C", if is_fused { "_fused" } else { "" })
+        }
         other => other.to_string(),
     };
     assert_eq!(named("inference.md", "Models"), ModelKind::all().map(kind).collect());

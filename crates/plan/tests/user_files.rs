@@ -155,7 +155,11 @@ fn unknown_words_have_a_remedy_that_knows_both() {
             "model_params.model_type: unknown model type `mlpp`; did you mean `mlp`?",
         ),
         ("int8wo", "convolution", "use one of: linear, ln_linear_relu"),
-        ("int8wo", "convolution", "transformer_block, mlp"),
+        (
+            "int8wo",
+            "convolution",
+            "transformer_block, decoder-16-8-32-6-0, decoder_fused-8-4-64-1-5, mlp",
+        ),
     ] {
         let errors = package.errors(&config(recipes, model));
         assert!(errors.contains(said), "{recipes} {model}: {errors}");

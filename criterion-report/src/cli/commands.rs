@@ -113,7 +113,11 @@ impl Source {
     }
 
     pub(super) fn recommend(&self, options: &recommend::Options) -> Result<ExitCode> {
-        let asked = [("--from", self.from.is_some()), ("--filter", self.filter.is_some())];
+        let asked = [
+            ("--from", self.from.is_some()),
+            ("--filter", self.filter.is_some()),
+            ("--latest", self.latest),
+        ];
         none_of(&asked, "`recommend` weighs all cases of the question among the records")?;
         if self.output.as_deref().is_some_and(output::is_standard) {
             bail!("`recommend` writes a folder: name it with --output DIR, or omit --output");
@@ -121,7 +125,6 @@ impl Source {
         let request = recommendation::read(&self.location()?.records)?;
         let report = self.report(Some(&[Mode::Inference]), &[], true)?;
         say(&report.unreadable, &report.warnings);
-        written::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
         let found = Recommendation::new(&report, &request, options)?;
         let document = recommend::Document::of(&found);
         let target = Target {

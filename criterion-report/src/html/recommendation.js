@@ -1,7 +1,7 @@
 // A recommendation: speed against memory and against accuracy, the time of each group, and the tables.
 
 const data = JSON.parse(byId("data").textContent);
-const [layers, totals] = data.tables;
+const [layers, totals, blocks] = data.tables;
 /** The figures of each total as its table has them. */
 const said = totals.rows.filter(([name]) => name).map((row) => row.filter(Boolean).join("\n"));
 
@@ -86,5 +86,9 @@ drawPlots();
 drawGroups();
 drawTable("layers", layers);
 drawTable("totals", totals);
+if (blocks.rows.length > 0) {
+  drawTable("blocks", blocks);
+  byId("one-block").hidden = false;
+}
 tips();
 addEventListener("resize", () => requestAnimationFrame(drawPlots));

@@ -159,3 +159,39 @@ fn never_slower_than_one_recipe(groups: &[Vec<Candidate>]) {
         assert!(!decided || own <= other * (1.0 + 1e-12), "{own} {other}");
     }
 }
+
+#[test]
+fn a_block_gains_less_than_its_layers() {
+    let exact = |ns| Duration { ns, half_width_ns: 0.0 };
+    let ratio = |ratio| Ratio { ratio, low: ratio, high: ratio };
+    let products = [(exact(600.0), ratio(2.0)), (exact(200.0), ratio(4.0))];
+    // 200 ns are no products: 1000 / (200 + 300 + 50).
+    let whole = predicted(exact(1000.0), &products);
+    assert!((whole.ratio - 1000.0 / 550.0).abs() < 1e-12);
+    assert!((whole.high / whole.low - 1.0).abs() < 1e-12);
+    // Products that take longer than the block leave no rest.
+    assert!((predicted(exact(700.0), &products).ratio - 800.0 / 350.0).abs() < 1e-12);
+}
+
+/// The interval holds 19 of 20 ratios of times and speed-ups that are drawn within theirs.
+#[test]
+fn the_interval_of_a_block_has_the_errors_of_its_terms() {
+    let mut state = 1;
+    // The sum of twelve uniform numbers has the variance 1.
+    let mut normal = || {
+        (0..12).map(|_| random(&mut state, 1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0
+    };
+    let (mut inside, all) = (0, 2000);
+    for _ in 0..all {
+        let mut near = |value: f64| value * (1.0 + 0.02 * normal() / 1.96);
+        let time = |ns: f64| Duration { ns, half_width_ns: 0.02 * ns };
+        let block = time(near(1000.0));
+        let products = [(600.0, 2.0), (200.0, 0.5)]
+            .map(|(ns, ratio)| (time(near(ns)), within(near(ratio), 0.02)));
+        let found = predicted(block, &products);
+        let truth = 1000.0 / (200.0 + 300.0 + 400.0);
+        inside += usize::from((found.low..=found.high).contains(&truth));
+    }
+    let share = inside as f64 / f64::from(all);
+    assert!((0.93..0.97).contains(&share), "{share}");
+}

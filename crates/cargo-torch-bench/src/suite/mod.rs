@@ -9,7 +9,7 @@ mod weights;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode, ExitStatus, Output};
 
 use plan::Device;
 use plan::recommendation::{StoredWeight, WEIGHTS};
@@ -169,6 +169,18 @@ impl Measured<'_> {
             cargo::status(report)
         };
         commands.iter().map(run).collect()
+    }
+
+    /// The standard output of a command of `criterion-report`.
+    fn output(&self, words: &[&str]) -> Result<Vec<u8>> {
+        let mut report = cargo::at_home(cargo::report(self.root), &self.results.criterion);
+        report.args(words);
+        let Output { status, stdout, stderr } =
+            report.output().map_err(|error| cargo::not_run(&report, &error))?;
+        let said = String::from_utf8_lossy(&stderr);
+        let what =
+            format!("criterion-report {} failed ({status}): {}", words.join(" "), said.trim());
+        if status.success() { Ok(stdout) } else { Err(Error::failed(what, cargo::code(status))) }
     }
 
     /// The exit code of the first failure: of the cases, or of a report.

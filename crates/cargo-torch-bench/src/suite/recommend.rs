@@ -2,22 +2,28 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
+use std::time::SystemTime;
 
 use clap::{ArgAction, Args};
 use plan::architecture::{self, ArchitectureError};
 use plan::recommendation::{
-    self, LinearLayers, ModelLayers, Objective, Phase, RecommendationRequest, Sensitivity,
+    self, Block, LinearLayers, ModelLayers, Objective, Phase, RecommendationRequest, Sensitivity,
 };
-use plan::{Device, Dtype, Mode, Recipe, Shape, with_unit_of_bytes, without_repetition};
+use plan::{Device, Dtype, Mode, Recipe, Shape, flag, with_unit_of_bytes, without_repetition};
+use serde::Deserialize;
 
-use super::{Config, Suite, device, list, weights};
+use super::{Config, Measured, Suite, device, list, weights};
 use crate::bench;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::workspace::{self, Workspace};
 
 const STEM: &str = "recommend";
+/// That of the config of a block, as [`RecommendationRequest::block_stem`] has it.
+const BLOCK_STEM: &str = "recommend-block";
+/// Share of the budget that the block has.
+const BLOCK_SHARE: f64 = 0.2;
 
 #[derive(Debug, PartialEq, Args)]
 pub struct Options {
@@ -141,7 +147,12 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let mut request = options.request(options.read()?);
     request.sensitivity = options.sensitivity(&request.model)?;
     let mut suite = options.suite(&request)?;
+    let block = options.has_block(&request);
     eprint!("{}", shown(&request));
+    match &block {
+        Ok(()) => eprintln!("then one block with the recommended recipes, a fifth of the budget"),
+        Err(why) => eprintln!("no block is measured: {why}"),
+    }
     if let Some(folder) = &options.weights {
         let folder = workspace::current_folder()?.join(folder);
         suite.weights = weights::find(&folder, &request.model)?;
@@ -155,14 +166,62 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let folder = workspace::current_folder()?.join(&options.output);
     files::make_folder(&folder)?;
     let measured = suite.measure(workspace)?;
-    let text = serde_json::to_string(&request).map_err(|error| Error::new(error.to_string()))?;
+    let text = serde_json::to_string(&request).map_err(failed)?;
     files::write(&recommendation::file(&measured.results.records), text)?;
-    let words = ["recommend", "--latest", "--as", &options.way, "--output"].map(OsString::from);
+    let block = block.map_or(Ok(None), |()| options.measure_block(workspace, &request, &measured));
+    let words = ["recommend", "--as", &options.way, "--output"].map(OsString::from);
     let words = [&words[..], &[folder.into_os_string()]].concat();
-    Ok(measured.end(&measured.reported(&[words])?))
+    let reported = measured.reported(&[words])?;
+    let of_block = block?.into_iter().filter(|status| !status.success());
+    Ok(measured.end(&of_block.chain(reported).collect::<Vec<_>>()))
+}
+
+fn failed(error: impl ToString) -> Error {
+    Error::new(error.to_string())
+}
+
+/// The part of the report's JSON that a block needs.
+#[derive(Deserialize)]
+struct Decision {
+    block_recipe: Option<Recipe>,
 }
 
 impl Options {
+    /// Measures one block of each phase with the recipes that the measured products recommend.
+    fn measure_block(
+        &self,
+        workspace: &Workspace,
+        request: &RecommendationRequest,
+        products: &Measured<'_>,
+    ) -> Result<Option<ExitStatus>> {
+        let json = products.output(&["recommend", "--format", "json"])?;
+        let decision: Decision = serde_json::from_slice(&json).map_err(failed)?;
+        let Some(recipe) = decision.block_recipe else { return Ok(None) };
+        let suite = Suite {
+            stem: BLOCK_STEM,
+            ..self.suite_of(self.block_config(request, recipe)?, BLOCK_SHARE)?
+        };
+        Ok(Some(suite.measure(workspace)?.status))
+    }
+
+    fn block_config(&self, request: &RecommendationRequest, recipe: Recipe) -> Result<String> {
+        let mut text = format!(
+            "# Written by `cargo torch-bench recommend`.\nbenchmark_mode: inference\n\
+             quantization_config_recipe_names: [\"{recipe}\"]\nenergy: false\n\
+             sampling: {{ target: 0.02 }}\nmodel_params:\n"
+        );
+        for phase in &request.phases {
+            let Block { model, shape: Shape { m, k, n } } =
+                request.block(phase).map_err(Error::new)?;
+            text += &format!(
+                "  - model_type: {model}\n    device: {}\n    high_precision_dtype: {}\n    \
+                 matrix_shapes: [{{ name: custom, shapes: [[{m}, {k}, {n}]] }}]  # [m, k, n]\n",
+                self.device, self.dtype,
+            );
+        }
+        Ok(text)
+    }
+
     fn read(&self) -> Result<ModelLayers> {
         let text = files::read(&self.model)?;
         let is_yaml = self.model.extension().is_some_and(|it| it == "yml" || it == "yaml");
@@ -205,6 +264,7 @@ impl Options {
             stem: STEM.to_owned(),
             sensitivity: None,
             weights: None,
+            asked: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs(),
         }
     }
 
@@ -213,12 +273,29 @@ impl Options {
             let what = format!("--as graph: {} has no CUDA graphs", self.device);
             return Err(Error::usage(what).remedy("add --device cuda, or leave --as out"));
         }
-        let configs = vec![Config { mode: "inference", text: self.config(request) }];
+        let share = if self.has_block(request).is_ok() { 1.0 - BLOCK_SHARE } else { 1.0 };
+        let mut suite = self.suite_of(self.config(request), share)?;
         // The fewest bytes, or those that fit, may be those of a slower recipe.
-        let is_race = matches!(request.objective, Objective::Fastest);
-        let arguments: &[&str] = if is_race { &["--", "--fastest"] } else { &[] };
-        let arguments: Vec<_> = arguments.iter().map(OsString::from).collect();
-        let arguments = bench::with_budget(&arguments, Some(&self.budget))?;
+        if matches!(request.objective, Objective::Fastest) {
+            suite.arguments.push("--fastest".into());
+        }
+        Ok(suite)
+    }
+
+    /// Whether one block is measured, or why not.
+    fn has_block(&self, request: &RecommendationRequest) -> std::result::Result<(), String> {
+        if self.way != "eager" {
+            return Err(format!("a recipe for each layer runs eagerly, not {}", self.way));
+        }
+        request.phases.iter().try_for_each(|phase| request.block(phase).map(drop))
+    }
+
+    /// The suite of a config that has a share of the budget.
+    fn suite_of(&self, text: String, share: f64) -> Result<Suite> {
+        let configs = vec![Config { mode: "inference", text }];
+        bench::with_budget(&[], Some(&self.budget))?;
+        let seconds = (flag::duration(&self.budget).map_err(Error::usage)? * share).max(1.0);
+        let arguments = bench::with_budget(&[], Some(&format!("{seconds}s")))?;
         let (verbose, weights) = (self.verbose, Vec::new());
         Ok(Suite { command: STEM, stem: STEM, configs, verbose, arguments, weights })
     }
@@ -343,7 +420,7 @@ mod tests {
             layers("lm_head", 1000, 1, Rows::LastToken),
         ];
         let (name, family) = ("tiny".to_owned(), "llama".to_owned());
-        ModelLayers { name, family, layers, other_parameters: 100 }
+        ModelLayers { name, family, layers, other_parameters: 100, attention: None }
     }
 
     #[test]
@@ -384,6 +461,50 @@ mod tests {
             let plan = plan::load(&[file]).unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert!(!plan.groups.is_empty());
         }
+    }
+
+    fn qwen() -> ModelLayers {
+        let text = include_str!("../../../plan/tests/architectures/Qwen2.5-0.5B.json");
+        architecture::read(text, "qwen").expect("a known model")
+    }
+
+    #[test]
+    fn a_block_has_the_recommended_recipes_and_a_share_of_the_budget() {
+        let options =
+            parsed("config.json --phase prefill:32,decode:1 --budget 100s").expect("fine");
+        let request = options.request(qwen());
+        let json = r#"{"block_recipe": "per_layer-q_proj=int8wo+packed,up_proj=baseline+float32"}"#;
+        let decision: Decision = serde_json::from_str(json).expect("a decision");
+        let recipe = decision.block_recipe.expect("a recipe");
+        let text = options.block_config(&request, recipe).expect("a config");
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(BLOCK_STEM).with_extension("yml");
+        files::write(&file, &text).expect("written");
+        let plan = plan::load(&[file]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let of_group = |group: &plan::Group| (group.id(), group.cases.len());
+        let ids: Vec<_> = plan.groups.iter().map(of_group).collect();
+        let id = |word: &str| {
+            format!("inference/recommend-block/decoder-14-2-64-{word}/cpu/bf16-1x896x4864")
+        };
+        assert_eq!(ids, [(id("32-0"), 2), (id("1-32"), 2)]);
+        let variant = plan.groups[0].cases[1].variant();
+        assert!(
+            variant.contains("q_proj=int8wo+packed")
+                && variant.contains("up_proj=baseline+float32"),
+            "{variant}"
+        );
+        let arguments = |suite: Result<Suite>| suite.map(|it| it.arguments).expect("a suite");
+        assert_eq!(arguments(options.suite(&request)), ["--", "--budget", "80s", "--fastest"]);
+        assert_eq!(
+            arguments(options.suite_of(String::new(), BLOCK_SHARE)),
+            ["--", "--budget", "20s"]
+        );
+        // Without a block the products have all.
+        assert_eq!(
+            arguments(options.suite(&options.request(model()))),
+            ["--", "--budget", "100s", "--fastest"]
+        );
+        assert_eq!(request.block_stem(), BLOCK_STEM);
     }
 
     #[test]

@@ -111,7 +111,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("model.safetensors"), file(tensors)).expect("written");
         let (name, family) = (String::new(), String::new());
-        find(folder.path(), &ModelLayers { name, family, layers: vec![of], other_parameters: 0 })
+        let model =
+            ModelLayers { name, family, layers: vec![of], other_parameters: 0, attention: None };
+        find(folder.path(), &model)
     }
 
     fn names(found: Result<Vec<StoredWeight>>) -> Vec<String> {

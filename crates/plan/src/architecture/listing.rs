@@ -83,5 +83,5 @@ pub fn layers_of_yaml(text: &str, file: &str) -> Result<ModelLayers, Architectur
     }
     let (family, other_parameters) = ("layers".to_owned(), listing.other_parameters);
     let name = listing.name.unwrap_or_else(|| file.to_owned());
-    Ok(ModelLayers { name, family, layers, other_parameters })
+    Ok(ModelLayers { name, family, layers, other_parameters, attention: None })
 }

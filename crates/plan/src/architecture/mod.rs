@@ -8,7 +8,7 @@ mod listing;
 mod sensitivity;
 
 use crate::catalogue::{product, sum};
-use crate::recommendation::{LinearLayers, ModelLayers, Module};
+use crate::recommendation::{Attention, LinearLayers, ModelLayers, Module};
 use config::Config;
 pub use error::ArchitectureError;
 use family::Place;
@@ -50,6 +50,16 @@ pub fn read(text: &str, name: &str) -> Result<ModelLayers, ArchitectureError> {
         let (fqn, group) = linear.name_and_group(&prefix);
         layers.push(LinearLayers { fqn, n, k, count, group, rows, module });
     }
+    let has_heads = layers.iter().any(|it| it.fqn.ends_with(".o_proj"));
+    let attention = has_heads.then(|| attention(&config)).transpose()?;
     let (name, family) = (name.to_owned(), family.model_type.to_owned());
-    Ok(ModelLayers { name, family, layers, other_parameters: sum(&others) })
+    Ok(ModelLayers { name, family, layers, other_parameters: sum(&others), attention })
+}
+
+fn attention(config: &Config) -> Result<Attention, ArchitectureError> {
+    Ok(Attention {
+        heads: config.number("num_attention_heads")?,
+        key_value_heads: config.number("num_key_value_heads")?,
+        head_width: config.number("head_dim")?,
+    })
 }

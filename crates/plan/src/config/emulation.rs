@@ -23,6 +23,6 @@ pub(super) fn is_emulated(
         Recipe::Float8dqTensor => {
             on_cpu && training.is_some_and(|it| it.casts() && it.scaling_granularity.is_axiswise())
         }
-        _ => false,
+        _ => recipe.named_layers().iter().any(|it| is_emulated(it.recipe, training, device)),
     }
 }

@@ -73,7 +73,9 @@ impl Subject for ModelStep {
 /// that differ in n alone are one case. A package's model is known when it runs.
 fn canonical(model: ModelKind, shape: Shape) -> Shape {
     match model {
-        ModelKind::Linear | ModelKind::LnLinear(_) | ModelKind::User(_) => shape,
+        ModelKind::Linear | ModelKind::LnLinear(_) | ModelKind::Decoder(_) | ModelKind::User(_) => {
+            shape
+        }
         ModelKind::TransformerBlock => Shape { n: shape.k, ..shape },
     }
 }

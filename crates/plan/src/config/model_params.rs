@@ -9,12 +9,14 @@ use super::node::{Fields, Node};
 use super::own_keys::{self, CommonSettings, OWN_KEYS};
 use super::training_params::{self, Training};
 use super::{at_the_top, compile_key, emulation, shape_set, top};
+use crate::linears::ModelSizes;
 use crate::settings::Profiling;
 use crate::shape::Shape;
 use crate::user::UserFiles;
 use crate::variant::Variant;
 use crate::words::{
-    CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity, UserWord, without_repetition,
+    CompileMode, Device, Dtype, Mode, ModelKind, Recipe, Sparsity, UnknownWord, UserWord,
+    without_repetition,
 };
 
 pub(super) const KEY: &str = "model_params";
@@ -225,12 +227,16 @@ fn read_model(
     let device = fields.read("device", device).unwrap_or(Device::Cpu);
     let model = |node: &Node<'_>| node.named(&node.string()?, |text| user_files.model(text));
     let model = fields.read("model_type", model).unwrap_or(ModelKind::Linear);
+    if mode == Mode::Training && !model.is_trained() {
+        node.report(format!("`{model}` is no model of {mode}"), "measure it in inference");
+    }
     let profiling = Profiling {
         profiler: fields.flag("enable_profiler"),
         memory: fields.flag("enable_memory_profiler"),
     };
     let compile = compile?;
     let ways = outer.variants(device, dtype, &compile);
+    refuse_unknown_layers(node, model, &ways);
     let step = |pass| ModelStep { model, pass };
     let steps = outer.training.map(|it| it.passes.into_iter().map(|it| step(Some(it))).collect());
     Some(Entry {
@@ -244,6 +250,20 @@ fn read_model(
         profiling,
         settings: outer.own.settings,
     })
+}
+
+/// An error for each layer that a recipe names and the model does not have. A package's model has its layers when it runs.
+fn refuse_unknown_layers(node: &Node<'_>, model: ModelKind, ways: &[Variant]) {
+    let Some(sizes) = ModelSizes::new(model, Shape::new(1, 1, 1)) else { return };
+    let known: Vec<&str> = sizes.linears.iter().map(|it| it.name).collect();
+    let recipes = without_repetition(ways.iter().map(|way| way.recipe)).into_iter();
+    for named in recipes.flat_map(Recipe::named_layers) {
+        let layer = named.layer.as_str();
+        if !known.contains(&layer) {
+            let unknown = UnknownWord::new("layer", layer, known.iter().copied());
+            node.report(format!("`{model}` has no linear layer `{layer}`"), unknown.remedy);
+        }
+    }
 }
 
 /// The shapes of every set. A model without `matrix_shapes` is measured at one shape, 1024³.

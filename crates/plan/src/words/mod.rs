@@ -3,7 +3,9 @@
 //! open: a package may bring its own.
 
 pub(crate) mod closed;
+mod decoder_block;
 mod dtype;
+mod layer_recipes;
 mod model;
 mod recipe;
 mod settings;
@@ -14,7 +16,9 @@ mod user;
 pub use closed::UnknownWord;
 #[cfg(feature = "configs")]
 pub(crate) use closed::closest;
+pub use decoder_block::DecoderBlock;
 pub use dtype::Dtype;
+pub use layer_recipes::{LayerRecipe, LayerRecipes};
 pub use model::{Activation, ModelKind};
 pub use recipe::{BlockFormat, Float8Recipe, Int4Numerics, Int8Numerics, Recipe};
 pub use settings::{

@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::closed::{UnknownWord, closed_set, listed, schema_is, serde_as_word};
+use super::decoder_block::DecoderBlock;
 use super::user::UserWord;
 
 closed_set! {
@@ -34,6 +35,8 @@ listed! {
         LnLinear(Activation),
         /// A pre-norm transformer block of width k on [m, 16, k]; n is ignored.
         TransformerBlock,
+        /// A block of a decoder of width k, its MLP of width n, on [m, tokens, k].
+        Decoder(DecoderBlock),
         /// A model of a package.
         User(UserWord),
     }
@@ -43,10 +46,17 @@ impl ModelKind {
     /// The family with an activation; alone, it means that with `relu`.
     pub(crate) const LN_LINEAR: &'static str = "ln_linear";
 
-    /// Every one that is built in.
+    /// Every one that is built in; of decoders small ones.
     pub fn all() -> impl Iterator<Item = Self> {
         let ln_linear = Activation::ALL.iter().map(|&activation| Self::LnLinear(activation));
-        [Self::Linear].into_iter().chain(ln_linear).chain([Self::TransformerBlock])
+        let decoders = DecoderBlock::EXAMPLES.map(Self::Decoder);
+        let blocks = [Self::TransformerBlock].into_iter().chain(decoders);
+        [Self::Linear].into_iter().chain(ln_linear).chain(blocks)
+    }
+
+    /// Whether it has a backward pass, as far as is known here.
+    pub const fn is_trained(&self) -> bool {
+        !matches!(self, Self::Decoder(_))
     }
 
     /// The words of all that are built in.
@@ -67,6 +77,7 @@ impl fmt::Display for ModelKind {
             Self::Linear => f.write_str("linear"),
             Self::LnLinear(activation) => write!(f, "{}_{activation}", Self::LN_LINEAR),
             Self::TransformerBlock => f.write_str("transformer_block"),
+            Self::Decoder(block) => block.fmt(f),
             Self::User(word) => word.fmt(f),
         }
     }
@@ -79,6 +90,10 @@ impl FromStr for ModelKind {
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
         if text == Self::LN_LINEAR {
             return Ok(Self::LnLinear(Activation::Relu));
+        }
+        if let Some(block) = DecoderBlock::parse(text) {
+            let (what, found) = ("model type", text.to_owned());
+            return block.map(Self::Decoder).map_err(|remedy| UnknownWord { what, found, remedy });
         }
         Self::all().find(|model| model.to_string() == text).ok_or_else(|| {
             let words = Self::words();

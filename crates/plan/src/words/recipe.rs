@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::closed::{UnknownWord, Word, closed_set, listed, schema_is, serde_as_word};
+use super::layer_recipes::{LayerRecipe, LayerRecipes};
 use super::settings::{Device, Mode};
 use super::user::UserWord;
 
@@ -151,6 +152,8 @@ listed! {
             /// Whether activations stay in high precision.
             weight_only: bool,
         },
+        /// A recipe for each layer.
+        PerLayer(LayerRecipes),
         /// A recipe of a package.
         User(UserWord),
     }
@@ -318,8 +321,8 @@ impl Recipe {
                 },
                 ..BYTES
             },
-            // Nothing is known of it here: as much memory as any takes, and weights that are not smaller.
-            Self::User(_) => RecipeFacts {
+            // As much memory as any takes, and weights that are not smaller: nothing is known of a package's recipe here.
+            Self::User(_) | Self::PerLayer(_) => RecipeFacts {
                 weight_bits: None,
                 quantizing: 24,
                 activation: Some(16),
@@ -327,6 +330,21 @@ impl Recipe {
                 ..BYTES
             },
         }
+    }
+
+    /// The layers that it gives recipes of their own.
+    pub const fn named_layers(self) -> &'static [LayerRecipe] {
+        match self {
+            Self::PerLayer(layers) => layers.named(),
+            _ => &[],
+        }
+    }
+
+    /// Whether every layer stays as it is, in whatever dtype.
+    pub fn is_unquantized(self) -> bool {
+        let is_layer = |it: &LayerRecipe| it.recipe == Self::Baseline;
+        self == Self::Baseline
+            || matches!(self, Self::PerLayer(_)) && self.named_layers().iter().all(is_layer)
     }
 
     /// Whether half-quadratic quantization chooses the parameters of its groups.
@@ -402,6 +420,7 @@ impl Recipe {
             INT8_DYNAMIC_INTX => {
                 "int8_dynamic_activation_intx_weight-<1..8 bits>-<group>-{true|false}"
             }
+            LayerRecipes::FAMILY => LayerRecipes::GRAMMAR,
             _ => return None,
         };
         Some(format!("this family is written {grammar}"))
@@ -442,6 +461,7 @@ impl fmt::Display for Recipe {
             Self::BlockScaled { format, weight_only } => {
                 write!(f, "{format}{}", if weight_only { "wo" } else { "" })
             }
+            Self::PerLayer(layers) => layers.fmt(f),
             Self::User(word) => word.fmt(f),
         }
     }
@@ -452,6 +472,9 @@ impl FromStr for Recipe {
 
     /// One that is built in.
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        if let Some((LayerRecipes::FAMILY, layers)) = text.split_once('-') {
+            return LayerRecipes::parse(text, layers).map(Self::PerLayer);
+        }
         parse(text).ok_or_else(|| {
             if let Some((_, reason)) = NOT_HERE.iter().find(|(part, _)| text.contains(part)) {
                 let remedy = format!("it is torchao's, and not measured here: {reason}; remove it");

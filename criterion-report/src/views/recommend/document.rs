@@ -6,6 +6,7 @@ use plan::recommendation::{LinearLayers, Module, Objective, Phase};
 use plan::{Device, Dtype};
 use statistics::Ratio;
 
+use super::block::{BlockResult, MeasuredBlock};
 use super::files::torchao;
 use super::{GroupResult, Recommendation, Way};
 use crate::model::recommendation::{Candidate, State, bytes, over};
@@ -54,6 +55,10 @@ document! {
         pub random_ns: f64 = it.groups.iter().map(|group| {
             group.candidates.iter().map(Candidate::ns).sum::<f64>() / group.candidates.len() as f64
         }).sum(),
+        /// The recommended recipes as one recipe of a block; null where the blocks stay as they are, or have no such recipe.
+        block_recipe: Option<String> = it.block_recipe.map(|it| it.to_string()),
+        /// One block of the model in each phase, with the recommended recipes.
+        pub blocks: Vec<Block<'a>> = it.blocks.iter().map(Block::of).collect(),
         /// Limits of what the numbers say.
         pub notes: Vec<String> = notes(it),
     }
@@ -146,6 +151,28 @@ document! {
         pub phases: Vec<PhaseTotal> = (0..phases.len())
             .map(|place| PhaseTotal::of(it, place, &phases[place]))
             .collect(),
+    }
+
+    /// One block of the model in a phase. All but the phase is null where the block was not measured.
+    pub struct Block<'a> = of(it: &'a BlockResult<'a>) [
+        measured = it.measured.as_ref().ok();
+    ] {
+        /// The phase.
+        pub phase: &'a Phase = it.phase,
+        /// Nanoseconds of the unquantized block.
+        pub baseline_ns: Option<f64> = measured.map(|it| it.baseline_ns),
+        /// Share of that time that is not its linear layers'.
+        pub other_share: Option<f64> = measured.map(|it| it.rest_ns() / it.baseline_ns),
+        /// How many times faster the block should be: by its linear layers, measured one by one, and the rest of its time.
+        pub predicted: Option<Factor> = measured.map(|it| Factor::of(it.predicted)),
+        /// How many times faster the block is.
+        pub measured: Option<Factor> = measured.map(|it| Factor::of(it.measured)),
+        /// Nanoseconds that the recommended layers take in the block beyond those that they take one by one.
+        pub excess_ns: Option<f64> = measured.map(MeasuredBlock::excess_ns),
+        /// Whether the two differ by more than their intervals.
+        pub differs: Option<bool> = measured.map(MeasuredBlock::is_other_than_predicted),
+        /// Why the block was not measured.
+        pub not_measured: Option<&'a str> = it.measured.as_ref().err().map(String::as_str),
     }
 
     /// All linear layers in one phase.

@@ -1,5 +1,6 @@
 //! `recommend`: a recipe for each group of a model's linear layers, from the cases at their shapes.
 
+mod block;
 mod document;
 mod files;
 mod foreign;
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::ColorChoice;
 use plan::recommendation::{LinearLayers, Phase, RecommendationRequest, Sensitivity};
-use plan::{Mode, ModelKind, Shape, Variant};
+use plan::{Mode, ModelKind, Recipe, Shape, Variant};
 use serde::Serialize;
 use statistics::Ratio;
 
@@ -19,6 +20,7 @@ use crate::model::{Entry, Row, gather, once};
 use crate::read::Report;
 use crate::read::recommendation::COMMAND;
 use crate::render::units;
+use block::BlockResult;
 pub use document::{Document, FrontPoint, Total};
 pub use files::{config, python};
 pub use foreign::{llm_compressor, modelopt};
@@ -110,6 +112,10 @@ pub struct Recommendation<'a> {
     pub groups: Vec<GroupResult<'a>>,
     /// The combinations of recipes that no other one beats in both time and bytes, the smallest first.
     pub front: Vec<State>,
+    /// The recommended recipes as one of a block, if there is such a recipe.
+    pub block_recipe: Option<Recipe>,
+    /// One block in each phase.
+    pub blocks: Vec<BlockResult<'a>>,
     /// Cases whose times are partly those of other programs.
     pub contended: usize,
 }
@@ -135,8 +141,12 @@ impl<'a> Recommendation<'a> {
         groups.iter_mut().zip(choices).for_each(|(group, choice)| group.choice = choice);
         let entries = weighing.cases.values().flat_map(|(_, entries)| entries);
         let contended = entries.filter(|it| it.row.is_contended()).count();
+        let recipe = block::recipe(request, &groups);
+        let block = |phase| BlockResult { phase, measured: weighing.block(report, &recipe, phase) };
+        let blocks = request.phases.iter().map(block).collect();
+        let block_recipe = recipe.ok().map(|(_, recipe)| recipe);
         let (baseline, front) = (&report.baseline, front(&candidates));
-        Ok(Self { request, options, baseline, groups, front, contended })
+        Ok(Self { request, options, baseline, groups, front, block_recipe, blocks, contended })
     }
 
     /// The variants that every group may have, with the candidates of all groups.
@@ -176,7 +186,7 @@ fn cases<'a>(
             if found.contains_key(&shape) {
                 continue;
             }
-            match cases_at(report, request, shape) {
+            match cases_at(report, request, &request.stem, (ModelKind::Linear, shape)) {
                 Ok(cases) => drop(found.insert(shape, cases)),
                 Err(why) => {
                     let phase = &request.phases[place].name;
@@ -204,14 +214,17 @@ fn cases<'a>(
 fn cases_at<'a>(
     report: &'a Report,
     request: &RecommendationRequest,
-    shape: Shape,
+    stem: &str,
+    work: (ModelKind, Shape),
 ) -> Result<Cases<'a>, String> {
     let is_meant = |entry: &Entry<'_>| {
-        let case = &entry.row.record.case;
-        let work = case.work.model();
-        let is_product = work.is_some_and(|it| it.model == ModelKind::Linear && it.shape == shape);
-        let place = (case.mode, case.device, &case.config);
-        is_product && place == (Mode::Inference, request.device, &request.stem)
+        let record = &entry.row.record;
+        let case = &record.case;
+        let is_it = case.work.model().is_some_and(|it| (it.model, it.shape) == work);
+        let place = (case.mode, case.device, &*case.config);
+        is_it
+            && place == (Mode::Inference, request.device, stem)
+            && record.timestamp >= request.asked
     };
     let is_baseline =
         |it: &Entry<'_>| it.row.is_baseline() && it.row.record.case.dtype == request.dtype;

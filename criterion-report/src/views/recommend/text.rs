@@ -4,9 +4,9 @@ use anyhow::Result;
 use plan::recommendation::{Objective, Phase};
 use statistics::{Interval, Ratio, verdict};
 
-use super::document::{Document, Factor, RECOMMENDED};
+use super::document::{Block, Document, Factor, Group, RECOMMENDED};
 use super::{Format, Options};
-use crate::model::gather;
+use crate::model::{gather, once};
 use crate::render::table::Align::{Left, Right};
 use crate::render::table::{ABSENT, Align, Cell, Line, Paint, render, screen};
 use crate::render::{json_text, markdown, units};
@@ -37,14 +37,25 @@ const TOTALS: [(&str, Align); 9] = [
     ("energy", Right),
 ];
 
+const BLOCKS: [(&str, Align); 7] = [
+    ("one block in", Left),
+    ("sequences", Right),
+    ("unquantized", Right),
+    ("not linear", Right),
+    ("predicted [95%]", Left),
+    ("measured [95%]", Left),
+    ("", Left),
+];
+
 /// Columns and rows.
 pub type Table = (&'static [(&'static str, Align)], Vec<Vec<Cell>>);
 
-/// The layers, and the totals, whose last column is left out where no energy was measured.
-pub fn tables(document: &Document<'_>) -> [Table; 2] {
+/// The layers, the totals, whose last column is left out where no energy was measured, and the blocks that were measured.
+pub fn tables(document: &Document<'_>) -> [Table; 3] {
     let has_energy = document.totals.iter().any(|total| total.joules.is_some());
     let columns = &TOTALS[..TOTALS.len() - usize::from(!has_energy)];
-    [(&LAYERS, layers(document)), (columns, totals(document))]
+    let blocks = document.blocks.iter().filter_map(block).collect();
+    [(&LAYERS, layers(document)), (columns, totals(document)), (&BLOCKS, blocks)]
 }
 
 pub fn title(Document { model, family, device, dtype, way, .. }: &Document<'_>) -> String {
@@ -52,7 +63,7 @@ pub fn title(Document { model, family, device, dtype, way, .. }: &Document<'_>) 
 }
 
 pub fn write(document: &Document<'_>, options: &Options, target: Target<'_>) -> Result<String> {
-    let tables = tables(document);
+    let tables = tables(document).into_iter().filter(|(_, rows)| !rows.is_empty());
     let title = title(document);
     let mut out = String::new();
     match options.format {
@@ -138,6 +149,53 @@ fn totals(document: &Document<'_>) -> Vec<Vec<Cell>> {
     rows
 }
 
+/// A line of a block that was measured.
+fn block(block: &Block<'_>) -> Option<Vec<Cell>> {
+    Some(vec![
+        block.phase.name.as_str().into(),
+        units::grouped(&block.phase.batch.to_string()).into(),
+        units::time(block.baseline_ns?).into(),
+        units::percent(block.other_share?).into(),
+        factor(block.predicted.as_ref()?),
+        factor(block.measured.as_ref()?),
+        match block.differs? {
+            true => Cell::new("differs", Paint::Warn),
+            false => "as predicted".into(),
+        },
+    ])
+}
+
+/// Why the blocks were not measured, and why they gain other than predicted.
+fn of_blocks<'d>(document: &'d Document<'_>) -> impl Iterator<Item = String> + 'd {
+    let lacking = document.blocks.iter().filter_map(|it| Some((it.not_measured?, &it.phase.name)));
+    let lacking = gather(lacking, |(why, _)| *why).into_iter().map(|all| {
+        let phases = once(all.iter().map(|(_, phase)| phase.as_str())).join(", ");
+        format!("one block in {phases}: not measured: {}", all[0].0)
+    });
+    let is_converted = |it: &&Group<'_>| it.chosen.recipe.starts_with("baseline+");
+    let converted = match document.groups.iter().any(|it| is_converted(&it)) {
+        true => ", conversions between dtypes among it",
+        false => "",
+    };
+    let differing = document.blocks.iter().filter(|it| it.differs == Some(true));
+    let differing = differing.filter_map(move |it| {
+        let sequences = units::count(usize::try_from(it.phase.batch).ok()?, "sequence");
+        let excess_ns = it.excess_ns?;
+        let (than, steps) = if excess_ns > 0.0 { ("more", converted) } else { ("less", "") };
+        let rest = match it.other_share? > 0.0 {
+            true => "",
+            false => "; unquantized, the layers take longer one by one than the whole block",
+        };
+        Some(format!(
+            "one block in {} ({sequences}): the measured speed-up differs from the predicted one by more than \
+             their intervals: the recommended layers take {} {than} in the block than one by one{steps}{rest}",
+            it.phase.name,
+            units::time(excess_ns.abs()),
+        ))
+    });
+    lacking.chain(differing)
+}
+
 /// A speed-up with its interval.
 pub fn factor(&Factor { ratio, low, high }: &Factor) -> Cell {
     // The unquantized layers, over themselves.
@@ -197,5 +255,6 @@ pub fn remarks(document: &Document<'_>) -> Vec<String> {
     let random = units::time(document.random_ns);
     let random = format!("recipes chosen at random take {random} on average");
     let notes = document.notes.iter().cloned();
-    undecided.chain(ours).chain(refused).chain([random]).chain(notes).collect()
+    let remarks = undecided.chain(ours).chain(refused).chain(of_blocks(document));
+    remarks.chain([random]).chain(notes).collect()
 }
