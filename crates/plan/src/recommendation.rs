@@ -131,7 +131,7 @@ pub struct Sensitivity {
 pub type Numbers = BTreeMap<String, BTreeMap<String, f64>>;
 
 impl Sensitivity {
-    /// Those of the numbers that are of these layers with a recipe.
+    /// The numbers of these layers with a recipe.
     pub fn of(
         numbers: &Numbers,
         layers: &LinearLayers,
