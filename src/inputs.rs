@@ -79,16 +79,25 @@ pub fn unwritten_output(
     Tensor::f_full(&size, f64::NAN, (kind(dtype), device))
 }
 
-/// The tensors that a pattern or an operator computes with.
-#[derive(Debug)]
+/// The tensors that a kernel computes with.
+///
+/// ```
+/// use criterion_torch::kernel::prelude::*;
+///
+/// fn layer(x: Tensor, weight: Tensor, bias: Tensor) -> Inputs {
+///     Inputs { examples: vec![x], parameters: vec![weight, bias] }
+/// }
+/// ```
+#[derive(Debug, Default)]
 pub struct Inputs {
-    /// x and its like, or Q, K and V. No place of the first dimension influences another, nor does a
-    /// head of attention; of a loss, not beyond its part in the mean.
+    /// The tensors that every call is given: x and its like, or Q, K and V. In the library's own kernels no place of
+    /// the first dimension influences another, nor does a head of attention; in a loss, only by the mean.
     pub examples: Vec<Tensor>,
-    /// Weights, bias, statistics, in the own order of the pattern or operator.
+    /// The tensors that are known beforehand: weights, bias, statistics, in the kernel's own order.
     pub parameters: Vec<Tensor>,
 }
 
+#[doc(hidden)]
 impl Inputs {
     /// Examples and parameters by name, for who knows how many there are.
     pub fn into_parts<const EXAMPLES: usize, const PARAMETERS: usize>(

@@ -1,7 +1,7 @@
 //! Every model, pattern and operator of the CPU under the tracer: what is recorded is what runs, or the reason why not is
 //! the one that is written here.
 
-use criterion_torch::kernel::{KernelContext, Shipped};
+use criterion_torch::kernel::{Computation, KernelContext, Shipped};
 use criterion_torch::native::trace::trace;
 use criterion_torch::refusal::Refusal;
 use criterion_torch::{inputs, models, recipes};

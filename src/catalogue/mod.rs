@@ -1,5 +1,5 @@
 //! The catalogue: every kernel that ships with the library, described once. Each kind of work has its
-//! list, an exhaustive match on the plan's words: [`Shipped::operation`](super::Shipped).
+//! list, an exhaustive match on the plan's words: [`Shipped::operation`](crate::kernel::Shipped).
 
 mod operator;
 pub mod pattern;

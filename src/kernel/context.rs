@@ -34,7 +34,7 @@ pub struct KernelContext<W = ()> {
     pub torch_device: tch::Device,
     /// Threads that a step may use.
     pub threads: usize,
-    /// The case's seed, which torch's default generator has when [`super::Kernel::prepare`] starts.
+    /// The case's seed, which torch's default generator has when [`super::Task::inputs`] starts.
     pub seed: i64,
 }
 
@@ -88,7 +88,7 @@ impl<W> KernelContext<W> {
     }
 
     /// The case's dtype as torch has it.
-    pub(crate) fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Kind {
         inputs::kind(self.dtype)
     }
 
@@ -121,7 +121,7 @@ fn dimensions<D: Copy + TryInto<u64>>(size: &[D]) -> Result<Vec<u64>, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{Element, bf16, f16, values};
+    use crate::kernel::{Element, bf16, f16, slice};
 
     /// The values in `dtype` from one seed, and whether none has more bits than a float32.
     fn drawn<T: Element>() -> (Vec<f64>, bool) {
@@ -135,8 +135,8 @@ mod tests {
             seed: 7,
         };
         let _drawing = context.seeded();
-        let drawn: Vec<T> = values(&context.uniform(&[1000], (-3.0, 5.0)).unwrap()).unwrap();
-        let drawn: Vec<f64> = drawn.into_iter().map(T::to_f64).collect();
+        let drawn = context.uniform(&[1000], (-3.0, 5.0)).unwrap();
+        let drawn: Vec<f64> = slice(&drawn).unwrap().iter().copied().map(T::to_f64).collect();
         let are_float32 = drawn.iter().all(|&it| f64::from(it as f32) == it);
         (drawn, are_float32)
     }

@@ -1,9 +1,10 @@
 //! From a tensor to values and back, and what a `run_benchmark` may return.
 
-use tch::{Device, Tensor, kind};
+use tch::{Device, Tensor};
 
 use super::Element;
 use crate::inputs;
+use crate::native::storage::numel;
 use crate::refusal::Refusal;
 
 /// `values` as a tensor of this size on the host.
@@ -21,24 +22,32 @@ pub fn tensor<T: Element>(values: &[T], size: &[usize]) -> Result<Tensor, Refusa
     Ok(labelled.f_reshape(size)?)
 }
 
-/// The elements of `tensor`, in their order, on the host.
+/// The elements of a contiguous tensor on the host, in their order, without a copy. Nothing may write to the tensor
+/// while the slice is in use.
 ///
 /// ```
-/// use criterion_torch::kernel::{Tensor, values};
+/// use criterion_torch::kernel::{Tensor, slice};
 ///
-/// assert_eq!(values::<f64>(&Tensor::from_slice(&[1.0, 2.0]))?, [1.0, 2.0]);
+/// assert_eq!(slice::<f64>(&Tensor::from_slice(&[1.0, 2.0]))?, [1.0, 2.0]);
 /// # Ok::<(), criterion_torch::kernel::Refusal>(())
 /// ```
-pub fn values<T: Element>(tensor: &Tensor) -> Result<Vec<T>, Refusal> {
+pub fn slice<T: Element>(tensor: &Tensor) -> Result<&[T], Refusal> {
     let (found, wanted) = (tensor.f_kind()?, inputs::kind(T::DTYPE));
-    if found != wanted {
-        return Err(Refusal::Failed(format!("values of {found:?} asked for as {wanted:?}")));
+    let place = tensor.device();
+    if (found, place) != (wanted, Device::Cpu) || !tensor.is_contiguous() {
+        return Err(Refusal::Failed(format!(
+            "a tensor {:?} of {found:?} with strides {:?} on {place:?} asked for as a slice, which takes a contiguous \
+             one of {wanted:?} on the host",
+            tensor.size(),
+            tensor.stride()
+        )));
     }
-    let flat = tensor.f_to_device(Device::Cpu)?.f_contiguous()?.f_view([-1])?;
-    let flat = flat.f_view_dtype(<T as kind::Element>::KIND)?;
-    let mut values = vec![T::default(); flat.numel()];
-    flat.f_copy_data(&mut values, flat.numel())?;
-    Ok(values)
+    let count = numel(tensor);
+    if count == 0 {
+        return Ok(&[]);
+    }
+    // SAFETY: so many elements of this kind lie there, aligned, and the tensor keeps them while it is borrowed.
+    Ok(unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast(), count) })
 }
 
 /// An output: a tensor, the elements of one, or a number. A function `run_benchmark` returns one of them.
@@ -83,6 +92,7 @@ impl<T: Element> IntoTensor for T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::native::storage::meta;
     use half::{bf16, f16};
 
     fn there_and_back<T: Element>() {
@@ -91,10 +101,8 @@ mod tests {
         assert_eq!((there.kind(), there.size()), (inputs::kind(T::DTYPE), vec![2, 3]));
         // As libtorch reads them.
         assert_eq!(there.double_value(&[1, 0]), 96.0);
-        assert_eq!(values::<T>(&there).unwrap(), written);
-        let transposed: Vec<f64> =
-            values::<T>(&there.tr()).unwrap().into_iter().map(T::to_f64).collect();
-        assert_eq!(transposed, [1.5, 96.0, -2.0, 0.125, 0.0, 3.0]);
+        assert_eq!(slice::<T>(&there).unwrap(), written);
+        assert_eq!(slice::<T>(&there.narrow(0, 1, 1)).unwrap(), &written[3..]);
     }
 
     #[test]
@@ -106,15 +114,19 @@ mod tests {
     }
 
     #[test]
-    fn another_dtype_or_size_is_refused() {
+    fn another_dtype_layout_or_place_is_refused() {
         let floats = tensor(&[1.0_f32, 2.0], &[2]).unwrap();
-        let refused = values::<bf16>(&floats).unwrap_err();
-        assert_eq!(refused.to_string(), "failed: values of Float asked for as BFloat16");
+        let refused = slice::<bf16>(&floats).unwrap_err().to_string();
+        let expected = "a tensor [2] of Float with strides [1] on Cpu asked for as a slice";
+        assert!(refused.starts_with(&format!("failed: {expected}")), "{refused}");
+        assert!(refused.ends_with("one of BFloat16 on the host"), "{refused}");
+        assert!(slice::<f32>(&floats.expand([2, 2], false).tr()).is_err());
+        assert!(slice::<f32>(&meta(&floats).unwrap()).is_err());
         assert!(tensor(&[1.0_f32, 2.0], &[3]).is_err());
     }
 
     #[test]
     fn nothing_is_something() {
-        assert!(values::<f32>(&tensor::<f32>(&[], &[0]).unwrap()).unwrap().is_empty());
+        assert!(slice::<f32>(&tensor::<f32>(&[], &[0]).unwrap()).unwrap().is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Items for the code that the build script generates from a kernel's file. Not for users.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -10,48 +10,106 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tch::Tensor;
 
-use super::{IntoTensor, Kernel, KernelContext, Step};
+use super::{Computation, IntoTensor, Kernel, KernelContext, Step, Task};
+use crate::inputs::Inputs;
 use crate::measurement::memory;
 use crate::refusal::Refusal;
 
 /// Fields of a problem size, by name.
 pub type Fields = BTreeMap<String, Value>;
 
-/// Builds the kernel of a file at the problem size that is given.
-pub type Build = fn(&Fields, &KernelContext) -> Result<Built, Refusal>;
+/// The kernel of a file at the problem size that is given.
+pub type Make = fn(&Fields, &KernelContext) -> Result<UserKernel, Refusal>;
 
 /// One file.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     /// As in [`plan::KernelWork::file`].
     pub file: &'static str,
-    /// The file whose reference is the group's; its own, if it is that file.
-    pub baseline: &'static str,
-    /// Prepares the kernel at a problem size.
-    pub build: Build,
+    /// Makes its kernel.
+    pub kernel: Make,
 }
 
-/// A kernel at a problem size, prepared.
-pub struct Built {
-    /// [`Kernel::run`] and [`Kernel::output`]
-    pub step: Step,
-    /// [`Kernel::reference`]
-    pub reference: Reference,
+/// A file's kernel at a problem size, with the inputs and the reference of its folder.
+pub struct UserKernel {
+    /// [`Task`] and [`Kernel`], or the functions in their places
+    pub computation: Box<dyn Computation>,
     /// [`Kernel::flops`]
     pub flops: Option<u64>,
     /// [`Kernel::bytes`]
     pub bytes: Option<u64>,
-    /// Bytes that preparing it has left behind, of torch's memory and of Rust's, or why they were not
-    /// counted.
-    pub held_bytes: Result<u64, String>,
     /// The whole problem size, the kernel's own defaults included.
     pub problem_size: Fields,
-    /// How often it has run.
-    pub runs: Rc<Cell<u64>>,
 }
 
-/// Computes what an output should be, if the user says how.
-pub type Reference = Box<dyn Fn() -> Result<Option<Tensor>, Refusal>>;
+/// The problem that all files of a folder solve, as `kernel.rs` states it.
+pub struct Problem<S: 'static> {
+    size: S,
+    shown: Fields,
+    inputs: fn(&S, &KernelContext) -> Result<Inputs, Refusal>,
+    reference: Reference<S>,
+}
+
+/// [`Task::reference`], or a function in its place.
+type Reference<S> = Box<dyn Fn(&S, &Inputs, &KernelContext) -> Result<Option<Tensor>, Refusal>>;
+
+impl<S: Task> Problem<S> {
+    /// A problem whose size implements [`Task`].
+    pub fn of_task(size: S, shown: Fields) -> Self {
+        Self { size, shown, inputs: S::inputs, reference: Box::new(S::reference) }
+    }
+}
+
+impl<S> Problem<S> {
+    /// A problem without a [`Task`]: it has no inputs. `reference` is the function of that name in
+    /// `kernel.rs`.
+    pub fn without_task(size: S, shown: Fields, reference: Option<Computes<S>>) -> Self {
+        let inputs = |_: &S, _: &KernelContext| Ok(Inputs::default());
+        let reference = move |size: &S, _: &Inputs, context: &KernelContext| {
+            reference.map(|reference| reference(size, context)).transpose()
+        };
+        Self { size, shown, inputs, reference: Box::new(reference) }
+    }
+
+    /// A kernel whose step `build` makes. The problem and the context are never freed, a few bytes a case:
+    /// what a function returns may borrow them.
+    fn into_kernel(
+        mut self,
+        context: &KernelContext,
+        (flops, bytes): (Option<u64>, Option<u64>),
+        build: impl Fn(&'static S, &'static KernelContext, Inputs) -> Result<Step, Refusal> + 'static,
+    ) -> UserKernel {
+        let problem_size = std::mem::take(&mut self.shown);
+        let (problem, context): (&'static Self, &'static KernelContext) =
+            (Box::leak(Box::new(self)), Box::leak(Box::new(*context)));
+        let build = Box::new(move |inputs| build(&problem.size, context, inputs));
+        let computation = Box::new(UserComputation { problem, context, build });
+        UserKernel { computation, flops, bytes, problem_size }
+    }
+}
+
+/// [`Computation`] of a user's file.
+struct UserComputation<S: 'static> {
+    problem: &'static Problem<S>,
+    context: &'static KernelContext,
+    build: Box<dyn Fn(Inputs) -> Result<Step, Refusal>>,
+}
+
+impl<S> Computation for UserComputation<S> {
+    fn inputs(&self) -> Result<Inputs, Refusal> {
+        let _drawing = self.context.seeded();
+        (self.problem.inputs)(&self.problem.size, self.context)
+    }
+
+    fn reference(&self, inputs: Inputs) -> Result<Option<Tensor>, Refusal> {
+        super::context::rewind();
+        (self.problem.reference)(&self.problem.size, &inputs, self.context)
+    }
+
+    fn build(&self, inputs: Inputs) -> Result<Step, Refusal> {
+        (self.build)(inputs)
+    }
+}
 
 /// The value of a field, if it is given.
 pub fn read<T: DeserializeOwned>(given: &Fields, field: &str) -> Result<Option<T>, Refusal> {
@@ -74,46 +132,46 @@ pub fn show<T: Serialize>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or(Value::Null)
 }
 
-/// Prepares a kernel.
-pub fn built<K: Kernel>(
-    size: K::ProblemSize,
-    shown: Fields,
-    context: &KernelContext,
-) -> Result<Built, Refusal> {
-    let (kernel, held_bytes) = prepared::<K>(&size, context)?;
-    let (flops, bytes) = (K::flops(&size), K::bytes(&size, context.dtype));
-    let (runs, held) = (Rc::new(Cell::new(0)), RefCell::new(held_bytes.clone()));
+/// The kernel of a file with a type.
+pub fn kernel<K: Kernel>(problem: Problem<K::ProblemSize>, context: &KernelContext) -> UserKernel {
+    let cost = (K::flops(&problem.size), K::bytes(&problem.size, context.dtype));
+    problem.into_kernel(context, cost, step::<K>)
+}
+
+/// The step of a kernel on these inputs.
+fn step<K: Kernel>(
+    size: &'static K::ProblemSize,
+    context: &'static KernelContext,
+    Inputs { examples, parameters }: Inputs,
+) -> Result<Step, Refusal> {
+    let prepare = move || prepared::<K>(size, &parameters, context);
+    let (kernel, held_bytes) = prepare()?;
+    let held = RefCell::new(held_bytes.clone());
     let kernel = Rc::new(RefCell::new(kernel));
-    let (running, read, replaced) = (kernel.clone(), kernel.clone(), kernel.clone());
-    let (counted, context) = (runs.clone(), *context);
-    let mut step = Step::leaving(
-        move || {
-            running.borrow_mut().run()?;
-            counted.set(counted.get() + 1);
-            Ok(())
-        },
-        move || read.borrow().output(),
-    )?;
+    let (running, read) = (kernel.clone(), kernel.clone());
+    let run = move || running.borrow_mut().run(&examples);
+    let mut step = Step::leaving(run, move || read.borrow().output())?;
+    step.output_bytes = held_bytes;
     step.again = Some(Box::new(move || {
-        let (new, new_bytes) = prepared::<K>(&size, &context)?;
-        let old = replaced.replace(new);
+        let (new, new_bytes) = prepare()?;
+        let old = kernel.replace(new);
         // Memory of unknown size is not kept.
         Ok(match held.replace(new_bytes) {
             Ok(bytes) => (bytes, Box::new(old)),
             Err(_) => (0, Box::new(())),
         })
     }));
-    let reference: Reference = Box::new(move || kernel.borrow().reference());
-    Ok(Built { step, reference, flops, bytes, held_bytes, problem_size: shown, runs })
+    Ok(step)
 }
 
 /// The kernel, and the bytes that preparing it has left behind or why they were not counted.
 fn prepared<K: Kernel>(
     size: &K::ProblemSize,
+    parameters: &[Tensor],
     context: &KernelContext,
 ) -> Result<(K, Result<u64, String>), Refusal> {
     let drawing = context.seeded();
-    let (kernel, held) = memory::track(context.device, || K::prepare(size, context))?;
+    let (kernel, held) = memory::track(context.device, || K::prepare(size, parameters, context))?;
     drop(drawing);
     Ok((kernel?, held.map(|held| u64::try_from(held.live_bytes).unwrap_or(0))))
 }
@@ -126,8 +184,6 @@ type Computes<S> = fn(&S, &KernelContext) -> Result<Tensor, Refusal>;
 pub struct Function<S: 'static, R> {
     /// `run_benchmark`. Its arguments live forever, because an `impl IntoTensor` may borrow them.
     pub run: fn(&'static S, &'static KernelContext) -> Result<R, Refusal>,
-    /// `reference`
-    pub reference: Option<Computes<S>>,
     /// `flops`
     pub flops: Option<fn(&S) -> u64>,
     /// `bytes`
@@ -141,25 +197,33 @@ enum Last<R> {
     Output(Tensor),
 }
 
-/// Prepares a function, of which there is nothing to prepare. Its size and context are never freed: a few
-/// bytes a case.
+/// The kernel of a file with a function, which prepares nothing and draws its own inputs.
 pub fn function<S: 'static, R: IntoTensor + 'static>(
-    size: S,
-    shown: Fields,
+    problem: Problem<S>,
     context: &KernelContext,
     parts: Function<S, R>,
-) -> Result<Built, Refusal> {
+) -> Result<UserKernel, Refusal> {
     if R::IS_OF_HOST && context.device != Device::Cpu {
         return Err(context.unsupported(
             "`run_benchmark` returns numbers of the host, so it runs on the CPU; for another device return a `Tensor`",
         ));
     }
-    let (size, context): (&'static S, &'static KernelContext) =
-        (Box::leak(Box::new(size)), Box::leak(Box::new(*context)));
-    let Function { run, reference, flops, bytes } = parts;
-    let runs = Rc::new(Cell::new(0));
+    let Function { run, flops, bytes } = parts;
+    let cost = (
+        flops.map(|flops| flops(&problem.size)),
+        bytes.map(|bytes| bytes(&problem.size, context.dtype)),
+    );
+    Ok(problem.into_kernel(context, cost, move |size, context, _| call_step(run, size, context)))
+}
+
+/// The step that is a call of a function.
+fn call_step<S: 'static, R: IntoTensor + 'static>(
+    run: fn(&'static S, &'static KernelContext) -> Result<R, Refusal>,
+    size: &'static S,
+    context: &'static KernelContext,
+) -> Result<Step, Refusal> {
     let last = Rc::new(RefCell::new(Last::None));
-    let (counted, read) = (runs.clone(), last.clone());
+    let read = last.clone();
     let mut step = Step::leaving(
         move || {
             let mut last = last.borrow_mut();
@@ -167,7 +231,6 @@ pub fn function<S: 'static, R: IntoTensor + 'static>(
             *last = Last::None;
             super::context::rewind();
             *last = Last::Returned(run(size, context)?);
-            counted.set(counted.get() + 1);
             Ok(())
         },
         move || {
@@ -184,19 +247,7 @@ pub fn function<S: 'static, R: IntoTensor + 'static>(
         },
     )?;
     step.again = Some(Box::new(|| Ok((0, Box::new(())))));
-    let reference: Reference = Box::new(move || {
-        super::context::rewind();
-        reference.map(|reference| reference(size, context)).transpose()
-    });
-    Ok(Built {
-        step,
-        reference,
-        flops: flops.map(|flops| flops(size)),
-        bytes: bytes.map(|bytes| bytes(size, context.dtype)),
-        held_bytes: Ok(0),
-        problem_size: shown,
-        runs,
-    })
+    Ok(step)
 }
 
 /// `$body` with `$T` the [`Element`](crate::kernel::Element) of the context's precision; unsupported where

@@ -4,7 +4,7 @@ use plan::Device;
 use serde_json::json;
 
 use super::*;
-use crate::kernel::{Element, values};
+use crate::kernel::{Element, slice};
 
 fn context(dtype: Dtype) -> KernelContext {
     let (device, place) = (Device::Cpu, tch::Device::Cpu);
@@ -68,8 +68,15 @@ impl IntoTensor for Counted {
     }
 }
 
-fn left(it: &Built) -> Tensor {
-    it.step.left().unwrap().expect("a step leaves its output")
+fn left(step: &Step) -> Tensor {
+    step.left().unwrap().expect("a step leaves its output")
+}
+
+/// The step of a kernel without inputs.
+fn step_of(kernel: &UserKernel) -> Step {
+    let Inputs { examples, parameters } = kernel.computation.inputs().unwrap();
+    assert!(examples.is_empty() && parameters.is_empty());
+    kernel.computation.build(Inputs::default()).unwrap()
 }
 
 #[test]
@@ -80,21 +87,23 @@ fn of_a_function_there_is_one_output_at_a_time() {
             MOST.set(MOST.get().max(THERE.get()));
             Ok(Counted)
         },
-        reference: None,
         flops: None,
         bytes: None,
     };
-    let it = function((), Fields::new(), &context(Dtype::Float64), parts).unwrap();
-    assert!(it.step.left().is_err(), "nothing has run");
+    let problem = Problem::without_task((), Fields::new(), None);
+    let it = function(problem, &context(Dtype::Float64), parts).unwrap();
+    let step = step_of(&it);
+    assert!(step.left().is_err(), "nothing has run");
     for _ in 0..3 {
-        drop(it.step.run().unwrap());
+        drop(step.run().unwrap());
     }
     assert_eq!((MOST.get(), THERE.get()), (1, 1));
     // It can be asked for again.
     for _ in 0..2 {
-        assert_eq!(left(&it).double_value(&[0]), 1.0);
+        assert_eq!(left(&step).double_value(&[0]), 1.0);
     }
-    assert_eq!((it.reference)().unwrap(), None);
+    assert_eq!(step.runs.get(), 3);
+    assert_eq!(it.computation.reference(Inputs::default()).unwrap(), None);
 }
 
 #[test]
@@ -102,9 +111,10 @@ fn a_function_of_numbers_is_refused_on_another_device_before_it_runs() {
     fn refusal<R: IntoTensor + 'static>(
         run: fn(&'static (), &'static KernelContext) -> Result<R, Refusal>,
     ) -> String {
-        let parts = Function { run, reference: None, flops: None, bytes: None };
+        let parts = Function { run, flops: None, bytes: None };
         let context = KernelContext { device: Device::Cuda, ..context(Dtype::Float32) };
-        function((), Fields::new(), &context, parts).map(|_| ()).unwrap_err().to_string()
+        let problem = Problem::without_task((), Fields::new(), None);
+        function(problem, &context, parts).map(|_| ()).unwrap_err().to_string()
     }
     let one = refusal(|(), _| -> Result<f32, Refusal> { panic!("it does not run") });
     assert!(one.contains("returns numbers of the host"), "{one}");
@@ -113,27 +123,28 @@ fn a_function_of_numbers_is_refused_on_another_device_before_it_runs() {
 
 #[test]
 fn a_function_draws_the_same_at_every_call_and_for_its_reference() {
-    // Nobody else draws meanwhile.
-    let _drawing = crate::inputs::seeded(1);
     fn drawn(size: &usize, context: &KernelContext) -> Result<Tensor, Refusal> {
         let (x, y) = (context.normal(&[*size])?, context.uniform(&[*size], (0.0, 1.0))?);
         Ok(x.f_add(&y)?)
     }
     let parts = Function {
         run: drawn,
-        reference: Some(drawn),
         flops: Some(|size| 2 * *size as u64),
         bytes: Some(|size, dtype| *size as u64 * dtype.bytes()),
     };
-    let it = function(5_usize, Fields::new(), &context(Dtype::Float64), parts).unwrap();
+    let problem = Problem::without_task(5_usize, Fields::new(), Some(drawn));
+    let it = function(problem, &context(Dtype::Float64), parts).unwrap();
+    let step = step_of(&it);
+    // Nobody else draws meanwhile.
+    let _drawing = crate::inputs::seeded(1);
     let once = || {
-        drop(it.step.run().unwrap());
-        values::<f64>(&left(&it)).unwrap()
+        drop(step.run().unwrap());
+        slice::<f64>(&left(&step)).unwrap().to_vec()
     };
     let first = once();
     assert_eq!(once(), first);
     assert!(first.windows(2).any(|pair| pair[0] != pair[1]));
-    let reference = (it.reference)().unwrap().unwrap();
-    assert_eq!(values::<f64>(&reference).unwrap(), first);
+    let reference = it.computation.reference(Inputs::default()).unwrap().unwrap();
+    assert_eq!(slice::<f64>(&reference).unwrap(), first);
     assert_eq!((it.flops, it.bytes), (Some(10), Some(40)));
 }

@@ -1,5 +1,5 @@
-//! Kernels that are functions of tensors, with several implementations: the operators, patterns and
-//! probes that ship with the library.
+//! Kernels as a case of any kind runs them, and those that are functions of tensors with several
+//! implementations: the operators, patterns and probes that ship with the library.
 //!
 //! An implementation never falls back: what it does not have on a device, in a dtype or at a size is
 //! refused, by name and value.
@@ -11,6 +11,19 @@ use super::context::{KernelContext, Named};
 use super::{Step, Tolerance};
 use crate::inputs::Inputs;
 use crate::refusal::Refusal;
+
+/// An implementation of a kernel at one size, in the circumstances of a case, whoever wrote it.
+pub trait Computation {
+    /// The kernel's inputs, drawn from the case's seed.
+    fn inputs(&self) -> Result<Inputs, Refusal>;
+
+    /// The expected output on these inputs, which are float64, on the context's device or on the host;
+    /// none where it is unknown.
+    fn reference(&self, inputs: Inputs) -> Result<Option<Tensor>, Refusal>;
+
+    /// The implementation, ready to run on these inputs.
+    fn build(&self, inputs: Inputs) -> Result<Step, Refusal>;
+}
 
 /// A function of tensors.
 pub trait Operation<W> {
@@ -140,25 +153,6 @@ impl<W: Shipped> KernelContext<W> {
         self.work.operation().check(self).map_err(|constraint| self.unsupported(&constraint))
     }
 
-    /// The kernel's inputs, drawn from the case's seed.
-    pub fn inputs(&self) -> Result<Inputs, Refusal> {
-        let _drawing = self.seeded();
-        self.work.operation().inputs(self)
-    }
-
-    /// The implementation, ready to run ([`Operation::build`]).
-    pub fn build(&self, inputs: Inputs) -> Result<Step, Refusal> {
-        self.work.operation().build(self, inputs)
-    }
-
-    /// The elementary operations on inputs on the context's device or on the host ([`Operation::reference`]).
-    pub fn reference(&self, inputs: Inputs) -> Result<Tensor, Refusal> {
-        let is_on_host = inputs.examples.iter().all(|it| it.device() == tch::Device::Cpu);
-        let host = Self { device: plan::Device::Cpu, torch_device: tch::Device::Cpu, ..*self };
-        let context = if is_on_host { &host } else { self };
-        tch::no_grad(|| self.work.operation().reference(context, inputs))
-    }
-
     /// The smallest signal-to-noise ratio ([`Operation::min_sqnr_db`]).
     pub fn min_sqnr_db(&self) -> f64 {
         self.work.operation().min_sqnr_db(&self.work, self.dtype)
@@ -167,6 +161,25 @@ impl<W: Shipped> KernelContext<W> {
     /// The refusal of an implementation that a description lacks.
     pub(crate) fn no_such_implementation(&self) -> Refusal {
         self.unsupported("it has no such implementation")
+    }
+}
+
+#[doc(hidden)]
+impl<W: Shipped> Computation for KernelContext<W> {
+    fn inputs(&self) -> Result<Inputs, Refusal> {
+        let _drawing = self.seeded();
+        self.work.operation().inputs(self)
+    }
+
+    fn reference(&self, inputs: Inputs) -> Result<Option<Tensor>, Refusal> {
+        let is_on_host = inputs.examples.iter().all(|it| it.device() == tch::Device::Cpu);
+        let host = Self { device: plan::Device::Cpu, torch_device: tch::Device::Cpu, ..*self };
+        let context = if is_on_host { &host } else { self };
+        tch::no_grad(|| self.work.operation().reference(context, inputs)).map(Some)
+    }
+
+    fn build(&self, inputs: Inputs) -> Result<Step, Refusal> {
+        self.work.operation().build(self, inputs)
     }
 }
 

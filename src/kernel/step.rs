@@ -1,6 +1,7 @@
 //! An implementation of a kernel, built and ready to run.
 
 use std::any::Any;
+use std::cell::Cell;
 
 use tch::{TchError, Tensor};
 
@@ -32,8 +33,11 @@ pub struct Step {
     pub parameter_bytes: Option<u64>,
     /// The tensors that it reads, where these are not the ones that were drawn: views of them.
     pub reads: Option<Vec<Tensor>>,
-    /// Bytes of outputs that are allocated beforehand.
-    pub output_bytes: u64,
+    /// Bytes of outputs that are allocated beforehand, with everything else that preparing a user's kernel
+    /// has left behind; or why they were not counted.
+    pub output_bytes: Result<u64, String>,
+    /// How often it has run.
+    pub runs: Cell<u64>,
 }
 
 impl Step {
@@ -53,7 +57,8 @@ impl Step {
             input_bytes: None,
             parameter_bytes: None,
             reads: None,
-            output_bytes: 0,
+            output_bytes: Ok(0),
+            runs: Cell::new(0),
         }
     }
 
@@ -107,7 +112,7 @@ impl Step {
         run: impl Fn(&O) -> Result<Tensor, TchError> + 'static,
     ) -> Self {
         let output_bytes = outputs.as_ref().iter().map(inputs::bytes).sum();
-        Self { output_bytes, ..Self::new(kernels, move || run(&outputs)) }
+        Self { output_bytes: Ok(output_bytes), ..Self::new(kernels, move || run(&outputs)) }
     }
 
     /// Adds a note.
@@ -120,7 +125,9 @@ impl Step {
     /// One step. Nothing is allocated but what the operations themselves allocate, and what they
     /// leave is freed where the same lines of Python would free it.
     pub fn run(&self) -> Result<Tensor, Refusal> {
-        (self.run)()
+        let output = (self.run)()?;
+        self.runs.set(self.runs.get() + 1);
+        Ok(output)
     }
 
     /// The output that the last run has left where it is; none where a run returns it.

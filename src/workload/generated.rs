@@ -11,7 +11,7 @@ use super::kernel;
 pub use crate::in_precision;
 pub use crate::kernel::KernelContext;
 pub use crate::kernel::generated::{
-    Built, Entry, Fields, Function, built, function, read, required, show,
+    Entry, Fields, Function, Problem, UserKernel, function, kernel, read, required, show,
 };
 pub use crate::models::Architecture;
 pub use crate::recipes::{Scheme, UserDefinition, number};

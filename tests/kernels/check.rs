@@ -20,14 +20,26 @@ pub fn on_cpu(dtype: Dtype) -> KernelContext {
     KernelContext { work: (), dtype, device, torch_device: place, threads: 1, seed: 42 }
 }
 
-/// Prepares a kernel as a case does.
-pub fn prepared<K: Kernel>(size: &K::ProblemSize, context: &KernelContext) -> Result<K, Refusal> {
+/// The inputs of a case of this size.
+pub fn inputs_of(size: &impl Task, context: &KernelContext) -> Result<Inputs, Refusal> {
     let _drawing = inputs::seeded(context.seed);
-    K::prepare(size, context)
+    size.inputs(context)
+}
+
+/// Prepares a kernel as a case does, and gives it with its examples.
+pub fn prepared<K: Kernel<ProblemSize: Task>>(
+    size: &K::ProblemSize,
+    context: &KernelContext,
+) -> Result<(K, Vec<Tensor>), Refusal> {
+    let Inputs { examples, parameters } = inputs_of(size, context)?;
+    Ok((K::prepare(size, &parameters, context)?, examples))
 }
 
 /// Why it is not prepared.
-pub fn refusal<K: Kernel>(size: &K::ProblemSize, context: &KernelContext) -> String {
+pub fn refusal<K: Kernel<ProblemSize: Task>>(
+    size: &K::ProblemSize,
+    context: &KernelContext,
+) -> String {
     match prepared::<K>(size, context) {
         Err(refusal @ Refusal::Unsupported(_)) => refusal.to_string(),
         Err(other) => panic!("{other}"),
@@ -35,18 +47,24 @@ pub fn refusal<K: Kernel>(size: &K::ProblemSize, context: &KernelContext) -> Str
     }
 }
 
-/// The reference of a kernel at this size.
-pub fn reference<K: Kernel>(size: &K::ProblemSize, dtype: Dtype) -> Tensor {
-    let kernel = prepared::<K>(size, &on_cpu(dtype)).unwrap_or_else(|it| panic!("{it}"));
-    let reference = kernel.reference().unwrap_or_else(|it| panic!("{it}"));
-    reference.expect("a reference")
+/// The reference at this size.
+pub fn reference(size: &impl Task, dtype: Dtype) -> Tensor {
+    let context = on_cpu(dtype);
+    let inputs = inputs_of(size, &context).unwrap_or_else(|it| panic!("{it}"));
+    let reference = size.reference(&inputs.all_in_float64().unwrap(), &context);
+    reference.unwrap_or_else(|it| panic!("{it}")).expect("a reference")
 }
 
 /// The output's distance from the reference. Two steps have to leave the same bits.
-pub fn distance<K: Kernel>(size: &K::ProblemSize, dtype: Dtype, reference: &Tensor) -> Distance {
-    let mut kernel = prepared::<K>(size, &on_cpu(dtype)).unwrap_or_else(|it| panic!("{it}"));
+pub fn distance<K: Kernel<ProblemSize: Task>>(
+    size: &K::ProblemSize,
+    dtype: Dtype,
+    reference: &Tensor,
+) -> Distance {
+    let (mut kernel, examples) =
+        prepared::<K>(size, &on_cpu(dtype)).unwrap_or_else(|it| panic!("{it}"));
     let mut step = || {
-        kernel.run().unwrap_or_else(|it| panic!("{it}"));
+        kernel.run(&examples).unwrap_or_else(|it| panic!("{it}"));
         kernel.output().unwrap_or_else(|it| panic!("{it}")).copy()
     };
     let (first, second) = (step(), step());
@@ -56,39 +74,24 @@ pub fn distance<K: Kernel>(size: &K::ProblemSize, dtype: Dtype, reference: &Tens
     Distance::between(reference, &first).unwrap()
 }
 
-/// Demands the gate of the precision, by the reference of `Judge` at the same size.
-pub fn agree_in<K: Kernel, Judge: Kernel>(
+/// Demands the gate of the precision, by the reference of a size.
+pub fn agree_in<K: Kernel<ProblemSize: Task>>(
     size: &K::ProblemSize,
-    judge: &Judge::ProblemSize,
+    of: &K::ProblemSize,
     dtype: Dtype,
 ) {
-    let found = distance::<K>(size, dtype, &reference::<Judge>(judge, dtype));
+    let found = distance::<K>(size, dtype, &reference(of, dtype));
     assert!(found.sqnr_db >= gate(dtype), "{dtype}: {found:?}");
 }
 
-/// [`agree_in`] each precision of a generic kernel: by its own reference; by that of another, which is
-/// generic, too; or by that of one that is not, behind `@`.
+/// [`agree_in`] each precision of a generic kernel, at its own size.
 macro_rules! agree {
-    ($kernel:ident::$K:ident, $size:expr) => {
-        $crate::check::agree!($kernel::$K, $size, $kernel::$K, $size)
-    };
-    ($kernel:ident::$K:ident, $size:expr, $judge:ident::$J:ident, $of:expr) => {{
+    ($kernel:ident::$K:ident, $size:expr) => {{
         use criterion_torch::kernel::Dtype::{BFloat16, Float16, Float32, Float64};
-        $crate::check::agree_in::<$kernel::$K<f64>, $judge::$J<f64>>($size, $of, Float64);
-        $crate::check::agree_in::<$kernel::$K<f32>, $judge::$J<f32>>($size, $of, Float32);
-        $crate::check::agree_in::<$kernel::$K<half::bf16>, $judge::$J<half::bf16>>(
-            $size, $of, BFloat16,
-        );
-        $crate::check::agree_in::<$kernel::$K<half::f16>, $judge::$J<half::f16>>(
-            $size, $of, Float16,
-        );
-    }};
-    ($kernel:ident::$K:ident, $size:expr, @$judge:path, $of:expr) => {{
-        use criterion_torch::kernel::Dtype::{BFloat16, Float16, Float32, Float64};
-        $crate::check::agree_in::<$kernel::$K<f64>, $judge>($size, $of, Float64);
-        $crate::check::agree_in::<$kernel::$K<f32>, $judge>($size, $of, Float32);
-        $crate::check::agree_in::<$kernel::$K<half::bf16>, $judge>($size, $of, BFloat16);
-        $crate::check::agree_in::<$kernel::$K<half::f16>, $judge>($size, $of, Float16);
+        $crate::check::agree_in::<$kernel::$K<f64>>($size, $size, Float64);
+        $crate::check::agree_in::<$kernel::$K<f32>>($size, $size, Float32);
+        $crate::check::agree_in::<$kernel::$K<half::bf16>>($size, $size, BFloat16);
+        $crate::check::agree_in::<$kernel::$K<half::f16>>($size, $size, Float16);
     }};
 }
 pub(crate) use agree;

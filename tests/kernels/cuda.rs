@@ -6,6 +6,10 @@ use criterion_torch::kernel::prelude::*;
 
 use super::{check, gemv, gemv_cuda, heat, heat_cuda, illegal_access, sound, sum, sum_cuda};
 
+impl Task for illegal_access::ProblemSize {}
+
+impl Task for sound::ProblemSize {}
+
 /// Each source, with its entry functions but for their precision, and the precisions.
 fn sources() -> [(Source, &'static [&'static str], &'static [Dtype]); 4] {
     use Dtype::{BFloat16, Float16, Float32, Float64};

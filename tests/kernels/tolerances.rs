@@ -5,7 +5,7 @@ use criterion_torch::inputs;
 use criterion_torch::kernel::prelude::*;
 use criterion_torch::verify::Distance;
 
-use super::check::{distance, on_cpu, reference};
+use super::check::{distance, inputs_of, on_cpu, reference};
 use super::shipped::Shipped;
 use super::{
     gemv, gemv_mv, gemv_slices, heat, heat_threaded, norm, norm_einsum, norm_transfer, pi, poisson,
@@ -42,10 +42,9 @@ macro_rules! found {
     };
 }
 
-/// The summands of `reduction`.
-pub fn summands(elements: usize, context: &KernelContext) -> Tensor {
-    let _drawing = inputs::seeded(context.seed);
-    context.uniform(&[elements], (0.0, 1.0 / 512.0)).unwrap()
+/// The inputs of a size in float64.
+fn drawn(size: &impl Task, dtype: Dtype) -> Inputs {
+    inputs_of(size, &on_cpu(dtype)).unwrap().all_in_float64().unwrap()
 }
 
 #[test]
@@ -54,7 +53,7 @@ fn a_sum_without_a_block_of_its_values_fails() {
     for elements in shipped.numbers("elements") {
         for dtype in shipped.precisions() {
             let size = sum::ProblemSize { elements };
-            let right = reference::<sum::Sum>(&size, dtype);
+            let right = reference(&size, dtype);
             passes(&shipped, dtype, &distance::<sum::Sum>(&size, dtype, &right), "sum");
             let found = found!(sum_pairwise::Pairwise, &size, dtype, &right);
             passes(&shipped, dtype, &found, "pairwise");
@@ -64,8 +63,7 @@ fn a_sum_without_a_block_of_its_values_fails() {
             if dtype == Dtype::BFloat16 && elements > 1 << 18 {
                 continue;
             }
-            let x = summands(elements, &on_cpu(dtype)).to_kind(tch::Kind::Double);
-            let wrong = &right - x.narrow(0, 0, 1024).sum(None);
+            let wrong = &right - drawn(&size, dtype).examples[0].narrow(0, 0, 1024).sum(None);
             fails(&shipped, dtype, &right, &wrong, "1024 values left out");
         }
     }
@@ -78,17 +76,11 @@ fn a_step_of_heat_without_a_row_or_a_point_fails() {
     for grid_size in shipped.lists("grid_size") {
         for dtype in shipped.precisions() {
             let size = heat::ProblemSize { grid_size: grid_size.clone() };
-            let context = on_cpu(dtype);
-            let right = match dtype {
-                Dtype::Float64 => reference::<heat::Heat<f64>>(&size, dtype),
-                Dtype::Float32 => reference::<heat::Heat<f32>>(&size, dtype),
-                _ => reference::<heat::Heat<bf16>>(&size, dtype),
-            };
+            let right = reference(&size, dtype);
             passes(&shipped, dtype, &found!(heat::Heat, &size, dtype, &right), "heat");
             let found = found!(heat_threaded::Threaded, &size, dtype, &right);
             passes(&shipped, dtype, &found, "threaded");
-            let _drawing = inputs::seeded(context.seed);
-            let before = context.normal(&grid_size).unwrap().to_kind(tch::Kind::Double);
+            let before = &drawn(&size, dtype).examples[0];
             // The first row inside, and a point of it.
             let row = |grid: &Tensor| {
                 let dims = grid_size.len() as i64 - 1;
@@ -97,7 +89,7 @@ fn a_step_of_heat_without_a_row_or_a_point_fails() {
             let point = |grid: &Tensor| row(grid).flatten(0, -1).narrow(0, 7, 1);
             for (what, part) in [("row", &row as &dyn Fn(&Tensor) -> Tensor), ("point", &point)] {
                 let wrong = right.copy();
-                part(&wrong).copy_(&part(&before));
+                part(&wrong).copy_(&part(before));
                 fails(&shipped, dtype, &right, &wrong, &format!("a {what} that is left as it was"));
             }
         }
@@ -118,10 +110,7 @@ fn a_solution_without_a_row_or_of_too_few_sweeps_fails() {
                 poisson::ProblemSize { grid_size, max_iterations, tolerance }
             };
             let (size, early) = (of(tolerance), of(1000.0 * tolerance));
-            let right = match dtype {
-                Dtype::Float64 => reference::<poisson::Jacobi<f64>>(&size, dtype),
-                _ => reference::<poisson::Jacobi<f32>>(&size, dtype),
-            };
+            let right = reference(&size, dtype);
             passes(&shipped, dtype, &found!(poisson::Jacobi, &size, dtype, &right), "jacobi");
             passes(&shipped, dtype, &found!(poisson_sor::RedBlackSor, &size, dtype, &right), "sor");
             let found = found!(poisson::Jacobi, &early, dtype, &right);
@@ -144,19 +133,16 @@ fn a_contraction_without_one_state_of_a_bond_fails() {
     for bond_dimension in shipped.numbers("bond_dimension") {
         for dtype in shipped.precisions() {
             let size = norm::ProblemSize { sites, bond_dimension, physical_dimension };
-            let right = reference::<norm::SiteBySite>(&size, dtype);
+            let right = reference(&size, dtype);
             let found = distance::<norm::SiteBySite>(&size, dtype, &right);
             passes(&shipped, dtype, &found, "site by site");
             let found = distance::<norm_einsum::Einsum>(&size, dtype, &right);
             passes(&shipped, dtype, &found, "einsum");
             let found = distance::<norm_transfer::TransferMatrices>(&size, dtype, &right);
             passes(&shipped, dtype, &found, "transfer matrices");
-            let _drawing = inputs::seeded(on_cpu(dtype).seed);
-            let state =
-                norm::state::State::draw(sites, bond_dimension, physical_dimension, &on_cpu(dtype));
-            let state = state.unwrap();
-            drop(state.tensors[sites / 2].narrow(2, bond_dimension as i64 - 1, 1).zero_());
-            let wrong = state.reference().unwrap();
+            let state = drawn(&size, dtype).examples;
+            drop(state[sites / 2].narrow(2, bond_dimension as i64 - 1, 1).zero_());
+            let wrong = norm::state::reference(&state).unwrap();
             fails(&shipped, dtype, &right, &wrong, "a state left out");
             if dtype == Dtype::Float64 {
                 let rounded = right.to_kind(tch::Kind::Float);
@@ -173,19 +159,13 @@ fn a_product_without_a_feature_or_an_output_fails() {
     for (out_features, in_features) in sizes {
         for dtype in shipped.precisions() {
             let size = gemv::ProblemSize { out_features, in_features };
-            let right = reference::<gemv::Linear>(&size, dtype);
+            let right = reference(&size, dtype);
             passes(&shipped, dtype, &distance::<gemv::Linear>(&size, dtype, &right), "linear");
             passes(&shipped, dtype, &distance::<gemv_mv::Mv>(&size, dtype, &right), "mv");
             passes(&shipped, dtype, &found!(gemv_slices::Slices, &size, dtype, &right), "slices");
-            let context = on_cpu(dtype);
-            let _drawing = inputs::seeded(context.seed);
-            let weight = context.normal(&[out_features, in_features]).unwrap();
-            let weight = weight * (in_features as f64).powf(-0.5);
-            let x = context.normal(&[in_features]).unwrap();
-            let last = |it: &Tensor, dim| {
-                it.narrow(dim, in_features as i64 - 8, 8).to_kind(tch::Kind::Double)
-            };
-            let wrong = &right - last(&weight, 1).mv(&last(&x, 0));
+            let Inputs { examples, parameters } = drawn(&size, dtype);
+            let last = |it: &Tensor, dim| it.narrow(dim, in_features as i64 - 8, 8);
+            let wrong = &right - last(&parameters[0], 1).mv(&last(&examples[0], 0));
             fails(&shipped, dtype, &right, &wrong, "the last 8 features left out");
             let wrong = right.copy();
             drop(wrong.narrow(0, out_features as i64 - 1, 1).zero_());

@@ -1,17 +1,13 @@
 //! Matrix-vector product on a GPU: a warp for each output.
 
-#[path = "_layer.rs"]
-mod layer;
-
-use super::kernel::ProblemSize;
+use super::kernel::{ProblemSize, layer};
 use criterion_torch::kernel::cuda::{Argument, Function, Grid, Source};
 use criterion_torch::kernel::prelude::*;
-use layer::Layer;
 
 pub const SOURCE: Source = Source { name: "gemv.cu", text: include_str!("gemv.cu") };
 
 pub struct Cuda {
-    layer: Layer,
+    weight: Tensor,
     y: Tensor,
     gemv: Function,
 }
@@ -19,12 +15,15 @@ pub struct Cuda {
 impl Kernel for Cuda {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(
+        size: &ProblemSize,
+        parameters: &[Tensor],
+        context: &KernelContext,
+    ) -> Result<Self, Refusal> {
         if matches!(context.dtype, Dtype::Float64 | Dtype::Float8E4M3Fn) {
             return Err(context.unsupported("gemv.cu has fp32, bf16 and fp16"));
         }
         let gemv = SOURCE.function(&format!("gemv_{}", context.dtype.short()), context)?;
-        let layer = Layer::draw(size.out_features, size.in_features, context)?;
         // A row begins where an access of 16 bytes may.
         let values = 16 / context.dtype.bytes() as usize;
         if !size.in_features.is_multiple_of(values) || i32::try_from(size.in_features).is_err() {
@@ -33,13 +32,13 @@ impl Kernel for Cuda {
                 size.in_features
             )));
         }
-        let kind = layer.x.f_kind()?;
-        let y = Tensor::f_full([size.out_features as i64], f64::NAN, (kind, context.torch_device))?;
-        Ok(Self { layer, y, gemv })
+        let options = (context.kind(), context.torch_device);
+        let y = Tensor::f_full([size.out_features as i64], f64::NAN, options)?;
+        Ok(Self { weight: parameters[0].shallow_clone(), y, gemv })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        let Self { layer: Layer { weight, x }, y, gemv } = self;
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let (Self { weight, y, gemv }, x) = (self, &examples[0]);
         let (rows, features) = (y.numel(), x.numel() as i32);
         // Eight warps in a block.
         let grid = Grid::covering(rows * 32, 256)?;

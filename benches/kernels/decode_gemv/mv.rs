@@ -1,29 +1,28 @@
 //! Matrix-vector product by libtorch's `mv`, which is made for a single token.
 
-#[path = "_layer.rs"]
-mod layer;
-
-use super::kernel::ProblemSize;
+use super::kernel::{ProblemSize, layer};
 use criterion_torch::kernel::prelude::*;
-use layer::Layer;
 
 pub struct Mv {
-    layer: Layer,
+    weight: Tensor,
     y: Tensor,
 }
 
 impl Kernel for Mv {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
-        let layer = Layer::draw(size.out_features, size.in_features, context)?;
-        let kind = layer.x.f_kind()?;
-        let y = Tensor::f_full([size.out_features as i64], f64::NAN, (kind, context.torch_device))?;
-        Ok(Self { layer, y })
+    fn prepare(
+        size: &ProblemSize,
+        parameters: &[Tensor],
+        context: &KernelContext,
+    ) -> Result<Self, Refusal> {
+        let options = (context.kind(), context.torch_device);
+        let y = Tensor::f_full([size.out_features as i64], f64::NAN, options)?;
+        Ok(Self { weight: parameters[0].shallow_clone(), y })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        self.y = self.layer.weight.f_mv(&self.layer.x)?;
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        self.y = self.weight.f_mv(&examples[0])?;
         Ok(())
     }
 

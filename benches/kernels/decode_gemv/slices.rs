@@ -1,34 +1,33 @@
 //! Matrix-vector product over plain slices: a dot product for each row, and the rows are shared out
 //! among the threads of torch's own operators.
 
-#[path = "_layer.rs"]
-mod layer;
-
-use super::kernel::ProblemSize;
+use super::kernel::{ProblemSize, layer};
 use criterion_torch::kernel::prelude::*;
 use criterion_torch::kernels::cpu::parallel;
-use layer::Layer;
 
 pub struct Slices<T> {
-    weight: Vec<T>,
-    x: Vec<T>,
+    weight: Tensor,
     y: Vec<T>,
 }
 
 impl<T: Element> Kernel for Slices<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(
+        size: &ProblemSize,
+        parameters: &[Tensor],
+        context: &KernelContext,
+    ) -> Result<Self, Refusal> {
         if context.device != Device::Cpu {
             return Err(context.unsupported("loops over slices run on the CPU"));
         }
-        let Layer { weight, x } = Layer::draw(size.out_features, size.in_features, context)?;
         let y = vec![T::from_f64(f64::NAN); size.out_features];
-        Ok(Self { weight: values(&weight)?, x: values(&x)?, y })
+        Ok(Self { weight: parameters[0].shallow_clone(), y })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        let Self { weight, x, y } = self;
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let Self { weight, y } = self;
+        let (weight, x) = (slice::<T>(weight)?, slice(&examples[0])?);
         let features = x.len();
         // Outputs in pieces of a cache line or more, so that no two threads write to the same one.
         parallel::for_each_row(y, PIECE, |piece, y| {

@@ -1,7 +1,5 @@
 //! The solvers share this: the system, when it is solved, and its solution by another way.
 
-#![allow(dead_code, reason = "every kernel uses its own part")]
-
 #[path = "../_grid.rs"]
 mod grid;
 
@@ -15,12 +13,8 @@ use tch::Kind;
 /// `sum of the 2·D neighbours of p − 2·D·p = f`, and `p = 0` on the boundary.
 pub struct Poisson<T> {
     pub grid: Grid,
-    /// On every point; that of the boundary is not looked at.
-    pub f: Vec<T>,
-    /// The iterate, `f`'s size.
+    /// The iterate.
     pub p: Vec<T>,
-    /// ‖f‖₂ over the interior.
-    right: f64,
     /// The residual's squares, summed over each column.
     squares: Vec<f64>,
     max_iterations: u32,
@@ -33,8 +27,7 @@ pub struct Poisson<T> {
 const SWEEPS: u32 = 20;
 
 impl<T: Element> Poisson<T> {
-    /// A right-hand side of normally distributed values.
-    pub fn draw(
+    pub fn new(
         grid_size: &[usize],
         max_iterations: u32,
         tolerance: f64,
@@ -49,20 +42,18 @@ impl<T: Element> Poisson<T> {
             );
         }
         let grid = Grid::new(grid_size, context)?;
-        let f = context.normal(grid.size())?;
-        let inside = grid.interior_of(&f)?.f_to_kind(Kind::Double)?;
-        let right = inside.f_norm()?.f_double_value(&[])?;
-        let f: Vec<T> = values(&f)?;
         let p = vec![T::from_f64(0.0); grid.points()];
         let squares = vec![0.0; grid.width() - 2];
-        Ok(Self { grid, f, p, right, squares, max_iterations, tolerance })
+        Ok(Self { grid, p, squares, max_iterations, tolerance })
     }
 
-    /// Sweeps over the iterate, from zero, until `‖f − ∇²p‖₂ ≤ tolerance·‖f‖₂`.
+    /// Sweeps over the iterate, from zero, until `‖f − ∇²p‖₂ ≤ tolerance·‖f‖₂`. The boundary of `f` is not looked at.
     ///
     /// Fails after `max_iterations`: what is not solved must not count as fast.
-    pub fn solve(&mut self, mut sweep: impl FnMut(&mut Self)) -> Result<(), Refusal> {
+    pub fn solve(&mut self, f: &[T], mut sweep: impl FnMut(&mut Self)) -> Result<(), Refusal> {
         self.p.fill(T::from_f64(0.0));
+        // ‖f‖₂, as ∇²p is 0.
+        let right = self.residual_of(f);
         let mut residual = 1.0;
         let mut done = 0;
         while done < self.max_iterations {
@@ -71,11 +62,7 @@ impl<T: Element> Poisson<T> {
                 sweep(self);
             }
             done += sweeps;
-            residual = match *self.grid.strides() {
-                [row] => self.residual([row]),
-                [plane, row] => self.residual([plane, row]),
-                _ => f64::NAN, // `Grid::new` lets no other pass.
-            } / self.right;
+            residual = self.residual_of(f) / right;
             if residual <= self.tolerance {
                 return Ok(());
             }
@@ -89,8 +76,16 @@ impl<T: Element> Poisson<T> {
 
     /// ‖f − ∇²p‖₂ over the interior, in float64: whether a solution is one does not depend on the
     /// precision that it was found in.
-    fn residual<const OTHERS: usize>(&mut self, strides: [usize; OTHERS]) -> f64 {
-        let Self { grid, f, p, squares, .. } = self;
+    fn residual_of(&mut self, f: &[T]) -> f64 {
+        match *self.grid.strides() {
+            [row] => self.residual(f, [row]),
+            [plane, row] => self.residual(f, [plane, row]),
+            _ => f64::NAN, // `Grid::new` lets no other pass.
+        }
+    }
+
+    fn residual<const OTHERS: usize>(&mut self, f: &[T], strides: [usize; OTHERS]) -> f64 {
+        let Self { grid, p, squares, .. } = self;
         let (width, inner) = (grid.width(), grid.width() - 2);
         let neighbours = 2.0 * (OTHERS + 1) as f64;
         squares.fill(0.0);
@@ -116,32 +111,31 @@ impl<T: Element> Poisson<T> {
     pub fn output(&self) -> Result<Tensor, Refusal> {
         tensor(&self.p, self.grid.size())
     }
+}
 
-    /// The solution, direct, in float64. Sines are the eigenvectors of the second difference between
-    /// two zeros: of `n` points, number k with `2·cos(kπ / (n + 1)) − 2`. In their basis the system is
-    /// a division.
-    pub fn reference(&self) -> Result<Tensor, Refusal> {
-        let f = tensor(&self.f, self.grid.size())?;
-        let mut values = self.grid.interior_of(&f)?.f_to_kind(Kind::Double)?;
-        let inner = values.size();
-        let sines = inner.iter().map(|&points| sines(points)).collect::<Result<Vec<_>, _>>()?;
-        // Each product takes the first dimension and puts it last: after all, they are in order.
-        for sines in &sines {
-            values = values.f_tensordot(sines, [0], [0])?;
-        }
-        let mut eigenvalues = Tensor::f_zeros(&inner[..], (Kind::Double, tch::Device::Cpu))?;
-        for (dim, &points) in inner.iter().enumerate() {
-            let mut along = vec![1; inner.len()];
-            along[dim] = points;
-            eigenvalues = eigenvalues.f_add(&second_differences(points)?.f_view(&along[..])?)?;
-        }
-        values = values.f_div(&eigenvalues)?;
-        for sines in &sines {
-            values = values.f_tensordot(sines, [0], [0])?;
-        }
-        // With the boundary, a zero on either side of each dimension.
-        Ok(values.f_constant_pad_nd(vec![1; 2 * inner.len()])?)
+/// The solution, direct. Sines are the eigenvectors of the second difference between
+/// two zeros: of `n` points, number k with `2·cos(kπ / (n + 1)) − 2`. In their basis the system is
+/// a division.
+pub fn reference(f: &Tensor, grid: &Grid) -> Result<Tensor, Refusal> {
+    let mut values = grid.interior_of(f)?;
+    let inner = values.size();
+    let sines = inner.iter().map(|&points| sines(points)).collect::<Result<Vec<_>, _>>()?;
+    // Each product takes the first dimension and puts it last: after all, they are in order.
+    for sines in &sines {
+        values = values.f_tensordot(sines, [0], [0])?;
     }
+    let mut eigenvalues = Tensor::f_zeros(&inner[..], (Kind::Double, tch::Device::Cpu))?;
+    for (dim, &points) in inner.iter().enumerate() {
+        let mut along = vec![1; inner.len()];
+        along[dim] = points;
+        eigenvalues = eigenvalues.f_add(&second_differences(points)?.f_view(&along[..])?)?;
+    }
+    values = values.f_div(&eigenvalues)?;
+    for sines in &sines {
+        values = values.f_tensordot(sines, [0], [0])?;
+    }
+    // With the boundary, a zero on either side of each dimension.
+    Ok(values.f_constant_pad_nd(vec![1; 2 * inner.len()])?)
 }
 
 /// `[n, n]`, orthogonal, symmetric, its own inverse.

@@ -3,10 +3,10 @@
 //! neighbours were. Solved to `tolerance`, or failed after `max_iterations`.
 
 #[path = "_poisson.rs"]
-mod poisson;
+pub mod poisson;
 
 use criterion_torch::kernel::prelude::*;
-use poisson::Poisson;
+use poisson::{Grid, Poisson};
 
 /// The keys of `problem_size` in `bench.yaml`.
 pub struct ProblemSize {
@@ -18,6 +18,22 @@ pub struct ProblemSize {
     pub tolerance: f64,
 }
 
+impl Task for ProblemSize {
+    fn inputs(&self, context: &KernelContext) -> Result<Inputs, Refusal> {
+        let grid = Grid::new(&self.grid_size, context)?;
+        Ok(Inputs { examples: vec![context.normal(grid.size())?], parameters: vec![] })
+    }
+
+    fn reference(
+        &self,
+        inputs: &Inputs,
+        context: &KernelContext,
+    ) -> Result<Option<Tensor>, Refusal> {
+        let grid = Grid::new(&self.grid_size, context)?;
+        poisson::reference(&inputs.examples[0], &grid).map(Some)
+    }
+}
+
 pub struct Jacobi<T> {
     problem: Poisson<T>,
     next: Vec<T>,
@@ -26,19 +42,19 @@ pub struct Jacobi<T> {
 impl<T: Element> Kernel for Jacobi<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(size: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
         let &ProblemSize { ref grid_size, max_iterations, tolerance } = size;
-        let problem = Poisson::draw(grid_size, max_iterations, tolerance, context)?;
+        let problem = Poisson::new(grid_size, max_iterations, tolerance, context)?;
         Ok(Self { next: problem.p.clone(), problem })
     }
 
     /// From zero to the solution, every time.
-    fn run(&mut self) -> Result<(), Refusal> {
-        let Self { problem, next } = self;
-        problem.solve(|problem| {
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let (Self { problem, next }, f) = (self, slice(&examples[0])?);
+        problem.solve(f, |problem| {
             match *problem.grid.strides() {
-                [row] => sweep(problem, next, [row]),
-                [plane, row] => sweep(problem, next, [plane, row]),
+                [row] => sweep(problem, f, next, [row]),
+                [plane, row] => sweep(problem, f, next, [plane, row]),
                 _ => {} // `Grid::new` lets no other pass.
             }
             // Both have zeros on the boundary.
@@ -50,10 +66,6 @@ impl<T: Element> Kernel for Jacobi<T> {
         self.problem.output()
     }
 
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        self.problem.reference().map(Some)
-    }
-
     // No `flops` and no `bytes`: how many sweeps it takes is known when it is done, not from the size.
 }
 
@@ -61,10 +73,11 @@ impl<T: Element> Kernel for Jacobi<T> {
 /// in the last.
 fn sweep<T: Element, const OTHERS: usize>(
     problem: &Poisson<T>,
+    f: &[T],
     next: &mut [T],
     strides: [usize; OTHERS],
 ) {
-    let Poisson { grid, f, p, .. } = problem;
+    let Poisson { grid, p, .. } = problem;
     let (width, inner) = (grid.width(), grid.width() - 2);
     let share = T::Wide::from_f64(0.5 / (OTHERS + 1) as f64);
     for row in grid.inner_rows() {

@@ -2,12 +2,9 @@
 //! neighbours, by the factor ω that is best for this grid (Young 1954). Points are coloured as on a
 //! chessboard: each colour depends only on the other one. It takes about √ of Jacobi's sweeps.
 
-#[path = "_poisson.rs"]
-mod poisson;
-
 use std::f64::consts::PI;
 
-use super::kernel::ProblemSize;
+use super::kernel::{ProblemSize, poisson};
 use criterion_torch::kernel::prelude::*;
 use poisson::{Grid, Poisson};
 
@@ -19,18 +16,18 @@ pub struct RedBlackSor<T> {
 impl<T: Element> Kernel for RedBlackSor<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(size: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
         let &ProblemSize { ref grid_size, max_iterations, tolerance } = size;
-        let problem = Poisson::draw(grid_size, max_iterations, tolerance, context)?;
+        let problem = Poisson::new(grid_size, max_iterations, tolerance, context)?;
         let omega = best_omega(&problem.grid);
         Ok(Self { problem, omega })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        let omega = self.omega;
-        self.problem.solve(|problem| match *problem.grid.strides() {
-            [row] => sweep(problem, omega, [row]),
-            [plane, row] => sweep(problem, omega, [plane, row]),
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let (omega, f) = (self.omega, slice(&examples[0])?);
+        self.problem.solve(f, |problem| match *problem.grid.strides() {
+            [row] => sweep(problem, f, omega, [row]),
+            [plane, row] => sweep(problem, f, omega, [plane, row]),
             _ => {} // `Grid::new` lets no other pass.
         })
     }
@@ -51,10 +48,11 @@ fn best_omega(grid: &Grid) -> f64 {
 /// One sweep: the points whose indices have an even sum, then the others, in place.
 fn sweep<T: Element, const OTHERS: usize>(
     problem: &mut Poisson<T>,
+    f: &[T],
     omega: f64,
     strides: [usize; OTHERS],
 ) {
-    let Poisson { grid, f, p, .. } = problem;
+    let Poisson { grid, p, .. } = problem;
     let width = grid.width();
     let keep = T::Wide::from_f64(1.0 - omega);
     let share = T::Wide::from_f64(0.5 * omega / (OTHERS + 1) as f64);

@@ -1,17 +1,6 @@
-//! The values, the exact sum and its costs, which all implementations share.
-
-#![allow(dead_code, reason = "every kernel uses its own part")]
+//! The exact sum, and the costs that all implementations share.
 
 use criterion_torch::kernel::prelude::*;
-
-/// The values that are summed. All are positive, so that the sum's relative error is that of the
-/// method, not of cancellation; and small, so that sums of 2²⁴ of them fit into float16.
-pub fn draw(elements: usize, context: &KernelContext) -> Result<Tensor, Refusal> {
-    if elements == 0 {
-        return Err(context.unsupported("elements is 0, but has to be 1 or more"));
-    }
-    context.uniform(&[elements], (0.0, 1.0 / 512.0))
-}
 
 /// The sum, exact but for its last rounding: it is kept as numbers that share no bit, into which each
 /// value goes without an error (Shewchuk 1997, "Adaptive Precision Floating-Point Arithmetic").

@@ -1,12 +1,9 @@
 //! The sum on a GPU in two launches: each block sums its share, then one block sums theirs. The order
 //! is the same every time, so every run gives the same bits.
 
-use super::kernel::ProblemSize;
+use super::kernel::{ProblemSize, exact};
 use criterion_torch::kernel::cuda::{Argument, Function, Grid, Source};
 use criterion_torch::kernel::prelude::*;
-
-#[path = "_exact.rs"]
-mod exact;
 
 pub const SOURCE: Source = Source { name: "sum.cu", text: include_str!("sum.cu") };
 
@@ -16,7 +13,6 @@ const THREADS: usize = 256;
 const MOST_BLOCKS: usize = 2048;
 
 pub struct Cuda {
-    x: Tensor,
     /// The sum of each block, in the dtype that sums are computed in.
     partial: Tensor,
     sum: Tensor,
@@ -27,7 +23,7 @@ pub struct Cuda {
 impl Kernel for Cuda {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(size: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
         let wide = match context.dtype {
             Dtype::Float64 => tch::Kind::Double,
             Dtype::Float32 | Dtype::BFloat16 | Dtype::Float16 => tch::Kind::Float,
@@ -36,17 +32,16 @@ impl Kernel for Cuda {
         let dtype = context.dtype.short();
         let of_blocks = SOURCE.function(&format!("sum_blocks_{dtype}"), context)?;
         let of_partials = SOURCE.function(&format!("sum_partials_{dtype}"), context)?;
-        let x = exact::draw(size.elements, context)?;
         // Four accesses of 16 bytes for each thread, before there are blocks enough.
-        let values = THREADS * 4 * 16 / x.f_kind()?.elt_size_in_bytes();
+        let values = THREADS * 4 * 16 / context.kind().elt_size_in_bytes();
         let blocks = size.elements.div_ceil(values).min(MOST_BLOCKS);
         let partial = Tensor::f_empty([blocks as i64], (wide, context.torch_device))?;
-        let sum = Tensor::f_full([1], f64::NAN, (x.f_kind()?, context.torch_device))?;
-        Ok(Self { x, partial, sum, of_blocks, of_partials })
+        let sum = Tensor::f_full([1], f64::NAN, (context.kind(), context.torch_device))?;
+        Ok(Self { partial, sum, of_blocks, of_partials })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        let Self { x, partial, sum, of_blocks, of_partials } = self;
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let (Self { partial, sum, of_blocks, of_partials }, x) = (self, &examples[0]);
         let (count, blocks) = (x.numel() as i64, partial.numel());
         let arguments = [Argument::In(x), Argument::Long(count), Argument::Out(partial)];
         // SAFETY: the parameters of `sum_blocks_…`, which reads `count` values and writes one for each

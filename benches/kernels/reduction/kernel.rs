@@ -2,7 +2,7 @@
 //! folder are compared with.
 
 #[path = "_exact.rs"]
-mod exact;
+pub mod exact;
 
 use criterion_torch::kernel::prelude::*;
 
@@ -12,37 +12,46 @@ pub struct ProblemSize {
     pub elements: usize,
 }
 
+impl Task for ProblemSize {
+    /// The values that are summed. All are positive, so that the sum's relative error is that of the
+    /// method, not of cancellation; and small, so that sums of 2²⁴ of them fit into float16.
+    fn inputs(&self, context: &KernelContext) -> Result<Inputs, Refusal> {
+        if self.elements == 0 {
+            return Err(context.unsupported("elements is 0, but has to be 1 or more"));
+        }
+        let x = context.uniform(&[self.elements], (0.0, 1.0 / 512.0))?;
+        Ok(Inputs { examples: vec![x], parameters: vec![] })
+    }
+
+    fn reference(&self, inputs: &Inputs, _: &KernelContext) -> Result<Option<Tensor>, Refusal> {
+        let sum = exact::exact(slice::<f64>(&inputs.examples[0])?.iter().copied());
+        tensor(&[sum], &[1]).map(Some)
+    }
+}
+
 pub struct Sum {
-    x: Tensor,
     sum: Tensor,
 }
 
 impl Kernel for Sum {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(_: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
         if context.dtype == Dtype::Float8E4M3Fn {
             return Err(context.unsupported("torch.sum has no kernel for 8 bits"));
         }
-        let x = exact::draw(size.elements, context)?;
         // Nothing is summed yet, and no number says so better than one that is none.
-        let sum = Tensor::f_full([1], f64::NAN, (x.f_kind()?, context.torch_device))?;
-        Ok(Self { x, sum })
+        let sum = Tensor::f_full([1], f64::NAN, (context.kind(), context.torch_device))?;
+        Ok(Self { sum })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        self.sum = self.x.f_sum(None)?.f_view([1])?;
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        self.sum = examples[0].f_sum(None)?.f_view([1])?;
         Ok(())
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
         Ok(self.sum.shallow_clone())
-    }
-
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        let wide = self.x.f_to_kind(tch::Kind::Double)?;
-        let sum = exact::exact(values::<f64>(&wide)?);
-        tensor(&[sum], &[1]).map(Some)
     }
 
     fn flops(size: &ProblemSize) -> Option<u64> {

@@ -1,7 +1,5 @@
 //! The step and its costs, which all implementations share.
 
-#![allow(dead_code, reason = "every kernel uses its own part")]
-
 #[path = "../_grid.rs"]
 mod grid;
 
@@ -36,13 +34,12 @@ pub fn step_row<T: Element, const OTHERS: usize>(
     }
 }
 
-/// The step by way of whole tensors in float64: each neighbour is the grid, rolled by a place.
+/// The step by way of whole tensors: each neighbour is the grid, rolled by a place.
 pub fn reference(u: &Tensor, grid: &Grid) -> Result<Tensor, Refusal> {
-    let u = u.f_to_device(tch::Device::Cpu)?.f_to_kind(tch::Kind::Double)?;
     let mut change = u.f_zeros_like()?;
     for dim in 0..grid.size().len() as i64 {
         for by in [1, -1] {
-            change = change.f_add(&u.f_roll([by], [dim])?)?.f_sub(&u)?;
+            change = change.f_add(&u.f_roll([by], [dim])?)?.f_sub(u)?;
         }
     }
     // Values that were rolled in from the other side lie on the boundary, which keeps its own.

@@ -1,9 +1,6 @@
 //! Heat step on a GPU: CUDA code that is compiled for the present device when it is prepared.
 
-#[path = "_heat.rs"]
-mod heat;
-
-use super::kernel::ProblemSize;
+use super::kernel::{ProblemSize, heat};
 use criterion_torch::kernel::cuda::{Argument, Function, Grid as Launch, Source};
 use criterion_torch::kernel::prelude::*;
 use heat::Grid;
@@ -13,7 +10,6 @@ pub const SOURCE: Source = Source { name: "heat.cu", text: include_str!("heat.cu
 /// Not generic: it looks at `context.dtype` itself.
 pub struct Cuda {
     grid: Grid,
-    u: Tensor,
     next: Tensor,
     step: Function,
 }
@@ -21,7 +17,7 @@ pub struct Cuda {
 impl Kernel for Cuda {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(size: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
         if context.dtype == Dtype::Float8E4M3Fn {
             return Err(context.unsupported("heat.cu has no arithmetic in 8 bits"));
         }
@@ -30,18 +26,18 @@ impl Kernel for Cuda {
         if i32::try_from(grid.points()).is_err() {
             return Err(context.unsupported("heat.cu counts fewer than 2³¹ points"));
         }
-        let u = context.normal(grid.size())?;
-        Ok(Self { next: u.f_empty_like()?, grid, u, step })
+        let next = Tensor::f_empty(grid.shape(), (context.kind(), context.torch_device))?;
+        Ok(Self { next, grid, step })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
         // Two dimensions are three with a single plane.
         let [.., rows, width] = *self.grid.size() else { return Ok(()) };
         let points = self.grid.points();
         let launch = Launch::covering(points, 256)?;
         let [planes, rows, width] =
             [points / (rows * width), rows, width].map(|it| Argument::Int(it as i32));
-        let arguments = [Argument::In(&self.u), Argument::Out(&mut self.next), planes, rows, width];
+        let arguments = [Argument::In(&examples[0]), Argument::Out(&mut self.next), planes, rows, width];
         // SAFETY: the parameters of `heat_…`, whose threads stay below planes · rows · width, the
         // elements of both tensors.
         unsafe { self.step.launch(launch, &arguments) }
@@ -49,11 +45,6 @@ impl Kernel for Cuda {
 
     fn output(&self) -> Result<Tensor, Refusal> {
         Ok(self.next.shallow_clone())
-    }
-
-    /// Its own, as `kernel.rs` does not run where this does.
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        heat::reference(&self.u, &self.grid).map(Some)
     }
 
     fn flops(size: &ProblemSize) -> Option<u64> {

@@ -1,11 +1,11 @@
 //! One explicit step of the heat equation, ∂u/∂t = ∇²u, on a grid of two or three dimensions: a star
-//! stencil, as loops over plain slices. The boundary keeps its values.
+//! stencil, as loops over plain slices. The boundary is kept at 0.
 //!
 //! This file is the baseline, because it is called `kernel.rs`; the others of this folder are measured
 //! beside it, and judged by its reference.
 
 #[path = "_heat.rs"]
-mod heat;
+pub mod heat;
 
 use criterion_torch::kernel::prelude::*;
 use heat::Grid;
@@ -16,31 +16,48 @@ pub struct ProblemSize {
     pub grid_size: Vec<usize>,
 }
 
+impl Task for ProblemSize {
+    fn inputs(&self, context: &KernelContext) -> Result<Inputs, Refusal> {
+        let grid = Grid::new(&self.grid_size, context)?;
+        let drawn = context.normal(grid.size())?;
+        let u = drawn.f_zeros_like()?;
+        grid.interior_of(&u)?.f_copy_(&grid.interior_of(&drawn)?)?;
+        Ok(Inputs { examples: vec![u], parameters: vec![] })
+    }
+
+    fn reference(
+        &self,
+        inputs: &Inputs,
+        context: &KernelContext,
+    ) -> Result<Option<Tensor>, Refusal> {
+        let grid = Grid::new(&self.grid_size, context)?;
+        heat::reference(&inputs.examples[0], &grid).map(Some)
+    }
+}
+
 /// `T` is the precision: `f64`, `f32`, `bf16` or `f16`.
 pub struct Heat<T> {
     grid: Grid,
-    u: Vec<T>,
     next: Vec<T>,
 }
 
 impl<T: Element> Kernel for Heat<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(size: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
         if context.device != Device::Cpu {
             return Err(context.unsupported("loops over slices run on the CPU"));
         }
         let grid = Grid::new(&size.grid_size, context)?;
-        let u: Vec<T> = values(&context.normal(grid.size())?)?;
         // The boundary is written here, once, and never again.
-        Ok(Self { grid, next: u.clone(), u })
+        Ok(Self { next: vec![T::from_f64(0.0); grid.points()], grid })
     }
 
-    /// Reads `u` and writes `next`, so that every step computes the same.
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let u = slice(&examples[0])?;
         match *self.grid.strides() {
-            [row] => self.sweep([row]),
-            [plane, row] => self.sweep([plane, row]),
+            [row] => self.sweep(u, [row]),
+            [plane, row] => self.sweep(u, [plane, row]),
             _ => {} // `Grid::new` lets no other pass.
         }
         Ok(())
@@ -48,11 +65,6 @@ impl<T: Element> Kernel for Heat<T> {
 
     fn output(&self) -> Result<Tensor, Refusal> {
         tensor(&self.next, self.grid.size())
-    }
-
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        let u = tensor(&self.u, self.grid.size())?;
-        heat::reference(&u, &self.grid).map(Some)
     }
 
     fn flops(size: &ProblemSize) -> Option<u64> {
@@ -65,11 +77,11 @@ impl<T: Element> Kernel for Heat<T> {
 }
 
 impl<T: Element> Heat<T> {
-    fn sweep<const OTHERS: usize>(&mut self, strides: [usize; OTHERS]) {
+    fn sweep<const OTHERS: usize>(&mut self, u: &[T], strides: [usize; OTHERS]) {
         let width = self.grid.width();
         for row in self.grid.inner_rows() {
             let start = row * width;
-            heat::step_row(&mut self.next[start..start + width], &self.u, start, strides);
+            heat::step_row(&mut self.next[start..start + width], u, start, strides);
         }
     }
 }

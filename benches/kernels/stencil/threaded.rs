@@ -1,35 +1,31 @@
 //! Plain loops whose rows are shared out among the threads of torch's own operators.
 
-#[path = "_heat.rs"]
-mod heat;
-
-use super::kernel::ProblemSize;
+use super::kernel::{ProblemSize, heat};
 use criterion_torch::kernel::prelude::*;
 use criterion_torch::kernels::cpu::parallel;
 use heat::Grid;
 
 pub struct Threaded<T> {
     grid: Grid,
-    u: Vec<T>,
     next: Vec<T>,
 }
 
 impl<T: Element> Kernel for Threaded<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(size: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
         if context.device != Device::Cpu {
             return Err(context.unsupported("threads of the host run on the CPU"));
         }
         let grid = Grid::new(&size.grid_size, context)?;
-        let u: Vec<T> = values(&context.normal(grid.size())?)?;
-        Ok(Self { grid, next: u.clone(), u })
+        Ok(Self { next: vec![T::from_f64(0.0); grid.points()], grid })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let u = slice(&examples[0])?;
         match *self.grid.strides() {
-            [row] => self.sweep([row]),
-            [plane, row] => self.sweep([plane, row]),
+            [row] => self.sweep(u, [row]),
+            [plane, row] => self.sweep(u, [plane, row]),
             _ => Ok(()), // `Grid::new` lets no other pass.
         }
     }
@@ -48,8 +44,12 @@ impl<T: Element> Kernel for Threaded<T> {
 }
 
 impl<T: Element> Threaded<T> {
-    fn sweep<const OTHERS: usize>(&mut self, strides: [usize; OTHERS]) -> Result<(), Refusal> {
-        let Self { grid, u, next } = self;
+    fn sweep<const OTHERS: usize>(
+        &mut self,
+        u: &[T],
+        strides: [usize; OTHERS],
+    ) -> Result<(), Refusal> {
+        let Self { grid, next } = self;
         let width = grid.width();
         // Each row is one thread's alone.
         parallel::for_each_row(next, width, |row, next| {

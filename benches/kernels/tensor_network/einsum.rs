@@ -1,30 +1,24 @@
 //! The contraction as one `einsum` a site, which libtorch splits into products of matrices by
 //! itself.
 
-#[path = "_state.rs"]
-mod state;
-
-use super::kernel::ProblemSize;
+use super::kernel::{ProblemSize, state};
 use criterion_torch::kernel::prelude::*;
-use state::State;
 
 pub struct Einsum {
-    state: State,
     norm: Tensor,
 }
 
 impl Kernel for Einsum {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
-        let &ProblemSize { sites, bond_dimension, physical_dimension } = size;
-        let state = State::draw(sites, bond_dimension, physical_dimension, context)?;
-        Ok(Self { norm: state.start()?, state })
+    fn prepare(_: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
+        let options = (context.kind(), context.torch_device);
+        Ok(Self { norm: Tensor::f_full([1, 1], f64::NAN, options)? })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        let mut environment = self.state.start()?;
-        for tensor in &self.state.tensors {
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let mut environment = state::start(examples)?;
+        for tensor in examples {
             // From left to right, as no other path is given.
             let operands = [&environment, tensor, tensor];
             environment = Tensor::f_einsum("ab,asc,bsd->cd", &operands, None::<&[i64]>)?;

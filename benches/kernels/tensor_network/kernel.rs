@@ -6,7 +6,6 @@
 pub mod state;
 
 use criterion_torch::kernel::prelude::*;
-use state::State;
 
 /// The keys of `problem_size` in `bench.yaml`.
 pub struct ProblemSize {
@@ -17,23 +16,33 @@ pub struct ProblemSize {
     pub physical_dimension: usize,
 }
 
+impl Task for ProblemSize {
+    fn inputs(&self, context: &KernelContext) -> Result<Inputs, Refusal> {
+        let &Self { sites, bond_dimension, physical_dimension } = self;
+        let examples = state::draw(sites, bond_dimension, physical_dimension, context)?;
+        Ok(Inputs { examples, parameters: vec![] })
+    }
+
+    fn reference(&self, inputs: &Inputs, _: &KernelContext) -> Result<Option<Tensor>, Refusal> {
+        state::reference(&inputs.examples).map(Some)
+    }
+}
+
 pub struct SiteBySite {
-    state: State,
     norm: Tensor,
 }
 
 impl Kernel for SiteBySite {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
-        let &ProblemSize { sites, bond_dimension, physical_dimension } = size;
-        let state = State::draw(sites, bond_dimension, physical_dimension, context)?;
-        Ok(Self { norm: state.start()?, state })
+    fn prepare(_: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
+        let options = (context.kind(), context.torch_device);
+        Ok(Self { norm: Tensor::f_full([1, 1], f64::NAN, options)? })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        let mut environment = self.state.start()?;
-        for tensor in &self.state.tensors {
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let mut environment = state::start(examples)?;
+        for tensor in examples {
             let (left, physical, right) = tensor.size3()?;
             // [left, left]·[left, d·right], whose memory is also that of [left·d, right].
             let half = environment.f_mm(&tensor.f_view([left, physical * right])?)?;
@@ -47,10 +56,6 @@ impl Kernel for SiteBySite {
 
     fn output(&self) -> Result<Tensor, Refusal> {
         Ok(self.norm.f_view([1])?)
-    }
-
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        self.state.reference().map(Some)
     }
 
     fn flops(size: &ProblemSize) -> Option<u64> {

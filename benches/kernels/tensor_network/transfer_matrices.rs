@@ -2,30 +2,24 @@
 //! `[D², D²]`, then the environment through all of them. This takes 2·(d + 1)·D⁴ operations a site
 //! instead of 4·d·D³: it shows the cost of a bad order.
 
-#[path = "_state.rs"]
-mod state;
-
-use super::kernel::ProblemSize;
+use super::kernel::{ProblemSize, state};
 use criterion_torch::kernel::prelude::*;
-use state::State;
 
 pub struct TransferMatrices {
-    state: State,
     norm: Tensor,
 }
 
 impl Kernel for TransferMatrices {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
-        let &ProblemSize { sites, bond_dimension, physical_dimension } = size;
-        let state = State::draw(sites, bond_dimension, physical_dimension, context)?;
-        Ok(Self { norm: state.start()?, state })
+    fn prepare(_: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
+        let options = (context.kind(), context.torch_device);
+        Ok(Self { norm: Tensor::f_full([1, 1], f64::NAN, options)? })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        let mut environment = self.state.start()?;
-        for tensor in &self.state.tensors {
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let mut environment = state::start(examples)?;
+        for tensor in examples {
             let (left, _, right) = tensor.size3()?;
             let transfer = Tensor::f_einsum("asc,bsd->abcd", &[tensor, tensor], None::<&[i64]>)?;
             let transfer = transfer.f_reshape([left * left, right * right])?;

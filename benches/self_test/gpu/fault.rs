@@ -57,9 +57,9 @@ fn provoked() -> Result<Vec<Finding>, Refusal> {
     let ones = Tensor::f_ones([16], (Kind::Float, device))?;
     add(&ones)?;
     let mut kernel =
-        illegal_access::IllegalAccess::prepare(&illegal_access::ProblemSize {}, &context)?;
+        illegal_access::IllegalAccess::prepare(&illegal_access::ProblemSize {}, &[], &context)?;
     cuda::synchronize(DEVICE)?;
-    let launched = kernel.run();
+    let launched = kernel.run(&[]);
     let synchronize = || cuda::synchronize(DEVICE).map_err(Refusal::from);
     let first = launched.and_then(|()| synchronize());
     let text = first.as_ref().err().map(Refusal::to_string).unwrap_or_default();

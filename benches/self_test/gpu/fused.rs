@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use criterion_torch::catalogue::pattern::promise::{promise, short};
 use criterion_torch::device;
-use criterion_torch::kernel::KernelContext;
+use criterion_torch::kernel::{Computation, KernelContext};
 use criterion_torch::native::numerics;
 use criterion_torch::native::profile::{ActivityType, outermost, profile};
 use criterion_torch::refusal::Refusal;

@@ -43,6 +43,17 @@ pub fn relocate(tensors: &[Tensor]) -> Result<Blocks, Error> {
     Ok(Blocks { _held: held, bytes })
 }
 
+/// Elements of a tensor, counted without the allocation that tch's `numel` makes for the size.
+pub fn numel(tensor: &Tensor) -> usize {
+    let mut size = [1; 8];
+    if tensor.dim() > size.len() {
+        return tensor.numel();
+    }
+    // SAFETY: the tensor lives, and there is room for all of its dimensions.
+    unsafe { torch_sys::at_shape(tensor.as_ptr().cast_mut(), size.as_mut_ptr()) };
+    size.iter().product::<i64>() as usize
+}
+
 /// A tensor of the same size and dtype on torch's `meta` device, which has no memory. What forgets to move an output to the
 /// host fails with it on any machine, as it does on a GPU: libtorch has no numbers to copy, and says so.
 #[doc(hidden)]
@@ -73,6 +84,14 @@ mod tests {
         assert_eq!((&tensor, &view.tr(), &part), (&expected, &expected, &expected.narrow(0, 8, 8)));
         drop(blocks);
         assert_eq!(tensor, expected);
+    }
+
+    #[test]
+    fn elements_are_counted() {
+        for size in [&[][..], &[0], &[3, 4], &[2, 1, 3, 1, 2, 1, 2, 1], &[2; 9]] {
+            let tensor = Tensor::zeros(size, (Kind::Float, tch::Device::Cpu));
+            assert_eq!(numel(&tensor), tensor.numel(), "{size:?}");
+        }
     }
 
     #[test]

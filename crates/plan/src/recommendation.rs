@@ -391,6 +391,8 @@ mod tests {
             device: Device::Cpu,
             dtype: Dtype::BFloat16,
             stem: "it".to_owned(),
+            sensitivity: None,
+            weights: None,
             asked: 0,
         }
     }

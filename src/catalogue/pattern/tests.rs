@@ -1,7 +1,7 @@
 use plan::{Device, Dtype, FusionVariant, MemoryFormat, PatternFamily};
 
 use super::*;
-use crate::kernel::Step;
+use crate::kernel::{Computation, Step};
 
 pub(super) fn context(
     pattern: Pattern,

@@ -20,15 +20,14 @@ pub(super) use user_kernel::prepare as user_kernel;
 use super::traceable::Eager;
 use super::{Displaced, Refusal, Workload, moved};
 use crate::inputs::Inputs;
-use crate::kernel::{KernelContext, Shipped, Step};
+use crate::kernel::{Computation, KernelContext, Shipped, Step};
 use crate::{device, threads};
 
 pub(super) struct Kernel {
     step: Step,
     /// The tensors that the step reads; if it folds or reorders its weights, the weights as drawn.
     tensors: Vec<Tensor>,
-    /// Or why they cannot be told.
-    inputs_bytes: Result<u64, String>,
+    inputs_bytes: u64,
     parameters_bytes: u64,
     check: Box<dyn Check>,
 }
@@ -62,30 +61,34 @@ pub(super) fn context<W>(case: &Case, work: W, place: tch::Device) -> KernelCont
     KernelContext { work, dtype, device, torch_device: place, threads, seed }
 }
 
-/// The context and the inputs of a case: nothing is drawn where a tool is missing.
-fn drawn<W: Shipped>(case: &Case, work: W) -> Result<(KernelContext<W>, Inputs), Refusal> {
+/// The context of a case of a kernel that ships with the library, where it can run: nothing is drawn where a tool
+/// is missing.
+fn tooled_context<W: Shipped>(case: &Case, work: W) -> Result<KernelContext<W>, Refusal> {
     let context = context(case, work, device::resolve(case.device)?);
     W::tools(&context)?;
-    let inputs = context.inputs()?;
-    Ok((context, inputs))
+    Ok(context)
 }
 
 impl Kernel {
-    fn built<W: Shipped>(
-        context: &KernelContext<W>,
-        inputs: Inputs,
-        check: impl Check + 'static,
+    /// Draws the inputs of a case, makes the check of its output, and builds its step.
+    fn prepare<C: Check + 'static>(
+        computation: &dyn Computation,
+        check: impl FnOnce(&Inputs) -> Result<C, Refusal>,
     ) -> Result<Self, Refusal> {
-        let (inputs_bytes, drawn_bytes) = (inputs.example_bytes(), inputs.parameter_bytes());
-        let drawn = inputs.tensors();
-        let mut step = context.build(inputs)?;
-        Ok(Self {
-            tensors: step.reads.take().unwrap_or(drawn),
-            inputs_bytes: Ok(step.input_bytes.unwrap_or(inputs_bytes)),
-            parameters_bytes: step.parameter_bytes.unwrap_or(drawn_bytes),
+        let inputs = computation.inputs()?;
+        let check = tch::no_grad(|| check(&inputs))?;
+        let step = computation.build(inputs.share())?;
+        Ok(Self::new(&inputs, step, check))
+    }
+
+    fn new(drawn: &Inputs, mut step: Step, check: impl Check + 'static) -> Self {
+        Self {
+            tensors: step.reads.take().unwrap_or_else(|| drawn.tensors()),
+            inputs_bytes: step.input_bytes.unwrap_or_else(|| drawn.example_bytes()),
+            parameters_bytes: step.parameter_bytes.unwrap_or_else(|| drawn.parameter_bytes()),
             step,
             check: Box::new(check),
-        })
+        }
     }
 }
 
@@ -116,13 +119,15 @@ impl Workload for Kernel {
     }
 
     fn rebuild(&self) -> Result<Option<Displaced>, Refusal> {
-        let Some(again) = &self.step.again else { return moved(&self.tensors) };
+        let moved = moved(&self.tensors)?;
+        let Some(again) = &self.step.again else { return Ok(moved) };
         let (bytes, memory) = again()?;
-        Ok(Some(Displaced { bytes, _memory: memory }))
+        let bytes = bytes + moved.as_ref().map_or(0, |it| it.bytes);
+        Ok(Some(Displaced { bytes, _memory: Box::new((memory, moved)) }))
     }
 
     fn uncounted(&self) -> Option<String> {
-        self.inputs_bytes.as_ref().err().cloned()
+        self.step.output_bytes.as_ref().err().cloned()
     }
 
     fn weights_bytes(&self) -> u64 {
@@ -130,11 +135,11 @@ impl Workload for Kernel {
     }
 
     fn inputs_bytes(&self) -> u64 {
-        *self.inputs_bytes.as_ref().unwrap_or(&0)
+        self.inputs_bytes
     }
 
     fn outputs_bytes(&self) -> u64 {
-        self.step.output_bytes
+        *self.step.output_bytes.as_ref().unwrap_or(&0)
     }
 
     fn kernels(&self) -> Vec<String> {

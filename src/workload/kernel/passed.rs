@@ -3,7 +3,7 @@
 use plan::{Accuracy, Case, JsonFloat, OperatorWork};
 use tch::Tensor;
 
-use super::{Check, Kernel, drawn};
+use super::{Check, Kernel, tooled_context};
 use crate::catalogue::{bits, passed};
 use crate::kernel::{KernelContext, Shipped, Step, over_nan};
 use crate::refusal::Refusal;
@@ -19,9 +19,8 @@ pub(super) struct Passed {
 const EQUAL_DB: f64 = 200.0;
 
 pub(in crate::workload) fn prepare(case: &Case, work: &OperatorWork) -> Result<Kernel, Refusal> {
-    let (context, inputs) = drawn(case, *work)?;
-    let expected = passed(&context, &inputs)?;
-    Kernel::built(&context, inputs, Passed::new(&context, expected))
+    let context = tooled_context(case, *work)?;
+    Kernel::prepare(&context, |inputs| Ok(Passed::new(&context, passed(&context, inputs)?)))
 }
 
 impl Passed {

@@ -2,6 +2,7 @@ use plan::{Dtype, Implementation, OperatorShape};
 
 use super::super::testing::cpu_case;
 use super::*;
+use crate::kernel::Computation;
 use crate::workload::{Workload, prepare};
 
 fn case(operator: plan::Operator, dtype: Dtype) -> (Case, OperatorWork) {

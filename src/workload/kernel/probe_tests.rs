@@ -44,9 +44,7 @@ fn prepared(probe: Probe, size: u64, dtype: Dtype) -> Box<dyn Workload> {
 fn as_on_a_device(probe: Probe, size: u64) -> Result<Kernel, Refusal> {
     let (case, work) = case(probe, size, Dtype::Float32, Device::Cuda);
     let context = context(&case, work, tch::Device::Cpu);
-    let inputs = context.inputs()?;
-    let check = sampled::Sampled::new(&case, context, &inputs)?;
-    Kernel::built(&context, inputs, check)
+    Kernel::prepare(&context, |inputs| sampled::Sampled::new(&case, context, inputs))
 }
 
 #[test]

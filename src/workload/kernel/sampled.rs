@@ -6,17 +6,18 @@ use plan::cost::REFERENCE_ELEMENTS;
 use plan::{Accuracy, Case, Gate};
 use tch::{Device, TchError, Tensor};
 
-use super::{Check, Kernel, drawn, trials};
+use super::{Check, Kernel, tooled_context, trials};
 use crate::device;
 use crate::inputs::{self, Inputs};
-use crate::kernel::{KernelContext, Parts, Shipped, Step, Tolerance, over_nan, unravel};
+use crate::kernel::{
+    Computation, KernelContext, Parts, Shipped, Step, Tolerance, over_nan, unravel,
+};
 use crate::refusal::Refusal;
 use crate::verify::{self, Distance, Judge, Reference};
 
 pub(in crate::workload) fn prepare<W: Shipped>(case: &Case, work: W) -> Result<Kernel, Refusal> {
-    let (context, inputs) = drawn(case, work)?;
-    let check = tch::no_grad(|| Sampled::new(case, context, &inputs))?;
-    Kernel::built(&context, inputs, check)
+    let context = tooled_context(case, work)?;
+    Kernel::prepare(&context, |inputs| Sampled::new(case, context, inputs))
 }
 
 pub(super) struct Sampled<W> {
@@ -45,7 +46,7 @@ impl<W: Shipped> Sampled<W> {
         let inputs = Inputs { examples: by_part.collect::<Result<_, _>>()?, parameters };
         let at = |rows: &[i64], place| -> Result<Expected, Refusal> {
             let inputs = inputs.in_float64(&Tensor::f_from_slice(rows)?, place)?;
-            let output = context.reference(inputs.share())?;
+            let output = trials::reference(&context, &inputs)?;
             let operation = context.work.operation();
             let judge = operation.by_value();
             let tolerance = judge.map(|it| it.tolerance(&context, &inputs, &output)).transpose()?;

@@ -8,6 +8,7 @@ use plan::{Accuracy, Case, ProbeWork};
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::{Check, Kernel, context};
+use crate::inputs::Inputs;
 use crate::kernel::Step;
 use crate::refusal::Refusal;
 use crate::verify::Distance;
@@ -30,15 +31,11 @@ pub(in crate::workload) fn prepare(case: &Case, work: &ProbeWork) -> Result<Kern
     let nothing = Tensor::f_empty([0], (Kind::Float, Device::Cpu))?;
     let kernels = [stream.borrow().kernel()];
     let (running, passes) = (stream.clone(), work.passes);
-    Ok(Kernel {
-        step: Step::new(&kernels, move || {
-            running.borrow_mut().run(passes).map(|()| nothing.shallow_clone())
-        }),
-        tensors: vec![],
-        inputs_bytes: Ok(work.memory_bytes(case.dtype)),
-        parameters_bytes: 0,
-        check: Box::new(Arrays { stream, min_sqnr_db }),
-    })
+    let step = Step::new(&kernels, move || {
+        running.borrow_mut().run(passes).map(|()| nothing.shallow_clone())
+    });
+    let step = step.of_inputs_alone(work.memory_bytes(case.dtype));
+    Ok(Kernel::new(&Inputs::default(), step, Arrays { stream, min_sqnr_db }))
 }
 
 impl Check for Arrays {

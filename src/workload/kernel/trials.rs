@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use plan::Gate;
+use tch::Tensor;
 
 use crate::inputs::Inputs;
-use crate::kernel::{ByValue, KernelContext, Shipped, Step, Trial};
+use crate::kernel::{ByValue, Computation, KernelContext, Shipped, Step, Trial};
 use crate::refusal::Refusal;
 
-/// Builds an implementation: [`KernelContext::build`], or a test's own.
+/// Builds an implementation: [`Computation::build`], or a test's own.
 pub(super) type Build<'a, W> = &'a dyn Fn(&KernelContext<W>, Inputs) -> Result<Step, Refusal>;
 
 #[derive(Debug)]
@@ -58,6 +59,12 @@ pub(super) fn pass<W: Shipped>(
     Ok(passed)
 }
 
+/// The reference on these inputs, which every kernel that ships with the library has.
+pub(super) fn reference(computation: &dyn Computation, inputs: &Inputs) -> Result<Tensor, Refusal> {
+    let none = || Refusal::Failed("it has no reference".to_owned());
+    computation.reference(inputs.share())?.ok_or_else(none)
+}
+
 /// The kernels that compute on these inputs, and the gate that their output passes or does not.
 fn gate<W: Shipped>(
     judge: &dyn ByValue<W>,
@@ -68,7 +75,7 @@ fn gate<W: Shipped>(
     let in_float64 = inputs.all_in_float64()?;
     let step = build(context, inputs)?;
     let output = tch::no_grad(|| step.run())?;
-    let reference = context.reference(in_float64.share())?;
+    let reference = reference(context, &in_float64)?;
     let tolerance = judge.tolerance(context, &in_float64, &reference)?;
     Ok((step.kernels, tolerance.gate(&trial.name, tolerance.worst(&output)?)))
 }

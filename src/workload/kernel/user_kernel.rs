@@ -1,13 +1,13 @@
 //! A user's kernel: the workload of the files under `benches/kernels`.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 
 use plan::{Accuracy, Case, JsonFloat, KernelFacts, KernelWork};
 use tch::{Kind, Tensor};
 
 use super::{Check, Kernel};
-use crate::kernel::generated::{Built, Entry};
+use crate::inputs::Inputs;
+use crate::kernel::generated::{Entry, UserKernel};
 use crate::kernel::{KernelContext, Step};
 use crate::refusal::Refusal;
 use crate::verify::{self, Judge, spread};
@@ -15,100 +15,65 @@ use crate::{device, inputs};
 
 /// The note in a record on an unverified output.
 pub(super) const UNVERIFIED: &str = "no reference: its output is unverified";
-/// The remedy if the baseline's reference is not available.
-pub(super) const OWN: &str = "give it a `reference` of its own";
 /// Runs whose outputs are compared with each other.
 const RUNS: usize = 3;
 
 pub(super) struct Runs {
     pub(super) context: KernelContext,
-    count: Rc<Cell<u64>>,
     facts: KernelFacts,
     judge: Judge,
-    /// Whose reference it is, or why there is none, where a reader should know.
-    reference_note: Option<String>,
     determinism_std: Cell<Option<f64>>,
     /// Its output, where every run that was checked had the same.
     always: RefCell<Option<Tensor>>,
 }
 
 pub(in crate::workload) fn prepare(entries: &[Entry], case: &Case) -> Result<Kernel, Refusal> {
-    let (step, inputs_bytes, runs) = prepared(entries, case)?;
-    let check = Box::new(runs);
-    Ok(Kernel { step, tensors: vec![], inputs_bytes, parameters_bytes: 0, check })
-}
-
-/// The step, the bytes that preparing has left behind, and the runs that are to be checked.
-pub(super) fn prepared(
-    entries: &[Entry],
-    case: &Case,
-) -> Result<(Step, Result<u64, String>, Runs), Refusal> {
     let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
     let work = case.work.kernel().ok_or_else(none)?;
-    let entry = find(entries, &work.file)?;
+    let entry = entries.iter().find(|entry| entry.file == work.file).ok_or_else(|| {
+        let what = format!("{} is not among the files of this build; build again", work.file);
+        Refusal::Failed(what)
+    })?;
     let context = super::context(case, (), device::resolve(case.device)?);
-    let built = (entry.build)(&work.problem_size, &context)?;
-    // Before anything has run: a kernel may spoil what its reference is computed from.
-    let own = if verify::is_done() { None } else { (built.reference)()? };
-    let (reference, reference_note) = match own {
-        None if verify::is_done() => (None, None),
-        None if entry.baseline != entry.file => {
-            reference_of(find(entries, entry.baseline)?, work, &context)?
-        }
-        None => (None, Some(UNVERIFIED.to_owned())),
-        own => (own, None),
-    };
-    let Built { mut step, flops, bytes, held_bytes, problem_size, runs, .. } = built;
+    let kernel = (entry.kernel)(&work.problem_size, &context)?;
+    let inputs = kernel.computation.inputs()?;
+    // First of all: where the author refuses to run it, nobody waits for the reference.
+    let mut step = kernel.computation.build(inputs.share())?;
     step.kernels = vec![work.file.clone()];
-    let facts = KernelFacts {
-        problem_size,
-        flops,
-        bytes,
-        has_reference: reference.is_some(),
-        determinism_std: None,
-        runs: RUNS as u64,
-    };
-    let runs = Runs {
-        context,
-        count: runs,
-        facts,
-        judge: Judge::user_kernel(case, work, reference)?,
-        reference_note,
-        determinism_std: Cell::new(None),
-        always: RefCell::new(None),
-    };
-    Ok((step, held_bytes, runs))
-}
-
-fn find<'a>(entries: &'a [Entry], file: &str) -> Result<&'a Entry, Refusal> {
-    entries.iter().find(|entry| entry.file == file).ok_or_else(|| {
-        Refusal::Failed(format!("{file} is not among the files of this build; build again"))
-    })
-}
-
-/// The reference of the group's baseline, prepared as its sibling is, with the note about it.
-fn reference_of(
-    baseline: &Entry,
-    work: &KernelWork,
-    context: &KernelContext,
-) -> Result<(Option<Tensor>, Option<String>), Refusal> {
-    let file = baseline.file;
-    let (reference, note) = match (baseline.build)(&work.problem_size, context)
-        .and_then(|it| (it.reference)())
-    {
-        Ok(Some(reference)) => (Some(reference), format!("its reference is that of {file}")),
-        Ok(None) => (None, UNVERIFIED.to_owned()),
-        // A sibling may have precisions that the baseline has not.
-        Err(Refusal::Unsupported(why)) => (None, format!("{UNVERIFIED} ({file}: {why}); {OWN}")),
-        Err(refusal) => {
-            let what = format!("the reference, which is that of {file}: {refusal}; {OWN}");
-            return Err(Refusal::Failed(what));
-        }
-    };
-    Ok((reference, Some(note)))
+    Ok(Kernel::new(&inputs, step, Runs::new(case, work, context, &kernel, &inputs)?))
 }
 
 impl Runs {
+    /// The reference is computed before anything has run: a kernel may spoil its inputs.
+    pub(super) fn new(
+        case: &Case,
+        work: &KernelWork,
+        context: KernelContext,
+        kernel: &UserKernel,
+        inputs: &Inputs,
+    ) -> Result<Self, Refusal> {
+        let reference = match verify::is_done() {
+            true => None,
+            false => kernel.computation.reference(inputs.all_in_float64()?)?,
+        };
+        let facts = KernelFacts {
+            problem_size: kernel.problem_size.clone(),
+            flops: kernel.flops,
+            bytes: kernel.bytes,
+            has_reference: reference.is_some(),
+            determinism_std: None,
+            runs: RUNS as u64,
+        };
+        let judge = Judge::user_kernel(case, work, reference)?;
+        Ok(Self {
+            context,
+            facts,
+            judge,
+            determinism_std: Cell::default(),
+            always: RefCell::default(),
+        })
+    }
+
     /// A copy of the output on the host, which the next run cannot change.
     pub(super) fn output(&self, step: &Step) -> Result<Tensor, Refusal> {
         let none = || Refusal::Failed("its output cannot be read".to_owned());
@@ -146,7 +111,7 @@ impl Check for Runs {
 
     fn check(&self, step: &Step) -> Result<Accuracy, Refusal> {
         // The output of the very first run tells most: nothing can be left over from before.
-        let first = if self.count.get() > 0 { self.output(step)? } else { self.once(step)? };
+        let first = if step.runs.get() > 0 { self.output(step)? } else { self.once(step)? };
         let mut outputs = vec![first];
         while outputs.len() < RUNS {
             outputs.push(self.once(step)?);
@@ -159,7 +124,7 @@ impl Check for Runs {
     }
 
     fn recheck(&self, step: &Step) -> Result<(), Refusal> {
-        self.judge.later(&self.output(step)?, self.always.borrow().as_ref(), self.count.get())
+        self.judge.later(&self.output(step)?, self.always.borrow().as_ref(), step.runs.get())
     }
 
     fn facts(&self) -> Option<KernelFacts> {
@@ -168,7 +133,8 @@ impl Check for Runs {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = self.reference_note.iter().cloned().collect();
+        let unverified = (!self.facts.has_reference).then(|| UNVERIFIED.to_owned());
+        let mut notes: Vec<String> = unverified.into_iter().collect();
         if let Some(spread) = self.determinism_std.get().filter(|it| *it > 0.0) {
             notes.push(format!(
                 "its output differs from run to run: over {RUNS} runs an element has a standard \

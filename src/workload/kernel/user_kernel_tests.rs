@@ -1,19 +1,15 @@
-use std::cell::Cell;
-use std::rc::Rc;
-
 use plan::{Dtype, JsonFloat, KernelTolerances, Work};
 use serde_json::json;
 use tch::Kind;
 
 use super::testing::{CASE_FILE, case};
-use super::user_kernel::{OWN, UNVERIFIED, prepare, prepared as runs};
+use super::user_kernel::{Runs, UNVERIFIED, prepare};
 use super::*;
-use crate::kernel::generated::{self, Built, Entry, Fields, Function};
-use crate::kernel::{self, Element, tensor, values};
+use crate::kernel::generated::{self, Entry, Fields, Function, Problem, UserKernel};
+use crate::kernel::{self, Element, slice, tensor};
 
 /// 2.5x + y of drawn vectors; what goes wrong in it is its problem size.
 struct Saxpy<T> {
-    x: Vec<T>,
     y: Vec<T>,
     z: Vec<T>,
     wrong: Wrong,
@@ -28,6 +24,7 @@ enum Wrong {
     Nan,
     Dtype,
     Errors,
+    HasNoInputs,
     HasNoReference,
     WorksInPlaceWithoutReference,
     Drifts,
@@ -38,17 +35,35 @@ enum Wrong {
 
 const ELEMENTS: usize = 100;
 
+impl kernel::Task for Wrong {
+    fn inputs(&self, context: &KernelContext) -> Result<Inputs, Refusal> {
+        if *self == Wrong::HasNoInputs {
+            return Err(context.unsupported("not here"));
+        }
+        let draw = || context.normal(&[ELEMENTS / 2, 2]);
+        Ok(Inputs { examples: vec![draw()?], parameters: vec![draw()?] })
+    }
+
+    fn reference(&self, inputs: &Inputs, _: &KernelContext) -> Result<Option<Tensor>, Refusal> {
+        use Wrong::{DriftsWithoutReference, HasNoReference, WorksInPlaceWithoutReference};
+        if matches!(self, HasNoReference | WorksInPlaceWithoutReference | DriftsWithoutReference) {
+            return Ok(None);
+        }
+        Ok(Some(inputs.examples[0].f_mul_scalar(2.5)?.f_add(&inputs.parameters[0])?))
+    }
+}
+
 impl<T: Element> kernel::Kernel for Saxpy<T> {
     type ProblemSize = Wrong;
 
-    fn prepare(size: &Wrong, context: &KernelContext) -> Result<Self, Refusal> {
-        let draw = || values(&context.normal(&[ELEMENTS])?);
+    fn prepare(size: &Wrong, y: &[Tensor], _: &KernelContext) -> Result<Self, Refusal> {
         let z = vec![T::from_f64(0.0); ELEMENTS];
-        Ok(Self { x: draw()?, y: draw()?, z, wrong: *size, runs: 0 })
+        Ok(Self { y: slice(&y[0])?.to_vec(), z, wrong: *size, runs: 0 })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        for ((z, x), y) in self.z.iter_mut().zip(&self.x).zip(&self.y) {
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let x = slice::<T>(&examples[0])?;
+        for ((z, x), y) in self.z.iter_mut().zip(x).zip(&self.y) {
             *z = T::narrow(T::wide(*x) * T::Wide::from_f64(2.5) + T::wide(*y));
         }
         self.runs += 1;
@@ -76,20 +91,6 @@ impl<T: Element> kernel::Kernel for Saxpy<T> {
         Ok(if self.wrong == Wrong::Dtype { output.f_to_kind(Kind::Double)? } else { output })
     }
 
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        use Wrong::{DriftsWithoutReference, HasNoReference, WorksInPlaceWithoutReference};
-        if matches!(
-            self.wrong,
-            HasNoReference | WorksInPlaceWithoutReference | DriftsWithoutReference
-        ) {
-            return Ok(None);
-        }
-        let wide = |it: &[T]| -> Result<Tensor, Refusal> {
-            Ok(tensor(it, &[ELEMENTS / 2, 2])?.f_to_kind(Kind::Double)?)
-        };
-        Ok(Some(wide(&self.x)?.f_mul_scalar(2.5)?.f_add(&wide(&self.y)?)?))
-    }
-
     fn flops(_: &Wrong) -> Option<u64> {
         Some(2 * ELEMENTS as u64)
     }
@@ -99,24 +100,44 @@ impl<T: Element> kernel::Kernel for Saxpy<T> {
     }
 }
 
-fn build(given: &Fields, context: &KernelContext) -> Result<Built, Refusal> {
+fn problem(given: &Fields) -> Result<Problem<Wrong>, Refusal> {
     let wrong: Wrong = generated::required(given, "wrong")?;
     let shown = Fields::from([("wrong".to_owned(), generated::show(&wrong))]);
-    crate::in_precision!(context, T => generated::built::<Saxpy<T>>(wrong, shown, context))
+    Ok(Problem::of_task(wrong, shown))
 }
 
-/// Builds a sibling without a reference, whatever is wrong.
-fn build_sibling(given: &Fields, context: &KernelContext) -> Result<Built, Refusal> {
-    let _ = given;
-    let shown = Fields::new();
-    generated::built::<Saxpy<f32>>(Wrong::HasNoReference, shown, context)
+fn make(given: &Fields, context: &KernelContext) -> Result<UserKernel, Refusal> {
+    let problem = problem(given)?;
+    crate::in_precision!(context, T => Ok(generated::kernel::<Saxpy<T>>(problem, context)))
+}
+
+/// A kernel of the same problem by libtorch.
+struct Sibling(Tensor, Tensor);
+
+impl kernel::Kernel for Sibling {
+    type ProblemSize = Wrong;
+
+    fn prepare(_: &Wrong, y: &[Tensor], _: &KernelContext) -> Result<Self, Refusal> {
+        Ok(Self(y[0].shallow_clone(), y[0].f_zeros_like()?))
+    }
+
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        self.1 = examples[0].f_mul_scalar(2.5)?.f_add(&self.0)?;
+        Ok(())
+    }
+
+    fn output(&self) -> Result<Tensor, Refusal> {
+        Ok(self.1.shallow_clone())
+    }
+}
+
+fn make_sibling(given: &Fields, context: &KernelContext) -> Result<UserKernel, Refusal> {
+    Ok(generated::kernel::<Sibling>(problem(given)?, context))
 }
 
 const SIBLING: &str = "benches/kernels/saxpy/sibling.rs";
-const ENTRIES: &[Entry] = &[
-    Entry { file: CASE_FILE, baseline: CASE_FILE, build },
-    Entry { file: SIBLING, baseline: CASE_FILE, build: build_sibling },
-];
+const ENTRIES: &[Entry] =
+    &[Entry { file: CASE_FILE, kernel: make }, Entry { file: SIBLING, kernel: make_sibling }];
 
 fn wrong(wrong: Wrong) -> Case {
     case(CASE_FILE, &[("wrong", generated::show(&wrong))])
@@ -161,7 +182,11 @@ fn a_kernel_is_right_in_every_precision() {
         assert_eq!(facts.determinism_std, Some(JsonFloat(0.0)));
         let output = || kernel.step.left().unwrap().expect("it leaves its output").copy();
         let before = output();
-        assert!(kernel.rebuild().unwrap().is_some(), "a kernel is prepared once more");
+        let bytes = ELEMENTS as u64 * dtype.bytes();
+        assert_eq!((kernel.inputs_bytes(), kernel.weights_bytes()), (bytes, bytes));
+        let kept = kernel.outputs_bytes();
+        let displaced = kernel.rebuild().unwrap().expect("a kernel is prepared once more");
+        assert_eq!(displaced.bytes, 2 * bytes + kept, "and its inputs are moved");
         drop(kernel.step().unwrap());
         assert!(output().equal(&before), "prepared anew, it computes something else");
         assert_eq!((kernel.notes(), kernel.kernels()), (vec![], vec![CASE_FILE.to_owned()]));
@@ -238,31 +263,19 @@ fn what_is_right_at_first_alone_is_found_at_the_end() {
 
 #[test]
 fn an_output_on_another_device_has_its_remedy() {
-    let (step, _, mut runs) = runs(ENTRIES, &wrong(Wrong::Nothing)).unwrap();
+    let case = wrong(Wrong::Nothing);
+    let work = case.work.kernel().expect("a kernel's");
+    let context = context(&case, (), tch::Device::Cpu);
+    let kernel = make(&work.problem_size, &context).unwrap();
+    let inputs = kernel.computation.inputs().unwrap();
+    let on_cuda =
+        KernelContext { device: plan::Device::Cuda, torch_device: tch::Device::Cuda(0), ..context };
+    let runs = Runs::new(&case, work, on_cuda, &kernel, &inputs).unwrap();
+    let step = kernel.computation.build(inputs).unwrap();
     drop(step.run().unwrap());
-    runs.context = KernelContext {
-        device: plan::Device::Cuda,
-        torch_device: tch::Device::Cuda(0),
-        ..runs.context
-    };
     let Err(Refusal::Failed(text)) = runs.output(&step) else { panic!("not failed") };
     assert!(text.contains("delete `cuda` from `backends`"), "{text}");
     assert!(text.contains("`context.unsupported`"), "{text}");
-}
-
-#[test]
-fn a_reference_that_cannot_be_had_is_the_siblings_to_give() {
-    fn fails(_: &Fields, _: &KernelContext) -> Result<Built, Refusal> {
-        Err(Refusal::Failed("no such GPU".to_owned()))
-    }
-    let entries = [
-        Entry { file: CASE_FILE, baseline: CASE_FILE, build: fails },
-        Entry { file: SIBLING, baseline: CASE_FILE, build: build_sibling },
-    ];
-    let Err(Refusal::Failed(text)) = prepare(&entries, &case(SIBLING, &[])).map(drop) else {
-        panic!("prepared")
-    };
-    assert!(text.contains("no such GPU") && text.ends_with(OWN), "{text}");
 }
 
 #[test]
@@ -304,22 +317,12 @@ fn a_limit_without_a_reference_is_said_by_name() {
 /// Blocks that could not be counted give a reason instead of a number.
 #[test]
 fn memory_that_cannot_be_told_has_a_reason() {
-    fn uncounted(given: &Fields, _: &KernelContext) -> Result<Built, Refusal> {
-        Ok(Built {
-            step: Step::leaving(|| Ok(()), || tensor(&[1.0_f32], &[1]))?,
-            reference: Box::new(|| Ok(None)),
-            flops: None,
-            bytes: None,
-            held_bytes: Err("too many blocks".to_owned()),
-            problem_size: given.clone(),
-            runs: Rc::new(Cell::new(0)),
-        })
-    }
-    let entries = [Entry { file: CASE_FILE, baseline: CASE_FILE, build: uncounted }];
-    let kernel = prepare(&entries, &case(CASE_FILE, &[])).unwrap();
+    let case = wrong(Wrong::Nothing);
+    let mut kernel = prepared(&case).unwrap();
+    assert_eq!(kernel.uncounted(), None);
+    kernel.step.output_bytes = Err("too many blocks".to_owned());
     assert!(kernel.check().is_ok(), "it runs all the same");
     assert_eq!(kernel.uncounted().as_deref(), Some("too many blocks"));
-    assert_eq!(prepared(&wrong(Wrong::Nothing)).unwrap().uncounted(), None);
 }
 
 #[test]
@@ -332,27 +335,34 @@ fn without_a_reference_it_is_unverified_and_measured() {
 }
 
 #[test]
-fn a_sibling_is_judged_by_the_baselines_reference() {
+fn a_sibling_has_the_inputs_and_the_reference_of_its_folder() {
     let sibling = |wrong| case(SIBLING, &[("wrong", generated::show(&wrong))]);
     let (accuracy, kernel) = checked(&sibling(Wrong::Nothing)).unwrap();
-    assert!(accuracy.sqnr_db.0 > 140.0, "the same was drawn: {accuracy:?}");
-    assert_eq!(kernel.notes(), [format!("its reference is that of {CASE_FILE}")]);
+    assert!(accuracy.sqnr_db.0 > 140.0, "it was given the same: {accuracy:?}");
+    assert_eq!(kernel.notes(), [""; 0]);
+    let bytes = 4 * ELEMENTS as u64;
+    // The parameter that it keeps is not counted twice.
+    assert_eq!((kernel.weights_bytes(), kernel.outputs_bytes()), (bytes, bytes));
     let (_, kernel) = checked(&sibling(Wrong::HasNoReference)).unwrap();
-    assert_eq!(kernel.notes(), ["no reference: its output is unverified"]);
+    assert_eq!(kernel.notes(), [UNVERIFIED]);
+    let refused = prepared(&sibling(Wrong::HasNoInputs)).map(drop).unwrap_err();
+    assert_eq!(refused, Refusal::Unsupported("cpu, fp32: not here".to_owned()));
 }
 
 #[test]
-fn a_sibling_in_a_precision_that_the_baseline_has_not_is_unverified() {
-    fn refuses(_: &Fields, context: &KernelContext) -> Result<Built, Refusal> {
-        Err(context.unsupported("not here"))
+fn an_example_that_is_moved_is_what_the_next_step_reads() {
+    for file in [CASE_FILE, SIBLING] {
+        let kernel = prepared(&case(file, &[("wrong", json!("Nothing"))])).unwrap();
+        let [mut x, _] = <[Tensor; 2]>::try_from(kernel.tensors()).expect("x and y");
+        let before = x.data_ptr();
+        let displaced = kernel.rebuild().unwrap();
+        assert_ne!(x.data_ptr(), before, "{file}");
+        drop(x.fill_(f64::INFINITY));
+        drop(kernel.step().unwrap());
+        let output = kernel.step.left().unwrap().expect("it leaves its output");
+        assert_eq!(output.isinf().sum(tch::Kind::Int64).int64_value(&[]), ELEMENTS as i64);
+        drop(displaced);
     }
-    let entries = [
-        Entry { file: CASE_FILE, baseline: CASE_FILE, build: refuses },
-        Entry { file: SIBLING, baseline: CASE_FILE, build: build_sibling },
-    ];
-    let kernel = prepare(&entries, &case(SIBLING, &[])).unwrap();
-    let note = format!("{UNVERIFIED} ({CASE_FILE}: cpu, fp32: not here); {OWN}");
-    assert_eq!(kernel.notes(), [note]);
 }
 
 #[test]
@@ -364,18 +374,21 @@ fn a_file_of_another_build_is_said() {
 
 #[test]
 fn a_function_is_a_kernel() {
-    fn numbers(given: &Fields, context: &KernelContext) -> Result<Built, Refusal> {
+    fn numbers(given: &Fields, context: &KernelContext) -> Result<UserKernel, Refusal> {
         let parts = Function {
             run: |count: &usize, _| Ok((0..*count).map(|it| it as f32).collect::<Vec<f32>>()),
-            reference: Some(|count, _| {
-                Ok(Tensor::f_arange(*count as i64, (Kind::Double, tch::Device::Cpu))?)
-            }),
             flops: None,
             bytes: None,
         };
-        generated::function(generated::required(given, "count")?, given.clone(), context, parts)
+        let count = generated::required(given, "count")?;
+        let problem = Problem::without_task(
+            count,
+            given.clone(),
+            Some(|count, _| Ok(Tensor::f_arange(*count as i64, (Kind::Double, tch::Device::Cpu))?)),
+        );
+        generated::function(problem, context, parts)
     }
-    let entries = [Entry { file: CASE_FILE, baseline: CASE_FILE, build: numbers }];
+    let entries = [Entry { file: CASE_FILE, kernel: numbers }];
     let kernel = prepare(&entries, &case(CASE_FILE, &[("count", json!(1000))])).unwrap();
     for _ in 0..2 {
         assert_eq!(kernel.check().unwrap().sqnr_db.0, f64::INFINITY);

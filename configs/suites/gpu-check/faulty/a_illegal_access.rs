@@ -22,12 +22,12 @@ pub struct IllegalAccess {
 impl Kernel for IllegalAccess {
     type ProblemSize = ProblemSize;
 
-    fn prepare(_: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(_: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
         let write = SOURCE.function("illegal_access_f32", context)?;
         Ok(Self { output: Tensor::f_zeros([1], (tch::Kind::Float, context.torch_device))?, write })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn run(&mut self, _: &[Tensor]) -> Result<(), Refusal> {
         // SAFETY: the parameter is the entry's. Its address is nobody's, so the device stops the kernel
         // and no memory is written.
         unsafe { self.write.launch(Grid::new(1, 1)?, &[Argument::Long(0)]) }

@@ -9,11 +9,11 @@ pub struct Sound(Tensor, Option<Tensor>);
 impl Kernel for Sound {
     type ProblemSize = ProblemSize;
 
-    fn prepare(_: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(_: &ProblemSize, _: &[Tensor], context: &KernelContext) -> Result<Self, Refusal> {
         Ok(Self(Tensor::f_ones([4], (tch::Kind::Float, context.torch_device))?, None))
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn run(&mut self, _: &[Tensor]) -> Result<(), Refusal> {
         self.1 = Some(self.0.f_add(&self.0)?);
         Ok(())
     }

@@ -16,21 +16,24 @@ pub struct ProblemSize {
     pub weights: Vec<f32>,
 }
 
+impl Task for ProblemSize {
+    fn inputs(&self, _context: &KernelContext) -> Result<Inputs, Refusal> {
+        Ok(Inputs)
+    }
+}
+
 pub struct Jacobi<T>(std::marker::PhantomData<T>);
 
 impl<T: Element> Kernel for Jacobi<T> {
     type ProblemSize = ProblemSize;
-    fn prepare(_size: &ProblemSize, _context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(_: &ProblemSize, _: &[Tensor], _: &KernelContext) -> Result<Self, Refusal> {
         Ok(Self(std::marker::PhantomData))
     }
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn run(&mut self, _: &[Tensor]) -> Result<(), Refusal> {
         Ok(())
     }
     fn output(&self) -> Result<Tensor, Refusal> {
         Ok(Tensor)
-    }
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        Ok(Some(Tensor))
     }
 }
 "#;
@@ -44,10 +47,10 @@ pub struct Sor;
 
 impl Kernel for Sor {
     type ProblemSize = ProblemSize;
-    fn prepare(_size: &ProblemSize, _context: &KernelContext) -> Result<Self, Refusal> {
+    fn prepare(_: &ProblemSize, _: &[Tensor], _: &KernelContext) -> Result<Self, Refusal> {
         Ok(Self)
     }
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn run(&mut self, _: &[Tensor]) -> Result<(), Refusal> {
         Ok(())
     }
     fn output(&self) -> Result<Tensor, Refusal> {

@@ -27,6 +27,8 @@ pub mod kernel {
 
     pub struct Tensor;
 
+    pub struct Inputs;
+
     #[derive(Clone, Copy)]
     pub enum Dtype {
         Float64,
@@ -57,23 +59,30 @@ pub mod kernel {
 
     impl<T: Element> IntoTensor for Vec<T> {}
 
+    pub trait Task {
+        fn inputs(&self, context: &KernelContext) -> Result<Inputs, Refusal>;
+    }
+
     pub trait Kernel: Sized {
-        type ProblemSize;
-        fn prepare(size: &Self::ProblemSize, context: &KernelContext) -> Result<Self, Refusal>;
-        fn run(&mut self) -> Result<(), Refusal>;
+        type ProblemSize: 'static;
+        fn prepare(
+            size: &Self::ProblemSize,
+            parameters: &[Tensor],
+            context: &KernelContext,
+        ) -> Result<Self, Refusal>;
+        fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal>;
         fn output(&self) -> Result<Tensor, Refusal>;
-        fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-            Ok(None)
-        }
     }
 
     pub mod prelude {
-        pub use super::{Dtype, Element, IntoTensor, Kernel, KernelContext, Refusal, Tensor};
+        pub use super::{
+            Dtype, Element, Inputs, IntoTensor, Kernel, KernelContext, Refusal, Task, Tensor,
+        };
     }
 
     pub mod generated {
         pub use super::{
-            Case, Dtype, IntoTensor, Kernel, KernelContext, Refusal, Tensor, Workload,
+            Case, Dtype, IntoTensor, Kernel, KernelContext, Refusal, Task, Tensor, Workload,
         };
         pub use crate::in_precision;
 
@@ -82,17 +91,33 @@ pub mod kernel {
         /// Stands for `serde_json`'s.
         pub struct Value;
 
-        pub struct Built;
+        pub struct UserKernel;
 
         pub struct Entry {
             pub file: &'static str,
-            pub baseline: &'static str,
-            pub build: fn(&Fields, &KernelContext) -> Result<Built, Refusal>,
+            pub kernel: fn(&Fields, &KernelContext) -> Result<UserKernel, Refusal>,
+        }
+
+        pub struct Problem<S>(S);
+
+        impl<S: Task> Problem<S> {
+            pub fn of_task(size: S, _shown: Fields) -> Self {
+                Self(size)
+            }
+        }
+
+        impl<S> Problem<S> {
+            pub fn without_task(
+                size: S,
+                _shown: Fields,
+                _reference: Option<fn(&S, &KernelContext) -> Result<Tensor, Refusal>>,
+            ) -> Self {
+                Self(size)
+            }
         }
 
         pub struct Function<S: 'static, R> {
             pub run: fn(&'static S, &'static KernelContext) -> Result<R, Refusal>,
-            pub reference: Option<fn(&S, &KernelContext) -> Result<Tensor, Refusal>>,
             pub flops: Option<fn(&S) -> u64>,
             pub bytes: Option<fn(&S, Dtype) -> u64>,
         }
@@ -109,21 +134,19 @@ pub mod kernel {
             Value
         }
 
-        pub fn built<K: Kernel>(
-            _size: K::ProblemSize,
-            _shown: Fields,
+        pub fn kernel<K: Kernel>(
+            _problem: Problem<K::ProblemSize>,
             _context: &KernelContext,
-        ) -> Result<Built, Refusal> {
-            Ok(Built)
+        ) -> UserKernel {
+            UserKernel
         }
 
         pub fn function<S: 'static, R: IntoTensor + 'static>(
-            _size: S,
-            _shown: Fields,
+            _problem: Problem<S>,
             _context: &KernelContext,
             _parts: Function<S, R>,
-        ) -> Result<Built, Refusal> {
-            Ok(Built)
+        ) -> Result<UserKernel, Refusal> {
+            Ok(UserKernel)
         }
 
         /// Traits of the files of recipes and models.
@@ -153,10 +176,8 @@ pub mod kernel {
         }
 
         pub fn prepare(kernels: &[Entry], _case: &Case) -> Result<Box<dyn Workload>, Refusal> {
-            let entry = kernels.iter().find(|entry| entry.file == entry.baseline);
-            entry.map(|entry| {
-                (entry.build)(&Fields::new(), &KernelContext { dtype: Dtype::Float32 })
-            });
+            let entry = kernels.iter().find(|entry| entry.file.is_empty()).ok_or(Refusal)?;
+            (entry.kernel)(&Fields::new(), &KernelContext { dtype: Dtype::Float32 })?;
             Err(Refusal)
         }
     }

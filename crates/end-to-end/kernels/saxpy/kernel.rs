@@ -8,25 +8,33 @@ pub struct ProblemSize {
     pub a: f64,
 }
 
+impl Task for ProblemSize {
+    fn inputs(&self, context: &KernelContext) -> Result<Inputs, Refusal> {
+        let draw = || context.normal(&[self.elements]);
+        Ok(Inputs { examples: vec![draw()?, draw()?], parameters: vec![] })
+    }
+
+    fn reference(&self, inputs: &Inputs, _: &KernelContext) -> Result<Option<Tensor>, Refusal> {
+        Ok(Some(inputs.examples[0].f_mul_scalar(self.a)?.f_add(&inputs.examples[1])?))
+    }
+}
+
 pub struct Saxpy<T> {
     a: f64,
-    x: Vec<T>,
-    y: Vec<T>,
     z: Vec<T>,
 }
 
 impl<T: Element> Kernel for Saxpy<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
-        let draw = || values(&context.normal(&[size.elements])?);
-        let z = vec![T::from_f64(0.0); size.elements];
-        Ok(Self { a: size.a, x: draw()?, y: draw()?, z })
+    fn prepare(size: &ProblemSize, _: &[Tensor], _: &KernelContext) -> Result<Self, Refusal> {
+        Ok(Self { a: size.a, z: vec![T::from_f64(0.0); size.elements] })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let (x, y) = (slice::<T>(&examples[0])?, slice::<T>(&examples[1])?);
         let a = T::Wide::from_f64(self.a);
-        for ((z, x), y) in self.z.iter_mut().zip(&self.x).zip(&self.y) {
+        for ((z, x), y) in self.z.iter_mut().zip(x).zip(y) {
             *z = T::narrow(a * T::wide(*x) + T::wide(*y));
         }
         Ok(())
@@ -34,12 +42,6 @@ impl<T: Element> Kernel for Saxpy<T> {
 
     fn output(&self) -> Result<Tensor, Refusal> {
         tensor(&self.z, &[self.z.len()])
-    }
-
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        let one = |(x, y): (&T, &T)| self.a * x.to_f64() + y.to_f64();
-        let exact: Vec<f64> = self.x.iter().zip(&self.y).map(one).collect();
-        Ok(Some(tensor(&exact, &[exact.len()])?))
     }
 
     fn flops(size: &ProblemSize) -> Option<u64> {

@@ -4,20 +4,19 @@ use super::kernel::ProblemSize;
 use criterion_torch::kernel::prelude::*;
 
 pub struct Scaled {
-    x: Tensor,
     y: Option<Tensor>,
 }
 
 impl Kernel for Scaled {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
-        Ok(Self { x: context.normal(&[size.elements])?, y: None })
+    fn prepare(_: &ProblemSize, _: &[Tensor], _: &KernelContext) -> Result<Self, Refusal> {
+        Ok(Self { y: None })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        let mut copy = self.x.f_empty_like()?;
-        copy.f_copy_(&self.x)?;
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let mut copy = examples[0].f_empty_like()?;
+        copy.f_copy_(&examples[0])?;
         self.y = Some(copy.f_mul_scalar(2.0)?);
         Ok(())
     }

@@ -7,30 +7,35 @@ pub struct ProblemSize {
     pub elements: usize,
 }
 
+impl Task for ProblemSize {
+    fn inputs(&self, context: &KernelContext) -> Result<Inputs, Refusal> {
+        Ok(Inputs { examples: vec![context.normal(&[self.elements])?], parameters: vec![] })
+    }
+
+    fn reference(&self, inputs: &Inputs, _: &KernelContext) -> Result<Option<Tensor>, Refusal> {
+        Ok(Some(inputs.examples[0].f_mul_scalar(2.0)?))
+    }
+}
+
 pub struct Scaled {
-    x: Tensor,
     y: Option<Tensor>,
 }
 
 impl Kernel for Scaled {
     type ProblemSize = ProblemSize;
 
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
-        Ok(Self { x: context.normal(&[size.elements])?, y: None })
+    fn prepare(_: &ProblemSize, _: &[Tensor], _: &KernelContext) -> Result<Self, Refusal> {
+        Ok(Self { y: None })
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
-        self.y = Some(self.x.f_mul_scalar(2.0)?);
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        self.y = Some(examples[0].f_mul_scalar(2.0)?);
         Ok(())
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
         let none = || Refusal::Failed("it has not run".to_owned());
         Ok(self.y.as_ref().ok_or_else(none)?.shallow_clone())
-    }
-
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        Ok(Some(self.x.f_to_kind(tch::Kind::Double)?.f_mul_scalar(2.0)?))
     }
 
     fn flops(size: &ProblemSize) -> Option<u64> {

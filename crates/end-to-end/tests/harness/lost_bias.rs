@@ -1,7 +1,7 @@
 //! A pattern that one of its variants computes wrong: the bias is lost on the way to it. Reference,
 //! gate and operations are the library's, and the same for the variants that have their bias.
 
-use criterion_torch::kernel::{KernelContext, Step};
+use criterion_torch::kernel::{Computation, KernelContext, Step};
 use criterion_torch::refusal::Refusal;
 use criterion_torch::verify::{Judge, Reference};
 use criterion_torch::workload::Workload;
@@ -42,7 +42,7 @@ pub fn prepare(case: &Case, work: &FusionWork) -> Result<Box<dyn Workload>, Refu
     };
     let mut inputs = context.inputs()?;
     let all = Tensor::f_arange(inputs.examples[0].size()[0], (Kind::Int64, Device::Cpu))?;
-    let whole = context.reference(inputs.in_float64(&all, Device::Cpu)?)?;
+    let whole = context.reference(inputs.in_float64(&all, Device::Cpu)?)?.expect("a pattern's");
     let judge = Judge::new(case, Reference::new(all, whole), context.min_sqnr_db());
     if work.variant == WITHOUT {
         let bias = inputs.parameters.last_mut().expect("weight and bias");

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::Kernel;
 use super::files::KernelFile;
-use super::source::EntryPoint;
+use super::source::{EntryPoint, REFERENCE};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Files of one folder share their helpers, each as a module of its own.
@@ -22,10 +22,12 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
         "run_benchmark",
         "fn(&ProblemSize, &KernelContext) -> Result<impl IntoTensor, Refusal>",
     ),
-    ("reference", "reference", "fn(&ProblemSize, &KernelContext) -> Result<Tensor, Refusal>"),
     ("flops", "flops", "fn(&ProblemSize) -> u64"),
     ("bytes", "bytes", "fn(&ProblemSize, Dtype) -> u64"),
 ];
+
+/// The signature of the function that computes what all files of a folder should, where no task does.
+const COMPUTES: &str = "fn(&ProblemSize, &KernelContext) -> Result<Tensor, Refusal>";
 
 /// The modules, and the function that prepares a case of any. Two files of one name are an error, as cases
 /// name their files.
@@ -38,14 +40,12 @@ pub(crate) fn source<'k>(
         if kernel.baseline().module.is_none() {
             text += &module(index, kernel);
         }
-        text += &size(index, kernel);
+        text += &problem(index, kernel);
         for (place, file) in kernel.files.iter().enumerate() {
-            text += &build(index, place, file);
-            let (name, baseline) = (&file.file, &kernel.baseline().file);
-            let build = format!("build_{index}_{place}");
-            let entry = format_args!(
-                "    generated::Entry {{ file: {name:?}, baseline: {baseline:?}, build: {build} }},\n"
-            );
+            text += &make(index, place, file);
+            let (name, made) = (&file.file, format!("make_{index}_{place}"));
+            let entry =
+                format_args!("    generated::Entry {{ file: {name:?}, kernel: {made} }},\n");
             add(&mut entries, entry);
         }
     }
@@ -97,14 +97,16 @@ fn module(index: usize, kernel: &Kernel) -> String {
     text + "}\n\n"
 }
 
-/// The function that makes a problem size of what is given, and shows it whole.
-fn size(index: usize, kernel: &Kernel) -> String {
-    let struct_name = format!("{}::ProblemSize", path(index, 0, kernel.baseline()));
+/// The function that states the problem at the size that is given.
+fn problem(index: usize, kernel: &Kernel) -> String {
+    let baseline = kernel.baseline();
+    let module = path(index, 0, baseline);
+    let struct_name = format!("{module}::ProblemSize");
     let fields = kernel.fields();
     let given = if fields.is_empty() { "_given" } else { "given" };
     let mut text = format!(
-        "fn size_{index}(\n    {given}: &generated::Fields,\n\
-         ) -> Result<({struct_name}, generated::Fields), generated::Refusal> {{\n"
+        "fn problem_{index}(\n    {given}: &generated::Fields,\n\
+         ) -> Result<generated::Problem<{struct_name}>, generated::Refusal> {{\n"
     );
     if kernel.size.has_default && !fields.is_empty() {
         add(&mut text, format_args!("    let mut size = <{struct_name} as Default>::default();\n"));
@@ -132,16 +134,31 @@ fn size(index: usize, kernel: &Kernel) -> String {
             format_args!("        ({name:?}.to_owned(), generated::show(&size.{ident})),\n");
         add(&mut text, shown);
     }
-    text + "    ]);\n    Ok((size, shown))\n}\n\n"
+    text += "    ]);\n";
+    let made = if kernel.size.has_task {
+        "of_task(size, shown))".to_owned()
+    } else {
+        let path = format!("{module}::{REFERENCE}");
+        // It may do without its second argument.
+        let reference = match baseline.form.arguments(REFERENCE) {
+            Some(1) => format!("Some(|size, _| {path}(size))"),
+            Some(_) => format!("Some({path})"),
+            None => "None".to_owned(),
+        };
+        format!(
+            "without_task(\n        size,\n        shown,\n        {reference}, // {COMPUTES}\n    ))"
+        )
+    };
+    text + "    Ok(generated::Problem::" + &made + "\n}\n\n"
 }
 
-fn build(index: usize, place: usize, file: &KernelFile) -> String {
+fn make(index: usize, place: usize, file: &KernelFile) -> String {
     let module = path(index, place, file);
     let (mut body, is_generic) = match &file.form {
         EntryPoint::Implementation { ident, is_generic, .. } => {
             let generics = if *is_generic { "<T>" } else { "" };
-            let built = format!("generated::built::<{module}::{ident}{generics}>");
-            (format!("    {built}(size, shown, context)\n"), *is_generic)
+            let kernel = format!("generated::kernel::<{module}::{ident}{generics}>");
+            (format!("    Ok({kernel}(problem, context))\n"), *is_generic)
         }
         EntryPoint::Function { is_generic, .. } => {
             (function(&module, &file.form, *is_generic), *is_generic)
@@ -151,9 +168,9 @@ fn build(index: usize, place: usize, file: &KernelFile) -> String {
         body = format!("    generated::in_precision!(context, T => {{\n{body}    }})\n");
     }
     format!(
-        "fn build_{index}_{place}(\n    given: &generated::Fields,\n    context: &generated::KernelContext,\n\
-         ) -> Result<generated::Built, generated::Refusal> {{\n    \
-         let (size, shown) = size_{index}(given)?;\n{body}}}\n\n"
+        "fn make_{index}_{place}(\n    given: &generated::Fields,\n    context: &generated::KernelContext,\n\
+         ) -> Result<generated::UserKernel, generated::Refusal> {{\n    \
+         let problem = problem_{index}(given)?;\n{body}}}\n\n"
     )
 }
 
@@ -174,7 +191,7 @@ fn function(module: &str, form: &EntryPoint, is_generic: bool) -> String {
             if *part == "run" || value == "None" { value } else { format!("Some({value})") };
         add(&mut text, format_args!("        {part}: {value}, // {signature}\n"));
     }
-    text + "    };\n    generated::function(size, shown, context, parts)\n"
+    text + "    };\n    generated::function(problem, context, parts)\n"
 }
 
 pub(crate) fn add(text: &mut String, line: std::fmt::Arguments<'_>) {

@@ -17,6 +17,8 @@ pub(crate) struct Kernel {
     pub(crate) files: Vec<KernelFile>,
     /// The baseline declares it, and all files solve it.
     pub(crate) size: ProblemSize,
+    /// Whether outputs can be compared with a result of another way.
+    pub(crate) has_reference: bool,
     pub(crate) hash: String,
 }
 
@@ -45,6 +47,7 @@ impl Kernel {
         libraries: &[Library],
     ) -> Result<Self, Diagnostics> {
         let (mut files, mut size, mut errors) = (Vec::new(), None, Vec::new());
+        let mut has_reference = false;
         for (index, (implementation, path)) in found.files.iter().enumerate() {
             let source = match Source::read(path) {
                 Ok(source) => source,
@@ -64,20 +67,25 @@ impl Kernel {
             let library = Library::containing(path, libraries);
             let module = library.map(|library| library.module_of(path)).transpose();
             match module.and_then(|module| Ok((module, source.form(function)?))) {
-                Ok((module, form)) => files.push(KernelFile {
-                    implementation: implementation.clone(),
-                    file: library.map_or_else(|| shown(path, package), |it| it.shown(path)),
-                    path: path.clone(),
-                    module,
-                    uses_torch: source.uses_torch(&form),
-                    form,
-                }),
+                Ok((module, form)) => {
+                    errors.extend(source.second_task(&form, index == 0));
+                    has_reference |= index == 0 && source.has_reference(&form);
+                    files.push(KernelFile {
+                        implementation: implementation.clone(),
+                        file: library.map_or_else(|| shown(path, package), |it| it.shown(path)),
+                        path: path.clone(),
+                        module,
+                        uses_torch: source.uses_torch(&form),
+                        form,
+                    });
+                }
                 Err(error) => errors.push(error),
             }
         }
         match size {
             Some(size) if errors.is_empty() => {
-                Ok(Self { name: found.name.clone(), files, size, hash: digest(found)? })
+                let (name, hash) = (found.name.clone(), digest(found)?);
+                Ok(Self { name, files, size, has_reference, hash })
             }
             _ => Err(Diagnostics(errors)),
         }

@@ -12,6 +12,12 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 /// The struct whose fields are the keys of a `bench.yaml`'s `problem_size`.
 const PROBLEM_SIZE: &str = "ProblemSize";
 
+/// The trait that says what the files of a folder compute.
+const TASK: &str = "Task";
+
+/// The function, of [`TASK`] or of a file, that computes the expected output.
+pub(crate) const REFERENCE: &str = "reference";
+
 /// The timed function of a file without a type, unless the `bench.yaml` names another.
 const RUN: &str = "run_benchmark";
 
@@ -33,7 +39,6 @@ pub(crate) enum EntryPoint {
         ident: String,
         /// Whether there is one type for each precision.
         is_generic: bool,
-        has_reference: bool,
     },
     /// `pub fn run_benchmark`, or the function that a `bench.yaml` names.
     Function {
@@ -47,14 +52,6 @@ pub(crate) enum EntryPoint {
 }
 
 impl EntryPoint {
-    /// Whether its output can be compared with a result of another way.
-    pub(crate) fn has_reference(&self) -> bool {
-        match self {
-            Self::Implementation { has_reference, .. } => *has_reference,
-            Self::Function { .. } => self.arguments("reference").is_some(),
-        }
-    }
-
     /// The function that is timed; `None` for a type, whose `run` is timed.
     pub(crate) fn timed_function(&self) -> Option<&str> {
         match self {
@@ -77,6 +74,8 @@ pub(crate) struct ProblemSize {
     pub(crate) fields: Vec<Field>,
     /// Whether a problem size can be made of nothing.
     pub(crate) has_default: bool,
+    /// Whether it implements [`TASK`].
+    pub(crate) has_task: bool,
     pub(crate) at: (usize, usize),
 }
 
@@ -140,12 +139,8 @@ impl Source {
                 self.functions().find(|it| it.sig.ident == *run).map(|it| shown(&*it.block))
             }
             EntryPoint::Implementation { .. } => {
-                let steps = self.implementations().flat_map(|item| &item.items);
-                let is_step = |item: &&syn::ImplItem| match item {
-                    syn::ImplItem::Fn(function) => function.sig.ident == STEP,
-                    _ => false,
-                };
-                steps.into_iter().find(is_step).map(shown)
+                let steps = self.implementations().find_map(|item| method(item, STEP));
+                steps.map(|step| shown(&step.block))
             }
         };
         let is_torchs = |word: &str| ["tch", "Tensor"].contains(&word) || word.starts_with("f_");
@@ -183,12 +178,7 @@ impl Source {
                           `impl<T: Element> Kernel for Name<T>`";
             return Err(self.error(item.self_ty.span(), message, remedy));
         };
-        let is_reference = |item: &syn::ImplItem| match item {
-            syn::ImplItem::Fn(function) => function.sig.ident == "reference",
-            _ => false,
-        };
-        let has_reference = item.items.iter().any(is_reference);
-        Ok(EntryPoint::Implementation { ident: ident.to_string(), is_generic, has_reference })
+        Ok(EntryPoint::Implementation { ident: ident.to_string(), is_generic })
     }
 
     /// The problem size that this file declares for all of its folder.
@@ -215,7 +205,8 @@ impl Source {
             return Err(Diagnostics(errors));
         }
         let has_default = derives_default(&item.attrs) || self.implements("Default", PROBLEM_SIZE);
-        Ok(ProblemSize { fields, has_default, at: position(item.ident.span()) })
+        let has_task = self.implements(TASK, PROBLEM_SIZE);
+        Ok(ProblemSize { fields, has_default, has_task, at: position(item.ident.span()) })
     }
 
     /// A second problem size in a folder, where there is one already.
@@ -225,6 +216,26 @@ impl Source {
         let remedy = "the files of one folder solve one problem, that of kernel.rs: write \
                       `use super::kernel::ProblemSize;` instead";
         Some(self.error(item.ident.span(), message, remedy))
+    }
+
+    /// Whether it has a reference: a method of [`TASK`] or a function beside the one that is timed.
+    pub(crate) fn has_reference(&self, form: &EntryPoint) -> bool {
+        let task = self.implementation_of(TASK, PROBLEM_SIZE);
+        let is_method = task.is_some_and(|task| method(task, REFERENCE).is_some());
+        is_method || form.arguments(REFERENCE).is_some()
+    }
+
+    /// A task or a reference that its folder, or its file, has elsewhere.
+    pub(crate) fn second_task(&self, form: &EntryPoint, is_baseline: bool) -> Option<Diagnostic> {
+        let task = self.implementation_of(TASK, PROBLEM_SIZE);
+        let task = task.map(|it| (it.self_ty.span(), "`impl Task for ProblemSize`"));
+        let mut functions = self.functions().filter(|_| form.timed_function().is_some());
+        let function = functions.find(|it| it.sig.ident == REFERENCE);
+        let function = function.map(|it| (it.sig.ident.span(), "`fn reference`"));
+        let (span, what) = if is_baseline { task.and(function) } else { task.or(function) }?;
+        let remedy = "all files of a folder have the inputs and the reference of kernel.rs, those of its \
+                      `impl Task` if it has one: move it there, or delete it";
+        Some(self.error(span, format!("{what} is not read"), remedy))
     }
 
     /// The struct called `name`.
@@ -254,13 +265,17 @@ impl Source {
 
     /// Whether it has `impl <of_trait> for <name>`.
     pub(crate) fn implements(&self, of_trait: &str, name: &str) -> bool {
-        self.syntax.items.iter().any(|item| match item {
+        self.implementation_of(of_trait, name).is_some()
+    }
+
+    fn implementation_of(&self, of_trait: &str, name: &str) -> Option<&syn::ItemImpl> {
+        self.syntax.items.iter().find_map(|item| match item {
             syn::Item::Impl(item) => {
                 let is_it = matches!(&*item.self_ty,
                     syn::Type::Path(path) if path.path.is_ident(name));
-                is_it && implements(item, of_trait)
+                (is_it && implements(item, of_trait)).then_some(item)
             }
-            _ => false,
+            _ => None,
         })
     }
 
@@ -298,6 +313,13 @@ pub(crate) fn shown(node: &impl Spanned) -> String {
 fn implements(item: &syn::ItemImpl, name: &str) -> bool {
     let last = item.trait_.as_ref().and_then(|(_, path, _)| path.segments.last());
     last.is_some_and(|last| last.ident == name)
+}
+
+fn method<'f>(item: &'f syn::ItemImpl, name: &str) -> Option<&'f syn::ImplItemFn> {
+    item.items.iter().find_map(|item| match item {
+        syn::ImplItem::Fn(function) if function.sig.ident == name => Some(function),
+        _ => None,
+    })
 }
 
 /// The type's name, and whether it has the implementation's one parameter; `None` for another type.

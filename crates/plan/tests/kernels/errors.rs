@@ -79,6 +79,20 @@ fn the_files_of_one_folder_have_one_problem_size() {
 }
 
 #[test]
+fn the_files_of_one_folder_have_one_task() {
+    let (kernel, run) =
+        ("pub struct ProblemSize;\nimpl Kernel for Mine {}\n", "pub fn run_benchmark() {}\n");
+    let (task, reference) = ("impl Task for ProblemSize {}\n", "pub fn reference() {}\n");
+    let package = Package::new(&[
+        ("a/kernel.rs", &format!("{kernel}{task}")),
+        ("a/function.rs", &format!("{run}{reference}")),
+        ("a/task.rs", &format!("{}{task}", sibling(kernel))),
+        ("both.rs", &format!("pub struct ProblemSize;\n{task}{run}{reference}")),
+    ]);
+    insta::assert_snapshot!(package.errors());
+}
+
+#[test]
 fn all_errors_of_all_files_come_at_once() {
     let package = Package::new(&[
         ("a/kernel.rs", "pub struct ProblemSize;"),

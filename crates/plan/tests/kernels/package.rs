@@ -97,10 +97,11 @@ pub fn reference(size: &ProblemSize) -> Result<Tensor, Refusal> {{
     )
 }
 
-/// This kernel as another file of its folder, which imports the problem size.
+/// This kernel as another file of its folder, which imports the problem size and has no reference.
 pub fn sibling(text: &str) -> String {
     let is_kept =
         |line: &&str| !line.contains("struct ProblemSize") && !line.starts_with("#[derive");
+    let text = text.split("pub fn reference").next().unwrap_or_default();
     let kept: Vec<&str> = text.lines().filter(is_kept).collect();
     format!("use super::kernel::ProblemSize;\n{}\n", kept.join("\n"))
 }

@@ -2,38 +2,39 @@
 
 use criterion_torch::kernel::prelude::*;
 
-pub const ELEMENTS: usize = 65_536;
-
+const ELEMENTS: usize = 65_536;
 pub struct ProblemSize;
 
-pub struct Softsign<T> {
-    x: Vec<T>,
-    y: Vec<T>,
+impl Task for ProblemSize {
+    fn inputs(&self, context: &KernelContext) -> Result<Inputs, Refusal> {
+        Ok(Inputs { examples: vec![context.normal(&[ELEMENTS])?], parameters: vec![] })
+    }
+
+    // In float64, as `inputs` are: a kernel that computes something else is `failed`, however fast it is.
+    fn reference(&self, inputs: &Inputs, _: &KernelContext) -> Result<Option<Tensor>, Refusal> {
+        let x = &inputs.examples[0];
+        Ok(Some(x.f_div(&x.f_abs()?.f_add_scalar(1.0)?)?))
+    }
 }
+
+pub struct Softsign<T>(Vec<T>);
 
 impl<T: Element> Kernel for Softsign<T> {
     type ProblemSize = ProblemSize;
 
-    fn prepare(_: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
-        let x = values(&context.normal(&[ELEMENTS])?)?;
-        Ok(Self { x, y: vec![T::from_f64(0.0); ELEMENTS] })
+    fn prepare(_: &ProblemSize, _: &[Tensor], _: &KernelContext) -> Result<Self, Refusal> {
+        Ok(Self(vec![T::from_f64(0.0); ELEMENTS]))
     }
 
     // Only this is timed.
-    fn run(&mut self) -> Result<(), Refusal> {
-        for (y, x) in self.y.iter_mut().zip(&self.x) {
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        for (y, x) in self.0.iter_mut().zip(slice::<T>(&examples[0])?) {
             *y = *x / (T::from_f64(1.0) + x.abs());
         }
         Ok(())
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        tensor(&self.y, &[ELEMENTS])
-    }
-
-    // In float64: a kernel that computes something else is `failed`, however fast it is.
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        let exact = self.x.iter().map(|x| x.to_f64() / (1.0 + x.to_f64().abs()));
-        Ok(Some(tensor(&exact.collect::<Vec<f64>>(), &[ELEMENTS])?))
+        tensor(&self.0, &[ELEMENTS])
     }
 }

@@ -9,26 +9,36 @@ pub struct ProblemSize {
 
 pub const A: f64 = 2.5;
 
+/// Every file of this folder computes this.
+impl Task for ProblemSize {
+    /// Every `run` is given the examples; they are not drawn on the clock.
+    fn inputs(&self, context: &KernelContext) -> Result<Inputs, Refusal> {
+        let draw = || context.normal(&[self.elements]);
+        Ok(Inputs { examples: vec![draw()?, draw()?], parameters: vec![] })
+    }
+
+    /// The reference, in float64, as `inputs` are. A kernel that computes something else is `failed`, however fast it is.
+    fn reference(&self, inputs: &Inputs, _: &KernelContext) -> Result<Option<Tensor>, Refusal> {
+        Ok(Some(inputs.examples[0].f_mul_scalar(A)?.f_add(&inputs.examples[1])?))
+    }
+}
+
 pub struct Saxpy<T> {
-    x: Vec<T>,
-    y: Vec<T>,
     z: Vec<T>,
 }
 
 impl<T: Element> Kernel for Saxpy<T> {
     type ProblemSize = ProblemSize;
 
-    /// The inputs, which are not timed.
-    fn prepare(size: &ProblemSize, context: &KernelContext) -> Result<Self, Refusal> {
-        let draw = || values(&context.normal(&[size.elements])?);
-        let z = vec![T::from_f64(0.0); size.elements];
-        Ok(Self { x: draw()?, y: draw()?, z })
+    fn prepare(size: &ProblemSize, _: &[Tensor], _: &KernelContext) -> Result<Self, Refusal> {
+        Ok(Self { z: vec![T::from_f64(0.0); size.elements] })
     }
 
     /// Only this is timed.
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let (x, y) = (slice::<T>(&examples[0])?, slice::<T>(&examples[1])?);
         let a = T::Wide::from_f64(A);
-        for ((z, x), y) in self.z.iter_mut().zip(&self.x).zip(&self.y) {
+        for ((z, x), y) in self.z.iter_mut().zip(x).zip(y) {
             *z = T::narrow(a * T::wide(*x) + T::wide(*y));
         }
         Ok(())
@@ -36,13 +46,6 @@ impl<T: Element> Kernel for Saxpy<T> {
 
     fn output(&self) -> Result<Tensor, Refusal> {
         tensor(&self.z, &[self.z.len()])
-    }
-
-    /// The reference, in float64. A kernel that computes something else is `failed`, however fast it is.
-    fn reference(&self) -> Result<Option<Tensor>, Refusal> {
-        let exact = self.x.iter().zip(&self.y).map(|(x, y)| A * x.to_f64() + y.to_f64());
-        let exact: Vec<f64> = exact.collect();
-        Ok(Some(tensor(&exact, &[exact.len()])?))
     }
 
     fn flops(size: &ProblemSize) -> Option<u64> {
