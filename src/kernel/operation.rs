@@ -45,7 +45,7 @@ pub trait Operation<W> {
     /// such.
     fn build(&self, context: &KernelContext<W>, inputs: Inputs) -> Result<Step, Refusal>;
 
-    /// The smallest signal-to-noise ratio, in dB, thin the context's implementation has to have against
+    /// The smallest signal-to-noise ratio, in dB, that the context's implementation has to have against
     /// the reference: some dB below the lowest that was measured.
     fn min_sqnr_db(&self, work: &W, dtype: Dtype) -> f64;
 

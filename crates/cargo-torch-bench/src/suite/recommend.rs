@@ -207,7 +207,7 @@ impl Options {
     fn block_config(&self, request: &RecommendationRequest, recipe: Recipe) -> Result<String> {
         let mut text = format!(
             "# Written by `cargo torch-bench recommend`.\nbenchmark_mode: inference\n\
-             quantization_config_recipe_names: [\"{recipe}\"]\nenergy: false\n\
+             quantization_config_recipe_names: [\"{recipe}\"]\ncache: cold\nenergy: false\n\
              sampling: {{ target: 0.02 }}\nmodel_params:\n"
         );
         for phase in &request.phases {
@@ -319,7 +319,7 @@ impl Options {
         format!(
             "# Written by `cargo torch-bench recommend`.\nbenchmark_mode: inference\n\
              quantization_config_recipe_names: {}\nunquantized_dtypes: {}\npacked: true\n\
-             energy: false\nsampling: {{ target: 0.02 }}\nmodel_params:\n  - model_type: linear\n    \
+             cache: cold\nenergy: false\nsampling: {{ target: 0.02 }}\nmodel_params:\n  - model_type: linear\n    \
              device: {}\n    high_precision_dtype: {}\n{form}    matrix_shapes: [{{ name: custom, shapes: \
              {} }}]  # [m, k, n]\n",
             list(&recipes),
