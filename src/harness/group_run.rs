@@ -330,7 +330,11 @@ impl<'a> GroupRun<'a> {
         while takes_all && pairing.wants_more() {
             pairing.look()?;
         }
-        findings.pairs.push(pairing.found()?);
+        match pairing.found() {
+            Ok(pair) => findings.pairs.push(pair),
+            Err(reason) if pairing.is_waiting() => findings.no_pair = Some(reason),
+            Err(reason) => return Err(reason),
+        }
         pairing.note(&mut findings.notes);
         self.pairing = pairing.wants_more().then_some(pairing);
         Ok(())

@@ -234,6 +234,11 @@ impl Pairing {
         self.pairs.wants_more()
     }
 
+    /// Whether it waits for its first look, in the time that others leave.
+    pub fn is_waiting(&self) -> bool {
+        self.wants_more() && !self.pairs.has_looks()
+    }
+
     /// Whether it is beyond doubt that the speed-up is above 1, or that it is below 1.
     pub fn is_clear(&self) -> bool {
         self.pairs.is_clear()
@@ -337,7 +342,7 @@ fn absent(why: NoRatio) -> String {
     match why {
         NoRatio::TooShort => {
             "the time budget was too short for an interval of the speed-up; raise \
-            `sampling.measurement_s`"
+             `sampling.measurement_s`, or --budget where the run has one"
                 .to_owned()
         }
         NoRatio::Displaced { side, beside_ns, alone_ns } => {

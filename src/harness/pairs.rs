@@ -182,10 +182,14 @@ impl Pairs {
         let settling = if settles { SETTLING } else { 1.0 };
         let fewest_s = settling * (FEWEST_BUILDS * BLOCKS_PER_BUILD) as f64 * batches_s;
         // A speed-up is what the case was measured for: what gives one soon is always given the time.
-        if fewest_s <= goal.budget_s.max(GRANTED_S) {
-            for _ in 0..FEWEST_BUILDS {
-                pairs.build(sides)?;
+        match fewest_s <= goal.budget_s.max(GRANTED_S) {
+            true => {
+                for _ in 0..FEWEST_BUILDS {
+                    pairs.build(sides)?;
+                }
             }
+            // It may be given the time of others.
+            false => pairs.longest_s = fewest_s / FEWEST_BUILDS as f64,
         }
         pairs.spent_s = sides.wall() - start;
         Ok(pairs)
@@ -194,7 +198,13 @@ impl Pairs {
     /// Whether another look may narrow the interval, and there is time for one.
     pub fn wants_more(&self) -> bool {
         let has_time = self.goal.is_shared || self.spent_s + self.longest_s <= self.goal.budget_s;
-        (1..MOST_BUILDS).contains(&self.builds) && has_time && !self.reached()
+        let is_begun = self.has_looks() || self.goal.is_shared;
+        is_begun && self.builds < MOST_BUILDS && has_time && !self.reached()
+    }
+
+    /// Whether it has had any look.
+    pub fn has_looks(&self) -> bool {
+        self.builds > 0
     }
 
     /// Whether it is beyond doubt that the ratio is above 1, or that it is below 1.
@@ -231,7 +241,7 @@ impl Pairs {
     pub fn found(&self, sides: &mut dyn Sides) -> Result<Paired, Refusal> {
         let start = sides.wall();
         let ratio = match self.displaced(sides)? {
-            _ if self.builds == 0 => Err(NoRatio::TooShort),
+            _ if !self.has_looks() => Err(NoRatio::TooShort),
             Some(displaced) => Err(displaced),
             None => self.ratio().ok_or(NoRatio::TooShort),
         };

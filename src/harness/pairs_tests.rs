@@ -248,6 +248,20 @@ fn what_cannot_be_done_in_time_is_not_begun() {
     assert_eq!(fake.log.len(), 2, "each side is tried once");
 }
 
+#[test]
+fn what_has_no_time_of_its_own_waits_for_that_of_others() {
+    let mut fake = Fake::new(1e9, 1e9);
+    let goal = Goal { budget_s: 3.0, is_shared: true, ..GOAL };
+    let mut pairs = Pairs::first(&mut fake, goal).expect("nothing fails");
+    assert_eq!(fake.log.len(), 2, "each side is tried once");
+    assert!(pairs.wants_more() && !pairs.has_looks());
+    // A build is two blocks of four steps of a second.
+    assert!((pairs.look_s() - 8.0).abs() < 0.1, "{}", pairs.look_s());
+    pairs.look(&mut fake).expect("nothing fails");
+    let found = pairs.found(&mut fake).expect("nothing fails");
+    assert!(found.ratio.is_ok(), "{found:?}");
+}
+
 /// Looks at two sides whenever the clock has been put forward by so many nanoseconds.
 fn looked_at_after(pauses_ns: &[f64], fake: &mut Fake) -> Paired {
     let mut pairs = Pairs::first(fake, Goal { target: 0.0, ..GOAL }).expect("nothing fails");

@@ -191,7 +191,7 @@ impl Rounds {
             self.open.push((record, pairing));
             return;
         }
-        record.pairs.clear();
+        (record.pairs, record.no_pair) = (Vec::new(), None);
         match looked.and_then(|()| pairing.found()) {
             Ok(pair) => record.pairs.push(pair),
             Err(reason) => {

@@ -209,6 +209,16 @@ pub const ENTRIES: &[Entry] = &[
             command: "python3 docs/results/lockstep/table.py target/lockstep",
         }],
     },
+    Entry {
+        name: "recommend",
+        minutes: 65,
+        only_by_name: true,
+        runs: &["docs/results/recommend/measure"],
+        files: &[File {
+            name: "recommend.txt",
+            command: "python3 docs/results/recommend/table.py target/recommend",
+        }],
+    },
 ];
 
 /// Reads a name on the command line.
