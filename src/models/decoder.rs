@@ -45,7 +45,7 @@ impl Architecture for Model {
         let (mut layers, mut width) = (Vec::new(), 0);
         for &name in self.0.layers() {
             let weight = parameters.take_weight(name)?;
-            // That of the last layer is the MLP's.
+            // The last one's inputs are as many as the MLP is wide.
             (_, width) = weight.size2()?;
             layers.push(make(name, weight)?);
         }

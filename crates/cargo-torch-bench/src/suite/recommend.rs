@@ -20,7 +20,7 @@ use crate::files;
 use crate::workspace::{self, Workspace};
 
 const STEM: &str = "recommend";
-/// That of the config of a block, as [`RecommendationRequest::block_stem`] has it.
+/// The config of a block has this file stem, as [`RecommendationRequest::block_stem`] says.
 const BLOCK_STEM: &str = "recommend-block";
 /// Share of the budget that the block has.
 const BLOCK_SHARE: f64 = 0.2;

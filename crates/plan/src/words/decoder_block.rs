@@ -27,7 +27,7 @@ impl DecoderBlock {
     /// The linear layers of Llama's block, in order.
     pub const LAYERS: &'static [&'static str] =
         &["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
-    /// Those of Phi 3's.
+    /// Names of its linear layers where they are fused, as in Phi 3.
     pub const FUSED_LAYERS: &'static [&'static str] =
         &["qkv_proj", "o_proj", "gate_up_proj", "down_proj"];
 
@@ -43,8 +43,8 @@ impl DecoderBlock {
     /// Names of its linear layers, in order.
     pub const fn layers(self) -> &'static [&'static str] {
         match self.is_fused {
-            true => &["qkv_proj", "o_proj", "gate_up_proj", "down_proj"],
-            false => &["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+            true => Self::FUSED_LAYERS,
+            false => Self::LAYERS,
         }
     }
 
