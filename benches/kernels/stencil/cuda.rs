@@ -37,7 +37,8 @@ impl Kernel for Cuda {
         let launch = Launch::covering(points, 256)?;
         let [planes, rows, width] =
             [points / (rows * width), rows, width].map(|it| Argument::Int(it as i32));
-        let arguments = [Argument::In(&examples[0]), Argument::Out(&mut self.next), planes, rows, width];
+        let arguments =
+            [Argument::In(&examples[0]), Argument::Out(&mut self.next), planes, rows, width];
         // SAFETY: the parameters of `heat_…`, whose threads stay below planes · rows · width, the
         // elements of both tensors.
         unsafe { self.step.launch(launch, &arguments) }
