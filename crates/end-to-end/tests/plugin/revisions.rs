@@ -46,7 +46,7 @@ fn records_of_two_revisions_are_compared_beside_their_times() {
         (
             "saxpy/torch.rs",
             "self.z = Some(",
-            "let more = [self.x.f_neg()?, self.x.f_neg()?, self.x.f_neg()?];\n        \
+            "let x = &examples[0];\n        let more = [x.f_neg()?, x.f_neg()?, x.f_neg()?];\n        \
              drop(self.z.replace(more[0].f_add(&more[1])?.f_add(&more[2])?));\n        self.z = Some(",
         ),
     ] {
