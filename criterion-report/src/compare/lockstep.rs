@@ -66,8 +66,9 @@ pub fn with_times(
         let new = || Point { full_id, status, revision, ..Point::default() };
         points.push(Point { time, ..known.unwrap_or_else(new) });
     }
-    let is_new = |it: &&Point| document.get(&it.full_id).is_none();
-    let rest: Vec<Point> = run.points.iter().filter(is_new).cloned().collect();
+    // A case that failed on this side has a record and no times.
+    let is_untimed = |it: &&Point| document.get(&it.full_id).is_none_or(|case| !case.has[index]);
+    let rest: Vec<Point> = run.points.iter().filter(is_untimed).cloned().collect();
     points.extend(rest);
     let mut timed = SideRun::new(LOCKSTEP, points);
     timed.manifests = run.manifests;

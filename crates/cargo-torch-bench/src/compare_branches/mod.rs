@@ -85,6 +85,8 @@ fn compare(workspace: &Workspace, options: &Options, [a, b]: [&str; 2]) -> Resul
         results.remove_runs(name)?;
         keep_records(&worktrees.home(side), &results, name)?;
     }
+    // The report reads records beside criterion's files, of which lock-step leaves none.
+    files::make_folder(&results.criterion)?;
     let file = save(&results, &names, &revisions, &order, &outcome)?;
     let [a, b] = &names;
     eprintln!(
