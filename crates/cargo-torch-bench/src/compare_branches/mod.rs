@@ -175,8 +175,6 @@ fn save(
     let [a, b] = names.each_ref().map(String::as_str);
     let file = lockstep::file(&results.records, [a, b]);
     files::make_folder(file.parent().expect("it lies in a folder"))?;
-    // The report looks for criterion's results there, of which there are none where nothing else was measured.
-    files::make_folder(&results.criterion)?;
     let text = serde_json::to_string(&document).map_err(|error| Error::new(error.to_string()))?;
     files::write(&file, text)?;
     Ok(file)
