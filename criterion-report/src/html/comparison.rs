@@ -9,7 +9,8 @@ use super::template::{escape, fill, json};
 use crate::compare::{Comparison, Difference, Verdict};
 use crate::views::compare::text;
 
-const PAGE: &str = concat!(include_str!("head.html"), include_str!("comparison.html"));
+const PAGE: &str =
+    concat!(include_str!("head.html"), include_str!("comparison.html"), include_str!("foot.html"));
 const STYLES: [&str; 3] =
     [include_str!("theme.css"), include_str!("page.css"), include_str!("comparison.css")];
 const SCRIPTS: [&str; 3] =

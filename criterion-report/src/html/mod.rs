@@ -34,7 +34,8 @@ pub struct Options {
     pub title: String,
 }
 
-const PAGE: &str = concat!(include_str!("head.html"), include_str!("page.html"));
+const PAGE: &str =
+    concat!(include_str!("head.html"), include_str!("page.html"), include_str!("foot.html"));
 const STYLES: &[&str] = &[
     include_str!("theme.css"),
     include_str!("page.css"),

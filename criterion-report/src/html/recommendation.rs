@@ -9,7 +9,11 @@ use crate::render::units::ByteUnit;
 use crate::views::recommend::{Document, text};
 use crate::visible;
 
-const PAGE: &str = concat!(include_str!("head.html"), include_str!("recommendation.html"));
+const PAGE: &str = concat!(
+    include_str!("head.html"),
+    include_str!("recommendation.html"),
+    include_str!("foot.html")
+);
 
 /// The page.
 pub fn page(document: &Document<'_>) -> Result<String> {
