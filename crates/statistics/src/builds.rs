@@ -192,7 +192,7 @@ fn moderated(prior: f64, values: &[f64]) -> (f64, f64) {
 
 fn interval(ln: f64, error: f64, freedom: f64) -> Ratio {
     let half = student_quantile((1.0 - CONFIDENCE_LEVEL) / 2.0, freedom) * error;
-    Ratio { ratio: ln.exp(), low: (ln - half).exp(), high: (ln + half).exp() }
+    Ratio::from_ln(ln, half, half)
 }
 
 /// The builds' values, and the noise of blocks.

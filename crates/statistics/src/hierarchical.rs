@@ -144,10 +144,7 @@ pub fn sides_ratio(of: &[RunMedian], over: &[RunMedian], floor: Floor) -> Option
         0.0 => 0.0,
         _ => 2.0 * student_tail(ln.abs() / error, freedom),
     };
-    Some(SidesRatio {
-        ratio: Ratio { ratio: ln.exp(), low: (ln - half).exp(), high: (ln + half).exp() },
-        p,
-    })
+    Some(SidesRatio { ratio: Ratio::from_ln(ln, half, half), p })
 }
 
 fn centre(runs: &[RunMedian]) -> f64 {

@@ -56,6 +56,11 @@ impl Ratio {
     /// The ratio of a case over itself: 1, without an error.
     pub const ONE: Self = Self { ratio: 1.0, low: 1.0, high: 1.0 };
 
+    /// The ratio with this logarithm, and an interval that reaches so far below and above it on the scale of logarithms.
+    pub fn from_ln(ln: f64, below: f64, above: f64) -> Self {
+        Self { ratio: ln.exp(), low: (ln - below).exp(), high: (ln + above).exp() }
+    }
+
     /// Half the width of the interval, relative to the ratio.
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / (2.0 * self.ratio)

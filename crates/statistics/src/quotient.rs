@@ -18,16 +18,12 @@ pub fn quotient(of: &Ratio, over: &Ratio) -> Ratio {
     let ln = of.ratio.ln() - over.ratio.ln();
     let below = f64::hypot((of.ratio / of.low).ln(), (over.high / over.ratio).ln());
     let above = f64::hypot((of.high / of.ratio).ln(), (over.ratio / over.low).ln());
-    Ratio { ratio: ln.exp(), low: (ln - below).exp(), high: (ln + above).exp() }
+    Ratio::from_ln(ln, below, above)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn from_ln(ln: f64, below: f64, above: f64) -> Ratio {
-        Ratio { ratio: ln.exp(), low: (ln - below).exp(), high: (ln + above).exp() }
-    }
 
     fn close(a: Ratio, b: Ratio) {
         for (a, b) in [(a.ratio, b.ratio), (a.low, b.low), (a.high, b.high)] {
@@ -39,21 +35,21 @@ mod tests {
     fn variances_add() {
         // 3, 4, 5; and 5, 12, 13 on the other side.
         close(
-            quotient(&from_ln(0.7, 0.03, 0.12), &from_ln(0.2, 0.05, 0.04)),
-            from_ln(0.5, 0.05, 0.13),
+            quotient(&Ratio::from_ln(0.7, 0.03, 0.12), &Ratio::from_ln(0.2, 0.05, 0.04)),
+            Ratio::from_ln(0.5, 0.05, 0.13),
         );
     }
 
     #[test]
     fn what_is_certain_adds_nothing() {
-        let ratio = from_ln(0.4, 0.01, 0.02);
+        let ratio = Ratio::from_ln(0.4, 0.01, 0.02);
         close(quotient(&ratio, &Ratio::ONE), ratio);
-        close(quotient(&Ratio::ONE, &ratio), from_ln(-0.4, 0.02, 0.01));
+        close(quotient(&Ratio::ONE, &ratio), Ratio::from_ln(-0.4, 0.02, 0.01));
     }
 
     #[test]
     fn exchanging_the_two_inverts_it() {
-        let (a, b) = (from_ln(1.1, 0.02, 0.05), from_ln(-0.3, 0.01, 0.07));
+        let (a, b) = (Ratio::from_ln(1.1, 0.02, 0.05), Ratio::from_ln(-0.3, 0.01, 0.07));
         let (one, other) = (quotient(&a, &b), quotient(&b, &a));
         let inverted =
             Ratio { ratio: 1.0 / other.ratio, low: 1.0 / other.high, high: 1.0 / other.low };
@@ -62,7 +58,7 @@ mod tests {
 
     #[test]
     fn it_is_narrower_than_the_extremes_and_wider_than_either() {
-        let (a, b) = (from_ln(0.2, 0.02, 0.03), from_ln(0.1, 0.01, 0.04));
+        let (a, b) = (Ratio::from_ln(0.2, 0.02, 0.03), Ratio::from_ln(0.1, 0.01, 0.04));
         let quotient = quotient(&a, &b);
         assert!(quotient.low > a.low / b.high && quotient.high < a.high / b.low);
         assert!(quotient.half_width() > a.half_width() && quotient.half_width() > b.half_width());

@@ -83,27 +83,26 @@ fn over_baseline(groups: &[&Candidate]) -> Ratio {
         measured.iter().map(of).fold(0.0, f64::hypot)
     };
     let [below, above] = [distance(|it| it.ratio / it.low), distance(|it| it.high / it.ratio)];
-    let ratio = baseline_ns / own_ns;
-    Ratio { ratio, low: ratio * (-below).exp(), high: ratio * above.exp() }
+    Ratio::from_ln((baseline_ns / own_ns).ln(), below, above)
 }
 
 /// A time in nanoseconds, with the half-width of its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Duration {
+pub struct TimeEstimate {
     pub ns: f64,
     pub half_width_ns: f64,
 }
 
 /// How many times faster a block gets if its layers run so many times faster than in the `products` of its baseline, and the
 /// rest of the block takes as long as before. The errors of all times and speed-ups are independent.
-pub fn predicted(block: Duration, products: &[(Duration, Ratio)]) -> Ratio {
+pub fn predicted(block: TimeEstimate, products: &[(TimeEstimate, Ratio)]) -> Ratio {
     let baseline_ns: f64 = products.iter().map(|(time, _)| time.ns).sum();
     let own_ns: f64 = products.iter().map(|(time, speedup)| time.ns / speedup.ratio).sum();
     let rest_ns = (block.ns - baseline_ns).max(0.0);
     let (before_ns, after_ns) = (rest_ns + baseline_ns, rest_ns + own_ns);
     let of_block = (1.0 / before_ns - 1.0 / after_ns) * block.half_width_ns;
     let distance = |bound: fn(&Ratio) -> f64| {
-        let of_product = |(time, speedup): &(Duration, Ratio)| {
+        let of_product = |(time, speedup): &(TimeEstimate, Ratio)| {
             let of_time = (1.0 - 1.0 / speedup.ratio) * time.half_width_ns;
             let of_speedup = time.ns / speedup.ratio * bound(speedup).ln();
             f64::hypot(of_time, of_speedup) / after_ns
@@ -111,8 +110,7 @@ pub fn predicted(block: Duration, products: &[(Duration, Ratio)]) -> Ratio {
         products.iter().map(of_product).fold(of_block, f64::hypot)
     };
     let [below, above] = [distance(|it| it.ratio / it.low), distance(|it| it.high / it.ratio)];
-    let ratio = before_ns / after_ns;
-    Ratio { ratio, low: ratio * (-below).exp(), high: ratio * above.exp() }
+    Ratio::from_ln((before_ns / after_ns).ln(), below, above)
 }
 
 /// The candidate of a group that was chosen, and others that may serve as well: the intervals leave it open.
@@ -181,9 +179,12 @@ pub fn front(groups: &[Vec<Candidate>]) -> Vec<State> {
 }
 
 /// Chooses for each group among its candidates, of which the first is the unquantized layer. That one is also chosen where the
-/// best is not faster beyond its interval, and not needed for its size.
-pub fn choose(groups: &[Vec<Candidate>], objective: Objective) -> Result<Vec<Choice>, TooFewBytes> {
-    let front = front(groups);
+/// best is not faster beyond its interval, and not needed for its size. `front` is that of the groups.
+pub fn choose(
+    groups: &[Vec<Candidate>],
+    front: &[State],
+    objective: Objective,
+) -> Result<Vec<Choice>, TooFewBytes> {
     let least_ns = front.last().map_or(0.0, |state| state.ns);
     let (limit_ns, limit_bytes) = match objective {
         Objective::Fastest => (f64::INFINITY, u64::MAX),

@@ -19,6 +19,11 @@ fn candidate(variant: &str, speedups: &[f64], bytes: u64) -> Candidate {
     Candidate { variant, parts, bytes, sqnr_db: None, joules: None }
 }
 
+/// The choices, on the front of the groups.
+fn choose(groups: &[Vec<Candidate>], objective: Objective) -> Result<Vec<Choice>, TooFewBytes> {
+    super::choose(groups, &front(groups), objective)
+}
+
 fn chosen(groups: &[Vec<Candidate>], objective: Objective) -> Vec<String> {
     let choices = choose(groups, objective).expect("it fits");
     let names = groups.iter().zip(choices).map(|(group, it)| group[it.chosen].variant.to_string());
@@ -162,7 +167,7 @@ fn never_slower_than_one_recipe(groups: &[Vec<Candidate>]) {
 
 #[test]
 fn a_block_gains_less_than_its_layers() {
-    let exact = |ns| Duration { ns, half_width_ns: 0.0 };
+    let exact = |ns| TimeEstimate { ns, half_width_ns: 0.0 };
     let ratio = |ratio| Ratio { ratio, low: ratio, high: ratio };
     let products = [(exact(600.0), ratio(2.0)), (exact(200.0), ratio(4.0))];
     // 200 ns are no products: 1000 / (200 + 300 + 50).
@@ -184,7 +189,7 @@ fn the_interval_of_a_block_has_the_errors_of_its_terms() {
     let (mut inside, all) = (0, 2000);
     for _ in 0..all {
         let mut near = |value: f64| value * (1.0 + 0.02 * normal() / 1.96);
-        let time = |ns: f64| Duration { ns, half_width_ns: 0.02 * ns };
+        let time = |ns: f64| TimeEstimate { ns, half_width_ns: 0.02 * ns };
         let block = time(near(1000.0));
         let products = [(600.0, 2.0), (200.0, 0.5)]
             .map(|(ns, ratio)| (time(near(ns)), within(near(ratio), 0.02)));
