@@ -187,14 +187,22 @@ fn targets(of_cargo: &[OsString]) -> Vec<String> {
     targets
 }
 
+/// Seconds of a total budget.
+pub fn budget_s(budget: &str) -> Result<f64> {
+    flag::duration(budget).map_err(|why| wrong_budget(budget, "it is no time").remedy(why))
+}
+
+fn wrong_budget(budget: &str, why: &str) -> Error {
+    Error::usage(format!("--budget {budget}: {why}"))
+}
+
 /// Adds a budget to criterion's arguments.
 pub fn with_budget(arguments: &[OsString], budget: Option<&str>) -> Result<Vec<OsString>> {
     let Some(budget) = budget else { return Ok(arguments.to_vec()) };
-    let wrong = |why| Error::usage(format!("--budget {budget}: {why}"));
-    flag::duration(budget).map_err(|why| wrong("it is no time".to_owned()).remedy(why))?;
+    budget_s(budget)?;
     let (of_cargo, of_criterion) = split(arguments);
     if flag::value(of_criterion, "budget").is_some() {
-        return Err(wrong("it is given twice".to_owned()).remedy("give it once"));
+        return Err(wrong_budget(budget, "it is given twice").remedy("give it once"));
     }
     let own = ["--", "--budget", budget].map(OsString::from);
     Ok([of_cargo, &own, of_criterion].concat())

@@ -67,12 +67,11 @@ impl Suite {
         setup::ensure(workspace)?;
         let results = cargo::results(workspace)?;
         let configs = self.write(root)?;
-        let weights = root.join(FOLDER).join("weights.json");
-        let list = serde_json::to_string(&self.weights);
-        files::write(&weights, list.map_err(|error| Error::new(error.to_string()))?)?;
+        let weights = self.write_weights(root)?;
         let bench = |words: &[OsString]| {
             let mut bench: Command = cargo::at_home(cargo::in_folder(root), &results.criterion);
-            bench.env(BENCH_CONFIG, &configs).env(WEIGHTS, &weights).arg("bench").args(words);
+            bench.env(BENCH_CONFIG, &configs).arg("bench").args(words);
+            bench.envs(weights.iter().map(|file| (WEIGHTS, file)));
             bench
         };
         let targets: Vec<OsString> =
@@ -145,6 +144,17 @@ impl Suite {
             modes.join(" and ")
         );
         Err(Error::new(what).remedy("add one: cargo xtask new"))
+    }
+
+    /// Writes the list of weights, if there are any.
+    fn write_weights(&self, root: &Path) -> Result<Option<PathBuf>> {
+        if self.weights.is_empty() {
+            return Ok(None);
+        }
+        let file = root.join(FOLDER).join("weights.json");
+        let list = serde_json::to_string(&self.weights);
+        files::write(&file, list.map_err(|error| Error::new(error.to_string()))?)?;
+        Ok(Some(file))
     }
 
     /// Writes the configs; their paths, as `BENCH_CONFIG` takes them.
