@@ -6,7 +6,7 @@ use statistics::{Ratio, mad_sd, median, quotient};
 
 use super::{Cases, GroupResult, Weighing, cases_at};
 use crate::model::gather;
-use crate::model::recommendation::{Duration, predicted};
+use crate::model::recommendation::{TimeEstimate, predicted};
 use crate::read::Report;
 
 /// One block in a phase.
@@ -63,7 +63,8 @@ pub fn recipe<'a>(
     if layers.iter().all(|(_, variant)| *variant == Variant::BASELINE) {
         return Err("its layers stay as they are".to_owned());
     }
-    let recipe = request.block_recipe(layers.iter().map(|(layers, it)| (&*layers.fqn, *it)));
+    let recipe =
+        RecommendationRequest::block_recipe(layers.iter().map(|(layers, it)| (&*layers.fqn, *it)));
     let recipe = recipe.map_err(|unknown| format!("no recipe of a block: {}", unknown.remedy))?;
     Ok((layers, recipe))
 }
@@ -94,11 +95,11 @@ impl Weighing<'_> {
             let cases = &self.cases[&shape];
             let entry = cases.1.iter().find(|it| it.row.variant() == Some(variant));
             let speedup = self.measured(entry.ok_or("a layer was not measured")?)?.0;
-            let Duration { ns, half_width_ns } = duration(cases);
-            let time = Duration { ns: count * ns, half_width_ns: count * half_width_ns };
+            let TimeEstimate { ns, half_width_ns } = time_of_baseline(cases);
+            let time = TimeEstimate { ns: count * ns, half_width_ns: count * half_width_ns };
             products.push((time, speedup));
         }
-        let block = duration(&cases);
+        let block = time_of_baseline(&cases);
         Ok(MeasuredBlock {
             baseline_ns: block.ns,
             linear_ns: products.iter().map(|(time, _)| time.ns).sum(),
@@ -110,9 +111,9 @@ impl Weighing<'_> {
 }
 
 /// The time of a group's baseline: the median of its own time and of those beside each sibling, which are of other moments.
-fn duration((baseline_ns, entries): &Cases<'_>) -> Duration {
+fn time_of_baseline((baseline_ns, entries): &Cases<'_>) -> TimeEstimate {
     let pairs = entries.iter().flat_map(|it| &it.row.record.pairs);
     let steps_ns = pairs.filter_map(|it| it.called.as_ref().map(|it| it.steps_ns).or(it.steps_ns));
     let times: Vec<f64> = steps_ns.map(|(other, _)| other).chain([*baseline_ns]).collect();
-    Duration { ns: median(&times), half_width_ns: 1.96 * mad_sd(&times) }
+    TimeEstimate { ns: median(&times), half_width_ns: 1.96 * mad_sd(&times) }
 }

@@ -131,7 +131,9 @@ impl<'a> Recommendation<'a> {
         let groups: Result<Vec<_>> = layers.map(|layers| weighing.weigh(layers)).collect();
         let mut groups = groups?;
         let candidates: Vec<_> = groups.iter().map(|it| it.candidates.clone()).collect();
-        let choices = choose(&candidates, request.objective).map_err(|TooFewBytes { least }| {
+        let front = front(&candidates);
+        let choices = choose(&candidates, &front, request.objective);
+        let choices = choices.map_err(|TooFewBytes { least }| {
             anyhow!(
                 "the memory limit is too small: the linear layers have at least {} of weights\n  \
                  ask for more memory, or for smaller recipes",
@@ -145,7 +147,7 @@ impl<'a> Recommendation<'a> {
         let block = |phase| BlockResult { phase, measured: weighing.block(report, &recipe, phase) };
         let blocks = request.phases.iter().map(block).collect();
         let block_recipe = recipe.ok().map(|(_, recipe)| recipe);
-        let (baseline, front) = (&report.baseline, front(&candidates));
+        let baseline = &report.baseline;
         Ok(Self { request, options, baseline, groups, front, block_recipe, blocks, contended })
     }
 
