@@ -18,7 +18,8 @@ fn estimator(records: &Path) -> Result<Estimator, String> {
     Ok(estimator)
 }
 
-/// How long the cases are expected to take: nothing, if they will be refused before they start.
+/// How long the cases are expected to take: nothing, if they will be refused before they start. Where the fastest of each
+/// group is looked for, no pair is needed: those that are not worth their time have none.
 pub fn estimates<'c>(
     records: &Path,
     args: &Args,
@@ -26,7 +27,13 @@ pub fn estimates<'c>(
 ) -> Result<Vec<(&'c Case, Estimate)>, String> {
     let estimator = estimator(records)?;
     let estimate = |case: &Case| match workload::preflight(case) {
-        Ok(()) => estimator.estimate(&args.applied_to(case)),
+        Ok(()) => {
+            let estimate = estimator.estimate(&args.applied_to(case));
+            match args.flags.fastest {
+                true => Estimate { least_s: estimate.alone_s, ..estimate },
+                false => estimate,
+            }
+        }
         Err(_) => Estimate::NOTHING,
     };
     Ok(selected.iter().map(|&case| (case, estimate(case))).collect())

@@ -50,6 +50,8 @@ pub struct Estimate {
     pub wall: WallTimes,
     /// The minimum: its check, the fewest samples, the passes, the fewest blocks of its pair.
     pub least_s: f64,
+    /// The minimum without its pair, which waits for what others leave where the fastest of each group is looked for.
+    pub alone_s: f64,
     /// The source of the estimate.
     pub basis: Basis,
 }
@@ -70,6 +72,7 @@ impl Estimate {
             as_configured: true,
         },
         least_s: 0.0,
+        alone_s: 0.0,
         basis: Basis::SameCase,
     };
 }
@@ -140,8 +143,7 @@ impl Estimator {
             Some(Same::Ran { case: ran, step, wall: Some(wall) })
                 if ran.settings == case.settings =>
             {
-                let least_s = stages::least(case, *step, wall.prepare_s).min(wall.seconds());
-                return Estimate { wall: *wall, least_s, basis: Basis::SameCase };
+                return Self::at_least(case, *step, *wall, Basis::SameCase);
             }
             _ => {}
         }
@@ -159,8 +161,13 @@ impl Estimator {
         if let Some(learnt) = similar(Learnt::knows_walls) {
             wall = learnt.expected_wall(wall);
         }
-        let least_s = stages::least(case, step, wall.prepare_s).min(wall.seconds());
-        Estimate { wall, least_s, basis }
+        Self::at_least(case, step, wall, basis)
+    }
+
+    fn at_least(case: &Case, step: Step, wall: WallTimes, basis: Basis) -> Estimate {
+        let alone_s = stages::least_alone(case, step, wall.prepare_s).min(wall.seconds());
+        let least_s = (alone_s + stages::least_pair(case, step)).min(wall.seconds());
+        Estimate { wall, least_s, alone_s, basis }
     }
 
     /// The expected time of several cases, one after another.

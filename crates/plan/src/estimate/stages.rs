@@ -89,12 +89,16 @@ pub fn wall(case: &Case, step: Step) -> WallTimes {
     WallTimes { prepare_s, sampling_s, passes_s, pairs_s, as_configured: true }
 }
 
-/// The minimum time: the fewest samples, and the fewest blocks of its pair.
-pub fn least(case: &Case, step: Step, prepare_s: f64) -> f64 {
-    let own_s = prepare_s + sampling_s(case, step, 0.0) + passes_s(case, step);
+/// The minimum time without a pair: the fewest samples.
+pub fn least_alone(case: &Case, step: Step, prepare_s: f64) -> f64 {
+    prepare_s + sampling_s(case, step, 0.0) + passes_s(case, step)
+}
+
+/// The minimum time of its pair: the fewest blocks.
+pub fn least_pair(case: &Case, step: Step) -> f64 {
     let fewest_s = fewest_pairs_s(step);
     let pairs = case.role == Role::Candidate && !is_emulated(case) && fewest_s <= GRANTED_S;
-    if pairs { own_s + fewest_s } else { own_s }
+    if pairs { fewest_s } else { 0.0 }
 }
 
 fn is_emulated(case: &Case) -> bool {
@@ -190,7 +194,8 @@ mod tests {
         assert_eq!(sampling_s(&heated), sampling_s(&usual), "a CPU is not heated up");
         heated.device = Device::Cuda;
         assert!((sampling_s(&heated) - sampling_s(&usual) - cost::HEAT_UP_S).abs() < 1e-9);
-        let [usual, long] = [&usual, &long].map(|case| least(case, step, 0.1));
+        let [usual, long] =
+            [&usual, &long].map(|case| least_alone(case, step, 0.1) + least_pair(case, step));
         assert_eq!(usual, long);
         assert!(usual < 2.0, "{usual}");
     }
