@@ -22,6 +22,8 @@ use crate::workspace::{self, Workspace};
 const STEM: &str = "recommend";
 /// The config of a block has this file stem, as [`RecommendationRequest::block_stem`] says.
 const BLOCK_STEM: &str = "recommend-block";
+/// How products and block are measured: with weights that no cache holds.
+const MEASURING: &str = "cache: cold\nenergy: false\nsampling: { target: 0.02 }\n";
 /// Share of the budget that the block has.
 const BLOCK_SHARE: f64 = 0.2;
 
@@ -207,8 +209,7 @@ impl Options {
     fn block_config(&self, request: &RecommendationRequest, recipe: Recipe) -> Result<String> {
         let mut text = format!(
             "# Written by `cargo torch-bench recommend`.\nbenchmark_mode: inference\n\
-             quantization_config_recipe_names: [\"{recipe}\"]\ncache: cold\nenergy: false\n\
-             sampling: {{ target: 0.02 }}\nmodel_params:\n"
+             quantization_config_recipe_names: [\"{recipe}\"]\n{MEASURING}model_params:\n"
         );
         for phase in &request.phases {
             let Block { model, shape: Shape { m, k, n } } =
@@ -318,7 +319,7 @@ impl Options {
         format!(
             "# Written by `cargo torch-bench recommend`.\nbenchmark_mode: inference\n\
              quantization_config_recipe_names: {}\nunquantized_dtypes: {}\npacked: true\n\
-             cache: cold\nenergy: false\nsampling: {{ target: 0.02 }}\nmodel_params:\n  - model_type: linear\n    \
+             {MEASURING}model_params:\n  - model_type: linear\n    \
              device: {}\n    high_precision_dtype: {}\n{form}    matrix_shapes: [{{ name: custom, shapes: \
              {} }}]  # [m, k, n]\n",
             list(&recipes),

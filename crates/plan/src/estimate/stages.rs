@@ -14,7 +14,7 @@ use statistics::{Limits, Pilot, SamplePlan, sample_iters};
 use crate::case::{Case, Role};
 use crate::cost;
 use crate::record::{Record, WallTimes};
-use crate::words::{Device, Regime};
+use crate::words::{CacheMode, Device, Regime};
 
 /// Seconds of building and checking the smallest case.
 const PREPARE_S: f64 = 0.02;
@@ -140,7 +140,12 @@ fn passes_s(case: &Case, step: Step) -> f64 {
     let calls =
         latency.calls.unwrap_or_else(|| statistics::single_calls(step.seconds, latency.fewest));
     let calls_s = (calls + latency.warm_up.unwrap_or_default()) as f64 * step.seconds;
-    PASSES_S + calls_s + COUNTERS_S.max(COUNTED * step.seconds) + step.seconds
+    let counters_s = match case.settings.cache {
+        CacheMode::Hot => COUNTERS_S.max(COUNTED * step.seconds),
+        // The harness counts nothing of steps between which it flushes the cache.
+        CacheMode::Cold => 0.0,
+    };
+    PASSES_S + calls_s + counters_s + step.seconds
 }
 
 fn fewest_pairs_s(step: Step) -> f64 {
