@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::words::closed::schema_is;
-use crate::words::{Allocator, CacheMode, Regime, ScalingGranularity, ScalingType};
+use crate::words::{Allocator, CacheMode, Judge, Regime, ScalingGranularity, ScalingType};
 
 /// How much criterion samples. A flag on the command line wins over each of these.
 ///
@@ -188,6 +188,9 @@ pub struct Settings {
     pub seed: i64,
     /// Accuracy gate.
     pub tolerance: Tolerance,
+    /// Whether another process judges a user's kernel.
+    #[serde(default = "judge", skip_serializing_if = "Judge::is_on")]
+    pub judge: Judge,
     /// Seconds that compiling a case may take.
     #[serde(default = "compile_timeout_s")]
     pub compile_timeout_s: f64,
@@ -202,6 +205,11 @@ pub struct Settings {
     /// Present in training mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training: Option<TrainingSettings>,
+}
+
+/// The default; records of before had none.
+const fn judge() -> Judge {
+    Judge::On
 }
 
 /// The default: autotuning a whole transformer block takes minutes.
@@ -220,6 +228,7 @@ impl Default for Settings {
             cache: CacheMode::Hot,
             seed: 42,
             tolerance: Tolerance::default(),
+            judge: judge(),
             compile_timeout_s: compile_timeout_s(),
             case_timeout_s: None,
             output_dir: "benchmarks/microbenchmarks/results".to_owned(),

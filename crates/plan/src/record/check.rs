@@ -1,4 +1,4 @@
-//! Checks of the machine before a run.
+//! Checks: of the machine before a run, and of a kernel by its judge.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,11 +18,11 @@ closed_set! {
     }
 }
 
-/// One question to the machine before a run.
+/// One question, to the machine before a run or to a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
-    /// The check's name, e.g. `governor`; unique in a run.
+    /// The check's name, e.g. `governor`; unique in a run, or in a case.
     pub name: String,
     /// The finding.
     pub status: CheckStatus,

@@ -5,6 +5,7 @@ mod accuracy;
 mod check;
 mod environment;
 mod facts;
+mod judged;
 mod measures;
 mod outcome;
 mod pair;
@@ -23,6 +24,7 @@ pub use accuracy::{Accuracy, Agreement, Gate, JsonFloat, TensorAccuracy};
 pub use check::{Check, CheckStatus};
 pub use environment::{Cache, Environment, HostFacts, Quiet, TorchFacts};
 pub use facts::{Compilation, CudaGraph, KernelFacts, Memory, ModelFacts, StepMemory, Weights};
+pub use judged::Judged;
 pub use measures::{Clocks, Conditions, Counters, Energy, Latency, Measures, Range, Utilization};
 pub use outcome::Outcome;
 pub use pair::{Pair, PairAsCalled, Stop};
@@ -91,6 +93,10 @@ pub struct Record {
     /// Facts about a user's kernel; absent for other work, and unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelFacts>,
+    /// A user's kernel as another process has judged it; absent for other work, and where `absent` of the measures says
+    /// why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
     /// Facts about a model of the package's own; absent for other work, and unless the step ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFacts>,

@@ -22,7 +22,8 @@ pub use layer_recipes::{LayerRecipe, LayerRecipes};
 pub use model::{Activation, ModelKind};
 pub use recipe::{BlockFormat, Float8Recipe, Int4Numerics, Int8Numerics, Recipe};
 pub use settings::{
-    Allocator, CacheMode, CompileMode, Device, Mode, Pass, Regime, ScalingGranularity, ScalingType,
+    Allocator, CacheMode, CompileMode, Device, Judge, Mode, Pass, Regime, ScalingGranularity,
+    ScalingType,
 };
 pub use sparsity::Sparsity;
 pub use spelling::Spelling;

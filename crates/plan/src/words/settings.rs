@@ -85,6 +85,23 @@ closed_set! {
 }
 
 closed_set! {
+    /// Whether another process judges a user's kernel.
+    Judge, "judge" {
+        /// On inputs that it has not seen, by a clock that it cannot reach.
+        On = "on",
+        /// Its numbers are its own process's word.
+        Off = "off",
+    }
+}
+
+impl Judge {
+    /// Whether a kernel is judged.
+    pub fn is_on(&self) -> bool {
+        *self == Self::On
+    }
+}
+
+closed_set! {
     /// A part of a training step that is measured by itself. The groups of a model differ in it.
     Pass, "part of a training step" {
         /// The forward pass, which keeps what the backward pass needs.
