@@ -84,7 +84,7 @@ macro_rules! main {
             if let Some(outdated) = generated::outdated(UNSEEN) {
                 return outdated;
             }
-            generated::register(RECIPES, MODELS);
+            generated::register(RECIPES, MODELS, KERNELS);
             $crate::harness::main(env!("CARGO_CRATE_NAME"), PLAN, GROUPS, prepare)
         }
     };

@@ -11,6 +11,8 @@ use plan::results::variable;
 use plan::{Case, FoundShard, Partition, RunShard, Shard};
 use regex::Regex;
 
+use super::judge::Client;
+
 /// Criterion's way with a selected case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
@@ -38,6 +40,8 @@ pub struct Args {
     pub is_connected: bool,
     /// Whether an earlier process that was connected has checked and recorded these cases.
     pub is_checked: bool,
+    /// The process that judges user kernels.
+    pub judge: Option<Client>,
     /// The command line as it was read.
     pub flags: BenchFlags,
     filter: Filter,
@@ -77,6 +81,7 @@ impl Args {
             is_connected,
             is_checked: is_connected && variable(CHECKED).is_some(),
             filter: filter(&flags)?,
+            judge: None,
             flags,
         };
         args.can_resume().map(|()| args)

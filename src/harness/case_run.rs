@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Once;
 
 use plan::{
-    Accuracy, Allocator, Case, Compilation, Device, KernelFacts, LastSample, Measures, Memory,
-    ModelFacts, Pair, Planned, StepMemory, WallTimes, Weights, Work,
+    Accuracy, Allocator, Case, Compilation, Device, Judged, KernelFacts, LastSample, Measures,
+    Memory, ModelFacts, Pair, Planned, StepMemory, WallTimes, Weights, Work,
 };
 
 use super::pilot::Pilot;
@@ -41,6 +41,7 @@ pub struct Findings {
     pub kernels: Vec<String>,
     pub weights: Option<Weights>,
     pub kernel: Option<KernelFacts>,
+    pub judged: Option<Judged>,
     pub model: Option<ModelFacts>,
     pub compilation: Option<Compilation>,
     pub accuracy: Option<Accuracy>,

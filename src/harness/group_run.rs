@@ -12,6 +12,7 @@ use super::args::{Action, Args};
 use super::case_run::{CaseRun, Findings, release, timer_for};
 use super::clock::Stopwatch;
 use super::fault::Fault;
+use super::judge::{Answer, failure, unjudged};
 use super::pairing::{Again, Both, Pairing, Time};
 use super::panics::{self, Caught};
 use super::passes::{self, Passes};
@@ -140,6 +141,10 @@ impl<'a> GroupRun<'a> {
             && let Err(outcome) = settled(panics::catch(|| run.subject.workload.recheck()))
         {
             // The output changed since the check: discard the timings.
+            findings.discard();
+            return outcome;
+        }
+        if let Err(outcome) = self.judged(case, &run, findings) {
             findings.discard();
             return outcome;
         }
@@ -278,6 +283,29 @@ impl<'a> GroupRun<'a> {
             (Err(_), Some(refusal)) => refusal.into(),
             (Err(caught), None) => caught.outcome(),
         }
+    }
+
+    /// Has a user's kernel judged.
+    fn judged(&self, case: &Case, run: &CaseRun, findings: &mut Findings) -> Result<(), Outcome> {
+        if case.work.kernel().is_none() || self.args.action != Action::Measure {
+            return Ok(());
+        }
+        let absent = match (unjudged(case), &self.args.judge, run.alone_ns) {
+            (Some(why), ..) => why.to_owned(),
+            (None, Some(judge), Some(ns)) => match judge.ask(case, ns) {
+                Ok(Answer::Judged(judged)) => {
+                    let failed = failure(&judged);
+                    findings.judged = Some(judged);
+                    return failed.map_or(Ok(()), Err);
+                }
+                Ok(Answer::Unjudged(why)) => why,
+                Err(error) => return Err(Outcome::Failed { error }),
+            },
+            (None, None, _) => "the run has no judge".to_owned(),
+            (None, Some(_), None) => "it has no samples".to_owned(),
+        };
+        findings.measures.absent.insert("judged".to_owned(), absent);
+        Ok(())
     }
 
     /// Runs everything that has a pass of its own. A pass that fails leaves its error as the reason why

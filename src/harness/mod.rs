@@ -14,6 +14,11 @@ mod flush;
 mod group_run;
 mod hidden_flags;
 mod journal;
+#[cfg(target_os = "linux")]
+mod judge;
+#[cfg(not(target_os = "linux"))]
+#[path = "judge/elsewhere.rs"]
+mod judge;
 mod launch;
 mod lock;
 mod pace;
@@ -85,13 +90,17 @@ fn run(
         return Ok(profiling::run_child(&read(plan)?, prepare)?);
     }
     // Read first, so that a bad filter is one line and not criterion's panic.
-    let args = args::Args::read(hidden_flags::arguments()?)?;
+    let mut args = args::Args::read(hidden_flags::arguments()?)?;
     hidden_flags::hide()?;
     if args.is_checked {
         verify::done();
     }
     Capability::chosen()?;
     let plan = read(plan)?;
+    match judge::start(&plan, &args)? {
+        judge::Role::Judge(code) => return Ok(code),
+        judge::Role::Harness(judge) => args.judge = judge,
+    }
     let folders = target_dir::settle()?;
     let _no_gradients = tch::no_grad_guard();
     let mut criterion = criterion();

@@ -34,13 +34,14 @@ pub struct Entry {
 pub struct UserKernel {
     /// [`Task`] and [`Kernel`], or the functions in their places
     pub computation: Box<dyn Computation>,
-    /// [`Kernel::flops`]
-    pub flops: Option<u64>,
-    /// [`Kernel::bytes`]
-    pub bytes: Option<u64>,
+    /// [`Kernel::flops`] and [`Kernel::bytes`], which are the kernel's own code.
+    pub cost: Cost,
     /// The whole problem size, the kernel's own defaults included.
     pub problem_size: Fields,
 }
+
+/// Operations and bytes of a step, where the kernel says.
+pub type Cost = Box<dyn Fn() -> (Option<u64>, Option<u64>)>;
 
 /// The problem that all files of a folder solve, as `kernel.rs` states it.
 pub struct Problem<S: 'static> {
@@ -76,7 +77,7 @@ impl<S> Problem<S> {
     fn into_kernel(
         mut self,
         context: &KernelContext,
-        (flops, bytes): (Option<u64>, Option<u64>),
+        cost: impl Fn(&'static S, &'static KernelContext) -> (Option<u64>, Option<u64>) + 'static,
         build: impl Fn(&'static S, &'static KernelContext, Inputs) -> Result<Step, Refusal> + 'static,
     ) -> UserKernel {
         let problem_size = std::mem::take(&mut self.shown);
@@ -84,7 +85,8 @@ impl<S> Problem<S> {
             (Box::leak(Box::new(self)), Box::leak(Box::new(*context)));
         let build = Box::new(move |inputs| build(&problem.size, context, inputs));
         let computation = Box::new(UserComputation { problem, context, build });
-        UserKernel { computation, flops, bytes, problem_size }
+        let cost = Box::new(move || cost(&problem.size, context));
+        UserKernel { computation, cost, problem_size }
     }
 }
 
@@ -134,7 +136,7 @@ pub fn show<T: Serialize>(value: &T) -> Value {
 
 /// The kernel of a file with a type.
 pub fn kernel<K: Kernel>(problem: Problem<K::ProblemSize>, context: &KernelContext) -> UserKernel {
-    let cost = (K::flops(&problem.size), K::bytes(&problem.size, context.dtype));
+    let cost = |size: &_, context: &KernelContext| (K::flops(size), K::bytes(size, context.dtype));
     problem.into_kernel(context, cost, step::<K>)
 }
 
@@ -149,9 +151,12 @@ fn step<K: Kernel>(
     let held = RefCell::new(held_bytes.clone());
     let kernel = Rc::new(RefCell::new(kernel));
     let (running, read) = (kernel.clone(), kernel.clone());
-    let run = move || running.borrow_mut().run(&examples);
+    let examples = Rc::new(RefCell::new(examples));
+    let read_examples = examples.clone();
+    let run = move || running.borrow_mut().run(&read_examples.borrow());
     let mut step = Step::leaving(run, move || read.borrow().output())?;
     step.output_bytes = held_bytes;
+    step.examples = Some(examples);
     step.again = Some(Box::new(move || {
         let (new, new_bytes) = prepare()?;
         let old = kernel.replace(new);
@@ -209,10 +214,9 @@ pub fn function<S: 'static, R: IntoTensor + 'static>(
         ));
     }
     let Function { run, flops, bytes } = parts;
-    let cost = (
-        flops.map(|flops| flops(&problem.size)),
-        bytes.map(|bytes| bytes(&problem.size, context.dtype)),
-    );
+    let cost = move |size: &S, context: &KernelContext| {
+        (flops.map(|flops| flops(size)), bytes.map(|bytes| bytes(size, context.dtype)))
+    };
     Ok(problem.into_kernel(context, cost, move |size, context, _| call_step(run, size, context)))
 }
 

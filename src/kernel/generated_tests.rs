@@ -146,5 +146,5 @@ fn a_function_draws_the_same_at_every_call_and_for_its_reference() {
     assert!(first.windows(2).any(|pair| pair[0] != pair[1]));
     let reference = it.computation.reference(Inputs::default()).unwrap().unwrap();
     assert_eq!(slice::<f64>(&reference).unwrap(), first);
-    assert_eq!((it.flops, it.bytes), (Some(10), Some(40)));
+    assert_eq!((it.cost)(), (Some(10), Some(40)));
 }

@@ -1,7 +1,8 @@
 //! An implementation of a kernel, built and ready to run.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use tch::{TchError, Tensor};
 
@@ -9,6 +10,9 @@ use crate::inputs;
 use crate::refusal::Refusal;
 
 type Run = Box<dyn Fn() -> Result<Tensor, Refusal>>;
+
+/// The tensors that the next run reads.
+pub type Examples = Rc<RefCell<Vec<Tensor>>>;
 
 /// The bytes that [`Step::again`] has replaced, and their owner, which keeps the memory while it
 /// lives.
@@ -36,6 +40,8 @@ pub struct Step {
     /// Bytes of outputs that are allocated beforehand, with everything else that preparing a user's kernel
     /// has left behind; or why they were not counted.
     pub output_bytes: Result<u64, String>,
+    /// The examples that the next run reads, where others can be put in their place.
+    pub examples: Option<Examples>,
     /// How often it has run.
     pub runs: Cell<u64>,
 }
@@ -58,6 +64,7 @@ impl Step {
             parameter_bytes: None,
             reads: None,
             output_bytes: Ok(0),
+            examples: None,
             runs: Cell::new(0),
         }
     }

@@ -3,13 +3,17 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use once_cell::sync::OnceCell;
+
 pub use plan::Case;
 use plan::Work;
 
 pub use super::Workload;
 use super::kernel;
 pub use crate::in_precision;
+use crate::inputs::Inputs;
 pub use crate::kernel::KernelContext;
+use crate::kernel::Step;
 pub use crate::kernel::generated::{
     Entry, Fields, Function, Problem, UserKernel, function, kernel, read, required, show,
 };
@@ -18,13 +22,33 @@ pub use crate::recipes::{Scheme, UserDefinition, number};
 pub use crate::refusal::Refusal;
 use crate::{models, recipes};
 
-/// Has the package's own recipes and models known, before anything asks for one.
+/// The files of this program's kernels.
+static KERNELS: OnceCell<&[Entry]> = OnceCell::new();
+
+/// Has the package's own recipes, models and kernels known, before anything asks for one.
 pub fn register(
     recipes: &'static [UserDefinition<dyn Scheme>],
     models: &'static [UserDefinition<dyn Architecture>],
+    kernels: &'static [Entry],
 ) {
     recipes::register(recipes);
     models::register(models);
+    // A second call is one of the same program.
+    KERNELS.get_or_init(|| kernels);
+}
+
+fn registered() -> &'static [Entry] {
+    KERNELS.get().copied().unwrap_or_default()
+}
+
+/// A case's kernel with inputs of this seed. Nothing of the kernel's own code runs.
+pub(crate) fn user_kernel(case: &Case, seed: i64) -> Result<UserKernel, Refusal> {
+    kernel::with_seed(registered(), case, seed).map(|(_, kernel)| kernel)
+}
+
+/// A case's kernel, prepared for other inputs than its own.
+pub(crate) fn build(case: &Case, inputs: Inputs) -> Result<Step, Refusal> {
+    user_kernel(case, case.settings.seed)?.computation.build(inputs)
 }
 
 /// Ends a program that was built before this folder of configs was made. Cargo looks only at what is there.

@@ -27,7 +27,12 @@ pub(super) struct Runs {
     always: RefCell<Option<Tensor>>,
 }
 
-pub(in crate::workload) fn prepare(entries: &[Entry], case: &Case) -> Result<Kernel, Refusal> {
+/// A case's kernel with inputs of this seed. It is made of the file's functions, and runs none of the kernel's own.
+pub(in crate::workload) fn with_seed(
+    entries: &[Entry],
+    case: &Case,
+    seed: i64,
+) -> Result<(KernelContext, UserKernel), Refusal> {
     let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
     let work = case.work.kernel().ok_or_else(none)?;
     let entry = entries.iter().find(|entry| entry.file == work.file).ok_or_else(|| {
@@ -35,7 +40,14 @@ pub(in crate::workload) fn prepare(entries: &[Entry], case: &Case) -> Result<Ker
         Refusal::Failed(what)
     })?;
     let context = super::context(case, (), device::resolve(case.device)?);
-    let kernel = (entry.kernel)(&work.problem_size, &context)?;
+    let context = KernelContext { seed, ..context };
+    Ok((context, (entry.kernel)(&work.problem_size, &context)?))
+}
+
+pub(in crate::workload) fn prepare(entries: &[Entry], case: &Case) -> Result<Kernel, Refusal> {
+    let (context, kernel) = with_seed(entries, case, case.settings.seed)?;
+    let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
+    let work = case.work.kernel().ok_or_else(none)?;
     let inputs = kernel.computation.inputs()?;
     // First of all: where the author refuses to run it, nobody waits for the reference.
     let mut step = kernel.computation.build(inputs.share())?;
@@ -56,10 +68,11 @@ impl Runs {
             true => None,
             false => kernel.computation.reference(inputs.all_in_float64()?)?,
         };
+        let (flops, bytes) = (kernel.cost)();
         let facts = KernelFacts {
             problem_size: kernel.problem_size.clone(),
-            flops: kernel.flops,
-            bytes: kernel.bytes,
+            flops,
+            bytes,
             has_reference: reference.is_some(),
             determinism_std: None,
             runs: RUNS as u64,

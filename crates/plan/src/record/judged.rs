@@ -8,8 +8,8 @@ use super::Check;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judged {
-    /// Nanoseconds of a call in batches, by the judge's clock: the median.
-    pub ns: f64,
+    /// Nanoseconds of a call in batches, by the judge's clock: the median. Absent where a check failed before.
+    pub ns: Option<f64>,
     /// Calls that were made.
     pub calls: u64,
     /// Those of them whose outputs were compared with the reference.

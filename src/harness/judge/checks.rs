@@ -1,0 +1,321 @@
+//! The questions to a kernel, in the order in which they are asked.
+
+use plan::{Check, CheckStatus};
+use statistics::{median, quantile};
+
+use super::trial::{Content, Stopped, Trial};
+use crate::harness::clock::Stopwatch;
+use crate::refusal::Refusal;
+
+/// Nanoseconds of a batch.
+const BATCH_NS: f64 = 1e6;
+/// Nanoseconds of calling a process that waits, which no comparison counts.
+const CALLING_NS: f64 = 2e3;
+/// The same where the judge pauses between two looks.
+const PAUSING_NS: f64 = 200e3;
+/// Times that a suspicion has to come back before it is one.
+const CONFIRMATIONS: usize = 3;
+
+/// What was found, and how long a call takes.
+#[derive(Debug, Default)]
+pub struct Findings {
+    pub checks: Vec<Check>,
+    pub compared: u64,
+    /// Nanoseconds of a call in each batch.
+    pub batches: Vec<f64>,
+    /// Nanoseconds that the first reading of an output takes longer than the second one.
+    deferred: Vec<f64>,
+    /// Nanoseconds of reading an output.
+    read: Vec<f64>,
+}
+
+/// Asks everything. What was found until a check failed is in `findings`.
+pub fn examine(
+    trial: &mut Trial<'_>,
+    claimed_ns: f64,
+    findings: &mut Findings,
+) -> Result<(), Stopped> {
+    for draw in 0..trial.draws.all.len() {
+        findings.compare(trial, draw)?;
+    }
+    let step_ns = warm(trial)?;
+    let rounds = (40e6 / step_ns.max(BATCH_NS)).clamp(2.0, 6.0) as usize;
+    findings.batch(trial, step_ns, rounds)?;
+    let early = findings.batches.clone();
+    findings.one_by_one(trial, step_ns)?;
+    for draw in 0..trial.draws.all.len() {
+        findings.compare(trial, draw)?;
+    }
+    findings.outputs(trial)?;
+    findings.threads(trial, step_ns)?;
+    findings.batches.clear();
+    findings.batch(trial, step_ns, rounds)?;
+    let late = std::mem::take(&mut findings.batches);
+    findings.drift(trial, &early, &late)?;
+    findings.batches = [early, late].concat();
+    findings.clock(trial, claimed_ns)
+}
+
+/// Nanoseconds of a call, once batches are long enough to show it.
+fn warm(trial: &mut Trial<'_>) -> Result<f64, Stopped> {
+    let mut iters = 1;
+    loop {
+        trial.reveal(Content::Mixed)?;
+        let ns = trial.run(iters)?;
+        if ns * iters as f64 >= BATCH_NS {
+            return Ok(ns);
+        }
+        iters = (iters * 2).max((0.8 * BATCH_NS / ns.max(0.5)) as u64);
+    }
+}
+
+fn quartile(values: &[f64], q: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    quantile(&sorted, q)
+}
+
+/// Whether most of `slow` is more than `factor` above most of `fast`, and by more than `overhead_ns`.
+fn is_slower(slow: &[f64], fast: &[f64], factor: f64, overhead_ns: f64) -> bool {
+    quartile(slow, 0.25) > factor * quartile(fast, 0.75) + overhead_ns
+}
+
+/// Nanoseconds for people.
+fn shown(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.1} ns"),
+        ns if ns < 1e6 => format!("{:.2} µs", ns / 1e3),
+        ns => format!("{:.2} ms", ns / 1e6),
+    }
+}
+
+impl Findings {
+    fn passed(&mut self, name: &str, value: String) {
+        self.checks.push(Check::passed(name, value));
+    }
+
+    /// One call on inputs of a draw, whose output is compared with its reference.
+    fn compare(&mut self, trial: &mut Trial<'_>, draw: usize) -> Result<(), Stopped> {
+        trial.reveal(Content::Drawn(draw))?;
+        trial.run(1)?;
+        self.compare_output(trial, draw)
+    }
+
+    fn compare_output(&mut self, trial: &mut Trial<'_>, draw: usize) -> Result<(), Stopped> {
+        let (output, first_ns) = trial.output()?;
+        let drawn = trial.draw(draw);
+        self.compared += 1;
+        if let Err(refusal) = drawn.judge.accuracy_of(&output) {
+            let why = match refusal {
+                Refusal::Failed(why) => why,
+                other => other.to_string(),
+            };
+            let what = format!("on inputs of seed {} its output is wrong: {why}", drawn.seed);
+            return Err(trial.failed("output", &what));
+        }
+        let (_, second_ns) = trial.output()?;
+        self.deferred.push(first_ns - second_ns);
+        self.read.push(second_ns);
+        Ok(())
+    }
+
+    /// Batches of a random number of calls, each on inputs of its own; each second one is one of a draw, and its
+    /// output is compared.
+    fn batch(&mut self, trial: &mut Trial<'_>, step_ns: f64, rounds: usize) -> Result<(), Stopped> {
+        let usual = (BATCH_NS / step_ns).max(1.0);
+        for round in 0..rounds {
+            let draw = trial.rng.usize(..trial.draws.all.len());
+            let is_drawn = round % 2 == 1;
+            trial.reveal(if is_drawn { Content::Drawn(draw) } else { Content::Mixed })?;
+            let iters = (usual * (0.5 + trial.rng.f64())).max(1.0) as u64;
+            self.batches.push(trial.run(iters)?);
+            if is_drawn {
+                self.compare_output(trial, draw)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Single calls: on the inputs of the call before, on the same written again, and on others.
+    fn one_by_one(&mut self, trial: &mut Trial<'_>, step_ns: f64) -> Result<(), Stopped> {
+        let calling_ns = if trial.spins { CALLING_NS } else { PAUSING_NS };
+        let count = (40e6 / (4.0 * step_ns)).clamp(3.0, 16.0) as usize;
+        let (mut remembers, mut skips) = (CONFIRMATIONS, CONFIRMATIONS);
+        let mut singles = Singles::default();
+        for _ in 0..CONFIRMATIONS {
+            singles = self.singles(trial, count)?;
+            let is_cached = is_slower(&singles.new, &singles.again, 2.0, calling_ns);
+            let is_skipped = is_slower(&singles.same, &self.batches, 1.6, calling_ns);
+            remembers -= usize::from(is_cached);
+            skips -= usize::from(is_skipped);
+            if !is_cached && !is_skipped {
+                break;
+            }
+        }
+        let [same, again, new] = [&singles.same, &singles.again, &singles.new].map(|it| median(it));
+        let batch = median(&self.batches);
+        if remembers == 0 {
+            let what = format!(
+                "on inputs that it has not seen a call takes {}, on those of before {}: it remembers",
+                shown(new),
+                shown(again)
+            );
+            return Err(trial.failed("cache", &what));
+        }
+        match trial.has_mixed() {
+            true => self
+                .passed("cache", format!("new inputs {}, known ones {}", shown(new), shown(again))),
+            false => self
+                .checks
+                .push(Check::skipped("cache", "its inputs are whole numbers, which are not mixed")),
+        }
+        if skips == 0 {
+            let what = format!(
+                "a call by itself takes {}, in a batch {}: it does less where calls follow each other",
+                shown(same),
+                shown(batch)
+            );
+            return Err(trial.failed("batches", &what));
+        }
+        self.passed(
+            "batches",
+            format!("a call by itself {}, in a batch {}", shown(same), shown(batch)),
+        );
+        Ok(())
+    }
+
+    fn singles(&mut self, trial: &mut Trial<'_>, count: usize) -> Result<Singles, Stopped> {
+        let mut singles = Singles::default();
+        for _ in 0..count {
+            let mut order = [0, 1, 2, 3];
+            trial.rng.shuffle(&mut order);
+            for kind in order {
+                match kind {
+                    0 => {
+                        trial.reveal(Content::Untouched)?;
+                        singles.same.push(trial.run(1)?);
+                    }
+                    1 => {
+                        trial.reveal(Content::Again)?;
+                        singles.again.push(trial.run(1)?);
+                    }
+                    2 => {
+                        trial.reveal(Content::Mixed)?;
+                        singles.new.push(trial.run(1)?);
+                    }
+                    _ => {
+                        let draw = trial.rng.usize(..trial.draws.all.len());
+                        self.compare(trial, draw)?;
+                    }
+                }
+            }
+        }
+        Ok(singles)
+    }
+
+    /// All outputs were right; and reading one does no work that belongs to the call.
+    fn outputs(&mut self, trial: &Trial<'_>) -> Result<(), Stopped> {
+        let (batch, read) = (median(&self.batches), median(&self.read));
+        let later = quartile(&self.deferred, 0.25);
+        let calling_ns = if trial.spins { 10e3 } else { PAUSING_NS };
+        if later > 0.3 * batch + 0.5 * read + calling_ns {
+            let what = format!(
+                "the first reading of an output takes {} longer than the second one, and a call {}: work is left \
+                 to `output`",
+                shown(later),
+                shown(batch)
+            );
+            return Err(trial.failed("deferred", &what));
+        }
+        self.passed("inputs", "left as they are".to_owned());
+        self.passed("output", format!("right in {} calls", self.compared));
+        self.passed("deferred", format!("`output` takes {}, and as much again", shown(read)));
+        Ok(())
+    }
+
+    /// Whether threads go on when the calls are done. OpenMP's wait for more for a while.
+    fn threads(&mut self, trial: &mut Trial<'_>, step_ns: f64) -> Result<(), Stopped> {
+        const PATIENCE_MS: u64 = 4;
+        const WINDOW_MS: u64 = 4;
+        let mut share = 0.0;
+        for _ in 0..CONFIRMATIONS {
+            trial.reveal(Content::Mixed)?;
+            trial.run((5.0 * BATCH_NS / step_ns).max(1.0) as u64)?;
+            std::thread::sleep(std::time::Duration::from_millis(PATIENCE_MS));
+            let watch = Stopwatch::start();
+            let Some(before) = busy_ns(trial) else {
+                let why = "this system does not say how long a thread has run";
+                self.checks.push(Check::skipped("threads", why));
+                return Ok(());
+            };
+            std::thread::sleep(std::time::Duration::from_millis(WINDOW_MS));
+            let after = busy_ns(trial).unwrap_or(before);
+            share = (after - before) / watch.ns();
+            if share < 0.5 {
+                self.passed("threads", format!("at rest {PATIENCE_MS} ms after a call"));
+                return Ok(());
+            }
+        }
+        let what = format!(
+            "{PATIENCE_MS} ms after its calls its threads still take {:.0} % of a core: work goes on when the clock \
+             has stopped",
+            100.0 * share
+        );
+        Err(trial.failed("threads", &what))
+    }
+
+    fn drift(&mut self, trial: &Trial<'_>, early: &[f64], late: &[f64]) -> Result<(), Stopped> {
+        let (first, last) = (median(early), median(late));
+        let what = format!(
+            "its first batches take {} a call, its last ones {}",
+            shown(first),
+            shown(last)
+        );
+        if is_slower(late, early, 2.0, 50.0) {
+            return Err(trial.failed("drift", &what));
+        }
+        self.passed("drift", what);
+        Ok(())
+    }
+
+    /// Whether the time that the kernel's process says is one that the judge has seen.
+    fn clock(&mut self, trial: &Trial<'_>, claimed_ns: f64) -> Result<(), Stopped> {
+        let judged = quartile(&self.batches, 0.25);
+        let what =
+            format!("{} in its own process, {} by the judge", shown(claimed_ns), shown(judged));
+        if claimed_ns < judged / 2.0 - 200.0 {
+            return Err(trial.failed("clock", &format!("a call takes {what}")));
+        }
+        self.passed("clock", what);
+        Ok(())
+    }
+}
+
+/// Nanoseconds of single calls.
+#[derive(Debug, Default)]
+struct Singles {
+    same: Vec<f64>,
+    again: Vec<f64>,
+    new: Vec<f64>,
+}
+
+/// Nanoseconds that the threads of the kernel's process have run, all but its first one.
+fn busy_ns(trial: &Trial<'_>) -> Option<f64> {
+    let folder = format!("/proc/{}/task", trial.pid);
+    let mut sum = 0.0;
+    for thread in std::fs::read_dir(folder).ok()?.flatten() {
+        if thread.file_name().to_str() == Some(&trial.pid.to_string()) {
+            continue;
+        }
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        sum += text.split(' ').next()?.parse::<f64>().ok()?;
+    }
+    Some(sum)
+}
+
+/// A failure as the check that it is.
+pub fn failed(check: &str, what: String) -> Check {
+    const REMEDY: &str = "a kernel does all its work in each call, whatever it has seen before; \
+                          `judge: off` measures it as it is, and says so";
+    Check::graded(check, CheckStatus::Failed, what, REMEDY)
+}

@@ -1,0 +1,111 @@
+//! What the process of a kernel may not do: trace or read other processes, signal them, or start ones that outlive it.
+
+use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, sock_filter};
+use nix::sys::prctl;
+
+/// Offsets in `struct seccomp_data` of the kernel's interface.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const FIRST_ARGUMENT: u32 = 16;
+
+#[cfg(target_arch = "x86_64")]
+const THIS_ARCH: u32 = 0xC000_003E;
+#[cfg(target_arch = "aarch64")]
+const THIS_ARCH: u32 = 0xC000_00B7;
+
+/// The bit of calls of x86-64 with 32-bit pointers, which have other numbers.
+const X32: u32 = 0x4000_0000;
+
+/// Calls that are refused, whatever their arguments.
+const REFUSED: &[libc::c_long] = &[
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_tkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_bpf,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_fork,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_vfork,
+];
+
+/// Calls that are allowed where they name this process.
+const OF_ITSELF: &[libc::c_long] = &[libc::SYS_kill, libc::SYS_tgkill, libc::SYS_prlimit64];
+
+const fn load(offset: u32) -> sock_filter {
+    sock_filter { code: (BPF_LD | BPF_W | BPF_ABS) as u16, jt: 0, jf: 0, k: offset }
+}
+
+const fn unless(value: u32, code: u32, skipped: u8) -> sock_filter {
+    sock_filter { code: (BPF_JMP | code | BPF_K) as u16, jt: 0, jf: skipped, k: value }
+}
+
+const fn answer(action: u32) -> sock_filter {
+    sock_filter { code: (BPF_RET | BPF_K) as u16, jt: 0, jf: 0, k: action }
+}
+
+const fn refused(error: i32) -> sock_filter {
+    answer(libc::SECCOMP_RET_ERRNO | error as u32)
+}
+
+/// Takes effect for this process, for all threads that it starts, and for good.
+///
+/// # Errors
+/// When this system has no such filters.
+pub fn confine() -> Result<(), String> {
+    prctl::set_no_new_privs().map_err(|error| format!("no_new_privs: {error}"))?;
+    drop_capabilities()?;
+    let allowed = answer(libc::SECCOMP_RET_ALLOW);
+    let is_this_arch = sock_filter { jt: 1, ..unless(THIS_ARCH, BPF_JEQ, 0) };
+    let mut filter = vec![load(ARCH), is_this_arch, refused(libc::EPERM), load(NUMBER)];
+    filter.extend([unless(X32, BPF_JSET, 1), refused(libc::EPERM)]);
+    for call in REFUSED {
+        filter.extend([unless(*call as u32, BPF_JEQ, 1), refused(libc::EPERM)]);
+    }
+    for call in OF_ITSELF {
+        let (own, none) = (std::process::id(), 0);
+        let is_own = unless(own, BPF_JEQ, 1);
+        let is_none = unless(none, BPF_JEQ, 1);
+        filter.extend([unless(*call as u32, BPF_JEQ, 6), load(FIRST_ARGUMENT), is_own, allowed]);
+        // 0 is this process in `prlimit64`, and its group in `kill`.
+        let zero = if *call == libc::SYS_prlimit64 { allowed } else { refused(libc::EPERM) };
+        filter.extend([is_none, zero, refused(libc::EPERM)]);
+    }
+    // The C library falls back to `clone`, whose flags a filter can read: threads alone are allowed.
+    filter.extend([unless(libc::SYS_clone3 as u32, BPF_JEQ, 1), refused(libc::ENOSYS)]);
+    let threads = unless(libc::CLONE_THREAD as u32, BPF_JSET, 1);
+    filter.extend([unless(libc::SYS_clone as u32, BPF_JEQ, 4), load(FIRST_ARGUMENT), threads]);
+    filter.extend([allowed, refused(libc::EPERM), allowed]);
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: a filter of so many instructions, which the kernel copies.
+    let set =
+        unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
+    match set {
+        0 => Ok(()),
+        _ => Err(format!("seccomp: {}", std::io::Error::last_os_error())),
+    }
+}
+
+/// Root in a container, too, has what any user has.
+fn drop_capabilities() -> Result<(), String> {
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: i32,
+    }
+    /// `_LINUX_CAPABILITY_VERSION_3`
+    const VERSION: u32 = 0x2008_0522;
+    let (header, none) = (Header { version: VERSION, pid: 0 }, [0_u32; 6]);
+    // SAFETY: the two structures of this version, of which the second is read.
+    match unsafe { libc::syscall(libc::SYS_capset, &raw const header, &raw const none) } {
+        0 => Ok(()),
+        _ => Err(format!("capset: {}", std::io::Error::last_os_error())),
+    }
+}

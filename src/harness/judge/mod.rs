@@ -1,0 +1,248 @@
+//! User kernels are judged by another process: on inputs that they have not seen, by a clock that they cannot reach.
+//!
+//! ```text
+//! judge          draws inputs, has the references and the clock; runs no kernel's code
+//! ├─ harness     criterion, records; asks the judge about each case that it has measured
+//! └─ zygote      forks a process for each kernel, before it has any thread
+//!    └─ kernel   calls on inputs that the judge reveals one by one, confined
+//! ```
+//!
+//! All come of the program's own process, forked before anything of libtorch has run.
+
+mod checks;
+mod child;
+mod confine;
+mod draws;
+mod memory;
+mod trial;
+mod zygote;
+
+use std::cell::RefCell;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::ptr::NonNull;
+
+use nix::sys::prctl;
+use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, fork};
+use plan::{Case, CheckStatus, Device, Judge, Judged, Outcome, Plan, Work};
+use serde::{Deserialize, Serialize};
+
+use super::args::{Action, Args};
+use crate::refusal::Refusal;
+use crate::threads;
+use checks::Findings;
+use draws::Draws;
+use memory::SharedMemory;
+use trial::{Stopped, Trial};
+use zygote::Zygote;
+
+/// The part that this process has from now on.
+pub enum Role {
+    /// It has judged, and the run is over.
+    Judge(ExitCode),
+    /// It measures, and has a judge if there is something to judge.
+    Harness(Option<Client>),
+}
+
+/// A case that the harness has measured.
+#[derive(Debug, Serialize, Deserialize)]
+struct Question {
+    id: String,
+    /// Nanoseconds of a call.
+    ns: f64,
+}
+
+/// What the judge says of a case.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    /// Its findings.
+    Judged(Judged),
+    /// Why there are none.
+    Unjudged(String),
+}
+
+/// The harness's end.
+#[derive(Debug)]
+pub struct Client(RefCell<BufReader<UnixStream>>);
+
+impl Client {
+    /// Has a case judged that takes so many nanoseconds a call.
+    ///
+    /// # Errors
+    /// When the judge is gone.
+    pub fn ask(&self, case: &Case, ns: f64) -> Result<Answer, String> {
+        let mut stream = self.0.borrow_mut();
+        let gone = |error: &dyn std::fmt::Display| format!("the judge is gone: {error}");
+        let mut line = serde_json::to_vec(&Question { id: case.full_id(), ns })
+            .map_err(|error| error.to_string())?;
+        line.push(b'\n');
+        stream.get_mut().write_all(&line).map_err(|error| gone(&error))?;
+        let mut line = String::new();
+        stream.read_line(&mut line).map_err(|error| gone(&error))?;
+        serde_json::from_str(&line).map_err(|error| gone(&error))
+    }
+}
+
+/// The outcome of a case that its judge has failed.
+pub fn failure(judged: &Judged) -> Option<Outcome> {
+    let failed = judged.checks.iter().find(|it| it.status == CheckStatus::Failed)?;
+    let remedy = failed.remedy.as_deref().unwrap_or_default();
+    Some(Outcome::Failed { error: format!("judge: {}: {}; {remedy}", failed.name, failed.value) })
+}
+
+/// Why a case is not judged; none where it is.
+pub fn unjudged(case: &Case) -> Option<&'static str> {
+    if !matches!(case.work, Work::Kernel(_)) {
+        return Some("it is no kernel of one's own");
+    }
+    match (case.settings.judge, case.device) {
+        (Judge::Off, _) => Some("`judge: off`"),
+        (_, Device::Cpu) => None,
+        _ => Some("a judge has no inputs on a device yet"),
+    }
+}
+
+/// Divides the process, where a run has cases to judge. Nothing may have started a thread yet.
+///
+/// # Errors
+/// When the system refuses a process or memory.
+pub fn start(plan: &Plan, args: &Args) -> Result<Role, String> {
+    let selected = plan.cases().filter(|case| args.selects(&case.full_id()));
+    let measures = args.action == Action::Measure && !args.loads() && !args.is_connected;
+    if !measures || !selected.into_iter().any(|case| unjudged(case).is_none()) {
+        return Ok(Role::Harness(None));
+    }
+    let memory = SharedMemory::new()?;
+    let (judge, zygote) = UnixStream::pair().map_err(|error| error.to_string())?;
+    // SAFETY: no other thread exists.
+    if unsafe { fork() }.map_err(|error| error.to_string())?.is_child() {
+        drop(judge);
+        let served = zygote::serve(zygote, memory, plan);
+        std::process::exit(i32::from(served.is_err()));
+    }
+    drop(zygote);
+    let (server, client) = UnixStream::pair().map_err(|error| error.to_string())?;
+    // SAFETY: as above.
+    match unsafe { fork() }.map_err(|error| error.to_string())? {
+        ForkResult::Child => {
+            drop((judge, memory, server));
+            prctl::set_pdeathsig(Signal::SIGTERM).map_err(|error| error.to_string())?;
+            Ok(Role::Harness(Some(Client(RefCell::new(BufReader::new(client))))))
+        }
+        ForkResult::Parent { child } => {
+            drop(client);
+            Bench::new(plan, judge, memory)?.serve(server, child).map(Role::Judge)
+        }
+    }
+}
+
+/// The judge.
+struct Bench<'p> {
+    plan: &'p Plan,
+    zygote: Zygote,
+    file: SharedMemory,
+    memory: Option<(NonNull<u8>, usize)>,
+    draws: Option<Draws>,
+}
+
+impl<'p> Bench<'p> {
+    fn new(plan: &'p Plan, zygote: UnixStream, file: SharedMemory) -> Result<Self, String> {
+        // Nobody reads its memory, not even another process of this user.
+        prctl::set_dumpable(false).map_err(|error| error.to_string())?;
+        // SAFETY: no handler is installed. The harness hears it, too, and ends the run.
+        unsafe { signal(Signal::SIGINT, SigHandler::SigIgn) }.map_err(|error| error.to_string())?;
+        let zygote = Zygote::new(zygote).map_err(|error| error.to_string())?;
+        Ok(Self { plan, zygote, file, memory: None, draws: None })
+    }
+
+    /// Answers until the harness has ended, and ends as it did.
+    fn serve(mut self, stream: UnixStream, harness: Pid) -> Result<ExitCode, String> {
+        let _no_gradients = tch::no_grad_guard();
+        // References wait for no other threads, and leave none that spin.
+        tch::set_num_threads(1);
+        let mut out = stream.try_clone().map_err(|error| error.to_string())?;
+        for line in BufReader::new(stream).lines() {
+            let Ok(line) = line else { break };
+            let answer = match serde_json::from_str(&line) {
+                Ok(question) => self.answer(&question),
+                Err(error) => Answer::Unjudged(format!("its question cannot be read: {error}")),
+            };
+            let mut line = serde_json::to_vec(&answer).map_err(|error| error.to_string())?;
+            line.push(b'\n');
+            if out.write_all(&line).is_err() {
+                break;
+            }
+        }
+        match waitpid(harness, None).map_err(|error| error.to_string())? {
+            WaitStatus::Exited(_, code) => Ok(ExitCode::from(code as u8)),
+            WaitStatus::Signaled(_, by, _) => end_by(by),
+            other => Err(format!("the harness ended by {other:?}")),
+        }
+    }
+
+    fn answer(&mut self, question: &Question) -> Answer {
+        let Some(case) = self.plan.cases().find(|case| case.full_id() == question.id) else {
+            return Answer::Unjudged("it is no case of this program".to_owned());
+        };
+        match self.judge(case, question.ns) {
+            Ok(judged) => Answer::Judged(judged),
+            Err(Refusal::Skipped(why) | Refusal::Failed(why)) => Answer::Unjudged(why),
+            Err(other) => Answer::Unjudged(other.to_string()),
+        }
+    }
+
+    fn judge(&mut self, case: &Case, ns: f64) -> Result<Judged, Refusal> {
+        let draws = Draws::of_case(case, self.draws.take())?;
+        let request = draws.request(case)?;
+        let layout = request.layout().map_err(Refusal::Skipped)?;
+        let memory = self.map(layout.end).map_err(Refusal::Failed)?;
+        let spins = threads::count(case.settings.threads) < threads::count(plan::Threads::All);
+        let (mut findings, mut calls) = (Findings::default(), 0);
+        let started =
+            Trial::start(&draws, &request, &layout, memory, &mut self.zygote, (spins, ns));
+        let ended = started.and_then(|mut trial| {
+            let examined = checks::examine(&mut trial, ns, &mut findings);
+            calls = trial.calls;
+            examined
+        });
+        self.zygote.end().map_err(Refusal::Failed)?;
+        self.file.clear(&layout).map_err(Refusal::Failed)?;
+        let seeds = draws.all.iter().map(|it| it.seed).collect();
+        self.draws = Some(draws);
+        match ended {
+            Ok(()) => {}
+            Err(Stopped::Failed { check, what }) => {
+                findings.checks.push(checks::failed(check, what));
+            }
+            Err(Stopped::Unjudged(why)) => return Err(Refusal::Skipped(why)),
+            Err(Stopped::Broken(why)) => return Err(Refusal::Failed(why)),
+        }
+        let Findings { checks, compared, batches, .. } = findings;
+        let ns = Some(statistics::median(&batches)).filter(|it| it.is_finite());
+        Ok(Judged { ns, calls, compared, seeds, checks })
+    }
+
+    /// The first `bytes` of the file, where they are mapped.
+    fn map(&mut self, bytes: usize) -> Result<NonNull<u8>, String> {
+        match self.memory {
+            Some((memory, mapped)) if mapped >= bytes => Ok(memory),
+            _ => {
+                // A smaller one stays mapped: it takes no memory of its own.
+                let memory = self.file.map(bytes)?;
+                self.memory = Some((memory, bytes));
+                Ok(memory)
+            }
+        }
+    }
+}
+
+/// Ends this process by the signal that has ended the harness, so that whoever waits sees it.
+fn end_by(by: Signal) -> Result<ExitCode, String> {
+    // SAFETY: no handler of ours is installed.
+    unsafe { signal(by, SigHandler::SigDfl) }.map_err(|error| error.to_string())?;
+    nix::sys::signal::raise(by).map_err(|error| error.to_string())?;
+    Ok(ExitCode::FAILURE)
+}

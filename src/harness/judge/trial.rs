@@ -1,0 +1,329 @@
+//! Calls of a kernel in its own process, timed from outside.
+
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Duration;
+
+use fastrand::Rng;
+use nix::unistd::Pid;
+use tch::Tensor;
+
+use super::child::{Command, Status};
+use super::draws::{Draw, Draws};
+use super::memory::{ALIGNMENT, Area, Control, Form, Layout, PAGE};
+use super::zygote::{End, Request, Zygote};
+use crate::harness::clock::Stopwatch;
+
+/// Seconds that a command may take, if its calls are not expected to take longer.
+const LIMIT_S: f64 = 60.0;
+
+/// Where a trial has ended.
+#[derive(Debug)]
+pub enum Stopped {
+    /// The kernel is not judged, and why.
+    Unjudged(String),
+    /// A check has failed.
+    Failed { check: &'static str, what: String },
+    /// The judge cannot go on.
+    Broken(String),
+}
+
+/// The inputs of the next calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// Those of a draw.
+    Drawn(usize),
+    /// Parts of two draws, never the same twice.
+    Mixed,
+    /// What was written last, written once more.
+    Again,
+    /// Nothing is written.
+    Untouched,
+}
+
+/// What was written last of an example: the whole of a draw, and parts of draws.
+#[derive(Debug, Clone, Default)]
+struct Written {
+    whole: Option<usize>,
+    parts: Vec<(usize, Range<usize>)>,
+}
+
+pub struct Trial<'a> {
+    pub draws: &'a Draws,
+    pub rng: Rng,
+    /// Calls until now.
+    pub calls: u64,
+    /// Whether the judge waits without a pause: where the kernel leaves it a core.
+    pub spins: bool,
+    request: &'a Request,
+    layout: &'a Layout,
+    memory: NonNull<u8>,
+    control: &'a Control,
+    zygote: &'a mut Zygote,
+    pub pid: Pid,
+    /// Where each example lies in the file, and its bytes.
+    places: Vec<usize>,
+    written: Vec<Written>,
+    expected_ns: f64,
+}
+
+impl<'a> Trial<'a> {
+    /// Starts the process of a kernel, and has the kernel prepared.
+    pub fn start(
+        draws: &'a Draws,
+        request: &'a Request,
+        layout: &'a Layout,
+        memory: NonNull<u8>,
+        zygote: &'a mut Zygote,
+        (spins, expected_ns): (bool, f64),
+    ) -> Result<Self, Stopped> {
+        let seed = super::draws::seed().map_err(|error| Stopped::Broken(error.to_string()))?;
+        // SAFETY: the file's first bytes are mapped there for as long as the process lives.
+        let control = unsafe { memory.cast::<Control>().as_ref() };
+        control.command.store(1, Relaxed);
+        control.done.store(0, Relaxed);
+        control.fault.store(0, Relaxed);
+        let count = request.examples.len();
+        let (places, written) = (vec![0; count], vec![Written::default(); count]);
+        let rng = Rng::with_seed(seed as u64);
+        let mut trial = Self {
+            draws,
+            rng,
+            calls: 0,
+            spins,
+            request,
+            layout,
+            memory,
+            control,
+            zygote,
+            pid: Pid::from_raw(0),
+            places,
+            written,
+            expected_ns,
+        };
+        trial.write(Content::Drawn(0));
+        trial.write_parameters();
+        trial.pid = trial.zygote.start(request).map_err(Stopped::Broken)?;
+        trial.finished(1, LIMIT_S)?;
+        Ok(trial)
+    }
+
+    /// Has the next calls read these inputs, elsewhere in memory.
+    pub fn reveal(&mut self, content: Content) -> Result<(), Stopped> {
+        self.write(content);
+        self.command(Command::Reveal, 0).map(drop)
+    }
+
+    /// Nanoseconds of a call, of so many in a row.
+    pub fn run(&mut self, iters: u64) -> Result<f64, Stopped> {
+        self.calls += iters;
+        Ok(self.command(Command::Run, iters)? / iters as f64)
+    }
+
+    /// The output of the last call, and the nanoseconds that it takes to have it.
+    pub fn output(&mut self) -> Result<(Tensor, f64), Stopped> {
+        let ns = self.command(Command::Output, 0)?;
+        let form = self.control.output();
+        if form.bytes() > self.layout.output.bytes {
+            return Err(self.failed("inputs", "its output is larger than it said"));
+        }
+        // SAFETY: so many bytes are mapped there.
+        let data = unsafe { self.memory.as_ptr().add(self.layout.output.offset) };
+        // SAFETY: as above, at the beginning of a page; it is copied before anything else is written there.
+        let output = unsafe { form.tensor_at(data) }.and_then(|it| it.f_copy());
+        output.map(|it| (it, ns)).map_err(|error| self.failed("inputs", &error.to_string()))
+    }
+
+    pub fn draw(&self, index: usize) -> &'a Draw {
+        &self.draws.all[index]
+    }
+
+    /// The failure of a check, with the call that showed it.
+    pub fn failed(&self, check: &'static str, what: &str) -> Stopped {
+        Stopped::Failed { check, what: format!("call {}: {what}", self.calls) }
+    }
+
+    fn command(&mut self, command: Command, iters: u64) -> Result<f64, Stopped> {
+        let number = self.control.command.load(Relaxed) + 1;
+        self.control.kind.store(command as u32, Relaxed);
+        self.control.iters.store(iters, Relaxed);
+        let limit_s = LIMIT_S.max(100.0 * self.expected_ns * iters as f64 / 1e9);
+        let watch = Stopwatch::start();
+        self.control.command.store(number, Release);
+        self.finished(number, limit_s)?;
+        Ok(watch.ns())
+    }
+
+    /// Waits until a command is done.
+    fn finished(&mut self, number: u32, limit_s: f64) -> Result<(), Stopped> {
+        /// Seconds of waiting without a pause, and of a pause.
+        const SPINNING_S: f64 = 300e-6;
+        const PAUSE: Duration = Duration::from_micros(20);
+        let watch = Stopwatch::start();
+        let mut looks: u64 = 0;
+        while self.control.done.load(Acquire) != number {
+            if self.spins && watch.seconds() < SPINNING_S {
+                std::hint::spin_loop();
+                continue;
+            }
+            std::thread::sleep(PAUSE);
+            looks += 1;
+            if looks % 64 == 0 {
+                if let Some(end) = self.zygote.ended().map_err(Stopped::Broken)? {
+                    return Err(self.died(&end));
+                }
+                if watch.seconds() > limit_s {
+                    return Err(
+                        self.failed("process", &format!("it has not ended after {limit_s} s"))
+                    );
+                }
+            }
+        }
+        let (status, said) = (self.control.status.load(Relaxed), self.control.said());
+        match status {
+            it if it == Status::Done as u32 => Ok(()),
+            it if it == Status::Refused as u32 => Err(Stopped::Unjudged(said)),
+            it if it == Status::Forbidden as u32 => Err(self.failed("inputs", &said)),
+            _ => Err(self.failed("process", &said)),
+        }
+    }
+
+    /// The failure of a kernel whose process has ended.
+    fn died(&self, end: &End) -> Stopped {
+        let fault = self.control.fault.load(Acquire);
+        let place = fault.wrapping_sub(self.control.base.load(Relaxed));
+        if fault != 0 && place < self.layout.reserved as u64 {
+            return self.failed("inputs", &self.touched(place as usize));
+        }
+        let how = match end {
+            End::Exit { code } => format!("exited with {code}"),
+            End::Signal { name } => format!("was ended by {name}"),
+            End::Error { text } => text.clone(),
+        };
+        self.failed("process", &format!("its process {how}"))
+    }
+
+    /// The thing that it did at a place of the memory of its inputs.
+    fn touched(&self, place: usize) -> String {
+        let lies_in = |area: &Area| (area.address..area.address + area.bytes).contains(&place);
+        let around =
+            |area: &Area| (area.address - PAGE..area.address + area.bytes + PAGE).contains(&place);
+        for (example, areas) in self.layout.examples.iter().enumerate() {
+            if areas.iter().any(lies_in) {
+                return format!(
+                    "it wrote to input {example}, which every call has to leave as it is"
+                );
+            }
+        }
+        for (example, areas) in self.layout.examples.iter().enumerate() {
+            if let Some(area) = areas.iter().find(|it| around(it)) {
+                let by = place as i64 - (area.address + area.bytes) as i64;
+                return format!(
+                    "it touched memory beyond input {example}, {by} bytes from its end"
+                );
+            }
+        }
+        "it touched memory beside its inputs".to_owned()
+    }
+
+    /// Writes the inputs of the next calls, and says where they are.
+    fn write(&mut self, content: Content) {
+        for example in 0..self.request.examples.len() {
+            match content {
+                Content::Drawn(draw) => {
+                    self.place(example);
+                    self.written[example] = Written { whole: Some(draw), parts: vec![] };
+                }
+                Content::Mixed => self.mix(example),
+                Content::Again => {}
+                Content::Untouched => continue,
+            }
+            let Written { whole, parts } = &self.written[example];
+            if let Some(draw) = whole {
+                self.copy(example, *draw, 0..self.request.examples[example].bytes());
+            }
+            for (draw, part) in parts {
+                self.copy(example, *draw, part.clone());
+            }
+        }
+    }
+
+    /// Has an example lie elsewhere.
+    fn place(&mut self, example: usize) {
+        let (form, areas) = (&self.request.examples[example], self.layout.examples[example]);
+        let room = (areas[0].bytes - form.bytes()) / ALIGNMENT;
+        // Half of them end where the next page may not be touched.
+        let begin = if self.rng.bool() { room } else { self.rng.usize(..=room) } * ALIGNMENT;
+        let area = areas[usize::from(self.rng.bool())];
+        self.places[example] = area.offset + begin;
+        self.control.places[example].store((area.address + begin) as u64, Relaxed);
+    }
+
+    /// Makes an input that there has never been: one draw's with parts of another's. A large one keeps its place, and the
+    /// most of what it was.
+    fn mix(&mut self, example: usize) {
+        const PARTS: usize = 8;
+        const LARGE: usize = 1 << 20;
+        const LARGEST_PART: usize = 1 << 16;
+        let form = &self.request.examples[example];
+        let size = form.kind().map_or(1, tch::Kind::elt_size_in_bytes);
+        let (elements, all) = (form.bytes() / size, self.draws.all.len());
+        let (one, other) = (self.rng.usize(..all), self.rng.usize(..all));
+        let whole = (form.bytes() <= LARGE).then_some(one);
+        if whole.is_some() {
+            self.place(example);
+        }
+        let parts = if is_mixable(form) && elements > 0 { PARTS } else { 0 };
+        let mut part = || {
+            let length = self.rng.usize(1..=elements.min(LARGEST_PART / size));
+            let start = self.rng.usize(..=elements - length);
+            (other, start * size..(start + length) * size)
+        };
+        let parts = (0..parts).map(|_| part()).collect();
+        self.written[example] = Written { whole, parts };
+    }
+
+    /// Copies a part of a draw's example to its place.
+    fn copy(&self, example: usize, draw: usize, part: Range<usize>) {
+        let form = &self.request.examples[example];
+        let bytes = &bytes_of(&self.draws.all[draw].examples[example], form)[part.clone()];
+        // SAFETY: the example's place is mapped for writing, and it fits there; the kernel is not running.
+        unsafe {
+            let to = self.memory.as_ptr().add(self.places[example] + part.start);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+        }
+    }
+
+    /// Whether there are inputs that have never been seen, beside those that were drawn.
+    pub fn has_mixed(&self) -> bool {
+        self.request.examples.iter().any(|form| is_mixable(form))
+    }
+
+    fn write_parameters(&self) {
+        let parameters = self.draws.parameters.iter().zip(&self.request.parameters);
+        for ((parameter, form), area) in parameters.zip(&self.layout.parameters) {
+            let bytes = bytes_of(parameter, form);
+            // SAFETY: the area is mapped for writing, and they fit; no kernel runs yet.
+            unsafe {
+                let to = self.memory.as_ptr().add(area.offset);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+            }
+        }
+    }
+}
+
+/// The bytes of a contiguous tensor on the host of this form.
+fn bytes_of<'t>(tensor: &'t Tensor, form: &Form) -> &'t [u8] {
+    match form.bytes() {
+        0 => &[],
+        // SAFETY: so many bytes lie there, and the tensor keeps them while it is borrowed.
+        bytes => unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast(), bytes) },
+    }
+}
+
+/// Whether parts of several draws make an input: indices and flags may belong together.
+fn is_mixable(form: &Form) -> bool {
+    use tch::Kind::{BFloat16, Double, Float, Half};
+    form.kind().is_some_and(|kind| [BFloat16, Double, Float, Half].contains(&kind))
+}
