@@ -154,6 +154,16 @@ pub enum Command {
     /// --fail-on names was found; 2 a mistake, with its place: nothing was measured.
     #[command(after_long_help = cli_examples::KERNELS)]
     Kernels(kernels::Options),
+    /// Measure and judge the kernels of a submission by the task of somebody else
+    ///
+    /// The files of both folders become one kernel, of which the task has kernel.rs, bench.yaml and the baseline. Each
+    /// kernel runs in a process of its own, on inputs that it has not seen, and is timed by another process. The table
+    /// can be published: what was checked, how often, and with which seeds.
+    ///
+    /// It needs the bench target `kernels`. Exit codes: 0 all kernels passed; 1 one failed, or was not judged; 2 a mistake,
+    /// with its place: nothing was measured.
+    #[command(after_long_help = cli_examples::JUDGE)]
+    Judge(kernels::submission::Options),
     /// Run setup, measure the machine's limits and what fusing gains, and write its profile
     ///
     /// Measures matrix products, memory bandwidth, the cost of a call, and every fusion pattern against

@@ -84,6 +84,12 @@ Examples:
 
 Read more: docs/book/src/kernels.md";
 
+pub const JUDGE: &str = "\
+Examples:
+  cargo xtask judge submissions/mine --task benches/kernels/reduction
+
+Read more: docs/book/src/method/judge.md";
+
 pub const CALIBRATE: &str = "\
 Examples:
   cargo xtask calibrate --hardware my-server --output my-server.json

@@ -200,6 +200,7 @@ pub fn run_command(command: Command) -> Result<ExitCode, Error> {
         Command::Operators(options) => suite::operators::command(&workspace()?, &options),
         Command::Recommend(options) => suite::recommend::command(&workspace()?, &options),
         Command::Kernels(options) => kernels::command(&workspace()?, &options),
+        Command::Judge(options) => kernels::submission::command(&workspace()?, &options),
         Command::Flavour => setup::print_flavour(&workspace()?),
         Command::Python => Ok(environment::print()),
         Command::Cache(options) => cache_report::command(&options),

@@ -8,7 +8,7 @@ use crate::common::closed::{
 };
 
 /// A line for each command, `--help` and mistakes; each is run in a clone of its own.
-const LINES: [&str; 21] = [
+const LINES: [&str; 22] = [
     "--help",
     "bench --help",
     "no-such-command",
@@ -24,6 +24,7 @@ const LINES: [&str; 21] = [
     "operators",
     "recommend nowhere.json",
     "kernels",
+    "judge nowhere --task nowhere",
     "flavour",
     "python",
     "cache",

@@ -2,6 +2,7 @@
 
 mod configs;
 mod options;
+pub mod submission;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,6 +20,11 @@ const TARGET: &str = "kernels";
 /// Provisions, says what is wrong with the kernels' files before anything long is built, measures, and writes the
 /// report.
 pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+    run(workspace, options, None)
+}
+
+/// Likewise; `judged` is the config of kernels whose judge's table is wanted.
+fn run(workspace: &Workspace, options: &Options, judged: Option<&Path>) -> Result<ExitCode> {
     options.check()?;
     let here = workspace::current_folder()?;
     let (root, results) = (workspace.root(), cargo::results(workspace)?);
@@ -30,12 +36,16 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     }
     cargo::require_report(root)?;
     options.look(&here, root, &results.records)?;
-    let configs = configs::paths(root, &options.overrides)?;
+    let configs = match judged {
+        Some(config) => vec![config.to_owned()],
+        None => configs::paths(root, &options.overrides)?,
+    };
     setup::ensure(workspace)?;
 
     let overrides = options.overrides.json();
     let overridden = |mut command: Command| {
         command.envs(overrides.as_ref().map(|json| (plan::OVERRIDE_VARIABLE, json)));
+        command.envs(judged.map(|config| (cargo::BENCH_CONFIG, config)));
         command
     };
     let filter = options.filter.as_deref();
@@ -72,7 +82,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
         return Ok(cargo::exit_code(measured));
     }
     let mut report = cargo::at_home(cargo::report(root), &results.criterion);
-    report.args(options.report(&here));
+    report.args(options.report(&here)).args(judged.map(|_| "--judged"));
     let reported = cargo::status(report)?;
     if died {
         eprintln!(

@@ -10,7 +10,7 @@ use super::absolute;
 use super::configs::Overrides;
 use crate::error::{Error, Result};
 
-#[derive(Debug, PartialEq, Eq, Args)]
+#[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct Options {
     #[command(flatten)]
     pub overrides: Overrides,
