@@ -1,6 +1,5 @@
 //! The process of a kernel: it runs what the judge asks for, on inputs that it cannot write to.
 
-use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU32};
@@ -188,7 +187,7 @@ impl Kernel<'_> {
 
     /// Does something for the judge, and says how it ended.
     fn told<T>(&self, body: impl FnOnce() -> Result<T, Ended>) -> Option<T> {
-        let ended = match panics::catch(AssertUnwindSafe(body)) {
+        let ended = match panics::catch(body) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(ended)) => Err(ended),
             Err(panics::Caught::Panic(message)) => Err(Ended::Refusal(Refusal::Failed(message))),

@@ -31,6 +31,7 @@ use plan::{Case, CheckStatus, Device, Judge, Judged, Outcome, Plan, Work};
 use serde::{Deserialize, Serialize};
 
 use super::args::{Action, Args};
+use super::panics::{self, Caught};
 use crate::refusal::Refusal;
 use crate::threads;
 use checks::Findings;
@@ -187,10 +188,14 @@ impl<'p> Bench<'p> {
         let Some(case) = self.plan.cases().find(|case| case.full_id() == question.id) else {
             return Answer::Unjudged("it is no case of this program".to_owned());
         };
-        match self.judge(case, question.ns) {
-            Ok(judged) => Answer::Judged(judged),
-            Err(Refusal::Skipped(why) | Refusal::Failed(why)) => Answer::Unjudged(why),
-            Err(other) => Answer::Unjudged(other.to_string()),
+        match panics::catch(|| self.judge(case, question.ns)) {
+            Ok(Ok(judged)) => Answer::Judged(judged),
+            Ok(Err(Refusal::Skipped(why) | Refusal::Failed(why))) => Answer::Unjudged(why),
+            Ok(Err(other)) => Answer::Unjudged(other.to_string()),
+            Err(Caught::Panic(message)) => Answer::Unjudged(format!("its task: {message}")),
+            Err(Caught::Other(_)) => {
+                Answer::Unjudged("its task panics without a message".to_owned())
+            }
         }
     }
 
