@@ -16,6 +16,11 @@ const PAUSING_NS: f64 = 200e3;
 /// Times that a suspicion has to come back before it is one.
 const CONFIRMATIONS: usize = 3;
 
+/// Times that a comparison needs of either side.
+const FEWEST: usize = 2;
+/// Why there is no comparison.
+const BUSY: &str = "other work has taken the kernel's threads their cores";
+
 /// What was found, and how long a call takes.
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -75,9 +80,11 @@ fn quartile(values: &[f64], q: f64) -> f64 {
     quantile(&sorted, q)
 }
 
-/// Whether most of `slow` is more than `factor` above most of `fast`, and by more than `overhead_ns`.
+/// Whether most of `slow` is more than `factor` above most of `fast`, and by more than `overhead_ns`. Too few times
+/// accuse nobody.
 fn is_slower(slow: &[f64], fast: &[f64], factor: f64, overhead_ns: f64) -> bool {
-    quartile(slow, 0.25) > factor * quartile(fast, 0.75) + overhead_ns
+    slow.len().min(fast.len()) >= FEWEST
+        && quartile(slow, 0.25) > factor * quartile(fast, 0.75) + overhead_ns
 }
 
 /// Nanoseconds for people.
@@ -126,9 +133,9 @@ impl Findings {
         for round in 0..rounds {
             let draw = trial.rng.usize(..trial.draws.all.len());
             let is_drawn = round % 2 == 1;
-            trial.reveal(if is_drawn { Content::Drawn(draw) } else { Content::Mixed })?;
+            let content = if is_drawn { Content::Drawn(draw) } else { Content::Mixed };
             let iters = (usual * (0.5 + trial.rng.f64())).max(1.0) as u64;
-            self.batches.push(trial.run(iters)?);
+            self.batches.extend(trial.timed(content, iters)?);
             if is_drawn {
                 self.compare_output(trial, draw)?;
             }
@@ -151,6 +158,13 @@ impl Findings {
             if !is_cached && !is_skipped {
                 break;
             }
+        }
+        if [&singles.same, &singles.again, &singles.new, &self.batches]
+            .iter()
+            .any(|it| it.len() < FEWEST)
+        {
+            self.checks.extend(["cache", "batches"].map(|name| Check::skipped(name, BUSY)));
+            return Ok(());
         }
         let [same, again, new] = [&singles.same, &singles.again, &singles.new].map(|it| median(it));
         let batch = median(&self.batches);
@@ -191,18 +205,9 @@ impl Findings {
             trial.rng.shuffle(&mut order);
             for kind in order {
                 match kind {
-                    0 => {
-                        trial.reveal(Content::Untouched)?;
-                        singles.same.push(trial.run(1)?);
-                    }
-                    1 => {
-                        trial.reveal(Content::Again)?;
-                        singles.again.push(trial.run(1)?);
-                    }
-                    2 => {
-                        trial.reveal(Content::Mixed)?;
-                        singles.new.push(trial.run(1)?);
-                    }
+                    0 => singles.same.extend(trial.timed(Content::Untouched, 1)?),
+                    1 => singles.again.extend(trial.timed(Content::Again, 1)?),
+                    2 => singles.new.extend(trial.timed(Content::Mixed, 1)?),
                     _ => {
                         let draw = trial.rng.usize(..trial.draws.all.len());
                         self.compare(trial, draw)?;
@@ -215,7 +220,9 @@ impl Findings {
 
     /// All outputs were right; and reading one does no work that belongs to the call.
     fn outputs(&mut self, trial: &Trial<'_>) -> Result<(), Stopped> {
-        let (batch, read) = (median(&self.batches), median(&self.read));
+        // Without a time of calls, only what takes long by itself counts.
+        let batch = if self.batches.is_empty() { 0.0 } else { median(&self.batches) };
+        let read = median(&self.read);
         let later = quartile(&self.deferred, 0.25);
         let calling_ns = if trial.spins { 10e3 } else { PAUSING_NS };
         if later > 0.3 * batch + 0.5 * read + calling_ns {
@@ -235,22 +242,26 @@ impl Findings {
 
     /// Whether threads go on when the calls are done. OpenMP's wait for more for a while.
     fn threads(&mut self, trial: &mut Trial<'_>, step_ns: f64) -> Result<(), Stopped> {
-        const PATIENCE_MS: u64 = 4;
-        const WINDOW_MS: u64 = 4;
+        const PATIENCE_MS: u64 = 25;
+        const WINDOW_MS: u64 = 5;
         let mut share = 0.0;
         for _ in 0..CONFIRMATIONS {
             trial.reveal(Content::Mixed)?;
             trial.run((5.0 * BATCH_NS / step_ns).max(1.0) as u64)?;
+            if trial.scheduled(0).len() == 1 {
+                self.passed("threads", "it has one".to_owned());
+                return Ok(());
+            }
             std::thread::sleep(std::time::Duration::from_millis(PATIENCE_MS));
             let watch = Stopwatch::start();
-            let Some(before) = busy_ns(trial) else {
+            if trial.scheduled(0).is_empty() {
                 let why = "this system does not say how long a thread has run";
                 self.checks.push(Check::skipped("threads", why));
                 return Ok(());
-            };
+            }
+            let before = busy_ns(trial);
             std::thread::sleep(std::time::Duration::from_millis(WINDOW_MS));
-            let after = busy_ns(trial).unwrap_or(before);
-            share = (after - before) / watch.ns();
+            share = (busy_ns(trial) - before) / watch.ns();
             if share < 0.5 {
                 self.passed("threads", format!("at rest {PATIENCE_MS} ms after a call"));
                 return Ok(());
@@ -265,6 +276,10 @@ impl Findings {
     }
 
     fn drift(&mut self, trial: &Trial<'_>, early: &[f64], late: &[f64]) -> Result<(), Stopped> {
+        if early.len().min(late.len()) < FEWEST {
+            self.checks.push(Check::skipped("drift", BUSY));
+            return Ok(());
+        }
         let (first, last) = (median(early), median(late));
         let what = format!(
             "its first batches take {} a call, its last ones {}",
@@ -280,6 +295,10 @@ impl Findings {
 
     /// Whether the time that the kernel's process says is one that the judge has seen.
     fn clock(&mut self, trial: &Trial<'_>, claimed_ns: f64) -> Result<(), Stopped> {
+        if self.batches.len() < FEWEST {
+            self.checks.push(Check::skipped("clock", BUSY));
+            return Ok(());
+        }
         let judged = quartile(&self.batches, 0.25);
         let what =
             format!("{} in its own process, {} by the judge", shown(claimed_ns), shown(judged));
@@ -300,17 +319,9 @@ struct Singles {
 }
 
 /// Nanoseconds that the threads of the kernel's process have run, all but its first one.
-fn busy_ns(trial: &Trial<'_>) -> Option<f64> {
-    let folder = format!("/proc/{}/task", trial.pid);
-    let mut sum = 0.0;
-    for thread in std::fs::read_dir(folder).ok()?.flatten() {
-        if thread.file_name().to_str() == Some(&trial.pid.to_string()) {
-            continue;
-        }
-        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        sum += text.split(' ').next()?.parse::<f64>().ok()?;
-    }
-    Some(sum)
+fn busy_ns(trial: &Trial<'_>) -> f64 {
+    let all = trial.scheduled(0);
+    all.iter().filter(|(thread, _)| *thread != trial.pid.as_raw()).map(|(_, ns)| ns).sum()
 }
 
 /// A failure as the check that it is.

@@ -95,7 +95,7 @@ impl Kernel<'_> {
         let parameters = self.layout.parameters.iter().zip(&self.request.parameters);
         // Copied: what a kernel is prepared with is its own.
         let parameters = parameters
-            .map(|(area, form)| Ok(self.tensor(area.address as u64, form)?.f_copy()?))
+            .map(|(area, form)| Ok(self.tensor(area.address as u64, form)?.f_detach_copy()?))
             .collect::<Result<Vec<Tensor>, Refusal>>()?;
         let examples = self.examples()?;
         Ok(build(case, Inputs { examples, parameters })?)
@@ -116,10 +116,10 @@ impl Kernel<'_> {
 
     fn next_command(&self) -> Option<Command> {
         /// Seconds of waiting without a pause.
-        const SPINNING_S: f64 = 5e-3;
+        const SPINNING_S: f64 = 50e-6;
         let (last, watch) = (self.control.done.load(Relaxed), Stopwatch::start());
         while self.control.command.load(Acquire) == last {
-            std::hint::spin_loop();
+            std::thread::yield_now();
             if watch.seconds() > SPINNING_S {
                 std::thread::sleep(std::time::Duration::from_micros(50));
             }
@@ -181,7 +181,7 @@ impl Kernel<'_> {
             let what = format!("its output is {:?}, larger than its reference", form.size);
             return Err(Ended::Forbidden(what));
         }
-        drop(self.tensor(place.address as u64, &form)?.f_copy_(&output)?);
+        self.tensor(place.address as u64, &form)?.f_copy_(&output)?;
         Ok(())
     }
 
