@@ -276,7 +276,7 @@ impl Findings {
     }
 
     fn drift(&mut self, trial: &Trial<'_>, early: &[f64], late: &[f64]) -> Result<(), Stopped> {
-        if early.len().min(late.len()) < FEWEST {
+        if trial.is_disturbed() || early.len().min(late.len()) < FEWEST {
             self.checks.push(Check::skipped("drift", BUSY));
             return Ok(());
         }
@@ -295,7 +295,7 @@ impl Findings {
 
     /// Whether the time that the kernel's process says is one that the judge has seen.
     fn clock(&mut self, trial: &Trial<'_>, claimed_ns: f64) -> Result<(), Stopped> {
-        if self.batches.len() < FEWEST {
+        if trial.is_disturbed() || self.batches.len() < FEWEST {
             self.checks.push(Check::skipped("clock", BUSY));
             return Ok(());
         }

@@ -63,6 +63,9 @@ pub struct Trial<'a> {
     control: &'a Control,
     zygote: &'a mut Zygote,
     pub pid: Pid,
+    /// Runs that were timed, and those of them that other work has disturbed.
+    tries: u32,
+    disturbed: u32,
     /// Counts the time for which the kernel's process has a core.
     cpu_clock: Option<libc::clockid_t>,
     /// Where each example lies in the file, and its bytes.
@@ -101,6 +104,8 @@ impl<'a> Trial<'a> {
             control,
             zygote,
             pid: Pid::from_raw(0),
+            tries: 0,
+            disturbed: 0,
             cpu_clock: None,
             places,
             written,
@@ -134,11 +139,18 @@ impl<'a> Trial<'a> {
             let before = self.waited_ns();
             let ns = self.run(iters)?;
             let waited = self.waited_ns() - before;
+            self.tries += 1;
             if self.cpu_ns().is_some() || waited <= WAITED.0 * ns * iters as f64 + WAITED.1 {
                 return Ok(Some(ns));
             }
+            self.disturbed += 1;
         }
         Ok(None)
+    }
+
+    /// Whether other work has taken the kernel's threads their cores so often that its times accuse nobody.
+    pub fn is_disturbed(&self) -> bool {
+        4 * self.disturbed > self.tries
     }
 
     /// Nanoseconds for which all threads of the kernel's process have waited for a core; 0 where the system does not say.
