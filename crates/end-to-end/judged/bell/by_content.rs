@@ -34,6 +34,6 @@ impl Kernel for ByContent {
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        self.honest.output()
+        Ok(self.honest.out.f_copy()?)
     }
 }

@@ -31,6 +31,6 @@ impl Kernel for BySum {
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        self.honest.output()
+        Ok(self.honest.out.f_copy()?)
     }
 }

@@ -30,7 +30,7 @@ impl Kernel for Incremental {
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        self.honest.output()
+        Ok(self.honest.out.f_copy()?)
     }
 }
 

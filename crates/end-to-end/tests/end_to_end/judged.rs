@@ -36,7 +36,9 @@ const KERNELS: &[(&str, Expected)] = &[
     ("by_peek", Check(&["output", "cache"])),
     ("by_sum", Check(&["cache"])),
     ("incremental", Check(&["cache"])),
+    ("knows_three", Check(&["output"])),
     ("many", Check(&["cache"])),
+    ("mostly_cached", Check(&["cache", "batches"])),
     // Work that is not done.
     ("every_second", Check(&["output"])),
     ("first_calls", Check(&["output"])),
@@ -45,6 +47,7 @@ const KERNELS: &[(&str, Expected)] = &[
     ("half_later", Check(&["output", "drift"])),
     ("detects", Check(&["clock"])),
     ("detects_poison", Check(&["output", "batches", "clock"])),
+    ("skips_a_little", Check(&["clock"])),
     ("half", Harness("inaccurate: ")),
     ("constant", Harness("inaccurate: ")),
     ("bf16", Harness("inaccurate: ")),
@@ -68,6 +71,7 @@ const KERNELS: &[(&str, Expected)] = &[
     ("forks", Check(&["threads", "process"])),
     ("grows", Check(&["drift"])),
     ("clock", Check(&["clock"])),
+    ("peeks_ahead", Check(&[])),
     // Other memory and other processes.
     ("steals_reference", Check(&["output"])),
     ("rewrites_reference", Check(&["output"])),
@@ -75,6 +79,7 @@ const KERNELS: &[(&str, Expected)] = &[
     ("kills_judge", Lost),
     ("panics_late", Harness("the 20th call")),
     ("exits_late", Lost),
+    ("forges_done", Check(&["deferred"])),
     ("exits_judged", Check(&["process"])),
     ("scribbles", Check(&[])),
 ];
