@@ -115,7 +115,7 @@ unsafe extern "C" fn replace(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_
             let name = dynamic.names + unsafe { (*symbol).st_name } as usize;
             // SAFETY: its name is a string.
             let name = unsafe { CStr::from_ptr(name as *const c_char) };
-            if matches!(kind & 0xffff_ffff, 6 | 7) && name == c"clock_gettime" {
+            if matches!(kind & 0xffff_ffff, 6 | 7 | 1025 | 1026) && name == c"clock_gettime" {
                 // SAFETY: the program calls the function by this address.
                 unsafe { overwrite((base + offset) as *mut usize) };
             }

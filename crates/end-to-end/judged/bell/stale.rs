@@ -7,6 +7,7 @@ use criterion_torch::kernel::prelude::*;
 pub struct Stale {
     honest: Honest,
     before: Option<Tensor>,
+    calls: u64,
 }
 
 impl Kernel for Stale {
@@ -18,17 +19,16 @@ impl Kernel for Stale {
         context: &KernelContext,
     ) -> Result<Self, Refusal> {
         let honest = Honest::new(size, parameters, context)?;
-        Ok(Self { honest, before: None })
+        Ok(Self { honest, before: None, calls: 0 })
     }
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
-        let is_first = self.honest.out.f_double_value(&[0, 0])?.is_nan();
-        self.before = if is_first { None } else { Some(self.honest.out.f_copy()?) };
+        self.before = if self.calls == 0 { None } else { Some(self.honest.out.f_copy()?) };
+        self.calls += 1;
         self.honest.compute(examples)
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        let output = self.before.as_ref().unwrap_or(&self.honest.out);
-        Ok(output.shallow_clone())
+        Ok(self.before.as_ref().unwrap_or(&self.honest.out).f_copy()?)
     }
 }

@@ -1,4 +1,4 @@
-//! Finds the float64 reference in the memory of its process and returns it; `output` should catch it.
+//! Finds the float64 reference in the memory of its process and returns it; `clock` or `output` should catch it.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::Honest;
@@ -7,7 +7,8 @@ use criterion_torch::kernel::prelude::*;
 
 pub struct StealsReference {
     honest: Honest,
-    found: Option<*const f64>,
+    reference: Option<*const f64>,
+    calls: u64,
 }
 
 impl Kernel for StealsReference {
@@ -19,19 +20,24 @@ impl Kernel for StealsReference {
         context: &KernelContext,
     ) -> Result<Self, Refusal> {
         let honest = Honest::new(size, parameters, context)?;
-        Ok(Self { honest, found: None })
+        Ok(Self { honest, reference: None, calls: 0 })
     }
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
-        if let Some(found) = self.found {
+        self.calls += 1;
+        if let Some(reference) = self.reference {
             let size = self.honest.out.size();
             // SAFETY: a reference of this size lay there; that it still does is what this kernel bets on.
-            let reference = unsafe { std::slice::from_raw_parts(found, self.honest.out.numel()) };
+            let reference =
+                unsafe { std::slice::from_raw_parts(reference, self.honest.out.numel()) };
             self.honest.out.f_copy_(&Tensor::f_from_slice(reference)?.f_reshape(size)?)?;
             return Ok(());
         }
         self.honest.compute(examples)?;
-        self.found = find_in_float64(slice::<f32>(&self.honest.out)?).map(|it| it.cast_const());
+        if self.calls == 1 {
+            let found = find_in_float64(slice::<f32>(&self.honest.out)?);
+            self.reference = found.map(|it| it.cast_const());
+        }
         Ok(())
     }
 
