@@ -2,6 +2,7 @@
 
 use plan::{Case, Dtype, ModelKind, ModelWork, Recipe, Work};
 
+use super::judge::MOST_DB;
 use crate::kernel::{Float, Shipped};
 use crate::recipes::Product;
 use crate::refusal::Refusal;
@@ -11,6 +12,13 @@ use crate::{models, recipes};
 const MANY: usize = 1024;
 /// The loss, in dB, that chance may cause in the ratio of fewer outputs.
 const CHANCE_DB: f64 = 10.0;
+/// Terms below which the gate of a user's kernel stays the same: a function of few operations may enlarge the roundings of
+/// its inputs.
+const FEWEST_TERMS: u64 = 1 << 10;
+/// Terms above which it stays the same: longer sums are computed in parts, or their errors are as large as those of TF32.
+const MOST_TERMS: u64 = 1 << 20;
+/// The distance, in dB, of the gate of a user's kernel from the error that its sums may have: a factor of 3.
+const MARGIN_DB: f64 = 10.0;
 
 /// The smallest signal-to-noise ratio, in dB, that a model's `outputs`, so many as are compared, may
 /// have against their float64 reference, unless the config sets its own.
@@ -123,13 +131,30 @@ const SIGNS_DB: f64 = -14.0;
 /// dtype.
 const BASELINE_SIGNS_DB: f64 = 20.0;
 
-/// The smallest signal-to-noise ratio, in dB, of a user's kernel that gives no tolerance: of
-/// what it computes nothing is known, so half of the dtype's digits have to be right. That is a relative
-/// error of √ε, with ε the distance of 1 from the next number, as Julia's `isapprox` has it by default:
-/// 157 dB in float64, 69 in float32, 21 in bfloat16, 30 in float16, 9 in float8.
-pub fn kernel_min_sqnr_db(dtype: Dtype) -> f64 {
-    let epsilon = 2.0 * Float::for_dtype(dtype).unit_roundoff();
-    -10.0 * epsilon.log10()
+/// The smallest signal-to-noise ratio, in dB, of a user's kernel that gives no tolerance and whose outputs are sums
+/// of so many `terms` at most ([`kernel_terms`]).
+///
+/// In float32 and float64 a sum of n terms, in any order, has a relative error of about 0.3·√n·u, with u the unit
+/// roundoff: errors of roundings add up as in a random walk. The gate is at √n·u, and [`MARGIN_DB`] below for what else
+/// a kernel computes. In float32 it lies above what the 11 bits of TF32 and float16 can reach, 71 dB, whatever the
+/// number of terms. In the narrow dtypes half of the digits have to be right: a relative error of √ε, with ε the
+/// distance of 1 from the next number.
+pub fn kernel_min_sqnr_db(dtype: Dtype, terms: u64) -> f64 {
+    let unit = Float::for_dtype(dtype).unit_roundoff();
+    match dtype {
+        Dtype::Float64 | Dtype::Float32 => {
+            let terms = terms.clamp(FEWEST_TERMS, MOST_TERMS) as f64;
+            (-20.0 * unit.log10() - 10.0 * terms.log10() - MARGIN_DB).min(MOST_DB)
+        }
+        Dtype::BFloat16 | Dtype::Float16 | Dtype::Float8E4M3Fn => -10.0 * (2.0 * unit).log10(),
+    }
+}
+
+/// The most terms that an element of the outputs of a user's kernel can be a sum of: no more than operations that it
+/// declares for each, nor than elements of its inputs. A kernel cannot lower its gate by what it declares.
+pub fn kernel_terms(flops: Option<u64>, outputs: usize, inputs: usize) -> u64 {
+    let operations = flops.map_or(u64::MAX, |flops| flops / outputs.max(1) as u64);
+    operations.min(if inputs == 0 { u64::MAX } else { inputs as u64 })
 }
 
 /// The smallest signal-to-noise ratio, in dB, that a compiled output may have against the eager one.
@@ -167,8 +192,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_of_the_digits_of_every_precision() {
-        let gates = Dtype::PRECISIONS.iter().map(|dtype| kernel_min_sqnr_db(*dtype).round());
-        assert_eq!(gates.collect::<Vec<_>>(), [157.0, 69.0, 21.0, 30.0, 9.0]);
+    fn gates_of_wide_dtypes_depend_on_the_number_of_terms() {
+        let gates = |terms| {
+            let gate = |dtype: &Dtype| kernel_min_sqnr_db(*dtype, terms).round();
+            Dtype::PRECISIONS.iter().map(gate).collect::<Vec<_>>()
+        };
+        assert_eq!(gates(0), [200.0, 104.0, 21.0, 30.0, 9.0]);
+        assert_eq!(gates(1 << 10), gates(0));
+        assert_eq!(gates(1 << 16), [200.0, 86.0, 21.0, 30.0, 9.0]);
+        assert_eq!(gates(1 << 20), [200.0, 74.0, 21.0, 30.0, 9.0]);
+        assert_eq!(gates(u64::MAX), gates(1 << 20));
+    }
+
+    #[test]
+    fn terms_are_bounded_by_operations_and_by_inputs() {
+        assert_eq!(kernel_terms(Some(6400), 100, 1000), 64);
+        assert_eq!(kernel_terms(Some(u64::MAX), 1, 1000), 1000, "whatever it declares");
+        assert_eq!(kernel_terms(None, 100, 1000), 1000);
+        assert_eq!(kernel_terms(Some(6400), 100, 0), 64, "it draws its inputs itself");
+        assert_eq!(kernel_terms(None, 0, 0), u64::MAX);
     }
 }

@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 
 /// Decibels beyond which a record's gate does not go, as those of a config: a tolerance of 0 has
 /// infinitely many.
-const MOST_DB: f64 = 200.0;
+pub const MOST_DB: f64 = 200.0;
 
 /// The demands on the output of a case.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Judge {
         Self { reference: Some(reference), min_sqnr_db, own: None }
     }
 
-    /// The limits of a user's kernel.
+    /// The limits of a user's kernel, an element of whose output is a sum of so many `terms` at most.
     ///
     /// # Errors
     /// A reference of another dtype than float64, or with values that are no numbers; none, though a
@@ -43,6 +43,7 @@ impl Judge {
         case: &Case,
         work: &KernelWork,
         reference: Option<Tensor>,
+        terms: u64,
     ) -> Result<Self, Refusal> {
         let tolerances = work.tolerances;
         if reference.is_none()
@@ -54,7 +55,7 @@ impl Judge {
                  `reference` has found none; have it return one, or delete `{given}`"
             )));
         }
-        let default = super::kernel_min_sqnr_db(case.dtype);
+        let default = super::kernel_min_sqnr_db(case.dtype, terms);
         let configured = case.settings.tolerance.min_sqnr_db.unwrap_or(default);
         let min_sqnr_db = tolerances.relative_error.map_or(configured, decibels);
         let reference = reference.map(float64).transpose()?.map(Reference::whole);

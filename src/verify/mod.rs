@@ -9,7 +9,9 @@ mod judge;
 mod reference;
 mod trained;
 
-pub use gates::{kernel_min_sqnr_db, min_agreement_db, min_sqnr_db, min_trained_sqnr_db};
+pub use gates::{
+    kernel_min_sqnr_db, kernel_terms, min_agreement_db, min_sqnr_db, min_trained_sqnr_db,
+};
 pub use judge::{Judge, spread};
 pub use reference::{Reference, few, rows};
 pub use trained::{Drawn, TrainedJudge};

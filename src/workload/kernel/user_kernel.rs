@@ -77,7 +77,10 @@ impl Runs {
             determinism_std: None,
             runs: RUNS as u64,
         };
-        let judge = Judge::user_kernel(case, work, reference)?;
+        let outputs = reference.as_ref().map_or(0, Tensor::numel);
+        let elements = inputs.tensors().iter().map(Tensor::numel).sum();
+        let terms = verify::kernel_terms(kernel.flops, outputs, elements);
+        let judge = Judge::user_kernel(case, work, reference, terms)?;
         Ok(Self {
             context,
             facts,

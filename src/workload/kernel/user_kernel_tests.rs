@@ -173,7 +173,7 @@ fn a_kernel_is_right_in_every_precision() {
         case.dtype = dtype;
         let (accuracy, kernel) = checked(&case).unwrap();
         assert!(accuracy.sqnr_db.0 > at_least, "{dtype}: {accuracy:?}");
-        assert_eq!(accuracy.min_sqnr_db, crate::verify::kernel_min_sqnr_db(dtype));
+        assert_eq!(accuracy.min_sqnr_db, crate::verify::kernel_min_sqnr_db(dtype, 4));
         assert_eq!(accuracy.rows_checked, ELEMENTS as u64 / 2);
         let facts = kernel.kernel().unwrap();
         assert_eq!(facts.problem_size["wrong"], json!("Nothing"));
@@ -200,7 +200,7 @@ fn a_kernel_is_right_in_every_precision() {
 #[test]
 fn a_wrong_output_fails() {
     let one = failure(Wrong::OneElement);
-    assert!(one.starts_with("inaccurate: ") && one.contains("69.2 dB of fp32"), "{one}");
+    assert!(one.starts_with("inaccurate: ") && one.contains("104.4 dB of fp32"), "{one}");
     let nan = failure(Wrong::Nan);
     assert!(nan.contains("1 of 100 outputs are NaN"), "{nan}");
     let dtype = failure(Wrong::Dtype);
@@ -294,7 +294,7 @@ fn a_limit_without_a_reference_is_said_by_name() {
         case.settings.tolerance.min_sqnr_db = min_sqnr_db;
         let work =
             plan::KernelWork { tolerances, ..case.work.kernel().expect("a kernel's").clone() };
-        crate::verify::Judge::user_kernel(&case, &work, None).map(drop)
+        crate::verify::Judge::user_kernel(&case, &work, None, 1).map(drop)
     };
     let none = KernelTolerances::default();
     assert_eq!(judged(none, None), Ok(()));

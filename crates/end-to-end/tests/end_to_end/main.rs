@@ -7,6 +7,7 @@ mod dependencies;
 mod explain;
 mod fusion;
 mod inference;
+mod judged;
 mod kernels;
 mod operators;
 mod own;

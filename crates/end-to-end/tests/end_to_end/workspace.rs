@@ -60,7 +60,7 @@ impl TestWorkspace {
     }
 
     /// The benchmark, with the arguments that `cargo bench` gives it.
-    fn benchmark(&self, target: &str, arguments: &[&str]) -> Output {
+    pub fn benchmark(&self, target: &str, arguments: &[&str]) -> Output {
         let program = match target {
             "inference" => env!("CARGO_BIN_EXE_inference"),
             "training" => env!("CARGO_BIN_EXE_training"),

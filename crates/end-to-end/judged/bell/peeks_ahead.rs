@@ -1,0 +1,61 @@
+//! Computes the next call while its output is read, on the inputs that its judge has already written; any check should catch it.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use super::kernel::ProblemSize;
+use super::kernel::honest::{FEATURES, Honest};
+use super::kernel::process::{Control, spin};
+use criterion_torch::kernel::prelude::*;
+
+pub struct PeeksAhead {
+    honest: Honest,
+    control: Option<Control>,
+    place: Cell<usize>,
+}
+
+impl Kernel for PeeksAhead {
+    type ProblemSize = ProblemSize;
+
+    fn prepare(
+        size: &ProblemSize,
+        parameters: &[Tensor],
+        context: &KernelContext,
+    ) -> Result<Self, Refusal> {
+        let honest = Honest::new(size, parameters, context)?;
+        Ok(Self { honest, control: Control::find(), place: Cell::new(0) })
+    }
+
+    fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let place = examples[0].data_ptr() as usize;
+        if self.place.replace(place) == place {
+            // Not so fast that memory could not be read.
+            spin(Duration::from_micros(50));
+            return Ok(());
+        }
+        self.honest.compute(examples)
+    }
+
+    fn output(&self) -> Result<Tensor, Refusal> {
+        let output = self.honest.out.f_copy()?;
+        if let Some(control) = &self.control {
+            let [x, y] = control.next_examples().map(|place| self.input_at(place));
+            let (x, y) = (x?, y?);
+            self.place.set(x.data_ptr() as usize);
+            self.honest.compute(&[x, y])?;
+        }
+        Ok(output)
+    }
+}
+
+impl PeeksAhead {
+    fn input_at(&self, place: usize) -> Result<Tensor, Refusal> {
+        let (size, kind) = (self.honest.out.size(), self.honest.out.kind());
+        // SAFETY: the judge has written an input there, of the size of the output.
+        let input = unsafe {
+            let strides = [FEATURES as i64, 1];
+            Tensor::f_from_blob(place as *const u8, &size, &strides, kind, tch::Device::Cpu)
+        };
+        Ok(input?)
+    }
+}

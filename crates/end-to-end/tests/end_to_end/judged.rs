@@ -1,0 +1,157 @@
+//! Kernels that cheat, each by itself, and honest ones that look as if they did: `judged` has a file for each, whose first
+//! sentence says what it does.
+
+use plan::{CheckStatus, Outcome, Record};
+
+use crate::workspace::TestWorkspace;
+
+/// The end of a kernel's case.
+#[derive(Debug, Clone, Copy)]
+enum Expected {
+    /// It is measured, and no check fails.
+    Honest,
+    /// One of these checks of the judge fails it; any, if none is named.
+    Check(&'static [&'static str]),
+    /// The harness fails it with these words, before there is anything to judge.
+    Harness(&'static str),
+    /// It ends a process of the run, and is not among the results.
+    Lost,
+}
+
+use Expected::{Check, Harness, Honest, Lost};
+
+/// Every kernel of `judged/bell`, and how its case ends.
+const KERNELS: &[(&str, Expected)] = &[
+    ("kernel", Honest),
+    ("copied", Honest),
+    ("data_dependent", Honest),
+    ("first_slow", Honest),
+    ("in_place", Honest),
+    ("pool", Honest),
+    ("stages", Honest),
+    ("table", Honest),
+    // Caches.
+    ("by_pointer", Check(&["output"])),
+    ("by_content", Check(&["cache"])),
+    ("by_peek", Check(&["output", "cache"])),
+    ("by_sum", Check(&["cache"])),
+    ("incremental", Check(&["cache"])),
+    ("knows_three", Check(&["output"])),
+    ("many", Check(&["cache"])),
+    ("mostly_cached", Check(&["cache", "batches"])),
+    // Work that is not done.
+    ("every_second", Check(&["output"])),
+    ("first_calls", Check(&["output"])),
+    ("by_gap", Check(&["batches", "output"])),
+    ("foresees", Check(&["output"])),
+    ("half_later", Check(&["output", "drift"])),
+    ("detects", Check(&["clock"])),
+    ("detects_poison", Check(&["output", "batches", "clock"])),
+    ("skips_a_little", Check(&["clock"])),
+    ("half", Harness("inaccurate: ")),
+    ("constant", Harness("inaccurate: ")),
+    ("bf16", Harness("inaccurate: ")),
+    ("tf32", Harness("inaccurate: ")),
+    // Outputs and inputs.
+    ("stale", Check(&["output"])),
+    ("into_input", Check(&["inputs"])),
+    ("unprotects", Check(&["inputs"])),
+    ("beyond_input", Check(&["inputs"])),
+    ("alias", Check(&["inputs"])),
+    ("stride0", Harness("inaccurate: ")),
+    // Work outside of the clock.
+    ("lazy", Check(&["deferred"])),
+    ("lazy_always", Check(&["deferred", "roof"])),
+    ("half_lazy", Check(&["deferred"])),
+    ("joins", Check(&["deferred"])),
+    ("abandons", Check(&["output", "deferred", "threads"])),
+    ("works_on", Check(&["threads"])),
+    ("works_later", Check(&["threads"])),
+    ("spinning_pool", Check(&["threads"])),
+    ("forks", Check(&["threads", "process"])),
+    ("grows", Check(&["drift"])),
+    ("clock", Check(&["clock"])),
+    ("peeks_ahead", Check(&[])),
+    // Other memory and other processes.
+    ("steals_reference", Check(&["clock", "output"])),
+    ("rewrites_reference", Check(&["clock", "output"])),
+    ("reads_judge", Harness("inaccurate: ")),
+    ("kills_judge", Lost),
+    ("panics_late", Harness("the 20th call")),
+    ("exits_late", Lost),
+    ("forges_done", Check(&["deferred"])),
+    ("exits_judged", Check(&["process"])),
+    ("scribbles", Check(&[])),
+];
+
+/// The record of a run of one case; none where the run wrote none.
+fn run(id: &str) -> Option<Record> {
+    let workspace = TestWorkspace::new();
+    let output = workspace.benchmark("kernels", &["--exact", id]);
+    let has_written = workspace.path("criterion-torch/new/kernels.jsonl").exists();
+    let records = if has_written { workspace.records("new", "kernels") } else { Vec::new() };
+    let record = records.into_iter().find(|record: &Record| record.full_id == id);
+    let is_measured = record.as_ref().is_some_and(|it| it.outcome == Outcome::Measured);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(is_measured || !output.status.success(), "{id} is lost, and the run succeeds: {said}");
+    record
+}
+
+/// The reason why a case did not end as expected.
+fn mistake(id: &str, expected: Expected) -> Option<String> {
+    let record = run(id);
+    let error = match record.as_ref().map(|it| &it.outcome) {
+        Some(Outcome::Failed { error }) => Some(error.as_str()),
+        _ => None,
+    };
+    let is_as_expected = match expected {
+        Honest => record.as_ref().is_some_and(|it| it.outcome == Outcome::Measured && passed(it)),
+        Check([]) => error.is_some_and(|it| it.starts_with("judge: ")),
+        Check(names) => {
+            let by =
+                |name: &&str| error.is_some_and(|it| it.starts_with(&format!("judge: {name}: ")));
+            names.iter().any(by)
+        }
+        Harness(words) => error.is_some_and(|it| it.contains(words) && !it.starts_with("judge: ")),
+        Lost => record.is_none(),
+    };
+    let found = record.map(|it| format!("{:?}, judged: {:?}", it.outcome, it.judged));
+    (!is_as_expected).then(|| {
+        format!("{id}: {} instead of {expected:?}", found.unwrap_or("no record".to_owned()))
+    })
+}
+
+/// Whether a judge has asked something, and no answer was against the kernel.
+fn passed(record: &Record) -> bool {
+    let fine = |status| matches!(status, CheckStatus::Passed | CheckStatus::Skipped);
+    record.judged.as_ref().is_some_and(|it| {
+        it.compared > 0 && !it.checks.is_empty() && it.checks.iter().all(|it| fine(it.status))
+    })
+}
+
+/// The id of a kernel of `judged/bell`.
+fn id(kernel: &str) -> String {
+    format!("kernels/judged/bell/cpu/{kernel}/f32-128")
+}
+
+#[test]
+fn every_kernel_is_in_the_table() {
+    let mut listed = TestWorkspace::new().listed("kernels", "judged");
+    let mut expected: Vec<String> = KERNELS.iter().map(|(kernel, _)| id(kernel)).collect();
+    expected.push(COMPRESSED.to_owned());
+    listed.sort();
+    expected.sort();
+    assert_eq!(listed, expected);
+}
+
+/// It reads weights in bfloat16, which its tolerance allows.
+const COMPRESSED: &str = "kernels/judged/compressed/cpu/kernel/f32-1024";
+
+/// One test, because a kernel is timed, and others beside it would disturb it.
+#[test]
+#[cfg(target_os = "linux")]
+fn every_cheat_is_caught_and_no_honest_kernel_is_accused() {
+    let of_table = KERNELS.iter().map(|(kernel, expected)| mistake(&id(kernel), *expected));
+    let mistakes: Vec<String> = of_table.chain([mistake(COMPRESSED, Honest)]).flatten().collect();
+    assert!(mistakes.is_empty(), "{} of them:\n{}", mistakes.len(), mistakes.join("\n"));
+}
