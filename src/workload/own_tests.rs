@@ -104,7 +104,7 @@ fn word<T: DeserializeOwned>(text: &str) -> T {
 }
 
 fn case(model: &str, recipe: &str) -> Case {
-    generated::register(RECIPES, MODELS);
+    generated::register(RECIPES, MODELS, &[]);
     let (model, recipe): (ModelKind, Recipe) = (word(model), word(recipe));
     testing::case(model, recipe, Dtype::Float32, Shape::new(4, 8, 6))
 }

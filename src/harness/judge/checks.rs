@@ -16,11 +16,6 @@ const PAUSING_NS: f64 = 200e3;
 /// Times that a suspicion has to come back before it is one.
 const CONFIRMATIONS: usize = 3;
 
-/// Times that a comparison needs of either side.
-const FEWEST: usize = 2;
-/// Why there is no comparison.
-const BUSY: &str = "other work has taken the kernel's threads their cores";
-
 /// What was found, and how long a call takes.
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -80,11 +75,9 @@ fn quartile(values: &[f64], q: f64) -> f64 {
     quantile(&sorted, q)
 }
 
-/// Whether most of `slow` is more than `factor` above most of `fast`, and by more than `overhead_ns`. Too few times
-/// accuse nobody.
+/// Whether most of `slow` is more than `factor` above most of `fast`, and by more than `overhead_ns`.
 fn is_slower(slow: &[f64], fast: &[f64], factor: f64, overhead_ns: f64) -> bool {
-    slow.len().min(fast.len()) >= FEWEST
-        && quartile(slow, 0.25) > factor * quartile(fast, 0.75) + overhead_ns
+    quartile(slow, 0.25) > factor * quartile(fast, 0.75) + overhead_ns
 }
 
 /// Nanoseconds for people.
@@ -135,7 +128,7 @@ impl Findings {
             let is_drawn = round % 2 == 1;
             let content = if is_drawn { Content::Drawn(draw) } else { Content::Mixed };
             let iters = (usual * (0.5 + trial.rng.f64())).max(1.0) as u64;
-            self.batches.extend(trial.timed(content, iters)?);
+            self.batches.push(trial.timed(content, iters)?);
             if is_drawn {
                 self.compare_output(trial, draw)?;
             }
@@ -158,13 +151,6 @@ impl Findings {
             if !is_cached && !is_skipped {
                 break;
             }
-        }
-        if [&singles.same, &singles.again, &singles.new, &self.batches]
-            .iter()
-            .any(|it| it.len() < FEWEST)
-        {
-            self.checks.extend(["cache", "batches"].map(|name| Check::skipped(name, BUSY)));
-            return Ok(());
         }
         let [same, again, new] = [&singles.same, &singles.again, &singles.new].map(|it| median(it));
         let batch = median(&self.batches);
@@ -205,9 +191,9 @@ impl Findings {
             trial.rng.shuffle(&mut order);
             for kind in order {
                 match kind {
-                    0 => singles.same.extend(trial.timed(Content::Untouched, 1)?),
-                    1 => singles.again.extend(trial.timed(Content::Again, 1)?),
-                    2 => singles.new.extend(trial.timed(Content::Mixed, 1)?),
+                    0 => singles.same.push(trial.timed(Content::Untouched, 1)?),
+                    1 => singles.again.push(trial.timed(Content::Again, 1)?),
+                    2 => singles.new.push(trial.timed(Content::Mixed, 1)?),
                     _ => {
                         let draw = trial.rng.usize(..trial.draws.all.len());
                         self.compare(trial, draw)?;
@@ -220,9 +206,7 @@ impl Findings {
 
     /// All outputs were right; and reading one does no work that belongs to the call.
     fn outputs(&mut self, trial: &Trial<'_>) -> Result<(), Stopped> {
-        // Without a time of calls, only what takes long by itself counts.
-        let batch = if self.batches.is_empty() { 0.0 } else { median(&self.batches) };
-        let read = median(&self.read);
+        let (batch, read) = (median(&self.batches), median(&self.read));
         let later = quartile(&self.deferred, 0.25);
         let calling_ns = if trial.spins { 10e3 } else { PAUSING_NS };
         if later > 0.3 * batch + 0.5 * read + calling_ns {
@@ -276,10 +260,6 @@ impl Findings {
     }
 
     fn drift(&mut self, trial: &Trial<'_>, early: &[f64], late: &[f64]) -> Result<(), Stopped> {
-        if trial.is_disturbed() || early.len().min(late.len()) < FEWEST {
-            self.checks.push(Check::skipped("drift", BUSY));
-            return Ok(());
-        }
         let (first, last) = (median(early), median(late));
         let what = format!(
             "its first batches take {} a call, its last ones {}",
@@ -295,10 +275,6 @@ impl Findings {
 
     /// Whether the time that the kernel's process says is one that the judge has seen.
     fn clock(&mut self, trial: &Trial<'_>, claimed_ns: f64) -> Result<(), Stopped> {
-        if trial.is_disturbed() || self.batches.len() < FEWEST {
-            self.checks.push(Check::skipped("clock", BUSY));
-            return Ok(());
-        }
         let judged = quartile(&self.batches, 0.25);
         let what =
             format!("{} in its own process, {} by the judge", shown(claimed_ns), shown(judged));

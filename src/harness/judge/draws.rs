@@ -10,7 +10,7 @@ use super::zygote::Request;
 use crate::inputs::Inputs;
 use crate::kernel::generated::UserKernel;
 use crate::refusal::Refusal;
-use crate::verify::Judge;
+use crate::verify::{self, Judge};
 use crate::workload::generated::user_kernel;
 
 /// Inputs that are drawn for a group of cases. Others are mixed of them.
@@ -75,7 +75,10 @@ impl Draws {
         let reference = reference.ok_or_else(none)?;
         let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
         let work = case.work.kernel().ok_or_else(none)?;
-        let judge = Judge::user_kernel(case, work, Some(reference))?;
+        // What the kernel declares is its own code.
+        let elements = inputs.tensors().iter().map(Tensor::numel).sum();
+        let terms = verify::kernel_terms(None, reference.numel(), elements);
+        let judge = Judge::user_kernel(case, work, Some(reference), terms)?;
         Ok(Draw { seed, examples: inputs.examples, judge })
     }
 

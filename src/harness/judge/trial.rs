@@ -128,29 +128,29 @@ impl<'a> Trial<'a> {
         self.command(Command::Reveal, 0).map(drop)
     }
 
-    /// Nanoseconds of a call on these inputs, of so many in a row; none where other work has taken the kernel's threads
-    /// their cores, however often it was tried.
-    pub fn timed(&mut self, content: Content, iters: u64) -> Result<Option<f64>, Stopped> {
-        const TRIES: usize = 5;
+    /// Nanoseconds of a call on these inputs, of so many in a row, taken while no other work had the cores of the kernel's
+    /// threads.
+    pub fn timed(&mut self, content: Content, iters: u64) -> Result<f64, Stopped> {
         /// Share of the time for which threads may have waited for a core, and nanoseconds.
         const WAITED: (f64, f64) = (0.05, 20e3);
-        for _ in 0..TRIES {
+        /// Disturbed runs from which on a machine is too busy, if they are more than a quarter of all.
+        const MOST: u32 = 8;
+        loop {
             self.reveal(content)?;
             let before = self.waited_ns();
             let ns = self.run(iters)?;
             let waited = self.waited_ns() - before;
             self.tries += 1;
             if self.cpu_ns().is_some() || waited <= WAITED.0 * ns * iters as f64 + WAITED.1 {
-                return Ok(Some(ns));
+                return Ok(ns);
             }
             self.disturbed += 1;
+            if self.disturbed > MOST.max(self.tries / 4) {
+                let why =
+                    "other work has taken its threads their cores; measure on a quiet machine";
+                return Err(Stopped::Unjudged(why.to_owned()));
+            }
         }
-        Ok(None)
-    }
-
-    /// Whether other work has taken the kernel's threads their cores so often that its times accuse nobody.
-    pub fn is_disturbed(&self) -> bool {
-        4 * self.disturbed > self.tries
     }
 
     /// Nanoseconds for which all threads of the kernel's process have waited for a core; 0 where the system does not say.

@@ -79,7 +79,7 @@ impl Runs {
         };
         let outputs = reference.as_ref().map_or(0, Tensor::numel);
         let elements = inputs.tensors().iter().map(Tensor::numel).sum();
-        let terms = verify::kernel_terms(kernel.flops, outputs, elements);
+        let terms = verify::kernel_terms(flops, outputs, elements);
         let judge = Judge::user_kernel(case, work, reference, terms)?;
         Ok(Self {
             context,
