@@ -161,8 +161,8 @@ impl<'a> GroupRun<'a> {
             Role::Candidate => {
                 // Hardly more than the case itself, unless more is asked for.
                 let asked_s = sampling::asked_s(&case.settings, &self.args).unwrap_or_default();
-                let time = match rounds.budget() {
-                    Some(budget) => Time::Shared(budget.share_s()),
+                let time = match rounds.share_s() {
+                    Some(share_s) => Time::Shared(share_s),
                     None => Time::Own((PAIRS_SHARE * findings.wall.seconds()).max(asked_s)),
                 };
                 if let Err(reason) = self.paired(case, run, time, rounds, findings) {

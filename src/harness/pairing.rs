@@ -209,7 +209,8 @@ impl Again {
 pub enum Time {
     /// All its looks together take at most this many seconds.
     Own(f64),
-    /// Its equal share of a total budget, in seconds; undecided pairs get more than decided ones.
+    /// Its equal share of a total budget, in seconds; undecided pairs get more than decided ones. Nothing has it wait until
+    /// all cases have run.
     Shared(f64),
 }
 

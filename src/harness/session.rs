@@ -139,7 +139,8 @@ impl Session {
         journal.profile(unprofiled);
         let args = Rc::new(args);
         let (fault, starved, broken) = (Rc::<Fault>::default(), None, None);
-        let rounds = Rounds::new(Rc::clone(&fault), budget, args.flags.fastest);
+        let mut rounds = Rounds::new(Rc::clone(&fault), budget, args.flags.fastest);
+        rounds.reserve(estimates.iter().map(|(case, it)| (case.full_id(), it.least_s)));
         Ok(Self {
             plan,
             args,
@@ -274,6 +275,7 @@ impl Session {
                 saved::make_way(&self.criterion, case, name).map_err(|error| not_stored(&error))?;
             }
         }
+        self.rounds.begins(&full_id);
         let spent = self.rounds.budget().and_then(|budget| budget.spent());
         let (outcome, findings) = match spent {
             Some(outcome) => (outcome, Findings::default()),
