@@ -53,7 +53,8 @@ pub fn examine(
     let late = std::mem::take(&mut findings.batches);
     findings.drift(trial, &early, &late)?;
     findings.batches = [early, late].concat();
-    findings.clock(trial, claimed_ns)
+    findings.clock(trial, claimed_ns)?;
+    findings.roof(trial)
 }
 
 /// Nanoseconds of a call, once batches are long enough to show it.
@@ -284,6 +285,54 @@ impl Findings {
         self.passed("clock", what);
         Ok(())
     }
+}
+
+impl Findings {
+    /// Whether the bytes of inputs and output can be moved in the time of a call. A task may not need all of its inputs, so
+    /// that they alone accuse nobody.
+    fn roof(&mut self, trial: &Trial<'_>) -> Result<(), Stopped> {
+        /// How far above the rate of a copy no kernel is: one that only reads is a few times faster.
+        const FACTOR: f64 = 4.0;
+        let (inputs, output) = trial.bytes();
+        let copied = copied_per_ns((inputs + output).min(LARGEST_COPY)) * f64::from(trial.threads);
+        let call_ns = quartile(&self.batches, 0.25).max(1.0);
+        let rate = |bytes: usize| bytes as f64 / call_ns;
+        let what = format!(
+            "{:.1} GB/s of inputs and output, {:.1} GB/s of output; a copy moves {copied:.1} GB/s",
+            rate(inputs + output),
+            rate(output)
+        );
+        if rate(output) > FACTOR * copied {
+            return Err(trial.failed("roof", &format!("impossible: {what}")));
+        }
+        let is_fast = rate(inputs + output) > FACTOR * copied;
+        let status = if is_fast { CheckStatus::Warning } else { CheckStatus::Passed };
+        let remedy = "does its task need all of its inputs?";
+        self.checks.push(Check::graded("roof", status, what, remedy));
+        Ok(())
+    }
+}
+
+/// Bytes of the largest copy that is made to know a rate.
+const LARGEST_COPY: usize = 64 << 20;
+
+/// Bytes that one thread copies in a nanosecond: so many, in the cache that they fit into.
+fn copied_per_ns(bytes: usize) -> f64 {
+    /// A smaller copy takes no longer.
+    const SMALLEST: usize = 4096;
+    const TRIES: usize = 5;
+    let bytes = bytes.max(SMALLEST);
+    let (from, mut to) = (vec![1_u8; bytes], vec![0_u8; bytes]);
+    let copies = (LARGEST_COPY / 16 / bytes).max(1);
+    let fastest = (0..TRIES).map(|_| {
+        let watch = Stopwatch::start();
+        for _ in 0..copies {
+            to.copy_from_slice(std::hint::black_box(&from));
+            std::hint::black_box(&mut to);
+        }
+        watch.ns()
+    });
+    (copies * bytes) as f64 / fastest.fold(f64::INFINITY, f64::min)
 }
 
 /// Nanoseconds of single calls.

@@ -204,10 +204,10 @@ impl<'p> Bench<'p> {
         let request = draws.request(case)?;
         let layout = request.layout().map_err(Refusal::Skipped)?;
         let memory = self.map(layout.end).map_err(Refusal::Failed)?;
-        let spins = threads::count(case.settings.threads) < threads::count(plan::Threads::All);
+        let threads = threads::count(case.settings.threads);
         let (mut findings, mut calls) = (Findings::default(), 0);
         let started =
-            Trial::start(&draws, &request, &layout, memory, &mut self.zygote, (spins, ns));
+            Trial::start(&draws, &request, &layout, memory, &mut self.zygote, (threads, ns));
         let ended = started.and_then(|mut trial| {
             let examined = checks::examine(&mut trial, ns, &mut findings);
             calls = trial.calls;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use nix::unistd::Pid;
+use plan::Threads;
 use tch::Tensor;
 
 use super::child::{Command, Status};
@@ -15,6 +16,7 @@ use super::draws::{Draw, Draws};
 use super::memory::{ALIGNMENT, Area, Control, Form, Layout, PAGE};
 use super::zygote::{End, Request, Zygote};
 use crate::harness::clock::Stopwatch;
+use crate::threads;
 
 /// Seconds that a command may take, if its calls are not expected to take longer.
 const LIMIT_S: f64 = 60.0;
@@ -55,6 +57,8 @@ pub struct Trial<'a> {
     pub rng: Rng,
     /// Calls until now.
     pub calls: u64,
+    /// Threads that the kernel may use.
+    pub threads: u32,
     /// Whether the judge waits without a pause: where the kernel leaves it a core.
     pub spins: bool,
     request: &'a Request,
@@ -82,7 +86,7 @@ impl<'a> Trial<'a> {
         layout: &'a Layout,
         memory: NonNull<u8>,
         zygote: &'a mut Zygote,
-        (spins, expected_ns): (bool, f64),
+        (threads, expected_ns): (u32, f64),
     ) -> Result<Self, Stopped> {
         let seed = super::draws::seed().map_err(|error| Stopped::Broken(error.to_string()))?;
         // SAFETY: the file's first bytes are mapped there for as long as the process lives.
@@ -93,10 +97,12 @@ impl<'a> Trial<'a> {
         let count = request.examples.len();
         let (places, written) = (vec![0; count], vec![Written::default(); count]);
         let rng = Rng::with_seed(seed as u64);
+        let spins = threads < threads::count(Threads::All);
         let mut trial = Self {
             draws,
             rng,
             calls: 0,
+            threads,
             spins,
             request,
             layout,
@@ -192,6 +198,11 @@ impl<'a> Trial<'a> {
 
     pub fn draw(&self, index: usize) -> &'a Draw {
         &self.draws.all[index]
+    }
+
+    /// Bytes of the examples of a call, and of its output.
+    pub fn bytes(&self) -> (usize, usize) {
+        (self.request.examples.iter().map(Form::bytes).sum(), self.request.output)
     }
 
     /// The failure of a check, with the call that showed it.
