@@ -74,7 +74,7 @@ pub use linears::{BLOCK_HEADS, BLOCK_TOKENS, LinearShape, ModelSizes};
 pub use record::{
     Accuracy, Agreement, Cache, Check, CheckStatus, Clocks, Compilation, Conditions, Counters,
     CudaGraph, Energy, Environment, Gate, GpuCounters, HardwareCounters, HostFacts, JsonFloat,
-    KernelFacts, LastSample, Latency, Measures, Memory, MemoryProfile, ModelFacts,
+    Judged, KernelFacts, LastSample, Latency, Measures, Memory, MemoryProfile, ModelFacts,
     OperationProfile, Outcome, Pair, PairAsCalled, Planned, Profile, ProfileFile, ProfileFileKind,
     Quiet, Range, Record, RunManifest, StepMemory, Stop, TensorAccuracy, TorchFacts, Utilization,
     WallTimes, Weights,
