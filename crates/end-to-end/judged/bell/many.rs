@@ -36,7 +36,7 @@ impl Kernel for Many {
             self.honest.out.f_detach_copy()?,
         ];
         if self.known.len() == 64 {
-            self.known.remove(0);
+            drop(self.known.remove(0));
         }
         self.known.push(entry);
         self.last = self.known.len() - 1;
