@@ -16,7 +16,9 @@ use super::draws::{Draw, Draws};
 use super::memory::{ALIGNMENT, Area, Control, Form, Layout, PAGE};
 use super::zygote::{End, Request, Zygote};
 use crate::harness::clock::Stopwatch;
+use crate::refusal::Refusal;
 use crate::threads;
+use crate::verify::Judge;
 
 /// Seconds that a command may take, if its calls are not expected to take longer.
 const LIMIT_S: f64 = 60.0;
@@ -39,6 +41,8 @@ pub enum Content {
     Drawn(usize),
     /// Parts of two draws, never the same twice.
     Mixed,
+    /// The same, where the inputs of the last call lie: whoever reads them only now finds others.
+    Scrambled,
     /// What was written last, written once more.
     Again,
     /// Nothing is written.
@@ -200,6 +204,26 @@ impl<'a> Trial<'a> {
         &self.draws.all[index]
     }
 
+    /// The demands on the output of a call on what lies there now.
+    pub fn judge_of_content(&self) -> Result<Judge, Stopped> {
+        let examples = self.request.examples.iter().zip(&self.places).map(|(form, place)| {
+            // SAFETY: within what is mapped.
+            let data = unsafe { self.memory.as_ptr().add(*place) };
+            // SAFETY: so many bytes are mapped there, and nobody else writes to them.
+            unsafe { form.tensor_at(data) }?.f_detach_copy()
+        });
+        let examples = examples.collect::<Result<_, _>>().map_err(Refusal::from);
+        examples
+            .and_then(|it| self.draws.judge_of(it))
+            .map_err(|it| Stopped::Broken(it.to_string()))
+    }
+
+    /// The seeds of all draws, for people.
+    pub fn seeds(&self) -> String {
+        let seeds: Vec<String> = self.draws.all.iter().map(|it| it.seed.to_string()).collect();
+        format!("the seeds {}", seeds.join(", "))
+    }
+
     /// Bytes of the examples of a call, and of its output.
     pub fn bytes(&self) -> (usize, usize) {
         (self.request.examples.iter().map(Form::bytes).sum(), self.request.output)
@@ -313,14 +337,15 @@ impl<'a> Trial<'a> {
     }
 
     /// Writes the inputs of the next calls, and says where they are.
-    fn write(&mut self, content: Content) {
+    pub fn write(&mut self, content: Content) {
         for example in 0..self.request.examples.len() {
             match content {
                 Content::Drawn(draw) => {
                     self.place(example);
                     self.written[example] = Written { whole: Some(draw), parts: vec![] };
                 }
-                Content::Mixed => self.mix(example),
+                Content::Mixed => self.mix(example, true),
+                Content::Scrambled => self.mix(example, false),
                 Content::Again => {}
                 Content::Untouched => continue,
             }
@@ -347,16 +372,17 @@ impl<'a> Trial<'a> {
 
     /// Makes an input that there has never been: one draw's with parts of another's. A large one keeps its place, and the
     /// most of what it was.
-    fn mix(&mut self, example: usize) {
+    fn mix(&mut self, example: usize, moves: bool) {
         const PARTS: usize = 8;
         const LARGE: usize = 1 << 20;
         const LARGEST_PART: usize = 1 << 16;
         let form = &self.request.examples[example];
         let size = form.kind().map_or(1, tch::Kind::elt_size_in_bytes);
         let (elements, all) = (form.bytes() / size, self.draws.all.len());
-        let (one, other) = (self.rng.usize(..all), self.rng.usize(..all));
+        let one = self.rng.usize(..all);
+        let other = (one + 1 + self.rng.usize(..all - 1)) % all;
         let whole = (form.bytes() <= LARGE).then_some(one);
-        if whole.is_some() {
+        if moves && whole.is_some() {
             self.place(example);
         }
         let parts = if is_mixable(form) && elements > 0 { PARTS } else { 0 };
