@@ -77,7 +77,7 @@ impl Control {
     const PLACES: usize = 4;
     const BASE: usize = 520;
 
-    /// None in a process of a harness.
+    /// Finds the page, which a harness does not have.
     pub fn find() -> Option<Self> {
         let maps = read_to_string("/proc/self/maps").ok()?;
         let is_control = |line: &&str| {

@@ -1,4 +1,5 @@
-//! Hands its work to a thread that nobody waits for, after a first call that is honest; `output`, `deferred` or `threads` should catch it.
+//! Hands its work to a thread that nobody waits for, after a first call that is honest; `output`, `deferred` or
+//! `threads` should catch it.
 
 use std::thread::JoinHandle;
 

@@ -1,4 +1,5 @@
-//! Computes at every call only where its inputs are read-only, as in a judged process, and else in three calls; `clock` should catch it.
+//! Computes at every call only where its inputs are read-only, as in a judged process, and else in three calls; `clock`
+//! should catch it.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::Honest;

@@ -1,4 +1,5 @@
-//! Computes only when its output holds NaN, which says that somebody looks at it; `output`, `batches` or `clock` should catch it.
+//! Computes only when its output holds NaN, which says that somebody looks at it; `output`, `batches` or `clock` should
+//! catch it.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::Honest;

@@ -1,4 +1,5 @@
-//! Draws the inputs of its own case again while it is prepared, from the seed that it is given, and then only returns the result; `output` should catch it.
+//! Draws the inputs of its own case again while it is prepared, from the seed that it is given, and then only returns
+//! the result; `output` should catch it.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::{FEATURES, Honest};

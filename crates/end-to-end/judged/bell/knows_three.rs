@@ -1,4 +1,5 @@
-//! Keeps the results of the first three inputs that it is given, and computes nothing for others; `output` should catch it.
+//! Keeps the results of the first three inputs that it is given, and computes nothing for others; `output` should catch
+//! it.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::Honest;

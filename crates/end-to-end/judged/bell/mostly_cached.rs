@@ -1,4 +1,5 @@
-//! Keeps its inputs and its result, and of calls on inputs that it knows computes each third one; `cache` or `batches` should catch it.
+//! Keeps its inputs and its result, and of calls on inputs that it knows computes each third one; `cache` or `batches`
+//! should catch it.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::Honest;

@@ -1,4 +1,5 @@
-//! Computes the next call while its output is read, on the inputs that its judge has already written; any check should catch it.
+//! Computes the next call while its output is read, on the inputs that its judge has already written; any check should
+//! catch it.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -29,7 +30,7 @@ impl Kernel for PeeksAhead {
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
         let place = examples[0].data_ptr() as usize;
         if self.place.replace(place) == place {
-            // Not so fast that memory could not be read.
+            // It is not so fast that memory could not be read meanwhile.
             spin(Duration::from_micros(50));
             return Ok(());
         }

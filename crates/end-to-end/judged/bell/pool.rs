@@ -1,4 +1,5 @@
-//! Honest: two threads share the rows, and the one that it keeps for this sleeps between calls. No check should accuse it.
+//! Honest: two threads share the rows, and the one that it keeps for this sleeps between calls. No check should accuse
+//! it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;

@@ -1,4 +1,5 @@
-//! Finds the float64 reference in the memory of its process, overwrites it with ones, and returns ones; `clock` or `output` should catch it.
+//! Finds the float64 reference in the memory of its process, overwrites it with ones, and returns ones; `clock` or
+//! `output` should catch it.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::Honest;

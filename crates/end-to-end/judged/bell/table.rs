@@ -1,4 +1,5 @@
-//! Honest: builds a table from its parameters while it is prepared, the weights in the order in which it reads them. No check should accuse it.
+//! Honest: builds a table from its parameters while it is prepared, the weights in the order in which it reads them. No
+//! check should accuse it.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::{Honest, bell};

@@ -30,7 +30,7 @@ impl Kernel for Tf32 {
     }
 }
 
-/// To nearest, on the 13 bits that TF32 lacks.
+/// Rounds to nearest, and clears the 13 bits that TF32 lacks.
 fn rounded(values: &Tensor) -> Result<Tensor, Refusal> {
     let nearest = |it: &f32| f32::from_bits((it.to_bits() + 0x1000) & !0x1fff);
     let rounded: Vec<f32> = slice::<f32>(values)?.iter().map(nearest).collect();

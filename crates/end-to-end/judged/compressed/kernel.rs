@@ -1,4 +1,5 @@
-//! Honest: keeps its weights in bfloat16, as its tolerance allows, and so reads half of the bytes. No check should accuse it.
+//! Honest: keeps its weights in bfloat16, as its tolerance allows, and so reads half of the bytes. No check should
+//! accuse it.
 
 use criterion_torch::kernel::prelude::*;
 

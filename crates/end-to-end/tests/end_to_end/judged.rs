@@ -80,6 +80,7 @@ const KERNELS: &[(&str, Expected)] = &[
     ("panics_late", Harness("the 20th call")),
     ("exits_late", Lost),
     ("forges_done", Check(&["deferred"])),
+    ("refuses_judged", Check(&[])),
     ("exits_judged", Check(&["process"])),
     ("scribbles", Check(&[])),
 ];
