@@ -1,10 +1,10 @@
-//! What judges found: the table that can be published, and the marks of kernels without one.
+//! The findings of judges: a table that can be published, and the marks of kernels without any.
 
 use plan::{Check, CheckStatus, Judged};
 
 use super::*;
 
-/// What a judge leaves of a kernel that passes all but `threads`, which could not be asked.
+/// The findings on a kernel that passes all checks but `threads`, which could not be asked.
 fn judged(ns: impl Into<Option<f64>>) -> Judged {
     let check = |(name, _)| match name {
         "threads" => Check::skipped(name, "/proc cannot be read"),

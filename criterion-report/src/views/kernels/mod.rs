@@ -137,7 +137,7 @@ impl<'a> KernelResult<'a> {
         self.entry?.row.time.as_ref().ok()
     }
 
-    /// What its judge found.
+    /// The findings of its judge.
     pub fn judged(&self) -> Option<&'a Judged> {
         self.record()?.judged.as_ref()
     }
