@@ -145,6 +145,7 @@ pub fn start(plan: &Plan, args: &Args) -> Result<Role, String> {
         ForkResult::Child => {
             drop((judge, memory, server));
             prctl::set_pdeathsig(Signal::SIGTERM).map_err(|error| error.to_string())?;
+            confine::drop_tracing()?;
             Ok(Role::Harness(Some(Client(RefCell::new(BufReader::new(client))))))
         }
         ForkResult::Parent { child } => {
