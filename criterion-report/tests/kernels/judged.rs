@@ -82,8 +82,8 @@ fn the_json_has_all_of_it() {
     common::assert_as_schema("kernels-v1", &summary);
     let of = |part: &str| {
         let all = summary["results"].as_array().expect("an array").iter();
-        let found = all.filter(|it| it["full_id"].as_str().is_some_and(|id| id.contains(part)));
-        found.cloned().next().expect(part)
+        let mut found = all.filter(|it| it["full_id"].as_str().is_some_and(|id| id.contains(part)));
+        found.next().cloned().expect(part)
     };
     let blocked = of("gemv/cpu/blocked");
     assert_eq!(blocked["judged"], serde_json::to_value(judged(155_000.0)).expect("JSON"));

@@ -260,7 +260,7 @@ impl<'a> Trial<'a> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: it is written where there is such a clock.
         let read = unsafe { libc::clock_gettime(self.cpu_clock?, &raw mut time) };
-        (read == 0).then(|| time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
+        (read == 0).then_some(time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
     }
 
     /// Waits until a command is done.
@@ -278,7 +278,7 @@ impl<'a> Trial<'a> {
             }
             std::thread::sleep(PAUSE);
             looks += 1;
-            if looks % 64 == 0 {
+            if looks.is_multiple_of(64) {
                 if let Some(end) = self.zygote.ended().map_err(Stopped::Broken)? {
                     return Err(self.died(&end));
                 }
@@ -399,27 +399,27 @@ impl<'a> Trial<'a> {
     fn copy(&self, example: usize, draw: usize, part: Range<usize>) {
         let form = &self.request.examples[example];
         let bytes = &bytes_of(&self.draws.all[draw].examples[example], form)[part.clone()];
-        // SAFETY: the example's place is mapped for writing, and it fits there; the kernel is not running.
-        unsafe {
-            let to = self.memory.as_ptr().add(self.places[example] + part.start);
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
-        }
+        self.put(self.places[example] + part.start, bytes);
     }
 
     /// Whether there are inputs that have never been seen, beside those that were drawn.
     pub fn has_mixed(&self) -> bool {
-        self.request.examples.iter().any(|form| is_mixable(form))
+        self.request.examples.iter().any(is_mixable)
+    }
+
+    /// Writes bytes to a place of the file that is an example's or a parameter's, and has room for them.
+    fn put(&self, place: usize, bytes: &[u8]) {
+        // SAFETY: within what is mapped.
+        let to = unsafe { self.memory.as_ptr().add(place) };
+        // SAFETY: mapped for writing, and no call is running that could read it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
     }
 
     fn write_parameters(&self) {
         let parameters = self.draws.parameters.iter().zip(&self.request.parameters);
         for ((parameter, form), area) in parameters.zip(&self.layout.parameters) {
             let bytes = bytes_of(parameter, form);
-            // SAFETY: the area is mapped for writing, and they fit; no kernel runs yet.
-            unsafe {
-                let to = self.memory.as_ptr().add(area.offset);
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
-            }
+            self.put(area.offset, bytes);
         }
     }
 }
