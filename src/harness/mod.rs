@@ -98,7 +98,8 @@ fn run(
     }
     Capability::chosen()?;
     let plan = read(plan)?;
-    match judge::start(&plan, &args)? {
+    let measures = args.action == args::Action::Measure && !args.loads() && !args.is_connected;
+    match judge::start(&plan, |id| measures && args.selects(id))? {
         judge::Role::Judge(code) => return Ok(code),
         judge::Role::Harness(judge) => args.judge = judge.map(Rc::new),
     }

@@ -10,8 +10,7 @@ use plan::Case;
 use tch::Tensor;
 
 use super::confine;
-use super::memory::{Control, Form, Layout, PAGE, SharedMemory};
-use super::zygote::Request;
+use super::memory::{Control, Form, Layout, PAGE, Request, SharedMemory};
 use crate::harness::case_run::settle_allocator;
 use crate::harness::clock::{HostClock, Stopwatch, time};
 use crate::harness::panics;
@@ -22,7 +21,7 @@ use crate::refusal::Refusal;
 use crate::threads;
 use crate::workload::generated::build;
 
-/// What the judge asks for, by its number in [`Control::kind`].
+/// A request of the judge, by its number in [`Control::kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Command {
@@ -205,7 +204,7 @@ impl Kernel<'_> {
                 self.control.say(&refusal.to_string());
                 match refusal {
                     Refusal::Oom(_) | Refusal::Timeout(_) => (Status::Refused, None),
-                    // What it refuses here it has done in its own process.
+                    // Its own process has done what it refuses here.
                     _ => (Status::Failed, None),
                 }
             }

@@ -1,4 +1,4 @@
-//! What the process of a kernel may not do: trace or read other processes, signal them, or start ones that outlive it.
+//! The process of a kernel may not trace or read other processes, signal them, or start ones that outlive it.
 
 use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, sock_filter};
 use nix::sys::prctl;

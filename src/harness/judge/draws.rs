@@ -5,8 +5,7 @@ use std::io::Read as _;
 use plan::Case;
 use tch::Tensor;
 
-use super::memory::Form;
-use super::zygote::Request;
+use super::memory::{Form, Request};
 use crate::inputs::Inputs;
 use crate::kernel::generated::UserKernel;
 use crate::refusal::Refusal;
@@ -35,7 +34,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Those of the case: `last` again, where they are, so that siblings are compared on the same.
+    /// The draws of a case: `last` again, where they are, so that siblings are compared on the same.
     ///
     /// # Errors
     /// Why its kernel cannot be judged.
@@ -64,6 +63,14 @@ impl Draws {
         Ok(draws)
     }
 
+    /// Examples of a new seed.
+    pub fn others(&self) -> Result<Vec<Tensor>, Refusal> {
+        let none = || Refusal::Failed("nothing is drawn".to_owned());
+        let (case, _) = self.problem.as_ref().ok_or_else(none)?;
+        let seed = seed().map_err(|error| Refusal::Failed(format!("no seed: {error}")))?;
+        contiguous(user_kernel(case, seed)?.computation.inputs()?.examples)
+    }
+
     /// The demands on the output of a call on these examples.
     pub fn judge_of(&self, examples: Vec<Tensor>) -> Result<Judge, Refusal> {
         let none = || Refusal::Failed("nothing is drawn".to_owned());
@@ -86,7 +93,7 @@ impl Draws {
         let reference = reference.ok_or_else(none)?;
         let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
         let work = case.work.kernel().ok_or_else(none)?;
-        // What the kernel declares is its own code.
+        // The kernel declares operations by its own code.
         let elements = inputs.tensors().iter().map(Tensor::numel).sum();
         let terms = verify::kernel_terms(None, reference.numel(), elements);
         let judge = Judge::user_kernel(case, work, Some(reference), terms)?;

@@ -24,7 +24,7 @@ pub const EXAMPLES: usize = 256;
 const DIMENSIONS: usize = 8;
 /// Bytes of a message.
 const MESSAGE: usize = 2048;
-/// Where an input may begin, beside the multiples of it: no operator asks for more.
+/// Inputs begin at multiples of it; no operator asks for more.
 pub const ALIGNMENT: usize = 64;
 
 /// Dtypes that an input or an output may have, by their numbers in [`Form`].
@@ -50,7 +50,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// That of a contiguous tensor on the host.
+    /// The form of a contiguous tensor on the host.
     pub fn of_tensor(tensor: &Tensor) -> Result<Self, String> {
         let kind = tensor.kind();
         if tensor.device() != Device::Cpu || !tensor.is_contiguous() {
@@ -75,7 +75,7 @@ impl Form {
     /// A tensor of this form whose elements lie at `data`.
     ///
     /// # Safety
-    /// So many bytes lie there, aligned, as long as the tensor is used.
+    /// Its bytes lie there, aligned, as long as the tensor is used.
     pub unsafe fn tensor_at(&self, data: *const u8) -> Result<Tensor, TchError> {
         let kind = self.kind().ok_or_else(|| TchError::Kind(format!("kind {}", self.kind)))?;
         let mut strides = vec![1; self.size.len()];
@@ -95,7 +95,7 @@ pub struct Area {
     pub bytes: usize,
 }
 
-/// Where everything of a case lies.
+/// The places of everything of a case.
 #[derive(Debug)]
 pub struct Layout {
     /// Two places for each example; each has a page more than the example, so that it can begin elsewhere.
@@ -104,7 +104,7 @@ pub struct Layout {
     pub output: Area,
     /// Bytes of the kernel's memory that all of it takes.
     pub reserved: usize,
-    /// Where the last part of the file ends.
+    /// The end of the last part of the file.
     pub end: usize,
 }
 
@@ -137,7 +137,23 @@ impl Layout {
     }
 }
 
-/// What judge and kernel tell each other.
+/// A case whose kernel is wanted, and the tensors that it is given.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Request {
+    pub id: String,
+    pub examples: Vec<Form>,
+    pub parameters: Vec<Form>,
+    /// Bytes of its output.
+    pub output: usize,
+}
+
+impl Request {
+    pub fn layout(&self) -> Result<Layout, String> {
+        Layout::new(&self.examples, &self.parameters, self.output)
+    }
+}
+
+/// The words of judge and kernel to each other.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Control {
@@ -146,7 +162,7 @@ pub struct Control {
     /// [`super::child::Command`]
     pub kind: AtomicU32,
     pub iters: AtomicU64,
-    /// Where in the kernel's memory each example begins.
+    /// The beginning of each example in the kernel's memory.
     pub places: [AtomicU64; EXAMPLES],
     /// The number of the command that is done.
     pub done: AtomicU32,
@@ -154,7 +170,7 @@ pub struct Control {
     pub status: AtomicU32,
     /// The address that a kernel touched and may not.
     pub fault: AtomicU64,
-    /// Where the kernel's memory begins.
+    /// The beginning of the kernel's memory.
     pub base: AtomicU64,
     /// The form of the output.
     pub kind_of_output: AtomicU32,

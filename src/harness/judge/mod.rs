@@ -30,7 +30,6 @@ use nix::unistd::{ForkResult, Pid, fork};
 use plan::{Case, CheckStatus, Device, Judge, Judged, Outcome, Plan, Work};
 use serde::{Deserialize, Serialize};
 
-use super::args::{Action, Args};
 use super::panics::{self, Caught};
 use crate::refusal::Refusal;
 use crate::threads;
@@ -48,7 +47,7 @@ pub enum Role {
     Harness(Option<Client>),
 }
 
-/// What the harness says.
+/// A word of the harness.
 #[derive(Debug, Serialize, Deserialize)]
 enum Word {
     /// It has measured a case, a call of which takes so many nanoseconds.
@@ -57,7 +56,7 @@ enum Word {
     Ends,
 }
 
-/// What the judge says of a case.
+/// The word of the judge on a case.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// Its findings.
@@ -120,14 +119,13 @@ pub fn unjudged(case: &Case) -> Option<&'static str> {
     }
 }
 
-/// Divides the process, where a run has cases to judge. Nothing may have started a thread yet.
+/// Divides the process, where a run has cases to judge: `selects` says which ids it measures. Nothing may have started a thread yet.
 ///
 /// # Errors
 /// When the system refuses a process or memory.
-pub fn start(plan: &Plan, args: &Args) -> Result<Role, String> {
-    let selected = plan.cases().filter(|case| args.selects(&case.full_id()));
-    let measures = args.action == Action::Measure && !args.loads() && !args.is_connected;
-    if !measures || !selected.into_iter().any(|case| unjudged(case).is_none()) {
+pub fn start(plan: &Plan, selects: impl Fn(&str) -> bool) -> Result<Role, String> {
+    let is_judged = |case: &Case| unjudged(case).is_none() && selects(&case.full_id());
+    if !plan.cases().any(is_judged) {
         return Ok(Role::Harness(None));
     }
     let memory = SharedMemory::new()?;

@@ -13,8 +13,8 @@ use tch::Tensor;
 
 use super::child::{Command, Status};
 use super::draws::{Draw, Draws};
-use super::memory::{ALIGNMENT, Area, Control, Form, Layout, PAGE};
-use super::zygote::{End, Request, Zygote};
+use super::memory::{ALIGNMENT, Area, Control, Form, Layout, PAGE, Request};
+use super::zygote::{End, Zygote};
 use crate::harness::clock::Stopwatch;
 use crate::refusal::Refusal;
 use crate::threads;
@@ -23,7 +23,7 @@ use crate::verify::Judge;
 /// Seconds that a command may take, if its calls are not expected to take longer.
 const LIMIT_S: f64 = 60.0;
 
-/// Where a trial has ended.
+/// The end of a trial before its last question.
 #[derive(Debug)]
 pub enum Stopped {
     /// The kernel is not judged, and why.
@@ -37,19 +37,19 @@ pub enum Stopped {
 /// The inputs of the next calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// Those of a draw.
+    /// The inputs of a draw.
     Drawn(usize),
     /// Parts of two draws, never the same twice.
     Mixed,
-    /// The same, where the inputs of the last call lie: whoever reads them only now finds others.
+    /// Mixed ones where the inputs of the last call lie: whoever reads them only now finds others.
     Scrambled,
-    /// What was written last, written once more.
+    /// The last ones, written once more.
     Again,
     /// Nothing is written.
     Untouched,
 }
 
-/// What was written last of an example: the whole of a draw, and parts of draws.
+/// The last that was written of an example: the whole of a draw, and parts of draws.
 #[derive(Debug, Clone, Default)]
 struct Written {
     whole: Option<usize>,
@@ -76,7 +76,7 @@ pub struct Trial<'a> {
     disturbed: u32,
     /// Counts the time for which the kernel's process has a core.
     cpu_clock: Option<libc::clockid_t>,
-    /// Where each example lies in the file, and its bytes.
+    /// The place of each example in the file.
     places: Vec<usize>,
     written: Vec<Written>,
     expected_ns: f64,
@@ -101,13 +101,12 @@ impl<'a> Trial<'a> {
         let count = request.examples.len();
         let (places, written) = (vec![0; count], vec![Written::default(); count]);
         let rng = Rng::with_seed(seed as u64);
-        let spins = threads < threads::count(Threads::All);
         let mut trial = Self {
             draws,
             rng,
             calls: 0,
             threads,
-            spins,
+            spins: false,
             request,
             layout,
             memory,
@@ -142,7 +141,7 @@ impl<'a> Trial<'a> {
     /// threads.
     pub fn timed(&mut self, content: Content, iters: u64) -> Result<f64, Stopped> {
         /// Share of the time for which threads may have waited for a core, and nanoseconds.
-        const WAITED: (f64, f64) = (0.05, 20e3);
+        const WAITED: (f64, f64) = (0.25, 50e3);
         /// Disturbed runs from which on a machine is too busy, if they are more than a quarter of all.
         const MOST: u32 = 8;
         loop {
@@ -163,9 +162,16 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Nanoseconds for which all threads of the kernel's process have waited for a core; 0 where the system does not say.
+    /// Nanoseconds for which the kernel's own threads have waited for a core; 0 where the system does not say. The first
+    /// thread lets them go first while it waits for the judge.
     fn waited_ns(&self) -> f64 {
-        self.scheduled(1).into_iter().map(|(_, ns)| ns).sum()
+        self.of_own_threads(1)
+    }
+
+    /// A sum over all threads of the kernel's process but the first one ([`Self::scheduled`]).
+    pub fn of_own_threads(&self, field: usize) -> f64 {
+        let is_own = |(thread, _): &(i32, f64)| *thread != self.pid.as_raw();
+        self.scheduled(field).into_iter().filter(is_own).map(|(_, ns)| ns).sum()
     }
 
     /// A field of what the system counts of each thread of the kernel's process, in nanoseconds: 0 that it has run, 1 that
@@ -178,6 +184,16 @@ impl<'a> Trial<'a> {
             Some((thread.file_name().to_str()?.parse().ok()?, ns))
         };
         threads.flatten().filter_map(of_thread).collect()
+    }
+
+    /// Has the next calls read examples that are of no draw.
+    pub fn reveal_others(&mut self, examples: &[Tensor]) -> Result<(), Stopped> {
+        for (example, tensor) in examples.iter().enumerate().take(self.request.examples.len()) {
+            self.place(example);
+            self.written[example] = Written::default();
+            self.put(self.places[example], bytes_of(tensor, &self.request.examples[example]));
+        }
+        self.command(Command::Reveal, 0).map(drop)
     }
 
     /// Nanoseconds of a call, of so many in a row.
@@ -240,6 +256,7 @@ impl<'a> Trial<'a> {
         self.control.iters.store(iters, Relaxed);
         let limit_s = LIMIT_S.max(100.0 * self.expected_ns * iters as f64 / 1e9);
         let before = self.cpu_ns();
+        self.spins = self.threads < threads::count(Threads::All) && before.is_some();
         let watch = Stopwatch::start();
         self.control.command.store(number, Release);
         self.finished(number, limit_s)?;

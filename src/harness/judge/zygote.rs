@@ -12,23 +12,7 @@ use plan::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::child;
-use super::memory::{Form, Layout, SharedMemory};
-
-/// A case whose kernel is wanted, and the tensors that it is given.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Request {
-    pub id: String,
-    pub examples: Vec<Form>,
-    pub parameters: Vec<Form>,
-    /// Bytes of its output.
-    pub output: usize,
-}
-
-impl Request {
-    pub fn layout(&self) -> Result<Layout, String> {
-        Layout::new(&self.examples, &self.parameters, self.output)
-    }
-}
+use super::memory::{Request, SharedMemory};
 
 /// A word of the zygote, one per line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -91,7 +75,7 @@ fn say(out: &mut UnixStream, word: &Word) -> std::io::Result<()> {
     out.write_all(&line)
 }
 
-/// What a kernel prints in a judged call was printed by its own process already.
+/// Has nothing of a kernel printed twice: its own process has printed it.
 fn silence() -> std::io::Result<()> {
     let nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
     for stream in [libc::STDOUT_FILENO, libc::STDERR_FILENO] {

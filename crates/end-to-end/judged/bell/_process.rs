@@ -88,8 +88,9 @@ impl Control {
     }
 
     fn word(&self, at: usize) -> &AtomicU32 {
+        let word = self.0.wrapping_add(at);
         // SAFETY: a word of the page, which stays mapped.
-        unsafe { &*self.0.add(at) }
+        unsafe { &*word }
     }
 
     fn address(&self, at: usize) -> usize {

@@ -108,8 +108,9 @@ unsafe extern "C" fn replace(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_
     let dynamic = unsafe { Dynamic::read((base + section.p_vaddr as usize) as *const _) };
     for (table, bytes) in dynamic.relocations {
         for at in 0..bytes / size_of::<[usize; 3]>() {
+            let relocation = (table as *const [usize; 3]).wrapping_add(at);
             // SAFETY: so many relocations lie there.
-            let [offset, kind, _] = unsafe { (table as *const [usize; 3]).add(at).read() };
+            let [offset, kind, _] = unsafe { relocation.read() };
             let symbol = (dynamic.symbols as *const libc::Elf64_Sym).wrapping_add(kind >> 32);
             // SAFETY: a relocation's symbol is in the table.
             let name = dynamic.names + unsafe { (*symbol).st_name } as usize;

@@ -25,10 +25,10 @@ impl Kernel for Forks {
     }
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
+        let none = std::ptr::null_mut();
         // SAFETY: asks for a child that has ended, and waits for none.
-        if self.child == 0
-            || unsafe { libc::waitpid(self.child, std::ptr::null_mut(), libc::WNOHANG) } != 0
-        {
+        let ended = |child| unsafe { libc::waitpid(child, none, libc::WNOHANG) } != 0;
+        if self.child == 0 || ended(self.child) {
             // SAFETY: the child calls nothing that needs a lock of another thread.
             self.child = unsafe { libc::fork() };
             if self.child == 0 {

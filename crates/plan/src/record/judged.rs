@@ -12,7 +12,7 @@ pub struct Judged {
     pub ns: Option<f64>,
     /// Calls that were made.
     pub calls: u64,
-    /// Those of them whose outputs were compared with the reference.
+    /// Calls whose outputs were compared with the reference.
     pub compared: u64,
     /// The seeds of the inputs that were drawn, in their order. The case's own seed is not among them.
     pub seeds: Vec<i64>,
