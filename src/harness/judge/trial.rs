@@ -274,6 +274,17 @@ impl<'a> Trial<'a> {
         if std::fs::metadata(format!("/proc/{}/task", self.pid)).ok()?.nlink() != 3 {
             return None;
         }
+        self.process_ns()
+    }
+
+    /// Nanoseconds for which all threads of the kernel's process have had a core, but the first one: those that have ended
+    /// count, too.
+    pub fn others_ns(&self) -> Option<f64> {
+        let (_, first) = self.scheduled(0).into_iter().find(|it| it.0 == self.pid.as_raw())?;
+        Some(self.process_ns()? - first)
+    }
+
+    fn process_ns(&self) -> Option<f64> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: it is written where there is such a clock.
         let read = unsafe { libc::clock_gettime(self.cpu_clock?, &raw mut time) };
