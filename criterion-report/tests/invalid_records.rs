@@ -28,6 +28,9 @@ fn record() -> Value {
         "joules": 0.5, "watts": 12.0, "idle_watts": 3.0, "idle_subtracted": true, "window_s": 1.0,
         "iters": 24, "method": "RAPL package",
     });
+    record["judged"] = json!({
+        "ns": 5.0, "calls": 640, "compared": 24, "seeds": [7], "checks": [],
+    });
     record
 }
 
@@ -80,6 +83,9 @@ fn impossible_values_are_named() {
         ),
         ("/accuracy/max_abs_error", json!(-0.5), "`accuracy.max_abs_error` has the value -0.5"),
         ("/accuracy/relative_error", json!("-inf"), "`accuracy.relative_error` has the value -inf"),
+        ("/judged/ns", json!(-1.0), "`judged.ns` has the value -1"),
+        ("/judged/ns", json!(1e30), "`judged.ns` has the value 1000000000000000000000000000000"),
+        ("/judged/compared", json!(641), "`judged.compared` has the value 641, above `calls`, 640"),
         ("/environment/quiet/score", json!(98), "`environment.quiet.score` has the value 98"),
     ] {
         let mut record = record();
@@ -89,6 +95,17 @@ fn impossible_values_are_named() {
         assert!(why.starts_with("invalid record skipped: field `") && why.ends_with(end), "{why}");
         assert!(why.contains(said), "{pointer}: {why}");
     }
+}
+
+#[test]
+fn a_judges_time_is_a_number() {
+    let mut record = record();
+    for wrong in [json!("nan"), json!([5.0])] {
+        record["judged"]["ns"] = wrong.clone();
+        assert!(read(&record).is_err(), "{wrong}");
+    }
+    record["judged"]["ns"] = Value::Null;
+    assert_eq!(read(&record), Ok(()), "it failed before there was one");
 }
 
 #[test]

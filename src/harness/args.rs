@@ -4,6 +4,8 @@
 //! because criterion keeps its filter and mode private, and a case has to be known as selected
 //! before anything is built for it.
 
+use std::rc::Rc;
+
 use criterion::BenchmarkFilter as Filter;
 use plan::flag::{self, BenchFlags};
 use plan::lockstep::{CHECKED, PORT};
@@ -41,7 +43,7 @@ pub struct Args {
     /// Whether an earlier process that was connected has checked and recorded these cases.
     pub is_checked: bool,
     /// The process that judges user kernels.
-    pub judge: Option<Client>,
+    pub judge: Option<Rc<Client>>,
     /// The command line as it was read.
     pub flags: BenchFlags,
     filter: Filter,

@@ -47,6 +47,7 @@ mod throttle;
 mod timer;
 
 use std::process::ExitCode;
+use std::rc::Rc;
 
 pub use case_run::{release, settle_allocator};
 /// Named by generated code, so that a bench target needs no dependency on criterion.
@@ -99,8 +100,9 @@ fn run(
     let plan = read(plan)?;
     match judge::start(&plan, &args)? {
         judge::Role::Judge(code) => return Ok(code),
-        judge::Role::Harness(judge) => args.judge = judge,
+        judge::Role::Harness(judge) => args.judge = judge.map(Rc::new),
     }
+    let judge = args.judge.clone();
     let folders = target_dir::settle()?;
     let _no_gradients = tch::no_grad_guard();
     let mut criterion = criterion();
@@ -112,7 +114,9 @@ fn run(
         groups[index](&mut criterion, &mut session);
     }
     criterion.final_summary();
-    session.finish()
+    let code = session.finish()?;
+    judge.map_or(Ok(()), |judge| judge.ends())?;
+    Ok(code)
 }
 
 fn read(plan: &str) -> Result<Plan, String> {

@@ -77,6 +77,7 @@ fn one_mistake_one_line() {
         "model_params: { energy: \"true\" }",
         "model_params: { energy: { window_s: .inf } }",
         "model_params: { outt: true }",
+        "judge: off\nmodel_params: { judge: off }",
         "model_params: { cuda_graph: reduce-overhead }",
         "benchmark_mode: training\nmodel_params: { cuda_graph: true }",
         "model_params: { unquantized_dtypes: float32 }",

@@ -167,7 +167,7 @@ impl Source {
     }
 
     pub(super) fn kernels(&self, options: &kernels::Options) -> Result<ExitCode> {
-        if self.output.is_some() {
+        if self.output.is_some() && !options.judged {
             bail!("`kernels` writes a folder: use --output-dir instead of --output");
         }
         options.check()?;
@@ -176,7 +176,8 @@ impl Source {
         written::earlier(&report).iter().for_each(|note| output::tell_line("note", note));
         let filter = self.filter.as_ref();
         let selection = Selection { modes: Some(kernels::MODES), filter, ..Selection::default() };
-        let (failed, remarks) = options.run(&report, &self.location()?, selection)?;
+        let file = self.output.as_deref();
+        let (failed, remarks) = options.run(&report, &self.location()?, selection, file)?;
         say(&remarks.unreadable, &remarks.warnings);
         let read = report.unreadable.is_empty() && remarks.unreadable.is_empty();
         let (ended, end) = (gated(read, &failed), self.end(&report));

@@ -107,6 +107,7 @@ fn of_run(row: &Row) -> Vec<Caution> {
                     them and measure again";
         cautions.push(text.into());
     }
+    cautions.extend(row.not_judged().map(|why| format!("not judged: {why}").into()));
     let worded = row.outdated.iter().chain(&row.record.notes);
     cautions.extend(worded.map(|text| text.as_str().into()));
     cautions

@@ -197,6 +197,21 @@ impl Row {
         self.in_runs().any(is_contended)
     }
 
+    /// Why a kernel that was measured is not judged; none of one that is, and of other work.
+    pub fn not_judged(&self) -> Option<&str> {
+        let Record { case, outcome, measures, judged, .. } = &*self.record;
+        let lacks =
+            case.work.kernel().is_some() && *outcome == Outcome::Measured && judged.is_none();
+        let why = measures.absent.get("judged").map(String::as_str);
+        lacks.then(|| why.unwrap_or("its record is of a version without a judge"))
+    }
+
+    /// Nanoseconds of a call by the judge's clock; none unless the kernel passed.
+    pub fn judged_ns(&self) -> Option<f64> {
+        let passed = self.record.outcome == Outcome::Measured;
+        self.record.judged.as_ref()?.ns.filter(|ns| passed && *ns > 0.0)
+    }
+
     /// Its output against a reference; none of a kernel that has no reference.
     pub fn accuracy(&self) -> Option<&Accuracy> {
         compared(&self.record)

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use plan::{CaseId, Pair, Profile, Range, Record};
+use plan::{CaseId, Judged, Pair, Profile, Range, Record};
 
 use crate::model::possible::{
     LARGEST, MOST_BYTES, level, not_below_zero, not_negative, positive, signed,
@@ -23,6 +23,7 @@ pub fn check(record: &Record) -> Result<(), String> {
     }
     record.pairs.iter().try_for_each(pair)?;
     record.profile.iter().try_for_each(profile)?;
+    record.judged.iter().try_for_each(judged)?;
     Field::all().try_for_each(|field| number(field, record))?;
     let gates = record.accuracy.iter().flat_map(|accuracy| &accuracy.gates);
     if let Some(gate) = gates.into_iter().find(|gate| !not_below_zero(gate.worst.0)) {
@@ -110,6 +111,14 @@ fn profile(of: &Profile) -> Result<(), String> {
         Some((name, bytes)) => wrong("memory.at_peak", name, bytes),
         None => Ok(()),
     }
+}
+
+fn judged(of: &Judged) -> Result<(), String> {
+    if let Some(ns) = of.ns.filter(|ns| !not_negative(*ns)) {
+        return Err(format!("field `judged.ns` has the value {ns}"));
+    }
+    let calls = [of.compared, of.calls].map(|calls| Some(calls as f64));
+    in_order("judged", &[("compared", calls[0]), ("calls", calls[1])])
 }
 
 fn number(field: &Field, record: &Record) -> Result<(), String> {

@@ -4,6 +4,7 @@
 mod choice;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use choice::{chosen, fastest};
 use clap::ValueEnum as _;
@@ -16,6 +17,7 @@ use crate::model::{Row, Speedup, gather, speedup::AsCalled};
 use crate::order::Sorted as _;
 use crate::read::Report;
 use crate::render::object::document;
+use crate::render::units;
 use crate::views::OperatorResult;
 use crate::views::calibration::{ABOVE, OperationKind, PeakSource, Request, Roofline, calibrate};
 use crate::views::{Advice, FusionResult, PatternAdvice, Reason, VariantAdvice, reason::Reasons};
@@ -198,6 +200,16 @@ pub struct Unmeasured {
     pub reason: String,
 }
 
+/// Cases of kernels that were measured and not judged, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unjudged {
+    /// How many they are.
+    pub cases: usize,
+    /// The reason.
+    pub reason: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answers {
@@ -211,6 +223,8 @@ pub struct Answers {
     pub call_ns: Option<f64>,
     /// Most cases first.
     pub unmeasured: Vec<Unmeasured>,
+    /// Most cases first.
+    pub unjudged: Vec<Unjudged>,
 }
 
 impl Answers {
@@ -228,7 +242,8 @@ impl Answers {
         let disturbances: BTreeSet<String> =
             disturbances.map(|check| check.name.clone()).sorted_set();
         let disturbances = disturbances.into_iter().collect();
-        Self { disturbances, answers, limits, call_ns, unmeasured: unmeasured(report) }
+        let unjudged = unjudged(report.entries().map(|entry| entry.row));
+        Self { disturbances, answers, limits, call_ns, unmeasured: unmeasured(report), unjudged }
     }
 }
 
@@ -398,4 +413,21 @@ fn unmeasured(report: &Report) -> Vec<Unmeasured> {
     counts.sort_by(|_, a, _, b| b.cmp(a));
     let of = |((status, reason), cases)| Unmeasured { status, cases, reason };
     counts.into_iter().map(of).collect()
+}
+
+/// The reasons why kernels are not judged, those of most cases first.
+pub fn unjudged<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Unjudged> {
+    let mut counts: IndexMap<&str, usize> = IndexMap::new();
+    for reason in rows.filter_map(Row::not_judged) {
+        *counts.entry(reason).or_default() += 1;
+    }
+    counts.sort_by(|_, a, _, b| b.cmp(a));
+    let of = |(reason, cases): (&str, usize)| Unjudged { cases, reason: reason.to_owned() };
+    counts.into_iter().map(of).collect()
+}
+
+impl fmt::Display for Unjudged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} not judged: {}", units::count(self.cases, "case"), self.reason)
+    }
 }

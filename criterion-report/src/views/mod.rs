@@ -27,7 +27,7 @@ pub(crate) mod view;
 pub mod written;
 
 pub use answer::{
-    Answer, Answers, Beside, Level, Limits, OtherProduct, Question, Speedups, Unmeasured,
+    Answer, Answers, Beside, Level, Limits, OtherProduct, Question, Speedups, Unjudged, Unmeasured,
 };
 pub use frontier::fronts;
 pub use fusion::{

@@ -131,7 +131,8 @@ fn text(report: &Report, answers: &Answers, room: Room) -> String {
         .iter()
         .map(|(label, text)| labelled(label, text, width, colour))
         .collect();
-    let tail = block("machine", machine(answers)) + &block("not run", unmeasured(answers));
+    let mut tail = block("machine", machine(answers)) + &block("not run", unmeasured(answers));
+    tail.push_str(&block("judge", unjudged(answers)));
     let asked = sections(answers);
     let lengths: Vec<usize> = asked.iter().map(|it| it.answers.len()).collect();
     let mut most = lengths.iter().sum();
@@ -415,6 +416,11 @@ fn unmeasured(answers: &Answers) -> Vec<String> {
     lines
 }
 
+/// The commonest reasons why kernels are not judged.
+fn unjudged(answers: &Answers) -> Vec<String> {
+    answers.unjudged.iter().take(REASONS).map(ToString::to_string).collect()
+}
+
 fn in_markdown(report: &Report, answers: &Answers) -> String {
     let mut out = String::new();
     for (_, text) in circumstances(report, answers) {
@@ -431,8 +437,8 @@ fn in_markdown(report: &Report, answers: &Answers) -> String {
         let rows: Vec<Vec<String>> = answers.iter().map(bold).collect();
         out.push_str(&format!("\n### {title}\n\n{}", markdown::table(&columns(column), &rows)));
     }
-    let rest: Vec<String> = machine(answers).into_iter().chain(unmeasured(answers)).collect();
-    for text in rest {
+    let rest = [machine(answers), unmeasured(answers), unjudged(answers)];
+    for text in rest.into_iter().flatten() {
         out.push_str(&format!("\n- {}", markdown::plain(&text)));
     }
     if !out.ends_with('\n') {

@@ -23,7 +23,7 @@ struct Command {
 }
 
 /// The writer that a command line asks for.
-fn writer(command: &str) -> Writer {
+pub fn writer(command: &str) -> Writer {
     Command::parse_from(command.split(' ')).writer
 }
 

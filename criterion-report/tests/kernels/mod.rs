@@ -5,6 +5,7 @@ mod cases;
 pub mod fixture;
 mod gates;
 mod history;
+mod judged;
 mod others;
 mod tree;
 

@@ -73,6 +73,10 @@ fn generated(what: &str, page: &Path) -> String {
         ["measures"] => catalogue("measure", MEASURES.into_iter()),
         ["csv"] => columns(),
         ["statements"] => statements(),
+        ["checks"] => {
+            let row = |(name, asks): (&str, &str)| [code(name), asks.to_owned()];
+            table(["check", "question"], plan::Judged::CHECKS.map(row))
+        }
         ["types", document, ref roots @ ..] => {
             let folders = page.strip_prefix(BOOK).expect("a page").components().count() - 1;
             types(document, roots, &format!("{}record.md", "../".repeat(folders)))
@@ -83,7 +87,7 @@ fn generated(what: &str, page: &Path) -> String {
 
 /// The tables that the book must have.
 fn wanted() -> Vec<String> {
-    let fixed = ["options", "values", "measures", "csv", "statements"].map(str::to_owned);
+    let fixed = ["options", "values", "measures", "csv", "statements", "checks"].map(str::to_owned);
     let types = [
         "report Record RunManifest",
         "report",

@@ -16,6 +16,9 @@ const PAUSING_NS: f64 = 200e3;
 /// Times that a suspicion has to come back before it is one.
 const CONFIRMATIONS: usize = 3;
 
+/// The remark on a time that values decide.
+const VALUES: &str = "its time depends on the values of its inputs: the judge's is of many";
+
 /// What was found, and how long a call takes.
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -27,6 +30,10 @@ pub struct Findings {
     deferred: Vec<f64>,
     /// Nanoseconds of reading an output.
     read: Vec<f64>,
+    /// Nanoseconds of single calls on inputs that are new.
+    new: Vec<f64>,
+    /// Outputs on mixed inputs that were compared.
+    mixed: u32,
 }
 
 /// Asks everything. What was found until a check failed is in `findings`.
@@ -53,7 +60,8 @@ pub fn examine(
     let late = std::mem::take(&mut findings.batches);
     findings.drift(trial, &early, &late)?;
     findings.batches = [early, late].concat();
-    findings.clock(trial, claimed_ns)
+    findings.clock(trial, claimed_ns)?;
+    findings.roof(trial)
 }
 
 /// Nanoseconds of a call, once batches are long enough to show it.
@@ -75,9 +83,9 @@ fn quartile(values: &[f64], q: f64) -> f64 {
     quantile(&sorted, q)
 }
 
-/// Whether most of `slow` is more than `factor` above most of `fast`, and by more than `overhead_ns`.
+/// Whether `slow` usually is more than `factor` above `fast`, and by more than `overhead_ns`.
 fn is_slower(slow: &[f64], fast: &[f64], factor: f64, overhead_ns: f64) -> bool {
-    quartile(slow, 0.25) > factor * quartile(fast, 0.75) + overhead_ns
+    median(slow) > factor * median(fast) + overhead_ns
 }
 
 /// Nanoseconds for people.
@@ -102,6 +110,7 @@ impl Findings {
     }
 
     fn compare_output(&mut self, trial: &mut Trial<'_>, draw: usize) -> Result<(), Stopped> {
+        trial.write(Content::Scrambled);
         let (output, first_ns) = trial.output()?;
         let drawn = trial.draw(draw);
         self.compared += 1;
@@ -117,6 +126,24 @@ impl Findings {
         self.deferred.push(first_ns - second_ns);
         self.read.push(second_ns);
         Ok(())
+    }
+
+    /// Compares the output of some calls on mixed inputs, which nobody could have known.
+    fn compare_mixed(&mut self, trial: &mut Trial<'_>) -> Result<(), Stopped> {
+        /// Outputs that are compared: each needs a reference of its own.
+        const MOST: u32 = 3;
+        if self.mixed >= MOST || trial.rng.bool() {
+            return Ok(());
+        }
+        self.mixed += 1;
+        let judge = trial.judge_of_content()?;
+        trial.write(Content::Scrambled);
+        let (output, _) = trial.output()?;
+        self.compared += 1;
+        judge.accuracy_of(&output).map(drop).map_err(|refusal| {
+            let seeds = trial.seeds();
+            trial.failed("output", &format!("on inputs mixed of {seeds} it is wrong: {refusal}"))
+        })
     }
 
     /// Batches of a random number of calls, each on inputs of its own; each second one is one of a draw, and its
@@ -152,6 +179,7 @@ impl Findings {
                 break;
             }
         }
+        self.new.clone_from(&singles.new);
         let [same, again, new] = [&singles.same, &singles.again, &singles.new].map(|it| median(it));
         let batch = median(&self.batches);
         if remembers == 0 {
@@ -191,9 +219,19 @@ impl Findings {
             trial.rng.shuffle(&mut order);
             for kind in order {
                 match kind {
-                    0 => singles.same.push(trial.timed(Content::Untouched, 1)?),
-                    1 => singles.again.push(trial.timed(Content::Again, 1)?),
-                    2 => singles.new.push(trial.timed(Content::Mixed, 1)?),
+                    0 | 1 => {
+                        // Once before, so that it knows them.
+                        trial.reveal(Content::Again)?;
+                        trial.run(1)?;
+                        match kind {
+                            0 => singles.same.push(trial.timed(Content::Untouched, 1)?),
+                            _ => singles.again.push(trial.timed(Content::Again, 1)?),
+                        }
+                    }
+                    2 => {
+                        singles.new.push(trial.timed(Content::Mixed, 1)?);
+                        self.compare_mixed(trial)?;
+                    }
                     _ => {
                         let draw = trial.rng.usize(..trial.draws.all.len());
                         self.compare(trial, draw)?;
@@ -208,8 +246,17 @@ impl Findings {
     fn outputs(&mut self, trial: &Trial<'_>) -> Result<(), Stopped> {
         let (batch, read) = (median(&self.batches), median(&self.read));
         let later = quartile(&self.deferred, 0.25);
-        let calling_ns = if trial.spins { 10e3 } else { PAUSING_NS };
-        if later > 0.3 * batch + 0.5 * read + calling_ns {
+        let calling_ns = if trial.spins { 5e3 } else { PAUSING_NS };
+        let copied_ns = trial.bytes().1 as f64 / copied_per_ns(trial.bytes().1);
+        if read > batch + 10.0 * copied_ns + 10.0 * calling_ns {
+            let what = format!(
+                "a reading of an output takes {}, and a call {}: work is left to `output`",
+                shown(read),
+                shown(batch)
+            );
+            return Err(trial.failed("deferred", &what));
+        }
+        if later > 0.15 * batch + 0.25 * read + calling_ns {
             let what = format!(
                 "the first reading of an output takes {} longer than the second one, and a call {}: work is left \
                  to `output`",
@@ -266,7 +313,7 @@ impl Findings {
             shown(first),
             shown(last)
         );
-        if is_slower(late, early, 2.0, 50.0) {
+        if is_slower(late, early, 1.5, 50.0) {
             return Err(trial.failed("drift", &what));
         }
         self.passed("drift", what);
@@ -274,16 +321,84 @@ impl Findings {
     }
 
     /// Whether the time that the kernel's process says is one that the judge has seen.
-    fn clock(&mut self, trial: &Trial<'_>, claimed_ns: f64) -> Result<(), Stopped> {
+    fn clock(&mut self, trial: &mut Trial<'_>, claimed_ns: f64) -> Result<(), Stopped> {
+        /// Nanoseconds of calls on the same inputs after which a processor has learnt what they make it do.
+        const LEARNT_NS: f64 = 100e6;
+        let factor = if trial.spins { 1.5 } else { 2.0 };
         let judged = quartile(&self.batches, 0.25);
         let what =
             format!("{} in its own process, {} by the judge", shown(claimed_ns), shown(judged));
-        if claimed_ns < judged / 2.0 - 200.0 {
+        let is_claimed = |ns: f64| claimed_ns >= ns / factor - 200.0;
+        if is_claimed(judged) {
+            self.passed("clock", what);
+            return Ok(());
+        }
+        let fastest = self.new.iter().chain(&self.batches).copied().fold(f64::INFINITY, f64::min);
+        if is_claimed(fastest) {
+            let what = format!("{what}, which varies from {} with the inputs", shown(fastest));
+            self.checks.push(Check::graded("clock", CheckStatus::Warning, what, VALUES));
+            return Ok(());
+        }
+        let iters = (LEARNT_NS / judged).max(1.0) as u64;
+        trial.run(iters)?;
+        let learnt = trial.timed(Content::Again, iters)?;
+        if !is_claimed(learnt) {
             return Err(trial.failed("clock", &format!("a call takes {what}")));
         }
-        self.passed("clock", what);
+        // So many calls may have changed what it does.
+        self.compare(trial, 0)?;
+        let what = format!("{what}, and {} after many calls on the same inputs", shown(learnt));
+        self.checks.push(Check::graded("clock", CheckStatus::Warning, what, VALUES));
         Ok(())
     }
+}
+
+impl Findings {
+    /// Whether the bytes of inputs and output can be moved in the time of a call. A task may not need all of its inputs, so
+    /// that they alone accuse nobody.
+    fn roof(&mut self, trial: &Trial<'_>) -> Result<(), Stopped> {
+        /// How far above the rate of a copy no kernel is: one that only reads is a few times faster.
+        const FACTOR: f64 = 4.0;
+        let (inputs, output) = trial.bytes();
+        let copied = copied_per_ns((inputs + output).min(LARGEST_COPY)) * f64::from(trial.threads);
+        let call_ns = quartile(&self.batches, 0.25).max(1.0);
+        let rate = |bytes: usize| bytes as f64 / call_ns;
+        let what = format!(
+            "{:.1} GB/s of inputs and output, {:.1} GB/s of output; a copy moves {copied:.1} GB/s",
+            rate(inputs + output),
+            rate(output)
+        );
+        if rate(output) > FACTOR * copied {
+            return Err(trial.failed("roof", &format!("impossible: {what}")));
+        }
+        let is_fast = rate(inputs + output) > FACTOR * copied;
+        let status = if is_fast { CheckStatus::Warning } else { CheckStatus::Passed };
+        let remedy = "does its task need all of its inputs?";
+        self.checks.push(Check::graded("roof", status, what, remedy));
+        Ok(())
+    }
+}
+
+/// Bytes of the largest copy that is made to know a rate.
+const LARGEST_COPY: usize = 64 << 20;
+
+/// Bytes that one thread copies in a nanosecond: so many, in the cache that they fit into.
+fn copied_per_ns(bytes: usize) -> f64 {
+    /// A smaller copy takes no longer.
+    const SMALLEST: usize = 4096;
+    const TRIES: usize = 5;
+    let bytes = bytes.max(SMALLEST);
+    let (from, mut to) = (vec![1_u8; bytes], vec![0_u8; bytes]);
+    let copies = (LARGEST_COPY / 16 / bytes).max(1);
+    let fastest = (0..TRIES).map(|_| {
+        let watch = Stopwatch::start();
+        for _ in 0..copies {
+            to.copy_from_slice(std::hint::black_box(&from));
+            std::hint::black_box(&mut to);
+        }
+        watch.ns()
+    });
+    (copies * bytes) as f64 / fastest.fold(f64::INFINITY, f64::min)
 }
 
 /// Nanoseconds of single calls.

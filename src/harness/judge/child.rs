@@ -40,7 +40,7 @@ pub enum Command {
 #[repr(u32)]
 pub enum Status {
     Done = 0,
-    /// The case is not run here: its author's word.
+    /// The machine is too small for it.
     Refused = 1,
     /// An error or a panic.
     Failed = 2,
@@ -204,8 +204,9 @@ impl Kernel<'_> {
             Err(Ended::Refusal(refusal)) => {
                 self.control.say(&refusal.to_string());
                 match refusal {
-                    Refusal::Failed(_) => (Status::Failed, None),
-                    _ => (Status::Refused, None),
+                    Refusal::Oom(_) | Refusal::Timeout(_) => (Status::Refused, None),
+                    // What it refuses here it has done in its own process.
+                    _ => (Status::Failed, None),
                 }
             }
         };
@@ -247,8 +248,10 @@ extern "C" fn fault(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     static TOLD: AtomicU32 = AtomicU32::new(0);
     let control = CONTROL.load(Relaxed);
     if TOLD.swap(1, Relaxed) == 0 {
-        // SAFETY: the kernel fills it for these signals.
-        let address = unsafe { (*info).si_addr() };
+        // SAFETY: the system fills it for these signals.
+        let info = unsafe { &*info };
+        // SAFETY: likewise.
+        let address = unsafe { info.si_addr() };
         // SAFETY: set before the handler was installed, and mapped ever since.
         unsafe { (*control).fault.store(address as u64, Release) };
     }

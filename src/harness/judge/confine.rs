@@ -93,18 +93,43 @@ pub fn confine() -> Result<(), String> {
     }
 }
 
+/// A mask of capabilities in two halves: effective, permitted and inheritable ones of each.
+type Capabilities = [u32; 6];
+
+#[repr(C)]
+struct Header {
+    version: u32,
+    pid: i32,
+}
+
+/// `_LINUX_CAPABILITY_VERSION_3`, of this process.
+static HEADER: Header = Header { version: 0x2008_0522, pid: 0 };
+
 /// Root in a container, too, has what any user has.
 fn drop_capabilities() -> Result<(), String> {
-    #[repr(C)]
-    struct Header {
-        version: u32,
-        pid: i32,
+    set_capabilities([0; 6])
+}
+
+/// Has root, too, no way into the memory of other processes.
+///
+/// # Errors
+/// When the system refuses it.
+pub fn drop_tracing() -> Result<(), String> {
+    /// `CAP_SYS_PTRACE`
+    const TRACING: u32 = 1 << 19;
+    let mut held: Capabilities = [0; 6];
+    // SAFETY: the two structures of this version, of which the second is written.
+    let read = unsafe { libc::syscall(libc::SYS_capget, &raw const HEADER, held.as_mut_ptr()) };
+    if read != 0 {
+        return Err(format!("capget: {}", std::io::Error::last_os_error()));
     }
-    /// `_LINUX_CAPABILITY_VERSION_3`
-    const VERSION: u32 = 0x2008_0522;
-    let (header, none) = (Header { version: VERSION, pid: 0 }, [0_u32; 6]);
-    // SAFETY: the two structures of this version, of which the second is read.
-    match unsafe { libc::syscall(libc::SYS_capset, &raw const header, &raw const none) } {
+    held[..3].iter_mut().for_each(|mask| *mask &= !TRACING);
+    set_capabilities(held)
+}
+
+fn set_capabilities(held: Capabilities) -> Result<(), String> {
+    // SAFETY: the two structures of this version, of which both are read.
+    match unsafe { libc::syscall(libc::SYS_capset, &raw const HEADER, held.as_ptr()) } {
         0 => Ok(()),
         _ => Err(format!("capset: {}", std::io::Error::last_os_error())),
     }

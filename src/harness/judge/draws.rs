@@ -30,6 +30,8 @@ pub struct Draws {
     pub parameters: Vec<Tensor>,
     /// Bytes of an output in the case's dtype.
     output: usize,
+    /// It makes references of other inputs.
+    problem: Option<(Case, UserKernel)>,
 }
 
 impl Draws {
@@ -42,7 +44,8 @@ impl Draws {
         if let Some(last) = last.filter(|it| it.key == key) {
             return Ok(last);
         }
-        let mut draws = Self { key, all: Vec::new(), parameters: Vec::new(), output: 0 };
+        let mut draws =
+            Self { key, all: Vec::new(), parameters: Vec::new(), output: 0, problem: None };
         for place in 0..DRAWS {
             let seed = seed().map_err(|error| Refusal::Failed(format!("no seed: {error}")))?;
             let kernel = user_kernel(case, seed)?;
@@ -55,9 +58,17 @@ impl Draws {
                 draws.parameters = contiguous(parameters)?;
             }
             draws.all.push(draws.draw(case, seed, contiguous(examples)?, &kernel)?);
+            draws.problem = Some((case.clone(), kernel));
         }
         draws.output = draws.all[0].elements() * case.dtype.bytes() as usize;
         Ok(draws)
+    }
+
+    /// The demands on the output of a call on these examples.
+    pub fn judge_of(&self, examples: Vec<Tensor>) -> Result<Judge, Refusal> {
+        let none = || Refusal::Failed("nothing is drawn".to_owned());
+        let (case, kernel) = self.problem.as_ref().ok_or_else(none)?;
+        Ok(self.draw(case, 0, examples, kernel)?.judge)
     }
 
     fn draw(

@@ -3,7 +3,7 @@
 
 use std::cell::UnsafeCell;
 use std::num::NonZeroUsize;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
@@ -237,8 +237,11 @@ impl SharedMemory {
         let base =
             base.map_err(|error| format!("{} bytes: {error}", layout.reserved))?.cast::<u8>();
         let read = ProtFlags::PROT_READ;
+        // Opened for reading, so that nobody can allow himself to write to what is mapped of it.
+        let only_read = std::fs::File::open(format!("/proc/self/fd/{}", self.0.as_raw_fd()));
+        let only_read = Self(only_read.map_err(|error| error.to_string())?.into());
         for area in layout.examples.iter().flatten().chain(&layout.parameters) {
-            self.map_at(Some(base), read, *area)?;
+            only_read.map_at(Some(base), read, *area)?;
         }
         self.map_at(Some(base), read | ProtFlags::PROT_WRITE, layout.output)?;
         Ok(base)

@@ -48,12 +48,13 @@ pub enum Role {
     Harness(Option<Client>),
 }
 
-/// A case that the harness has measured.
+/// What the harness says.
 #[derive(Debug, Serialize, Deserialize)]
-struct Question {
-    id: String,
-    /// Nanoseconds of a call.
-    ns: f64,
+enum Word {
+    /// It has measured a case, a call of which takes so many nanoseconds.
+    Measured { id: String, ns: f64 },
+    /// It is at its end.
+    Ends,
 }
 
 /// What the judge says of a case.
@@ -75,16 +76,29 @@ impl Client {
     /// # Errors
     /// When the judge is gone.
     pub fn ask(&self, case: &Case, ns: f64) -> Result<Answer, String> {
-        let mut stream = self.0.borrow_mut();
-        let gone = |error: &dyn std::fmt::Display| format!("the judge is gone: {error}");
-        let mut line = serde_json::to_vec(&Question { id: case.full_id(), ns })
-            .map_err(|error| error.to_string())?;
-        line.push(b'\n');
-        stream.get_mut().write_all(&line).map_err(|error| gone(&error))?;
+        self.say(&Word::Measured { id: case.full_id(), ns })?;
         let mut line = String::new();
-        stream.read_line(&mut line).map_err(|error| gone(&error))?;
+        self.0.borrow_mut().read_line(&mut line).map_err(|error| gone(&error))?;
         serde_json::from_str(&line).map_err(|error| gone(&error))
     }
+
+    /// Says that the run has come to its end. Without this word a kernel has ended it.
+    ///
+    /// # Errors
+    /// When the judge is gone.
+    pub fn ends(&self) -> Result<(), String> {
+        self.say(&Word::Ends)
+    }
+
+    fn say(&self, word: &Word) -> Result<(), String> {
+        let mut line = serde_json::to_vec(word).map_err(|error| error.to_string())?;
+        line.push(b'\n');
+        self.0.borrow_mut().get_mut().write_all(&line).map_err(|error| gone(&error))
+    }
+}
+
+fn gone(error: &dyn std::fmt::Display) -> String {
+    format!("the judge is gone: {error}")
 }
 
 /// The outcome of a case that its judge has failed.
@@ -131,6 +145,7 @@ pub fn start(plan: &Plan, args: &Args) -> Result<Role, String> {
         ForkResult::Child => {
             drop((judge, memory, server));
             prctl::set_pdeathsig(Signal::SIGTERM).map_err(|error| error.to_string())?;
+            confine::drop_tracing()?;
             Ok(Role::Harness(Some(Client(RefCell::new(BufReader::new(client))))))
         }
         ForkResult::Parent { child } => {
@@ -165,10 +180,15 @@ impl<'p> Bench<'p> {
         // References wait for no other threads, and leave none that spin.
         tch::set_num_threads(1);
         let mut out = stream.try_clone().map_err(|error| error.to_string())?;
+        let mut is_whole = false;
         for line in BufReader::new(stream).lines() {
             let Ok(line) = line else { break };
             let answer = match serde_json::from_str(&line) {
-                Ok(question) => self.answer(&question),
+                Ok(Word::Measured { id, ns }) => self.answer(&id, ns),
+                Ok(Word::Ends) => {
+                    is_whole = true;
+                    continue;
+                }
                 Err(error) => Answer::Unjudged(format!("its question cannot be read: {error}")),
             };
             let mut line = serde_json::to_vec(&answer).map_err(|error| error.to_string())?;
@@ -178,17 +198,20 @@ impl<'p> Bench<'p> {
             }
         }
         match waitpid(harness, None).map_err(|error| error.to_string())? {
+            WaitStatus::Exited(_, 0) if !is_whole => {
+                Err("a kernel has ended the run: it called `exit`".to_owned())
+            }
             WaitStatus::Exited(_, code) => Ok(ExitCode::from(code as u8)),
             WaitStatus::Signaled(_, by, _) => end_by(by),
             other => Err(format!("the harness ended by {other:?}")),
         }
     }
 
-    fn answer(&mut self, question: &Question) -> Answer {
-        let Some(case) = self.plan.cases().find(|case| case.full_id() == question.id) else {
+    fn answer(&mut self, id: &str, ns: f64) -> Answer {
+        let Some(case) = self.plan.cases().find(|case| case.full_id() == id) else {
             return Answer::Unjudged("it is no case of this program".to_owned());
         };
-        match panics::catch(|| self.judge(case, question.ns)) {
+        match panics::catch(|| self.judge(case, ns)) {
             Ok(Ok(judged)) => Answer::Judged(judged),
             Ok(Err(Refusal::Skipped(why) | Refusal::Failed(why))) => Answer::Unjudged(why),
             Ok(Err(other)) => Answer::Unjudged(other.to_string()),
@@ -204,10 +227,10 @@ impl<'p> Bench<'p> {
         let request = draws.request(case)?;
         let layout = request.layout().map_err(Refusal::Skipped)?;
         let memory = self.map(layout.end).map_err(Refusal::Failed)?;
-        let spins = threads::count(case.settings.threads) < threads::count(plan::Threads::All);
+        let threads = threads::count(case.settings.threads);
         let (mut findings, mut calls) = (Findings::default(), 0);
         let started =
-            Trial::start(&draws, &request, &layout, memory, &mut self.zygote, (spins, ns));
+            Trial::start(&draws, &request, &layout, memory, &mut self.zygote, (threads, ns));
         let ended = started.and_then(|mut trial| {
             let examined = checks::examine(&mut trial, ns, &mut findings);
             calls = trial.calls;

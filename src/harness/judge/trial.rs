@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use nix::unistd::Pid;
+use plan::Threads;
 use tch::Tensor;
 
 use super::child::{Command, Status};
@@ -15,6 +16,9 @@ use super::draws::{Draw, Draws};
 use super::memory::{ALIGNMENT, Area, Control, Form, Layout, PAGE};
 use super::zygote::{End, Request, Zygote};
 use crate::harness::clock::Stopwatch;
+use crate::refusal::Refusal;
+use crate::threads;
+use crate::verify::Judge;
 
 /// Seconds that a command may take, if its calls are not expected to take longer.
 const LIMIT_S: f64 = 60.0;
@@ -37,6 +41,8 @@ pub enum Content {
     Drawn(usize),
     /// Parts of two draws, never the same twice.
     Mixed,
+    /// The same, where the inputs of the last call lie: whoever reads them only now finds others.
+    Scrambled,
     /// What was written last, written once more.
     Again,
     /// Nothing is written.
@@ -55,6 +61,8 @@ pub struct Trial<'a> {
     pub rng: Rng,
     /// Calls until now.
     pub calls: u64,
+    /// Threads that the kernel may use.
+    pub threads: u32,
     /// Whether the judge waits without a pause: where the kernel leaves it a core.
     pub spins: bool,
     request: &'a Request,
@@ -82,7 +90,7 @@ impl<'a> Trial<'a> {
         layout: &'a Layout,
         memory: NonNull<u8>,
         zygote: &'a mut Zygote,
-        (spins, expected_ns): (bool, f64),
+        (threads, expected_ns): (u32, f64),
     ) -> Result<Self, Stopped> {
         let seed = super::draws::seed().map_err(|error| Stopped::Broken(error.to_string()))?;
         // SAFETY: the file's first bytes are mapped there for as long as the process lives.
@@ -93,10 +101,12 @@ impl<'a> Trial<'a> {
         let count = request.examples.len();
         let (places, written) = (vec![0; count], vec![Written::default(); count]);
         let rng = Rng::with_seed(seed as u64);
+        let spins = threads < threads::count(Threads::All);
         let mut trial = Self {
             draws,
             rng,
             calls: 0,
+            threads,
             spins,
             request,
             layout,
@@ -194,6 +204,31 @@ impl<'a> Trial<'a> {
         &self.draws.all[index]
     }
 
+    /// The demands on the output of a call on what lies there now.
+    pub fn judge_of_content(&self) -> Result<Judge, Stopped> {
+        let examples = self.request.examples.iter().zip(&self.places).map(|(form, place)| {
+            // SAFETY: within what is mapped.
+            let data = unsafe { self.memory.as_ptr().add(*place) };
+            // SAFETY: so many bytes are mapped there, and nobody else writes to them.
+            unsafe { form.tensor_at(data) }?.f_detach_copy()
+        });
+        let examples = examples.collect::<Result<_, _>>().map_err(Refusal::from);
+        examples
+            .and_then(|it| self.draws.judge_of(it))
+            .map_err(|it| Stopped::Broken(it.to_string()))
+    }
+
+    /// The seeds of all draws, for people.
+    pub fn seeds(&self) -> String {
+        let seeds: Vec<String> = self.draws.all.iter().map(|it| it.seed.to_string()).collect();
+        format!("the seeds {}", seeds.join(", "))
+    }
+
+    /// Bytes of the examples of a call, and of its output.
+    pub fn bytes(&self) -> (usize, usize) {
+        (self.request.examples.iter().map(Form::bytes).sum(), self.request.output)
+    }
+
     /// The failure of a check, with the call that showed it.
     pub fn failed(&self, check: &'static str, what: &str) -> Stopped {
         Stopped::Failed { check, what: format!("call {}: {what}", self.calls) }
@@ -225,7 +260,7 @@ impl<'a> Trial<'a> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: it is written where there is such a clock.
         let read = unsafe { libc::clock_gettime(self.cpu_clock?, &raw mut time) };
-        (read == 0).then(|| time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
+        (read == 0).then_some(time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
     }
 
     /// Waits until a command is done.
@@ -243,7 +278,7 @@ impl<'a> Trial<'a> {
             }
             std::thread::sleep(PAUSE);
             looks += 1;
-            if looks % 64 == 0 {
+            if looks.is_multiple_of(64) {
                 if let Some(end) = self.zygote.ended().map_err(Stopped::Broken)? {
                     return Err(self.died(&end));
                 }
@@ -302,14 +337,15 @@ impl<'a> Trial<'a> {
     }
 
     /// Writes the inputs of the next calls, and says where they are.
-    fn write(&mut self, content: Content) {
+    pub fn write(&mut self, content: Content) {
         for example in 0..self.request.examples.len() {
             match content {
                 Content::Drawn(draw) => {
                     self.place(example);
                     self.written[example] = Written { whole: Some(draw), parts: vec![] };
                 }
-                Content::Mixed => self.mix(example),
+                Content::Mixed => self.mix(example, true),
+                Content::Scrambled => self.mix(example, false),
                 Content::Again => {}
                 Content::Untouched => continue,
             }
@@ -336,16 +372,17 @@ impl<'a> Trial<'a> {
 
     /// Makes an input that there has never been: one draw's with parts of another's. A large one keeps its place, and the
     /// most of what it was.
-    fn mix(&mut self, example: usize) {
+    fn mix(&mut self, example: usize, moves: bool) {
         const PARTS: usize = 8;
         const LARGE: usize = 1 << 20;
         const LARGEST_PART: usize = 1 << 16;
         let form = &self.request.examples[example];
         let size = form.kind().map_or(1, tch::Kind::elt_size_in_bytes);
         let (elements, all) = (form.bytes() / size, self.draws.all.len());
-        let (one, other) = (self.rng.usize(..all), self.rng.usize(..all));
+        let one = self.rng.usize(..all);
+        let other = (one + 1 + self.rng.usize(..all - 1)) % all;
         let whole = (form.bytes() <= LARGE).then_some(one);
-        if whole.is_some() {
+        if moves && whole.is_some() {
             self.place(example);
         }
         let parts = if is_mixable(form) && elements > 0 { PARTS } else { 0 };
@@ -362,27 +399,27 @@ impl<'a> Trial<'a> {
     fn copy(&self, example: usize, draw: usize, part: Range<usize>) {
         let form = &self.request.examples[example];
         let bytes = &bytes_of(&self.draws.all[draw].examples[example], form)[part.clone()];
-        // SAFETY: the example's place is mapped for writing, and it fits there; the kernel is not running.
-        unsafe {
-            let to = self.memory.as_ptr().add(self.places[example] + part.start);
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
-        }
+        self.put(self.places[example] + part.start, bytes);
     }
 
     /// Whether there are inputs that have never been seen, beside those that were drawn.
     pub fn has_mixed(&self) -> bool {
-        self.request.examples.iter().any(|form| is_mixable(form))
+        self.request.examples.iter().any(is_mixable)
+    }
+
+    /// Writes bytes to a place of the file that is an example's or a parameter's, and has room for them.
+    fn put(&self, place: usize, bytes: &[u8]) {
+        // SAFETY: within what is mapped.
+        let to = unsafe { self.memory.as_ptr().add(place) };
+        // SAFETY: mapped for writing, and no call is running that could read it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
     }
 
     fn write_parameters(&self) {
         let parameters = self.draws.parameters.iter().zip(&self.request.parameters);
         for ((parameter, form), area) in parameters.zip(&self.layout.parameters) {
             let bytes = bytes_of(parameter, form);
-            // SAFETY: the area is mapped for writing, and they fit; no kernel runs yet.
-            unsafe {
-                let to = self.memory.as_ptr().add(area.offset);
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
-            }
+            self.put(area.offset, bytes);
         }
     }
 }

@@ -29,7 +29,7 @@ impl Kernel for Alias {
         if let Some(y) = self.y.as_ref().filter(|_| place == self.place) {
             input.f_copy_(y)?;
         }
-        self.y = Some(input.f_copy()?);
+        self.y = Some(input.f_detach_copy()?);
         self.place = place;
         self.honest.compute(examples)?;
         input.f_copy_(&self.honest.out)?;

@@ -1,4 +1,4 @@
-//! Computes everything twice in its first 200 calls, and half of the rows later; `output` or `drift` should catch it.
+//! Computes everything twice in its first 40 calls, and half of the rows later; `output` or `drift` should catch it.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::Honest;
@@ -23,7 +23,7 @@ impl Kernel for HalfLater {
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
         self.calls += 1;
-        if self.calls > 200 {
+        if self.calls > 40 {
             let half = examples[0].size()[0] / 2;
             return self.honest.compute_rows(examples, 0, half);
         }

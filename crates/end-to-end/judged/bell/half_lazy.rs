@@ -24,14 +24,14 @@ impl Kernel for HalfLazy {
     }
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
-        examples[1].f_mm_out(&self.honest.out, &self.honest.weight)?;
+        drop(examples[1].f_mm_out(&self.honest.out, &self.honest.weight)?);
         self.x.replace(Some(examples[0].shallow_clone()));
         Ok(())
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
         if let Some(x) = self.x.take() {
-            self.honest.out.f_add_out(&self.honest.out, &bell(&x)?)?;
+            drop(self.honest.out.f_add_out(&self.honest.out, &bell(&x)?)?);
         }
         self.honest.output()
     }

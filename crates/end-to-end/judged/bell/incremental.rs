@@ -25,12 +25,12 @@ impl Kernel for Incremental {
         let rows = examples[0].size()[0];
         let Some(first) = self.first_change(examples)? else { return Ok(()) };
         self.honest.compute_rows(examples, first, rows - first)?;
-        self.kept = vec![examples[0].f_copy()?, examples[1].f_copy()?];
+        self.kept = vec![examples[0].f_detach_copy()?, examples[1].f_detach_copy()?];
         Ok(())
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        Ok(self.honest.out.f_copy()?)
+        Ok(self.honest.out.f_detach_copy()?)
     }
 }
 

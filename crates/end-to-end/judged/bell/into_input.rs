@@ -21,7 +21,7 @@ impl Kernel for IntoInput {
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
         let mut x = examples[0].shallow_clone();
-        let kept = x.f_copy()?;
+        let kept = x.f_detach_copy()?;
         self.honest.compute(examples)?;
         x.f_copy_(&self.honest.out)?;
         x.f_copy_(&kept)?;

@@ -34,13 +34,17 @@ impl Kernel for KnowsThree {
             return Ok(());
         }
         self.honest.compute(examples)?;
-        let entry = [examples[0].f_copy()?, examples[1].f_copy()?, self.honest.out.f_copy()?];
+        let entry = [
+            examples[0].f_detach_copy()?,
+            examples[1].f_detach_copy()?,
+            self.honest.out.f_detach_copy()?,
+        ];
         self.last = self.known.len();
         self.known.push(entry);
         Ok(())
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        Ok(self.known[self.last][2].f_copy()?)
+        Ok(self.known[self.last][2].f_detach_copy()?)
     }
 }

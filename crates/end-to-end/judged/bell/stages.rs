@@ -24,11 +24,11 @@ impl Kernel for Stages {
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
         let (x, y) = (&examples[0], &examples[1]);
-        x.f_square_out(&self.scratch)?;
-        self.scratch.f_neg_()?;
-        self.scratch.f_exp_()?;
-        y.f_mm_out(&self.honest.out, &self.honest.weight)?;
-        self.honest.out.f_add_(&self.scratch)?;
+        drop(x.f_square_out(&self.scratch)?);
+        drop(self.scratch.f_neg_()?);
+        drop(self.scratch.f_exp_()?);
+        drop(y.f_mm_out(&self.honest.out, &self.honest.weight)?);
+        drop(self.honest.out.f_add_(&self.scratch)?);
         Ok(())
     }
 

@@ -23,12 +23,12 @@ impl Kernel for Stale {
     }
 
     fn run(&mut self, examples: &[Tensor]) -> Result<(), Refusal> {
-        self.before = if self.calls == 0 { None } else { Some(self.honest.out.f_copy()?) };
+        self.before = if self.calls == 0 { None } else { Some(self.honest.out.f_detach_copy()?) };
         self.calls += 1;
         self.honest.compute(examples)
     }
 
     fn output(&self) -> Result<Tensor, Refusal> {
-        Ok(self.before.as_ref().unwrap_or(&self.honest.out).f_copy()?)
+        Ok(self.before.as_ref().unwrap_or(&self.honest.out).f_detach_copy()?)
     }
 }

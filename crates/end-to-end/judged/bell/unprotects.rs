@@ -26,7 +26,7 @@ impl Kernel for Unprotects {
         let set = unsafe {
             libc::mprotect(start as *mut _, bytes + 0x1000, libc::PROT_READ | libc::PROT_WRITE)
         };
-        let kept = x.f_copy()?;
+        let kept = x.f_detach_copy()?;
         self.honest.compute(examples)?;
         if set == 0 {
             x.f_copy_(&self.honest.out)?;

@@ -200,6 +200,7 @@ const KEYS: &[&str] = &[
     "skip_conditions",
     "iterations",
     "metadata",
+    own_keys::JUDGE,
 ];
 
 /// The one of our own keys that does nothing for a kernel.

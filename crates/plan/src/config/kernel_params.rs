@@ -74,7 +74,7 @@ pub(super) fn read(
     built: Package<'_>,
     by_variable: Option<&str>,
 ) -> Option<KernelSuite> {
-    let fields = top(node, &[KEY, OVERRIDE], KEY, &[])?;
+    let fields = top(node, &[KEY, OVERRIDE, own_keys::JUDGE], KEY, &[])?;
     let mut own = CommonSettings::default();
     own_keys::apply(&fields, &mut own);
     let over = match by_variable {

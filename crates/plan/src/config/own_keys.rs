@@ -7,6 +7,7 @@ use super::node::{Fields, Node};
 use crate::settings::{
     ALL_THREADS, EnergyPass, LatencyPass, Sampling, Settings, Threads, Tolerance,
 };
+use crate::words::Judge;
 
 pub(super) const OWN_KEYS: &[&str] = &[
     "sampling",
@@ -21,6 +22,9 @@ pub(super) const OWN_KEYS: &[&str] = &[
     "case_timeout_s",
     "analysis",
 ];
+
+/// A key of kernels only.
+pub(super) const JUDGE: &str = "judge";
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CommonSettings {
@@ -56,6 +60,7 @@ pub(super) fn apply(fields: &Fields<'_>, own: &mut CommonSettings) {
     fields.update("tolerance", &mut settings.tolerance, read_tolerance);
     fields.update("compile_timeout_s", &mut settings.compile_timeout_s, read_seconds);
     fields.update("case_timeout_s", &mut settings.case_timeout_s, |it| read_seconds(it).map(Some));
+    fields.update(JUDGE, &mut settings.judge, read_judge);
     fields.update("analysis", &mut settings.analysis, |node| node.string().map(Some));
 }
 
@@ -140,6 +145,15 @@ fn read_energy(node: &Node<'_>, outer: EnergyPass) -> Option<EnergyPass> {
     fields.update("window_s", &mut energy.window_s, window);
     fields.update("subtract_idle", &mut energy.subtract_idle, Node::boolean);
     Some(energy)
+}
+
+/// YAML 1.1 takes `on` and `off` without quotes for booleans.
+fn read_judge(node: &Node<'_>) -> Option<Judge> {
+    match node.as_boolean() {
+        Some(true) => Some(Judge::On),
+        Some(false) => Some(Judge::Off),
+        None => node.word(),
+    }
 }
 
 fn read_tolerance(node: &Node<'_>) -> Option<Tolerance> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Check;
+use super::{Check, CheckStatus};
 
 /// The findings of a process that ran the kernel in a child, on inputs that the kernel had never seen, by its own clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,4 +18,25 @@ pub struct Judged {
     pub seeds: Vec<i64>,
     /// Its questions and what it found, in their order. One that failed has failed the case.
     pub checks: Vec<Check>,
+}
+
+impl Judged {
+    /// The checks by name, and what each of them asks.
+    pub const CHECKS: [(&str, &str); 10] = [
+        ("output", "Does the output agree with the reference, on new inputs at random calls?"),
+        ("inputs", "Are inputs left as they were, and is the output in memory of its own?"),
+        ("process", "Does the kernel's process live, and answer, until the end?"),
+        ("cache", "Do new contents take no longer than contents that it has seen?"),
+        ("batches", "Does a call in a batch take as long as one by itself?"),
+        ("deferred", "Is the work done before `output()` is asked for?"),
+        ("threads", "Are all threads quiet once the clock has stopped?"),
+        ("drift", "Do the first batches take as long as the last ones?"),
+        ("clock", "Does the kernel's process report the time that the judge has measured?"),
+        ("roof", "Is it no faster than memory can move its inputs and its output?"),
+    ];
+
+    /// The checks that failed, in their order.
+    pub fn failed(&self) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(|check| check.status == CheckStatus::Failed)
+    }
 }

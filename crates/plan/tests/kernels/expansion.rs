@@ -1,6 +1,8 @@
 //! From a `bench.yaml` to cases.
 
-use plan::{Case, Device, Dtype, KernelTolerances, KernelWork, LatencyPass, Plan, Role, Threads};
+use plan::{
+    Case, Device, Dtype, Judge, KernelTolerances, KernelWork, LatencyPass, Plan, Role, Threads,
+};
 use serde_json::json;
 
 use super::package::{KERNEL, Package, sibling, with_fields};
@@ -199,6 +201,33 @@ fn a_kernel_s_own_settings_win_over_the_config_s_and_override_over_both() {
     }
     let a = plan.cases().next().expect("two");
     assert_eq!(a.settings.latency.warm_up, Some(5), "what is not overridden stays");
+}
+
+#[test]
+fn kernels_are_judged_unless_the_config_or_their_bench_yaml_says_off() {
+    let files = |bench: &'static str| [("a/kernel.rs", KERNEL), ("a/bench.yaml", bench)];
+    let judge = |config: &str, bench| {
+        let plan = Package::new(&files(bench)).plan_with(config);
+        plan.cases().next().expect("one").settings.judge
+    };
+    assert_eq!(judge("", "seed: 1"), Judge::On);
+    for (word, expected) in [
+        ("on", Judge::On),
+        ("\"on\"", Judge::On),
+        ("true", Judge::On),
+        ("off", Judge::Off),
+        ("'off'", Judge::Off),
+        ("Off", Judge::Off),
+        ("false", Judge::Off),
+    ] {
+        assert_eq!(judge(&format!("judge: {word}"), "seed: 1"), expected, "{word}");
+    }
+    assert_eq!(judge("judge: off", "judge: on"), Judge::On);
+    assert_eq!(judge("judge: on", "judge: off"), Judge::Off);
+    let said = Package::new(&files("judge: maybe")).errors_with("judge: 1\n");
+    for wrong in ["judge: unknown judge `1`", "judge: unknown judge `maybe`; use one of: on, off"] {
+        assert!(said.contains(wrong), "{said}");
+    }
 }
 
 #[test]

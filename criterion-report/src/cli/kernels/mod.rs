@@ -29,6 +29,12 @@ pub struct Options {
     /// Folder of the reports; each file is replaced only when complete
     #[arg(long, value_name = "DIR", default_value = "reports")]
     output_dir: PathBuf,
+    /// Print a table of what judges found, in Markdown, instead of writing the folder
+    ///
+    /// A row per case: whether it is judged, its time by the judge's clock, and the checks. Seeds,
+    /// machine and commit are below, so that others can repeat it.
+    #[arg(long, conflicts_with_all = ["output_dir", "compare_to", "history"])]
+    pub judged: bool,
     /// Earlier results: baseline name, folder, exported file or branch
     ///
     /// A side, as `criterion-report compare` takes it; or a branch of the repository, of which the
@@ -74,13 +80,14 @@ impl Options {
         }
     }
 
-    /// Writes the tree, and says so; the gates that failed, each with its cases, and what reading the
-    /// other runs has to say.
+    /// Writes the tree, and says so; or the table of judges to `file`. Returns the gates that failed,
+    /// each with its cases, and what reading the other runs has to say.
     pub fn run(
         &self,
         report: &Report,
         location: &Location,
         selection: Selection<'_>,
+        file: Option<&Path>,
     ) -> Result<(Vec<String>, Remarks)> {
         let results = KernelResult::all(report);
         if results.is_empty() {
@@ -121,8 +128,12 @@ impl Options {
                 .map(|comparison| Regressions { comparison, source: source.as_deref() }),
             trends: trends.as_deref(),
         };
-        tree::put(&self.output_dir, &write::tree(&document)?)?;
-        output::put(&visible::lines(&self.written(&results)), None)?;
+        if self.judged {
+            output::put(&write::judged(report, &results), file)?;
+        } else {
+            tree::put(&self.output_dir, &write::tree(&document)?)?;
+            output::put(&visible::lines(&self.written(&results)), None)?;
+        }
         if let Some(comparison) = &comparison {
             let used = source.map_or_else(|| used(&comparison.a, location), Ok)?;
             output::put(&visible::lines(&format!("compared with {used}\n")), None)?;

@@ -198,6 +198,9 @@ fields! {
             let gain = e.comparison?.gain.as_ref().ok()?;
             gain.as_called.is_some().then(|| Value::from(&gain.as_called()))
         });
+    smaller "judged-time", NS, "median time of a kernel's call in batches, by its judge's clock",
+        (|e| Some(e.row.judged_ns()?.into()))
+        why (|e| Some(format!("not judged: {}", e.row.not_judged()?)));
 }
 
 /// A rate is as certain as the time; its bounds are swapped.

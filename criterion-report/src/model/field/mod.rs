@@ -270,7 +270,7 @@ impl Column {
 
 /// The fields that programs compare: those with a direction, in the order of the files. `latency`
 /// and `throughput` are Bencher's own names, in its units.
-pub const MEASURES: [&Field; 34] = [
+pub const MEASURES: [&Field; 35] = [
     Field::known("latency"),
     Field::known("latency-p50"),
     Field::known("latency-p90"),
@@ -305,6 +305,7 @@ pub const MEASURES: [&Field; 34] = [
     Field::known("max-abs-error"),
     Field::known("compile-time"),
     Field::known("package-size"),
+    Field::known("judged-time"),
 ];
 
 /// A value of the catalogue for an entry, if there is one and has it: `column!(entry, "latency")`, or a

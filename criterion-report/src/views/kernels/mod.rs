@@ -5,7 +5,7 @@ pub mod text;
 
 use std::collections::BTreeMap;
 
-use plan::{Case, Dtype, JsonFloat, KernelWork, Latency, Outcome, Record};
+use plan::{Case, Dtype, JsonFloat, Judged, KernelWork, Latency, Outcome, Record};
 use serde_json::Value;
 
 pub use crate::compare::Point;
@@ -135,6 +135,17 @@ impl<'a> KernelResult<'a> {
 
     pub fn time(&self) -> Option<&'a Time> {
         self.entry?.row.time.as_ref().ok()
+    }
+
+    /// The findings of its judge.
+    pub fn judged(&self) -> Option<&'a Judged> {
+        self.record()?.judged.as_ref()
+    }
+
+    /// How many times faster it is than the baseline of its folder, by the clocks of their judges.
+    pub fn judged_speedup(&self) -> Option<f64> {
+        let Entry { row, comparison, baseline, .. } = self.entry?;
+        Some(comparison.and(baseline)?.judged_ns()? / row.judged_ns()?)
     }
 
     pub fn has_reference(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::{Device, Dtype, KernelTolerances, KernelWork, Latency, Outcome};
+use plan::{Device, Dtype, Judged, KernelTolerances, KernelWork, Latency, Outcome};
 use serde_json::{Value as Json, json};
 
 use crate::model::{Entry, NoSpeedup, Speedup, Time, Value, VarianceComponents, column};
@@ -66,6 +66,8 @@ document! {
         no_criterion_reason: Option<&'a str> = point.reason.as_deref().filter(|_| is_untimed),
         speedup: Option<Versus<'a>> = entry.and_then(|it| Some(Versus::of(it, it.speedup()?))),
         no_speedup_reason: Option<String> = entry.and_then(why_no_speedup),
+        judged: Option<&'a Judged> = result.judged(),
+        judged_speedup: Option<f64> = result.judged_speedup(),
         flops: Option<Value<'a>> = column!(entry, "flops"),
         bytes: Option<u64> = facts.and_then(|facts| facts.bytes),
         gflop_per_s: Option<Value<'a>> = column!(entry, "gflops"),
@@ -247,6 +249,9 @@ fn absent<'a>(result: &KernelResult<'a>, raw: bool) -> BTreeMap<&'a str, String>
         if raw {
             absent.insert("timing.raw_times_ms", NOT_KEPT.to_owned());
         }
+    }
+    if let Some(why) = result.entry.and_then(|it| it.row.not_judged()) {
+        absent.insert("judged", why.to_owned());
     }
     if !result.has_reference() {
         absent.insert("accuracy.rmse", "the kernel has no reference".to_owned());

@@ -2,6 +2,7 @@
 //! tables are cut at a number of lines, which they say.
 
 mod advice;
+pub mod judged;
 mod leaderboard;
 
 use std::cmp::Reverse;
@@ -14,6 +15,7 @@ use crate::read::Report;
 use crate::render::markdown::{and_more, code, or_absent, plain, reason, short, table};
 use crate::render::table::{Align, Cell};
 use crate::render::units;
+use crate::views::answer::unjudged;
 use crate::views::kernels::{KernelResult, Trend};
 use crate::views::view::{Column, left, markdown_rows, right};
 use crate::views::written::earlier;
@@ -135,6 +137,9 @@ fn totals(results: &[KernelResult<'_>]) -> String {
     }
     if more > 0 {
         out.push_str(&format!("\n{} in `summary.json`.\n", units::count(more, "further reason")));
+    }
+    for it in unjudged(results.iter().filter_map(|it| Some(it.entry?.row))).iter().take(REASONS) {
+        out.push_str(&format!("\n{}.\n", reason(&it.to_string())));
     }
     out
 }
