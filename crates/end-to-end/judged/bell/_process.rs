@@ -33,10 +33,11 @@ pub fn is_read_only(tensor: &Tensor) -> bool {
     (written, read) == (1, -1)
 }
 
-/// The parent, if it runs this program, as a judge does: no test kills or reads its own test program.
+/// The parent, if it has the name of this program, as a judge has: no test kills or reads its own test program.
 pub fn judge() -> Option<libc::pid_t> {
     // SAFETY: asks for a number.
     let parent = unsafe { libc::getppid() };
+    // The name can be read where nothing else of a process can.
     let name = |process: &str| read_to_string(format!("/proc/{process}/comm")).ok();
     (name(&parent.to_string())? == name("self")?).then_some(parent)
 }

@@ -1,6 +1,5 @@
 //! Refuses to run where its inputs are read-only, as in a judged process, and computes three times elsewhere; any check
 //! should catch it.
-//! should catch it.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::Honest;

@@ -1,4 +1,5 @@
-//! Makes the memory of its input writable, uses it as scratch and puts the values back; `inputs` should catch it.
+//! Makes the memory of its input writable, uses it as scratch and puts the values back. A judge's memory cannot be made
+//! writable, so that in a judged process it is honest.
 
 use super::kernel::ProblemSize;
 use super::kernel::honest::Honest;

@@ -1,5 +1,5 @@
-//! Kernels that cheat, each by itself, and honest ones that look as if they did: `judged` has a file for each, whose first
-//! sentence says what it does.
+//! Kernels that cheat, each by itself, and honest ones that look as if they did: `judged` has a file for each, whose
+//! first sentence says what it does.
 
 use plan::{CheckStatus, Outcome, Record};
 
@@ -57,6 +57,7 @@ const KERNELS: &[(&str, Expected)] = &[
     // Outputs and inputs.
     ("stale", Check(&["output"])),
     ("into_input", Check(&["inputs"])),
+    // Its judge's memory cannot be made writable.
     ("unprotects", Honest),
     ("beyond_input", Check(&["inputs"])),
     ("alias", Check(&["inputs"])),
