@@ -82,7 +82,10 @@ fn run(workspace: &Workspace, options: &Options, judged: Option<&Path>) -> Resul
         return Ok(cargo::exit_code(measured));
     }
     let mut report = cargo::at_home(cargo::report(root), &results.criterion);
-    report.args(options.report(&here)).args(judged.map(|_| "--judged"));
+    match judged {
+        Some(_) => report.args(["kernels", "--latest", "--judged"]),
+        None => report.args(options.report(&here)),
+    };
     let reported = cargo::status(report)?;
     if died {
         eprintln!(

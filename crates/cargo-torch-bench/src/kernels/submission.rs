@@ -22,9 +22,6 @@ pub struct Options {
     /// Folder of the task: kernel.rs, which has problem size, inputs, reference and the baseline, and bench.yaml
     #[arg(long, value_name = "DIR")]
     pub task: PathBuf,
-    /// Folder of the report
-    #[arg(long, value_name = "DIR", default_value = "reports")]
-    pub output_dir: PathBuf,
 }
 
 /// Puts task and submission into one folder of kernels, measures and judges them, and prints the table.
@@ -48,8 +45,7 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let config = folder.join("judge.yml");
     let text = format!("benchmark_mode: kernels\njudge: on\nkernel_paths: [{FOLDER}/kernels]\n");
     files::write(&config, text)?;
-    let kernels = KernelsOptions { output_dir: options.output_dir.clone(), ..Default::default() };
-    run(workspace, &kernels, Some(&config))
+    run(workspace, &KernelsOptions::default(), Some(&config))
 }
 
 /// Copies the files of a folder, and says how many. Nothing that is there is replaced: a submission brings neither the
