@@ -60,11 +60,17 @@ impl Progress {
             case: case.to_owned(),
             full_id: full_id.to_owned(),
             expected_s,
-            others_s: self.left_s.values().sum::<f64>() - expected_s,
+            others_s: self.others_s(full_id),
             done_s: self.expected_done_s + expected_s,
             before_s,
             next_s: 2.0 * expected_s + DAMPING_S,
         }
+    }
+
+    /// Seconds that the cases are expected to take which are not done, all but this one.
+    pub fn others_s(&self, full_id: &str) -> f64 {
+        let others = self.left_s.iter().filter(|(other, _)| *other != full_id);
+        others.map(|(_, seconds)| seconds).sum()
     }
 
     /// Counts a case as done, but for `later_s` seconds of further looks at its pair.

@@ -34,8 +34,8 @@ pub struct Rounds {
     /// Ids and speed-ups of pairs for which the total budget was too small.
     undecided: Vec<Undecided>,
     budget: Option<Budget>,
-    /// The least seconds of the cases that have not begun, by id.
-    reserved: HashMap<String, f64>,
+    /// Seconds that the cases take at least that have not begun.
+    reserved_s: f64,
     /// The race in each group, where a budget looks for the fastest.
     races: Option<Races>,
     places: Rc<RefCell<Places>>,
@@ -89,16 +89,7 @@ impl Rounds {
     pub fn new(fault: Rc<Fault>, budget: Option<Budget>, fastest: bool) -> Self {
         let (open, done, undecided) = (Vec::new(), Vec::new(), Vec::new());
         let races = fastest.then(Races::default);
-        Self {
-            open,
-            done,
-            undecided,
-            budget,
-            reserved: HashMap::new(),
-            races,
-            places: Rc::default(),
-            fault,
-        }
+        Self { open, done, undecided, budget, reserved_s: 0.0, races, places: Rc::default(), fault }
     }
 
     /// The time that all pairs share.
@@ -106,20 +97,15 @@ impl Rounds {
         self.budget
     }
 
-    /// Keeps time for cases that have not begun, each of which takes so many seconds at least.
-    pub fn reserve(&mut self, least_s: impl Iterator<Item = (String, f64)>) {
-        self.reserved = least_s.collect();
-    }
-
-    /// A case begins: its own time is not kept any longer.
-    pub fn begins(&mut self, full_id: &str) {
-        self.reserved.remove(full_id);
+    /// Keeps time for the cases that have not begun, which take so many seconds at least.
+    pub fn reserve(&mut self, seconds: f64) {
+        self.reserved_s = seconds;
     }
 
     /// Seconds that the budget has for the pair of a case; 0 where others need what is left, so that it has to wait.
     pub fn share_s(&self) -> Option<f64> {
         let budget = self.budget?;
-        let left_s = budget.left_s() - self.reserved.values().sum::<f64>();
+        let left_s = budget.left_s() - self.reserved_s;
         Some(if left_s > GRANTED_S { budget.share_s() } else { 0.0 })
     }
 

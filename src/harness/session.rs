@@ -139,8 +139,7 @@ impl Session {
         journal.profile(unprofiled);
         let args = Rc::new(args);
         let (fault, starved, broken) = (Rc::<Fault>::default(), None, None);
-        let mut rounds = Rounds::new(Rc::clone(&fault), budget, args.flags.fastest);
-        rounds.reserve(estimates.iter().map(|(case, it)| (case.full_id(), it.least_s)));
+        let rounds = Rounds::new(Rc::clone(&fault), budget, args.flags.fastest);
         Ok(Self {
             plan,
             args,
@@ -268,6 +267,9 @@ impl Session {
         let full_id = case.full_id();
         let overrun =
             self.progress.as_ref().map(|progress| progress.next(&full_id, self.rounds.owed().1));
+        if let Some(progress) = &self.progress {
+            self.rounds.reserve(progress.others_s(&full_id));
+        }
         // Written before anything can go wrong, so that a crash has a name.
         self.journal.starts(&full_id)?;
         if self.args.action == Action::Measure && self.args.saves {
@@ -275,7 +277,6 @@ impl Session {
                 saved::make_way(&self.criterion, case, name).map_err(|error| not_stored(&error))?;
             }
         }
-        self.rounds.begins(&full_id);
         let spent = self.rounds.budget().and_then(|budget| budget.spent());
         let (outcome, findings) = match spent {
             Some(outcome) => (outcome, Findings::default()),

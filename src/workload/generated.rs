@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use once_cell::sync::OnceCell;
 
 pub use plan::Case;
-use plan::Work;
+use plan::{KernelWork, Work};
 
 pub use super::Workload;
 use super::kernel;
@@ -39,6 +39,11 @@ pub fn register(
 
 fn registered() -> &'static [Entry] {
     KERNELS.get().copied().unwrap_or_default()
+}
+
+/// The work of a case of a kernel.
+pub(crate) fn work(case: &Case) -> Result<&KernelWork, Refusal> {
+    kernel::work(case)
 }
 
 /// A case's kernel with inputs of this seed. Nothing of the kernel's own code runs.

@@ -48,7 +48,7 @@ pub enum Status {
 }
 
 /// The exit code of a process whose kernel touched what it may not.
-pub const TOUCHED: i32 = 139;
+const TOUCHED: i32 = 139;
 
 /// The control page, for the handler of faults.
 static CONTROL: AtomicPtr<Control> = AtomicPtr::new(std::ptr::null_mut());

@@ -10,7 +10,7 @@ use crate::inputs::Inputs;
 use crate::kernel::generated::UserKernel;
 use crate::refusal::Refusal;
 use crate::verify::{self, Judge};
-use crate::workload::generated::user_kernel;
+use crate::workload::generated::{user_kernel, work};
 
 /// Inputs that are drawn for a group of cases. Others are mixed of them.
 const DRAWS: usize = 3;
@@ -29,8 +29,9 @@ pub struct Draws {
     pub parameters: Vec<Tensor>,
     /// Bytes of an output in the case's dtype.
     output: usize,
-    /// It makes references of other inputs.
-    problem: Option<(Case, UserKernel)>,
+    case: Case,
+    /// It makes the references.
+    kernel: UserKernel,
 }
 
 impl Draws {
@@ -43,60 +44,44 @@ impl Draws {
         if let Some(last) = last.filter(|it| it.key == key) {
             return Ok(last);
         }
-        let mut draws =
-            Self { key, all: Vec::new(), parameters: Vec::new(), output: 0, problem: None };
-        for place in 0..DRAWS {
-            let seed = seed().map_err(|error| Refusal::Failed(format!("no seed: {error}")))?;
-            let kernel = user_kernel(case, seed)?;
-            let Inputs { examples, parameters } = kernel.computation.inputs()?;
-            if examples.is_empty() {
-                let what = "its task has no inputs, so there are no others to give it";
-                return Err(Refusal::Skipped(what.to_owned()));
-            }
-            if place == 0 {
-                draws.parameters = contiguous(parameters)?;
-            }
-            draws.all.push(draws.draw(case, seed, contiguous(examples)?, &kernel)?);
-            draws.problem = Some((case.clone(), kernel));
+        let (seed, kernel, Inputs { examples, parameters }) = drawn(case)?;
+        if examples.is_empty() {
+            let what = "its task has no inputs, so there are no others to give it";
+            return Err(Refusal::Skipped(what.to_owned()));
         }
-        draws.output = draws.all[0].elements() * case.dtype.bytes() as usize;
+        let (case, parameters) = (case.clone(), contiguous(parameters)?);
+        let mut draws = Self { key, all: Vec::new(), parameters, output: 0, case, kernel };
+        draws.all.push(draws.draw(seed, contiguous(examples)?)?);
+        while draws.all.len() < DRAWS {
+            let (seed, _, inputs) = drawn(&draws.case)?;
+            draws.all.push(draws.draw(seed, contiguous(inputs.examples)?)?);
+        }
+        draws.output = draws.all[0].elements() * draws.case.dtype.bytes() as usize;
         Ok(draws)
     }
 
     /// Examples of a new seed.
     pub fn others(&self) -> Result<Vec<Tensor>, Refusal> {
-        let none = || Refusal::Failed("nothing is drawn".to_owned());
-        let (case, _) = self.problem.as_ref().ok_or_else(none)?;
-        let seed = seed().map_err(|error| Refusal::Failed(format!("no seed: {error}")))?;
-        contiguous(user_kernel(case, seed)?.computation.inputs()?.examples)
+        contiguous(drawn(&self.case)?.2.examples)
     }
 
     /// The demands on the output of a call on these examples.
     pub fn judge_of(&self, examples: Vec<Tensor>) -> Result<Judge, Refusal> {
-        let none = || Refusal::Failed("nothing is drawn".to_owned());
-        let (case, kernel) = self.problem.as_ref().ok_or_else(none)?;
-        Ok(self.draw(case, 0, examples, kernel)?.judge)
+        Ok(self.draw(0, examples)?.judge)
     }
 
-    fn draw(
-        &self,
-        case: &Case,
-        seed: i64,
-        examples: Vec<Tensor>,
-        kernel: &UserKernel,
-    ) -> Result<Draw, Refusal> {
+    fn draw(&self, seed: i64, examples: Vec<Tensor>) -> Result<Draw, Refusal> {
+        let Self { case, kernel, .. } = self;
         let parameters = self.parameters.iter().map(Tensor::shallow_clone).collect();
         let inputs = Inputs { examples, parameters };
         let reference = kernel.computation.reference(inputs.all_in_float64()?)?;
         let none =
             || Refusal::Skipped("it has no reference to compare its outputs with".to_owned());
         let reference = reference.ok_or_else(none)?;
-        let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
-        let work = case.work.kernel().ok_or_else(none)?;
         // The kernel declares operations by its own code.
         let elements = inputs.tensors().iter().map(Tensor::numel).sum();
         let terms = verify::kernel_terms(None, reference.numel(), elements);
-        let judge = Judge::user_kernel(case, work, Some(reference), terms)?;
+        let judge = Judge::user_kernel(case, work(case)?, Some(reference), terms)?;
         Ok(Draw { seed, examples: inputs.examples, judge })
     }
 
@@ -122,6 +107,14 @@ impl Draw {
     fn elements(&self) -> usize {
         self.judge.reference().map_or(0, |it| it.output().numel())
     }
+}
+
+/// A new seed, the case's kernel with it, and the inputs of its task.
+fn drawn(case: &Case) -> Result<(i64, UserKernel, Inputs), Refusal> {
+    let seed = seed().map_err(|error| Refusal::Failed(format!("no seed: {error}")))?;
+    let kernel = user_kernel(case, seed)?;
+    let inputs = kernel.computation.inputs()?;
+    Ok((seed, kernel, inputs))
 }
 
 fn contiguous(tensors: Vec<Tensor>) -> Result<Vec<Tensor>, Refusal> {

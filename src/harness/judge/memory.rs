@@ -66,10 +66,13 @@ impl Form {
         KINDS.get(self.kind as usize).copied()
     }
 
+    /// Bytes of its elements: more than there is room for where no memory has so many, as a kernel's process may say.
     pub fn bytes(&self) -> usize {
-        let elements: i64 = self.size.iter().product();
         let size = self.kind().map_or(0, Kind::elt_size_in_bytes);
-        usize::try_from(elements).unwrap_or(0).saturating_mul(size)
+        let elements = self.size.iter().try_fold(size, |bytes, dimension| {
+            bytes.checked_mul(usize::try_from(*dimension).ok()?)
+        });
+        elements.unwrap_or(usize::MAX)
     }
 
     /// A tensor of this form whose elements lie at `data`.

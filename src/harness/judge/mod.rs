@@ -18,7 +18,7 @@ mod trial;
 mod zygote;
 
 use std::cell::RefCell;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::ptr::NonNull;
@@ -27,7 +27,7 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
-use plan::{Case, CheckStatus, Device, Judge, Judged, Outcome, Plan, Work};
+use plan::{Case, Device, Judge, Judged, Outcome, Plan, Work};
 use serde::{Deserialize, Serialize};
 
 use super::panics::{self, Caught};
@@ -90,9 +90,7 @@ impl Client {
     }
 
     fn say(&self, word: &Word) -> Result<(), String> {
-        let mut line = serde_json::to_vec(word).map_err(|error| error.to_string())?;
-        line.push(b'\n');
-        self.0.borrow_mut().get_mut().write_all(&line).map_err(|error| gone(&error))
+        zygote::say(self.0.borrow_mut().get_mut(), word).map_err(|error| gone(&error))
     }
 }
 
@@ -102,7 +100,7 @@ fn gone(error: &dyn std::fmt::Display) -> String {
 
 /// The outcome of a case that its judge has failed.
 pub fn failure(judged: &Judged) -> Option<Outcome> {
-    let failed = judged.checks.iter().find(|it| it.status == CheckStatus::Failed)?;
+    let failed = judged.failed().next()?;
     let remedy = failed.remedy.as_deref().unwrap_or_default();
     Some(Outcome::Failed { error: format!("judge: {}: {}; {remedy}", failed.name, failed.value) })
 }
@@ -119,7 +117,8 @@ pub fn unjudged(case: &Case) -> Option<&'static str> {
     }
 }
 
-/// Divides the process, where a run has cases to judge: `selects` says which ids it measures. Nothing may have started a thread yet.
+/// Divides the process, where a run has cases to judge: `selects` says which ids it measures. Nothing may have started a
+/// thread yet.
 ///
 /// # Errors
 /// When the system refuses a process or memory.
@@ -189,9 +188,7 @@ impl<'p> Bench<'p> {
                 }
                 Err(error) => Answer::Unjudged(format!("its question cannot be read: {error}")),
             };
-            let mut line = serde_json::to_vec(&answer).map_err(|error| error.to_string())?;
-            line.push(b'\n');
-            if out.write_all(&line).is_err() {
+            if zygote::say(&mut out, &answer).is_err() {
                 break;
             }
         }

@@ -70,7 +70,7 @@ pub struct Trial<'a> {
     memory: NonNull<u8>,
     control: &'a Control,
     zygote: &'a mut Zygote,
-    pub pid: Pid,
+    pid: Pid,
     /// Runs that were timed, and those of them that other work has disturbed.
     tries: u32,
     disturbed: u32,
@@ -165,13 +165,8 @@ impl<'a> Trial<'a> {
     /// Nanoseconds for which the kernel's own threads have waited for a core; 0 where the system does not say. The first
     /// thread lets them go first while it waits for the judge.
     fn waited_ns(&self) -> f64 {
-        self.of_own_threads(1)
-    }
-
-    /// A sum over all threads of the kernel's process but the first one ([`Self::scheduled`]).
-    pub fn of_own_threads(&self, field: usize) -> f64 {
         let is_own = |(thread, _): &(i32, f64)| *thread != self.pid.as_raw();
-        self.scheduled(field).into_iter().filter(is_own).map(|(_, ns)| ns).sum()
+        self.scheduled(1).into_iter().filter(is_own).map(|(_, ns)| ns).sum()
     }
 
     /// A field of what the system counts of each thread of the kernel's process, in nanoseconds: 0 that it has run, 1 that
@@ -300,7 +295,7 @@ impl<'a> Trial<'a> {
         let mut looks: u64 = 0;
         while self.control.done.load(Acquire) != number {
             if self.spins && watch.seconds() < SPINNING_S {
-                // Where both have one core, the kernel's process has it.
+                // The kernel's process has the core, if the two have one.
                 std::thread::yield_now();
                 continue;
             }

@@ -69,7 +69,8 @@ pub fn serve(stream: UnixStream, memory: SharedMemory, plan: &Plan) -> Result<()
     }
 }
 
-fn say(out: &mut UnixStream, word: &Word) -> std::io::Result<()> {
+/// Writes a word as a line of JSON.
+pub fn say(out: &mut UnixStream, word: &impl Serialize) -> std::io::Result<()> {
     let mut line = serde_json::to_vec(word)?;
     line.push(b'\n');
     out.write_all(&line)
@@ -108,9 +109,7 @@ impl Zygote {
 
     /// Starts the process of a kernel.
     pub fn start(&mut self, request: &Request) -> Result<Pid, String> {
-        let mut line = serde_json::to_vec(request).map_err(|error| error.to_string())?;
-        line.push(b'\n');
-        self.stream.write_all(&line).map_err(|error| format!("no process starts: {error}"))?;
+        say(&mut self.stream, request).map_err(|error| format!("no process starts: {error}"))?;
         match self.wait()? {
             Word::Started { pid } => {
                 self.running = Some(Pid::from_raw(pid));

@@ -15,7 +15,7 @@ use plan::{Accuracy, Case, KernelFacts};
 pub(super) use sampled::prepare;
 pub(super) use stream::prepare as of_stream;
 use tch::Tensor;
-pub(super) use user_kernel::{prepare as user_kernel, with_seed};
+pub(super) use user_kernel::{prepare as user_kernel, with_seed, work};
 
 use super::traceable::Eager;
 use super::{Displaced, Refusal, Workload, moved};

@@ -27,14 +27,19 @@ pub(super) struct Runs {
     always: RefCell<Option<Tensor>>,
 }
 
+/// The work of a case of a kernel.
+pub(in crate::workload) fn work(case: &Case) -> Result<&KernelWork, Refusal> {
+    let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
+    case.work.kernel().ok_or_else(none)
+}
+
 /// A case's kernel with inputs of this seed. It is made of the file's functions, and runs none of the kernel's own.
 pub(in crate::workload) fn with_seed(
     entries: &[Entry],
     case: &Case,
     seed: i64,
 ) -> Result<(KernelContext, UserKernel), Refusal> {
-    let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
-    let work = case.work.kernel().ok_or_else(none)?;
+    let work = work(case)?;
     let entry = entries.iter().find(|entry| entry.file == work.file).ok_or_else(|| {
         let what = format!("{} is not among the files of this build; build again", work.file);
         Refusal::Failed(what)
@@ -46,8 +51,7 @@ pub(in crate::workload) fn with_seed(
 
 pub(in crate::workload) fn prepare(entries: &[Entry], case: &Case) -> Result<Kernel, Refusal> {
     let (context, kernel) = with_seed(entries, case, case.settings.seed)?;
-    let none = || Refusal::Failed(format!("{} is not a case of a kernel", case.id));
-    let work = case.work.kernel().ok_or_else(none)?;
+    let work = work(case)?;
     let inputs = kernel.computation.inputs()?;
     // First of all: where the author refuses to run it, nobody waits for the reference.
     let mut step = kernel.computation.build(inputs.share())?;

@@ -41,7 +41,7 @@ pub struct Options {
         action = ArgAction::Set,
         value_parser = [ALONE, "regression", "accuracy", "missing"]
     )]
-    pub fail_on: Vec<String>,
+    fail_on: Vec<String>,
     /// Measure for this long in all, e.g. 90s, 10min, 2h
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub budget: Option<String>,
