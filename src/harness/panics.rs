@@ -17,9 +17,9 @@ thread_local! {
 /// terminal. `Ok(Err(_))` is for payloads that are no message, handed back as they came.
 pub fn catch<T>(body: impl FnOnce() -> T) -> Result<T, Caught> {
     install();
-    CATCHING.set(true);
+    let was_catching = CATCHING.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(body));
-    CATCHING.set(false);
+    CATCHING.set(was_catching);
     result.map_err(|payload| {
         let place = WHERE.take();
         match message(payload.as_ref()) {

@@ -13,6 +13,7 @@ pub mod cuda;
 pub mod cuda_graph;
 mod error;
 pub mod event;
+pub mod fence;
 pub mod gate;
 pub mod generator;
 pub mod huge_pages;

@@ -13,6 +13,8 @@ const BATCH_NS: f64 = 1e6;
 const CALLING_NS: f64 = 2e3;
 /// Nanoseconds of calling it where the judge pauses between two looks.
 const PAUSING_NS: f64 = 200e3;
+/// Nanoseconds of launching a call on a device and waiting for it.
+const LAUNCHING_NS: f64 = 50e3;
 /// Times that a suspicion has to come back before it is one.
 const CONFIRMATIONS: usize = 3;
 
@@ -23,6 +25,7 @@ const VALUES: &str = "its time depends on the values of its inputs: the judge's 
 #[derive(Debug, Default)]
 pub struct Findings {
     pub checks: Vec<Check>,
+    pub calls: u64,
     pub compared: u64,
     /// Nanoseconds of a call in each batch.
     pub batches: Vec<f64>,
@@ -56,7 +59,8 @@ pub fn examine(
     let late = findings.drift(trial, step_ns, &early)?;
     findings.batches = [early, late].concat();
     findings.clock(trial, claimed_ns)?;
-    findings.roof(trial)
+    findings.roof(trial)?;
+    findings.code(trial)
 }
 
 /// Nanoseconds of a call, once batches are long enough to show it.
@@ -69,6 +73,15 @@ fn warm(trial: &mut Trial<'_>) -> Result<f64, Stopped> {
             return Ok(ns);
         }
         iters = (iters * 2).max((0.8 * BATCH_NS / ns.max(0.5)) as u64);
+    }
+}
+
+/// Nanoseconds of a single call that are not the kernel's; `spinning` where the judge waits without a pause.
+fn calling_ns(trial: &Trial<'_>, spinning: f64) -> f64 {
+    match (trial.spins, trial.is_on_device) {
+        (false, _) => PAUSING_NS,
+        (true, false) => spinning,
+        (true, true) => LAUNCHING_NS,
     }
 }
 
@@ -96,6 +109,21 @@ fn shown(ns: f64) -> String {
 impl Findings {
     fn passed(&mut self, name: &str, value: String) {
         self.checks.push(Check::passed(name, value));
+    }
+
+    /// Fails a check that no output decides; on a device it warns.
+    fn suspect(
+        &mut self,
+        trial: &Trial<'_>,
+        check: &'static str,
+        what: &str,
+    ) -> Result<(), Stopped> {
+        const REMEDY: &str = "what is usual on a device is not known well enough to fail it";
+        if !trial.is_on_device {
+            return Err(trial.failed(check, what));
+        }
+        self.checks.push(Check::graded(check, CheckStatus::Warning, what, REMEDY));
+        Ok(())
     }
 
     /// One call on inputs of a draw, whose output is compared with its reference.
@@ -161,7 +189,7 @@ impl Findings {
 
     /// Single calls: on the inputs of the call before, on the same written again, and on others.
     fn one_by_one(&mut self, trial: &mut Trial<'_>, step_ns: f64) -> Result<(), Stopped> {
-        let calling_ns = if trial.spins { CALLING_NS } else { PAUSING_NS };
+        let calling_ns = calling_ns(trial, CALLING_NS);
         let count = (40e6 / (4.0 * step_ns)).clamp(3.0, 16.0) as usize;
         let (mut remembers, mut skips) = (CONFIRMATIONS, CONFIRMATIONS);
         let mut singles = Singles::default();
@@ -183,14 +211,13 @@ impl Findings {
                 shown(new),
                 shown(again)
             );
-            return Err(trial.failed("cache", &what));
-        }
-        match trial.has_mixed() {
-            true => self
-                .passed("cache", format!("new inputs {}, known ones {}", shown(new), shown(again))),
-            false => self
-                .checks
-                .push(Check::skipped("cache", "its inputs are whole numbers, which are not mixed")),
+            self.suspect(trial, "cache", &what)?;
+        } else if trial.has_mixed() {
+            let what = format!("new inputs {}, known ones {}", shown(new), shown(again));
+            self.passed("cache", what);
+        } else {
+            let why = "its inputs are whole numbers, which are not mixed";
+            self.checks.push(Check::skipped("cache", why));
         }
         if skips == 0 {
             let what = format!(
@@ -198,7 +225,7 @@ impl Findings {
                 shown(same),
                 shown(batch)
             );
-            return Err(trial.failed("batches", &what));
+            return self.suspect(trial, "batches", &what);
         }
         self.passed(
             "batches",
@@ -241,7 +268,9 @@ impl Findings {
     fn outputs(&mut self, trial: &Trial<'_>) -> Result<(), Stopped> {
         let (batch, read) = (median(&self.batches), median(&self.read));
         let later = quartile(&self.deferred, 0.25);
-        let calling_ns = if trial.spins { 5e3 } else { PAUSING_NS };
+        let calling_ns = calling_ns(trial, 5e3);
+        self.passed("inputs", "left as they are".to_owned());
+        self.passed("output", format!("right in {} calls", self.compared));
         let output = trial.bytes().1;
         let copied_ns = || output as f64 / copied_per_ns(output);
         let more = read - batch - 10.0 * calling_ns;
@@ -251,7 +280,7 @@ impl Findings {
                 shown(read),
                 shown(batch)
             );
-            return Err(trial.failed("deferred", &what));
+            return self.suspect(trial, "deferred", &what);
         }
         if later > 0.15 * batch + 0.25 * read + calling_ns {
             let what = format!(
@@ -260,10 +289,8 @@ impl Findings {
                 shown(later),
                 shown(batch)
             );
-            return Err(trial.failed("deferred", &what));
+            return self.suspect(trial, "deferred", &what);
         }
-        self.passed("inputs", "left as they are".to_owned());
-        self.passed("output", format!("right in {} calls", self.compared));
         self.passed("deferred", format!("`output` takes {}, and as much again", shown(read)));
         Ok(())
     }
@@ -305,7 +332,7 @@ impl Findings {
              the clock has stopped",
             100.0 * WORKING
         );
-        Err(trial.failed("threads", &what))
+        self.suspect(trial, "threads", &what)
     }
 
     /// Batches of now, which take no longer than the early ones; what grows does so each time that it is looked at.
@@ -331,7 +358,8 @@ impl Findings {
                 return Ok(late);
             }
         }
-        Err(trial.failed("drift", &what))
+        self.suspect(trial, "drift", &what)?;
+        Ok(Vec::new())
     }
 
     /// Whether the time that the kernel's process says is one that the judge has seen.
@@ -364,7 +392,7 @@ impl Findings {
         trial.run(iters)?;
         let learnt = trial.timed(Content::Again, iters)?;
         if !is_claimed(learnt) {
-            return Err(trial.failed("clock", &format!("a call takes {what}")));
+            return self.suspect(trial, "clock", &format!("a call takes {what}"));
         }
         // Many calls may have changed what it does.
         self.compare(trial, 0)?;
@@ -378,6 +406,10 @@ impl Findings {
     fn roof(&mut self, trial: &Trial<'_>) -> Result<(), Stopped> {
         /// How far above the rate of a copy no kernel is: one that only reads is a few times faster.
         const FACTOR: f64 = 4.0;
+        if trial.is_on_device {
+            self.checks.push(Check::skipped("roof", "the judge copies nothing on a device"));
+            return Ok(());
+        }
         let (inputs, output) = trial.bytes();
         let copied = copied_per_ns((inputs + output).min(LARGEST_COPY)) * f64::from(trial.threads);
         let call_ns = quartile(&self.batches, 0.25).max(1.0);
@@ -395,6 +427,31 @@ impl Findings {
         let remedy = "does its task need all of its inputs?";
         self.checks.push(Check::graded("roof", status, what, remedy));
         Ok(())
+    }
+
+    /// Whether a function of the process has been replaced in its place.
+    fn code(&mut self, trial: &Trial<'_>) -> Result<(), Stopped> {
+        match trial.changed_code() {
+            Ok(None) => self.passed("code", "as it was loaded".to_owned()),
+            Ok(Some((file, kib))) => {
+                self.suspect(
+                    trial,
+                    "code",
+                    &format!("{kib} KiB of {file} are not as they were loaded"),
+                )?;
+            }
+            Err(error) => {
+                self.checks.push(Check::skipped("code", format!("/proc does not say: {error}")))
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a call on tensors of this size, each between pages that nobody may touch, has the right output.
+    pub fn fenced(&mut self, trial: &mut Trial<'_>) -> Result<(), Stopped> {
+        let compared = self.compare(trial, 1);
+        self.calls += trial.calls;
+        compared
     }
 }
 
@@ -426,6 +483,16 @@ struct Singles {
     same: Vec<f64>,
     again: Vec<f64>,
     new: Vec<f64>,
+}
+
+/// The finding on other sizes, where none was wrong: those that were right, and why there are not more.
+pub fn sizes(right: &[String], refused: Option<String>) -> Check {
+    match (right, refused) {
+        ([], None) => Check::skipped("sizes", "it has no others"),
+        ([], Some(why)) => Check::skipped("sizes", why),
+        (right, None) => Check::passed("sizes", format!("at {}", right.join("; "))),
+        (right, Some(why)) => Check::passed("sizes", format!("at {}; {why}", right.join("; "))),
+    }
 }
 
 /// A failure as the check that it is.

@@ -1,5 +1,6 @@
 //! The process of a kernel: it runs what the judge asks for, on inputs that it cannot write to.
 
+use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU32};
@@ -7,16 +8,18 @@ use std::sync::atomic::{AtomicPtr, AtomicU32};
 use nix::sys::prctl;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use plan::Case;
+use tch::Device::Cpu;
 use tch::Tensor;
 
 use super::confine;
 use super::memory::{Control, Form, Layout, PAGE, Request, SharedMemory};
+use crate::device;
 use crate::harness::case_run::settle_allocator;
 use crate::harness::clock::{HostClock, Stopwatch, time};
 use crate::harness::panics;
 use crate::inputs::Inputs;
 use crate::kernel::Step;
-use crate::native::numerics;
+use crate::native::{fence, numerics};
 use crate::refusal::Refusal;
 use crate::threads;
 use crate::workload::generated::build;
@@ -66,13 +69,20 @@ pub fn serve(memory: SharedMemory, request: &Request, case: &Case) -> Result<(),
     let control = unsafe { control.as_ref() };
     control.base.store(base.as_ptr() as u64, Relaxed);
     settle_allocator(case.settings.allocator);
+    if request.is_fenced {
+        fence::tensors().map_err(|error| error.to_string())?;
+    }
     threads::settle(case.settings.threads);
     numerics::pin().map_err(|error| error.to_string())?;
     let _no_gradients = tch::no_grad_guard();
     report_faults()?;
-    confine::confine()?;
-    let kernel = Kernel { control, layout: &layout, request, base };
-    let step = match kernel.told(|| kernel.build(case)) {
+    let (place, given) = (Cell::new(Cpu), RefCell::default());
+    let kernel = Kernel { control, layout: &layout, request, base, case, place, given };
+    let prepared = || {
+        kernel.place.set(started(case)?);
+        kernel.build()
+    };
+    let step = match kernel.told(prepared) {
         Some(step) => step,
         None => return Ok(()),
     };
@@ -82,22 +92,39 @@ pub fn serve(memory: SharedMemory, request: &Request, case: &Case) -> Result<(),
     }
 }
 
+/// The place of a case's tensors, from where on this process is confined.
+fn started(case: &Case) -> Result<tch::Device, Ended> {
+    let place = device::resolve(case.device)?;
+    // A driver starts with files and threads that a confined process may not have.
+    drop(Tensor::f_zeros([1], (tch::Kind::Float, place))?);
+    device::synchronize(case.device)?;
+    confine::confine(place != Cpu).map_err(Refusal::Failed)?;
+    Ok(place)
+}
+
 struct Kernel<'a> {
     control: &'a Control,
     layout: &'a Layout,
     request: &'a Request,
     base: NonNull<u8>,
+    case: &'a Case,
+    place: Cell<tch::Device>,
+    /// Examples on a device, each with a copy of it.
+    given: RefCell<Vec<[Tensor; 2]>>,
 }
 
 impl Kernel<'_> {
-    fn build(&self, case: &Case) -> Result<Step, Ended> {
+    fn build(&self) -> Result<Step, Ended> {
         let parameters = self.layout.parameters.iter().zip(&self.request.parameters);
         // Copied: what a kernel is prepared with is its own.
         let parameters = parameters
-            .map(|(area, form)| Ok(self.tensor(area.address as u64, form)?.f_detach_copy()?))
+            .map(|(area, form)| {
+                let parameter = self.tensor(area.address as u64, form)?.f_detach_copy()?;
+                Ok(parameter.f_to_device(self.place.get())?)
+            })
             .collect::<Result<Vec<Tensor>, Refusal>>()?;
         let examples = self.examples()?;
-        Ok(build(case, Inputs { examples, parameters })?)
+        Ok(build(self.case, Inputs { examples, parameters })?)
     }
 
     fn tensor(&self, place: u64, form: &Form) -> Result<Tensor, Refusal> {
@@ -107,10 +134,31 @@ impl Kernel<'_> {
         Ok(unsafe { form.tensor_at(data) }?)
     }
 
-    /// The examples where the judge has put them.
+    /// The examples where the judge has put them; on a device, copies of them.
     fn examples(&self) -> Result<Vec<Tensor>, Refusal> {
         let places = self.control.places.iter().map(|it| it.load(Relaxed));
-        places.zip(&self.request.examples).map(|(place, form)| self.tensor(place, form)).collect()
+        let examples = places
+            .zip(&self.request.examples)
+            .map(|(place, form)| Ok(self.tensor(place, form)?.f_to_device(self.place.get())?))
+            .collect::<Result<Vec<Tensor>, Refusal>>()?;
+        if self.place.get() != Cpu {
+            let twice = |it: &Tensor| Ok([it.shallow_clone(), it.f_detach_copy()?]);
+            let given = examples.iter().map(twice).collect::<Result<_, Refusal>>()?;
+            self.given.replace(given);
+        }
+        Ok(examples)
+    }
+
+    /// Has other values lie where the examples were. On a device nothing keeps a kernel from writing to them.
+    fn take_back(&self) -> Result<(), Ended> {
+        for [mut given, copy] in self.given.take() {
+            if !given.f_equal(&copy)? {
+                let what = "it wrote to an input, which every call has to leave as it is";
+                return Err(Ended::Forbidden(what.to_owned()));
+            }
+            drop(given.f_zero_()?);
+        }
+        Ok(())
     }
 
     fn next_command(&self) -> Option<Command> {
@@ -134,7 +182,7 @@ impl Kernel<'_> {
             Some(Command::Run) => {
                 let iters = self.control.iters.load(Relaxed);
                 time(&mut HostClock, || step.run(), None, iters)?;
-                Ok(())
+                Ok(device::synchronize(self.case.device)?)
             }
             Some(Command::Output) => self.output(step),
             None => Err(Refusal::Failed("an unknown command".to_owned()).into()),
@@ -168,8 +216,9 @@ impl Kernel<'_> {
     }
 
     fn output(&self, step: &Step) -> Result<(), Ended> {
+        self.take_back()?;
         let none = || Refusal::Failed("its output cannot be read".to_owned());
-        let output = step.left()?.ok_or_else(none)?;
+        let output = step.left()?.ok_or_else(none)?.f_to_device(Cpu)?;
         if let Some(why) = self.forbidden(&output) {
             return Err(Ended::Forbidden(why.to_owned()));
         }

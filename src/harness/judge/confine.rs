@@ -1,4 +1,5 @@
-//! The process of a kernel may not trace or read other processes, signal them, or start ones that outlive it.
+//! The process of a kernel may not trace or read other processes, signal them, or start ones that outlive it; nor leave
+//! anything in files or on a network.
 
 use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, sock_filter};
 use nix::sys::prctl;
@@ -6,7 +7,11 @@ use nix::sys::prctl;
 /// Offsets in `struct seccomp_data` of the kernel's interface.
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
-const FIRST_ARGUMENT: u32 = 16;
+
+/// The lower half of an argument.
+const fn argument(index: u32) -> u32 {
+    16 + 8 * index
+}
 
 #[cfg(target_arch = "x86_64")]
 const THIS_ARCH: u32 = 0xC000_003E;
@@ -30,11 +35,45 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_execve,
     libc::SYS_execveat,
     libc::SYS_bpf,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_fork,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_vfork,
+    libc::SYS_socket,
+    // It would do what is refused here.
+    libc::SYS_io_uring_setup,
+    libc::SYS_truncate,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat2,
+    libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_linkat,
+    libc::SYS_symlinkat,
 ];
+
+/// Those that only x86-64 has.
+#[cfg(target_arch = "x86_64")]
+const REFUSED_HERE: &[libc::c_long] = &[
+    libc::SYS_fork,
+    libc::SYS_vfork,
+    libc::SYS_creat,
+    libc::SYS_unlink,
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_mkdir,
+    libc::SYS_rmdir,
+    libc::SYS_mknod,
+    libc::SYS_link,
+    libc::SYS_symlink,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const REFUSED_HERE: &[libc::c_long] = &[];
+
+/// Calls that open files, and the place of their flags: they may only read.
+const OPENS: &[(libc::c_long, u32)] = &[
+    (libc::SYS_openat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+];
+
+/// Calls whose arguments a filter cannot read. The C library falls back to older ones.
+const HIDDEN: &[libc::c_long] = &[libc::SYS_clone3, libc::SYS_openat2];
 
 /// Calls that are allowed where they name this process.
 const OF_ITSELF: &[libc::c_long] = &[libc::SYS_kill, libc::SYS_tgkill, libc::SYS_prlimit64];
@@ -55,33 +94,42 @@ const fn refused(error: i32) -> sock_filter {
     answer(libc::SECCOMP_RET_ERRNO | error as u32)
 }
 
-/// Takes effect for this process, for all threads that it starts, and for good.
+/// Takes effect for this process, for all threads that it starts, and for good. The driver of a device opens files when it
+/// likes, so that a process with one may write to files.
 ///
 /// # Errors
 /// When this system has no such filters.
-pub fn confine() -> Result<(), String> {
+pub fn confine(is_on_device: bool) -> Result<(), String> {
     prctl::set_no_new_privs().map_err(|error| format!("no_new_privs: {error}"))?;
     drop_capabilities()?;
     let allowed = answer(libc::SECCOMP_RET_ALLOW);
     let is_this_arch = sock_filter { jt: 1, ..unless(THIS_ARCH, BPF_JEQ, 0) };
     let mut filter = vec![load(ARCH), is_this_arch, refused(libc::EPERM), load(NUMBER)];
     filter.extend([unless(X32, BPF_JSET, 1), refused(libc::EPERM)]);
-    for call in REFUSED {
+    for call in REFUSED.iter().chain(REFUSED_HERE) {
         filter.extend([unless(*call as u32, BPF_JEQ, 1), refused(libc::EPERM)]);
     }
     for call in OF_ITSELF {
         let (own, none) = (std::process::id(), 0);
         let is_own = unless(own, BPF_JEQ, 1);
         let is_none = unless(none, BPF_JEQ, 1);
-        filter.extend([unless(*call as u32, BPF_JEQ, 6), load(FIRST_ARGUMENT), is_own, allowed]);
+        filter.extend([unless(*call as u32, BPF_JEQ, 6), load(argument(0)), is_own, allowed]);
         // 0 is this process in `prlimit64`, and its group in `kill`.
         let zero = if *call == libc::SYS_prlimit64 { allowed } else { refused(libc::EPERM) };
         filter.extend([is_none, zero, refused(libc::EPERM)]);
     }
-    // The C library falls back to `clone`, whose flags a filter can read: threads alone are allowed.
-    filter.extend([unless(libc::SYS_clone3 as u32, BPF_JEQ, 1), refused(libc::ENOSYS)]);
+    for call in HIDDEN {
+        filter.extend([unless(*call as u32, BPF_JEQ, 1), refused(libc::ENOSYS)]);
+    }
+    let writes = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC) as u32;
+    for (call, flags) in OPENS.iter().filter(|_| !is_on_device) {
+        let writes = unless(writes, BPF_JSET, 1);
+        filter.extend([unless(*call as u32, BPF_JEQ, 4), load(argument(*flags)), writes]);
+        filter.extend([refused(libc::EPERM), allowed]);
+    }
+    // Of processes only threads.
     let threads = unless(libc::CLONE_THREAD as u32, BPF_JSET, 1);
-    filter.extend([unless(libc::SYS_clone as u32, BPF_JEQ, 4), load(FIRST_ARGUMENT), threads]);
+    filter.extend([unless(libc::SYS_clone as u32, BPF_JEQ, 4), load(argument(0)), threads]);
     filter.extend([allowed, refused(libc::EPERM), allowed]);
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
     // SAFETY: a filter of so many instructions, which the kernel copies.

@@ -1,19 +1,28 @@
 //! Inputs that no kernel has seen, with the outputs that they should have.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 
-use plan::Case;
+use fastrand::Rng;
+use plan::{Case, Check, CheckStatus, Device, Work};
+use serde_json::Value;
 use tch::Tensor;
 
 use super::memory::{Form, Request};
-use crate::inputs::Inputs;
-use crate::kernel::generated::UserKernel;
+use crate::harness::clock::Stopwatch;
+use crate::harness::panics::{self, Caught};
+use crate::inputs::{self, Inputs};
+use crate::kernel::generated::{Fields, UserKernel};
 use crate::refusal::Refusal;
 use crate::verify::{self, Judge};
 use crate::workload::generated::{user_kernel, work};
 
 /// Inputs that are drawn for a group of cases. Others are mixed of them.
 const DRAWS: usize = 3;
+/// Inputs at another size: a kernel is prepared with the first, and called with the second.
+const DRAWS_NEAR: usize = 2;
+/// Other sizes at which a case is called.
+const SIZES: usize = 2;
 
 /// Inputs of one seed.
 pub struct Draw {
@@ -27,6 +36,12 @@ pub struct Draws {
     key: String,
     pub all: Vec<Draw>,
     pub parameters: Vec<Tensor>,
+    /// Draws at sizes near the case's.
+    pub near: Vec<Self>,
+    /// Why there are not so many as there should be.
+    pub no_more: Option<String>,
+    /// The finding on the task.
+    pub task: Check,
     /// Bytes of an output in the case's dtype.
     output: usize,
     case: Case,
@@ -44,20 +59,114 @@ impl Draws {
         if let Some(last) = last.filter(|it| it.key == key) {
             return Ok(last);
         }
-        let (seed, kernel, Inputs { examples, parameters }) = drawn(case)?;
+        let mut draws = Self::new(case, key, DRAWS)?;
+        draws.task = draws.examine()?;
+        draws.draw_near()?;
+        Ok(draws)
+    }
+
+    /// All of it is on the host, whatever the case's device.
+    fn new(case: &Case, key: String, count: usize) -> Result<Self, Refusal> {
+        let case = Case { device: Device::Cpu, ..case.clone() };
+        let (seed, kernel, Inputs { examples, parameters }) = drawn(&case)?;
         if examples.is_empty() {
             let what = "its task has no inputs, so there are no others to give it";
             return Err(Refusal::Skipped(what.to_owned()));
         }
-        let (case, parameters) = (case.clone(), contiguous(parameters)?);
-        let mut draws = Self { key, all: Vec::new(), parameters, output: 0, case, kernel };
+        let mut draws = Self {
+            key,
+            all: Vec::new(),
+            parameters: contiguous(parameters)?,
+            near: Vec::new(),
+            no_more: None,
+            task: Check::skipped("task", "nobody has looked"),
+            output: 0,
+            case,
+            kernel,
+        };
         draws.all.push(draws.draw(seed, contiguous(examples)?)?);
-        while draws.all.len() < DRAWS {
+        while draws.all.len() < count {
             let (seed, _, inputs) = drawn(&draws.case)?;
             draws.all.push(draws.draw(seed, contiguous(inputs.examples)?)?);
         }
         draws.output = draws.all[0].elements() * draws.case.dtype.bytes() as usize;
         Ok(draws)
+    }
+
+    /// Draws at other sizes, if the task has them.
+    fn draw_near(&mut self) -> Result<(), Refusal> {
+        const TRIES: usize = 4;
+        let seed = seed().map_err(|error| Refusal::Failed(format!("no seed: {error}")))?;
+        let (mut rng, own) = (Rng::with_seed(seed as u64), self.problem_size().clone());
+        for _ in 0..TRIES {
+            if self.near.len() == SIZES {
+                break;
+            }
+            let Some(size) = near(&own, &mut rng) else {
+                self.no_more = Some("its size has no whole number of 8 or more".to_owned());
+                break;
+            };
+            if self.near.iter().any(|it| *it.problem_size() == size) {
+                continue;
+            }
+            match panics::catch(|| {
+                Self::new(&resized(&self.case, size.clone()), String::new(), DRAWS_NEAR)
+            }) {
+                Ok(Ok(draws)) => self.near.push(draws),
+                Ok(Err(refusal)) => self.refused(&size, &refusal.to_string()),
+                Err(Caught::Panic(message)) => self.refused(&size, &message),
+                Err(Caught::Other(_)) => self.refused(&size, "a panic without a message"),
+            }
+        }
+        Ok(())
+    }
+
+    fn refused(&mut self, size: &Fields, why: &str) {
+        self.no_more = Some(format!("its task refuses {}: {why}", shown(size)));
+    }
+
+    fn problem_size(&self) -> &Fields {
+        &self.kernel.problem_size
+    }
+
+    /// The problem size, for people.
+    pub fn size(&self) -> String {
+        shown(self.problem_size())
+    }
+
+    /// Exchanges each input by itself: the output that the reference has then has to be one that would be refused.
+    fn examine(&self) -> Result<Check, Refusal> {
+        /// Seconds that all references may take.
+        const MOST_S: f64 = 2.0;
+        let [one, other, ..] = &self.all[..] else { return Ok(self.task.clone()) };
+        let (watch, mut idle) = (Stopwatch::start(), Vec::new());
+        for index in 0..one.examples.len() {
+            let mut examples: Vec<Tensor> =
+                one.examples.iter().map(Tensor::shallow_clone).collect();
+            examples[index] = other.examples[index].shallow_clone();
+            if examples[index] == one.examples[index] {
+                idle.push(format!("input {index} is the same for every seed"));
+            } else if self.passes_for(one, examples)? {
+                idle.push(format!("input {index} changes nothing that its tolerances would see"));
+            }
+            if watch.seconds() > MOST_S && index + 1 < one.examples.len() {
+                return Ok(Check::skipped("task", "references take too long to try each input"));
+            }
+        }
+        if idle.is_empty() {
+            return Ok(Check::passed("task", format!("on each of {}", one.examples.len())));
+        }
+        let remedy =
+            "a kernel may leave such an input out: have its values matter, or take it away";
+        Ok(Check::graded("task", CheckStatus::Warning, idle.join("; "), remedy))
+    }
+
+    /// Whether the reference's output on these examples would pass for that of a draw.
+    fn passes_for(&self, draw: &Draw, examples: Vec<Tensor>) -> Result<bool, Refusal> {
+        let judge = self.judge_of(examples)?;
+        let Some(reference) = judge.reference() else { return Ok(false) };
+        let output = reference.output().f_to_kind(inputs::kind(self.case.dtype))?;
+        Ok(draw.judge.accuracy_of(&output).is_ok())
     }
 
     /// Examples of a new seed.
@@ -85,7 +194,8 @@ impl Draws {
         Ok(Draw { seed, examples: inputs.examples, judge })
     }
 
-    pub fn request(&self, case: &Case) -> Result<Request, Refusal> {
+    /// What a process is asked for that runs a case's kernel; `is_fenced`: with tensors that it has to stay within.
+    pub fn request(&self, case: &Case, is_fenced: bool) -> Result<Request, Refusal> {
         let forms = |tensors: &[Tensor]| {
             tensors
                 .iter()
@@ -95,6 +205,8 @@ impl Draws {
         };
         Ok(Request {
             id: case.full_id(),
+            problem_size: work(&self.case)?.problem_size.clone(),
+            is_fenced,
             examples: forms(&self.all[0].examples)?,
             parameters: forms(&self.parameters)?,
             output: self.output,
@@ -117,6 +229,38 @@ fn drawn(case: &Case) -> Result<(i64, UserKernel, Inputs), Refusal> {
     Ok((seed, kernel, inputs))
 }
 
+/// A case at another size.
+pub fn resized(case: &Case, size: Fields) -> Case {
+    let mut case = case.clone();
+    if let Work::Kernel(work) = &mut case.work {
+        work.problem_size = size;
+    }
+    case
+}
+
+/// A size near this one, of other whole numbers: smaller by a quarter at most, equal ones alike. Their powers of two stay
+/// as far as there is room, because kernels work in blocks.
+fn near(size: &Fields, rng: &mut Rng) -> Option<Fields> {
+    fn shrink(value: &mut Value, shrunk: &mut BTreeMap<u64, u64>, rng: &mut Rng) {
+        if let Value::Array(values) = value {
+            values.iter_mut().for_each(|value| shrink(value, shrunk, rng));
+        }
+        let Some(n) = value.as_u64().filter(|it| *it >= 8) else { return };
+        let block = 1 << n.trailing_zeros().min((n / 8).ilog2()).min(6);
+        let other = *shrunk.entry(n).or_insert_with(|| n - block * rng.u64(1..=n / 4 / block));
+        *value = other.into();
+    }
+    let (mut other, mut shrunk) = (size.clone(), BTreeMap::new());
+    other.retain(|_, value| !value.is_null());
+    other.values_mut().for_each(|value| shrink(value, &mut shrunk, rng));
+    (!shrunk.is_empty()).then_some(other)
+}
+
+fn shown(size: &Fields) -> String {
+    let fields = size.iter().map(|(name, value)| format!("{name} {value}"));
+    fields.collect::<Vec<_>>().join(", ")
+}
+
 fn contiguous(tensors: Vec<Tensor>) -> Result<Vec<Tensor>, Refusal> {
     Ok(tensors.iter().map(Tensor::f_contiguous).collect::<Result<_, _>>()?)
 }
@@ -126,4 +270,33 @@ pub fn seed() -> std::io::Result<i64> {
     let mut bytes = [0; 8];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(i64::from_ne_bytes(bytes) & i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn other_sizes_are_near_and_keep_what_blocks_need() {
+        let fields = |value: Value| serde_json::from_value::<Fields>(value).expect("fields");
+        let mut rng = Rng::with_seed(1);
+        let size = fields(
+            json!({ "m": 4096, "n": 4096, "k": 100, "radius": 3, "dims": [24, 7], "eps": 0.5 }),
+        );
+        for _ in 0..100 {
+            let other = near(&size, &mut rng).expect("there are others");
+            let of = |name: &str| other[name].as_u64().expect("a whole number");
+            assert_eq!((of("m"), of("radius"), &other["eps"]), (of("n"), 3, &json!(0.5)));
+            assert!((3072..4096).contains(&of("m")) && of("m") % 64 == 0, "{other:?}");
+            assert!((75..100).contains(&of("k")) && of("k") % 4 == 0, "{other:?}");
+            assert!(
+                [18, 20, 22].contains(&other["dims"][0].as_u64().expect("a number")),
+                "{other:?}"
+            );
+            assert_eq!(other["dims"][1], 7);
+        }
+        assert_eq!(near(&fields(json!({ "n": 7, "text": "eight" })), &mut rng), None);
+    }
 }

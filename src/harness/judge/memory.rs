@@ -2,6 +2,7 @@
 //! each between pages that nobody may touch, and room for its output.
 
 use std::cell::UnsafeCell;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::ptr::NonNull;
@@ -12,6 +13,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 use nix::unistd::ftruncate;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Bytes of a page, or a multiple of it.
@@ -144,6 +146,9 @@ impl Layout {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Request {
     pub id: String,
+    pub problem_size: BTreeMap<String, Value>,
+    /// Whether each tensor lies between pages that nobody may touch.
+    pub is_fenced: bool,
     pub examples: Vec<Form>,
     pub parameters: Vec<Form>,
     /// Bytes of its output.
@@ -285,5 +290,23 @@ impl SharedMemory {
     pub fn clear(&self, layout: &Layout) -> Result<(), String> {
         let how = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
         fallocate(&self.0, how, 0, layout.end as i64).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_that_no_memory_has_is_too_large_for_any_place() {
+        let bytes = |size: &[i64]| Form { size: size.to_vec(), kind: 0 }.bytes();
+        assert_eq!([bytes(&[]), bytes(&[3, 5]), bytes(&[0, 7])], [4, 60, 0]);
+        for size in [&[i64::MAX, 8][..], &[1 << 32, 1 << 32], &[-1], &[2, -3]] {
+            assert_eq!(bytes(size), usize::MAX, "{size:?}");
+        }
+        let unknown = Form { size: vec![2], kind: u32::MAX };
+        assert!(unknown.bytes() == 0 && unknown.kind().is_none());
+        // SAFETY: refused before anything is read.
+        assert!(unsafe { unknown.tensor_at(std::ptr::dangling()) }.is_err());
     }
 }

@@ -27,7 +27,7 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
-use plan::{Case, Device, Judge, Judged, Outcome, Plan, Work};
+use plan::{Case, Check, Device, Judge, Judged, Outcome, Plan, Work};
 use serde::{Deserialize, Serialize};
 
 use super::panics::{self, Caught};
@@ -112,8 +112,8 @@ pub fn unjudged(case: &Case) -> Option<&'static str> {
     }
     match (case.settings.judge, case.device) {
         (Judge::Off, _) => Some("`judge: off`"),
-        (_, Device::Cpu) => None,
-        _ => Some("a judge has no inputs on a device yet"),
+        (_, Device::Cpu | Device::Cuda) => None,
+        _ => Some("a judge has no inputs on this device"),
     }
 }
 
@@ -219,33 +219,89 @@ impl<'p> Bench<'p> {
 
     fn judge(&mut self, case: &Case, ns: f64) -> Result<Judged, Refusal> {
         let draws = Draws::of_case(case, self.draws.take())?;
-        let request = draws.request(case)?;
-        let layout = request.layout().map_err(Refusal::Skipped)?;
-        let memory = self.map(layout.end).map_err(Refusal::Failed)?;
-        let threads = threads::count(case.settings.threads);
-        let (mut findings, mut calls) = (Findings::default(), 0);
-        let started =
-            Trial::start(&draws, &request, &layout, memory, &mut self.zygote, (threads, ns));
-        let ended = started.and_then(|mut trial| {
-            let examined = checks::examine(&mut trial, ns, &mut findings);
-            calls = trial.calls;
+        let mut findings = Findings::default();
+        let mut ended = self.on_trial(&draws, (case, ns), false, |trial| {
+            let examined = checks::examine(trial, ns, &mut findings);
+            findings.calls = trial.calls;
             examined
-        });
-        self.zygote.end().map_err(Refusal::Failed)?;
-        self.file.clear(&layout).map_err(Refusal::Failed)?;
+        })?;
+        if ended.is_ok() {
+            ended = self.on_fenced_trials(&draws, (case, ns), &mut findings)?;
+        }
         let seeds = draws.all.iter().map(|it| it.seed).collect();
         self.draws = Some(draws);
         match ended {
             Ok(()) => {}
+            Err(Stopped::Failed { check: "process", what }) if case.device != Device::Cpu => {
+                return Err(Refusal::Skipped(what));
+            }
             Err(Stopped::Failed { check, what }) => {
                 findings.checks.push(checks::failed(check, what));
             }
             Err(Stopped::Unjudged(why)) => return Err(Refusal::Skipped(why)),
             Err(Stopped::Broken(why)) => return Err(Refusal::Failed(why)),
         }
-        let Findings { checks, compared, batches, .. } = findings;
+        let Findings { checks, calls, compared, batches, .. } = findings;
         let ns = Some(statistics::median(&batches)).filter(|it| it.is_finite());
         Ok(Judged { ns, calls, compared, seeds, checks })
+    }
+
+    /// Has the kernel of a case, a call of which takes so many nanoseconds, in a process of its own while `body` asks it.
+    fn on_trial(
+        &mut self,
+        draws: &Draws,
+        (case, ns): (&Case, f64),
+        is_fenced: bool,
+        body: impl FnOnce(&mut Trial<'_>) -> Result<(), Stopped>,
+    ) -> Result<Result<(), Stopped>, Refusal> {
+        let request = draws.request(case, is_fenced)?;
+        let layout = request.layout().map_err(Refusal::Skipped)?;
+        let memory = self.map(layout.end).map_err(Refusal::Failed)?;
+        let threads = threads::count(case.settings.threads);
+        let started =
+            Trial::start(draws, &request, &layout, memory, &mut self.zygote, (threads, ns));
+        let ended = started.and_then(|mut trial| {
+            trial.is_on_device = case.device != Device::Cpu;
+            body(&mut trial)
+        });
+        self.zygote.end().map_err(Refusal::Failed)?;
+        self.file.clear(&layout).map_err(Refusal::Failed)?;
+        Ok(ended)
+    }
+
+    /// Calls a kernel at its own size and at others near it, on tensors that lie between pages that nobody may touch.
+    fn on_fenced_trials(
+        &mut self,
+        draws: &Draws,
+        (case, ns): (&Case, f64),
+        findings: &mut Findings,
+    ) -> Result<Result<(), Stopped>, Refusal> {
+        let ended = self.on_trial(draws, (case, ns), true, |trial| findings.fenced(trial))?;
+        if ended.is_err() {
+            return Ok(ended);
+        }
+        findings.checks.push(match case.device {
+            Device::Cpu => Check::passed("bounds", "between guard pages"),
+            _ => Check::skipped("bounds", "memory of a device has no guard pages"),
+        });
+        let (mut right, mut refused) = (Vec::new(), draws.no_more.clone());
+        for near in &draws.near {
+            match self.on_trial(near, (case, ns), true, |trial| findings.fenced(trial))? {
+                Ok(()) => right.push(near.size()),
+                Err(Stopped::Failed { check: "output", what }) => {
+                    let what = format!("at {}: {what}", near.size());
+                    return Ok(Err(Stopped::Failed { check: "sizes", what }));
+                }
+                // A kernel need not solve other sizes than its own.
+                Err(Stopped::Failed { what, .. } | Stopped::Unjudged(what)) => {
+                    refused = Some(format!("at {} it ends: {what}", near.size()));
+                }
+                Err(broken) => return Ok(Err(broken)),
+            }
+        }
+        findings.checks.push(checks::sizes(&right, refused));
+        findings.checks.push(draws.task.clone());
+        Ok(Ok(()))
     }
 
     /// The first `bytes` of the file, where they are mapped.

@@ -65,6 +65,8 @@ pub struct Trial<'a> {
     pub threads: u32,
     /// Whether the judge waits without a pause: where the kernel leaves it a core.
     pub spins: bool,
+    /// Whether calls are launched, and done when the device is.
+    pub is_on_device: bool,
     request: &'a Request,
     layout: &'a Layout,
     memory: NonNull<u8>,
@@ -107,6 +109,7 @@ impl<'a> Trial<'a> {
             calls: 0,
             threads,
             spins: false,
+            is_on_device: false,
             request,
             layout,
             memory,
@@ -251,7 +254,8 @@ impl<'a> Trial<'a> {
         self.control.iters.store(iters, Relaxed);
         let limit_s = LIMIT_S.max(100.0 * self.expected_ns * iters as f64 / 1e9);
         let before = self.cpu_ns();
-        self.spins = self.threads < threads::count(Threads::All) && before.is_some();
+        let is_alone = before.is_some() || self.is_on_device;
+        self.spins = self.threads < threads::count(Threads::All) && is_alone;
         let watch = Stopwatch::start();
         self.control.command.store(number, Release);
         self.finished(number, limit_s)?;
@@ -277,6 +281,28 @@ impl<'a> Trial<'a> {
     pub fn others_ns(&self) -> Option<f64> {
         let (_, first) = self.scheduled(0).into_iter().find(|it| it.0 == self.pid.as_raw())?;
         Some(self.process_ns()? - first)
+    }
+
+    /// The file whose code in the kernel's process is not what was loaded, and how many KiB; an error where the system does
+    /// not say.
+    pub fn changed_code(&self) -> std::io::Result<Option<(String, u64)>> {
+        let (mut changed, mut file) = (None, None);
+        for line in std::fs::read_to_string(format!("/proc/{}/smaps", self.pid))?.lines() {
+            let mut words = line.split_ascii_whitespace();
+            match (words.next(), words.next()) {
+                (Some("Private_Dirty:"), Some(kib)) => {
+                    let kib = kib.parse().unwrap_or(0);
+                    changed = file.take().filter(|_| kib > 0).map(|file| (file, kib)).or(changed);
+                }
+                // A mapping: its addresses, its rights, three numbers, its file.
+                (Some(range), Some(rights)) if range.contains('-') => {
+                    let path = words.nth(3).filter(|it| it.starts_with('/'));
+                    file = path.filter(|_| rights.contains('x')).map(str::to_owned);
+                }
+                _ => {}
+            }
+        }
+        Ok(changed)
     }
 
     fn process_ns(&self) -> Option<f64> {
@@ -327,6 +353,9 @@ impl<'a> Trial<'a> {
         let place = fault.wrapping_sub(self.control.base.load(Relaxed));
         if fault != 0 && place < self.layout.reserved as u64 {
             return self.failed("inputs", &self.touched(place as usize));
+        }
+        if fault != 0 && self.request.is_fenced {
+            return self.failed("bounds", "it touched memory beyond a tensor");
         }
         let how = match end {
             End::Exit { code } => format!("exited with {code}"),

@@ -11,8 +11,8 @@ use nix::unistd::{ForkResult, Pid, fork};
 use plan::Plan;
 use serde::{Deserialize, Serialize};
 
-use super::child;
 use super::memory::{Request, SharedMemory};
+use super::{child, draws};
 
 /// A word of the zygote, one per line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -51,7 +51,10 @@ pub fn serve(stream: UnixStream, memory: SharedMemory, plan: &Plan) -> Result<()
             ForkResult::Child => {
                 drop((requests, out));
                 let found = plan.cases().find(|case| case.full_id() == request.id);
-                let served = found.map(|case| child::serve(memory, &request, case));
+                let served = found.map(|case| {
+                    let case = draws::resized(case, request.problem_size.clone());
+                    child::serve(memory, &request, &case)
+                });
                 std::process::exit(i32::from(!matches!(served, Some(Ok(())))));
             }
             ForkResult::Parent { child } => {

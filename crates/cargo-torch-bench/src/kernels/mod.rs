@@ -83,7 +83,7 @@ fn run(workspace: &Workspace, options: &Options, judged: Option<&Path>) -> Resul
     }
     let mut report = cargo::at_home(cargo::report(root), &results.criterion);
     match judged {
-        Some(_) => report.args(["kernels", "--latest", "--judged"]),
+        Some(_) => report.args(["kernels", "--latest", "--judged", "--fail-on", "failure"]),
         None => report.args(options.report(&here)),
     };
     let reported = cargo::status(report)?;

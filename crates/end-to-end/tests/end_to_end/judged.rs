@@ -52,6 +52,7 @@ const KERNELS: &[(&str, Expected)] = &[
     ("skips_a_little", Check(&["clock"])),
     ("half", Harness("inaccurate: ")),
     ("constant", Harness("inaccurate: ")),
+    ("one_size", Check(&["sizes"])),
     ("bf16", Harness("inaccurate: ")),
     ("tf32", Harness("inaccurate: ")),
     // Outputs and inputs.
@@ -60,6 +61,7 @@ const KERNELS: &[(&str, Expected)] = &[
     // Its judge's memory cannot be made writable.
     ("unprotects", Honest),
     ("beyond_input", Check(&["inputs"])),
+    ("beyond_output", Check(&["bounds"])),
     ("alias", Check(&["inputs"])),
     ("stride0", Harness("inaccurate: ")),
     // Work outside of the clock.
@@ -80,6 +82,9 @@ const KERNELS: &[(&str, Expected)] = &[
     ("rewrites_reference", Check(&["clock", "output"])),
     ("reads_judge", Caught),
     ("kills_judge", Lost),
+    ("patches", Check(&["code"])),
+    ("leaves_file", Check(&[])),
+    ("calls_out", Check(&[])),
     ("panics_late", Harness("the 20th call")),
     ("exits_late", Lost),
     ("forges_done", Check(&["deferred", "output", "clock"])),
@@ -155,7 +160,7 @@ fn id(kernel: &str) -> String {
 fn every_kernel_is_in_the_table() {
     let mut listed = TestWorkspace::new().listed("kernels", "judged");
     let mut expected: Vec<String> = KERNELS.iter().map(|(kernel, _)| id(kernel)).collect();
-    expected.push(COMPRESSED.to_owned());
+    expected.extend([COMPRESSED, IDLE].map(str::to_owned));
     listed.sort();
     expected.sort();
     assert_eq!(listed, expected);
@@ -163,12 +168,22 @@ fn every_kernel_is_in_the_table() {
 
 /// It reads weights in bfloat16, which its tolerance allows.
 const COMPRESSED: &str = "kernels/judged/compressed/cpu/kernel/f32-1024";
+/// Its task has an input that changes nothing.
+const IDLE: &str = "kernels/judged/idle/cpu/kernel/f32-128";
 
 /// One test, because a kernel is timed, and others beside it would disturb it.
 #[test]
 #[cfg(target_os = "linux")]
 fn every_cheat_is_caught_and_no_honest_kernel_is_accused() {
     let of_table = KERNELS.iter().map(|(kernel, expected)| mistake(&id(kernel), *expected));
-    let mistakes: Vec<String> = of_table.chain([mistake(COMPRESSED, Honest)]).flatten().collect();
+    let others = [COMPRESSED, IDLE].map(|id| mistake(id, Honest));
+    let mistakes: Vec<String> = of_table.chain(others).flatten().collect();
     assert!(mistakes.is_empty(), "{} of them:\n{}", mistakes.len(), mistakes.join("\n"));
+    let judged = run(IDLE).and_then(|record| record.judged).expect("judged");
+    let of_task = judged.checks.iter().find(|it| it.name == "task").expect("looked at");
+    let found = (of_task.status, &*of_task.value);
+    assert_eq!(
+        found,
+        (CheckStatus::Warning, "input 1 changes nothing that its tolerances would see")
+    );
 }

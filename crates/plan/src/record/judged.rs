@@ -22,7 +22,7 @@ pub struct Judged {
 
 impl Judged {
     /// The checks by name, and what each of them asks.
-    pub const CHECKS: [(&str, &str); 10] = [
+    pub const CHECKS: [(&str, &str); 14] = [
         ("output", "Does the output agree with the reference, on new inputs at random calls?"),
         ("inputs", "Are inputs left as they were, and is the output in memory of its own?"),
         ("process", "Does the kernel's process live, and answer, until the end?"),
@@ -33,6 +33,10 @@ impl Judged {
         ("drift", "Do the first batches take as long as the last ones?"),
         ("clock", "Does the kernel's process report the time that the judge has measured?"),
         ("roof", "Is it no faster than memory can move its inputs and its output?"),
+        ("code", "Is the code of its process what was loaded from files?"),
+        ("bounds", "Does it read and write nothing beyond its tensors?"),
+        ("sizes", "Is its output right at sizes near its own, too?"),
+        ("task", "Does the reference depend on each input?"),
     ];
 
     /// The checks that failed, in their order.

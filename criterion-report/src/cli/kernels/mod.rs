@@ -45,6 +45,8 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
     /// Exit with 1 if any of these is found; all but failure need --compare-to
+    ///
+    /// With --judged a kernel that was measured and not judged is a failure, too.
     #[arg(long, value_name = "GATES", value_delimiter = ',')]
     fail_on: Vec<Gate>,
     /// Least relative change of a time
@@ -139,7 +141,11 @@ impl Options {
             output::put(&visible::lines(&format!("compared with {used}\n")), None)?;
         }
         let gates = self.fail_on.iter();
-        let failed = gates.filter_map(|gate| gate.failed(comparison.as_ref(), &side)).collect();
+        let mut failed: Vec<String> =
+            gates.filter_map(|gate| gate.failed(comparison.as_ref(), &side)).collect();
+        if self.judged && self.fail_on.contains(&Gate::Failure) {
+            failed.extend(words::of_failed_gate(Gate::Failure, &write::unjudged(&results)));
+        }
         Ok((failed, remarks))
     }
 

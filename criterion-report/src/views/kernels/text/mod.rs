@@ -18,7 +18,7 @@ use crate::render::object::document;
 use crate::render::{json_text, units};
 use crate::views::kernels::{KernelResult, Point, SCHEMA, SUMMARY, Trend, VERSION};
 use entry::{Item, KernelFile};
-pub use markdown::judged::judged;
+pub use markdown::judged::{judged, unjudged};
 use regressions::Changes;
 pub use regressions::Regressions;
 

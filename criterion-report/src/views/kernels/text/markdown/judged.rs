@@ -16,8 +16,6 @@ use crate::visible;
 const FINDINGS: usize = 30;
 /// Seeds of a case that are listed.
 const SEEDS: usize = 12;
-/// How the error of a kernel begins that failed by its judge, before the name of the check.
-const BY_JUDGE: &str = "judge: ";
 
 const JUDGED: &str = "judged";
 const FAILED: &str = "failed";
@@ -60,10 +58,6 @@ fn verdict(result: &KernelResult<'_>) -> (&'static str, Option<String>) {
         return (FAILED, Some(failed.join(", ")));
     }
     match result.record().map(|record| &record.outcome) {
-        Some(Outcome::Failed { error }) if error.starts_with(BY_JUDGE) => {
-            let check = error[BY_JUDGE.len()..].split(':').next();
-            (FAILED, check.map(str::to_owned))
-        }
         Some(Outcome::Measured) if result.judged().is_some() => (JUDGED, None),
         Some(Outcome::Measured) => {
             let why = result.entry.and_then(|entry| entry.row.not_judged());
@@ -74,6 +68,22 @@ fn verdict(result: &KernelResult<'_>) -> (&'static str, Option<String>) {
             (UNJUDGED, Some(format!("{}: {why}", result.point.status)))
         }
     }
+}
+
+/// A line for each kernel that was measured and not judged; one for all where no kernel was judged.
+pub fn unjudged(results: &[KernelResult<'_>]) -> Vec<String> {
+    let verdicts = results.iter().map(|result| (result, verdict(result)));
+    let (mut lines, mut is_any_judged) = (Vec::new(), false);
+    for (result, (word, why)) in verdicts {
+        is_any_judged |= word != UNJUDGED;
+        if word == UNJUDGED && result.point.is_measured() {
+            lines.push(format!("{}: not judged: {}", result.full_id, why.unwrap_or_default()));
+        }
+    }
+    if lines.is_empty() && !is_any_judged {
+        lines.push("no kernel was judged".to_owned());
+    }
+    lines
 }
 
 fn columns<'a>() -> [Column<KernelResult<'a>>; 8] {
