@@ -152,7 +152,10 @@ pub fn command(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let block = options.has_block(&request);
     eprint!("{}", shown(&request));
     match &block {
-        Ok(()) => eprintln!("then one block with the recommended recipes, a fifth of the budget"),
+        Ok(()) => eprintln!(
+            "then one block with the recommended recipes: a fifth of --budget {} is for it, the rest for the products",
+            options.budget
+        ),
         Err(why) => eprintln!("no block is measured: {why}"),
     }
     if let Some(folder) = &options.weights {
