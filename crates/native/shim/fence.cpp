@@ -54,7 +54,7 @@ class Allocator final : public c10::Allocator {
     return of(pages + room - rounded(bytes, kAlignment));
   }
 
-  c10::DeleterFn raw_deleter() const override {
+  c10::DeleterFnPtr raw_deleter() const override {
     return &release;
   }
 
